@@ -1,0 +1,1 @@
+//! Runs turns as a stream of events.

@@ -1,0 +1,2 @@
+//! The `hew` binary.
+fn main() {}

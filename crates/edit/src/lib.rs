@@ -1,0 +1,1 @@
+//! A model's edit text becomes exact changes to a file.

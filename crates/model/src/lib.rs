@@ -1,0 +1,1 @@
+//! What is said to a language model and what it says back.

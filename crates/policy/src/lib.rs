@@ -1,0 +1,1 @@
+//! Decides allow, ask or deny for an action, given the mode and the rules.

@@ -1,0 +1,1 @@
+//! Transcript, rules and a budget become one cache-friendly request.

@@ -1,0 +1,1 @@
+//! Each vendor's HTTP dialect.

@@ -1,0 +1,1 @@
+//! Starts and confines processes; the only crate that may.

@@ -1,0 +1,1 @@
+//! The vocabulary of a conversation: items, commands, events, and the store that keeps it.

@@ -1,0 +1,1 @@
+//! Sessions and file history in SQLite.

@@ -1,0 +1,1 @@
+//! A scripted model server speaking real HTTP and SSE.

@@ -1,0 +1,1 @@
+//! What a tool is: typed input, the actions it needs approved, its output, the registry.

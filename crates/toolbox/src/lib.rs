@@ -1,0 +1,1 @@
+//! The tools we ship, one file each.

@@ -1,0 +1,2 @@
+//! Tasks for people who work on hew.
+fn main() {}
