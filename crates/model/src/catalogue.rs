@@ -1,0 +1,201 @@
+//! The models that hew knows: the embedded list, and what users add to it.
+
+use crate::{Features, Info, Limits, Prices, Tier, Wire};
+use serde::Deserialize;
+use serde_json::Map;
+use std::collections::BTreeMap;
+
+/// Every known model, by provider and id.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    models: BTreeMap<(String, String), Info>,
+}
+
+/// What a search for a model found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lookup {
+    /// Exactly one model.
+    Found(Box<Info>),
+    /// A bare id that several providers serve; their full names.
+    Ambiguous(Vec<String>),
+    /// Nothing; the names that come closest.
+    Unknown(Vec<String>),
+}
+
+impl Catalogue {
+    /// The list that is built into hew.
+    pub fn embedded() -> Self {
+        let mut catalogue = Catalogue::default();
+        // The list is part of the program and read by a test, so that it cannot fail to parse in the field.
+        let rows = serde_json::from_str::<Rows>(include_str!("../data/models.json")).map(|rows| rows.models);
+        for row in rows.unwrap_or_default() {
+            if let Some(info) = row.into_info() {
+                catalogue
+                    .models
+                    .entry((info.provider.clone(), info.id.clone()))
+                    .or_insert(info);
+            }
+        }
+        catalogue
+    }
+
+    /// Adds a model, or replaces the one of the same name.
+    pub fn add(&mut self, info: Info) {
+        self.models.insert((info.provider.clone(), info.id.clone()), info);
+    }
+
+    /// All models, by provider and id.
+    pub fn iter(&self) -> impl Iterator<Item = &Info> {
+        self.models.values()
+    }
+
+    /// The model of this provider and id.
+    pub fn get(&self, provider: &str, id: &str) -> Option<&Info> {
+        self.models.get(&(provider.to_string(), id.to_string()))
+    }
+
+    /// Finds a model by `provider/id` or by a bare id.
+    pub fn find(&self, name: &str) -> Lookup {
+        if let Some((provider, id)) = name.split_once('/')
+            && let Some(info) = self.get(provider, id)
+        {
+            return Lookup::Found(Box::new(info.clone()));
+        }
+        let same_id: Vec<&Info> = self.iter().filter(|info| info.id == name).collect();
+        match same_id.as_slice() {
+            [] => Lookup::Unknown(self.nearest(name)),
+            [info] => Lookup::Found(Box::new((*info).clone())),
+            several => Lookup::Ambiguous(several.iter().map(|info| info.name()).collect()),
+        }
+    }
+
+    fn nearest(&self, name: &str) -> Vec<String> {
+        let qualified = name.contains('/');
+        let mut scored: Vec<(f64, String)> = self
+            .iter()
+            .map(|info| {
+                let full = info.name();
+                let score = strsim::jaro_winkler(name, if qualified { &full } else { &info.id });
+                (score, full)
+            })
+            .filter(|(score, _)| *score > 0.8)
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        scored.into_iter().take(3).map(|(_, name)| name).collect()
+    }
+}
+
+#[derive(Deserialize)]
+struct Rows {
+    models: Vec<Row>,
+}
+
+/// A model as the embedded list spells it.
+#[derive(Deserialize)]
+struct Row {
+    provider: String,
+    id: String,
+    context_window: Option<u64>,
+    max_output: Option<u64>,
+    usd_per_million_tokens: Option<Tier>,
+    long_context_tier: Option<LongTier>,
+    tools: bool,
+    parallel_tools: bool,
+    vision: bool,
+    pdf: bool,
+    reasoning: bool,
+    prompt_caching: bool,
+    #[serde(default)]
+    responses_api_only: bool,
+    deprecated_on: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct LongTier {
+    above_tokens: u64,
+    #[serde(flatten)]
+    tier: Tier,
+}
+
+impl Row {
+    /// `None` for models whose wire hew does not speak.
+    fn into_info(self) -> Option<Info> {
+        let wire = match self.provider.as_str() {
+            "anthropic" => Wire::AnthropicMessages,
+            "bedrock" if self.id.contains("anthropic.") => Wire::BedrockAnthropic,
+            "bedrock" => return None,
+            "gemini" => Wire::Gemini,
+            "openai" => Wire::OpenaiResponses,
+            _ if self.responses_api_only => Wire::OpenaiResponses,
+            _ => Wire::OpenaiChat,
+        };
+        Some(Info {
+            provider: self.provider,
+            id: self.id,
+            wire,
+            limits: Limits {
+                window: self.context_window.unwrap_or(0),
+                output: self.max_output.unwrap_or(0),
+            },
+            features: Features {
+                tools: self.tools,
+                parallel_tools: self.parallel_tools,
+                images: self.vision,
+                pdf: self.pdf,
+                reasoning: self.reasoning,
+                caching: self.prompt_caching,
+            },
+            prices: self.usd_per_million_tokens.map(|base| Prices {
+                base,
+                long: self.long_context_tier.map(|long| (long.above_tokens, long.tier)),
+            }),
+            deprecated_on: self.deprecated_on,
+            options: Map::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_list_is_read_with_prices_and_long_context_tiers() {
+        let catalogue = Catalogue::embedded();
+        assert!(catalogue.iter().count() > 300);
+        let Lookup::Found(info) = catalogue.find("anthropic/claude-sonnet-4-6") else {
+            panic!("not found")
+        };
+        assert_eq!(info.wire, Wire::AnthropicMessages);
+        assert!(info.limits.window >= 200_000 && info.features.tools && info.prices.is_some());
+        let long = catalogue
+            .get("anthropic", "claude-haiku-5-5")
+            .and_then(|info| info.prices.clone())
+            .unwrap();
+        assert_eq!(long.long.map(|(above, tier)| (above, tier.input)), Some((100_000, 0.5)));
+        assert!(
+            catalogue
+                .iter()
+                .all(|info| info.provider != "bedrock" || info.wire == Wire::BedrockAnthropic)
+        );
+    }
+
+    #[test]
+    fn a_model_is_found_by_its_full_name_or_a_bare_id_and_a_typo_gets_suggestions() {
+        let mut catalogue = Catalogue::embedded();
+        assert!(matches!(catalogue.find("gpt-5.5"), Lookup::Found(info) if info.provider == "openai"));
+        let Lookup::Unknown(nearest) = catalogue.find("anthropic/claude-sonet-4-6") else {
+            panic!("found a typo")
+        };
+        assert_eq!(nearest.first().map(String::as_str), Some("anthropic/claude-sonnet-4-6"));
+        let Lookup::Found(mut twin) = catalogue.find("gpt-5.5") else {
+            panic!("not found")
+        };
+        twin.provider = "azure".into();
+        catalogue.add(*twin);
+        assert_eq!(
+            catalogue.find("gpt-5.5"),
+            Lookup::Ambiguous(vec!["azure/gpt-5.5".into(), "openai/gpt-5.5".into()])
+        );
+    }
+}

@@ -1,0 +1,218 @@
+//! Everything one may ask about a model, as data.
+
+use crate::{Cost, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A model: who serves it, what it takes, what it costs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Info {
+    /// The provider's name in hew's configuration, such as `anthropic`.
+    pub provider: String,
+    /// The model's id as the provider knows it.
+    pub id: String,
+    /// The dialect that it speaks.
+    pub wire: Wire,
+    /// How much it takes and gives.
+    pub limits: Limits,
+    /// What it can do.
+    pub features: Features,
+    /// What it costs; absent where nobody knows.
+    pub prices: Option<Prices>,
+    /// The first day on which the provider no longer promises it, as `YYYY-MM-DD`.
+    pub deprecated_on: Option<String>,
+    /// Extra request fields: the first layer of the options merge.
+    #[serde(default)]
+    pub options: Map<String, Value>,
+}
+
+impl Info {
+    /// The name by which people choose it: `provider/id`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+
+    /// What a request cost, by the catalogue's prices; `None` where no prices are known.
+    pub fn cost(&self, usage: &Usage) -> Option<Cost> {
+        self.prices.as_ref().map(|prices| prices.cost(usage))
+    }
+}
+
+/// A vendor's HTTP dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wire {
+    /// Anthropic Messages.
+    AnthropicMessages,
+    /// OpenAI Chat Completions, and everything that imitates it.
+    OpenaiChat,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// Gemini `streamGenerateContent`.
+    Gemini,
+    /// Anthropic Messages in AWS event streams.
+    BedrockAnthropic,
+    /// Anthropic Messages through Google's Vertex AI.
+    VertexAnthropic,
+}
+
+impl Wire {
+    /// The name used in configuration and in [`crate::Replay::wire`].
+    pub fn name(self) -> &'static str {
+        match self {
+            Wire::AnthropicMessages => "anthropic-messages",
+            Wire::OpenaiChat => "openai-chat",
+            Wire::OpenaiResponses => "openai-responses",
+            Wire::Gemini => "gemini",
+            Wire::BedrockAnthropic => "bedrock-anthropic",
+            Wire::VertexAnthropic => "vertex-anthropic",
+        }
+    }
+}
+
+/// How much a model takes and gives, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Prompt and reply together; 0 where nobody knows.
+    pub window: u64,
+    /// The longest reply; 0 where nobody knows.
+    pub output: u64,
+}
+
+/// What a model can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Features {
+    /// Native tool calls.
+    pub tools: bool,
+    /// Several tool calls in one reply.
+    pub parallel_tools: bool,
+    /// Images in the prompt.
+    pub images: bool,
+    /// PDF documents in the prompt.
+    pub pdf: bool,
+    /// Thinks before it answers.
+    pub reasoning: bool,
+    /// Prompt caching.
+    pub caching: bool,
+}
+
+/// How hard a model is asked to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// Not at all, where the model allows that.
+    None,
+    /// As little as possible.
+    Minimal,
+    /// A little.
+    Low,
+    /// The usual amount.
+    Medium,
+    /// A lot.
+    High,
+    /// As much as possible.
+    Max,
+}
+
+/// US dollars per million tokens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Prices {
+    /// The usual prices.
+    #[serde(flatten)]
+    pub base: Tier,
+    /// The prices of a whole request whose prompt is longer than this many tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long: Option<(u64, Tier)>,
+}
+
+/// Prices up to some length of prompt, in US dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Tier {
+    /// Uncached prompt tokens.
+    pub input: f64,
+    /// Reply tokens.
+    pub output: f64,
+    /// Prompt tokens read from the cache; the input price where absent.
+    pub cache_read: Option<f64>,
+    /// Prompt tokens written to the cache; the input price where absent.
+    pub cache_write: Option<f64>,
+    /// Prompt tokens written to the one-hour cache; the `cache_write` price where absent.
+    pub cache_write_1h: Option<f64>,
+}
+
+impl Prices {
+    /// What a request cost.
+    pub fn cost(&self, usage: &Usage) -> Cost {
+        let tier = match &self.long {
+            Some((above, tier)) if usage.prompt() > *above => tier,
+            Some(_) | None => &self.base,
+        };
+        let write = tier.cache_write.unwrap_or(tier.input);
+        // Dollars per million tokens are thousands of nano-dollars per token.
+        let nano = usage.input as f64 * tier.input
+            + usage.cache_read as f64 * tier.cache_read.unwrap_or(tier.input)
+            + usage.cache_write as f64 * write
+            + usage.cache_write_1h as f64 * tier.cache_write_1h.unwrap_or(write)
+            + usage.output as f64 * tier.output;
+        Cost {
+            nano_usd: (nano * 1_000.0).round() as i64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_costs_what_its_tokens_cost_and_long_prompts_cost_the_long_price() {
+        let tier = |input: f64, output: f64| Tier {
+            input,
+            output,
+            cache_read: Some(input / 10.0),
+            cache_write: Some(input * 1.25),
+            cache_write_1h: Some(input * 2.0),
+        };
+        let prices = Prices {
+            base: tier(3.0, 15.0),
+            long: Some((200_000, tier(6.0, 22.5))),
+        };
+        let usage = Usage {
+            input: 1_000,
+            cache_read: 10_000,
+            cache_write: 2_000,
+            output: 500,
+            ..Usage::default()
+        };
+        assert_eq!(prices.cost(&usage).usd(), 0.003 + 0.003 + 0.0075 + 0.0075);
+        let long = Usage {
+            input: 1_000,
+            cache_read: 200_000,
+            output: 500,
+            ..Usage::default()
+        };
+        assert_eq!(prices.cost(&long).usd(), 0.006 + 0.12 + 0.01125);
+        let hour = Usage {
+            cache_write_1h: 1_000,
+            ..Usage::default()
+        };
+        assert_eq!(prices.cost(&hour).usd(), 0.006);
+    }
+
+    #[test]
+    fn a_missing_cache_price_is_the_input_price() {
+        let tier = Tier {
+            input: 2.0,
+            output: 4.0,
+            cache_read: None,
+            cache_write: None,
+            cache_write_1h: None,
+        };
+        let usage = Usage {
+            cache_read: 500_000,
+            cache_write: 500_000,
+            ..Usage::default()
+        };
+        assert_eq!(Prices { base: tier, long: None }.cost(&usage).usd(), 2.0);
+    }
+}
