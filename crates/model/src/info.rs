@@ -184,19 +184,19 @@ mod tests {
             output: 500,
             ..Usage::default()
         };
-        assert_eq!(prices.cost(&usage).usd(), 0.003 + 0.003 + 0.0075 + 0.0075);
+        assert_eq!(prices.cost(&usage).nano_usd, 3_000_000 + 3_000_000 + 7_500_000 + 7_500_000);
         let long = Usage {
             input: 1_000,
             cache_read: 200_000,
             output: 500,
             ..Usage::default()
         };
-        assert_eq!(prices.cost(&long).usd(), 0.006 + 0.12 + 0.01125);
+        assert_eq!(prices.cost(&long).nano_usd, 6_000_000 + 120_000_000 + 11_250_000);
         let hour = Usage {
             cache_write_1h: 1_000,
             ..Usage::default()
         };
-        assert_eq!(prices.cost(&hour).usd(), 0.006);
+        assert_eq!(prices.cost(&hour).nano_usd, 6_000_000);
     }
 
     #[test]
