@@ -1,2 +1,119 @@
-//! Tasks for people who work on hew.
-fn main() {}
+//! Tasks for people who work on hew: `cargo xtask <task>`.
+//!
+//! One file per task. To add one, write `src/<task>.rs` with a `run` function and give it a line in [`TASKS`].
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+mod ci;
+mod tidy;
+mod tools;
+
+/// Something `cargo xtask` can do.
+struct Task {
+    name: &'static str,
+    summary: &'static str,
+    run: fn(&Path, &[String]) -> Result<()>,
+}
+
+const TASKS: &[Task] = &[
+    Task {
+        name: "ci",
+        summary: "everything a change must pass: format, tidy, clippy, tests, docs, licences",
+        run: ci::run,
+    },
+    Task {
+        name: "tidy",
+        summary: "the rules of the house that the compiler cannot check",
+        run: tidy::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(args: &[String]) -> Result<()> {
+    let Some((name, rest)) = args.split_first() else {
+        bail!("no task given\n\n{}", usage());
+    };
+    if matches!(name.as_str(), "help" | "--help" | "-h") {
+        println!("{}", usage());
+        return Ok(());
+    }
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        bail!("there is no task `{name}`\n\n{}", usage());
+    };
+    (task.run)(&project_root()?, rest)
+}
+
+fn usage() -> String {
+    let width = TASKS.iter().map(|task| task.name.len()).max().unwrap_or_default();
+    let mut text = String::from("usage: cargo xtask <task>\n\ntasks:");
+    for task in TASKS {
+        text.push_str(&format!("\n  {:width$}  {}", task.name, task.summary));
+    }
+    text
+}
+
+/// The folder of the workspace manifest. Cargo says at run time where this package lives, so a moved checkout works too.
+fn project_root() -> Result<PathBuf> {
+    let package =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let root = package
+        .parent()
+        .with_context(|| format!("{} has no parent folder", package.display()))?;
+    Ok(root.to_path_buf())
+}
+
+/// Refuses arguments, for tasks that take none.
+fn no_arguments(task: &str, args: &[String]) -> Result<()> {
+    match args.first() {
+        None => Ok(()),
+        Some(extra) => bail!("`cargo xtask {task}` takes no arguments, but got `{extra}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(String::from).collect()
+    }
+
+    #[test]
+    fn usage_names_every_task() {
+        for task in TASKS {
+            assert!(usage().contains(task.name), "{}", task.name);
+        }
+    }
+
+    #[test]
+    fn an_unknown_or_missing_task_is_an_error_that_shows_the_usage() {
+        for line in ["", "no-such-task"] {
+            let message = dispatch(&words(line)).unwrap_err().to_string();
+            assert!(message.contains("usage: cargo xtask"), "{message}");
+        }
+    }
+
+    #[test]
+    fn arguments_to_a_task_without_any_are_refused() {
+        assert!(
+            no_arguments("ci", &words("--fast"))
+                .unwrap_err()
+                .to_string()
+                .contains("--fast")
+        );
+        assert!(no_arguments("ci", &[]).is_ok());
+    }
+}

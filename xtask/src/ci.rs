@@ -1,0 +1,271 @@
+//! `cargo xtask ci`: everything a change must pass, in the order that fails soonest.
+//!
+//! The steps share one profile and one target folder, so dependencies are compiled twice at most: once as metadata
+//! (clippy, docs) and once as code (tests). What a step needs and the machine lacks is installed under `.tools/`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{no_arguments, tidy, tools};
+
+/// A named part of the run. It gets what earlier steps prepared and may add to it.
+struct Step {
+    name: &'static str,
+    run: fn(&mut Bench) -> Result<()>,
+}
+
+const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        run: format,
+    },
+    Step {
+        name: "tidy",
+        run: |bench| tidy::check(&bench.root),
+    },
+    Step {
+        name: "clippy",
+        run: clippy,
+    },
+    Step {
+        name: "python",
+        run: python,
+    },
+    Step {
+        name: "tests",
+        run: tests,
+    },
+    Step {
+        name: "docs",
+        run: docs,
+    },
+    Step {
+        name: "cargo-deny",
+        run: cargo_deny,
+    },
+    Step {
+        name: "licences",
+        run: licences,
+    },
+    Step {
+        name: "advisories",
+        run: advisories,
+    },
+];
+
+/// What the steps work on.
+struct Bench {
+    root: PathBuf,
+    /// Interpreter with the vendors' SDKs, once the `python` step has run.
+    python: Option<PathBuf>,
+    /// The `cargo-deny` program, once the step of that name has run.
+    deny: Option<PathBuf>,
+}
+
+/// Runs every step and stops at the first that fails.
+pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
+    no_arguments("ci", args)?;
+    let mut bench = Bench {
+        root: root.to_path_buf(),
+        python: None,
+        deny: None,
+    };
+    let report = run_steps(STEPS, &mut bench)?;
+    println!("\n{report}");
+    Ok(())
+}
+
+fn run_steps(steps: &[Step], bench: &mut Bench) -> Result<String> {
+    let start = Instant::now();
+    let mut times = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        println!("\n=== {} ({} of {})", step.name, index + 1, steps.len());
+        let step_start = Instant::now();
+        (step.run)(bench)
+            .with_context(|| format!("ci failed in step `{}` after {}", step.name, human(start.elapsed())))?;
+        let took = human(step_start.elapsed());
+        println!("=== {}: ok, {took}", step.name);
+        times.push(format!("{} {took}", step.name));
+    }
+    Ok(format!(
+        "ci passed: {} steps in {} ({})",
+        steps.len(),
+        human(start.elapsed()),
+        times.join(", ")
+    ))
+}
+
+fn format(bench: &mut Bench) -> Result<()> {
+    cargo(bench, &["fmt", "--all", "--check"], &[])
+}
+
+fn clippy(bench: &mut Bench) -> Result<()> {
+    cargo(
+        bench,
+        &[
+            "clippy",
+            "--locked",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        &[],
+    )
+}
+
+fn python(bench: &mut Bench) -> Result<()> {
+    bench.python = Some(tools::python(&bench.root)?);
+    Ok(())
+}
+
+fn tests(bench: &mut Bench) -> Result<()> {
+    let python = bench
+        .python
+        .as_ref()
+        .context("the `python` step has not run")?
+        .display()
+        .to_string();
+    cargo(bench, &["test", "--locked", "--workspace"], &[("HEW_PYTHON", &python)])
+}
+
+fn docs(bench: &mut Bench) -> Result<()> {
+    cargo(
+        bench,
+        &["doc", "--locked", "--workspace", "--no-deps"],
+        &[("RUSTDOCFLAGS", "-D warnings")],
+    )
+}
+
+fn cargo_deny(bench: &mut Bench) -> Result<()> {
+    bench.deny = Some(tools::cargo_deny(&bench.root)?);
+    Ok(())
+}
+
+fn licences(bench: &mut Bench) -> Result<()> {
+    let deny = bench.deny.as_ref().context("the `cargo-deny` step has not run")?;
+    succeed(
+        Command::new(deny)
+            .current_dir(&bench.root)
+            .args(["--locked", "check", "licenses", "bans", "sources"]),
+    )
+}
+
+/// Known vulnerabilities count when their list can be fetched; a machine without the open internet goes on without.
+fn advisories(bench: &mut Bench) -> Result<()> {
+    let deny = bench.deny.as_ref().context("the `cargo-deny` step has not run")?;
+    let mut fetch = Command::new(deny);
+    fetch.current_dir(&bench.root).args(["fetch", "db"]);
+    if let Err(why) = tools::quietly(&mut fetch, Duration::from_secs(60)) {
+        println!("skipped: the advisory database cannot be fetched here ({why:#})");
+        return Ok(());
+    }
+    succeed(
+        Command::new(deny)
+            .current_dir(&bench.root)
+            .args(["--offline", "check", "advisories"]),
+    )
+}
+
+fn cargo(bench: &Bench, args: &[&str], env: &[(&str, &str)]) -> Result<()> {
+    let mut command = Command::new(tools::cargo());
+    command.current_dir(&bench.root).args(args).envs(env.iter().copied());
+    succeed(&mut command)
+}
+
+/// Runs a command with its output on our own, and turns a bad exit into an error that names the command.
+fn succeed(command: &mut Command) -> Result<()> {
+    let line = tools::shown(command);
+    println!("$ {line}");
+    let status = command.status().with_context(|| format!("cannot start `{line}`"))?;
+    if !status.success() {
+        bail!("`{line}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// A duration as a person says it: `0.4 s`, `12.0 s`, `3 min 20 s`.
+fn human(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    if seconds < 60 {
+        return format!("{:.1} s", duration.as_secs_f64());
+    }
+    format!("{} min {} s", seconds / 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bench() -> Bench {
+        Bench {
+            root: PathBuf::from("."),
+            python: None,
+            deny: None,
+        }
+    }
+
+    #[test]
+    fn the_first_failing_step_stops_the_run_and_is_named() {
+        let steps = [
+            Step {
+                name: "good",
+                run: |_| Ok(()),
+            },
+            Step {
+                name: "bad",
+                run: |_| bail!("the reason"),
+            },
+            Step {
+                name: "never",
+                run: |bench| {
+                    bench.deny = Some("reached".into());
+                    Ok(())
+                },
+            },
+        ];
+        let mut bench = bench();
+        let message = format!("{:#}", run_steps(&steps, &mut bench).unwrap_err());
+        assert!(
+            message.contains("step `bad`") && message.contains("the reason"),
+            "{message}"
+        );
+        assert!(bench.deny.is_none(), "a step ran after the failure");
+    }
+
+    #[test]
+    fn a_whole_run_ends_with_one_line_that_counts_and_times_the_steps() {
+        let steps = [
+            Step {
+                name: "one",
+                run: |_| Ok(()),
+            },
+            Step {
+                name: "two",
+                run: |_| Ok(()),
+            },
+        ];
+        let report = run_steps(&steps, &mut bench()).unwrap();
+        assert!(report.starts_with("ci passed: 2 steps in "), "{report}");
+        assert!(report.contains("one ") && report.contains("two "), "{report}");
+    }
+
+    #[test]
+    fn a_command_that_fails_is_named_in_the_error() {
+        let mut command = Command::new(tools::cargo());
+        command.arg("no-such-subcommand");
+        let message = format!("{:#}", succeed(&mut command).unwrap_err());
+        assert!(message.contains("no-such-subcommand"), "{message}");
+    }
+
+    #[test]
+    fn durations_read_like_speech() {
+        for (millis, expected) in [(400, "0.4 s"), (12_000, "12.0 s"), (200_000, "3 min 20 s")] {
+            assert_eq!(human(Duration::from_millis(millis)), expected);
+        }
+    }
+}

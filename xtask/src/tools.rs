@@ -1,0 +1,229 @@
+//! Programs the tasks need beside the Rust toolchain, fetched into `.tools/` when the machine lacks them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+/// The cargo-deny we install. Building it takes two to three minutes on two cores, once per checkout.
+const CARGO_DENY: &str = "0.20.2";
+
+/// The cargo that started us.
+pub(crate) fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// A command as one line for people.
+pub(crate) fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program())
+        .file_name()
+        .unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Finds `cargo-deny`, or builds it from its published source.
+pub(crate) fn cargo_deny(root: &Path) -> Result<PathBuf> {
+    if let Some(found) = on_path("cargo-deny") {
+        println!("using {}", found.display());
+        return Ok(found);
+    }
+    let tools = root.join(".tools");
+    let program = tools.join("bin").join("cargo-deny");
+    if program.is_file() {
+        return Ok(program);
+    }
+    println!("building cargo-deny {CARGO_DENY} into .tools/ (once, a few minutes)");
+    let mut install = Command::new(cargo());
+    install.current_dir(root).args([
+        "install",
+        "--quiet",
+        "--locked",
+        "cargo-deny",
+        "--version",
+        CARGO_DENY,
+        "--root",
+    ]);
+    loudly(install.arg(&tools))?;
+    Ok(program)
+}
+
+/// A Python interpreter with the packages of `xtask/requirements.txt`, in a virtual environment of this checkout.
+pub(crate) fn python(root: &Path) -> Result<PathBuf> {
+    let wanted = root.join("xtask").join("requirements.txt");
+    let requirements = fs::read_to_string(&wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
+    let home = root.join(".tools").join("python");
+    let interpreter = home.join("bin").join("python");
+    // Written last, so an installation that was cut off does not count.
+    let stamp = home.join("installed.txt");
+    let installed = fs::read_to_string(&stamp).is_ok_and(|installed| installed == requirements);
+    if installed && runs(&interpreter) {
+        println!("using {}", interpreter.display());
+        return Ok(interpreter);
+    }
+    if home.exists() {
+        fs::remove_dir_all(&home).with_context(|| format!("cannot remove {}", home.display()))?;
+    }
+    make_environment(&home)?;
+    println!("installing the vendors' SDKs into .tools/python");
+    let mut pip = Command::new(&interpreter);
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--requirement",
+    ]);
+    loudly(pip.arg(&wanted))?;
+    fs::write(&stamp, requirements).with_context(|| format!("cannot write {}", stamp.display()))?;
+    Ok(interpreter)
+}
+
+/// Runs a command without showing its output; an error holds the last line it wrote. Killed when it takes too long.
+pub(crate) fn quietly(command: &mut Command, limit: Duration) -> Result<()> {
+    let line = shown(command);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot start `{line}`"))?;
+    let start = Instant::now();
+    while child.try_wait()?.is_none() {
+        if start.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            bail!("`{line}` took longer than {} seconds", limit.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = child.wait_with_output()?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        let last = text
+            .lines()
+            .rev()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or("no message");
+        bail!("{last}");
+    }
+    Ok(())
+}
+
+fn make_environment(home: &Path) -> Result<()> {
+    let first = match find_python() {
+        Some(python) => environment_command(&python, home),
+        None => Err(anyhow::anyhow!("there is no python3 on the PATH")),
+    };
+    let Err(why) = first else { return Ok(()) };
+    // Debian ships Python without what `venv` needs; its own package adds it.
+    println!("no virtual environment yet: {why:#}");
+    install_debian_packages(&["python3", "python3-venv"])
+        .context("the tests against the vendors' SDKs need Python 3.10 or newer with its `venv` module")?;
+    if home.exists() {
+        fs::remove_dir_all(home)?;
+    }
+    let python = find_python().context("python3 is still missing after installing it")?;
+    environment_command(&python, home)
+}
+
+fn environment_command(python: &Path, home: &Path) -> Result<()> {
+    let mut command = Command::new(python);
+    command.args(["-m", "venv"]).arg(home);
+    quietly(&mut command, Duration::from_secs(300))
+}
+
+fn find_python() -> Option<PathBuf> {
+    ["python3", "python"]
+        .into_iter()
+        .filter_map(on_path)
+        .find(|python| runs(python))
+}
+
+fn install_debian_packages(packages: &[&str]) -> Result<()> {
+    if on_path("apt-get").is_none() {
+        bail!("please install: {}", packages.join(" "));
+    }
+    let id = Command::new("id").arg("-u").output().context("cannot run `id`")?;
+    if id.stdout.trim_ascii() != b"0" {
+        bail!("please install them (as root): apt-get install {}", packages.join(" "));
+    }
+    loudly(Command::new("apt-get").args(["update", "--quiet"]))?;
+    let mut install = Command::new("apt-get");
+    install
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .args(["install", "--yes", "--quiet", "--no-install-recommends"]);
+    loudly(install.args(packages))
+}
+
+fn loudly(command: &mut Command) -> Result<()> {
+    let line = shown(command);
+    let status = command.status().with_context(|| format!("cannot start `{line}`"))?;
+    if !status.success() {
+        bail!("`{line}` ended with {status}");
+    }
+    Ok(())
+}
+
+fn runs(program: &Path) -> bool {
+    let status = Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|candidate| candidate.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn a_quiet_failure_tells_the_last_line_the_program_wrote() {
+        let error = quietly(
+            &mut shell("echo first >&2; echo the cause >&2; exit 3"),
+            Duration::from_secs(30),
+        );
+        assert_eq!(error.unwrap_err().to_string(), "the cause");
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_killed() {
+        let error = quietly(&mut shell("exec sleep 600"), Duration::from_millis(1)).unwrap_err();
+        assert!(error.to_string().contains("took longer"), "{error}");
+    }
+
+    #[test]
+    fn a_quiet_success_is_a_success() {
+        quietly(&mut shell("echo noise >&2"), Duration::from_secs(30)).unwrap();
+    }
+
+    #[test]
+    fn a_command_is_shown_without_the_folder_of_its_program() {
+        let mut command = Command::new("/usr/bin/cargo");
+        assert_eq!(shown(command.args(["fmt", "--all"])), "cargo fmt --all");
+    }
+
+    #[test]
+    fn programs_are_found_on_the_path_or_not_at_all() {
+        assert!(on_path("sh").is_some());
+        assert!(on_path("no-such-program-anywhere").is_none());
+    }
+}
