@@ -1,1 +1,17 @@
 //! What a tool is: typed input, the actions it needs approved, its output, the registry.
+//!
+//! To add a tool, implement [`Tool`] for a type whose `Input` derives `Deserialize` and `JsonSchema`: the doc comment of
+//! the input is what the model reads. Then put it into the [`Registry`].
+
+mod coerce;
+mod context;
+mod error;
+mod output;
+mod registry;
+mod tool;
+
+pub use context::{Context, Progress};
+pub use error::Error;
+pub use output::{Change, Output};
+pub use registry::Registry;
+pub use tool::{DynTool, Effect, Tool};

@@ -1,0 +1,41 @@
+//! What a tool wants to do, in terms that rules can speak of.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// One thing that a tool wants to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum Action {
+    /// Look at a file or a folder.
+    Read {
+        /// The canonical path.
+        path: PathBuf,
+        /// Where it lies.
+        place: Place,
+    },
+    /// Create, change or remove a file or a folder.
+    Write {
+        /// The canonical path.
+        path: PathBuf,
+        /// Where it lies.
+        place: Place,
+    },
+    /// Run a shell command.
+    Run {
+        /// The command line.
+        command: String,
+        /// The folder in which it runs.
+        cwd: PathBuf,
+    },
+}
+
+/// Where a path lies once symbolic links are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Inside the project.
+    Inside,
+    /// Anywhere else.
+    Outside,
+}

@@ -1,0 +1,48 @@
+//! Bends near misses of a tool's input into the shape that its schema asks for.
+//!
+//! Models write `"10"` for 10, `"true"` for true, a JSON text for a list, one thing for a list of one. Each of these has one
+//! meaning; anything else is left as it is, so that the error names it.
+
+use serde_json::Value;
+
+/// The value, with near misses bent into the schema's shape.
+pub(crate) fn coerce(value: Value, schema: &Value) -> Value {
+    let wanted = schema.get("type").and_then(Value::as_str);
+    match (wanted, value) {
+        (Some("object"), Value::Object(mut object)) => {
+            if let Some(Value::Object(properties)) = schema.get("properties") {
+                object.retain(|key, value| !value.is_null() || !properties.contains_key(key));
+                for (key, schema) in properties {
+                    if let Some(value) = object.get_mut(key) {
+                        *value = coerce(value.take(), schema);
+                    }
+                }
+            }
+            Value::Object(object)
+        }
+        (Some("array"), Value::Array(items)) => {
+            let item = schema.get("items").unwrap_or(&Value::Null);
+            Value::Array(items.into_iter().map(|value| coerce(value, item)).collect())
+        }
+        (Some("array" | "object"), Value::String(text)) => match serde_json::from_str::<Value>(&text) {
+            Ok(inner @ (Value::Array(_) | Value::Object(_))) => coerce(inner, schema),
+            Ok(_) | Err(_) if wanted == Some("array") => Value::Array(vec![Value::String(text)]),
+            Ok(_) | Err(_) => Value::String(text),
+        },
+        (Some("array"), single @ Value::Object(_)) => coerce(Value::Array(vec![single]), schema),
+        (Some("integer" | "number"), Value::String(text)) => {
+            text.trim().parse().map(Value::Number).unwrap_or(Value::String(text))
+        }
+        (Some("integer"), Value::Number(number)) => match number.as_f64() {
+            Some(float) if number.is_f64() && float.fract() == 0.0 => Value::from(float as i64),
+            Some(_) | None => Value::Number(number),
+        },
+        (Some("boolean"), Value::String(text)) => match text.trim() {
+            "true" | "True" => Value::Bool(true),
+            "false" | "False" => Value::Bool(false),
+            _ => Value::String(text),
+        },
+        (Some("string"), Value::Number(number)) => Value::String(number.to_string()),
+        (_, value) => value,
+    }
+}

@@ -1,0 +1,45 @@
+//! What a tool gives back.
+
+use model::Block;
+use std::path::PathBuf;
+
+/// What a tool gives back: what the model sees, what the person sees, what changed on disk.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Output {
+    /// What the model sees. Bounded by the tool.
+    pub content: Vec<Block>,
+    /// One line for the person, such as `3 matches in 2 files`.
+    pub summary: Option<String>,
+    /// Files that the tool changed, for the file history.
+    pub changes: Vec<Change>,
+}
+
+impl Output {
+    /// Plain text for the model.
+    pub fn text(text: impl Into<String>) -> Self {
+        Output { content: vec![Block::text(text)], ..Output::default() }
+    }
+
+    /// The same, with a line for the person.
+    pub fn summary(mut self, summary: impl Into<String>) -> Self {
+        self.summary = Some(summary.into());
+        self
+    }
+
+    /// The same, with a file that was changed.
+    pub fn changed(mut self, change: Change) -> Self {
+        self.changes.push(change);
+        self
+    }
+}
+
+/// A file before and after a tool changed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The file, relative to the project where it lies inside it.
+    pub path: PathBuf,
+    /// Its bytes before; `None` where it did not exist.
+    pub before: Option<Vec<u8>>,
+    /// Its bytes after; `None` where it no longer exists.
+    pub after: Option<Vec<u8>>,
+}

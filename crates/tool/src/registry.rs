@@ -1,0 +1,144 @@
+//! The tools on offer, by name.
+
+use crate::tool::Erased;
+use crate::{DynTool, Tool};
+use model::ToolSpec;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The tools on offer. They are listed in the order of their names, so that the list never changes by chance.
+#[derive(Clone, Default)]
+pub struct Registry {
+    tools: BTreeMap<String, Arc<dyn DynTool>>,
+    aliases: BTreeMap<&'static str, String>,
+}
+
+impl Registry {
+    /// The same, with one more tool. A later tool of the same name replaces an earlier one.
+    pub fn with(mut self, tool: impl Tool) -> Self {
+        self.add(Arc::new(Erased::new(tool)));
+        self
+    }
+
+    /// Adds a tool whose input type is not known at build time.
+    pub fn add(&mut self, tool: Arc<dyn DynTool>) {
+        let name = tool.spec().name.clone();
+        for alias in tool.aliases() {
+            self.aliases.insert(alias, name.clone());
+        }
+        self.tools.insert(name, tool);
+    }
+
+    /// The tool of this name or alias.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn DynTool>> {
+        self.tools.get(name).or_else(|| self.aliases.get(name).and_then(|name| self.tools.get(name)))
+    }
+
+    /// The names on offer, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(String::as_str)
+    }
+
+    /// How the model is told of them, in order.
+    pub fn specs(&self) -> Arc<[ToolSpec]> {
+        self.tools.values().map(|tool| tool.spec().clone()).collect()
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.tools.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Context, Effect, Error, Output, Progress};
+    use policy::Action;
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+    use serde_json::{Value, json};
+
+    /// Adds numbers
+    /// together.
+    ///
+    /// Only small ones.
+    #[derive(Deserialize, JsonSchema)]
+    struct AddInput {
+        /// The numbers.
+        numbers: Vec<i64>,
+        /// How often.
+        times: Option<u32>,
+        note: Option<String>,
+    }
+
+    struct Add;
+
+    impl Tool for Add {
+        const NAME: &'static str = "add";
+        const ALIASES: &'static [&'static str] = &["sum"];
+        const EFFECT: Effect = Effect::Reads;
+        type Input = AddInput;
+
+        fn title(&self, input: &AddInput) -> String {
+            format!("{:?}", input.numbers)
+        }
+
+        fn actions(&self, _: &AddInput) -> Vec<Action> {
+            Vec::new()
+        }
+
+        async fn run(&self, input: AddInput, _: Context) -> Result<Output, Error> {
+            let sum: i64 = input.numbers.iter().sum::<i64>() * i64::from(input.times.unwrap_or(1));
+            Ok(Output::text(format!("{sum}{}", input.note.unwrap_or_default())))
+        }
+    }
+
+    async fn run(input: Value) -> Result<Output, Error> {
+        let registry = Registry::default().with(Add);
+        let features = model::Features {
+            tools: true,
+            parallel_tools: true,
+            images: false,
+            pdf: false,
+            reasoning: false,
+            caching: false,
+        };
+        let context = Context { call: "c".into(), features, progress: Progress::none() };
+        Arc::clone(registry.get("sum").unwrap()).run(input, context).await
+    }
+
+    #[test]
+    fn the_doc_comment_of_the_input_is_the_description_and_the_schema_is_slim() {
+        let specs = Registry::default().with(Add).specs();
+        assert_eq!(specs[0].description, "Adds numbers together.\nOnly small ones.");
+        assert_eq!(
+            specs[0].input_schema,
+            json!({
+                "type": "object",
+                "properties": {
+                    "numbers": {"description": "The numbers.", "type": "array", "items": {"type": "integer"}},
+                    "times": {"description": "How often.", "type": "integer"},
+                    "note": {"type": "string"},
+                },
+                "required": ["numbers"],
+            })
+        );
+    }
+
+    #[tokio::test]
+    async fn near_misses_are_understood_and_real_mistakes_are_named() {
+        for input in [
+            json!({"numbers": [1, 2], "times": "2"}),
+            json!({"numbers": "[1, 2]", "times": 2.0}),
+            json!({"numbers": ["1", "2"], "times": 2, "note": null}),
+        ] {
+            assert_eq!(run(input).await, Ok(Output::text("6")));
+        }
+        let error = run(json!({"numbers": [1, "two"]})).await.unwrap_err().to_string();
+        assert!(error.starts_with("invalid input for `add`: numbers[1]: invalid type"), "{error}");
+        let error = run(json!({})).await.unwrap_err().to_string();
+        assert_eq!(error, "invalid input for `add`: missing field `numbers`");
+    }
+}
