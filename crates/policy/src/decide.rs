@@ -54,19 +54,49 @@ impl Policy {
                 Group::Edit => "changing files",
                 Group::Command => "running commands",
             };
-            return Decision::Deny { why: format!("the mode `{}` does not include {what}", mode.name) };
+            return Decision::Deny {
+                why: format!("the mode `{}` does not include {what}", mode.name),
+            };
         }
         match (self.level, action) {
-            (Level::Full, _) | (_, Action::Read { place: Place::Inside, .. }) => Decision::Allow,
-            (_, Action::Read { path, place: Place::Outside }) => {
-                Decision::Ask { why: format!("{} is outside the project", path.display()) }
-            }
-            (Level::ReadOnly, Action::Write { .. }) => Decision::Deny { why: "this run may not change files".into() },
-            (Level::ReadOnly, Action::Run { .. }) => Decision::Deny { why: "this run may not run commands".into() },
-            (Level::Workspace, Action::Write { place: Place::Inside, .. } | Action::Run { .. }) => Decision::Allow,
-            (Level::Workspace, Action::Write { path, place: Place::Outside }) => {
-                Decision::Ask { why: format!("{} is outside the project", path.display()) }
-            }
+            (Level::Full, _)
+            | (
+                _,
+                Action::Read {
+                    place: Place::Inside, ..
+                },
+            ) => Decision::Allow,
+            (
+                _,
+                Action::Read {
+                    path,
+                    place: Place::Outside,
+                },
+            ) => Decision::Ask {
+                why: format!("{} is outside the project", path.display()),
+            },
+            (Level::ReadOnly, Action::Write { .. }) => Decision::Deny {
+                why: "this run may not change files".into(),
+            },
+            (Level::ReadOnly, Action::Run { .. }) => Decision::Deny {
+                why: "this run may not run commands".into(),
+            },
+            (
+                Level::Workspace,
+                Action::Write {
+                    place: Place::Inside, ..
+                }
+                | Action::Run { .. },
+            ) => Decision::Allow,
+            (
+                Level::Workspace,
+                Action::Write {
+                    path,
+                    place: Place::Outside,
+                },
+            ) => Decision::Ask {
+                why: format!("{} is outside the project", path.display()),
+            },
         }
     }
 }
@@ -85,9 +115,18 @@ mod tests {
 
     #[test]
     fn each_level_allows_what_it_says() {
-        let read = |place| Action::Read { path: "/x".into(), place };
-        let write = |place| Action::Write { path: "/x".into(), place };
-        let run = || Action::Run { command: "ls".into(), cwd: "/".into() };
+        let read = |place| Action::Read {
+            path: "/x".into(),
+            place,
+        };
+        let write = |place| Action::Write {
+            path: "/x".into(),
+            place,
+        };
+        let run = || Action::Run {
+            command: "ls".into(),
+            cwd: "/".into(),
+        };
         let cases = [
             (Level::ReadOnly, read(Place::Inside), "allow"),
             (Level::ReadOnly, read(Place::Outside), "ask"),
@@ -100,14 +139,31 @@ mod tests {
             (Level::Full, write(Place::Outside), "allow"),
         ];
         for (level, action, expected) in cases {
-            assert_eq!(decide(level, Mode::code(), action.clone()), expected, "{level:?} {action:?}");
+            assert_eq!(
+                decide(level, Mode::code(), action.clone()),
+                expected,
+                "{level:?} {action:?}"
+            );
         }
     }
 
     #[test]
     fn a_mode_without_a_group_denies_its_actions_at_every_level() {
-        let write = Action::Write { path: "/x".into(), place: Place::Inside };
+        let write = Action::Write {
+            path: "/x".into(),
+            place: Place::Inside,
+        };
         assert_eq!(decide(Level::Full, Mode::ask(), write), "deny");
-        assert_eq!(decide(Level::Full, Mode::ask(), Action::Run { command: "ls".into(), cwd: "/".into() }), "deny");
+        assert_eq!(
+            decide(
+                Level::Full,
+                Mode::ask(),
+                Action::Run {
+                    command: "ls".into(),
+                    cwd: "/".into()
+                }
+            ),
+            "deny"
+        );
     }
 }

@@ -26,11 +26,17 @@ pub enum Group {
 impl Mode {
     /// Does everything.
     pub fn code() -> Self {
-        Mode { name: "code".into(), groups: vec![Group::Read, Group::Edit, Group::Command] }
+        Mode {
+            name: "code".into(),
+            groups: vec![Group::Read, Group::Edit, Group::Command],
+        }
     }
 
     /// Answers questions and changes nothing.
     pub fn ask() -> Self {
-        Mode { name: "ask".into(), groups: vec![Group::Read] }
+        Mode {
+            name: "ask".into(),
+            groups: vec![Group::Read],
+        }
     }
 }

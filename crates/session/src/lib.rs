@@ -1,1 +1,18 @@
-//! The vocabulary of a conversation: items, commands, events, and the store that keeps it.
+//! The vocabulary of a conversation: an [`Item`] is kept, an [`Event`] is told, a [`Command`] is asked.
+//!
+//! Front ends know this crate and nothing of the agent: they hold a sender of [`Command`]s and a stream of [`Event`]s.
+//! The [`Store`] keeps the items; what the model sees is a view of them.
+
+mod command;
+mod event;
+mod id;
+mod item;
+mod ledger;
+mod store;
+
+pub use command::{Answer, Command, Delivery};
+pub use event::{Delta, Ending, Event, ItemKind, Level, Limit, Question, Totals};
+pub use id::{BlobId, ItemId, QuestionId, RequestId, SessionId, Time};
+pub use item::{Body, Change, End, Item};
+pub use ledger::{Record, Section};
+pub use store::{Draft, Error, Lease, Loaded, Meta, New, Opened, Receipt, Store};

@@ -17,7 +17,10 @@ pub struct Output {
 impl Output {
     /// Plain text for the model.
     pub fn text(text: impl Into<String>) -> Self {
-        Output { content: vec![Block::text(text)], ..Output::default() }
+        Output {
+            content: vec![Block::text(text)],
+            ..Output::default()
+        }
     }
 
     /// The same, with a line for the person.

@@ -31,7 +31,9 @@ impl Registry {
 
     /// The tool of this name or alias.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn DynTool>> {
-        self.tools.get(name).or_else(|| self.aliases.get(name).and_then(|name| self.tools.get(name)))
+        self.tools
+            .get(name)
+            .or_else(|| self.aliases.get(name).and_then(|name| self.tools.get(name)))
     }
 
     /// The names on offer, in order.
@@ -105,7 +107,11 @@ mod tests {
             reasoning: false,
             caching: false,
         };
-        let context = Context { call: "c".into(), features, progress: Progress::none() };
+        let context = Context {
+            call: "c".into(),
+            features,
+            progress: Progress::none(),
+        };
         Arc::clone(registry.get("sum").unwrap()).run(input, context).await
     }
 
@@ -137,7 +143,10 @@ mod tests {
             assert_eq!(run(input).await, Ok(Output::text("6")));
         }
         let error = run(json!({"numbers": [1, "two"]})).await.unwrap_err().to_string();
-        assert!(error.starts_with("invalid input for `add`: numbers[1]: invalid type"), "{error}");
+        assert!(
+            error.starts_with("invalid input for `add`: numbers[1]: invalid type"),
+            "{error}"
+        );
         let error = run(json!({})).await.unwrap_err().to_string();
         assert_eq!(error, "invalid input for `add`: missing field `numbers`");
     }

@@ -79,12 +79,22 @@ impl<T: Tool> Erased<T> {
         let description = match schema.as_object_mut() {
             Some(object) => {
                 object.remove("title");
-                object.shift_remove("description").and_then(|text| text.as_str().map(unwrap_lines)).unwrap_or_default()
+                object
+                    .shift_remove("description")
+                    .and_then(|text| text.as_str().map(unwrap_lines))
+                    .unwrap_or_default()
             }
             None => String::new(),
         };
         slim(&mut schema);
-        Erased { tool, spec: ToolSpec { name: T::NAME.into(), description, input_schema: schema } }
+        Erased {
+            tool,
+            spec: ToolSpec {
+                name: T::NAME.into(),
+                description,
+                input_schema: schema,
+            },
+        }
     }
 
     fn parse(&self, input: &Value) -> Result<T::Input, Error> {
@@ -96,8 +106,15 @@ impl<T: Tool> Erased<T> {
         serde_path_to_error::deserialize(&mended).map_err(|_| {
             let path = first.path().to_string();
             let reason = first.into_inner();
-            let detail = if path == "." { reason.to_string() } else { format!("{path}: {reason}") };
-            Error::Input { tool: T::NAME.into(), detail }
+            let detail = if path == "." {
+                reason.to_string()
+            } else {
+                format!("{path}: {reason}")
+            };
+            Error::Input {
+                tool: T::NAME.into(),
+                detail,
+            }
         })
     }
 }
@@ -137,7 +154,10 @@ impl<T: Tool> DynTool for Erased<T> {
 
 /// Doc comments are wrapped for people; a model pays for each line break.
 fn unwrap_lines(text: &str) -> String {
-    text.split("\n\n").map(|paragraph| paragraph.split('\n').collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join("\n")
+    text.split("\n\n")
+        .map(|paragraph| paragraph.split('\n').collect::<Vec<_>>().join(" "))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Takes out what tells a model nothing: number formats, `null` as a type or default, titles.

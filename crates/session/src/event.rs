@@ -1,0 +1,204 @@
+//! What a session tells its front ends.
+
+use crate::{Item, ItemId, QuestionId, RequestId};
+use model::{CallId, Cost, Usage};
+use policy::Action;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a session tells its front ends: started, delta, finished.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A turn begins.
+    TurnStarted,
+    /// An item begins to grow.
+    ItemStarted {
+        /// The item.
+        id: ItemId,
+        /// What kind of item it will be.
+        kind: ItemKind,
+    },
+    /// An item grows.
+    ItemDelta {
+        /// The item.
+        id: ItemId,
+        /// What was added.
+        delta: Delta,
+    },
+    /// An item is complete and durable.
+    ItemFinished {
+        /// The item.
+        item: Arc<Item>,
+    },
+    /// An item that had started will not come: its request is sent again.
+    ItemDropped {
+        /// The item.
+        id: ItemId,
+    },
+    /// The person is asked something.
+    Asked {
+        /// The question.
+        question: Question,
+    },
+    /// A question was answered, here or elsewhere.
+    Answered {
+        /// The question.
+        question: QuestionId,
+    },
+    /// A request was accounted for.
+    Usage {
+        /// The request.
+        request: RequestId,
+        /// Its tokens.
+        usage: Usage,
+        /// Its price, where one is known.
+        cost: Option<Cost>,
+        /// The whole session so far.
+        totals: Totals,
+    },
+    /// A request failed and will be sent again.
+    Retrying {
+        /// What happened.
+        error: String,
+        /// Which attempt comes next, counting from 2.
+        attempt: u32,
+        /// After how long.
+        delay: Duration,
+    },
+    /// Something that the person should know.
+    Notice {
+        /// How much it matters.
+        level: Level,
+        /// What they should know.
+        text: String,
+    },
+    /// The session has a title.
+    Titled {
+        /// The title.
+        title: String,
+    },
+    /// The turn is over.
+    TurnFinished {
+        /// How it ended.
+        ending: Ending,
+    },
+}
+
+/// What kind of item begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ItemKind {
+    /// The model replies.
+    Reply,
+    /// A tool works.
+    Result {
+        /// The call.
+        call: CallId,
+        /// The tool's name.
+        tool: String,
+        /// What the call does, in one line.
+        title: String,
+    },
+}
+
+/// What was added to an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delta {
+    /// Text of the reply.
+    Text(String),
+    /// Thinking of the reply.
+    Thinking(String),
+    /// The model begins to write a tool call.
+    Call {
+        /// The call.
+        call: CallId,
+        /// The tool's name.
+        tool: String,
+    },
+    /// More of a tool call's input, as raw JSON text.
+    Input {
+        /// The call.
+        call: CallId,
+        /// Raw JSON text.
+        json: String,
+    },
+    /// Live output of a tool.
+    Output(String),
+}
+
+/// A question to the person about something that a tool wants to do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// Names it.
+    pub id: QuestionId,
+    /// The call that waits for it.
+    pub call: CallId,
+    /// The tool's name.
+    pub tool: String,
+    /// What the tool wants to do.
+    pub action: Action,
+    /// Why it is asked.
+    pub why: String,
+}
+
+/// How much a notice matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// Something did not go as it should.
+    Warning,
+}
+
+/// A session's tokens, money and requests so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// All tokens.
+    pub usage: Usage,
+    /// All money, as far as prices are known.
+    pub cost: Cost,
+    /// All requests, failed ones and titles included.
+    pub requests: u64,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// The model has said what it wanted to say.
+    Completed,
+    /// The output limit cut the model's last reply.
+    MaxTokens,
+    /// The model declined.
+    Refused {
+        /// The vendor's own words, where it gives any.
+        detail: Option<String>,
+    },
+    /// The person stopped it.
+    Interrupted,
+    /// A limit stopped it.
+    Limit(Limit),
+    /// The model made the same call over and over.
+    Loop {
+        /// The tool's name.
+        tool: String,
+        /// How often the same call was made.
+        times: u32,
+    },
+    /// It could not go on.
+    Failed {
+        /// What happened.
+        error: String,
+        /// What the person can do about it.
+        hint: String,
+    },
+}
+
+/// A limit that stopped a turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Limit {
+    /// Requests to the model.
+    Steps(u32),
+    /// Money.
+    Cost(Cost),
+    /// Time.
+    Time(Duration),
+}

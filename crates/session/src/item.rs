@@ -1,0 +1,105 @@
+//! What happened in a session and is kept.
+
+use crate::{BlobId, ItemId, RequestId, Time};
+use model::{CallId, Message, Stop};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// One thing that happened. Items form a tree by their parents; the log only grows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// Names it.
+    pub id: ItemId,
+    /// The item before it; `None` for the first.
+    pub parent: Option<ItemId>,
+    /// When it happened.
+    pub at: Time,
+    /// What happened.
+    pub body: Body,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// The person said something.
+    Prompt {
+        /// What was said.
+        message: Arc<Message>,
+    },
+    /// The model replied.
+    Reply {
+        /// What it said, tool calls included.
+        message: Arc<Message>,
+        /// The model, as `provider/id`.
+        model: String,
+        /// The request that it answers.
+        request: RequestId,
+        /// How the reply ended.
+        end: End,
+    },
+    /// A tool answered a call.
+    Result {
+        /// The result, as the model sees it.
+        message: Arc<Message>,
+        /// The call that it answers.
+        call: CallId,
+        /// The tool's name.
+        tool: String,
+        /// What the call did, in one line for the person.
+        title: String,
+        /// What came of it, in one line for the person.
+        summary: Option<String>,
+        /// How long the tool took, in milliseconds.
+        millis: u64,
+        /// Files that the tool changed.
+        changes: Vec<Change>,
+    },
+    /// Stands for everything before it when the model is asked again.
+    Summary {
+        /// The summary, as the model sees it.
+        message: Arc<Message>,
+    },
+    /// The turn ended in a way that the person should know of.
+    Notice {
+        /// What they should know.
+        text: String,
+    },
+}
+
+impl Item {
+    /// What the model sees of it.
+    pub fn message(&self) -> Option<&Arc<Message>> {
+        match &self.body {
+            Body::Prompt { message }
+            | Body::Reply { message, .. }
+            | Body::Result { message, .. }
+            | Body::Summary { message } => Some(message),
+            Body::Notice { .. } => None,
+        }
+    }
+}
+
+/// How a reply ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// The model finished.
+    Finished(Stop),
+    /// The person or a crash interrupted it; what had arrived is kept.
+    Interrupted,
+    /// The stream broke after tools had started; what had arrived is kept.
+    Cut {
+        /// What happened.
+        error: String,
+    },
+}
+
+/// A file before and after a tool changed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The file, relative to the project where it lies inside it.
+    pub path: PathBuf,
+    /// Its bytes before; `None` where it did not exist.
+    pub before: Option<BlobId>,
+    /// Its bytes after; `None` where it no longer exists.
+    pub after: Option<BlobId>,
+}
