@@ -1,1 +1,33 @@
 //! The project on disk: read, write, ignore, search.
+//!
+//! A [`Workspace`] turns what a model calls a file into a [`Location`], a resolved path that knows whether it lies inside
+//! the project. Everything else starts from a `Location`, so no unresolved path is ever opened. All functions block;
+//! asynchronous callers run them on a blocking thread and cancel searches by dropping a [`StopOnDrop`].
+
+mod error;
+mod find;
+mod git;
+mod glob;
+mod grep;
+mod list;
+mod location;
+mod read;
+mod similar;
+mod snapshot;
+mod stop;
+mod walk;
+mod workspace;
+mod write;
+
+pub use error::Error;
+pub use find::{Find, Found};
+pub use git::{Git, Head};
+pub use grep::{Case, FileMatches, Grep, Line as GrepLine, LineKind, Matches};
+pub use list::{Entry, Kind, Listing, Tracked};
+pub use location::{Location, Place};
+pub use read::{Bom, Excerpt, Line, MAX_FILE, Text, Window};
+pub use snapshot::Snapshot;
+pub use stop::{Ended, Stop, StopOnDrop};
+pub use walk::Page;
+pub use workspace::Workspace;
+pub use write::{Expect, Written};

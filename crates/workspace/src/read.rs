@@ -1,0 +1,300 @@
+//! Reading files: whole, as bytes, or a window of lines out of a file of any size.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use crate::snapshot::Hashing;
+use crate::{Error, Location, Snapshot};
+
+/// The largest file that is read, edited or replaced as a whole.
+pub const MAX_FILE: u64 = 32 * 1024 * 1024;
+
+/// A NUL byte this early makes a file binary; the same rule as git's.
+const SNIFF: usize = 8_000;
+const BUFFER: usize = 64 * 1024;
+const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// A whole text file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    /// The text, without its byte order mark, line ends as they are.
+    pub content: String,
+    /// Whether the file begins with a byte order mark.
+    pub bom: Bom,
+    /// The fingerprint of the bytes on disk.
+    pub snapshot: Snapshot,
+}
+
+/// A UTF-8 byte order mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bom {
+    /// The file has none.
+    Absent,
+    /// The file begins with one, and must keep it.
+    Present,
+}
+
+impl Bom {
+    /// The bytes of a file that holds `content`.
+    pub fn encode(self, content: &str) -> Vec<u8> {
+        match self {
+            Self::Absent => content.as_bytes().to_vec(),
+            Self::Present => [UTF8_BOM, content.as_bytes()].concat(),
+        }
+    }
+}
+
+/// Which lines are wanted, and how much of them may come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// The first line, from 1.
+    pub first: usize,
+    /// The last line; `usize::MAX` for the end of the file.
+    pub last: usize,
+    /// At most so many lines.
+    pub max_lines: usize,
+    /// At most so many bytes in all; at least one line is always returned.
+    pub max_bytes: usize,
+    /// At most so many bytes of each line.
+    pub max_line: usize,
+}
+
+/// A window of lines and what is known about the whole file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The lines that fit.
+    pub lines: Vec<Line>,
+    /// How many lines the file has.
+    pub total: usize,
+    /// How many bytes the file has.
+    pub size: u64,
+    /// The fingerprint of the whole file.
+    pub snapshot: Snapshot,
+}
+
+/// One line without its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Its text, perhaps cut.
+    pub text: String,
+    /// How many bytes were cut off at its end.
+    pub cut: usize,
+}
+
+impl Location {
+    /// Reads a whole text file of at most [`MAX_FILE`] bytes.
+    pub fn read_text(&self) -> Result<Text, Error> {
+        let bytes = self.read_bytes(MAX_FILE)?;
+        let snapshot = Snapshot::of(&bytes);
+        self.refuse_other_encodings(&bytes, bytes.len() as u64)?;
+        let (bom, bytes) = match bytes.strip_prefix(UTF8_BOM) {
+            Some(rest) => (Bom::Present, rest.to_vec()),
+            None => (Bom::Absent, bytes),
+        };
+        let content = String::from_utf8(bytes).map_err(|error| {
+            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            Error::NotUtf8 {
+                path: self.shown().into_owned(),
+                line: 1 + memchr::memchr_iter(b'\n', valid).count(),
+            }
+        })?;
+        Ok(Text { content, bom, snapshot })
+    }
+
+    /// Reads a whole file of at most `limit` bytes.
+    pub fn read_bytes(&self, limit: u64) -> Result<Vec<u8>, Error> {
+        let file = self.open()?;
+        let size = file.metadata().map_err(|error| self.error(error))?.len();
+        let mut bytes = Vec::with_capacity(size.min(limit) as usize);
+        // One byte more than allowed tells a file that grew after its length was asked.
+        file.take(limit.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|error| self.error(error))?;
+        match bytes.len() as u64 > limit {
+            true => Err(Error::TooLarge {
+                path: self.shown().into_owned(),
+                size: size.max(limit + 1),
+                limit,
+            }),
+            false => Ok(bytes),
+        }
+    }
+
+    /// Reads a window of lines. The file may be of any size: it is streamed, and only what is returned is kept.
+    pub fn read_lines(&self, window: &Window) -> Result<Excerpt, Error> {
+        let mut file = self.open()?;
+        let size = file.metadata().map_err(|error| self.error(error))?.len();
+        let mut reading = Reading::new(window);
+        let mut buffer = vec![0; BUFFER];
+        loop {
+            let count = match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.error(error)),
+            };
+            if reading.seen == 0 {
+                self.refuse_other_encodings(&buffer[..count], size)?;
+            }
+            reading.add(&buffer[..count]);
+        }
+        reading.finish().map_err(|line| Error::NotUtf8 {
+            path: self.shown().into_owned(),
+            line,
+        })
+    }
+
+    /// Opens a regular file for reading. The kind is asked first, since opening a pipe could wait for ever.
+    pub(crate) fn open(&self) -> Result<File, Error> {
+        let metadata = std::fs::metadata(self.path()).map_err(|error| self.error(error))?;
+        if metadata.is_dir() {
+            return Err(Error::Directory {
+                path: self.shown().into_owned(),
+            });
+        }
+        if !metadata.is_file() {
+            return Err(Error::NotAFile {
+                path: self.shown().into_owned(),
+            });
+        }
+        File::open(self.path()).map_err(|error| self.error(error))
+    }
+
+    fn refuse_other_encodings(&self, start: &[u8], size: u64) -> Result<(), Error> {
+        let path = || self.shown().into_owned();
+        if start.starts_with(b"\xFF\xFE") || start.starts_with(b"\xFE\xFF") {
+            return Err(Error::Utf16 { path: path() });
+        }
+        match memchr::memchr(0, &start[..start.len().min(SNIFF)]) {
+            Some(_) => Err(Error::Binary { path: path(), size }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A file streaming by while the lines of a window are picked out of it.
+struct Reading<'a> {
+    window: &'a Window,
+    hashing: Hashing,
+    seen: u64,
+    /// The number of the line the next byte belongs to.
+    number: usize,
+    /// The kept start of that line, and how many bytes it has had in all.
+    line: Vec<u8>,
+    line_bytes: usize,
+    kept: Vec<(usize, Vec<u8>, usize)>,
+    kept_bytes: usize,
+    full: bool,
+}
+
+impl<'a> Reading<'a> {
+    fn new(window: &'a Window) -> Self {
+        Self {
+            window,
+            hashing: Hashing::default(),
+            seen: 0,
+            number: 1,
+            line: Vec::new(),
+            line_bytes: 0,
+            kept: Vec::new(),
+            kept_bytes: 0,
+            full: false,
+        }
+    }
+
+    fn add(&mut self, mut bytes: &[u8]) {
+        self.hashing.add(bytes);
+        if self.seen == 0 {
+            self.seen = bytes.len() as u64;
+            bytes = bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes);
+        } else {
+            self.seen += bytes.len() as u64;
+        }
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', bytes) {
+            self.extend(&bytes[start..end]);
+            self.end_line();
+            start = end + 1;
+        }
+        self.extend(&bytes[start..]);
+    }
+
+    fn wanted(&self) -> bool {
+        !self.full && (self.window.first..=self.window.last).contains(&self.number)
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        self.line_bytes += bytes.len();
+        if self.wanted() {
+            // A little more than is shown, so that a cut never splits a character.
+            let room = (self.window.max_line + 4).saturating_sub(self.line.len());
+            self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+
+    fn end_line(&mut self) {
+        if self.wanted() {
+            self.keep();
+        }
+        self.line.clear();
+        self.line_bytes = 0;
+        self.number += 1;
+    }
+
+    fn keep(&mut self) {
+        let mut line = std::mem::take(&mut self.line);
+        let mut bytes = self.line_bytes;
+        if line.len() == bytes && line.last() == Some(&b'\r') {
+            line.pop();
+            bytes -= 1;
+        }
+        let shown = bytes.min(self.window.max_line);
+        let fits = self.kept.len() < self.window.max_lines && self.kept_bytes + shown <= self.window.max_bytes;
+        if fits || self.kept.is_empty() {
+            self.kept_bytes += shown + 1;
+            self.kept.push((self.number, line, bytes));
+        } else {
+            self.full = true;
+        }
+    }
+
+    fn finish(mut self) -> Result<Excerpt, usize> {
+        if self.line_bytes > 0 {
+            self.end_line();
+        }
+        let max_line = self.window.max_line;
+        let lines: Result<Vec<Line>, usize> = self
+            .kept
+            .into_iter()
+            .map(|(number, line, bytes)| decode(number, line, bytes, max_line))
+            .collect();
+        Ok(Excerpt {
+            lines: lines?,
+            total: self.number - 1,
+            size: self.seen,
+            snapshot: self.hashing.finish(),
+        })
+    }
+}
+
+/// Decodes the kept start of a line of `bytes` bytes; the error is the number of a line that is not UTF-8.
+fn decode(number: usize, line: Vec<u8>, bytes: usize, max_line: usize) -> Result<Line, usize> {
+    let complete = line.len() == bytes;
+    let mut text = match String::from_utf8(line) {
+        Ok(text) => text,
+        // The kept start of a longer line may end inside a character; that alone is no error.
+        Err(error) if !complete && error.utf8_error().error_len().is_none() => {
+            let valid = error.utf8_error().valid_up_to();
+            String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned()
+        }
+        Err(_) => return Err(number),
+    };
+    text.truncate(text.floor_char_boundary(max_line));
+    Ok(Line {
+        number,
+        cut: bytes - text.len(),
+        text,
+    })
+}

@@ -1,0 +1,65 @@
+//! Names that come close to one that does not exist.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Location, walk};
+
+const SUGGESTIONS: usize = 3;
+/// Below this likeness a suggestion misleads more than it helps.
+const LIKE_ENOUGH: f64 = 0.7;
+/// How much of a folder, and of the project, is looked at.
+const MAX_SEEN: usize = 5_000;
+
+/// Up to three existing paths that look like the missing one: neighbours with a similar name, else files of the same
+/// name elsewhere in the project.
+pub(crate) fn to(missing: &Location) -> Vec<String> {
+    let Some(name) = missing.path().file_name() else {
+        return Vec::new();
+    };
+    let mut paths = neighbours(missing.path(), name);
+    if paths.is_empty() {
+        paths = namesakes(missing.root(), name);
+    }
+    paths.iter().map(|path| missing.show(path).into_owned()).collect()
+}
+
+fn neighbours(path: &Path, name: &OsStr) -> Vec<PathBuf> {
+    let Some(entries) = path.parent().and_then(|folder| fs::read_dir(folder).ok()) else {
+        return Vec::new();
+    };
+    let wanted = name.to_string_lossy().to_lowercase();
+    let mut scored: Vec<(f64, PathBuf)> = entries
+        .take(MAX_SEEN)
+        .flatten()
+        .map(|entry| {
+            (
+                likeness(&wanted, &entry.file_name().to_string_lossy().to_lowercase()),
+                entry.path(),
+            )
+        })
+        .filter(|(score, _)| *score >= LIKE_ENOUGH)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    scored.into_iter().take(SUGGESTIONS).map(|(_, path)| path).collect()
+}
+
+fn namesakes(root: &Path, name: &OsStr) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = walk::builder(root)
+        .build()
+        .take(MAX_SEEN)
+        .flatten()
+        .filter(|entry| entry.file_name() == name)
+        .map(ignore::DirEntry::into_path)
+        .collect();
+    paths.sort();
+    paths.truncate(SUGGESTIONS);
+    paths
+}
+
+/// From 0 to 1. A name that holds the other (`user.rs`, `users.rs.bak`) is always worth showing.
+fn likeness(a: &str, b: &str) -> f64 {
+    let holds = a.len().min(b.len()) >= 3 && (a.contains(b) || b.contains(a));
+    strsim::normalized_damerau_levenshtein(a, b).max(if holds { LIKE_ENOUGH } else { 0.0 })
+}

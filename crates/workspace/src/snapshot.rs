@@ -1,0 +1,66 @@
+//! What a file held at one moment, small enough to remember.
+
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, Read};
+
+use crate::{Error, Location};
+
+/// A fingerprint of a file's content: equal while the bytes are equal. It is compared within one process and never
+/// stored, so a fast hash that may differ between releases is enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Snapshot {
+    size: u64,
+    hash: u64,
+}
+
+impl Snapshot {
+    /// The fingerprint of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        let mut hasher = Hashing::default();
+        hasher.add(bytes);
+        hasher.finish()
+    }
+}
+
+impl Location {
+    /// Reads the whole file, however large, and returns its fingerprint.
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        let mut file = self.open()?;
+        hash(&mut file).map_err(|error| self.error(error))
+    }
+}
+
+fn hash(file: &mut File) -> io::Result<Snapshot> {
+    let mut hashing = Hashing::default();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hashing.finish()),
+            Ok(count) => hashing.add(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A snapshot in the making.
+#[derive(Default)]
+pub(crate) struct Hashing {
+    size: u64,
+    hasher: DefaultHasher,
+}
+
+impl Hashing {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.size += bytes.len() as u64;
+        self.hasher.write(bytes);
+    }
+
+    pub(crate) fn finish(&self) -> Snapshot {
+        Snapshot {
+            size: self.size,
+            hash: self.hasher.finish(),
+        }
+    }
+}

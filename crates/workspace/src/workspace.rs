@@ -1,0 +1,39 @@
+//! A project folder, the root from which paths are resolved.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::{Error, Location};
+
+/// A project folder. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    root: Arc<Path>,
+}
+
+impl Workspace {
+    /// Opens the project at `root`, which must be an existing directory; it is kept in canonical form.
+    pub fn open(root: &Path) -> Result<Self, Error> {
+        let shown = root.to_string_lossy();
+        let canonical = root
+            .canonicalize()
+            .map_err(|error| Error::from_io(shown.as_ref(), error))?;
+        match canonical.is_dir() {
+            true => Ok(Self { root: canonical.into() }),
+            false => Err(Error::NotADirectory {
+                path: shown.into_owned(),
+            }),
+        }
+    }
+
+    /// The canonical path of the project folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Resolves a path: relative ones start at the root, `..` and symbolic links are followed to where they lead. The
+    /// target need not exist. An empty path is the root.
+    pub fn locate(&self, path: impl AsRef<Path>) -> Result<Location, Error> {
+        Location::resolve(&self.root, path.as_ref())
+    }
+}

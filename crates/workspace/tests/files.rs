@@ -1,0 +1,305 @@
+//! Reading and writing single files.
+
+#![allow(clippy::unwrap_used, reason = "a failed preparation is a failed test")]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use rustix::process::{Uid, geteuid};
+use workspace::{Bom, Error, Expect, Line, Location, MAX_FILE, Snapshot, Window, Workspace};
+
+const ALL: Window = Window {
+    first: 1,
+    last: usize::MAX,
+    max_lines: 2_000,
+    max_bytes: 65_536,
+    max_line: 2_000,
+};
+
+struct Project {
+    dir: tempfile::TempDir,
+    workspace: Workspace,
+}
+
+fn project() -> Project {
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let workspace = Workspace::open(dir.path()).unwrap();
+    Project { dir, workspace }
+}
+
+impl Project {
+    fn at(&self, path: &str) -> Location {
+        self.workspace.locate(path).unwrap()
+    }
+
+    fn with(&self, path: &str, content: impl AsRef<[u8]>) -> Location {
+        fs::write(self.dir.path().join(path), content).unwrap();
+        self.at(path)
+    }
+
+    fn mode(&self, path: &str) -> u32 {
+        fs::metadata(self.dir.path().join(path)).unwrap().mode() & 0o7777
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// Runs work without the power of root. On Linux each thread has its own user.
+fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            if geteuid().is_root() {
+                rustix::thread::set_thread_uid(Uid::from_raw(65_534)).unwrap();
+            }
+            work()
+        });
+        thread.join().unwrap()
+    })
+}
+
+#[test]
+fn a_text_file_is_read_without_its_byte_order_mark() {
+    let project = project();
+    let text = project.with("a", "\u{FEFF}grüß\r\n").read_text().unwrap();
+    assert_eq!((text.content.as_str(), text.bom), ("grüß\r\n", Bom::Present));
+    assert_eq!(text.bom.encode(&text.content), "\u{FEFF}grüß\r\n".as_bytes());
+    let text = project.with("b", "x").read_text().unwrap();
+    assert_eq!((text.content.as_str(), text.bom), ("x", Bom::Absent));
+}
+
+#[test]
+fn what_is_not_utf8_text_is_refused_with_the_reason() {
+    let project = project();
+    fs::create_dir(project.dir.path().join("folder")).unwrap();
+    project.with("binary", b"\x7fELF\0\0");
+    project.with("latin1", b"one\ntwo\ncaf\xE9\n");
+    project.with("utf16", b"\xFF\xFEh\0i\0");
+    let status = std::path::Path::new("/dev/null");
+    for (path, message) in [
+        ("folder", "folder is a directory, not a file"),
+        ("binary", "binary is a binary file (6 bytes)"),
+        ("latin1", "latin1 is not UTF-8 text: invalid bytes in line 3"),
+        ("utf16", "utf16 is UTF-16 text; only UTF-8 can be read and written"),
+        (
+            status.to_str().unwrap(),
+            "/dev/null is a device, pipe or socket, not a regular file",
+        ),
+    ] {
+        assert_eq!(project.at(path).read_text().unwrap_err().to_string(), message);
+        assert_eq!(project.at(path).read_lines(&ALL).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn a_file_may_be_too_large_to_read_whole_but_not_to_page_through() {
+    let project = project();
+    let huge = project.at("huge");
+    let file = fs::File::create(huge.path()).unwrap();
+    {
+        use std::io::Write;
+        let mut out = std::io::BufWriter::new(&file);
+        for number in 1..=3_000_000 {
+            writeln!(out, "line {number}").unwrap();
+        }
+    }
+    let size = file.metadata().unwrap().len();
+    assert!(size > MAX_FILE);
+    assert_eq!(
+        huge.read_text().unwrap_err().to_string(),
+        format!("huge has {size} bytes, more than the {MAX_FILE} that can be handled at once")
+    );
+    let window = Window {
+        first: 2_999_999,
+        ..ALL
+    };
+    let excerpt = huge.read_lines(&window).unwrap();
+    let texts: Vec<&str> = excerpt.lines.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(
+        (texts, excerpt.total, excerpt.size),
+        (vec!["line 2999999", "line 3000000"], 3_000_000, size)
+    );
+    assert_eq!(excerpt.snapshot, huge.snapshot().unwrap());
+}
+
+#[test]
+fn a_window_of_lines_is_bounded_in_every_direction() {
+    let project = project();
+    let numbered = project.with("n", "1\n2\n3\n4\n5\n");
+    let window = |first, last, max_lines, max_bytes, max_line| Window {
+        first,
+        last,
+        max_lines,
+        max_bytes,
+        max_line,
+    };
+    for (window, numbers) in [
+        (window(1, usize::MAX, 9, 99, 9), vec![1, 2, 3, 4, 5]),
+        (window(2, 4, 9, 99, 9), vec![2, 3, 4]),
+        (window(2, usize::MAX, 2, 99, 9), vec![2, 3]),
+        (window(1, usize::MAX, 9, 5, 9), vec![1, 2, 3]),
+        (window(1, usize::MAX, 9, 0, 9), vec![1]),
+        (window(6, usize::MAX, 9, 99, 9), vec![]),
+        (window(4, 3, 9, 99, 9), vec![]),
+    ] {
+        let excerpt = numbered.read_lines(&window).unwrap();
+        assert_eq!(
+            excerpt.lines.iter().map(|line| line.number).collect::<Vec<_>>(),
+            numbers,
+            "{window:?}"
+        );
+        assert_eq!(excerpt.total, 5);
+    }
+}
+
+#[test]
+fn lines_are_counted_and_cut_as_an_editor_would() {
+    let project = project();
+    let line = |number, text: &str, cut| Line {
+        number,
+        text: text.into(),
+        cut,
+    };
+    for (content, total, lines) in [
+        ("", 0, vec![]),
+        ("\n", 1, vec![line(1, "", 0)]),
+        ("a", 1, vec![line(1, "a", 0)]),
+        ("a\nb", 2, vec![line(1, "a", 0), line(2, "b", 0)]),
+        ("\u{FEFF}a\r\nb\r\n", 2, vec![line(1, "a", 0), line(2, "b", 0)]),
+        ("abcdefgh", 1, vec![line(1, "abcd", 4)]),
+        ("abcüü\nx", 2, vec![line(1, "abc", 4), line(2, "x", 0)]),
+        ("abcd\r\n", 1, vec![line(1, "abcd", 0)]),
+        ("日本語日本語日本語\n", 1, vec![line(1, "日", 24)]),
+    ] {
+        let excerpt = project
+            .with("f", content)
+            .read_lines(&Window { max_line: 4, ..ALL })
+            .unwrap();
+        assert_eq!((excerpt.total, excerpt.lines), (total, lines), "{content:?}");
+    }
+    let mut long = "x".repeat(200_000);
+    long.push_str("\nlast");
+    let excerpt = project.with("f", &long).read_lines(&ALL).unwrap();
+    assert_eq!(
+        (excerpt.total, excerpt.lines[0].cut, excerpt.lines[1].text.as_str()),
+        (2, 198_000, "last")
+    );
+}
+
+#[test]
+fn a_snapshot_changes_exactly_when_the_bytes_do() {
+    let project = project();
+    let content = vec![b'x'; 200_000];
+    let file = project.with("f", &content);
+    let before = file.snapshot().unwrap();
+    assert_eq!(before, Snapshot::of(&content));
+    assert_eq!(before, file.read_text().unwrap().snapshot);
+    assert_eq!(before, file.read_lines(&ALL).unwrap().snapshot);
+    let mut other = content.clone();
+    other[199_999] = b'y';
+    assert_ne!(before, project.with("f", &other).snapshot().unwrap());
+    assert_eq!(before, project.with("f", &content).snapshot().unwrap());
+}
+
+#[test]
+fn a_new_file_gets_its_folders_and_the_usual_mode() {
+    let project = project();
+    project.with("plain", "");
+    let file = project.at("a/b/c.txt");
+    let written = file.write(b"new", Expect::Absent).unwrap();
+    assert_eq!((written.before, written.snapshot), (None, Snapshot::of(b"new")));
+    assert_eq!(file.read_bytes(9).unwrap(), b"new");
+    assert_eq!(project.mode("a/b/c.txt"), project.mode("plain"));
+}
+
+#[test]
+fn replacing_a_file_keeps_its_mode_and_returns_what_it_held() {
+    let project = project();
+    let file = project.with("run.sh", "old");
+    fs::set_permissions(file.path(), fs::Permissions::from_mode(0o751)).unwrap();
+    let written = file.write(b"new", Expect::Anything).unwrap();
+    assert_eq!(written.before.as_deref(), Some(&b"old"[..]));
+    assert_eq!(
+        (file.read_bytes(9).unwrap(), project.mode("run.sh")),
+        (b"new".to_vec(), 0o751)
+    );
+    assert_eq!(project.names(), ["run.sh"]);
+}
+
+#[test]
+fn writing_through_a_link_changes_its_target() {
+    let project = project();
+    project.with("real", "old");
+    symlink("real", project.dir.path().join("link")).unwrap();
+    project.at("link").write(b"new", Expect::Anything).unwrap();
+    assert_eq!(fs::read(project.dir.path().join("real")).unwrap(), b"new");
+    assert!(project.dir.path().join("link").is_symlink());
+}
+
+#[test]
+fn a_write_is_refused_when_the_file_is_not_what_was_expected() {
+    let project = project();
+    let file = project.with("f", "mine");
+    let read = file.snapshot().unwrap();
+    project.with("f", "theirs");
+    assert!(matches!(
+        file.write(b"new", Expect::Content(read)),
+        Err(Error::Changed { .. })
+    ));
+    assert!(matches!(file.write(b"new", Expect::Absent), Err(Error::Exists { .. })));
+    assert!(matches!(
+        project.at("gone").write(b"", Expect::Content(read)),
+        Err(Error::Missing { .. })
+    ));
+    assert!(matches!(
+        project.at(".").write(b"", Expect::Anything),
+        Err(Error::Directory { .. })
+    ));
+    assert!(matches!(
+        project.workspace.locate("f/x"),
+        Err(Error::NotADirectory { .. })
+    ));
+    assert_eq!(project.names(), ["f"]);
+    assert_eq!(file.read_bytes(9).unwrap(), b"theirs");
+}
+
+#[test]
+fn what_the_system_forbids_is_said_and_nothing_changes() {
+    let project = project();
+    let secret = project.with("secret", "x");
+    fs::set_permissions(secret.path(), fs::Permissions::from_mode(0o000)).unwrap();
+    let locked = project.with("locked", "x");
+    fs::set_permissions(locked.path(), fs::Permissions::from_mode(0o444)).unwrap();
+    fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    as_nobody(|| {
+        assert!(matches!(secret.read_text(), Err(Error::Denied { .. })));
+        assert!(matches!(
+            locked.write(b"y", Expect::Anything),
+            Err(Error::Denied { .. })
+        ));
+        assert_eq!(locked.read_bytes(9).unwrap(), b"x");
+    });
+    fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    let new = project.at("new");
+    as_nobody(|| assert!(matches!(new.write(b"y", Expect::Anything), Err(Error::Denied { .. }))));
+    fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(project.names(), ["locked", "secret"]);
+}
+
+#[test]
+fn a_writable_file_in_a_locked_folder_is_written_in_place() {
+    let project = project();
+    let file = project.with("f", "a longer old text");
+    fs::set_permissions(file.path(), fs::Permissions::from_mode(0o666)).unwrap();
+    fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    as_nobody(|| file.write(b"new", Expect::Anything)).unwrap();
+    fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(file.read_bytes(99).unwrap(), b"new");
+}

@@ -1,0 +1,181 @@
+//! Where a path leads, and what is said when it leads nowhere.
+
+#![allow(clippy::unwrap_used, reason = "a failed preparation is a failed test")]
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use workspace::{Error, Git, Head, Place, Workspace};
+
+struct Project {
+    _dir: tempfile::TempDir,
+    workspace: Workspace,
+}
+
+/// A folder `project` beside a folder `other`, with links that stay, leave, dangle and loop.
+fn project() -> Project {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("project");
+    fs::create_dir_all(root.join("src/deep")).unwrap();
+    fs::create_dir_all(dir.path().join("other")).unwrap();
+    fs::write(root.join("src/main.rs"), "fn main() {}\n").unwrap();
+    fs::write(dir.path().join("other/secret"), "x").unwrap();
+    symlink("src", root.join("inward")).unwrap();
+    symlink("../other", root.join("outward")).unwrap();
+    symlink("../other/not-yet", root.join("dangling")).unwrap();
+    symlink("loop-b", root.join("loop-a")).unwrap();
+    symlink("loop-a", root.join("loop-b")).unwrap();
+    symlink("src/deep", root.join("deep")).unwrap();
+    let workspace = Workspace::open(&root).unwrap();
+    Project { _dir: dir, workspace }
+}
+
+#[test]
+fn every_spelling_of_a_path_leads_to_one_place() {
+    let project = project();
+    let root = project.workspace.root().to_owned();
+    let above = root.parent().unwrap().to_owned();
+    let cases: &[(&str, &Path, Place)] = &[
+        ("", &root, Place::Inside),
+        (".", &root, Place::Inside),
+        ("src/main.rs", &root.join("src/main.rs"), Place::Inside),
+        ("./src//main.rs", &root.join("src/main.rs"), Place::Inside),
+        ("src/../src/main.rs", &root.join("src/main.rs"), Place::Inside),
+        ("inward/main.rs", &root.join("src/main.rs"), Place::Inside),
+        ("new/deeper/file.rs", &root.join("new/deeper/file.rs"), Place::Inside),
+        ("new/../src/main.rs", &root.join("src/main.rs"), Place::Inside),
+        // A link's `..` is the parent of what it leads to.
+        ("deep/../main.rs", &root.join("src/main.rs"), Place::Inside),
+        ("~notes", &root.join("~notes"), Place::Inside),
+        ("..", &above, Place::Outside),
+        ("../project/src", &root.join("src"), Place::Inside),
+        ("../project-two/x", &above.join("project-two/x"), Place::Outside),
+        (
+            "../../../../../../../../etc/passwd",
+            Path::new("/etc/passwd"),
+            Place::Outside,
+        ),
+        ("new/../../other/secret", &above.join("other/secret"), Place::Outside),
+        ("outward/secret", &above.join("other/secret"), Place::Outside),
+        ("outward/new", &above.join("other/new"), Place::Outside),
+        ("dangling", &above.join("other/not-yet"), Place::Outside),
+        ("/etc/passwd", Path::new("/etc/passwd"), Place::Outside),
+    ];
+    for (path, leads_to, place) in cases {
+        let location = project.workspace.locate(path).unwrap();
+        assert_eq!((location.path(), location.place()), (*leads_to, *place), "{path:?}");
+    }
+}
+
+#[test]
+fn a_path_is_shown_relative_inside_and_absolute_outside() {
+    let project = project();
+    for (path, shown) in [
+        ("", "."),
+        ("inward/main.rs", "src/main.rs"),
+        ("/etc/../etc/passwd", "/etc/passwd"),
+    ] {
+        assert_eq!(project.workspace.locate(path).unwrap().shown(), shown);
+    }
+    let odd = Path::new(std::ffi::OsStr::from_bytes(b"caf\xE9.txt"));
+    assert_eq!(project.workspace.locate(odd).unwrap().shown(), "caf\u{FFFD}.txt");
+}
+
+#[test]
+fn a_path_that_cannot_be_followed_is_refused() {
+    let project = project();
+    for (path, message) in [
+        (
+            "~/x",
+            "~/x: `~` is not expanded here; give a path relative to the project or an absolute one",
+        ),
+        (
+            "~",
+            "~: `~` is not expanded here; give a path relative to the project or an absolute one",
+        ),
+        ("loop-a", "loop-a: its symbolic links form a loop"),
+        ("loop-a/x", "loop-a/x: its symbolic links form a loop"),
+        (
+            "src/main.rs/x",
+            "src/main.rs/x: a part of this path is a file, not a directory",
+        ),
+        ("a\0b", "\"a\\0b\" contains a NUL byte, which no path can"),
+    ] {
+        assert_eq!(project.workspace.locate(path).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn a_project_must_be_a_directory() {
+    let project = project();
+    let file = project.workspace.root().join("src/main.rs");
+    assert!(matches!(Workspace::open(&file), Err(Error::NotADirectory { .. })));
+    assert!(matches!(
+        Workspace::open(&file.with_file_name("no")),
+        Err(Error::Missing { .. })
+    ));
+}
+
+#[test]
+fn a_missing_file_is_told_with_names_that_come_close() {
+    let project = project();
+    let root = project.workspace.root();
+    for name in ["config.toml", "config.yaml", "README.md", "src/lib.rs"] {
+        fs::write(root.join(name), "").unwrap();
+    }
+    for (path, message) in [
+        (
+            "confg.toml",
+            "confg.toml does not exist; did you mean config.toml or config.yaml?",
+        ),
+        ("readme.MD", "readme.MD does not exist; did you mean README.md?"),
+        ("lib.rs", "lib.rs does not exist; did you mean src/lib.rs?"),
+        (
+            "crates/x/lib.rs",
+            "crates/x/lib.rs does not exist; did you mean src/lib.rs?",
+        ),
+        ("src/nothing-like-it.txt", "src/nothing-like-it.txt does not exist"),
+    ] {
+        let error = project.workspace.locate(path).unwrap().read_text().unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+}
+
+#[test]
+fn git_state_is_read_without_git() {
+    let project = project();
+    let root = project.workspace.root();
+    let above = root.parent().unwrap();
+    assert_eq!(project.workspace.git(), None);
+
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    for (content, head) in [
+        ("ref: refs/heads/main\n", Head::Branch("main".into())),
+        ("ref: refs/heads/feature/x\n", Head::Branch("feature/x".into())),
+        (&format!("{commit}\n") as &str, Head::Detached(commit.into())),
+        ("nonsense", Head::Unknown),
+    ] {
+        fs::create_dir_all(above.join(".git")).unwrap();
+        fs::write(above.join(".git/HEAD"), content).unwrap();
+        assert_eq!(
+            project.workspace.git(),
+            Some(Git {
+                root: above.to_owned(),
+                head
+            })
+        );
+    }
+
+    // A linked worktree: `.git` is a file that says where the rest is.
+    let place = above.join(".git/worktrees/project");
+    fs::create_dir_all(&place).unwrap();
+    fs::write(place.join("HEAD"), "ref: refs/heads/side\n").unwrap();
+    fs::write(root.join(".git"), "gitdir: ../.git/worktrees/project\n").unwrap();
+    let expected = Git {
+        root: root.to_owned(),
+        head: Head::Branch("side".into()),
+    };
+    assert_eq!(project.workspace.git(), Some(expected));
+}

@@ -1,0 +1,377 @@
+//! Listing, finding and searching.
+
+#![allow(clippy::unwrap_used, reason = "a failed preparation is a failed test")]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::Duration;
+
+use rustix::process::{Uid, geteuid};
+use workspace::{
+    Case, Ended, Entry, Error, Find, Found, Grep, Kind, LineKind, Location, Matches, Page, Stop, Tracked, Workspace,
+};
+
+struct Project {
+    dir: tempfile::TempDir,
+    workspace: Workspace,
+}
+
+fn project(files: &[(&str, &str)]) -> Project {
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    for (path, content) in files {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    let workspace = Workspace::open(dir.path()).unwrap();
+    Project { dir, workspace }
+}
+
+impl Project {
+    fn at(&self, path: &str) -> Location {
+        self.workspace.locate(path).unwrap()
+    }
+
+    fn find(&self, path: &str, pattern: &str) -> Vec<String> {
+        let page = Page { offset: 0, limit: 100 };
+        self.at(path).find(&Find { pattern, page }, &soon()).unwrap().paths
+    }
+
+    fn grep(&self, path: &str, grep: Grep<'_>) -> Matches {
+        self.at(path).grep(&grep, &soon()).unwrap()
+    }
+}
+
+fn soon() -> Stop {
+    Stop::after(Duration::from_secs(60))
+}
+
+fn pattern(pattern: &str) -> Grep<'_> {
+    let page = Page { offset: 0, limit: 100 };
+    Grep {
+        pattern,
+        case: Case::Insensitive,
+        include: None,
+        context: 0,
+        page,
+        max_line: 500,
+    }
+}
+
+/// Matches as `path:line:text`, surroundings as `path-line-text`.
+fn rendered(matches: &Matches) -> Vec<String> {
+    let lines = matches
+        .files
+        .iter()
+        .flat_map(|file| file.lines.iter().map(move |line| (file, line)));
+    lines
+        .map(|(file, line)| {
+            let mark = match line.kind {
+                LineKind::Match => ':',
+                LineKind::Context => '-',
+            };
+            format!("{}{mark}{}{mark}{}", file.path, line.number, line.text)
+        })
+        .collect()
+}
+
+fn tree() -> Project {
+    project(&[
+        (".gitignore", "/target\n*.log\n"),
+        (".hewignore", "private/\n"),
+        (".github/workflows/ci.yml", "on: push\n"),
+        (".git/config", "[core] Alpha\n"),
+        ("README.md", "alpha\nbeta\n"),
+        ("src/main.rs", "fn main() {\n    alpha();\n}\n"),
+        ("src/deep/mod.rs", "// ALPHA\n"),
+        ("private/key.rs", "alpha\n"),
+        ("target/out.rs", "alpha\n"),
+        ("debug.log", "alpha\n"),
+    ])
+}
+
+#[test]
+fn a_listing_shows_folders_first_and_marks_what_is_ignored() {
+    let project = tree();
+    let listing = project.at("").list(100).unwrap();
+    let entry = |name: &str, kind, tracked| Entry {
+        name: name.into(),
+        kind,
+        tracked,
+    };
+    let expected = [
+        entry(".git", Kind::Directory, Tracked::Ignored),
+        entry(".github", Kind::Directory, Tracked::Yes),
+        entry("private", Kind::Directory, Tracked::Ignored),
+        entry("src", Kind::Directory, Tracked::Yes),
+        entry("target", Kind::Directory, Tracked::Ignored),
+        entry(".gitignore", Kind::File { size: 14 }, Tracked::Yes),
+        entry(".hewignore", Kind::File { size: 9 }, Tracked::Yes),
+        entry("README.md", Kind::File { size: 11 }, Tracked::Yes),
+        entry("debug.log", Kind::File { size: 6 }, Tracked::Ignored),
+    ];
+    assert_eq!((listing.entries.as_slice(), listing.total), (&expected[..], 9));
+    let short = project.at("").list(2).unwrap();
+    assert_eq!((short.entries.as_slice(), short.total), (&expected[..2], 9));
+    assert!(matches!(
+        project.at("README.md").list(9),
+        Err(Error::NotADirectory { .. })
+    ));
+    assert!(matches!(project.at("nowhere").list(9), Err(Error::Missing { .. })));
+}
+
+#[test]
+fn a_glob_finds_names_anywhere_and_paths_from_the_searched_folder() {
+    let project = tree();
+    let absolute = format!("{}/src/*.rs", project.workspace.root().display());
+    for (path, pattern, found) in [
+        ("", "*.rs", vec!["src/deep/mod.rs", "src/main.rs"]),
+        ("", "*.{md,yml}", vec![".github/workflows/ci.yml", "README.md"]),
+        ("", "src/*.rs", vec!["src/main.rs"]),
+        ("", "./src/**/*.rs", vec!["src/deep/mod.rs", "src/main.rs"]),
+        ("", "**/deep/**", vec!["src/deep/mod.rs"]),
+        ("", "deep", vec!["src/deep/"]),
+        ("", "*.RS", vec![]),
+        ("src", "deep/*", vec!["src/deep/mod.rs"]),
+        ("", &absolute, vec!["src/main.rs"]),
+        ("target", "*.rs", vec!["target/out.rs"]),
+        ("", "config", vec![]),
+    ] {
+        assert_eq!(project.find(path, pattern), found, "{path:?} {pattern:?}");
+    }
+    let page = Page { offset: 0, limit: 9 };
+    let bad = project.at("").find(&Find { pattern: "a[", page }, &soon()).unwrap_err();
+    assert_eq!(bad.to_string(), "the glob \"a[\" cannot be read");
+}
+
+#[test]
+fn found_paths_come_in_pages_of_one_order() {
+    let names: Vec<String> = (0..250)
+        .map(|number| format!("d{}/f{number:03}.txt", number % 7))
+        .collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+    let project = project(&files);
+    let mut sorted = names.clone();
+    sorted.sort();
+    let mut seen = Vec::new();
+    for offset in (0..300).step_by(100) {
+        let page = Page { offset, limit: 100 };
+        let found = project.at("").find(&Find { pattern: "*.txt", page }, &soon()).unwrap();
+        assert_eq!((found.total, found.ended), (250, Ended::Complete));
+        seen.extend(found.paths);
+    }
+    assert_eq!(seen, sorted);
+}
+
+#[test]
+fn contents_are_searched_where_the_project_looks() {
+    let project = tree();
+    let everywhere = project.grep("", pattern("alpha"));
+    assert_eq!(
+        rendered(&everywhere),
+        [
+            "README.md:1:alpha",
+            "src/deep/mod.rs:1:// ALPHA",
+            "src/main.rs:2:    alpha();"
+        ]
+    );
+    assert_eq!((everywhere.shown, everywhere.total, everywhere.total_files), (3, 3, 3));
+    let exact = project.grep(
+        "",
+        Grep {
+            case: Case::Sensitive,
+            ..pattern("ALPHA")
+        },
+    );
+    assert_eq!(rendered(&exact), ["src/deep/mod.rs:1:// ALPHA"]);
+    let included = project.grep(
+        "",
+        Grep {
+            include: Some("src/*.rs"),
+            ..pattern("alpha")
+        },
+    );
+    assert_eq!(rendered(&included), ["src/main.rs:2:    alpha();"]);
+    // What is named outright is searched, ignored or not.
+    assert_eq!(
+        rendered(&project.grep("debug.log", pattern("alpha"))),
+        ["debug.log:1:alpha"]
+    );
+    assert_eq!(
+        rendered(&project.grep("target", pattern("alpha"))),
+        ["target/out.rs:1:alpha"]
+    );
+    assert_eq!(rendered(&project.grep("", pattern("nowhere"))), [""; 0]);
+}
+
+#[test]
+fn lines_around_a_match_are_shown_once() {
+    let project = project(&[("f", "1\n2 x\n3\n4 x\n5\n6\n7\n8 x\n")]);
+    let near = project.grep(
+        "",
+        Grep {
+            context: 1,
+            ..pattern("x")
+        },
+    );
+    assert_eq!(
+        rendered(&near),
+        ["f-1-1", "f:2:2 x", "f-3-3", "f:4:4 x", "f-5-5", "f-7-7", "f:8:8 x"]
+    );
+    let page = Page { offset: 1, limit: 1 };
+    let second = project.grep(
+        "",
+        Grep {
+            context: 1,
+            page,
+            ..pattern("x")
+        },
+    );
+    assert_eq!(rendered(&second), ["f-3-3", "f:4:4 x", "f-5-5"]);
+}
+
+#[test]
+fn matches_come_in_pages_of_one_order_however_many_there_are() {
+    let content = "hit\n".repeat(40);
+    let names: Vec<String> = (0..60).map(|number| format!("d{}/f{number:02}", number % 5)).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), content.as_str())).collect();
+    let project = project(&files);
+    let mut sorted = names.clone();
+    sorted.sort();
+    let all: Vec<String> = sorted
+        .iter()
+        .flat_map(|name| (1..=40).map(move |line| format!("{name}:{line}:hit")))
+        .collect();
+    let mut seen = Vec::new();
+    for offset in (0..=2_400).step_by(100) {
+        let page = Page { offset, limit: 100 };
+        let matches = project.grep("", Grep { page, ..pattern("hit") });
+        assert_eq!((matches.total, matches.total_files), (2_400, 60));
+        seen.extend(rendered(&matches));
+    }
+    assert_eq!(seen, all);
+}
+
+#[test]
+fn odd_contents_do_not_disturb_a_search() {
+    let project = project(&[("text", "needle\n"), ("crlf", "needle\r\nother\r\n")]);
+    let root = project.dir.path();
+    fs::write(root.join("binary"), b"needle\n\0\x01\x02").unwrap();
+    fs::write(root.join("late-binary"), [b"needle\n".repeat(40_000), vec![0]].concat()).unwrap();
+    fs::write(root.join("latin1"), b"caf\xE9 needle\n").unwrap();
+    fs::write(root.join("utf16"), b"\xFF\xFEn\0e\0e\0d\0l\0e\0\n\0").unwrap();
+    fs::write(
+        root.join("minified"),
+        format!("{}needle{}", "a".repeat(9_000), "b".repeat(9_000)),
+    )
+    .unwrap();
+    fs::write(root.join(OsStr::from_bytes(b"n\xE4me")), "needle\n").unwrap();
+    symlink("loop", root.join("loop")).unwrap();
+    symlink("..", root.join("up")).unwrap();
+    let matches = project.grep(
+        "",
+        Grep {
+            max_line: 40,
+            ..pattern("needle$|needleb")
+        },
+    );
+    let expected = [
+        "crlf:1:needle",
+        "latin1:1:caf\u{FFFD} needle",
+        "minified:1:…aaaaaaaaaaneedlebbbbbbbbbbbbbbbbbbbbbbbb…",
+        "n\u{FFFD}me:1:needle",
+        "text:1:needle",
+        "utf16:1:needle",
+    ];
+    assert_eq!(rendered(&matches), expected);
+    let paths = project.find("", "*");
+    assert!(paths.contains(&"n\u{FFFD}me".to_owned()) && paths.contains(&"loop".to_owned()));
+}
+
+#[test]
+fn a_pattern_that_cannot_be_read_is_explained() {
+    let project = tree();
+    for (text, message) in [
+        ("foo(", "the regular expression \"foo(\" cannot be read: unclosed group"),
+        (
+            "a\\nb",
+            "the regular expression \"a\\\\nb\" cannot be read: the literal \"\\n\" is not allowed in a regex",
+        ),
+    ] {
+        let error = project.at("").grep(&pattern(text), &soon()).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+    assert!(matches!(
+        project.at("nowhere").grep(&pattern("x"), &soon()),
+        Err(Error::Missing { .. })
+    ));
+}
+
+#[test]
+fn a_search_ends_when_its_time_is_up_or_nobody_waits() {
+    let project = tree();
+    let find = Find {
+        pattern: "*",
+        page: Page { offset: 0, limit: 9 },
+    };
+    let late = Stop::after(Duration::ZERO);
+    assert_eq!(project.at("").find(&find, &late).unwrap().ended, Ended::TimedOut);
+    assert_eq!(
+        project.at("").grep(&pattern("alpha"), &late).unwrap().ended,
+        Ended::TimedOut
+    );
+    assert_eq!(
+        project.at("README.md").grep(&pattern("alpha"), &late).unwrap().ended,
+        Ended::TimedOut
+    );
+    let cancelled = soon();
+    drop(cancelled.on_drop());
+    assert!(matches!(project.at("").find(&find, &cancelled), Err(Error::Cancelled)));
+    assert!(matches!(
+        project.at("").grep(&pattern("alpha"), &cancelled),
+        Err(Error::Cancelled)
+    ));
+}
+
+#[test]
+fn what_cannot_be_read_is_counted() {
+    let project = project(&[("open", "x\n"), ("closed/inner", "x\n"), ("shut", "x\n")]);
+    let root = project.dir.path();
+    for path in ["closed", "shut"] {
+        fs::set_permissions(root.join(path), fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    let (found, matches) = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            if geteuid().is_root() {
+                rustix::thread::set_thread_uid(Uid::from_raw(65_534)).unwrap();
+            }
+            let find = Find {
+                pattern: "*",
+                page: Page { offset: 0, limit: 9 },
+            };
+            (
+                project.at("").find(&find, &soon()).unwrap(),
+                project.grep("", pattern("x")),
+            )
+        });
+        thread.join().unwrap()
+    });
+    fs::set_permissions(root.join("closed"), fs::Permissions::from_mode(0o755)).unwrap();
+    let paths = ["closed/", "open", "shut"].map(str::to_owned).to_vec();
+    assert_eq!(
+        found,
+        Found {
+            paths,
+            total: 3,
+            ended: Ended::Complete,
+            unreadable: 1
+        }
+    );
+    assert_eq!(
+        (rendered(&matches), matches.unreadable),
+        (vec!["open:1:x".to_owned()], 2)
+    );
+}
