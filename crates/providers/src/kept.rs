@@ -1,7 +1,7 @@
 //! Keeps the wire form of messages that have been sent, so that a request costs work only for what is new.
 
 use bytes::Bytes;
-use model::Message;
+use model::{Message, ToolSpec};
 use std::sync::Arc;
 
 /// Wire forms of the messages of one conversation, in order.
@@ -10,6 +10,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     forms: Vec<(Arc<Message>, Bytes)>,
+    tools: Option<(Arc<[ToolSpec]>, Bytes)>,
 }
 
 impl Kept {
@@ -25,6 +26,18 @@ impl Kept {
         if self.forms.len() == place {
             self.forms.push((Arc::clone(message), form.clone()));
         }
+        form
+    }
+
+    /// The wire form of the tools, rendered only when they are not the ones of the last request.
+    pub(crate) fn tools(&mut self, tools: &Arc<[ToolSpec]>, render: impl FnOnce(&[ToolSpec]) -> Bytes) -> Bytes {
+        if let Some((kept, form)) = &self.tools
+            && Arc::ptr_eq(kept, tools)
+        {
+            return form.clone();
+        }
+        let form = render(tools);
+        self.tools = Some((Arc::clone(tools), form.clone()));
         form
     }
 }
