@@ -1,1 +1,13 @@
-//! Transcript, rules and a budget become one cache-friendly request.
+//! Transcript, rules and a system prompt become one cache-friendly request.
+//!
+//! Pure: the same inputs give the same bytes, and nothing else builds a message for a model. [`system`] renders what stays the
+//! same for a whole session; [`assemble`] lays out one request from it and the session's items.
+
+mod assemble;
+mod repair;
+mod system;
+mod title;
+
+pub use assemble::{Assembled, Call, Frame, assemble};
+pub use system::{Facts, Rules, system};
+pub use title::{clean_title, plain_title, title_request};

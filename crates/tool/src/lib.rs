@@ -12,6 +12,6 @@ mod tool;
 
 pub use context::{Context, Progress};
 pub use error::Error;
-pub use output::{Change, Output};
+pub use output::{Change, Next, Output};
 pub use registry::Registry;
 pub use tool::{DynTool, Effect, Tool};

@@ -12,6 +12,18 @@ pub struct Output {
     pub summary: Option<String>,
     /// Files that the tool changed, for the file history.
     pub changes: Vec<Change>,
+    /// What happens next.
+    pub next: Next,
+}
+
+/// What happens after a tool has answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Next {
+    /// The model is asked again, with the result.
+    #[default]
+    GoOn,
+    /// The turn is over: the model has said that its work is done.
+    EndTurn,
 }
 
 impl Output {
