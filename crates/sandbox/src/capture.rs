@@ -1,0 +1,119 @@
+//! Keeps the start and the end of a stream of any length.
+
+use std::collections::VecDeque;
+
+use crate::Output;
+
+/// How much of an output is kept, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cap {
+    /// From its start.
+    pub head: usize,
+    /// From its end.
+    pub tail: usize,
+}
+
+/// What is kept so far.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    cap: Cap,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    cut: u64,
+}
+
+impl Capture {
+    pub(crate) fn new(cap: Cap) -> Self {
+        Self {
+            cap,
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            cut: 0,
+        }
+    }
+
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        let (first, rest) = bytes.split_at(bytes.len().min(self.cap.head - self.head.len()));
+        self.head.extend_from_slice(first);
+        let (gone, rest) = rest.split_at(rest.len().saturating_sub(self.cap.tail));
+        let overflow = (self.tail.len() + rest.len()).saturating_sub(self.cap.tail);
+        self.tail.drain(..overflow);
+        self.tail.extend(rest);
+        self.cut += (gone.len() + overflow) as u64;
+    }
+
+    /// What was kept, on whole characters.
+    pub(crate) fn finish(mut self) -> Output {
+        if self.cut == 0 {
+            self.head.extend(&self.tail);
+            return Output {
+                head: lossy(&self.head),
+                ..Output::default()
+            };
+        }
+        let tail = self.tail.make_contiguous();
+        let head_end = self.head.len() - incomplete_end(&self.head);
+        let tail_start = tail.iter().take(3).take_while(|byte| is_continuation(**byte)).count();
+        let trimmed = self.head.len() - head_end + tail_start;
+        Output {
+            head: lossy(&self.head[..head_end]),
+            tail: lossy(&tail[tail_start..]),
+            cut: self.cut + trimmed as u64,
+        }
+    }
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn is_continuation(byte: u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
+}
+
+/// How many bytes at the end are the start of a character whose rest is not there.
+pub(crate) fn incomplete_end(bytes: &[u8]) -> usize {
+    let end = &bytes[bytes.len().saturating_sub(3)..];
+    match end.utf8_chunks().last() {
+        // Four bytes are the longest character, so a longer run of invalid bytes cannot be completed.
+        Some(chunk) => {
+            let start = bytes.len() - chunk.invalid().len();
+            match std::str::from_utf8(&bytes[start..]) {
+                Err(error) if error.error_len().is_none() => bytes.len() - start,
+                Ok(_) | Err(_) => 0,
+            }
+        }
+        None => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn captured(cap: Cap, chunks: &[&str]) -> (String, String, u64) {
+        let mut capture = Capture::new(cap);
+        chunks.iter().for_each(|chunk| capture.add(chunk.as_bytes()));
+        let output = capture.finish();
+        (output.head, output.tail, output.cut)
+    }
+
+    #[test]
+    fn the_start_and_the_end_are_kept_and_the_rest_is_counted() {
+        let cap = Cap { head: 3, tail: 4 };
+        for (chunks, head, tail, cut) in [
+            (&[][..], "", "", 0),
+            (&["ab"], "ab", "", 0),
+            (&["abcdefg"], "abcdefg", "", 0),
+            (&["ab", "cd", "ef", "g"], "abcdefg", "", 0),
+            (&["abcdefgh"], "abc", "efgh", 1),
+            (&["a", "b", "c", "d", "e", "f", "g", "h", "i"], "abc", "fghi", 2),
+            (&["abcdefghijklmnopqrstuvwxyz", "!"], "abc", "xyz!", 20),
+            // A character that a cut goes through is left out on both sides.
+            (&["abüdefgü!"], "ab", "gü!", 5),
+            (&["abc", "日本語", "xyz"], "abc", "xyz", 9),
+        ] {
+            assert_eq!(captured(cap, chunks), (head.into(), tail.into(), cut), "{chunks:?}");
+        }
+    }
+}

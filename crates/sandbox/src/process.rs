@@ -1,0 +1,271 @@
+//! A running process.
+
+use std::future::pending;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use tokio::net::unix::pipe;
+use tokio::process::Child;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use crate::capture::Capture;
+use crate::decode::Decode;
+use crate::group::Group;
+use crate::{Exit, Leftover, Request, Status};
+
+/// How long output is still awaited after the process itself has ended, while something it started holds the pipe.
+const LINGER: Duration = Duration::from_millis(100);
+const BUFFER: usize = 32 * 1024;
+/// As much as a pipe ever holds.
+const MAX_PIPE: usize = 1024 * 1024;
+
+/// A running process. Its timeout is kept while [`next`](Process::next) or [`exit`](Process::exit) is awaited. Dropping
+/// it ends the whole group, with a signal first and by force after the grace.
+#[derive(Debug)]
+pub struct Process {
+    child: Option<Child>,
+    group: Group,
+    pipe: Option<pipe::Receiver>,
+    buffer: Box<[u8]>,
+    capture: Option<Capture>,
+    decode: Decode,
+    grace: Duration,
+    started: Instant,
+    phase: Phase,
+    /// When the next phase begins by itself.
+    due: Option<Instant>,
+    timed_out: bool,
+    ended: Option<(Option<ExitStatus>, Instant)>,
+}
+
+/// Where in its life a process is.
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    Running,
+    /// It was asked to end.
+    Terminating,
+    /// It was ended by force.
+    Killed,
+    /// It has ended; the rest of its output is awaited.
+    Lingering,
+}
+
+/// What can happen next.
+enum Event {
+    Due,
+    Ended(io::Result<ExitStatus>),
+    Read(io::Result<usize>),
+}
+
+impl Process {
+    pub(crate) fn new(child: Child, pipe: pipe::Receiver, request: &Request) -> Option<Self> {
+        let group = Group::led_by(child.id()?)?;
+        let started = Instant::now();
+        Some(Self {
+            child: Some(child),
+            group,
+            pipe: Some(pipe),
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            capture: Some(Capture::new(request.output)),
+            decode: Decode::default(),
+            grace: request.grace,
+            started,
+            phase: Phase::Running,
+            due: request.timeout.and_then(|limit| started.checked_add(limit)),
+            timed_out: false,
+            ended: None,
+        })
+    }
+
+    /// The next piece of output, standard output and error in the order they were written; nothing once the process has
+    /// ended. Dropping the future loses nothing.
+    pub async fn next(&mut self) -> Option<String> {
+        while self.ended.is_none() || self.pipe.is_some() {
+            match self.event().await {
+                Event::Due => self.advance(),
+                Event::Ended(status) => self.end(status.ok()),
+                Event::Read(Ok(0) | Err(_)) => self.pipe = None,
+                Event::Read(Ok(count)) => {
+                    let text = self.take(count);
+                    if !text.is_empty() {
+                        return Some(text);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Waits for the end, reading on.
+    pub async fn exit(&mut self) -> Exit {
+        while self.next().await.is_some() {}
+        let (status, at) = self.ended.unwrap_or((None, Instant::now()));
+        Exit {
+            status: self.status(status),
+            duration: at.duration_since(self.started),
+            output: self.capture.take().map(Capture::finish).unwrap_or_default(),
+            leftover: if self.group.is_alive() {
+                Leftover::Running
+            } else {
+                Leftover::None
+            },
+        }
+    }
+
+    async fn event(&mut self) -> Event {
+        let due = async {
+            match self.due {
+                Some(due) => sleep_until(due).await,
+                None => pending().await,
+            }
+        };
+        let ended = async {
+            match (&self.ended, &mut self.child) {
+                (None, Some(child)) => child.wait().await,
+                (Some(_), _) | (None, None) => pending().await,
+            }
+        };
+        let read = async {
+            match &self.pipe {
+                Some(pipe) => read(pipe, &mut self.buffer).await,
+                None => pending().await,
+            }
+        };
+        // A flood is always ready to be read, so the other two come first.
+        tokio::select! {
+            biased;
+            () = due => Event::Due,
+            status = ended => Event::Ended(status),
+            count = read => Event::Read(count),
+        }
+    }
+
+    fn take(&mut self, count: usize) -> String {
+        let bytes = &self.buffer[..count];
+        if let Some(capture) = &mut self.capture {
+            capture.add(bytes);
+        }
+        self.decode.add(bytes)
+    }
+
+    fn advance(&mut self) {
+        match self.phase {
+            Phase::Running => {
+                self.timed_out = true;
+                self.group.terminate();
+                self.enter(Phase::Terminating, self.grace);
+            }
+            Phase::Terminating => {
+                self.group.kill();
+                self.enter(Phase::Killed, self.grace);
+            }
+            // A process that survives even force is stuck in the kernel; nobody shall wait for it.
+            Phase::Killed => self.end(None),
+            Phase::Lingering => {
+                self.drain();
+                self.pipe = None;
+                self.due = None;
+            }
+        }
+    }
+
+    fn end(&mut self, status: Option<ExitStatus>) {
+        self.ended = Some((status, Instant::now()));
+        self.enter(Phase::Lingering, LINGER);
+    }
+
+    fn enter(&mut self, phase: Phase, time: Duration) {
+        self.phase = phase;
+        self.due = Instant::now().checked_add(time);
+    }
+
+    /// Takes what is in the pipe already, so that a busy machine loses nothing of what the process itself wrote.
+    fn drain(&mut self) {
+        let Some(pipe) = self.pipe.take() else { return };
+        let mut drained = 0;
+        while let Ok(count @ 1..) = pipe.try_read(&mut self.buffer) {
+            self.take(count);
+            drained += count;
+            if drained >= MAX_PIPE {
+                break;
+            }
+        }
+    }
+
+    fn status(&self, status: Option<ExitStatus>) -> Status {
+        if self.timed_out {
+            return Status::TimedOut;
+        }
+        match (
+            status.and_then(|status| status.code()),
+            status.and_then(|status| status.signal()),
+        ) {
+            (Some(code), _) => Status::Exited(code),
+            (None, Some(signal)) => Status::Signalled(signal),
+            (None, None) => Status::Unknown,
+        }
+    }
+}
+
+async fn read(pipe: &pipe::Receiver, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        pipe.readable().await?;
+        match pipe.try_read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            read => return read,
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.ended.is_some() && !self.group.is_alive() {
+            return;
+        }
+        self.group.terminate();
+        let ending = Ending {
+            group: self.group,
+            child: self.child.take(),
+        };
+        // Without a runtime there is nobody to wait, and dropping `ending` ends the group here and now.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(ending.after(self.grace));
+        }
+    }
+}
+
+/// A group that was asked to end. It is ended by force when this is dropped, also when the runtime that should have
+/// waited is shut down.
+struct Ending {
+    group: Group,
+    child: Option<Child>,
+}
+
+impl Ending {
+    const POLL: Duration = Duration::from_millis(20);
+
+    /// Waits until the whole group is gone, but no longer than the grace.
+    async fn after(mut self, grace: Duration) {
+        let gone = async {
+            if let Some(child) = &mut self.child {
+                drop(child.wait().await);
+            }
+            while self.group.is_alive() {
+                sleep(Self::POLL).await;
+            }
+        };
+        drop(timeout(grace, gone).await);
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.group.kill();
+        // The process may not lead its group yet. An error means that it has ended.
+        if let Some(child) = &mut self.child {
+            drop(child.start_kill());
+        }
+    }
+}

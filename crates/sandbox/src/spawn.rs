@@ -1,0 +1,127 @@
+//! Starting a process.
+//!
+//! Everything is arranged so that the standard library can use `posix_spawn`, which does not copy this process's page
+//! tables: an absolute path to the program, a process group instead of code run between fork and exec.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::fs::{Access, Mode, OFlags};
+use tokio::net::unix::pipe;
+
+use crate::{Environment, Error, Process, Program, Request};
+
+/// The longest single argument Linux takes, one byte of which ends it.
+const MAX_ARGUMENT: usize = 128 * 1024 - 1;
+
+/// Starts a process. Must be called within a tokio runtime.
+pub fn spawn(request: &Request) -> Result<Process, Error> {
+    let (program, args) = arguments(&request.program);
+    check(&args)?;
+    let found = look_up(&program, &request.environment, &request.cwd);
+    let found = found.ok_or_else(|| Error::Missing {
+        program: program.to_string_lossy().into_owned(),
+    })?;
+    let failed = |source: io::Error| match request.cwd.is_dir() {
+        true => Error::Start {
+            program: program.to_string_lossy().into_owned(),
+            source,
+        },
+        false => Error::Directory {
+            path: request.cwd.clone(),
+        },
+    };
+
+    let (reader, writer) = io::pipe().map_err(failed)?;
+    let mut command = leading(&found, &request.environment);
+    command
+        .args(args)
+        .current_dir(&request.cwd)
+        .env_clear()
+        .envs(request.environment.iter())
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone().map_err(failed)?)
+        .stderr(writer);
+    let child = tokio::process::Command::from(command).spawn().map_err(failed)?;
+    let reader = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(failed)?;
+    Process::new(child, reader, request).ok_or_else(|| failed(io::Error::other("it has no process id")))
+}
+
+fn arguments(program: &Program) -> (OsString, Vec<OsString>) {
+    let shell = |name: &str, line: &str| (name.into(), vec!["-c".into(), "--".into(), line.into()]);
+    match program {
+        Program::Shell(line) => shell("/bin/sh", line),
+        Program::Bash(line) => shell("bash", line),
+        Program::Exec { program, args } => (program.clone(), args.clone()),
+    }
+}
+
+fn check(args: &[OsString]) -> Result<(), Error> {
+    for arg in args {
+        if arg.len() > MAX_ARGUMENT {
+            return Err(Error::TooLong {
+                bytes: arg.len(),
+                limit: MAX_ARGUMENT,
+            });
+        }
+        if arg.as_bytes().contains(&0) {
+            return Err(Error::Nul);
+        }
+    }
+    Ok(())
+}
+
+/// A command whose process leads a group of its own. Where this process has a terminal, it leads a session too, so that
+/// nothing it starts (`sudo`, `ssh`) can open the terminal and wait there for a password.
+fn leading(program: &Path, environment: &Environment) -> Command {
+    let setsid = has_terminal()
+        .then(|| look_up(OsStr::new("setsid"), environment, Path::new("/")))
+        .flatten();
+    match setsid {
+        Some(setsid) => {
+            let mut command = Command::new(setsid);
+            command.arg(program);
+            command
+        }
+        None => {
+            let mut command = Command::new(program);
+            command.process_group(0);
+            command
+        }
+    }
+}
+
+fn has_terminal() -> bool {
+    rustix::fs::open(
+        "/dev/tty",
+        OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .is_ok()
+}
+
+/// The absolute path of a program: as given if it contains a `/`, else from the search path the process will see.
+fn look_up(program: &OsStr, environment: &Environment, cwd: &Path) -> Option<PathBuf> {
+    if program.as_bytes().contains(&b'/') {
+        return Some(cwd.join(program));
+    }
+    let path = environment
+        .get("PATH")
+        .unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+    let folders = path
+        .as_bytes()
+        .split(|byte| *byte == b':')
+        .filter(|folder| !folder.is_empty());
+    folders
+        .map(|folder| cwd.join(OsStr::from_bytes(folder)).join(program))
+        .find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
+}

@@ -1,0 +1,363 @@
+//! Real processes, and what is promised about them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failed preparation is a failed test"
+)]
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::path::Path;
+use std::time::Duration;
+
+use sandbox::{Cap, Environment, Error, Exit, Leftover, Output, Program, Request, Status, spawn};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+
+const CAP: Cap = Cap {
+    head: 1_000,
+    tail: 1_000,
+};
+const NONE: [&str; 0] = [];
+
+fn request(line: &str) -> Request {
+    Request {
+        program: Program::Shell(line.into()),
+        cwd: "/".into(),
+        environment: Environment::scrubbed([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())], &NONE, &NONE),
+        timeout: Some(Duration::from_secs(120)),
+        grace: Duration::from_millis(200),
+        output: CAP,
+    }
+}
+
+/// Fails the test instead of hanging it.
+async fn soon<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), work)
+        .await
+        .expect("this should have ended long ago")
+}
+
+async fn run(request: &Request) -> Exit {
+    soon(spawn(request).unwrap().exit()).await
+}
+
+/// A named pipe that ends for its reader when the last process that holds it open for writing is gone.
+struct Watch {
+    folder: tempfile::TempDir,
+    receiver: pipe::Receiver,
+}
+
+impl Watch {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let made = run(&Request {
+            cwd: folder.path().into(),
+            ..request("mkfifo watch")
+        })
+        .await;
+        assert_eq!(made.status, Status::Exited(0));
+        let receiver = pipe::OpenOptions::new()
+            .open_receiver(folder.path().join("watch"))
+            .unwrap();
+        Self { folder, receiver }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Waits for a byte from a watched process, so that the pipe is known to be held.
+    async fn held(&mut self) {
+        let mut byte = [0];
+        soon(self.receiver.read_exact(&mut byte)).await.unwrap();
+    }
+
+    /// Waits until no process holds the pipe.
+    async fn released(mut self) {
+        let mut rest = Vec::new();
+        soon(self.receiver.read_to_end(&mut rest)).await.unwrap();
+    }
+}
+
+/// A line whose background process holds the watch, ignores being asked to end if told so, and would live for long.
+fn daemon(trap: &str) -> String {
+    format!("(exec 9>watch; {trap} echo . >&9; while :; do sleep 300 9>&-; done) ")
+}
+
+#[tokio::test]
+async fn an_exit_says_how_it_ended_and_what_was_written_in_order() {
+    for (line, status, output) in [
+        (
+            "echo out; echo err >&2; echo out again",
+            Status::Exited(0),
+            "out\nerr\nout again\n",
+        ),
+        ("exit 3", Status::Exited(3), ""),
+        ("kill -9 $$", Status::Signalled(9), ""),
+        ("no-such-program-anywhere 2>/dev/null", Status::Exited(127), ""),
+        (
+            "-not-an-option 2>/dev/null || echo -n no newline",
+            Status::Exited(0),
+            "no newline",
+        ),
+        ("pwd", Status::Exited(0), "/\n"),
+    ] {
+        let exit = run(&request(line)).await;
+        let output = Output {
+            head: output.into(),
+            ..Output::default()
+        };
+        assert_eq!(
+            (exit.status, exit.output, exit.leftover),
+            (status, output, Leftover::None),
+            "{line}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_program_may_be_named_or_a_shell_chosen() {
+    let exec = |program: &str, args: &[&str]| Program::Exec {
+        program: program.into(),
+        args: args.iter().map(OsString::from).collect(),
+    };
+    for (program, output) in [
+        (exec("printf", &["%s|", "a b", "$c"]), "a b|$c|"),
+        (exec("/bin/echo", &["x"]), "x\n"),
+        (Program::Bash("[[ a == a ]] && echo bash".into()), "bash\n"),
+    ] {
+        let exit = run(&Request { program, ..request("") }).await;
+        assert_eq!((exit.status, exit.output.head.as_str()), (Status::Exited(0), output));
+    }
+}
+
+#[tokio::test]
+async fn standard_input_is_empty() {
+    let exit = run(&request("cat; read line || echo nothing to read")).await;
+    assert_eq!(exit.output.head, "nothing to read\n");
+}
+
+#[tokio::test]
+async fn a_process_sees_only_the_given_variables() {
+    let given = ["PATH", "OPENAI_API_KEY", "PLAIN"].map(|name| (name.into(), "/usr/bin:/bin".into()));
+    let environment = Environment::scrubbed(given, &NONE, &NONE);
+    let exit = run(&Request {
+        environment,
+        ..request("env | cut -d= -f1 | sort | tr '\\n' ' '")
+    })
+    .await;
+    // PWD, and with some shells _ and SHLVL, are the shell's own.
+    let names: Vec<&str> = exit
+        .output
+        .head
+        .split_whitespace()
+        .filter(|name| !["_", "OLDPWD", "PWD", "SHLVL"].contains(name))
+        .collect();
+    let expected = [
+        "DEBIAN_FRONTEND",
+        "GIT_EDITOR",
+        "GIT_PAGER",
+        "GIT_TERMINAL_PROMPT",
+        "MANPAGER",
+        "PAGER",
+        "PATH",
+        "PLAIN",
+        "TERM",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[tokio::test]
+async fn output_arrives_while_the_process_runs() {
+    let watch = Watch::new().await;
+    let waiting = Request {
+        cwd: watch.path().into(),
+        ..request("mkfifo go; echo first; cat go; echo last")
+    };
+    let mut process = spawn(&waiting).unwrap();
+    assert_eq!(soon(process.next()).await.as_deref(), Some("first\n"));
+    // The process waits for somebody to write into `go`.
+    let opened = run(&Request {
+        cwd: watch.path().into(),
+        ..request("echo second > go")
+    })
+    .await;
+    assert_eq!(opened.status, Status::Exited(0));
+    let exit = soon(process.exit()).await;
+    assert_eq!(
+        (exit.status, exit.output.head.as_str()),
+        (Status::Exited(0), "first\nsecond\nlast\n")
+    );
+}
+
+#[tokio::test]
+async fn a_timeout_ends_the_whole_group_and_keeps_what_was_written() {
+    let mut watch = Watch::new().await;
+    let line = format!("echo before; {} & wait", daemon(""));
+    let cwd = watch.path().into();
+    let mut process = spawn(&Request {
+        cwd,
+        timeout: Some(Duration::from_millis(300)),
+        ..request(&line)
+    })
+    .unwrap();
+    watch.held().await;
+    let exit = soon(process.exit()).await;
+    assert_eq!((exit.status, exit.output.head.as_str()), (Status::TimedOut, "before\n"));
+    drop(process);
+    watch.released().await;
+}
+
+#[tokio::test]
+async fn a_process_that_ignores_the_signal_is_ended_by_force() {
+    let mut watch = Watch::new().await;
+    let line = format!("trap '' TERM; {}", daemon("trap '' TERM;"));
+    let cwd = watch.path().into();
+    let limits = Request {
+        cwd,
+        timeout: Some(Duration::from_millis(300)),
+        ..request(&line)
+    };
+    let mut process = spawn(&limits).unwrap();
+    watch.held().await;
+    assert_eq!(soon(process.exit()).await.status, Status::TimedOut);
+    watch.released().await;
+}
+
+#[tokio::test]
+async fn dropping_a_process_ends_the_whole_group() {
+    for trap in ["", "trap '' TERM;"] {
+        let mut watch = Watch::new().await;
+        let line = format!("{trap} {} & wait", daemon(trap));
+        let process = spawn(&Request {
+            cwd: watch.path().into(),
+            ..request(&line)
+        })
+        .unwrap();
+        watch.held().await;
+        drop(process);
+        watch.released().await;
+    }
+}
+
+#[test]
+fn a_group_ends_with_the_runtime_it_belongs_to() {
+    let inner = tokio::runtime::Runtime::new().unwrap();
+    let watch = inner.block_on(async {
+        let mut watch = Watch::new().await;
+        let line = format!("trap '' TERM; {}", daemon("trap '' TERM;"));
+        let never = Request {
+            cwd: watch.path().into(),
+            grace: Duration::from_secs(3_600),
+            ..request(&line)
+        };
+        let process = spawn(&never).unwrap();
+        watch.held().await;
+        drop(process);
+        watch
+    });
+    // The reading end belongs to the first runtime; its file outlives it.
+    let Watch { folder, receiver } = watch;
+    let reading = receiver.into_nonblocking_fd().unwrap();
+    inner.shutdown_background();
+    let outer = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    outer.block_on(async {
+        let receiver = pipe::Receiver::from_owned_fd(reading).unwrap();
+        Watch { folder, receiver }.released().await;
+    });
+}
+
+#[tokio::test]
+async fn a_background_process_that_keeps_the_pipe_does_not_keep_the_caller() {
+    let mut watch = Watch::new().await;
+    let line = format!("{} & echo started", daemon(""));
+    let mut process = spawn(&Request {
+        cwd: watch.path().into(),
+        ..request(&line)
+    })
+    .unwrap();
+    watch.held().await;
+    let exit = soon(process.exit()).await;
+    assert_eq!(
+        (exit.status, exit.output.head.as_str()),
+        (Status::Exited(0), "started\n")
+    );
+    assert_eq!(exit.leftover, Leftover::Running);
+    drop(process);
+    watch.released().await;
+}
+
+#[tokio::test]
+async fn a_background_flood_does_not_keep_the_caller() {
+    let exit = run(&request("yes & echo started")).await;
+    assert_eq!((exit.status, exit.leftover), (Status::Exited(0), Leftover::Running));
+}
+
+#[tokio::test]
+async fn a_flood_is_cut_in_the_middle_and_counted() {
+    let size = 50_000_000;
+    let exit = run(&request(&format!("echo start; yes | head -c {size}; echo; echo end"))).await;
+    let Output { head, tail, cut } = exit.output;
+    assert_eq!((head.len(), tail.len()), (CAP.head, CAP.tail));
+    assert!(
+        head.starts_with("start\ny\ny\n") && tail.ends_with("y\ny\n\nend\n"),
+        "{tail:?}"
+    );
+    assert_eq!(cut, (size + "start\n\nend\n".len() - CAP.head - CAP.tail) as u64);
+}
+
+#[tokio::test]
+async fn a_process_that_closes_its_output_is_still_waited_for() {
+    let exit = run(&request("exec >&- 2>&-; sleep 0.2; exit 7")).await;
+    assert_eq!(exit.status, Status::Exited(7));
+}
+
+#[tokio::test]
+async fn what_cannot_be_started_is_explained() {
+    let exec = |program: &str| Program::Exec {
+        program: program.into(),
+        args: Vec::new(),
+    };
+    let text = |request: Request| spawn(&request).unwrap_err().to_string();
+    assert_eq!(
+        text(Request {
+            cwd: "/no/such/folder".into(),
+            ..request("true")
+        }),
+        "the working directory /no/such/folder does not exist or is not a directory"
+    );
+    assert_eq!(
+        text(Request {
+            program: exec("no-such-program"),
+            ..request("")
+        }),
+        "the program no-such-program was not found"
+    );
+    assert_eq!(
+        text(Request {
+            program: exec("/etc/passwd"),
+            ..request("")
+        }),
+        "/etc/passwd could not be started"
+    );
+    assert!(matches!(spawn(&request("a\0b")), Err(Error::Nul)));
+    assert!(matches!(
+        spawn(&request(&"x".repeat(200_000))),
+        Err(Error::TooLong { bytes: 200_000, .. })
+    ));
+    // The longest line that is accepted does run.
+    let longest = format!("exit 5 #{}", "x".repeat(131_071 - 8));
+    assert_eq!(run(&request(&longest)).await.status, Status::Exited(5));
+}
+
+#[tokio::test]
+async fn a_process_leads_its_own_group() {
+    let exit = run(&request("ps -o pid=,pgid= -p $$")).await;
+    let ids: Vec<&str> = exit.output.head.split_whitespace().collect();
+    assert_eq!(ids[0], ids[1]);
+}
