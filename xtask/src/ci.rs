@@ -14,7 +14,16 @@ use crate::{no_arguments, tidy, tools};
 /// A named part of the run. It gets what earlier steps prepared and may add to it.
 struct Step {
     name: &'static str,
-    run: fn(&mut Bench) -> Result<()>,
+    run: fn(&mut Bench) -> Result<Outcome>,
+}
+
+/// How a step ended, when it did not fail.
+enum Outcome {
+    Passed,
+    /// It could not be done here, and the run is good without it.
+    Skipped {
+        why: String,
+    },
 }
 
 const STEPS: &[Step] = &[
@@ -24,7 +33,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "tidy",
-        run: |bench| tidy::check(&bench.root),
+        run: house_rules,
     },
     Step {
         name: "clippy",
@@ -84,11 +93,19 @@ fn run_steps(steps: &[Step], bench: &mut Bench) -> Result<String> {
     for (index, step) in steps.iter().enumerate() {
         println!("\n=== {} ({} of {})", step.name, index + 1, steps.len());
         let step_start = Instant::now();
-        (step.run)(bench)
+        let outcome = (step.run)(bench)
             .with_context(|| format!("ci failed in step `{}` after {}", step.name, human(start.elapsed())))?;
         let took = human(step_start.elapsed());
-        println!("=== {}: ok, {took}", step.name);
-        times.push(format!("{} {took}", step.name));
+        match outcome {
+            Outcome::Passed => {
+                println!("=== {}: passed in {took}", step.name);
+                times.push(format!("{} {took}", step.name));
+            }
+            Outcome::Skipped { why } => {
+                println!("=== {}: skipped, {why}", step.name);
+                times.push(format!("{} skipped", step.name));
+            }
+        }
     }
     Ok(format!(
         "ci passed: {} steps in {} ({})",
@@ -98,11 +115,16 @@ fn run_steps(steps: &[Step], bench: &mut Bench) -> Result<String> {
     ))
 }
 
-fn format(bench: &mut Bench) -> Result<()> {
+fn house_rules(bench: &mut Bench) -> Result<Outcome> {
+    tidy::check(&bench.root)?;
+    Ok(Outcome::Passed)
+}
+
+fn format(bench: &mut Bench) -> Result<Outcome> {
     cargo(bench, &["fmt", "--all", "--check"], &[])
 }
 
-fn clippy(bench: &mut Bench) -> Result<()> {
+fn clippy(bench: &mut Bench) -> Result<Outcome> {
     cargo(
         bench,
         &[
@@ -118,12 +140,12 @@ fn clippy(bench: &mut Bench) -> Result<()> {
     )
 }
 
-fn python(bench: &mut Bench) -> Result<()> {
+fn python(bench: &mut Bench) -> Result<Outcome> {
     bench.python = Some(tools::python(&bench.root)?);
-    Ok(())
+    Ok(Outcome::Passed)
 }
 
-fn tests(bench: &mut Bench) -> Result<()> {
+fn tests(bench: &mut Bench) -> Result<Outcome> {
     let python = bench
         .python
         .as_ref()
@@ -133,7 +155,7 @@ fn tests(bench: &mut Bench) -> Result<()> {
     cargo(bench, &["test", "--locked", "--workspace"], &[("HEW_PYTHON", &python)])
 }
 
-fn docs(bench: &mut Bench) -> Result<()> {
+fn docs(bench: &mut Bench) -> Result<Outcome> {
     cargo(
         bench,
         &["doc", "--locked", "--workspace", "--no-deps"],
@@ -141,28 +163,32 @@ fn docs(bench: &mut Bench) -> Result<()> {
     )
 }
 
-fn cargo_deny(bench: &mut Bench) -> Result<()> {
+fn cargo_deny(bench: &mut Bench) -> Result<Outcome> {
     bench.deny = Some(tools::cargo_deny(&bench.root)?);
-    Ok(())
+    Ok(Outcome::Passed)
 }
 
-fn licences(bench: &mut Bench) -> Result<()> {
+fn licences(bench: &mut Bench) -> Result<Outcome> {
     let deny = bench.deny.as_ref().context("the `cargo-deny` step has not run")?;
-    succeed(
-        Command::new(deny)
-            .current_dir(&bench.root)
-            .args(["--locked", "check", "licenses", "bans", "sources"]),
-    )
+    succeed(Command::new(deny).current_dir(&bench.root).args([
+        "--locked",
+        "check",
+        "--hide-inclusion-graph",
+        "licenses",
+        "bans",
+        "sources",
+    ]))
 }
 
 /// Known vulnerabilities count when their list can be fetched; a machine without the open internet goes on without.
-fn advisories(bench: &mut Bench) -> Result<()> {
+fn advisories(bench: &mut Bench) -> Result<Outcome> {
     let deny = bench.deny.as_ref().context("the `cargo-deny` step has not run")?;
     let mut fetch = Command::new(deny);
     fetch.current_dir(&bench.root).args(["fetch", "db"]);
     if let Err(why) = tools::quietly(&mut fetch, Duration::from_secs(60)) {
-        println!("skipped: the advisory database cannot be fetched here ({why:#})");
-        return Ok(());
+        return Ok(Outcome::Skipped {
+            why: format!("the advisory database cannot be fetched here: {why:#}"),
+        });
     }
     succeed(
         Command::new(deny)
@@ -171,21 +197,21 @@ fn advisories(bench: &mut Bench) -> Result<()> {
     )
 }
 
-fn cargo(bench: &Bench, args: &[&str], env: &[(&str, &str)]) -> Result<()> {
+fn cargo(bench: &Bench, args: &[&str], env: &[(&str, &str)]) -> Result<Outcome> {
     let mut command = Command::new(tools::cargo());
     command.current_dir(&bench.root).args(args).envs(env.iter().copied());
     succeed(&mut command)
 }
 
 /// Runs a command with its output on our own, and turns a bad exit into an error that names the command.
-fn succeed(command: &mut Command) -> Result<()> {
+fn succeed(command: &mut Command) -> Result<Outcome> {
     let line = tools::shown(command);
     println!("$ {line}");
     let status = command.status().with_context(|| format!("cannot start `{line}`"))?;
     if !status.success() {
         bail!("`{line}` ended with {status}");
     }
-    Ok(())
+    Ok(Outcome::Passed)
 }
 
 /// A duration as a person says it: `0.4 s`, `12.0 s`, `3 min 20 s`.
@@ -199,6 +225,8 @@ fn human(duration: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Stdio;
+
     use super::*;
 
     fn bench() -> Bench {
@@ -214,7 +242,7 @@ mod tests {
         let steps = [
             Step {
                 name: "good",
-                run: |_| Ok(()),
+                run: |_| Ok(Outcome::Passed),
             },
             Step {
                 name: "bad",
@@ -224,7 +252,7 @@ mod tests {
                 name: "never",
                 run: |bench| {
                     bench.deny = Some("reached".into());
-                    Ok(())
+                    Ok(Outcome::Passed)
                 },
             },
         ];
@@ -242,11 +270,11 @@ mod tests {
         let steps = [
             Step {
                 name: "one",
-                run: |_| Ok(()),
+                run: |_| Ok(Outcome::Passed),
             },
             Step {
                 name: "two",
-                run: |_| Ok(()),
+                run: |_| Ok(Outcome::Passed),
             },
         ];
         let report = run_steps(&steps, &mut bench()).unwrap();
@@ -255,10 +283,24 @@ mod tests {
     }
 
     #[test]
+    fn a_skipped_step_is_not_reported_as_passed() {
+        let steps = [Step {
+            name: "one",
+            run: |_| {
+                Ok(Outcome::Skipped {
+                    why: "no network".into(),
+                })
+            },
+        }];
+        let report = run_steps(&steps, &mut bench()).unwrap();
+        assert!(report.contains("one skipped"), "{report}");
+    }
+
+    #[test]
     fn a_command_that_fails_is_named_in_the_error() {
         let mut command = Command::new(tools::cargo());
-        command.arg("no-such-subcommand");
-        let message = format!("{:#}", succeed(&mut command).unwrap_err());
+        command.arg("no-such-subcommand").stderr(Stdio::null());
+        let message = format!("{:#}", succeed(&mut command).err().unwrap());
         assert!(message.contains("no-such-subcommand"), "{message}");
     }
 
