@@ -1,1 +1,42 @@
-//! A scripted model server speaking real HTTP and SSE.
+//! A scripted model server over real HTTP, throw-away projects, and a runner for the binary under test.
+//!
+//! ```no_run
+//! use serde_json::json;
+//! use testkit::{Fault, Script, Server, Turn};
+//!
+//! # async fn story() -> Result<(), testkit::Error> {
+//! let script = Script::new()
+//!     .turn(Turn::text("I will look.").call("read_file", json!({"path": "a.txt"})))
+//!     .turn(Turn::text("It says hello.").fails(Fault::rate_limit(), 1));
+//! let server = Server::start(script).await?;
+//! println!("{}", server.url());
+//! # Ok(())
+//! # }
+//! ```
+
+mod cache;
+mod check;
+mod discovery;
+mod error;
+mod eventstream;
+mod fault;
+mod hew;
+mod play;
+mod pour;
+mod project;
+mod refusal;
+mod script;
+mod seal;
+mod seen;
+mod server;
+mod socket;
+mod wire;
+
+pub use error::Error;
+pub use fault::{Fault, Place, Planned, Times};
+pub use hew::{Hew, Output, Running};
+pub use project::Project;
+pub use script::{Call, Order, Pace, Script, Stop, Thinking, Turn, Usage};
+pub use seen::{CallSeen, Message, ResultSeen, Role, Seen};
+pub use server::{Finish, Outcome, Recorded, Server};
+pub use wire::Wire;

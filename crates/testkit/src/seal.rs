@@ -1,0 +1,64 @@
+//! Signatures of thoughts: made from the text, so that a restarted server still knows its own.
+
+use std::collections::HashMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::script::Thinking;
+
+/// A 64-bit FNV-1a hash with a salt.
+pub(crate) fn hash(bytes: &[u8], salt: u64) -> u64 {
+    let start = 0xcbf2_9ce4_8422_2325_u64 ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bytes.iter().fold(start, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// The signature of a thought.
+pub(crate) fn signature(thought: &Thinking) -> String {
+    thought.signature.clone().unwrap_or_else(|| made_from(&thought.text))
+}
+
+fn made_from(text: &str) -> String {
+    let bytes: Vec<u8> = (1..=6)
+        .flat_map(|salt| hash(text.as_bytes(), salt).to_be_bytes())
+        .collect();
+    STANDARD.encode(bytes)
+}
+
+/// The signatures that were given out, to tell whether they come back as they went.
+#[derive(Debug, Default)]
+pub(crate) struct Seals {
+    thoughts: HashMap<String, String>,
+    calls: HashMap<String, String>,
+}
+
+impl Seals {
+    /// Notes a thought and the calls that follow it.
+    pub(crate) fn give(&mut self, thought: &Thinking, calls: impl Iterator<Item = String>) {
+        let signature = signature(thought);
+        self.calls.extend(calls.map(|call| (call, signature.clone())));
+        self.thoughts.insert(signature, thought.text.clone());
+    }
+
+    /// Whether a signature belongs to this thought.
+    pub(crate) fn fits(&self, signature: &str, text: &str) -> bool {
+        signature == made_from(text) || self.thoughts.get(signature).is_some_and(|known| known == text)
+    }
+
+    /// Whether a signature is one of ours, whatever its thought.
+    pub(crate) fn knows(&self, signature: &str) -> bool {
+        self.thoughts.contains_key(signature)
+    }
+
+    /// The signature of the thought that came before a call.
+    pub(crate) fn before_call(&self, call: &str) -> Option<&str> {
+        self.calls.get(call).map(String::as_str)
+    }
+
+    /// Whether any signature was given out; a restarted server cannot judge opaque ones.
+    pub(crate) fn any(&self) -> bool {
+        !self.thoughts.is_empty()
+    }
+}
