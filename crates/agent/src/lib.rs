@@ -1,1 +1,107 @@
 //! Runs turns as a stream of events.
+//!
+//! [`start`] makes an actor out of a [`Setup`]: it takes [`session::Command`]s and tells [`session::Event`]s. The loop itself is
+//! in `turn.rs`. The agent does no I/O of its own: models, tools and the store reach it through their traits.
+
+mod actor;
+mod calls;
+mod inbox;
+mod receive;
+mod repeats;
+mod retry;
+mod settle;
+mod state;
+mod title;
+mod turn;
+
+use model::{Cost, Model};
+use policy::{Mode, Policy};
+use session::{Command, Event, Item, SessionId, Store, Time, Totals};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// Finds a model by its name; the error is a sentence for the person.
+pub type ModelSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, String> + Send + Sync>;
+
+/// Everything a session needs to run.
+pub struct Setup {
+    /// The session.
+    pub session: SessionId,
+    /// What has happened in it.
+    pub items: Vec<Arc<Item>>,
+    /// What it has cost.
+    pub totals: Totals,
+    /// Its title, if it has one.
+    pub title: Option<String>,
+    /// The model that does the work.
+    pub model: Arc<dyn Model>,
+    /// The model for small chores such as titles; without one, they are done without a model.
+    pub small: Option<Arc<dyn Model>>,
+    /// Finds other models when the person asks for one.
+    pub models: ModelSource,
+    /// The tools on offer.
+    pub tools: tool::Registry,
+    /// The rules in force.
+    pub policy: Policy,
+    /// What the agent is for at the moment.
+    pub mode: Mode,
+    /// Whether there is anybody to ask.
+    pub approvals: Approvals,
+    /// Where the session is kept.
+    pub store: Arc<dyn Store>,
+    /// The system prompt, in sections.
+    pub system: Vec<Arc<str>>,
+    /// When a turn must stop.
+    pub limits: Limits,
+    /// How the model is asked.
+    pub call: prompt::Call,
+    /// The first delay before a failed request is sent again; it doubles each time.
+    pub backoff: Duration,
+    /// What time it is.
+    pub clock: fn() -> Time,
+}
+
+/// Whether there is anybody to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approvals {
+    /// A person answers questions.
+    Ask,
+    /// Nobody does: what would be asked is refused, and the model is told.
+    Deny,
+}
+
+/// When a turn must stop.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Limits {
+    /// After this many requests to the model.
+    pub steps: Option<u32>,
+    /// When the session has cost this much.
+    pub cost: Option<Cost>,
+    /// After this long.
+    pub time: Option<Duration>,
+}
+
+/// A running session.
+pub struct Handle {
+    /// Takes commands.
+    pub commands: mpsc::Sender<Command>,
+    /// Tells events. They must be read: a session waits for its front end.
+    pub events: mpsc::Receiver<Event>,
+    /// Ends after [`Command::Close`], or when all command senders are gone and the turn has ended.
+    pub task: JoinHandle<()>,
+}
+
+/// How many events may wait to be read.
+const EVENTS: usize = 1024;
+/// How many commands may wait to be carried out.
+const COMMANDS: usize = 64;
+
+/// Starts a session. Must be called within a Tokio runtime.
+pub fn start(setup: Setup) -> Handle {
+    let (commands, command_queue) = mpsc::channel(COMMANDS);
+    let (event_queue, events) = mpsc::channel(EVENTS);
+    let task = tokio::spawn(actor::run(setup, command_queue, event_queue));
+    Handle { commands, events, task }
+}

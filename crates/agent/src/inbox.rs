@@ -1,0 +1,77 @@
+//! What arrives for a turn while it runs.
+
+use model::{Message, Model};
+use policy::Mode;
+use session::{Answer, QuestionId};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot;
+
+/// What arrives for a turn while it runs. The actor puts in, the turn takes out.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    steering: Vec<Message>,
+    model: Option<Arc<dyn Model>>,
+    mode: Option<Mode>,
+    waiting: HashMap<QuestionId, oneshot::Sender<Answer>>,
+}
+
+impl Inbox {
+    pub(crate) fn steer(&self, message: Message) {
+        self.lock().steering.push(message);
+    }
+
+    pub(crate) fn take_steering(&self) -> Vec<Message> {
+        std::mem::take(&mut self.lock().steering)
+    }
+
+    pub(crate) fn has_steering(&self) -> bool {
+        !self.lock().steering.is_empty()
+    }
+
+    pub(crate) fn set_model(&self, model: Arc<dyn Model>) {
+        self.lock().model = Some(model);
+    }
+
+    pub(crate) fn take_model(&self) -> Option<Arc<dyn Model>> {
+        self.lock().model.take()
+    }
+
+    pub(crate) fn set_mode(&self, mode: Mode) {
+        self.lock().mode = Some(mode);
+    }
+
+    pub(crate) fn take_mode(&self) -> Option<Mode> {
+        self.lock().mode.take()
+    }
+
+    /// Waits for the answer to a question.
+    pub(crate) fn expect(&self, question: QuestionId) -> oneshot::Receiver<Answer> {
+        let (sender, receiver) = oneshot::channel();
+        self.lock().waiting.insert(question, sender);
+        receiver
+    }
+
+    /// Hands an answer to whoever waits for it; an answer that nobody waits for is too late and means nothing.
+    pub(crate) fn answer(&self, question: QuestionId, answer: Answer) {
+        let waiting = self.lock().waiting.remove(&question);
+        if let Some(sender) = waiting {
+            drop(sender.send(answer));
+        }
+    }
+
+    /// Forgets all questions: whoever waits is told that nobody will answer.
+    pub(crate) fn forget_questions(&self) {
+        self.lock().waiting.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic while the lock is held cannot leave a push or a take half done.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,355 @@
+//! One step of a turn: a request, its reply as it streams, and the results of the calls in it.
+
+use crate::calls::{Finished, Queue};
+use crate::inbox::Inbox;
+use crate::repeats::{Repeats, Verdict};
+use crate::retry;
+use crate::state::{Live, State};
+use futures::StreamExt as _;
+use model::{Block, CallId, Chunk, Message, Part, Reply, Role, Stop};
+use session::{Body, Delta, Draft, End, Event, ItemId, ItemKind, Level, RequestId};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::mpsc;
+use tool::Next;
+
+/// What came of a step.
+pub(crate) struct Step {
+    pub(crate) end: End,
+    pub(crate) said: Said,
+    pub(crate) next: Next,
+    /// A call that was made over and over.
+    pub(crate) looped: Option<(String, u32)>,
+}
+
+/// What a reply held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Said {
+    Nothing,
+    Words,
+    Calls,
+}
+
+/// Why a step could not be done.
+pub(crate) enum Failure {
+    Model(model::Error),
+    Store(session::Error),
+}
+
+impl From<session::Error> for Failure {
+    fn from(error: session::Error) -> Self {
+        Failure::Store(error)
+    }
+}
+
+/// How many pieces of live output may wait; more are dropped.
+const PROGRESS: usize = 64;
+/// As many chunks as have arrived together are handled together.
+const BATCH: usize = 256;
+
+/// Sends a request, keeps the reply, runs its calls and keeps their results.
+pub(crate) async fn step(state: &mut State, inbox: &Arc<Inbox>, repeats: &mut Repeats) -> Result<Step, Failure> {
+    let (sender, mut progress) = mpsc::channel(PROGRESS);
+    let mut calls = Queue::new(sender);
+    let end = request(state, inbox, &mut calls, &mut progress).await?;
+    let said = keep_reply(state, end.clone()).await?;
+    let mut step = Step {
+        end,
+        said,
+        next: Next::GoOn,
+        looped: None,
+    };
+    loop {
+        while let Some(finished) = state.unkept.pop_front() {
+            keep_result(state, finished, repeats, &mut step).await?;
+        }
+        calls.start(state, inbox).await;
+        if state.running.is_empty() && calls.is_empty() {
+            return Ok(step);
+        }
+        tokio::select! {
+            Some(served) = state.running.join_next() => serve(state, &mut calls, served),
+            Some((call, text)) = progress.recv() => show(state, call, text).await,
+        }
+    }
+}
+
+/// Sends the request, again where that makes sense, until a reply has arrived as far as it will.
+async fn request(
+    state: &mut State,
+    inbox: &Arc<Inbox>,
+    calls: &mut Queue,
+    progress: &mut mpsc::Receiver<(CallId, String)>,
+) -> Result<End, Failure> {
+    let mut attempt = 1;
+    loop {
+        let error = match stream(state, inbox, calls, progress, attempt).await {
+            Ok(stop) => return Ok(End::Finished(stop)),
+            Err(error) => error,
+        };
+        if !state.started.is_empty() {
+            // Tools have acted on this reply: it stands as far as it came, and the model goes on from there.
+            state
+                .notice(Level::Warning, format!("{error}; going on with what had arrived"))
+                .await;
+            return Ok(End::Cut {
+                error: error.to_string(),
+            });
+        }
+        let dropped = state.drop_live(&error).await;
+        let Some(delay) = retry::delay(&error, attempt, state.backoff) else {
+            return Err(Failure::Model(error));
+        };
+        state.tell(Event::ItemDropped { id: dropped }).await;
+        attempt += 1;
+        state
+            .tell(Event::Retrying {
+                error: error.to_string(),
+                attempt,
+                delay,
+            })
+            .await;
+        tokio::time::sleep(delay).await;
+    }
+}
+
+/// One attempt at a request.
+async fn stream(
+    state: &mut State,
+    inbox: &Arc<Inbox>,
+    calls: &mut Queue,
+    progress: &mut mpsc::Receiver<(CallId, String)>,
+    attempt: u32,
+) -> Result<Stop, model::Error> {
+    let assembled = prompt::assemble(&state.frame, &state.items);
+    let model = state.model.info().name();
+    let draft = Draft {
+        id: ItemId::new(),
+        parent: state.head(),
+        model,
+        request: RequestId::new(),
+    };
+    let id = draft.id;
+    state.live = Some(Live {
+        draft,
+        reply: Reply::default(),
+        attempt,
+        at: (state.clock)(),
+        sent: Instant::now(),
+        first_chunk: None,
+        sections: assembled.sections,
+    });
+    state
+        .tell(Event::ItemStarted {
+            id,
+            kind: ItemKind::Reply,
+        })
+        .await;
+    let mut chunks = state.model.stream(assembled.request).await?.ready_chunks(BATCH);
+    loop {
+        tokio::select! {
+            batch = chunks.next() => match batch {
+                Some(batch) => take(state, inbox, calls, id, batch).await?,
+                None => break,
+            },
+            Some(served) = state.running.join_next(), if !state.running.is_empty() => {
+                serve(state, calls, served);
+                calls.start(state, inbox).await;
+            }
+            Some((call, text)) = progress.recv() => show(state, call, text).await,
+        }
+    }
+    match state.live.as_ref().and_then(|live| live.reply.stop.clone()) {
+        Some(stop) => Ok(stop),
+        None => Err(model::Error::Cut {
+            provider: state.model.info().provider.clone(),
+            detail: "the stream ended before the reply did".into(),
+        }),
+    }
+}
+
+/// Takes in the chunks that have arrived together: told, drafted, gathered, and calls that are complete started.
+async fn take(
+    state: &mut State,
+    inbox: &Arc<Inbox>,
+    calls: &mut Queue,
+    id: ItemId,
+    batch: Vec<Result<Chunk, model::Error>>,
+) -> Result<(), model::Error> {
+    let mut failed = None;
+    let mut good = Vec::with_capacity(batch.len());
+    for chunk in batch {
+        match chunk {
+            Ok(Chunk::Notice(text)) => state.notice(Level::Warning, text).await,
+            Ok(chunk) => merge(&mut good, chunk),
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+    }
+    for chunk in &good {
+        if let Some(delta) = delta(chunk) {
+            state.tell(Event::ItemDelta { id, delta }).await;
+        }
+    }
+    state.ask_title();
+    let mut complete = Vec::new();
+    if let Some(live) = &mut state.live {
+        live.first_chunk.get_or_insert_with(|| live.sent.elapsed());
+        state.store.draft(state.session, live.draft.clone(), good.clone());
+        for chunk in good {
+            let ended = match &chunk {
+                Chunk::ToolEnd { id } => Some(id.clone()),
+                Chunk::Text(_)
+                | Chunk::Thinking(_)
+                | Chunk::Replay { .. }
+                | Chunk::ToolStart { .. }
+                | Chunk::ToolInput { .. }
+                | Chunk::Usage(_)
+                | Chunk::Cost(_)
+                | Chunk::Notice(_)
+                | Chunk::Stop(_) => None,
+            };
+            live.reply.push(chunk);
+            complete.extend(ended.and_then(|id| live.reply.finished_call(&id)));
+        }
+    }
+    for call in complete {
+        calls.push(call);
+    }
+    calls.start(state, inbox).await;
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// Adds a chunk, joined to the one before it where both are deltas of the same kind.
+fn merge(chunks: &mut Vec<Chunk>, chunk: Chunk) {
+    match (chunks.last_mut(), chunk) {
+        (Some(Chunk::Text(text)), Chunk::Text(more)) | (Some(Chunk::Thinking(text)), Chunk::Thinking(more)) => {
+            text.push_str(&more);
+        }
+        (Some(Chunk::ToolInput { id, delta }), Chunk::ToolInput { id: same, delta: more }) if *id == same => {
+            delta.push_str(&more);
+        }
+        (_, chunk) => chunks.push(chunk),
+    }
+}
+
+fn delta(chunk: &Chunk) -> Option<Delta> {
+    match chunk {
+        Chunk::Text(text) => Some(Delta::Text(text.clone())),
+        Chunk::Thinking(text) => Some(Delta::Thinking(text.clone())),
+        Chunk::ToolStart { id, name } => Some(Delta::Call {
+            call: id.clone(),
+            tool: name.clone(),
+        }),
+        Chunk::ToolInput { id, delta } => Some(Delta::Input {
+            call: id.clone(),
+            json: delta.clone(),
+        }),
+        Chunk::Replay { .. }
+        | Chunk::ToolEnd { .. }
+        | Chunk::Usage(_)
+        | Chunk::Cost(_)
+        | Chunk::Notice(_)
+        | Chunk::Stop(_) => None,
+    }
+}
+
+/// Makes an item of the reply that has arrived, and accounts for its request.
+pub(crate) async fn keep_reply(state: &mut State, end: End) -> Result<Said, session::Error> {
+    let Some(live) = state.live.take() else {
+        return Ok(Said::Nothing);
+    };
+    let outcome = match &end {
+        End::Finished(stop) => format!("{stop:?}"),
+        End::Interrupted => "interrupted".into(),
+        End::Cut { error } => error.clone(),
+    };
+    let Draft { id, model, request, .. } = live.draft.clone();
+    let accounted = state.account(&live, outcome);
+    let message = Arc::new(live.reply.into_message());
+    let said = said(&message);
+    if said == Said::Nothing && end == End::Interrupted {
+        state.store.discard(state.session, id);
+    } else {
+        state
+            .append(
+                id,
+                Body::Reply {
+                    message,
+                    model,
+                    request,
+                    end,
+                },
+            )
+            .await?;
+    }
+    state.tell(accounted).await;
+    Ok(said)
+}
+
+fn said(message: &Message) -> Said {
+    let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
+    let is_word = |part: &Part| matches!(part, Part::Text { text, .. } if !text.trim().is_empty());
+    if message.parts.iter().any(is_call) {
+        Said::Calls
+    } else if message.parts.iter().any(is_word) {
+        Said::Words
+    } else {
+        Said::Nothing
+    }
+}
+
+/// Takes in a tool that has finished. One that was stopped has no result: whoever stopped it says so.
+pub(crate) fn serve(state: &mut State, calls: &mut Queue, served: Result<Finished, tokio::task::JoinError>) {
+    if let Ok(finished) = served {
+        calls.done(&finished);
+        state.unkept.push_back(finished);
+    }
+}
+
+async fn show(state: &State, call: CallId, text: String) {
+    if let Some(id) = state.started.get(&call) {
+        state
+            .tell(Event::ItemDelta {
+                id: *id,
+                delta: Delta::Output(text),
+            })
+            .await;
+    }
+}
+
+async fn keep_result(
+    state: &mut State,
+    mut finished: Finished,
+    repeats: &mut Repeats,
+    step: &mut Step,
+) -> Result<(), session::Error> {
+    match repeats.note(&finished.tool, &finished.input, &finished.output.content) {
+        Verdict::Fine => {}
+        Verdict::Warn(text) => finished.output.content.push(Block::text(text)),
+        Verdict::Stop(times) => step.looped = Some((finished.tool.clone(), times)),
+    }
+    if finished.output.next == Next::EndTurn {
+        step.next = Next::EndTurn;
+    }
+    state.append_result(finished).await
+}
+
+/// The body of a result, as the model and the person see it.
+pub(crate) fn result_message(finished: &Finished) -> Message {
+    let part = Part::ToolResult {
+        id: finished.id.clone(),
+        name: finished.tool.clone(),
+        content: finished.output.content.clone(),
+        outcome: finished.outcome,
+    };
+    Message {
+        role: Role::User,
+        parts: vec![part],
+    }
+}

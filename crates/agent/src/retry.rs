@@ -1,0 +1,50 @@
+//! How long to wait before a failed request is sent again.
+
+use model::{Error, Retry};
+use std::time::Duration;
+
+/// A provider that asks for a longer wait than this is not waited for.
+const LONGEST_ASKED: Duration = Duration::from_secs(120);
+/// The growing delay grows no further than this.
+const LONGEST_OWN: Duration = Duration::from_secs(60);
+
+/// The delay before the next attempt; `None` when there should be none. `failed` counts the attempts so far, from 1.
+pub(crate) fn delay(error: &Error, failed: u32, base: Duration) -> Option<Duration> {
+    match error.retry() {
+        Retry::Never => None,
+        Retry::UpTo { times, .. } if failed > times => None,
+        Retry::UpTo { after: Some(after), .. } => (after <= LONGEST_ASKED).then_some(after),
+        Retry::UpTo { after: None, .. } => Some(
+            base.saturating_mul(1 << (failed - 1).min(16))
+                .min(LONGEST_OWN.max(base)),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limited(retry_after: Option<u64>) -> Error {
+        let retry_after = retry_after.map(Duration::from_secs);
+        Error::RateLimited {
+            provider: "p".into(),
+            detail: "slow down".into(),
+            retry_after,
+        }
+    }
+
+    #[test]
+    fn the_delay_is_what_the_provider_asks_or_doubles_and_ends() {
+        let base = Duration::from_secs(2);
+        let delays: Vec<_> = (1..=5).map(|failed| delay(&limited(None), failed, base)).collect();
+        let seconds = |n| Some(Duration::from_secs(n));
+        assert_eq!(delays, [seconds(2), seconds(4), seconds(8), seconds(16), None]);
+        assert_eq!(delay(&limited(Some(7)), 1, base), seconds(7));
+        assert_eq!(delay(&limited(Some(3600)), 1, base), None);
+        let overflow = Error::ContextOverflow {
+            detail: "too long".into(),
+        };
+        assert_eq!(delay(&overflow, 1, base), None);
+    }
+}

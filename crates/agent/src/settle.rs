@@ -1,0 +1,69 @@
+//! Leaves a session whole after an interruption or a crash: what had arrived is kept, every call has a result.
+
+use crate::calls::stopped;
+use crate::receive::keep_reply;
+use crate::state::State;
+use model::{CallId, Part};
+use session::{Body, End, Error};
+use std::collections::HashSet;
+
+/// What the model is told about a call that was at work when the person stopped the turn.
+const WAS_RUNNING: &str =
+    "The person stopped this while it was running. It may have taken effect in part: check before repeating it.";
+/// What the model is told about a call that had not started when the person stopped the turn.
+const NOT_STARTED: &str = "The person stopped the turn before this began. It was not done.";
+/// What the model is told about a call whose result a crash swallowed.
+const CRASHED: &str =
+    "hew ended before the result of this was kept. It may or may not have taken effect: check before repeating it.";
+
+/// Keeps what an interrupted turn had done, and stops what it was doing.
+pub(crate) async fn interrupted(state: &mut State) -> Result<(), Error> {
+    state.running.abort_all();
+    while let Some(served) = state.running.join_next().await {
+        state.unkept.extend(served.ok());
+    }
+    keep_reply(state, End::Interrupted).await?;
+    while let Some(finished) = state.unkept.pop_front() {
+        state.append_result(finished).await?;
+    }
+    for (id, tool) in unanswered(state) {
+        let why = if state.started.contains_key(&id) {
+            WAS_RUNNING
+        } else {
+            NOT_STARTED
+        };
+        state.append_result(stopped(id, tool, String::new(), why)).await?;
+    }
+    state.started.clear();
+    state.tell_rest().await;
+    Ok(())
+}
+
+/// Answers the calls that a crash left without results. None of them is run again.
+pub(crate) async fn crashed(state: &mut State) -> Result<(), Error> {
+    for (id, tool) in unanswered(state) {
+        state.append_result(stopped(id, tool, String::new(), CRASHED)).await?;
+    }
+    Ok(())
+}
+
+/// The calls of the newest reply that have no result.
+fn unanswered(state: &State) -> Vec<(CallId, String)> {
+    let mut answered = HashSet::new();
+    for item in state.items.iter().rev() {
+        match &item.body {
+            Body::Result { call, .. } => {
+                answered.insert(call.clone());
+            }
+            Body::Reply { message, .. } => {
+                let calls = message.parts.iter().filter_map(|part| match part {
+                    Part::ToolCall { id, name, .. } => Some((id.clone(), name.clone())),
+                    Part::Text { .. } | Part::Thinking { .. } | Part::ToolResult { .. } | Part::Media(_) => None,
+                });
+                return calls.filter(|(id, _)| !answered.contains(id)).collect();
+            }
+            Body::Prompt { .. } | Body::Summary { .. } | Body::Notice { .. } => {}
+        }
+    }
+    Vec::new()
+}

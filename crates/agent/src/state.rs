@@ -1,0 +1,264 @@
+//! A session as the agent holds it, and the few things that may be done to it.
+
+use crate::calls::Finished;
+use crate::receive::result_message;
+use crate::title::{self, Titled};
+use crate::{Approvals, Limits, ModelSource, Setup};
+use bytes::Bytes;
+use model::{CallId, Message, Model, Part, Reply, Usage};
+use policy::{Mode, Policy};
+use prompt::Frame;
+use session::{Body, Change, Draft, Error, Event, Item, ItemId, Level, Record, SessionId, Store, Time, Totals};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, JoinSet};
+
+/// A session as the agent holds it.
+pub(crate) struct State {
+    pub(crate) session: SessionId,
+    /// From the first item to the head.
+    pub(crate) items: Vec<Arc<Item>>,
+    pub(crate) totals: Totals,
+    pub(crate) title: Option<String>,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) small: Option<Arc<dyn Model>>,
+    pub(crate) models: ModelSource,
+    pub(crate) tools: tool::Registry,
+    pub(crate) policy: Policy,
+    pub(crate) mode: Mode,
+    pub(crate) approvals: Approvals,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) frame: Frame,
+    pub(crate) limits: Limits,
+    pub(crate) backoff: Duration,
+    pub(crate) clock: fn() -> Time,
+    pub(crate) events: mpsc::Sender<Event>,
+    /// The reply that is arriving.
+    pub(crate) live: Option<Live>,
+    /// The tools at work.
+    pub(crate) running: JoinSet<Finished>,
+    /// Calls that have started and whose results are not kept yet, with the item that the result will become.
+    pub(crate) started: HashMap<CallId, ItemId>,
+    /// Results that are not kept yet.
+    pub(crate) unkept: VecDeque<Finished>,
+    /// The prompt for which a title is still to be asked.
+    pub(crate) untitled: Option<String>,
+    /// A title that is on its way.
+    pub(crate) titling: Option<JoinHandle<Titled>>,
+    /// How many of the items the front end has been told of.
+    told: usize,
+}
+
+/// A reply that is arriving.
+pub(crate) struct Live {
+    pub(crate) draft: Draft,
+    pub(crate) reply: Reply,
+    pub(crate) attempt: u32,
+    pub(crate) at: Time,
+    pub(crate) sent: Instant,
+    pub(crate) first_chunk: Option<Duration>,
+    pub(crate) sections: Vec<session::Section>,
+}
+
+impl State {
+    pub(crate) fn new(setup: Setup, events: mpsc::Sender<Event>) -> Self {
+        let frame = Frame {
+            tools: setup.tools.specs(),
+            system: setup.system,
+            affinity: Some(setup.session.to_string().into()),
+            call: setup.call,
+        };
+        let told = setup.items.len();
+        State {
+            session: setup.session,
+            items: setup.items,
+            totals: setup.totals,
+            title: setup.title,
+            model: setup.model,
+            small: setup.small,
+            models: setup.models,
+            tools: setup.tools,
+            policy: setup.policy,
+            mode: setup.mode,
+            approvals: setup.approvals,
+            store: setup.store,
+            frame,
+            limits: setup.limits,
+            backoff: setup.backoff,
+            clock: setup.clock,
+            events,
+            live: None,
+            running: JoinSet::new(),
+            started: HashMap::new(),
+            unkept: VecDeque::new(),
+            untitled: None,
+            titling: None,
+            told,
+        }
+    }
+
+    /// The newest item.
+    pub(crate) fn head(&self) -> Option<ItemId> {
+        self.items.last().map(|item| item.id)
+    }
+
+    pub(crate) async fn tell(&self, event: Event) {
+        // A front end that is gone needs no events; the session goes on without it.
+        drop(self.events.send(event).await);
+    }
+
+    pub(crate) async fn notice(&self, level: Level, text: impl Into<String>) {
+        self.tell(Event::Notice {
+            level,
+            text: text.into(),
+        })
+        .await;
+    }
+
+    /// Adds an item, waits until it is durable, and only then tells of it.
+    pub(crate) async fn append(&mut self, id: ItemId, body: Body) -> Result<(), Error> {
+        let item = Arc::new(Item {
+            id,
+            parent: self.head(),
+            at: (self.clock)(),
+            body,
+        });
+        let receipt = self.store.append(self.session, Arc::clone(&item));
+        // The write is under way: the item counts from here on, even if this future is dropped before it is durable.
+        self.items.push(item);
+        if let Err(error) = receipt.await {
+            self.items.pop();
+            return Err(error);
+        }
+        self.tell_rest().await;
+        Ok(())
+    }
+
+    /// Tells of the items that the front end has not been told of.
+    pub(crate) async fn tell_rest(&mut self) {
+        while let Some(item) = self.items.get(self.told).cloned() {
+            self.told += 1;
+            self.tell(Event::ItemFinished { item }).await;
+        }
+    }
+
+    /// Adds what the person said.
+    pub(crate) async fn append_prompt(&mut self, message: Message) -> Result<(), Error> {
+        self.append(
+            ItemId::new(),
+            Body::Prompt {
+                message: Arc::new(message),
+            },
+        )
+        .await
+    }
+
+    /// Adds what a tool answered, with the files that it changed.
+    pub(crate) async fn append_result(&mut self, finished: Finished) -> Result<(), Error> {
+        let message = Arc::new(result_message(&finished));
+        let id = self.started.remove(&finished.id).unwrap_or_default();
+        let keep = |bytes: Option<Vec<u8>>| bytes.map(|bytes| self.store.put_blob(Bytes::from(bytes)));
+        let changes = finished.output.changes.into_iter().map(|change| Change {
+            path: change.path,
+            before: keep(change.before),
+            after: keep(change.after),
+        });
+        let body = Body::Result {
+            message,
+            call: finished.id,
+            tool: finished.tool,
+            title: finished.title,
+            summary: finished.output.summary,
+            millis: finished.millis,
+            changes: changes.collect(),
+        };
+        self.append(id, body).await
+    }
+
+    /// Forgets the reply that is arriving, because its request failed; its tokens are accounted for all the same.
+    pub(crate) async fn drop_live(&mut self, error: &model::Error) -> ItemId {
+        let Some(live) = self.live.take() else {
+            return ItemId::new();
+        };
+        self.store.discard(self.session, live.draft.id);
+        let accounted = self.account(&live, error.to_string());
+        self.tell(accounted).await;
+        live.draft.id
+    }
+
+    /// Enters a request into the ledger. The event tells the front end.
+    pub(crate) fn account(&mut self, live: &Live, outcome: String) -> Event {
+        let usage = match live.reply.usage {
+            Some(usage) => usage,
+            None if live.first_chunk.is_some() => estimate(live),
+            None => Usage::default(),
+        };
+        let info = self.model.info();
+        self.count(Record {
+            id: live.draft.request,
+            item: Some(live.draft.id),
+            purpose: "turn".into(),
+            model: live.draft.model.clone(),
+            attempt: live.attempt,
+            at: live.at,
+            first_chunk: live.first_chunk.map(|after| after.as_millis() as u64),
+            total: live.sent.elapsed().as_millis() as u64,
+            usage,
+            cost: live.reply.cost.or_else(|| info.cost(&usage)),
+            outcome,
+            sections: live.sections.clone(),
+        })
+    }
+
+    /// Adds a request to the totals and the ledger.
+    pub(crate) fn count(&mut self, record: Record) -> Event {
+        self.totals.usage += record.usage;
+        self.totals.cost += record.cost.unwrap_or_default();
+        self.totals.requests += 1;
+        let event = Event::Usage {
+            request: record.id,
+            usage: record.usage,
+            cost: record.cost,
+            totals: self.totals,
+        };
+        // The next item that is waited for makes it durable too: writes are kept in order.
+        drop(self.store.record(self.session, record));
+        event
+    }
+
+    /// Asks the small model for a title, once, now that the first reply has begun and nothing is delayed by it.
+    pub(crate) fn ask_title(&mut self) {
+        if let (Some(prompt), Some(small)) = (self.untitled.take(), self.small.clone()) {
+            self.titling = Some(tokio::spawn(title::ask(small, prompt, self.clock)));
+        }
+    }
+
+    /// Goes back to the first so many items.
+    pub(crate) fn rewind(&mut self, items: usize) {
+        self.items.truncate(items);
+        self.told = self.told.min(items);
+    }
+}
+
+/// About how many tokens a request took, for providers that do not say.
+fn estimate(live: &Live) -> Usage {
+    let bytes: u64 = live.sections.iter().map(|section| section.bytes).sum();
+    let said = live.reply.clone().into_message();
+    let written: usize = said
+        .parts
+        .iter()
+        .map(|part| match part {
+            Part::Text { text, .. } | Part::Thinking { text, .. } => text.len(),
+            Part::ToolCall { name, input, .. } => name.len() + input.to_string().len(),
+            Part::ToolResult { .. } | Part::Media(_) => 0,
+        })
+        .sum();
+    Usage {
+        input: bytes.div_ceil(4),
+        output: (written as u64).div_ceil(4),
+        estimated: true,
+        ..Usage::default()
+    }
+}

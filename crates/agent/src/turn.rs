@@ -1,0 +1,110 @@
+//! The turn loop: ask the model, run its tools, until it has nothing more to do.
+
+use crate::inbox::Inbox;
+use crate::receive::{self, Failure, Said, Step};
+use crate::repeats::Repeats;
+use crate::state::State;
+use model::Stop;
+use session::{End, Ending, Error, Level, Limit};
+use std::sync::Arc;
+use tool::Next;
+
+/// How often in a row a model may say nothing at all.
+const SILENCES: u32 = 2;
+
+/// Runs a turn to its end. Dropping the future interrupts it; `settle` then keeps what had arrived.
+pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
+    let mut repeats = Repeats::default();
+    let mut silences = 0;
+    for steps in 0.. {
+        if let Err(error) = stitch(state, inbox).await {
+            return lost(error);
+        }
+        if let Some(limit) = reached(state, steps) {
+            return Ending::Limit(limit);
+        }
+        let step = match receive::step(state, inbox, &mut repeats).await {
+            Ok(step) => step,
+            Err(Failure::Model(error)) => {
+                return Ending::Failed {
+                    error: error.to_string(),
+                    hint: error.hint().into(),
+                };
+            }
+            Err(Failure::Store(error)) => return lost(error),
+        };
+        silences = if step.said == Said::Nothing { silences + 1 } else { 0 };
+        if let Some(ending) = ending(&step, silences) {
+            if ending == Ending::Completed && inbox.has_steering() {
+                continue;
+            }
+            return ending;
+        }
+        if step.said == Said::Nothing {
+            state
+                .notice(Level::Warning, "the model said nothing; asking again")
+                .await;
+        }
+    }
+    Ending::Completed
+}
+
+/// Stitches in what arrived since the last request: prompts, another model, another mode.
+async fn stitch(state: &mut State, inbox: &Inbox) -> Result<(), Error> {
+    if let Some(model) = inbox.take_model() {
+        state.model = model;
+    }
+    if let Some(mode) = inbox.take_mode() {
+        state.mode = mode;
+    }
+    for message in inbox.take_steering() {
+        state.append_prompt(message).await?;
+    }
+    Ok(())
+}
+
+/// The limit that has been reached, if one has. Time is watched by the actor, since it passes within steps too.
+fn reached(state: &State, steps: u32) -> Option<Limit> {
+    let steps_limit = state.limits.steps.filter(|limit| steps >= *limit).map(Limit::Steps);
+    steps_limit.or_else(|| {
+        state
+            .limits
+            .cost
+            .filter(|limit| state.totals.cost >= *limit)
+            .map(Limit::Cost)
+    })
+}
+
+/// How the turn ends after this step, if it does.
+fn ending(step: &Step, silences: u32) -> Option<Ending> {
+    if let Some((tool, times)) = &step.looped {
+        return Some(Ending::Loop {
+            tool: tool.clone(),
+            times: *times,
+        });
+    }
+    if step.next == Next::EndTurn {
+        return Some(Ending::Completed);
+    }
+    match (&step.end, step.said) {
+        (End::Finished(Stop::Refusal { detail }), _) => Some(Ending::Refused { detail: detail.clone() }),
+        (_, Said::Calls) => None,
+        (End::Finished(Stop::MaxTokens), _) => Some(Ending::MaxTokens),
+        (End::Cut { .. }, _) => None,
+        (_, Said::Nothing) if silences > SILENCES => Some(Ending::Failed {
+            error: format!("the model said nothing {silences} times in a row"),
+            hint: "ask differently, or choose another model".into(),
+        }),
+        (_, Said::Nothing) => None,
+        (End::Finished(Stop::End | Stop::ToolUse | Stop::Other { .. }) | End::Interrupted, Said::Words) => {
+            Some(Ending::Completed)
+        }
+    }
+}
+
+fn lost(error: Error) -> Ending {
+    Ending::Failed {
+        hint: error.hint().into(),
+        error: error.to_string(),
+    }
+}

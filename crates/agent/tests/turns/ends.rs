@@ -1,0 +1,166 @@
+//! How turns end, fail, and are accounted for.
+
+use crate::world::*;
+use agent::Limits;
+use model::{Chunk, Cost, Error, Stop};
+use session::{Command, Ending, Event, Limit};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn limited() -> Error {
+    Error::RateLimited {
+        provider: "script".into(),
+        detail: "slow down".into(),
+        retry_after: None,
+    }
+}
+
+#[tokio::test]
+async fn a_failed_request_is_sent_again_and_every_attempt_is_in_the_ledger() {
+    let cut = Error::Cut {
+        provider: "script".into(),
+        detail: "gone".into(),
+    };
+    let half = vec![Chunk::Text("half of an ans".into())];
+    let mut world = world(vec![Answer::Fails(limited()), Answer::Broken(half, cut), says("done")]);
+    let (ending, events) = world.turn("go").await;
+    assert_eq!(ending, Ending::Completed);
+    assert_eq!(world.story(), ["user: go", "model: done"]);
+    let retries = events
+        .iter()
+        .filter(|event| matches!(event, Event::Retrying { .. }))
+        .count();
+    let dropped = events
+        .iter()
+        .filter(|event| matches!(event, Event::ItemDropped { .. }))
+        .count();
+    assert_eq!((retries, dropped), (2, 2));
+    let records = world.store.records.lock().unwrap();
+    let attempts: Vec<(u32, u64, bool)> = records
+        .iter()
+        .map(|record| (record.attempt, record.usage.output, record.usage.estimated))
+        .collect();
+    assert_eq!(attempts, [(1, 0, false), (2, 4, true), (3, 10, false)]);
+}
+
+#[tokio::test]
+async fn an_error_that_will_not_pass_ends_the_turn_with_a_hint() {
+    let overflow = Error::ContextOverflow {
+        detail: "too long".into(),
+    };
+    let mut world = world(vec![Answer::Fails(overflow)]);
+    let (ending, _) = world.turn("go").await;
+    let Ending::Failed { error, hint } = ending else {
+        panic!("{ending:?}")
+    };
+    assert_eq!(error, "the conversation is too long for the model: too long");
+    assert!(!hint.is_empty());
+    assert_eq!(world.story(), ["user: go"]);
+}
+
+#[tokio::test]
+async fn retries_end() {
+    let mut world = world((0..5).map(|_| Answer::Fails(limited())).collect());
+    assert!(matches!(world.turn("go").await.0, Ending::Failed { .. }));
+}
+
+#[tokio::test]
+async fn refusals_and_cut_off_replies_are_told_and_kept() {
+    let refusal = Stop::Refusal {
+        detail: Some("policy".into()),
+    };
+    let cases = [
+        (
+            refusal,
+            Ending::Refused {
+                detail: Some("policy".into()),
+            },
+        ),
+        (Stop::MaxTokens, Ending::MaxTokens),
+        (Stop::Other { word: "odd".into() }, Ending::Completed),
+    ];
+    for (stop, expected) in cases {
+        let chunks = vec![Chunk::Text("so".into()), Chunk::Stop(stop)];
+        let mut world = world(vec![Answer::Chunks(chunks)]);
+        assert_eq!(world.turn("go").await.0, expected);
+        assert_eq!(world.story(), ["user: go", "model: so"]);
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_says_nothing_is_asked_again_a_few_times() {
+    let nothing = || Answer::Chunks(vec![Chunk::Stop(Stop::End)]);
+    let mut patient = world(vec![nothing(), says("done")]);
+    assert_eq!(patient.turn("go").await.0, Ending::Completed);
+    let mut silent = world(vec![nothing(), nothing(), nothing()]);
+    assert!(matches!(silent.turn("go").await.0, Ending::Failed { .. }));
+}
+
+#[tokio::test]
+async fn steps_and_cost_are_limited() {
+    let script = || {
+        (0..5)
+            .map(|n| calls(&[(&format!("{n}"), "look", &format!("{{\"text\":\"{n}\"}}"))]))
+            .collect()
+    };
+    let steps = Limits {
+        steps: Some(2),
+        ..Limits::default()
+    };
+    let mut world = world_with(script(), |setup| setup.limits = steps);
+    assert_eq!(world.turn("go").await.0, Ending::Limit(Limit::Steps(2)));
+    assert_eq!(world.model.requests.lock().unwrap().len(), 2);
+    let limit = Cost { nano_usd: 150_000 };
+    let mut world = world_with(script(), |setup| {
+        setup.limits = Limits {
+            cost: Some(limit),
+            ..Limits::default()
+        }
+    });
+    assert_eq!(world.turn("go").await.0, Ending::Limit(Limit::Cost(limit)));
+    assert_eq!(world.model.requests.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn time_is_limited_even_within_a_step() {
+    let limit = Duration::from_millis(20);
+    let script = vec![Answer::Hanging(vec![Chunk::Text("slow".into())])];
+    let mut world = world_with(script, |setup| setup.limits.time = Some(limit));
+    assert_eq!(world.turn("go").await.0, Ending::Limit(Limit::Time(limit)));
+    assert_eq!(world.story(), ["user: go", "model: slow"]);
+}
+
+#[tokio::test]
+async fn a_full_disk_ends_the_turn_and_says_so() {
+    let mut world = world(vec![says("done")]);
+    *world.store.full_from.lock().unwrap() = Some(2);
+    let (ending, _) = world.turn("go").await;
+    let Ending::Failed { error, .. } = ending else {
+        panic!("{ending:?}")
+    };
+    assert!(error.contains("disk is full"), "{error}");
+}
+
+#[tokio::test]
+async fn the_small_model_gives_the_title_and_its_tokens_count_too() {
+    let small = Scripted::new(vec![says("\"A good title.\"")]);
+    let requests = Arc::clone(&small);
+    let mut world = world_with(vec![says("done")], |setup| {
+        setup.title = None;
+        setup.small = Some(small);
+    });
+    world.turn("please fix\nthe thing").await;
+    world.send(Command::Close).await;
+    while world.handle.events.recv().await.is_some() {}
+    assert_eq!(*world.store.titles.lock().unwrap(), ["please fix", "A good title"]);
+    assert_eq!(requests.requests.lock().unwrap().len(), 1);
+    let purposes: Vec<String> = world
+        .store
+        .records
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|r| r.purpose.clone())
+        .collect();
+    assert_eq!(purposes, ["turn", "title"]);
+}

@@ -1,0 +1,222 @@
+//! Interrupting, queueing, steering, rewinding, and going on after a crash.
+
+use crate::world::*;
+use model::{Chunk, Message, Model, Part, Role, Stop};
+use session::{Body, Command, Delivery, End, Ending, Event, Item, ItemId, RequestId, Time};
+use std::sync::Arc;
+
+fn hanging_text(text: &str) -> Answer {
+    Answer::Hanging(vec![Chunk::Text(text.into())])
+}
+
+fn is_delta(event: &Event) -> bool {
+    matches!(event, Event::ItemDelta { .. })
+}
+
+#[tokio::test]
+async fn an_interrupted_reply_is_kept_and_the_next_turn_goes_on_from_it() {
+    let mut world = world(vec![hanging_text("half an ans"), says("done")]);
+    world.prompt("go", Delivery::Queue).await;
+    world.until(is_delta).await;
+    world.send(Command::Interrupt).await;
+    assert_eq!(world.ending().await.0, Ending::Interrupted);
+    assert_eq!(world.story(), ["user: go", "model: half an ans"]);
+    world.send(Command::Continue).await;
+    assert_eq!(world.ending().await.0, Ending::Completed);
+    assert_eq!(
+        world.last_request(),
+        ["user: go", "model: half an ans", "user: Go on where you stopped."]
+    );
+}
+
+#[tokio::test]
+async fn interrupting_stops_the_tool_at_work_and_tells_the_model_what_did_not_happen() {
+    let script = vec![
+        calls(&[
+            ("1", "change", r#"{"text":"wait"}"#),
+            ("2", "change", r#"{"text":"b"}"#),
+        ]),
+        says("ok"),
+    ];
+    let mut world = world(script);
+    world.prompt("go", Delivery::Queue).await;
+    while !world.log().contains(&"change wait begins".to_string()) {
+        tokio::task::yield_now().await;
+    }
+    world.send(Command::Interrupt).await;
+    let (ending, events) = world.ending().await;
+    assert_eq!(ending, Ending::Interrupted);
+    assert!(!world.log().contains(&"change b begins".to_string()));
+    let story = world.story();
+    assert!(
+        story[3].starts_with("Error (1): The person stopped this while it was running."),
+        "{story:?}"
+    );
+    assert!(
+        story[4].starts_with("Error (2): The person stopped the turn before this began."),
+        "{story:?}"
+    );
+    let finished = events
+        .iter()
+        .filter(|event| matches!(event, Event::ItemFinished { .. }))
+        .count();
+    assert_eq!(
+        finished,
+        world.items().len(),
+        "the front end is told of every item that was kept"
+    );
+}
+
+#[tokio::test]
+async fn a_new_prompt_can_stop_the_turn_and_begin_another() {
+    let mut world = world(vec![hanging_text("wrong way"), says("right way")]);
+    world.prompt("go left", Delivery::Queue).await;
+    world.until(is_delta).await;
+    world.prompt("go right", Delivery::Interrupt).await;
+    assert_eq!(world.ending().await.0, Ending::Interrupted);
+    assert_eq!(world.ending().await.0, Ending::Completed);
+    assert_eq!(
+        world.story(),
+        [
+            "user: go left",
+            "model: wrong way",
+            "user: go right",
+            "model: right way"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn steering_joins_the_next_request_and_queued_prompts_wait_for_the_end() {
+    let script = vec![
+        calls(&[("1", "look", r#"{"text":"wait"}"#)]),
+        says("done"),
+        says("second"),
+    ];
+    let mut world = world(script);
+    world.prompt("go", Delivery::Queue).await;
+    world
+        .until(|event| {
+            matches!(
+                event,
+                Event::ItemStarted {
+                    kind: session::ItemKind::Result { .. },
+                    ..
+                }
+            )
+        })
+        .await;
+    world.prompt("later", Delivery::Queue).await;
+    world.prompt("and mind the gap", Delivery::Steer).await;
+    tokio::task::yield_now().await;
+    world.gate.add_permits(1);
+    assert_eq!(world.ending().await.0, Ending::Completed);
+    assert_eq!(
+        world.story()[..5],
+        [
+            "user: go",
+            "model calls look (1)",
+            "Ok (1): waited",
+            "user: and mind the gap",
+            "model: done"
+        ]
+    );
+    assert_eq!(world.ending().await.0, Ending::Completed);
+    assert_eq!(world.story()[5..], ["user: later", "model: second"]);
+}
+
+#[tokio::test]
+async fn steering_that_comes_while_the_last_reply_streams_is_still_answered_in_the_turn() {
+    let mut world = world(vec![hanging_text("…"), says("both done")]);
+    world.prompt("go", Delivery::Queue).await;
+    world.until(is_delta).await;
+    world.prompt("this too", Delivery::Steer).await;
+    world.send(Command::Interrupt).await;
+    assert_eq!(world.ending().await.0, Ending::Interrupted);
+    assert_eq!(world.ending().await.0, Ending::Completed);
+    assert_eq!(world.story()[2..], ["user: this too", "model: both done"]);
+}
+
+#[tokio::test]
+async fn a_prompt_that_waits_is_given_back_when_the_turn_is_stopped() {
+    let mut world = world(vec![hanging_text("…")]);
+    world.prompt("go", Delivery::Queue).await;
+    world.until(is_delta).await;
+    world.prompt("later", Delivery::Queue).await;
+    world.send(Command::Interrupt).await;
+    let (_, events) = world.ending().await;
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, Event::Notice { text, .. } if text.ends_with(": later")))
+    );
+}
+
+#[tokio::test]
+async fn rewinding_hides_what_came_after() {
+    let mut world = world(vec![says("one"), says("two")]);
+    world.turn("first").await;
+    let head = world.items().last().unwrap().id;
+    world.turn("second").await;
+    world.send(Command::Rewind { to: head }).await;
+    world.send(Command::Close).await;
+    while world.handle.events.recv().await.is_some() {}
+    assert_eq!(world.story(), ["user: first", "model: one"]);
+}
+
+#[tokio::test]
+async fn another_model_takes_over_from_the_next_request() {
+    let other = Scripted::new(vec![says("from the other")]);
+    let found = Arc::clone(&other);
+    let mut world = world_with(vec![says("one")], |setup| {
+        setup.models = Arc::new(move |_| Ok(Arc::clone(&found) as Arc<dyn Model>));
+    });
+    world.turn("first").await;
+    world.send(Command::SetModel { name: "other".into() }).await;
+    assert_eq!(world.turn("second").await.0, Ending::Completed);
+    assert_eq!(world.story().last().unwrap(), "model: from the other");
+    assert_eq!(other.requests.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_call_without_a_result_is_answered_after_a_crash_and_never_run_again() {
+    let call = Part::ToolCall {
+        id: "1".into(),
+        name: "change".into(),
+        input: serde_json::json!({"text": "c"}),
+        malformed: None,
+        replay: None,
+    };
+    let prompt = Item {
+        id: ItemId::new(),
+        parent: None,
+        at: Time(1),
+        body: Body::Prompt {
+            message: Arc::new(Message::user("go")),
+        },
+    };
+    let reply = Item {
+        id: ItemId::new(),
+        parent: Some(prompt.id),
+        at: Time(2),
+        body: Body::Reply {
+            message: Arc::new(Message {
+                role: Role::Assistant,
+                parts: vec![call],
+            }),
+            model: "m".into(),
+            request: RequestId::new(),
+            end: End::Finished(Stop::ToolUse),
+        },
+    };
+    let items = vec![Arc::new(prompt), Arc::new(reply)];
+    let mut world = world_with(vec![says("I see")], |setup| setup.items = items);
+    world.send(Command::Continue).await;
+    assert_eq!(world.ending().await.0, Ending::Completed);
+    assert!(!world.log().iter().any(|line| line.starts_with("change")));
+    let request = world.last_request();
+    assert!(
+        request[2].starts_with("Error (1): hew ended before the result of this was kept."),
+        "{request:?}"
+    );
+}

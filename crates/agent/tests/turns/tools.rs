@@ -1,0 +1,253 @@
+//! Calls and their results.
+
+use crate::world::*;
+use agent::Approvals;
+use model::{Chunk, Error, Stop};
+use session::{Answer as Reply, Command, Ending, Event};
+
+#[tokio::test]
+async fn results_go_back_to_the_model_until_it_is_done() {
+    let mut world = world(vec![calls(&[("1", "look", r#"{"text":"a"}"#)]), says("done")]);
+    let (ending, _) = world.turn("go").await;
+    assert_eq!(ending, Ending::Completed);
+    let expected = ["user: go", "model calls look (1)", "Ok (1): a", "model: done"];
+    assert_eq!(world.story(), expected);
+    assert_eq!(world.last_request(), &expected[..3]);
+    assert_eq!(world.store.records.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn whatever_goes_wrong_with_a_call_is_told_to_the_model() {
+    let calls = calls(&[
+        ("1", "lok", "{}"),
+        ("2", "look", "{}"),
+        ("3", "look", r#"{"text": "half"#),
+        ("4", "look", r#"{"text":"fail"}"#),
+        ("5", "look", r#"{"text":"panic"}"#),
+        ("6", "look", r#"{"text":"outside"}"#),
+    ]);
+    let mut world = world(vec![calls, says("done")]);
+    assert_eq!(world.turn("go").await.0, Ending::Completed);
+    let request = world.last_request();
+    let results: Vec<&String> = request.iter().filter(|line| line.starts_with("Error")).collect();
+    assert_eq!(results.len(), 6, "{request:?}");
+    assert_eq!(
+        results[0],
+        "Error (1): There is no tool named `lok`. The tools are: change, finish, look."
+    );
+    assert_eq!(results[1], "Error (2): invalid input for `look`: missing field `text`");
+    assert!(
+        results[2].contains("not valid JSON: the JSON ends inside a string at byte 14"),
+        "{}",
+        results[2]
+    );
+    assert_eq!(results[3], "Error (4): it failed");
+    assert_eq!(results[4], "Error (5): `look` crashed; this is a defect in hew.");
+    assert_eq!(
+        results[5],
+        "Error (6): Not allowed: /p is outside the project, and nobody is there to be asked."
+    );
+}
+
+#[tokio::test]
+async fn what_looks_runs_side_by_side_and_what_changes_runs_alone_and_in_order() {
+    let calls = calls(&[
+        ("1", "look", r#"{"text":"wait"}"#),
+        ("2", "look", r#"{"text":"b"}"#),
+        ("3", "change", r#"{"text":"c"}"#),
+        ("4", "change", r#"{"text":"d"}"#),
+        ("5", "look", r#"{"text":"e"}"#),
+    ]);
+    let mut world = world(vec![calls, says("done")]);
+    world.prompt("go", session::Delivery::Queue).await;
+    world.until(|event| matches!(event, Event::ItemFinished { item } if matches!(&item.body, session::Body::Result { call, .. } if call.as_str() == "2"))).await;
+    assert!(
+        !world.log().iter().any(|line| line.starts_with("change")),
+        "changes wait for the looks before them"
+    );
+    world.gate.add_permits(1);
+    assert_eq!(world.ending().await.0, Ending::Completed);
+    let log = world.log();
+    let order: Vec<&str> = log
+        .iter()
+        .map(String::as_str)
+        .filter(|l| l.contains("look") || l.contains("change"))
+        .collect();
+    assert_eq!(
+        order,
+        [
+            "look wait",
+            "look b",
+            "change c begins",
+            "change c ends",
+            "change d begins",
+            "change d ends",
+            "look e"
+        ]
+    );
+    let results: Vec<String> = world
+        .last_request()
+        .into_iter()
+        .filter(|line| line.starts_with("Ok"))
+        .collect();
+    assert_eq!(
+        results,
+        [
+            "Ok (1): waited",
+            "Ok (2): b",
+            "Ok (3): changed",
+            "Ok (4): changed",
+            "Ok (5): e"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_change_is_on_record_before_it_happens_and_starts_while_the_reply_still_streams() {
+    let mut world = world(vec![Answer::Hanging(call_chunks(&[(
+        "1",
+        "change",
+        r#"{"text":"c"}"#,
+    )]))]);
+    world.prompt("go", session::Delivery::Queue).await;
+    world
+        .until(|event| {
+            matches!(
+                event,
+                Event::ItemStarted {
+                    kind: session::ItemKind::Result { .. },
+                    ..
+                }
+            )
+        })
+        .await;
+    while !world.log().contains(&"change c ends".to_string()) {
+        tokio::task::yield_now().await;
+    }
+    let log = world.log();
+    let place = |text: &str| log.iter().position(|line| line == text).unwrap();
+    assert!(place("flush") < place("change c begins"));
+    assert!(
+        world
+            .store
+            .drafts
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|(_, chunks)| chunks.iter().any(|c| matches!(c, Chunk::ToolEnd { .. })))
+    );
+    world.send(Command::Interrupt).await;
+    assert_eq!(world.ending().await.0, Ending::Interrupted);
+    assert_eq!(world.story(), ["user: go", "model calls change (1)", "Ok (1): changed"]);
+}
+
+#[tokio::test]
+async fn a_cut_after_a_tool_has_run_is_not_sent_again() {
+    let cut = Error::Cut {
+        provider: "script".into(),
+        detail: "gone".into(),
+    };
+    let mut chunks = vec![Chunk::Text("half ".into())];
+    chunks.extend(call_chunks(&[("1", "change", r#"{"text":"c"}"#)]));
+    chunks.push(Chunk::ToolStart {
+        id: "2".into(),
+        name: "change".into(),
+    });
+    let mut world = world(vec![Answer::Broken(chunks, cut), says("done")]);
+    assert_eq!(world.turn("go").await.0, Ending::Completed);
+    assert_eq!(world.log().iter().filter(|line| *line == "change c begins").count(), 1);
+    assert_eq!(
+        world.last_request(),
+        ["user: go", "model: half ", "model calls change (1)", "Ok (1): changed"]
+    );
+}
+
+#[tokio::test]
+async fn files_that_a_tool_changed_are_kept_as_blobs() {
+    let mut world = world(vec![calls(&[("1", "change", r#"{"text":"c"}"#)]), says("done")]);
+    world.turn("go").await;
+    let changes: Vec<session::Change> = world
+        .items()
+        .iter()
+        .filter_map(|item| match &item.body {
+            session::Body::Result { changes, .. } => Some(changes.clone()),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    assert_eq!(changes.len(), 1);
+    assert_eq!(
+        changes[0].after.as_ref().map(|id| id.to_string()).as_deref(),
+        Some("blob1")
+    );
+}
+
+#[tokio::test]
+async fn the_person_is_asked_and_the_answer_counts() {
+    for (answer, expected) in [
+        (Reply::Approve, "Ok (1): outside"),
+        (
+            Reply::Reject {
+                reason: Some("no need".into()),
+            },
+            "Error (1): The person said no: no need",
+        ),
+        (Reply::Reject { reason: None }, "Error (1): The person said no."),
+    ] {
+        let script = vec![calls(&[("1", "look", r#"{"text":"outside"}"#)]), says("done")];
+        let mut world = world_with(script, |setup| setup.approvals = Approvals::Ask);
+        world.prompt("go", session::Delivery::Queue).await;
+        let asked = world.until(|event| matches!(event, Event::Asked { .. })).await;
+        let Event::Asked { question } = asked else {
+            unreachable!()
+        };
+        assert_eq!(question.why, "/p is outside the project");
+        world
+            .send(Command::Answer {
+                question: question.id,
+                answer,
+            })
+            .await;
+        assert_eq!(world.ending().await.0, Ending::Completed);
+        assert!(world.story().contains(&expected.to_string()), "{:?}", world.story());
+    }
+}
+
+#[tokio::test]
+async fn the_same_call_over_and_over_is_warned_about_and_then_ends_the_turn() {
+    let script = (0..10)
+        .map(|n| calls(&[(&format!("{n}"), "look", r#"{"text":"a"}"#)]))
+        .collect();
+    let mut world = world(script);
+    let (ending, _) = world.turn("go").await;
+    assert_eq!(
+        ending,
+        Ending::Loop {
+            tool: "look".into(),
+            times: 6
+        }
+    );
+    assert!(
+        world
+            .last_request()
+            .last()
+            .unwrap()
+            .contains("This exact call has now been made 5 times")
+    );
+}
+
+#[tokio::test]
+async fn a_completion_tool_ends_the_turn() {
+    let mut world = world(vec![calls(&[("1", "finish", r#"{"text":"all done"}"#)])]);
+    assert_eq!(world.turn("go").await.0, Ending::Completed);
+    assert_eq!(world.story().last().unwrap(), "Ok (1): all done");
+}
+
+#[tokio::test]
+async fn calls_in_a_reply_that_claims_to_be_the_end_are_run_all_the_same() {
+    let mut chunks = call_chunks(&[("1", "look", r#"{"text":"a"}"#)]);
+    chunks.push(Chunk::Stop(Stop::End));
+    let mut world = world(vec![Answer::Chunks(chunks), says("done")]);
+    world.turn("go").await;
+    assert_eq!(world.story().last().unwrap(), "model: done");
+}
