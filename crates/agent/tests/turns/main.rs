@@ -1,5 +1,7 @@
 //! Whole turns in memory: a scripted model, real loop, small tools, a store that keeps everything in a list.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod ends;
 mod memory;
 mod stops;
