@@ -1,0 +1,250 @@
+//! OpenAI Chat Completions, and everything that imitates it.
+
+mod calls;
+mod decode;
+mod details;
+mod effort;
+mod form;
+mod media;
+mod messages;
+mod think;
+mod usage;
+
+pub(crate) use calls::unique_id;
+pub(crate) use decode::{Decoder, Words};
+pub(crate) use effort::openai_effort;
+pub(crate) use media::{Media, data_url, judge};
+
+use super::{Pieces, merge, options, tool_name, write_json};
+use crate::kept::Kept;
+use crate::presets::{AskUsage, EffortStyle, MaxTokens, Paths, Quirks, SchemaStyle, Temperature, ToolChoiceStyle};
+use crate::settings::Settings;
+use bytes::Bytes;
+use model::{Effort, Info, OutputSchema, Request, ToolChoice, ToolSpec};
+use serde_json::{Map, Value, json};
+
+/// The request's JSON, in pieces.
+pub(crate) fn body(
+    request: &Request,
+    info: &Info,
+    settings: &Settings,
+    kept: &mut Kept,
+    notices: &mut Vec<String>,
+) -> Vec<Bytes> {
+    let mut fields = fields(request, info, &settings.quirks);
+    merge(&mut fields, &options(request, info, settings));
+    let extra_tools = fields.shift_remove("tools");
+    fields.shift_remove("messages");
+    let mut pieces = Pieces::default();
+    open(&mut pieces, &fields);
+    tools(&mut pieces, kept.tools(&request.tools, render_tools), extra_tools);
+    pieces.text(",\"messages\":[");
+    messages::write(&mut pieces, request, info, settings, kept, notices);
+    pieces.text("]}");
+    pieces.finish()
+}
+
+/// The path below the base URL.
+pub(crate) fn path(info: &Info, settings: &Settings) -> String {
+    path_to("chat/completions", info, settings)
+}
+
+/// The path of one of OpenAI's endpoints below the base URL.
+pub(crate) fn path_to(endpoint: &str, info: &Info, settings: &Settings) -> String {
+    let base = settings.base_url.trim_end_matches('/');
+    match (settings.quirks.paths, &settings.quirks.api_version) {
+        (Paths::Openai, _) if names_no_path(base) => format!("/v1/{endpoint}"),
+        (Paths::Openai, _) => format!("/{endpoint}"),
+        (Paths::Azure, None) if base.ends_with("/v1") => format!("/{endpoint}"),
+        (Paths::Azure, None) if base.ends_with("/openai") => format!("/v1/{endpoint}"),
+        (Paths::Azure, None) => format!("/openai/v1/{endpoint}"),
+        (Paths::Azure, Some(version)) => {
+            let openai = if base.contains("/openai") { "" } else { "/openai" };
+            let deployment = match endpoint {
+                // Only this endpoint is part of a deployment; the others name the model in the body.
+                "chat/completions" if !base.contains("/deployments/") => format!("/deployments/{}", info.id),
+                _ => String::new(),
+            };
+            format!("{openai}{deployment}/{endpoint}?api-version={version}")
+        }
+    }
+}
+
+/// Whether an address is a host and nothing more.
+fn names_no_path(base: &str) -> bool {
+    base.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'))
+}
+
+/// Writes an object's fields and leaves it open for more.
+pub(crate) fn open(pieces: &mut Pieces, fields: &Map<String, Value>) {
+    let mut text = Vec::new();
+    write_json(&mut text, fields);
+    text.pop();
+    pieces.share(Bytes::from(text));
+}
+
+/// Adds the tools to an open object: hew's own, then those that the options name.
+pub(crate) fn tools(pieces: &mut Pieces, own: Bytes, extra: Option<Value>) {
+    let extra = match extra {
+        Some(Value::Array(tools)) => tools,
+        Some(_) | None => Vec::new(),
+    };
+    if own.is_empty() && extra.is_empty() {
+        return;
+    }
+    pieces.text(",\"tools\":[");
+    let mut first = own.is_empty();
+    pieces.share(own);
+    for tool in &extra {
+        if !std::mem::take(&mut first) {
+            pieces.text(",");
+        }
+        pieces.json(tool);
+    }
+    pieces.text("]");
+}
+
+fn render_tools(tools: &[ToolSpec]) -> Bytes {
+    let mut out = Vec::new();
+    for tool in tools {
+        if !out.is_empty() {
+            out.push(b',');
+        }
+        let function = json!({
+            "name": tool_name(&tool.name),
+            "description": tool.description,
+            "parameters": tool.input_schema,
+        });
+        write_json(&mut out, &json!({"type": "function", "function": function}));
+    }
+    Bytes::from(out)
+}
+
+/// Everything but tools and messages.
+fn fields(request: &Request, info: &Info, quirks: &Quirks) -> Map<String, Value> {
+    let mut fields = Map::new();
+    fields.insert("model".into(), json!(info.id));
+    fields.insert("stream".into(), json!(true));
+    match quirks.usage {
+        AskUsage::StreamOptions => {
+            fields.insert("stream_options".into(), json!({"include_usage": true}));
+        }
+        AskUsage::WithCost => {
+            fields.insert("stream_options".into(), json!({"include_usage": true}));
+            fields.insert("usage".into(), json!({"include": true}));
+        }
+        AskUsage::Unasked => {}
+    }
+    if let Some(most) = max_output(request, info) {
+        let field = match quirks.max_tokens {
+            MaxTokens::MaxCompletionTokens => "max_completion_tokens",
+            MaxTokens::MaxTokens => "max_tokens",
+        };
+        fields.insert(field.into(), json!(most));
+    }
+    let samples = match quirks.temperature {
+        Temperature::Always => true,
+        Temperature::UnlessReasoning => !info.features.reasoning,
+    };
+    if let Some(temperature) = request.temperature.filter(|_| samples) {
+        fields.insert("temperature".into(), json!(temperature));
+    }
+    if !request.tools.is_empty()
+        && let Some(choice) = tool_choice(&request.tool_choice, quirks.tool_choice)
+    {
+        fields.insert("tool_choice".into(), choice);
+    }
+    if let Some(schema) = &request.output_schema {
+        fields.insert("response_format".into(), response_format(schema, quirks.schema));
+    }
+    if let Some(affinity) = request.affinity.as_ref().filter(|_| quirks.cache_key) {
+        fields.insert("prompt_cache_key".into(), json!(affinity));
+    }
+    if let Some(effort) = request.effort.filter(|_| info.features.reasoning) {
+        merge(&mut fields, &effort_fields(effort, &info.id, quirks.effort));
+    }
+    fields
+}
+
+/// The longest reply to ask for: what the request says, but never more than the model gives.
+pub(crate) fn max_output(request: &Request, info: &Info) -> Option<u64> {
+    let limit = Some(info.limits.output).filter(|limit| *limit > 0);
+    let asked = request.max_output.map(u64::from);
+    match (asked, limit) {
+        (Some(asked), Some(limit)) => Some(asked.min(limit)),
+        (asked, _) => asked,
+    }
+}
+
+fn tool_choice(choice: &ToolChoice, style: ToolChoiceStyle) -> Option<Value> {
+    match (choice, style) {
+        (ToolChoice::Auto, _) => None,
+        (ToolChoice::None, _) => Some(json!("none")),
+        (ToolChoice::Required | ToolChoice::Named(_), ToolChoiceStyle::AutoOnly) => None,
+        (ToolChoice::Required, ToolChoiceStyle::Any) => Some(json!("any")),
+        (ToolChoice::Required, ToolChoiceStyle::Openai) => Some(json!("required")),
+        (ToolChoice::Named(name), ToolChoiceStyle::Openai | ToolChoiceStyle::Any) => {
+            Some(json!({"type": "function", "function": {"name": name}}))
+        }
+    }
+}
+
+fn response_format(schema: &OutputSchema, style: SchemaStyle) -> Value {
+    match style {
+        SchemaStyle::JsonObject => json!({"type": "json_object"}),
+        SchemaStyle::JsonSchema => json!({
+            "type": "json_schema",
+            "json_schema": {
+                "name": tool_name(&schema.name),
+                "schema": schema.schema,
+                "strict": fits_strict(&schema.schema),
+            },
+        }),
+    }
+}
+
+/// Whether a schema may be enforced strictly: every object lists all its properties as required and allows no others.
+pub(crate) fn fits_strict(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => {
+            let closed = match map.get("properties") {
+                Some(Value::Object(properties)) => {
+                    let required = map.get("required").and_then(Value::as_array);
+                    map.get("additionalProperties") == Some(&Value::Bool(false))
+                        && properties
+                            .keys()
+                            .all(|key| required.is_some_and(|names| names.iter().any(|name| name == key)))
+                }
+                Some(_) | None => map.get("type") != Some(&json!("object")),
+            };
+            closed && map.values().all(fits_strict)
+        }
+        Value::Array(items) => items.iter().all(fits_strict),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+/// The fields by which a server is told how hard the model shall think.
+fn effort_fields(effort: Effort, id: &str, style: EffortStyle) -> Map<String, Value> {
+    let on = effort != Effort::None;
+    let value = match style {
+        EffortStyle::Openai => json!({"reasoning_effort": openai_effort(id, effort)}),
+        EffortStyle::ThreeSteps => json!({"reasoning_effort": effort::three_steps(effort)}),
+        EffortStyle::OnOff => json!({"reasoning_effort": if on { "high" } else { "none" }}),
+        EffortStyle::Xai => json!({"reasoning_effort": effort::xai(id, effort)}),
+        EffortStyle::Reasoning => json!({"reasoning": {"effort": effort::gateway(effort)}}),
+        EffortStyle::Thinking => json!({"thinking": {"type": if on { "enabled" } else { "disabled" }}}),
+        EffortStyle::Deepseek if on => {
+            json!({"thinking": {"type": "enabled"}, "reasoning_effort": effort::deepseek(effort)})
+        }
+        EffortStyle::Deepseek => json!({"thinking": {"type": "disabled"}}),
+        EffortStyle::Never => json!({}),
+    };
+    match value {
+        Value::Object(map) => map,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

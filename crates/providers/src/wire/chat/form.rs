@@ -1,0 +1,279 @@
+//! What one message looks like on this wire.
+
+use super::{Media, data_url, details, judge};
+use crate::presets::{CallIds, Quirks, ThinkingBack};
+use crate::wire::{call_id, tool_name, write_json};
+use bytes::Bytes;
+use model::{Block, Info, Message, Part, Replay, Role, Wire};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// One message's wire form, as it is kept: whole wire messages first, then what the person says.
+///
+/// What a person says is kept without its frame, because neighbours share one frame: as the inside of a JSON string where
+/// it is only text, else as content parts.
+pub(super) struct Form {
+    /// Whole messages, comma-separated: tool results, or what the model said.
+    pub(super) whole: Bytes,
+    /// What the person says.
+    pub(super) said: Said,
+}
+
+/// What a person says, without its frame.
+pub(super) enum Said {
+    /// The inside of a JSON string.
+    Text(Bytes),
+    /// Content parts, comma-separated.
+    Parts(Bytes),
+}
+
+impl Form {
+    /// Packs the form into one piece of memory: one byte for the kind, four for the length of the first half.
+    fn pack(whole: &[u8], said: &[u8], kind: u8) -> Bytes {
+        let mut packed = Vec::with_capacity(5 + whole.len() + said.len());
+        packed.push(kind);
+        packed.extend_from_slice(&(whole.len() as u32).to_le_bytes());
+        packed.extend_from_slice(whole);
+        packed.extend_from_slice(said);
+        Bytes::from(packed)
+    }
+
+    /// Takes apart what [`render`] packed, without copying.
+    pub(super) fn unpack(packed: &Bytes) -> Form {
+        let length = match packed.get(1..5) {
+            Some([a, b, c, d]) => u32::from_le_bytes([*a, *b, *c, *d]) as usize,
+            Some(_) | None => 0,
+        };
+        let split = (5 + length).min(packed.len());
+        let said = packed.slice(split..);
+        Form {
+            whole: packed.slice(5.min(split)..split),
+            said: if packed.first() == Some(&PARTS) {
+                Said::Parts(said)
+            } else {
+                Said::Text(said)
+            },
+        }
+    }
+}
+
+const TEXT: u8 = 0;
+const PARTS: u8 = 1;
+
+/// Renders a message.
+pub(super) fn render(message: &Message, info: &Info, quirks: &Quirks, notices: &mut Vec<String>) -> Bytes {
+    match message.role {
+        Role::Assistant => Form::pack(&assistant(message, info, quirks), &[], TEXT),
+        Role::User => user(message, info, quirks, notices),
+    }
+}
+
+fn user(message: &Message, info: &Info, quirks: &Quirks, notices: &mut Vec<String>) -> Bytes {
+    let mut results = Vec::new();
+    let mut parts: Vec<Value> = Vec::new();
+    for part in &message.parts {
+        match part {
+            Part::ToolResult { id, name, content, .. } => {
+                let text = result_text(name, content, info, quirks, &mut parts, notices);
+                let id = wire_id(id.as_str(), info, quirks);
+                if !results.is_empty() {
+                    results.push(b',');
+                }
+                write_json(
+                    &mut results,
+                    &json!({"role": "tool", "tool_call_id": id, "content": text}),
+                );
+            }
+            Part::Text { text, .. } if text.is_empty() => {}
+            Part::Text { text, .. } => parts.push(json!({"type": "text", "text": text})),
+            Part::Media(media) => parts.push(media_part(media, info, quirks, notices)),
+            // Only a model thinks or calls tools.
+            Part::Thinking { .. } | Part::ToolCall { .. } => {}
+        }
+    }
+    let texts: Option<Vec<&str>> = parts
+        .iter()
+        .map(|part| part.get("text").and_then(Value::as_str))
+        .collect();
+    match texts {
+        Some(texts) => {
+            let mut quoted = Vec::new();
+            write_json(&mut quoted, &texts.join("\n\n"));
+            let inside = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+            Form::pack(&results, inside, TEXT)
+        }
+        None => {
+            let mut list = Vec::new();
+            write_json(&mut list, &parts);
+            let inside = list.get(1..list.len().saturating_sub(1)).unwrap_or_default();
+            Form::pack(&results, inside, PARTS)
+        }
+    }
+}
+
+/// The text of a tool's result. This wire takes only text from tools, so images move to the user message that follows.
+fn result_text(
+    name: &str,
+    content: &[Block],
+    info: &Info,
+    quirks: &Quirks,
+    moved: &mut Vec<Value>,
+    notices: &mut Vec<String>,
+) -> String {
+    let mut lines: Vec<Cow<'_, str>> = Vec::new();
+    for block in content {
+        match block {
+            Block::Text { text } => lines.push(Cow::Borrowed(text)),
+            Block::Media(media) => match judge(media, info, quirks.pdf, notices) {
+                Media::LeftOut(words) => lines.push(Cow::Owned(words)),
+                Media::Image | Media::Pdf => {
+                    lines.push(Cow::Borrowed("(attached below)"));
+                    moved.push(json!({"type": "text", "text": format!("From the result of {name}:")}));
+                    moved.push(media_part(media, info, quirks, notices));
+                }
+            },
+        }
+    }
+    let text = lines.join("\n");
+    if text.is_empty() {
+        "(no output)".to_string()
+    } else {
+        text
+    }
+}
+
+fn media_part(media: &model::Media, info: &Info, quirks: &Quirks, notices: &mut Vec<String>) -> Value {
+    match judge(media, info, quirks.pdf, notices) {
+        Media::Image => json!({"type": "image_url", "image_url": {"url": data_url(media)}}),
+        Media::Pdf => {
+            let name = media.name.as_deref().unwrap_or("document.pdf");
+            json!({"type": "file", "file": {"filename": name, "file_data": data_url(media)}})
+        }
+        Media::LeftOut(words) => json!({"type": "text", "text": words}),
+    }
+}
+
+/// What the model said, as one message; empty where nothing of it can be sent.
+fn assistant(message: &Message, info: &Info, quirks: &Quirks) -> Vec<u8> {
+    let mut texts: Vec<&str> = Vec::new();
+    let mut thoughts: Vec<&str> = Vec::new();
+    let mut calls: Vec<Value> = Vec::new();
+    for part in &message.parts {
+        match part {
+            Part::Text { text, .. } if text.is_empty() => {}
+            Part::Text { text, .. } => texts.push(text),
+            Part::Thinking { text, .. } => thoughts.push(text),
+            Part::ToolCall {
+                id,
+                name,
+                input,
+                replay,
+                ..
+            } => {
+                let mut call = json!({
+                    "id": wire_id(id.as_str(), info, quirks),
+                    "type": "function",
+                    "function": {"name": tool_name(name), "arguments": input.to_string()},
+                });
+                if let Some(extra) = own(replay).and_then(|data| data.get("extra_content")) {
+                    call["extra_content"] = extra.clone();
+                }
+                calls.push(call);
+            }
+            // Only a person attaches things or answers for a tool.
+            Part::ToolResult { .. } | Part::Media(_) => {}
+        }
+    }
+    let text = texts.join("\n\n");
+    let mut fields = Map::new();
+    fields.insert("role".into(), json!("assistant"));
+    if text.is_empty() && calls.is_empty() {
+        return Vec::new();
+    }
+    fields.insert(
+        "content".into(),
+        if text.is_empty() { Value::Null } else { json!(text) },
+    );
+    thinking(
+        &mut fields,
+        message,
+        &thoughts.concat(),
+        &text,
+        !calls.is_empty(),
+        info,
+        quirks,
+    );
+    if !calls.is_empty() {
+        fields.insert("tool_calls".into(), Value::Array(calls));
+    }
+    let mut out = Vec::new();
+    write_json(&mut out, &fields);
+    out
+}
+
+/// Adds earlier thinking in the form that the server wants.
+fn thinking(
+    fields: &mut Map<String, Value>,
+    message: &Message,
+    thought: &str,
+    text: &str,
+    calls: bool,
+    info: &Info,
+    quirks: &Quirks,
+) {
+    match quirks.thinking {
+        ThinkingBack::ReasoningContent if !thought.is_empty() || (calls && info.features.reasoning) => {
+            fields.insert("reasoning_content".into(), json!(thought));
+        }
+        ThinkingBack::Reasoning if !thought.is_empty() => {
+            fields.insert("reasoning".into(), json!(thought));
+        }
+        ThinkingBack::ReasoningDetails => {
+            let details = details::of_message(message, &info.id);
+            if !details.is_empty() {
+                fields.insert("reasoning_details".into(), Value::Array(details));
+            }
+        }
+        ThinkingBack::ContentParts if !thought.is_empty() && info.features.reasoning => {
+            let mut parts = vec![json!({"type": "thinking", "thinking": [{"type": "text", "text": thought}]})];
+            if !text.is_empty() {
+                parts.push(json!({"type": "text", "text": text}));
+            }
+            fields.insert("content".into(), Value::Array(parts));
+        }
+        ThinkingBack::ReasoningContent | ThinkingBack::Reasoning | ThinkingBack::ContentParts | ThinkingBack::Never => {
+        }
+    }
+}
+
+/// What this wire keeps with a part.
+pub(super) fn own(replay: &Option<Replay>) -> Option<&Value> {
+    let replay = replay.as_ref()?;
+    (replay.wire == Wire::OpenaiChat.name()).then_some(&replay.data)
+}
+
+/// A call's id as the server takes it.
+pub(super) fn wire_id<'a>(id: &'a str, info: &Info, quirks: &Quirks) -> Cow<'a, str> {
+    match quirks.call_ids {
+        CallIds::NineAlphanumeric => nine(id),
+        CallIds::Short if id.len() > 40 => call_id(id, 40),
+        // Behind a gateway, Anthropic still takes only its own kind of id. Others keep theirs: Kimi reads meaning in it.
+        CallIds::Any if quirks.cache_marks.apply(&info.id) => call_id(id, 64),
+        CallIds::Any | CallIds::Short => Cow::Borrowed(id),
+    }
+}
+
+/// Nine letters or digits that stand for any id, always the same ones for the same id.
+fn nine(id: &str) -> Cow<'_, str> {
+    if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Cow::Borrowed(id);
+    }
+    const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let digest = ring::digest::digest(&ring::digest::SHA256, id.as_bytes());
+    let letters = digest.as_ref().iter().take(9);
+    Cow::Owned(
+        letters
+            .map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()]))
+            .collect(),
+    )
+}

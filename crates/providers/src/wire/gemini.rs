@@ -1,0 +1,196 @@
+//! Gemini: `streamGenerateContent`, at Google's own API and on Vertex AI.
+
+mod decode;
+mod form;
+mod schema;
+
+pub(crate) use decode::Decoder;
+
+use super::chat::{max_output, open, tools};
+use super::{Pieces, merge, options, tool_name, write_json};
+use crate::kept::Kept;
+use crate::settings::Settings;
+use bytes::Bytes;
+use model::{Effort, Info, Request, Role, ToolChoice, ToolSpec};
+use serde_json::{Map, Value, json};
+
+/// The request's JSON, in pieces.
+pub(crate) fn body(
+    request: &Request,
+    info: &Info,
+    settings: &Settings,
+    kept: &mut Kept,
+    notices: &mut Vec<String>,
+) -> Vec<Bytes> {
+    let mut fields = fields(request, info);
+    merge(&mut fields, &options(request, info, settings));
+    let extra_tools = fields.shift_remove("tools");
+    fields.shift_remove("contents");
+    if fields.is_empty() {
+        // The object must not be empty, so that more can follow its fields.
+        fields.insert("generationConfig".into(), json!({}));
+    }
+    let mut pieces = Pieces::default();
+    open(&mut pieces, &fields);
+    tools(&mut pieces, kept.tools(&request.tools, render_tools), extra_tools);
+    contents(&mut pieces, request, info, settings, kept, notices);
+    pieces.text("}");
+    pieces.finish()
+}
+
+/// The path below the base URL.
+pub(crate) fn path(info: &Info, settings: &Settings) -> String {
+    let base = settings.base_url.trim_end_matches('/');
+    let versioned = ["/v1", "/v1beta", "/v1beta1", "/v1alpha"].iter().any(|version| base.ends_with(version));
+    let id = info.id.strip_prefix("models/").unwrap_or(&info.id);
+    let (version, parent) = match &settings.google {
+        Some(google) => {
+            let parent = format!("/projects/{}/locations/{}/publishers/google", google.project, google.location);
+            ("/v1", parent)
+        }
+        None => ("/v1beta", String::new()),
+    };
+    let version = if versioned { "" } else { version };
+    format!("{version}{parent}/models/{id}:streamGenerateContent?alt=sse")
+}
+
+/// Writes the conversation. Neighbouring messages of one role are one turn.
+fn contents(
+    pieces: &mut Pieces,
+    request: &Request,
+    info: &Info,
+    settings: &Settings,
+    kept: &mut Kept,
+    notices: &mut Vec<String>,
+) {
+    pieces.text(",\"contents\":[");
+    let mut turn: Option<Role> = None;
+    for (place, message) in request.messages.iter().enumerate() {
+        let form = kept.form(place, message, |message| form::render(message, info, settings, notices));
+        if form.is_empty() {
+            continue;
+        }
+        if turn == Some(message.role) {
+            pieces.text(",");
+        } else {
+            let role = match message.role {
+                Role::User => "user",
+                Role::Assistant => "model",
+            };
+            let before = if turn.is_some() { "]}," } else { "" };
+            pieces.text(&format!("{before}{{\"role\":\"{role}\",\"parts\":["));
+        }
+        turn = Some(message.role);
+        pieces.share(form);
+    }
+    pieces.text(if turn.is_some() { "]}]" } else { "]" });
+}
+
+/// All tools are functions of one tool, because Gemini counts tools by kind.
+fn render_tools(tools: &[ToolSpec]) -> Bytes {
+    if tools.is_empty() {
+        return Bytes::new();
+    }
+    let declare = |tool: &ToolSpec| {
+        let mut function = json!({"name": tool_name(&tool.name), "description": tool.description});
+        if let Some(parameters) = schema::parameters(&tool.input_schema) {
+            function["parametersJsonSchema"] = parameters;
+        }
+        function
+    };
+    let functions: Vec<Value> = tools.iter().map(declare).collect();
+    let mut out = Vec::new();
+    write_json(&mut out, &json!({"functionDeclarations": functions}));
+    Bytes::from(out)
+}
+
+/// Everything but tools and contents.
+fn fields(request: &Request, info: &Info) -> Map<String, Value> {
+    let mut fields = Map::new();
+    // Before Gemini 3, tools and a schema for the answer exclude each other; the schema is then a wish in words.
+    let enforceable = request.tools.is_empty() || generation(&info.id) >= 3;
+    let (enforced, wished) = match &request.output_schema {
+        Some(schema) if enforceable => (Some(&schema.schema), None),
+        Some(schema) => (None, Some(&schema.schema)),
+        None => (None, None),
+    };
+    let mut sections: Vec<Value> = request.system.iter().map(|section| json!({"text": section})).collect();
+    if let Some(schema) = wished {
+        sections.push(json!({"text": format!("Answer with one JSON object that follows this schema:\n{schema}")}));
+    }
+    if !sections.is_empty() {
+        fields.insert("systemInstruction".into(), json!({"parts": sections}));
+    }
+    let mut config = Map::new();
+    if let Some(most) = max_output(request, info) {
+        config.insert("maxOutputTokens".into(), json!(most));
+    }
+    if let Some(temperature) = request.temperature {
+        config.insert("temperature".into(), json!(temperature));
+    }
+    if info.features.reasoning {
+        config.insert("thinkingConfig".into(), thinking(&info.id, request.effort));
+    }
+    if let Some(schema) = enforced {
+        config.insert("responseMimeType".into(), json!("application/json"));
+        config.insert("responseJsonSchema".into(), schema::reduced(schema));
+    }
+    if !config.is_empty() {
+        fields.insert("generationConfig".into(), Value::Object(config));
+    }
+    if let Some(choice) = tool_choice(&request.tool_choice).filter(|_| !request.tools.is_empty()) {
+        fields.insert("toolConfig".into(), json!({"functionCallingConfig": choice}));
+    }
+    fields
+}
+
+fn tool_choice(choice: &ToolChoice) -> Option<Value> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some(json!({"mode": "NONE"})),
+        ToolChoice::Required => Some(json!({"mode": "ANY"})),
+        ToolChoice::Named(name) => Some(json!({"mode": "ANY", "allowedFunctionNames": [name]})),
+    }
+}
+
+/// The generation of a model: 2 for `gemini-2.5-pro`. Names without a number always mean the newest.
+pub(super) fn generation(id: &str) -> u32 {
+    let number = id.rsplit('/').next().and_then(|id| id.strip_prefix("gemini-"));
+    let major = number.and_then(|rest| rest.split(['.', '-']).next());
+    major.and_then(|major| major.parse().ok()).unwrap_or(3)
+}
+
+/// How hard to think: a budget in tokens for Gemini 2.5, a level for later ones. Both at once is an error.
+fn thinking(id: &str, effort: Option<Effort>) -> Value {
+    let mut config = json!({"includeThoughts": true});
+    let Some(effort) = effort else { return config };
+    if generation(id) < 3 {
+        let pro = id.contains("pro");
+        let budget = match effort {
+            Effort::None if pro => 128,
+            Effort::None => 0,
+            Effort::Minimal => 512,
+            Effort::Low => 2_048,
+            Effort::Medium => 8_192,
+            Effort::High => 24_576,
+            Effort::Max if pro => 32_768,
+            Effort::Max => 24_576,
+        };
+        config["thinkingBudget"] = json!(budget);
+        config["includeThoughts"] = json!(budget > 0);
+        return config;
+    }
+    let level = match effort {
+        Effort::None | Effort::Minimal if id.contains("flash") => "MINIMAL",
+        Effort::None | Effort::Minimal | Effort::Low => "LOW",
+        // The first of the third generation knows only two levels.
+        Effort::Medium if id.contains("gemini-3-pro") => "HIGH",
+        Effort::Medium => "MEDIUM",
+        Effort::High | Effort::Max => "HIGH",
+    };
+    config["thinkingLevel"] = json!(level);
+    config
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,448 @@
+//! Turns the events of a streamed response into hew's chunks.
+
+use crate::fault;
+use crate::sse;
+use crate::wire::chat::{Words, unique_id};
+use model::{CallId, Chunk, ChunkPart, Error, Replay, Stop, Usage, Wire};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// Reads one reply.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    provider: String,
+    calls: Vec<Call>,
+    /// Whether text, or thinking, has arrived that nothing has sealed yet.
+    open_text: bool,
+    open_thinking: bool,
+    /// Text that came as deltas, so that a server that sends only whole items loses nothing.
+    streamed: Streamed,
+    refusal: String,
+    done: bool,
+}
+
+#[derive(Debug, Default)]
+struct Streamed {
+    text: bool,
+    thinking: bool,
+}
+
+#[derive(Debug)]
+struct Call {
+    place: Place,
+    id: CallId,
+    input: String,
+    ended: bool,
+}
+
+/// What tells a call's events from another's: the item's id, and its place in the output.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Place {
+    item: String,
+    index: Option<u64>,
+}
+
+impl Decoder {
+    /// A decoder for one reply of this provider.
+    pub(crate) fn new(provider: &str) -> Self {
+        Decoder {
+            provider: provider.to_string(),
+            calls: Vec::new(),
+            open_text: false,
+            open_thinking: false,
+            streamed: Streamed::default(),
+            refusal: String::new(),
+            done: false,
+        }
+    }
+
+    /// Takes in one event.
+    pub(crate) fn event(&mut self, event: &sse::Event, out: &mut Vec<Chunk>) -> Result<(), Error> {
+        let data = event.data.trim();
+        if self.done || data.is_empty() || data == "[DONE]" {
+            return Ok(());
+        }
+        let frame: Frame<'_> = match serde_json::from_str(data) {
+            Ok(frame) => frame,
+            Err(_) => {
+                return Err(fault::garbled(
+                    &self.provider,
+                    "an event is not part of a response",
+                    data,
+                ));
+            }
+        };
+        let kind = frame.kind.as_deref().or(event.name.as_deref()).unwrap_or_default();
+        match kind {
+            "response.output_text.delta" => self.text(frame.words(), out),
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.thought(frame.words(), out)
+            }
+            "response.reasoning_summary_part.added" => self.split_thinking(out),
+            "response.refusal.delta" => self.refusal.push_str(&frame.words()),
+            "response.function_call_arguments.delta" => self.input(frame, out),
+            "response.output_item.added" => self.item_added(frame, out),
+            "response.output_item.done" => self.item_done(frame, out),
+            "response.completed" | "response.done" | "response.incomplete" => self.complete(frame.response, out)?,
+            "response.failed" | "response.cancelled" | "error" => return Err(self.failure(data)),
+            // A proxy's error that has no type.
+            "" if frame.error.is_some() => return Err(self.failure(data)),
+            // Everything else repeats what was said, or reports on tools that run at the provider.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The stream has ended.
+    pub(crate) fn finish(&mut self, _out: &mut Vec<Chunk>) -> Result<(), Error> {
+        if self.done {
+            Ok(())
+        } else {
+            Err(fault::cut(&self.provider))
+        }
+    }
+
+    fn text(&mut self, text: String, out: &mut Vec<Chunk>) {
+        if !text.is_empty() {
+            self.open_text = true;
+            self.streamed.text = true;
+            out.push(Chunk::Text(text));
+        }
+    }
+
+    fn thought(&mut self, text: String, out: &mut Vec<Chunk>) {
+        if !text.is_empty() {
+            self.open_thinking = true;
+            self.streamed.thinking = true;
+            out.push(Chunk::Thinking(text));
+        }
+    }
+
+    /// Each part of a summary is a paragraph of its own.
+    fn split_thinking(&mut self, out: &mut Vec<Chunk>) {
+        if std::mem::take(&mut self.open_thinking) {
+            out.push(replay(ChunkPart::Thinking, Value::Null));
+        }
+    }
+
+    fn item_added(&mut self, frame: Frame<'_>, out: &mut Vec<Chunk>) {
+        let Some(item) = frame.item else { return };
+        match item.kind.as_deref() {
+            Some("function_call") => {
+                self.begin(&item, frame.output_index, out);
+            }
+            // Two messages in one reply are two parts.
+            Some("message") if std::mem::take(&mut self.open_text) => out.push(replay(ChunkPart::Text, Value::Null)),
+            Some("reasoning") => self.split_thinking(out),
+            Some(_) | None => {}
+        }
+    }
+
+    fn item_done(&mut self, frame: Frame<'_>, out: &mut Vec<Chunk>) {
+        let Some(item) = frame.item else { return };
+        match item.kind.as_deref() {
+            Some("function_call") => self.call_done(item, frame.output_index, out),
+            Some("message") => self.message_done(&item, out),
+            Some("reasoning") => self.reasoning_done(&item, out),
+            Some(_) | None => {}
+        }
+    }
+
+    fn begin(&mut self, item: &Item, index: Option<u64>, out: &mut Vec<Chunk>) -> usize {
+        let given = item.call_id.as_deref().or(item.id.as_deref()).unwrap_or_default();
+        let id = unique_id(given, |id| self.calls.iter().any(|call| call.id.as_str() == id));
+        out.push(Chunk::ToolStart {
+            id: id.clone(),
+            name: item.name.clone().unwrap_or_default(),
+        });
+        self.calls.push(Call {
+            place: Place {
+                item: item.id.clone().unwrap_or_default(),
+                index,
+            },
+            id,
+            input: String::new(),
+            ended: false,
+        });
+        self.calls.len() - 1
+    }
+
+    fn input(&mut self, frame: Frame<'_>, out: &mut Vec<Chunk>) {
+        let place = Place {
+            item: frame.item_id.as_deref().unwrap_or_default().to_string(),
+            index: frame.output_index,
+        };
+        let found = self.find(&place).or(self.calls.len().checked_sub(1));
+        let Some(call) = found.and_then(|found| self.calls.get_mut(found)) else {
+            return;
+        };
+        let delta = frame.words();
+        if !call.ended && !delta.is_empty() {
+            call.input.push_str(&delta);
+            out.push(Chunk::ToolInput {
+                id: call.id.clone(),
+                delta,
+            });
+        }
+    }
+
+    fn call_done(&mut self, item: Item, index: Option<u64>, out: &mut Vec<Chunk>) {
+        let place = Place {
+            item: item.id.clone().unwrap_or_default(),
+            index,
+        };
+        let found = match self.find(&place).filter(|found| !self.calls[*found].ended) {
+            Some(found) => found,
+            None => self.begin(&item, index, out),
+        };
+        let call = &mut self.calls[found];
+        // What the deltas left out, for servers that send the input only here.
+        let whole = item.arguments.map(Words::into_json_text).unwrap_or_default();
+        if let Some(rest) = whole.strip_prefix(call.input.as_str()).filter(|rest| !rest.is_empty()) {
+            out.push(Chunk::ToolInput {
+                id: call.id.clone(),
+                delta: rest.to_string(),
+            });
+        }
+        call.ended = true;
+        // An item that the length cut is not complete: the call was never made.
+        if item.status.as_deref() != Some("incomplete") {
+            out.push(Chunk::ToolEnd { id: call.id.clone() });
+        }
+    }
+
+    fn find(&self, place: &Place) -> Option<usize> {
+        let by_item = self
+            .calls
+            .iter()
+            .rposition(|call| !place.item.is_empty() && call.place.item == place.item);
+        by_item.or_else(|| {
+            let same = |call: &Call| call.place.index.is_some() && call.place.index == place.index;
+            self.calls.iter().rposition(same)
+        })
+    }
+
+    fn message_done(&mut self, item: &Item, out: &mut Vec<Chunk>) {
+        if !std::mem::take(&mut self.streamed.text) {
+            let text: String = item.texts("output_text").collect();
+            self.text(text, out);
+            self.streamed.text = false;
+        }
+        if self.refusal.is_empty() {
+            self.refusal = item.refusals().collect();
+        }
+        if let Some(phase) = &item.phase
+            && std::mem::take(&mut self.open_text)
+        {
+            out.push(replay(ChunkPart::Text, json!({"phase": phase})));
+        }
+    }
+
+    fn reasoning_done(&mut self, item: &Item, out: &mut Vec<Chunk>) {
+        if !std::mem::take(&mut self.streamed.thinking) {
+            let summary = item.summary.as_ref().and_then(Value::as_array).into_iter().flatten();
+            let text: Vec<&str> = summary.filter_map(|part| part.get("text")?.as_str()).collect();
+            let text = if text.is_empty() {
+                item.texts("reasoning_text").collect()
+            } else {
+                text.join("\n\n")
+            };
+            self.thought(text, out);
+            self.streamed.thinking = false;
+        }
+        let Some(encrypted) = item.encrypted_content.as_ref().filter(|text| !text.is_empty()) else {
+            return self.split_thinking(out);
+        };
+        let kept = json!({
+            "type": "reasoning",
+            "id": item.id,
+            "summary": item.summary.clone().filter(Value::is_array).unwrap_or_else(|| json!([])),
+            "encrypted_content": encrypted,
+        });
+        self.open_thinking = false;
+        out.push(replay(
+            ChunkPart::Thinking,
+            json!({"provider": self.provider, "item": kept}),
+        ));
+    }
+
+    fn complete(&mut self, response: Option<Response>, out: &mut Vec<Chunk>) -> Result<(), Error> {
+        let response = response.unwrap_or_default();
+        if let Some(usage) = &response.usage {
+            out.push(Chunk::Usage(usage.usage()));
+        }
+        let reason = response.incomplete_details.and_then(|details| details.reason);
+        let stop = match reason.as_deref() {
+            Some("max_output_tokens" | "max_tokens") => Stop::MaxTokens,
+            Some("content_filter") => Stop::Refusal { detail: self.said_no() },
+            Some(word) => Stop::Other { word: word.to_string() },
+            None if !self.calls.is_empty() => Stop::ToolUse,
+            None if !self.refusal.is_empty() => Stop::Refusal { detail: self.said_no() },
+            None => Stop::End,
+        };
+        if stop == Stop::ToolUse {
+            // A server that never said that an item was done has said so now.
+            for call in self.calls.iter_mut().filter(|call| !call.ended) {
+                call.ended = true;
+                out.push(Chunk::ToolEnd { id: call.id.clone() });
+            }
+        }
+        out.push(Chunk::Stop(stop));
+        self.done = true;
+        Ok(())
+    }
+
+    fn said_no(&self) -> Option<String> {
+        Some(self.refusal.clone()).filter(|words| !words.is_empty())
+    }
+
+    /// The error that an event tells of: in the response, in an `error` object, or in the event itself.
+    fn failure(&self, data: &str) -> Error {
+        let value: Value = serde_json::from_str(data).unwrap_or_default();
+        let inner = value
+            .pointer("/response/error")
+            .or_else(|| value.get("error"))
+            .filter(|error| !error.is_null());
+        let told = inner.unwrap_or(&value);
+        let word = |key: &str| {
+            told.get(key)
+                .and_then(Value::as_str)
+                .filter(|word| !word.is_empty() && *word != "error")
+        };
+        match word("code").or_else(|| word("type")) {
+            Some(code) => fault::in_stream(&self.provider, code, word("message").unwrap_or_default()),
+            None => fault::in_stream_body(&self.provider, data),
+        }
+    }
+}
+
+fn replay(of: ChunkPart, data: Value) -> Chunk {
+    Chunk::Replay {
+        of,
+        replay: Replay {
+            wire: Wire::OpenaiResponses.name().to_string(),
+            data,
+        },
+    }
+}
+
+/// One event, with the fields of all kinds that matter.
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(default)]
+    delta: Option<Words>,
+    #[serde(default, borrow)]
+    item_id: Option<Cow<'a, str>>,
+    #[serde(default)]
+    output_index: Option<u64>,
+    #[serde(default)]
+    item: Option<Item>,
+    #[serde(default)]
+    response: Option<Response>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Item {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    id: Option<String>,
+    call_id: Option<String>,
+    name: Option<String>,
+    arguments: Option<Words>,
+    status: Option<String>,
+    phase: Option<Value>,
+    summary: Option<Value>,
+    content: Option<Value>,
+    encrypted_content: Option<String>,
+}
+
+impl Frame<'_> {
+    fn words(self) -> String {
+        self.delta.map(Words::into_text).unwrap_or_default()
+    }
+}
+
+impl Item {
+    fn parts(&self) -> impl Iterator<Item = &Value> {
+        self.content.as_ref().and_then(Value::as_array).into_iter().flatten()
+    }
+
+    fn texts(&self, kind: &'static str) -> impl Iterator<Item = &str> {
+        let of_kind = self
+            .parts()
+            .filter(move |part| part.get("type").is_some_and(|own| own == kind));
+        of_kind.filter_map(|part| part.get("text")?.as_str())
+    }
+
+    fn refusals(&self) -> impl Iterator<Item = &str> {
+        self.parts().filter_map(|part| part.get("refusal")?.as_str())
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Response {
+    usage: Option<Figures>,
+    incomplete_details: Option<Incomplete>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Incomplete {
+    reason: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Figures {
+    input_tokens: u64,
+    input_tokens_details: Option<InputDetails>,
+    output_tokens: u64,
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct InputDetails {
+    cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct OutputDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+impl Figures {
+    fn usage(&self) -> Usage {
+        let details = self.input_tokens_details.as_ref();
+        let cache_read = details
+            .and_then(|details| details.cached_tokens)
+            .unwrap_or(0)
+            .min(self.input_tokens);
+        let left = self.input_tokens - cache_read;
+        let cache_write = details
+            .and_then(|details| details.cache_write_tokens)
+            .unwrap_or(0)
+            .min(left);
+        Usage {
+            input: left - cache_write,
+            cache_read,
+            cache_write,
+            output: self.output_tokens,
+            thinking: self
+                .output_tokens_details
+                .as_ref()
+                .and_then(|details| details.reasoning_tokens)
+                .unwrap_or(0),
+            ..Usage::default()
+        }
+    }
+}
