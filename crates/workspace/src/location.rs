@@ -51,6 +51,11 @@ impl Location {
         self.show(&self.path)
     }
 
+    /// The path from the project's root inside it, the absolute one outside.
+    pub fn relative(&self) -> &Path {
+        self.path.strip_prefix(&self.root).unwrap_or(&self.path)
+    }
+
     /// Whether anything is there.
     pub fn exists(&self) -> bool {
         self.path.exists()

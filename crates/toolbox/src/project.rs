@@ -1,0 +1,114 @@
+//! What the file tools share: the project, what has been read of it, and how its errors are told to the model.
+
+use std::time::Duration;
+
+use policy::{Action, Place};
+use tool::Error;
+use workspace::{Ended, Location, Stop, Workspace};
+
+use crate::reads::Reads;
+
+/// How long a search may take.
+const SEARCH_TIME: Duration = Duration::from_secs(20);
+
+/// The project that the tools work in. Clones share what has been read.
+#[derive(Debug, Clone)]
+pub(crate) struct Project {
+    pub(crate) workspace: Workspace,
+    pub(crate) reads: Reads,
+}
+
+impl Project {
+    pub(crate) fn new(workspace: Workspace) -> Self {
+        Self {
+            workspace,
+            reads: Reads::default(),
+        }
+    }
+
+    pub(crate) fn locate(&self, path: &str) -> Result<Location, Error> {
+        self.workspace.locate(path).map_err(explain)
+    }
+
+    pub(crate) fn reading(&self, path: &str) -> Vec<Action> {
+        let (path, place) = self.place(path);
+        vec![Action::Read { path, place }]
+    }
+
+    pub(crate) fn writing(&self, path: &str) -> Vec<Action> {
+        let (path, place) = self.place(path);
+        vec![Action::Write { path, place }]
+    }
+
+    /// Where a path leads. One that cannot be followed is judged by its own words; the tool will refuse it.
+    fn place(&self, path: &str) -> (std::path::PathBuf, Place) {
+        match self.workspace.locate(path) {
+            Ok(location) => {
+                let place = match location.place() {
+                    workspace::Place::Inside => Place::Inside,
+                    workspace::Place::Outside => Place::Outside,
+                };
+                (location.path().to_owned(), place)
+            }
+            Err(_) => (self.workspace.root().join(path), Place::Inside),
+        }
+    }
+}
+
+/// Runs blocking work on a thread for it. A panic there ends this call only.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, workspace::Error> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result.map_err(explain),
+        Err(_) => Err(Error::Failed(
+            "the tool broke down on this input; try another way".into(),
+        )),
+    }
+}
+
+/// Runs a search on a thread for it, which ends soon after the returned future is dropped.
+pub(crate) async fn searching<T: Send + 'static>(
+    work: impl FnOnce(&Stop) -> Result<T, workspace::Error> + Send + 'static,
+) -> Result<T, Error> {
+    let stop = Stop::after(SEARCH_TIME);
+    let _guard = stop.on_drop();
+    blocking(move || work(&stop)).await
+}
+
+/// An error as a sentence that the model can act on.
+pub(crate) fn explain(error: workspace::Error) -> Error {
+    use workspace::Error as E;
+    let hint = match &error {
+        E::Directory { .. } => "; use list_directory".to_owned(),
+        E::Binary { .. } | E::Utf16 { .. } | E::NotUtf8 { .. } => "; inspect it with terminal if needed".to_owned(),
+        E::TooLarge { .. } => "; work on it with terminal".to_owned(),
+        E::Changed { .. } => "; read it again before changing it".to_owned(),
+        E::Glob { source, .. } => format!(": {}", source.kind()),
+        E::Regex { .. } => "; it is Rust regex syntax, so escape ( [ { . with \\ to match them as they are".to_owned(),
+        E::Missing { .. }
+        | E::NotADirectory { .. }
+        | E::NotAFile { .. }
+        | E::Denied { .. }
+        | E::Loop { .. }
+        | E::Tilde { .. }
+        | E::Nul { .. }
+        | E::Exists { .. }
+        | E::Cancelled
+        | E::Io { .. } => String::new(),
+    };
+    Error::Failed(format!("{error}{hint}"))
+}
+
+/// What a search could not see, one note each.
+pub(crate) fn gaps(ended: Ended, unreadable: usize) -> Vec<String> {
+    let late = match ended {
+        Ended::Complete => None,
+        Ended::TimedOut => Some(format!("stopped after {} s; narrow the search", SEARCH_TIME.as_secs())),
+    };
+    let closed = (unreadable > 0).then(|| match unreadable {
+        1 => "1 file or folder could not be read".to_owned(),
+        many => format!("{many} files or folders could not be read"),
+    });
+    late.into_iter().chain(closed).collect()
+}

@@ -1,0 +1,87 @@
+//! Writes a whole file.
+
+use policy::Action;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tool::{Change, Context, Effect, Error, Output, Tool};
+use workspace::{Expect, Location};
+
+use crate::project::{Project, explain};
+use crate::text::{LineEnd, count};
+
+pub(crate) struct WriteFile(pub(crate) Project);
+
+/// Writes a whole file; folders are created. An existing file must have been read. To change a part, use edit_file.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    #[serde(alias = "file_path", alias = "filePath", alias = "target_file")]
+    path: String,
+    #[serde(alias = "contents", alias = "file_text")]
+    content: String,
+}
+
+impl Tool for WriteFile {
+    const NAME: &'static str = "write_file";
+    const ALIASES: &'static [&'static str] = &["create_file", "write", "write_to_file"];
+    const EFFECT: Effect = Effect::Changes;
+    type Input = Input;
+
+    fn title(&self, input: &Input) -> String {
+        input.path.clone()
+    }
+
+    fn actions(&self, input: &Input) -> Vec<Action> {
+        self.0.writing(&input.path)
+    }
+
+    /// Works without an await, so that a dropped call has either written nothing or reported what it wrote.
+    async fn run(&self, input: Input, _: Context) -> Result<Output, Error> {
+        let file = self.0.locate(&input.path)?;
+        let (bytes, expect) = match file.exists() {
+            false => (input.content.into_bytes(), Expect::Absent),
+            true => self.replacement(&file, &input.content)?,
+        };
+        let written = file.write(&bytes, expect).map_err(explain)?;
+        self.0.reads.remember(&file, written.snapshot);
+        let verb = match written.before {
+            Some(_) => "replaced",
+            None => "created",
+        };
+        let lines = count(String::from_utf8_lossy(&bytes).lines().count(), "line");
+        Ok(Output::text(format!("{verb} {} ({lines})", file.shown()))
+            .summary(format!("{verb}, {lines}"))
+            .changed(change(&file, written.before, bytes)))
+    }
+}
+
+impl WriteFile {
+    /// The bytes to put in the place of an existing file: its byte order mark and line ends stay.
+    fn replacement(&self, file: &Location, content: &str) -> Result<(Vec<u8>, Expect), Error> {
+        let text = file.read_text().map_err(explain)?;
+        // There is nothing in an empty file that the model could have missed.
+        if !text.content.is_empty() {
+            self.0.reads.check(file, text.snapshot)?;
+        }
+        let content = match LineEnd::of(&text.content) {
+            LineEnd::CrLf => LineEnd::CrLf.apply(content),
+            LineEnd::Lf => content.to_owned(),
+        };
+        if content == text.content {
+            return Err(Error::Failed(format!(
+                "{} already holds exactly this; nothing was written",
+                file.shown()
+            )));
+        }
+        let content = content.strip_prefix('\u{FEFF}').unwrap_or(&content);
+        Ok((text.bom.encode(content), Expect::Content(text.snapshot)))
+    }
+}
+
+/// A change for the file history.
+pub(crate) fn change(file: &Location, before: Option<Vec<u8>>, after: Vec<u8>) -> Change {
+    Change {
+        path: file.relative().to_owned(),
+        before,
+        after: Some(after),
+    }
+}

@@ -1,0 +1,226 @@
+//! write_file and edit_file.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tool::Change;
+
+use crate::desk::{Desk, as_nobody};
+
+fn edit(path: &str, old: &str, new: &str) -> Value {
+    json!({"path": path, "old_text": old, "new_text": new})
+}
+
+#[tokio::test]
+async fn a_new_file_is_written_and_its_change_reported() {
+    let desk = Desk::with(&[]);
+    let output = desk
+        .output("write_file", json!({"path": "a/b/c.rs", "content": "one\ntwo\n"}))
+        .await;
+    let change = Change {
+        path: PathBuf::from("a/b/c.rs"),
+        before: None,
+        after: Some(b"one\ntwo\n".to_vec()),
+    };
+    assert_eq!(output.changes, [change]);
+    assert_eq!(desk.get("a/b/c.rs"), "one\ntwo\n");
+    // What was just written is known and may be changed.
+    assert_eq!(
+        desk.run("edit_file", edit("a/b/c.rs", "two", "2")).await,
+        "edited a/b/c.rs at line 2, 1 place"
+    );
+    let output = desk
+        .output("write_file", json!({"path": "a/b/c.rs", "content": "new"}))
+        .await;
+    let change = Change {
+        path: "a/b/c.rs".into(),
+        before: Some(b"one\n2\n".to_vec()),
+        after: Some(b"new".to_vec()),
+    };
+    assert_eq!(output.changes, [change]);
+}
+
+#[tokio::test]
+async fn a_file_must_be_known_as_it_is_now_before_it_is_changed() {
+    let desk = Desk::with(&[("f", "old\n"), ("void", "")]);
+    let write = json!({"path": "f", "content": "new\n"});
+    let unread = "error: f has not been read yet; read it before changing it";
+    assert_eq!(desk.run("write_file", write.clone()).await, unread);
+    assert_eq!(desk.run("edit_file", edit("f", "old", "new")).await, unread);
+    desk.read("f").await;
+    desk.put("f", "old, changed by somebody\n");
+    let changed = "error: f has changed on disk since it was read; read it again before changing it";
+    assert_eq!(desk.run("write_file", write.clone()).await, changed);
+    assert_eq!(desk.run("edit_file", edit("f", "old", "new")).await, changed);
+    assert_eq!(desk.get("f"), "old, changed by somebody\n");
+    desk.read("./f").await;
+    assert_eq!(desk.run("write_file", write.clone()).await, "replaced f (1 line)");
+    assert_eq!(
+        desk.run("write_file", write).await,
+        "error: f already holds exactly this; nothing was written"
+    );
+    // There is nothing to know about an empty file.
+    assert_eq!(
+        desk.run("write_file", json!({"path": "void", "content": "x"})).await,
+        "replaced void (1 line)"
+    );
+}
+
+#[tokio::test]
+async fn reading_a_part_is_enough_to_edit() {
+    let content: String = (1..=5_000).map(|number| format!("line {number}\n")).collect();
+    let desk = Desk::with(&[("f", &content)]);
+    desk.run("read_file", json!({"path": "f", "start_line": 10, "end_line": 20}))
+        .await;
+    assert_eq!(
+        desk.run("edit_file", edit("f", "line 4321\n", "x\n")).await,
+        "edited f at line 4321, 1 place"
+    );
+    assert_eq!(desk.get("f"), content.replace("line 4321\n", "x\n"));
+}
+
+#[tokio::test]
+async fn an_edit_keeps_line_ends_mark_and_final_newline() {
+    for (before, old, new, after) in [
+        ("a\nb\nc\n", "b", "x\ny", "a\nx\ny\nc\n"),
+        ("a\nb", "b", "x", "a\nx"),
+        ("a\r\nb\r\nc\r\n", "a\nb\n", "x\ny\n", "x\r\ny\r\nc\r\n"),
+        ("a\r\nb\r\n", "a\r\nb", "x", "x\r\n"),
+        ("\u{FEFF}a\nb\n", "a\n", "x\n", "\u{FEFF}x\nb\n"),
+        ("a\nb\r\n", "b\r\n", "x\r\n", "a\nx\r\n"),
+        ("a b\n", " b", "", "a\n"),
+    ] {
+        let desk = Desk::with(&[("f", before)]);
+        desk.read("f").await;
+        desk.output("edit_file", edit("f", old, new)).await;
+        assert_eq!(desk.get("f"), after, "{before:?}");
+    }
+    let desk = Desk::with(&[("f", "\u{FEFF}a\r\nb\r\n")]);
+    desk.read("f").await;
+    desk.output("write_file", json!({"path": "f", "content": "x\ny\nz\n"}))
+        .await;
+    assert_eq!(desk.get("f"), "\u{FEFF}x\r\ny\r\nz\r\n");
+}
+
+#[tokio::test]
+async fn replace_all_replaces_every_occurrence() {
+    let desk = Desk::with(&[("f", "x = 1\ny = x\nz = x\n")]);
+    desk.read("f").await;
+    let input = json!({"path": "f", "old_text": "x", "new_text": "value", "replace_all": true});
+    assert_eq!(desk.run("edit_file", input).await, "edited f at line 1, 3 places");
+    assert_eq!(desk.get("f"), "value = 1\ny = value\nz = value\n");
+}
+
+#[tokio::test]
+async fn a_link_is_followed_and_stays() {
+    let desk = Desk::with(&[("real", "old\n")]);
+    fs::set_permissions(desk.root.join("real"), fs::Permissions::from_mode(0o750)).unwrap();
+    symlink("real", desk.root.join("link")).unwrap();
+    desk.read("link").await;
+    assert_eq!(
+        desk.run("edit_file", edit("link", "old", "new")).await,
+        "edited real at line 1, 1 place"
+    );
+    assert_eq!(desk.get("real"), "new\n");
+    assert!(desk.root.join("link").is_symlink());
+    assert_eq!(
+        fs::metadata(desk.root.join("real")).unwrap().permissions().mode() & 0o777,
+        0o750
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_changed_is_explained_and_stays() {
+    let desk = Desk::with(&[("src/a.rs", "one\ntwo\none\n")]);
+    desk.put("data.bin", b"\x00\x01");
+    desk.read("src/a.rs").await;
+    symlink("round", desk.root.join("round")).unwrap();
+    for (name, input, error) in [
+        (
+            "edit_file",
+            edit("src/b.rs", "a", "b"),
+            "src/b.rs does not exist; did you mean src/a.rs?",
+        ),
+        (
+            "edit_file",
+            edit("src/a.rs", "", "b"),
+            "old_text is empty; give the text to replace, or use write_file for a whole file",
+        ),
+        (
+            "edit_file",
+            edit("src/a.rs", "one", "one"),
+            "old_text and new_text are the same; nothing was changed",
+        ),
+        (
+            "edit_file",
+            edit("src/a.rs", "three", "x"),
+            "old_text does not occur in src/a.rs; read the lines in question again and copy them exactly",
+        ),
+        (
+            "edit_file",
+            edit("src/a.rs", "one", "x"),
+            "old_text occurs 2 times in src/a.rs (lines 1, 3); take in more lines around the one you mean, or set replace_all",
+        ),
+        (
+            "edit_file",
+            edit("src", "a", "b"),
+            "src is a directory, not a file; use list_directory",
+        ),
+        (
+            "edit_file",
+            edit("data.bin", "a", "b"),
+            "data.bin is a binary file (2 bytes); inspect it with terminal if needed",
+        ),
+        (
+            "edit_file",
+            edit("round", "a", "b"),
+            "round: its symbolic links form a loop",
+        ),
+        (
+            "write_file",
+            json!({"path": "src", "content": ""}),
+            "src is a directory, not a file; use list_directory",
+        ),
+        (
+            "write_file",
+            json!({"path": "data.bin", "content": ""}),
+            "data.bin is a binary file (2 bytes); inspect it with terminal if needed",
+        ),
+        (
+            "write_file",
+            json!({"path": "src/a.rs/x", "content": ""}),
+            "src/a.rs/x: a part of this path is a file, not a directory",
+        ),
+        (
+            "write_file",
+            json!({"path": "~/x", "content": ""}),
+            "~/x: `~` is not expanded here; give a path relative to the project or an absolute one",
+        ),
+    ] {
+        assert_eq!(desk.run(name, input).await, format!("error: {error}"));
+    }
+    assert_eq!(desk.get("src/a.rs"), "one\ntwo\none\n");
+}
+
+#[test]
+fn a_protected_file_is_not_changed() {
+    let desk = Desk::with(&[("f", "old\n")]);
+    fs::set_permissions(desk.root.join("f"), fs::Permissions::from_mode(0o444)).unwrap();
+    fs::set_permissions(&desk.root, fs::Permissions::from_mode(0o555)).unwrap();
+    let said = as_nobody(async {
+        desk.read("f").await;
+        [
+            desk.run("edit_file", edit("f", "old", "new")).await,
+            desk.run("write_file", json!({"path": "f", "content": "new"})).await,
+            desk.run("write_file", json!({"path": "new", "content": "new"})).await,
+        ]
+    });
+    fs::set_permissions(&desk.root, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(
+        said,
+        ["f", "f", "new"].map(|path| format!("error: permission denied: {path}"))
+    );
+    assert_eq!(desk.get("f"), "old\n");
+}

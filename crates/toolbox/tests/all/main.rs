@@ -1,0 +1,13 @@
+//! Each tool at work in a temporary project, called as a model calls it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test prepares files, and a failed preparation is a failed test"
+)]
+
+mod desk;
+mod editing;
+mod reading;
+mod searching;
+mod terminal;

@@ -1,0 +1,176 @@
+//! grep and find_path.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use serde_json::json;
+
+use crate::desk::{Desk, as_nobody};
+
+fn tree() -> Desk {
+    let desk = Desk::with(&[
+        (".gitignore", "target/\n"),
+        ("src/main.rs", "fn main() {\n    Alpha::new();\n}\n"),
+        ("src/alpha.rs", "struct Alpha;\n\nimpl Alpha {}\n"),
+        ("notes.md", "alpha\n"),
+        ("target/alpha.rs", "Alpha\n"),
+    ]);
+    desk.put("data.bin", b"alpha\0");
+    symlink("..", desk.root.join("src/up")).unwrap();
+    desk
+}
+
+#[tokio::test]
+async fn matches_are_grouped_by_file() {
+    let desk = tree();
+    for (input, seen) in [
+        (
+            json!({"pattern": "alpha"}),
+            "notes.md\n1:alpha\nsrc/alpha.rs\n1:struct Alpha;\n3:impl Alpha {}\nsrc/main.rs\n2:    Alpha::new();\n[4 matches in 3 files]",
+        ),
+        (
+            json!({"pattern": "alpha", "case_sensitive": true}),
+            "notes.md\n1:alpha\n[1 match in 1 file]",
+        ),
+        (
+            json!({"pattern": "alpha", "include": "*.rs", "path": "src", "offset": 2}),
+            "src/main.rs\n2:    Alpha::new();\n[3 matches in 2 files]",
+        ),
+        (
+            json!({"pattern": "^impl", "context": 1}),
+            "src/alpha.rs\n2-\n3:impl Alpha {}\n[1 match in 1 file]",
+        ),
+        (
+            json!({"regex": "struct", "path": "src/alpha.rs"}),
+            "src/alpha.rs\n1:struct Alpha;\n[1 match in 1 file]",
+        ),
+        (json!({"pattern": "omega"}), "[no matches]"),
+        (
+            json!({"pattern": "alpha", "offset": 9}),
+            "[4 matches in 3 files; offset 9 is past the end]",
+        ),
+        (
+            json!({"pattern": "new("}),
+            "error: the regular expression \"new(\" cannot be read: unclosed group; it is Rust regex syntax, so escape ( [ { . with \\ to match them as they are",
+        ),
+        (
+            json!({"pattern": "a", "include": "{a"}),
+            "error: the glob \"{a\" cannot be read: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)",
+        ),
+        (
+            json!({"pattern": "a", "path": "nowhere"}),
+            "error: nowhere does not exist",
+        ),
+    ] {
+        assert_eq!(desk.run("grep", input.clone()).await, seen, "{input}");
+    }
+}
+
+#[tokio::test]
+async fn context_of_distant_matches_is_kept_apart() {
+    let desk = Desk::with(&[("f", "1 x\n2\n3\n4\n5 x\n6\n")]);
+    let seen = desk.run("grep", json!({"pattern": "x", "context": 1})).await;
+    assert_eq!(seen, "f\n1:1 x\n2-2\n--\n4-4\n5:5 x\n6-6\n[2 matches in 1 file]");
+}
+
+#[tokio::test]
+async fn many_matches_come_in_pages() {
+    let desk = Desk::with(&[("a", &"hit\n".repeat(150)), ("b", &"hit\n".repeat(100))]);
+    let first = desk.run("grep", json!({"pattern": "hit"})).await;
+    assert!(
+        first.ends_with("\n100:hit\n[1-100 of 250 matches in 2 files; go on with offset 100]"),
+        "{first}"
+    );
+    let second = desk.run("grep", json!({"pattern": "hit", "offset": 100})).await;
+    assert!(second.starts_with("a\n101:hit\n") && second.contains("\nb\n1:hit\n"));
+    let third = desk.run("grep", json!({"pattern": "hit", "offset": "200"})).await;
+    assert!(third.starts_with("b\n51:hit\n") && third.ends_with("\n100:hit\n[250 matches in 2 files]"));
+}
+
+#[tokio::test]
+async fn a_heavy_page_ends_early_and_says_where_to_go_on() {
+    let line = format!("hit {}\n", "x".repeat(600));
+    let desk = Desk::with(&[("a", &line.repeat(60)), ("b", &line.repeat(60))]);
+    let mut offset = 0;
+    let mut lines = Vec::new();
+    for _ in 0..9 {
+        let page = desk
+            .run("grep", json!({"pattern": "hit", "offset": offset, "context": 1}))
+            .await;
+        assert!(page.len() < 45_000, "{}", page.len());
+        let file_lines = page
+            .lines()
+            .filter(|line| line.contains(":hit ") && line.ends_with('…'));
+        lines.extend(file_lines.map(|line| line.split(':').next().unwrap().to_owned()));
+        match page.rsplit_once("go on with offset ") {
+            Some((_, rest)) => offset = rest.trim_end_matches(']').parse().unwrap(),
+            None => break,
+        }
+    }
+    let all: Vec<String> = (1..=60).chain(1..=60).map(|number: usize| number.to_string()).collect();
+    assert_eq!(lines, all);
+}
+
+#[tokio::test]
+async fn paths_are_found_by_glob() {
+    let desk = tree();
+    fs::write(desk.root.join(OsStr::from_bytes(b"n\xE4me.txt")), "").unwrap();
+    for (input, seen) in [
+        (json!({"pattern": "*.rs"}), "src/alpha.rs\nsrc/main.rs\n[2 paths]"),
+        (json!({"pattern": "src"}), "src/\n[1 path]"),
+        (json!({"pattern": "src/*.rs", "offset": 1}), "src/main.rs\n[2 paths]"),
+        (
+            json!({"pattern": "*.rs", "path": "target"}),
+            "target/alpha.rs\n[1 path]",
+        ),
+        (json!({"pattern": "*.txt"}), "n\u{FFFD}me.txt\n[1 path]"),
+        (json!({"pattern": "*.c"}), "[nothing found]"),
+        (
+            json!({"pattern": "*.rs", "offset": 7}),
+            "[2 paths in all; offset 7 is past the end]",
+        ),
+        (
+            json!({"pattern": "*", "path": "notes.md"}),
+            "error: notes.md: a part of this path is a file, not a directory",
+        ),
+        (
+            json!({"pattern": "[a"}),
+            "error: the glob \"[a\" cannot be read: unclosed character class; missing ']'",
+        ),
+    ] {
+        assert_eq!(desk.run("find_path", input.clone()).await, seen, "{input}");
+    }
+    for number in 0..130 {
+        desk.put(&format!("many/{number:03}.c"), "");
+    }
+    let page = desk.run("find_path", json!({"pattern": "*.c"})).await;
+    assert!(
+        page.ends_with("\nmany/099.c\n[1-100 of 130; go on with offset 100]"),
+        "{page}"
+    );
+    let page = desk.run("find_path", json!({"pattern": "*.c", "offset": 100})).await;
+    assert!(
+        page.starts_with("many/100.c\n") && page.ends_with("\nmany/129.c\n[130 paths]"),
+        "{page}"
+    );
+}
+
+#[test]
+fn places_that_could_not_be_searched_are_counted() {
+    let desk = Desk::with(&[("open", "x\n"), ("shut", "x\n"), ("closed/inner", "x\n")]);
+    for path in ["shut", "closed"] {
+        fs::set_permissions(desk.root.join(path), fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    let said = as_nobody(async {
+        let found = desk.run("find_path", json!({"pattern": "inner"})).await;
+        [found, desk.run("grep", json!({"pattern": "x"})).await]
+    });
+    fs::set_permissions(desk.root.join("closed"), fs::Permissions::from_mode(0o755)).unwrap();
+    let expected = [
+        "[nothing found; 1 file or folder could not be read]",
+        "open\n1:x\n[1 match in 1 file; 2 files or folders could not be read]",
+    ];
+    assert_eq!(said, expected);
+}

@@ -1,0 +1,136 @@
+//! terminal.
+
+use policy::Action;
+use serde_json::json;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::OpenOptions;
+use tokio::sync::mpsc;
+use tool::{Context, Progress};
+
+use crate::desk::{Desk, context, soon};
+
+#[tokio::test]
+async fn a_command_is_run_in_the_project_and_its_end_is_told() {
+    let desk = Desk::with(&[("src/a.txt", "hello\n")]);
+    let root = desk.root.display();
+    for (input, seen) in [
+        (json!({"command": "cat src/a.txt"}), "hello\n[exit code 0]".to_owned()),
+        (
+            json!({"command": "cat a.txt", "cwd": "src"}),
+            "hello\n[exit code 0]".to_owned(),
+        ),
+        (json!({"cmd": "pwd"}), format!("{root}\n[exit code 0]")),
+        (json!({"command": "true"}), "[exit code 0]".to_owned()),
+        (
+            json!({"command": "printf out; printf err >&2; exit 3"}),
+            "outerr\n[exit code 3]".to_owned(),
+        ),
+        (json!({"command": "kill -9 $$"}), "[ended by signal 9]".to_owned()),
+        (
+            json!({"command": "mkdir -p made/{a,b}; ls made"}),
+            "a\nb\n[exit code 0]".to_owned(),
+        ),
+        (
+            json!({"command": "echo \"<$A_TOKEN>\"; cat"}),
+            "<>\n[exit code 0]".to_owned(),
+        ),
+        (
+            json!({"command": "sleep 600 > /dev/null & echo up"}),
+            "up\n[exit code 0; its background processes were ended]".to_owned(),
+        ),
+        (
+            json!({"command": "pwd", "cwd": "src/a.txt"}),
+            format!("error: the working directory {root}/src/a.txt does not exist or is not a directory"),
+        ),
+        (
+            json!({"command": "pwd", "cwd": "none"}),
+            format!("error: the working directory {root}/none does not exist or is not a directory"),
+        ),
+        (
+            json!({"command": "a\u{0}b"}),
+            "error: the command contains a NUL byte, which no argument can".to_owned(),
+        ),
+    ] {
+        assert_eq!(desk.run("terminal", input.clone()).await, seen, "{input}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_output_is_cut_in_the_middle() {
+    let desk = Desk::with(&[]);
+    let seen = desk
+        .run(
+            "terminal",
+            json!({"command": "echo first; yes | head -c 9000000; echo last"}),
+        )
+        .await;
+    assert!(seen.len() < 30_200, "{}", seen.len());
+    assert!(seen.starts_with("first\ny\ny\n") && seen.ends_with("y\nlast\n[exit code 0]"));
+    assert!(
+        seen.contains("\n[8970011 bytes cut; redirect to a file to see them]\n"),
+        "{}",
+        &seen[11_900..12_200]
+    );
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_long_is_stopped() {
+    let desk = Desk::with(&[]);
+    let input = json!({"command": "echo before; sleep 600", "timeout_seconds": 1});
+    let seen = desk.run("terminal", input).await;
+    assert_eq!(
+        seen,
+        "before\n[stopped after 1 s; set timeout_seconds if it needs longer]"
+    );
+}
+
+#[tokio::test]
+async fn output_is_shown_while_the_command_runs_and_dropping_the_call_ends_it() {
+    let desk = Desk::with(&[]);
+    let (sender, mut receiver) = mpsc::channel(8);
+    let watched = Context {
+        progress: Progress::new(sender),
+        ..context()
+    };
+    // The reader of this named pipe sees its end only when the process that holds it is gone.
+    let command = "mkfifo pipe; echo ready; exec 9>pipe; echo . >&9; exec sleep 600";
+    let mut call = Box::pin(desk.call("terminal", json!({"command": command}), watched));
+    let shown = tokio::select! {
+        _ = &mut call => panic!("the command should still run"),
+        shown = soon(receiver.recv()) => shown.unwrap(),
+    };
+    assert_eq!(shown, ("call".into(), "ready\n".to_owned()));
+    let mut pipe = OpenOptions::new().open_receiver(desk.root.join("pipe")).unwrap();
+    let mut byte = [0];
+    tokio::select! {
+        _ = &mut call => panic!("the command should still run"),
+        read = soon(pipe.read_exact(&mut byte)) => assert_eq!((read.unwrap(), byte), (1, *b".")),
+    }
+    drop(call);
+    let mut rest = Vec::new();
+    soon(pipe.read_to_end(&mut rest)).await.unwrap();
+    assert_eq!(rest, b"\n");
+}
+
+#[test]
+fn approval_is_asked_for_the_command_and_its_folder() {
+    let desk = Desk::with(&[("src/a", "")]);
+    let run = |cwd| {
+        vec![Action::Run {
+            command: "make".into(),
+            cwd,
+        }]
+    };
+    assert_eq!(
+        desk.actions("terminal", json!({"command": "make"})),
+        run(desk.root.clone())
+    );
+    assert_eq!(
+        desk.actions("bash", json!({"command": "make", "cwd": "src"})),
+        run(desk.root.join("src"))
+    );
+    assert_eq!(
+        desk.actions("terminal", json!({"command": "make", "cwd": "/"})),
+        run("/".into())
+    );
+}
