@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 mod ci;
+mod real_model;
 mod tidy;
 mod tools;
 
@@ -23,6 +24,11 @@ const TASKS: &[Task] = &[
         name: "ci",
         summary: "everything a change must pass: format, tidy, clippy, tests, docs, licences",
         run: ci::run,
+    },
+    Task {
+        name: "real-model",
+        summary: "hew with a real small model on this machine, on three wires (downloads a gigabyte once)",
+        run: real_model::run,
     },
     Task {
         name: "tidy",

@@ -114,7 +114,7 @@ pub(crate) fn quietly(command: &mut Command, limit: Duration) -> Result<()> {
     Ok(())
 }
 
-fn make_environment(home: &Path) -> Result<()> {
+pub(crate) fn make_environment(home: &Path) -> Result<()> {
     let first = match find_python() {
         Some(python) => environment_command(&python, home),
         None => Err(anyhow::anyhow!("there is no python3 on the PATH")),
@@ -160,7 +160,7 @@ fn install_debian_packages(packages: &[&str]) -> Result<()> {
     loudly(install.args(packages))
 }
 
-fn loudly(command: &mut Command) -> Result<()> {
+pub(crate) fn loudly(command: &mut Command) -> Result<()> {
     let line = shown(command);
     let status = command.status().with_context(|| format!("cannot start `{line}`"))?;
     if !status.success() {
