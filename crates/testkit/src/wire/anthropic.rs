@@ -294,7 +294,7 @@ fn usage(wire: Wire, figures: &Figures) -> Value {
 }
 
 fn final_usage(wire: Wire, figures: &Figures) -> Value {
-    if wire == Wire::Bedrock {
+    if wire != Wire::Anthropic {
         return json!({"output_tokens": figures.output});
     }
     json!({

@@ -65,21 +65,24 @@ pub(super) fn events(seen: &Seen, answer: &Answer) -> Vec<Event> {
         }
         Event::bare(&data, part)
     };
-    let opening = if answer.text.is_empty() { Value::Null } else { json!("") };
-    let mut out = vec![chunk(
-        json!({"role": "assistant", "content": opening, "refusal": null}),
-        None,
-        Part::Frame,
-    )];
+    let mut out = Vec::new();
+    // A lone call comes with the opening, which otherwise stands alone.
+    let lone = answer.text.is_empty() && answer.thought.is_none() && answer.calls.len() == 1;
+    let content = if answer.text.is_empty() { Value::Null } else { json!("") };
+    let mut opening = json!({"role": "assistant", "content": content, "refusal": null});
+    if lone {
+        opening["tool_calls"] = answer.calls.iter().map(|call| opened(0, call)).collect();
+    }
+    out.push(chunk(opening, None, Part::Frame));
     let pieces = |text| answer.pace.split(text).into_iter();
     if let Some(thought) = &answer.thought {
         out.extend(pieces(&thought.text).map(|p| chunk(json!({"reasoning_content": p}), None, Part::Thinking)));
     }
     out.extend(pieces(&answer.text).map(|piece| chunk(json!({"content": piece}), None, Part::Text)));
     for (index, call) in answer.calls.iter().enumerate() {
-        let mut opening = tool_call(call, "");
-        opening["index"] = json!(index);
-        out.push(chunk(json!({"tool_calls": [opening]}), None, Part::Frame));
+        if !lone {
+            out.push(chunk(json!({"tool_calls": [opened(index, call)]}), None, Part::Frame));
+        }
         out.extend(pieces(&call.arguments).map(|piece| {
             let delta = json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]});
             chunk(delta, None, Part::Tool)
@@ -136,6 +139,11 @@ fn head(seen: &Seen, answer: &Answer, object: &str) -> Value {
         "service_tier": "default",
         "system_fingerprint": "fp_scripted",
     })
+}
+
+fn opened(index: usize, call: &Called) -> Value {
+    let function = json!({"name": call.name, "arguments": ""});
+    json!({"index": index, "id": call.id, "type": "function", "function": function})
 }
 
 fn tool_call(call: &Called, arguments: &str) -> Value {

@@ -1,4 +1,7 @@
 //! The kit tried with a plain HTTP client: every wire, every fault, every rule.
+#![allow(clippy::expect_used, reason = "what the tests share is test code too")]
 
 mod client;
+mod reader;
 mod server;
+mod wires;
