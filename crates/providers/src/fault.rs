@@ -63,7 +63,11 @@ pub(crate) fn garbled(provider: &str, what: &str, excerpt: &str) -> Error {
     let excerpt: String = shorten(excerpt).chars().take(160).collect();
     Error::Garbled {
         provider: provider.to_string(),
-        detail: if excerpt.is_empty() { what.to_string() } else { format!("{what}: {excerpt}") },
+        detail: if excerpt.is_empty() {
+            what.to_string()
+        } else {
+            format!("{what}: {excerpt}")
+        },
     }
 }
 
@@ -115,7 +119,11 @@ impl Said {
         let mut messages = Vec::new();
         gather(top, 0, &mut kinds, &mut messages);
         messages.dedup();
-        let detail = if messages.is_empty() { text.to_string() } else { messages.join(": ") };
+        let detail = if messages.is_empty() {
+            text.to_string()
+        } else {
+            messages.join(": ")
+        };
         let retry_after = pause::from_body(top).or_else(|| pause::from_text(&detail));
         Said {
             detail: shorten(&detail),
@@ -140,19 +148,47 @@ impl Said {
             return status;
         }
         let table: [(&[&str], u16); 8] = [
-            (&["invalid_request_error", "invalid_argument", "validationexception", "bad_request"], 400),
-            (&["authentication_error", "unauthenticated", "unrecognizedclientexception"], 401),
+            (
+                &[
+                    "invalid_request_error",
+                    "invalid_argument",
+                    "validationexception",
+                    "bad_request",
+                ],
+                400,
+            ),
+            (
+                &["authentication_error", "unauthenticated", "unrecognizedclientexception"],
+                401,
+            ),
             (&["billing_error", "insufficient_quota"], 402),
             (&["permission_error", "permission_denied", "accessdeniedexception"], 403),
             (&["not_found_error", "not_found", "resourcenotfoundexception"], 404),
             (&["request_too_large"], 413),
             (
-                &["rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "throttlingexception", "too_many_requests"],
+                &[
+                    "rate_limit_error",
+                    "rate_limit_exceeded",
+                    "resource_exhausted",
+                    "throttlingexception",
+                    "too_many_requests",
+                ],
                 429,
             ),
-            (&["overloaded_error", "unavailable", "serviceunavailableexception", "server_overloaded"], 503),
+            (
+                &[
+                    "overloaded_error",
+                    "unavailable",
+                    "serviceunavailableexception",
+                    "server_overloaded",
+                ],
+                503,
+            ),
         ];
-        let known = table.iter().find(|(kinds, _)| self.is(kinds)).map(|(_, status)| *status);
+        let known = table
+            .iter()
+            .find(|(kinds, _)| self.is(kinds))
+            .map(|(_, status)| *status);
         // A failure inside a stream that names no reason is the provider's.
         known.unwrap_or(if self.says(&["overloaded"]) { 503 } else { 200 })
     }
@@ -161,16 +197,41 @@ impl Said {
         let provider = provider.to_string();
         let retry_after = self.retry_after;
         let verdict = self.verdict(status);
-        let detail = if self.detail.is_empty() { "no reason given".to_string() } else { self.detail };
+        let detail = if self.detail.is_empty() {
+            "no reason given".to_string()
+        } else {
+            self.detail
+        };
         match verdict {
             Verdict::Overflow => Error::ContextOverflow { detail },
             Verdict::Credentials => Error::Credentials { provider, detail },
-            Verdict::Refused => Error::Refused { provider, status, detail },
+            Verdict::Refused => Error::Refused {
+                provider,
+                status,
+                detail,
+            },
             Verdict::NotFound => Error::NotFound { provider, detail },
-            Verdict::RateLimited => Error::RateLimited { provider, detail, retry_after },
-            Verdict::Overloaded => Error::Overloaded { provider, detail, retry_after },
-            Verdict::Server => Error::Server { provider, status, detail, retry_after },
-            Verdict::BadRequest => Error::BadRequest { provider, status, detail },
+            Verdict::RateLimited => Error::RateLimited {
+                provider,
+                detail,
+                retry_after,
+            },
+            Verdict::Overloaded => Error::Overloaded {
+                provider,
+                detail,
+                retry_after,
+            },
+            Verdict::Server => Error::Server {
+                provider,
+                status,
+                detail,
+                retry_after,
+            },
+            Verdict::BadRequest => Error::BadRequest {
+                provider,
+                status,
+                detail,
+            },
         }
     }
 
@@ -183,14 +244,34 @@ impl Said {
         }
         match status {
             401 => Verdict::Credentials,
-            403 if self.is(&["unrecognizedclientexception", "invalidsignatureexception", "expiredtokenexception"]) => {
+            403 if self.is(&[
+                "unrecognizedclientexception",
+                "invalidsignatureexception",
+                "expiredtokenexception",
+            ]) =>
+            {
                 Verdict::Credentials
             }
-            403 if self.says(&["api key", "apikey", "api_key", "security token", "signature", "credential", "unauthenticated"]) => {
+            403 if self.says(&[
+                "api key",
+                "apikey",
+                "api_key",
+                "security token",
+                "signature",
+                "credential",
+                "unauthenticated",
+            ]) =>
+            {
                 Verdict::Credentials
             }
             403 => Verdict::Refused,
-            400 if self.says(&["api key not valid", "api key expired", "incorrect api key", "invalid api key"]) => {
+            400 if self.says(&[
+                "api key not valid",
+                "api key expired",
+                "incorrect api key",
+                "invalid api key",
+            ]) =>
+            {
                 Verdict::Credentials
             }
             404 | 410 => Verdict::NotFound,
@@ -205,8 +286,17 @@ impl Said {
     }
 
     fn out_of_money(&self, status: u16) -> bool {
-        let said = self.is(&["insufficient_quota", "billing_error", "exceeded_current_quota_error", "billing_not_active"])
-            || self.says(&["credit balance is too low", "insufficient balance", "insufficient credits", "insufficient_quota"]);
+        let said = self.is(&[
+            "insufficient_quota",
+            "billing_error",
+            "exceeded_current_quota_error",
+            "billing_not_active",
+        ]) || self.says(&[
+            "credit balance is too low",
+            "insufficient balance",
+            "insufficient credits",
+            "insufficient_quota",
+        ]);
         status == 402 || (said && matches!(status, 200 | 400 | 403 | 429))
     }
 
@@ -254,9 +344,14 @@ fn gather(value: &Value, depth: u8, kinds: &mut Vec<String>, messages: &mut Vec<
             _ => {}
         }
     }
-    for key in ["error", "message", "Message", "msg", "detail", "details", "errors", "raw", "metadata"] {
+    for key in [
+        "error", "message", "Message", "msg", "detail", "details", "errors", "raw", "metadata",
+    ] {
         match map.get(key) {
-            Some(Value::Array(items)) => items.iter().take(4).for_each(|item| gather(item, depth + 1, kinds, messages)),
+            Some(Value::Array(items)) => items
+                .iter()
+                .take(4)
+                .for_each(|item| gather(item, depth + 1, kinds, messages)),
             Some(Value::String(text)) => match serde_json::from_str::<Value>(text) {
                 // Gateways pass on the upstream's answer as text.
                 Ok(inner @ Value::Object(_)) => gather(&inner, depth + 1, kinds, messages),

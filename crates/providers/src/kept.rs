@@ -15,7 +15,12 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// The wire form of the message at this place, rendered only when it is not the one that was there before.
-    pub(crate) fn form(&mut self, place: usize, message: &Arc<Message>, render: impl FnOnce(&Message) -> Bytes) -> Bytes {
+    pub(crate) fn form(
+        &mut self,
+        place: usize,
+        message: &Arc<Message>,
+        render: impl FnOnce(&Message) -> Bytes,
+    ) -> Bytes {
         if let Some((kept, form)) = self.forms.get(place)
             && Arc::ptr_eq(kept, message)
         {

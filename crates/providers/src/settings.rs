@@ -3,7 +3,7 @@
 use crate::aws::Aws;
 use crate::google::Google;
 use crate::http::Transport;
-use crate::presets::Quirks;
+use crate::presets::{Auth, Quirks};
 use model::Wire;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -49,6 +49,13 @@ pub struct Settings {
 impl Settings {
     /// Settings with nothing but an address.
     pub fn new(provider: impl Into<String>, wire: Wire, base_url: impl Into<String>) -> Self {
+        let auth = match wire {
+            Wire::AnthropicMessages => Auth::XApiKey,
+            Wire::Gemini => Auth::XGoogApiKey,
+            Wire::BedrockAnthropic => Auth::Aws,
+            Wire::VertexAnthropic => Auth::Google,
+            Wire::OpenaiChat | Wire::OpenaiResponses => Auth::Bearer,
+        };
         Settings {
             provider: provider.into(),
             wire,
@@ -57,7 +64,10 @@ impl Settings {
             headers: Vec::new(),
             options: Map::new(),
             model_options: Map::new(),
-            quirks: Quirks::default(),
+            quirks: Quirks {
+                auth,
+                ..Quirks::default()
+            },
             stall: STALL,
             proxy: None,
             aws: None,

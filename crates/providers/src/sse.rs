@@ -81,7 +81,11 @@ impl Parser {
     }
 
     fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
-        let line = if self.begun { line } else { line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line) };
+        let line = if self.begun {
+            line
+        } else {
+            line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
+        };
         self.begun = true;
         if line.is_empty() {
             let name = self.name.take();
@@ -139,17 +143,31 @@ mod tests {
         let cases: [(&[u8], Vec<Event>); 9] = [
             (b"data: a\n\ndata: b\n\n", vec![event(None, "a"), event(None, "b")]),
             (b"event: x\r\ndata: a\r\n\r\n", vec![event(Some("x"), "a")]),
-            (b"event: x\rdata: a\r\rdata: b\r\r", vec![event(Some("x"), "a"), event(None, "b")]),
+            (
+                b"event: x\rdata: a\r\rdata: b\r\r",
+                vec![event(Some("x"), "a"), event(None, "b")],
+            ),
             (b"data: a\ndata\ndata:b\n\n", vec![event(None, "a\n\nb")]),
             (b": comment\n\ndata: a\nid: 7\nretry: 10\n\n", vec![event(None, "a")]),
             (b"\xEF\xBB\xBFdata: a\n\n", vec![event(None, "a")]),
-            ("data: gr\u{fc}n \u{1F600}\n\n".as_bytes(), vec![event(None, "gr\u{fc}n \u{1F600}")]),
+            (
+                "data: gr\u{fc}n \u{1F600}\n\n".as_bytes(),
+                vec![event(None, "gr\u{fc}n \u{1F600}")],
+            ),
             (b"data: bad \xFF utf8\n\n", vec![event(None, "bad \u{FFFD} utf8")]),
-            (b"event: nothing\n\ndata: last line without an end", vec![event(None, "last line without an end")]),
+            (
+                b"event: nothing\n\ndata: last line without an end",
+                vec![event(None, "last line without an end")],
+            ),
         ];
         for (bytes, expected) in cases {
             for size in [1, 2, 3, 7, 4096] {
-                assert_eq!(read(bytes, size), expected, "{} by {size}", String::from_utf8_lossy(bytes));
+                assert_eq!(
+                    read(bytes, size),
+                    expected,
+                    "{} by {size}",
+                    String::from_utf8_lossy(bytes)
+                );
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::sse;
 use bytes::Bytes;
 use model::{Chunk, Info, Request, Wire};
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -161,6 +161,11 @@ impl Pieces {
             self.done.push(Bytes::from(std::mem::take(&mut self.open)));
         }
     }
+}
+
+/// Reads a field that imitations may send as `null` where the vendor leaves it out.
+pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(from: D) -> Result<T, D::Error> {
+    Option::<T>::deserialize(from).map(Option::unwrap_or_default)
 }
 
 /// Appends a value as JSON.

@@ -89,7 +89,9 @@ pub(crate) fn is_overflow(status: u16, kinds: &[String], detail: &str) -> bool {
 
 /// Sentences like `maximum 200000 tokens`, `max 8192 tokens`.
 fn names_a_maximum(detail: &str) -> bool {
-    let mut words = detail.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let mut words = detail
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
     let mut last = ["", ""];
     words.any(|word| {
         let found = word == "tokens"

@@ -18,15 +18,20 @@ pub(super) fn from_headers(headers: &HeaderMap, now: SystemTime) -> Option<Durat
         };
     }
     // Of several limits, the one that is used up and frees last decides.
-    let resets = ["requests", "tokens", "input-tokens", "output-tokens"].iter().flat_map(|limit| {
-        [
-            (format!("x-ratelimit-remaining-{limit}"), format!("x-ratelimit-reset-{limit}")),
-            (
-                format!("anthropic-ratelimit-{limit}-remaining"),
-                format!("anthropic-ratelimit-{limit}-reset"),
-            ),
-        ]
-    });
+    let resets = ["requests", "tokens", "input-tokens", "output-tokens"]
+        .iter()
+        .flat_map(|limit| {
+            [
+                (
+                    format!("x-ratelimit-remaining-{limit}"),
+                    format!("x-ratelimit-reset-{limit}"),
+                ),
+                (
+                    format!("anthropic-ratelimit-{limit}-remaining"),
+                    format!("anthropic-ratelimit-{limit}-reset"),
+                ),
+            ]
+        });
     let resets = resets.chain([("x-ratelimit-remaining".to_string(), "x-ratelimit-reset".to_string())]);
     resets
         .filter(|(remaining, _)| get(remaining).is_some_and(|left| left.parse::<f64>().is_ok_and(|left| left <= 0.0)))
@@ -104,7 +109,11 @@ fn until(then: Timestamp, now: SystemTime) -> Option<Duration> {
 }
 
 fn seconds(amount: f64) -> Option<Duration> {
-    if amount < 0.0 { None } else { Duration::try_from_secs_f64(amount).ok() }
+    if amount < 0.0 {
+        None
+    } else {
+        Duration::try_from_secs_f64(amount).ok()
+    }
 }
 
 #[cfg(test)]
@@ -123,8 +132,20 @@ mod tests {
             (&[("retry-after", "Tue, 14 Nov 2023 22:13:10 GMT")], Some(0.0)),
             (&[("retry-after", "soon")], None),
             (&[("retry-after", "-3")], None),
-            (&[("x-ratelimit-remaining-tokens", "0"), ("x-ratelimit-reset-tokens", "6m0s")], Some(360.0)),
-            (&[("x-ratelimit-remaining-tokens", "5"), ("x-ratelimit-reset-tokens", "6m0s")], None),
+            (
+                &[
+                    ("x-ratelimit-remaining-tokens", "0"),
+                    ("x-ratelimit-reset-tokens", "6m0s"),
+                ],
+                Some(360.0),
+            ),
+            (
+                &[
+                    ("x-ratelimit-remaining-tokens", "5"),
+                    ("x-ratelimit-reset-tokens", "6m0s"),
+                ],
+                None,
+            ),
             (
                 &[
                     ("anthropic-ratelimit-input-tokens-remaining", "0"),
@@ -132,7 +153,10 @@ mod tests {
                 ],
                 Some(40.0),
             ),
-            (&[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1700000012000")], Some(12.0)),
+            (
+                &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1700000012000")],
+                Some(12.0),
+            ),
             (&[], None),
         ];
         for (pairs, expected) in cases {
@@ -140,7 +164,11 @@ mod tests {
             for (name, value) in pairs {
                 headers.insert(*name, value.parse().unwrap());
             }
-            assert_eq!(from_headers(&headers, now).map(|d| d.as_secs_f64()), expected, "{pairs:?}");
+            assert_eq!(
+                from_headers(&headers, now).map(|d| d.as_secs_f64()),
+                expected,
+                "{pairs:?}"
+            );
         }
         let sentences = [
             ("Please try again in 7.66s. Visit", Some(7.66)),

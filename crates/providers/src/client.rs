@@ -1,0 +1,368 @@
+//! A model that is reached over HTTP.
+
+use crate::aws::{AwsAuth, Signing, sign};
+use crate::error::Error as SettingsError;
+use crate::fault;
+use crate::google::{Cached, GoogleAuth, fetch};
+use crate::http::{Pieces, chain, is_loopback, url};
+use crate::kept::Kept;
+use crate::reading::Reading;
+use crate::settings::Settings;
+use crate::wire::{self, anthropic};
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use futures::{StreamExt as _, stream};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use model::{Error, Info, Model, Request, Stream, Wire};
+use reqwest::{Response, Url};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// How many conversations a model keeps the wire forms of.
+const MOST_CONVERSATIONS: usize = 4;
+/// The most that is read of an answer that is not a reply.
+const LONGEST_REFUSAL: usize = 64 * 1024;
+/// How long such an answer may take to arrive.
+const REFUSAL_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Makes a model of settings. Nothing is sent yet.
+pub fn connect(info: Info, settings: Settings) -> Result<Arc<dyn Model>, SettingsError> {
+    Ok(Arc::new(Client(Arc::new(Inner::new(info, settings)?))))
+}
+
+struct Client(Arc<Inner>);
+
+impl Model for Client {
+    fn info(&self) -> &Info {
+        &self.0.info
+    }
+
+    fn stream(&self, request: Request) -> BoxFuture<'static, Result<Stream, Error>> {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move { inner.send(request).await })
+    }
+}
+
+struct Inner {
+    info: Info,
+    settings: Settings,
+    url: Url,
+    headers: HeaderMap,
+    kept: Mutex<Vec<(Option<Arc<str>>, Kept)>>,
+    token: Cached,
+}
+
+impl Inner {
+    fn new(info: Info, settings: Settings) -> Result<Self, SettingsError> {
+        let base = base_url(&settings)?;
+        let text = format!("{}{}", base.trim_end_matches('/'), wire::path(&info, &settings));
+        let url = url(&settings, &text)?;
+        let headers = headers(&settings, &url)?;
+        Ok(Inner {
+            info,
+            settings,
+            url,
+            headers,
+            kept: Mutex::default(),
+            token: Cached::default(),
+        })
+    }
+
+    async fn send(&self, request: Request) -> Result<Stream, Error> {
+        let (body, notices) = self.render(&request);
+        let client = self.client()?;
+        let mut headers = self.headers.clone();
+        self.add_betas(&mut headers, &request);
+        self.prove(&mut headers, &body, &client).await?;
+        let post = client
+            .post(self.url.clone())
+            .headers(headers)
+            .body(reqwest::Body::wrap(Pieces::new(body)));
+        let stall = self.settings.stall;
+        let answer = match tokio::time::timeout(stall, post.send()).await {
+            Err(_) => {
+                return Err(Error::Stalled {
+                    provider: self.settings.provider.clone(),
+                    after: stall,
+                });
+            }
+            Ok(Err(error)) => return Err(self.unreachable(error)),
+            Ok(Ok(answer)) => answer,
+        };
+        self.read(answer, notices).await.map_err(|error| self.hide(error))
+    }
+
+    fn render(&self, request: &Request) -> (Vec<Bytes>, Vec<String>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notices = Vec::new();
+        match kept.iter().position(|(name, _)| *name == request.affinity) {
+            Some(place) => kept[..=place].rotate_right(1),
+            None => {
+                kept.insert(0, (request.affinity.clone(), Kept::default()));
+                kept.truncate(MOST_CONVERSATIONS);
+            }
+        }
+        let body = wire::body(request, &self.info, &self.settings, &mut kept[0].1, &mut notices);
+        (body, notices)
+    }
+
+    fn client(&self) -> Result<reqwest::Client, Error> {
+        let token_uri = match self.settings.google.as_ref().map(|google| &google.auth) {
+            Some(GoogleAuth::ServiceAccount { token_uri, .. } | GoogleAuth::User { token_uri, .. }) => {
+                url(&self.settings, token_uri).ok()
+            }
+            Some(GoogleAuth::Token(_)) | None => None,
+        };
+        let urls: Vec<&Url> = [Some(&self.url), token_uri.as_ref()].into_iter().flatten().collect();
+        let client = self.settings.transport.client(&self.settings, &urls);
+        client.map_err(|error| Error::Connection {
+            provider: self.settings.provider.clone(),
+            detail: error.to_string(),
+        })
+    }
+
+    fn add_betas(&self, headers: &mut HeaderMap, request: &Request) {
+        match self.settings.wire {
+            Wire::AnthropicMessages | Wire::VertexAnthropic => {}
+            // Bedrock takes them in the body; the others have none.
+            Wire::BedrockAnthropic | Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => return,
+        }
+        let name = HeaderName::from_static("anthropic-beta");
+        let given = headers
+            .get(&name)
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_string);
+        let mut betas: Vec<String> = given.into_iter().collect();
+        betas.extend(anthropic::betas(request, &self.info, &self.settings));
+        if let Ok(value) = HeaderValue::from_str(&betas.join(","))
+            && !betas.is_empty()
+        {
+            headers.insert(name, value);
+        }
+    }
+
+    /// Adds what changes with each request: a signature, or a token that expires.
+    async fn prove(&self, headers: &mut HeaderMap, body: &[Bytes], client: &reqwest::Client) -> Result<(), Error> {
+        if let Some(google) = &self.settings.google {
+            let token = fetch(&self.settings.provider, &google.auth, &self.token, client).await?;
+            headers.insert(AUTHORIZATION, self.sendable(&format!("Bearer {}", token.reveal()))?);
+        }
+        if self.settings.wire != Wire::BedrockAnthropic {
+            return Ok(());
+        }
+        match self.settings.aws.as_ref().map(|aws| (&aws.auth, &aws.region)) {
+            Some((AwsAuth::Bearer(token), _)) => {
+                headers.insert(AUTHORIZATION, self.sendable(&format!("Bearer {}", token.reveal()))?);
+            }
+            Some((AwsAuth::Keys(keys), region)) => {
+                let signing = Signing {
+                    method: "POST",
+                    host: &host(&self.url),
+                    path: self.url.path(),
+                    region,
+                    service: "bedrock",
+                    at: jiff::Timestamp::try_from(SystemTime::now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH),
+                };
+                for (name, value) in sign(&signing, keys, body.iter().map(|piece| &**piece)) {
+                    headers.insert(HeaderName::from_static(name), self.sendable(&value)?);
+                }
+            }
+            // A key in the settings is a Bedrock API key, and stands in the headers already.
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn sendable(&self, value: &str) -> Result<HeaderValue, Error> {
+        let mut value = HeaderValue::from_str(value).map_err(|_| Error::Credentials {
+            provider: self.settings.provider.clone(),
+            detail: "they contain characters that cannot be sent".to_string(),
+        })?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+
+    /// Tells replies from everything else that a server may answer.
+    async fn read(&self, answer: Response, notices: Vec<String>) -> Result<Stream, Error> {
+        let provider = &self.settings.provider;
+        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+        if !answer.status().is_success() {
+            let body = start_of(answer).await;
+            if status == 401 {
+                self.token.clear();
+            }
+            return Err(fault::from_answer(provider, status, &headers, &body));
+        }
+        let kind = headers
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or("");
+        let kind = kind.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+        match kind.as_str() {
+            "" | "text/event-stream" | "application/vnd.amazon.eventstream" | "application/octet-stream" => {}
+            // Some imitations send events under another name; a look at the first bytes tells.
+            _ => return self.read_doubtful(answer, &kind, notices).await,
+        }
+        let bytes = answer
+            .bytes_stream()
+            .map(|piece| piece.map_err(|error| chain(&error.without_url())));
+        Ok(self.reading(Box::pin(bytes), notices))
+    }
+
+    async fn read_doubtful(&self, mut answer: Response, kind: &str, notices: Vec<String>) -> Result<Stream, Error> {
+        let provider = &self.settings.provider;
+        let first = match tokio::time::timeout(self.settings.stall, answer.chunk()).await {
+            Ok(Ok(first)) => first.unwrap_or_default(),
+            Ok(Err(error)) => return Err(self.unreachable(error)),
+            Err(_) => {
+                return Err(Error::Stalled {
+                    provider: provider.clone(),
+                    after: self.settings.stall,
+                });
+            }
+        };
+        if [&b"data:"[..], b"event:", b":", b"id:", b"retry:"]
+            .iter()
+            .any(|start| first.starts_with(start))
+        {
+            let rest = answer
+                .bytes_stream()
+                .map(|piece| piece.map_err(|error| chain(&error.without_url())));
+            let bytes = stream::iter([Ok(first)]).chain(rest);
+            return Ok(self.reading(Box::pin(bytes), notices));
+        }
+        let body = [first, start_of(answer).await].concat();
+        let text = String::from_utf8_lossy(&body);
+        let is_error = serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|value| value.get("error").is_some());
+        if is_error {
+            return Err(fault::in_stream_body(provider, &text));
+        }
+        Err(fault::garbled(
+            provider,
+            &format!("{kind} instead of a stream of events"),
+            &text,
+        ))
+    }
+
+    fn reading(&self, bytes: crate::reading::ByteStream, notices: Vec<String>) -> Stream {
+        let settings = &self.settings;
+        let reading = Reading::new(settings.wire, &settings.provider, bytes, settings.stall)
+            .with_notices(notices)
+            .hiding(self.secrets());
+        Box::pin(reading)
+    }
+
+    fn unreachable(&self, error: reqwest::Error) -> Error {
+        self.hide(Error::Connection {
+            provider: self.settings.provider.clone(),
+            detail: chain(&error.without_url()),
+        })
+    }
+
+    fn hide(&self, mut error: Error) -> Error {
+        for secret in self.secrets() {
+            fault::redact(&mut error, &secret);
+        }
+        error
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        self.settings.key.iter().map(|key| key.reveal().to_string()).collect()
+    }
+}
+
+/// The start of an answer that is not a reply, as far as it arrives in time.
+async fn start_of(mut answer: Response) -> Bytes {
+    let mut body = Vec::new();
+    let whole = async {
+        while body.len() < LONGEST_REFUSAL {
+            match answer.chunk().await {
+                Ok(Some(piece)) => body.extend_from_slice(&piece),
+                Ok(None) | Err(_) => break,
+            }
+        }
+    };
+    // What came before the time ran out is better than nothing.
+    if tokio::time::timeout(REFUSAL_PATIENCE, whole).await.is_err() {
+        body.extend_from_slice(b" \xE2\x80\xA6");
+    }
+    body.truncate(LONGEST_REFUSAL);
+    Bytes::from(body)
+}
+
+fn base_url(settings: &Settings) -> Result<String, SettingsError> {
+    let missing = |detail: &str| SettingsError::NoCredentials {
+        provider: settings.provider.clone(),
+        detail: detail.to_string(),
+    };
+    if !settings.base_url.is_empty() {
+        return Ok(settings.base_url.clone());
+    }
+    match (settings.wire, &settings.aws, &settings.google) {
+        (Wire::BedrockAnthropic, Some(aws), _) => Ok(format!("https://bedrock-runtime.{}.amazonaws.com", aws.region)),
+        (Wire::BedrockAnthropic, None, _) => Err(missing("no AWS region and credentials")),
+        (Wire::VertexAnthropic | Wire::Gemini, _, Some(google)) => Ok(google.base_url()),
+        (Wire::VertexAnthropic, _, None) => Err(missing("no Google project and credentials")),
+        _ => Err(SettingsError::Address {
+            provider: settings.provider.clone(),
+            url: String::new(),
+            detail: "no base URL is set".to_string(),
+        }),
+    }
+}
+
+/// The headers that are the same for every request.
+fn headers(settings: &Settings, url: &Url) -> Result<HeaderMap, SettingsError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let accept = match settings.wire {
+        Wire::BedrockAnthropic => "application/vnd.amazon.eventstream",
+        Wire::AnthropicMessages | Wire::VertexAnthropic | Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => {
+            "text/event-stream"
+        }
+    };
+    headers.insert(http::header::ACCEPT, HeaderValue::from_static(accept));
+    if settings.wire == Wire::AnthropicMessages {
+        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+    }
+    let mut insert = |name: &str, value: &str| {
+        let refuse = |_| SettingsError::Header {
+            provider: settings.provider.clone(),
+            name: name.to_string(),
+        };
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| refuse(error.to_string()))?;
+        let mut value = HeaderValue::from_str(value).map_err(|error| refuse(error.to_string()))?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+        Ok(())
+    };
+    if let Some(key) = &settings.key {
+        // A key that says how it travels travels so.
+        match (key.reveal().strip_prefix("Bearer "), settings.quirks.auth.header()) {
+            (Some(token), _) => insert("authorization", &format!("Bearer {}", token.trim()))?,
+            (None, Some((name, prefix))) => insert(name, &format!("{prefix}{}", key.reveal().trim()))?,
+            (None, None) => insert("authorization", &format!("Bearer {}", key.reveal().trim()))?,
+        }
+    }
+    for (name, value) in &settings.headers {
+        insert(name, value)?;
+    }
+    let proven =
+        settings.aws.is_some() || settings.google.is_some() || settings.key.is_some() || !settings.headers.is_empty();
+    if !proven && url.scheme() == "https" && !is_loopback(url) {
+        return Err(SettingsError::NoCredentials {
+            provider: settings.provider.clone(),
+            detail: "no key is set".to_string(),
+        });
+    }
+    Ok(headers)
+}
+
+/// Host and port as the `Host` header says them.
+fn host(url: &Url) -> String {
+    match (url.host_str().unwrap_or(""), url.port()) {
+        (host, Some(port)) => format!("{host}:{port}"),
+        (host, None) => host.to_string(),
+    }
+}

@@ -1,0 +1,279 @@
+//! Google credentials: where they are found, and how an access token is got with them.
+
+mod token;
+
+pub(crate) use token::{Cached, fetch};
+
+use crate::error::Error;
+use crate::settings::Secret;
+use crate::surroundings::Surroundings;
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// Where Google's own credential files ask for tokens.
+const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
+
+/// A project and place on Vertex AI, and the right to use it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Google {
+    /// The project's id.
+    pub project: String,
+    /// Such as `us-east5` or `global`.
+    pub location: String,
+    /// How requests prove who sends them.
+    pub auth: GoogleAuth,
+}
+
+/// How requests to Google prove who sends them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GoogleAuth {
+    /// An access token that somebody else keeps fresh.
+    Token(Secret),
+    /// A service account signs its own requests for tokens.
+    ServiceAccount {
+        /// Its address.
+        email: String,
+        /// Names the key.
+        key_id: Option<String>,
+        /// The private key as PEM text.
+        key: Secret,
+        /// Where tokens are got.
+        token_uri: String,
+    },
+    /// A person who has signed in with Google's own tools.
+    User {
+        /// The tool's id.
+        client_id: String,
+        /// The tool's secret.
+        client_secret: Secret,
+        /// The right to ask for tokens.
+        refresh_token: Secret,
+        /// Where tokens are got.
+        token_uri: String,
+    },
+}
+
+/// What the configuration says about Google; everything else is looked for.
+#[derive(Debug, Clone, Default)]
+pub struct GoogleGiven {
+    /// The project's id.
+    pub project: Option<String>,
+    /// The location.
+    pub location: Option<String>,
+    /// An access token.
+    pub token: Option<Secret>,
+    /// A file with credentials.
+    pub file: Option<PathBuf>,
+}
+
+impl Google {
+    /// Looks for credentials where Google's own tools do: the configuration, the environment, the default file.
+    pub fn find(given: GoogleGiven, around: &Surroundings<'_>) -> Result<Google, Error> {
+        let file = given.file.clone().or_else(|| file(around));
+        let text = file.as_ref().and_then(|path| around.read(path));
+        let found = match (&text, &file) {
+            (Some(text), Some(path)) => Some(
+                serde_json::from_str::<File>(text)
+                    .map_err(|error| bad(format!("{} is not a credentials file: {error}", path.display())))?,
+            ),
+            (None, Some(path)) if given.file.is_some() => {
+                return Err(bad(format!("{} cannot be read", path.display())));
+            }
+            _ => None,
+        };
+        let project = given
+            .project
+            .or_else(|| around.first(&["ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"]))
+            .or_else(|| {
+                found
+                    .as_ref()
+                    .and_then(|file| file.project_id.clone().or(file.quota_project_id.clone()))
+            });
+        let Some(project) = project else {
+            return Err(missing("no project is set; GOOGLE_CLOUD_PROJECT names one"));
+        };
+        let location = given
+            .location
+            .or_else(|| around.first(&["CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION"]))
+            .unwrap_or_else(|| "global".to_string());
+        let auth = match (given.token, found) {
+            (Some(token), _) => GoogleAuth::Token(token),
+            (None, Some(file)) => file.auth()?,
+            (None, None) => {
+                return Err(missing(
+                    "`gcloud auth application-default login` has not been run, and no service account is set",
+                ));
+            }
+        };
+        Ok(Google {
+            project,
+            location,
+            auth,
+        })
+    }
+
+    /// The address of Vertex AI in this place.
+    pub(crate) fn base_url(&self) -> String {
+        match self.location.as_str() {
+            "global" => "https://aiplatform.googleapis.com".to_string(),
+            place @ ("us" | "eu") => format!("https://aiplatform.{place}.rep.googleapis.com"),
+            place => format!("https://{place}-aiplatform.googleapis.com"),
+        }
+    }
+}
+
+fn file(around: &Surroundings<'_>) -> Option<PathBuf> {
+    const NAME: &str = "application_default_credentials.json";
+    if let Some(path) = around.var("GOOGLE_APPLICATION_CREDENTIALS") {
+        return Some(PathBuf::from(path));
+    }
+    if let Some(folder) = around.var("CLOUDSDK_CONFIG") {
+        return Some(PathBuf::from(folder).join(NAME));
+    }
+    match around.var("APPDATA") {
+        Some(folder) => Some(PathBuf::from(folder).join("gcloud").join(NAME)),
+        None => Some(around.home()?.join(".config").join("gcloud").join(NAME)),
+    }
+}
+
+/// A credentials file.
+#[derive(Deserialize)]
+struct File {
+    #[serde(rename = "type")]
+    kind: String,
+    project_id: Option<String>,
+    quota_project_id: Option<String>,
+    client_email: Option<String>,
+    private_key: Option<String>,
+    private_key_id: Option<String>,
+    client_id: Option<String>,
+    client_secret: Option<String>,
+    refresh_token: Option<String>,
+    token_uri: Option<String>,
+}
+
+impl File {
+    fn auth(self) -> Result<GoogleAuth, Error> {
+        let token_uri = self.token_uri.unwrap_or_else(|| TOKEN_URI.to_string());
+        match self.kind.as_str() {
+            "service_account" => match (self.client_email, self.private_key) {
+                (Some(email), Some(key)) => Ok(GoogleAuth::ServiceAccount {
+                    email,
+                    key_id: self.private_key_id,
+                    key: Secret::new(key),
+                    token_uri,
+                }),
+                _ => Err(bad(
+                    "the service account's file lacks client_email or private_key".to_string()
+                )),
+            },
+            "authorized_user" => match (self.client_id, self.client_secret, self.refresh_token) {
+                (Some(client_id), Some(secret), Some(refresh)) => Ok(GoogleAuth::User {
+                    client_id,
+                    client_secret: Secret::new(secret),
+                    refresh_token: Secret::new(refresh),
+                    token_uri,
+                }),
+                _ => Err(bad(
+                    "the user's file lacks client_id, client_secret or refresh_token".to_string()
+                )),
+            },
+            other => Err(bad(format!(
+                "credentials of the type {other:?} are not understood; \
+                 `gcloud auth print-access-token` makes a token that is"
+            ))),
+        }
+    }
+}
+
+fn bad(detail: String) -> Error {
+    Error::BadCredentials {
+        provider: "vertex".to_string(),
+        detail,
+    }
+}
+
+fn missing(detail: &str) -> Error {
+    Error::NoCredentials {
+        provider: "vertex".to_string(),
+        detail: detail.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn find(given: GoogleGiven, vars: &[(&str, &str)], files: &[(&str, &str)]) -> Result<Google, Error> {
+        let var = |name: &str| {
+            vars.iter()
+                .find(|(own, _)| *own == name)
+                .map(|(_, value)| value.to_string())
+        };
+        let read = |path: &Path| {
+            files
+                .iter()
+                .find(|(own, _)| Path::new(own) == path)
+                .map(|(_, text)| text.to_string())
+        };
+        Google::find(given, &Surroundings { var: &var, read: &read })
+    }
+
+    const USER: &str =
+        r#"{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r","quota_project_id":"q"}"#;
+
+    #[test]
+    fn credentials_are_found_in_the_default_file_or_where_the_environment_points() {
+        let home = ("HOME", "/home/someone");
+        let default = (
+            "/home/someone/.config/gcloud/application_default_credentials.json",
+            USER,
+        );
+        let found = find(GoogleGiven::default(), &[home], &[default]).unwrap();
+        assert_eq!((found.project.as_str(), found.location.as_str()), ("q", "global"));
+        assert!(matches!(found.auth, GoogleAuth::User { ref token_uri, .. } if token_uri == TOKEN_URI));
+
+        let account = r#"{"type":"service_account","project_id":"p","client_email":"e","private_key":"k","private_key_id":"i","token_uri":"http://t"}"#;
+        let vars = [
+            ("GOOGLE_APPLICATION_CREDENTIALS", "/sa.json"),
+            ("CLOUD_ML_REGION", "us-east5"),
+            home,
+        ];
+        let found = find(GoogleGiven::default(), &vars, &[("/sa.json", account), default]).unwrap();
+        assert_eq!(found.base_url(), "https://us-east5-aiplatform.googleapis.com");
+        assert!(matches!(found.auth, GoogleAuth::ServiceAccount { ref email, .. } if email == "e"));
+
+        let given = GoogleGiven {
+            token: Some(Secret::new("t")),
+            project: Some("mine".into()),
+            ..GoogleGiven::default()
+        };
+        let found = find(given, &[], &[]).unwrap();
+        assert_eq!(found.auth, GoogleAuth::Token(Secret::new("t")));
+        assert_eq!(found.base_url(), "https://aiplatform.googleapis.com");
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let project = ("GOOGLE_CLOUD_PROJECT", "p");
+        let cases: [(&[(&str, &str)], &[(&str, &str)], &str); 4] = [
+            (&[], &[], "project"),
+            (&[project], &[], "gcloud auth"),
+            (
+                &[project, ("GOOGLE_APPLICATION_CREDENTIALS", "/f")],
+                &[("/f", "{")],
+                "not a credentials file",
+            ),
+            (
+                &[project, ("GOOGLE_APPLICATION_CREDENTIALS", "/f")],
+                &[("/f", r#"{"type":"external_account"}"#)],
+                "external_account",
+            ),
+        ];
+        for (vars, files, word) in cases {
+            let said = find(GoogleGiven::default(), vars, files).unwrap_err().to_string();
+            assert!(said.contains(word), "{said}");
+        }
+    }
+}

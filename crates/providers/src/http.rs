@@ -1,0 +1,166 @@
+//! Connections: one client per provider, made when the first request leaves.
+
+use crate::error::Error;
+use crate::settings::Settings;
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use reqwest::Url;
+use rustls::ClientConfig;
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// How long it may take to reach a server.
+const CONNECT: Duration = Duration::from_secs(30);
+/// Servers close idle connections after a minute or so; hew lets go before they do.
+const IDLE: Duration = Duration::from_secs(50);
+
+/// The connections of one provider. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct Transport {
+    client: Arc<OnceLock<reqwest::Client>>,
+}
+
+impl Transport {
+    /// The client, made now if it was not before.
+    pub(crate) fn client(&self, settings: &Settings, urls: &[&Url]) -> Result<reqwest::Client, Error> {
+        if let Some(client) = self.client.get() {
+            return Ok(client.clone());
+        }
+        let client = build(settings, urls)?;
+        Ok(self.client.get_or_init(|| client).clone())
+    }
+}
+
+fn build(settings: &Settings, urls: &[&Url]) -> Result<reqwest::Client, Error> {
+    let proxy = settings
+        .proxy
+        .as_deref()
+        .filter(|_| !urls.iter().any(|url| is_loopback(url)));
+    let encrypted = urls.iter().any(|url| url.scheme() == "https") || proxy.is_some_and(|url| url.starts_with("https"));
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls(encrypted)?)
+        .http1_only()
+        .tcp_nodelay(true)
+        .connect_timeout(CONNECT)
+        .pool_idle_timeout(IDLE)
+        // A redirect would carry the key to another host.
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("hew/", env!("CARGO_PKG_VERSION")))
+        .no_proxy();
+    if let Some(proxy) = proxy {
+        let proxy = reqwest::Proxy::all(proxy).map_err(|error| address(settings, "the proxy", &error))?;
+        builder = builder.proxy(proxy);
+    }
+    builder
+        .build()
+        .map_err(|error| address(settings, &settings.base_url, &error))
+}
+
+/// Loading the system's certificates takes milliseconds and megabytes, so plain HTTP goes without.
+fn tls(encrypted: bool) -> Result<ClientConfig, Error> {
+    let certificates = |error: rustls::Error| Error::Certificates {
+        detail: error.to_string(),
+    };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(certificates)?;
+    if encrypted {
+        Ok(builder
+            .with_platform_verifier()
+            .map_err(certificates)?
+            .with_no_client_auth())
+    } else {
+        Ok(builder
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth())
+    }
+}
+
+/// Whether the address is this machine's own, which no proxy can reach.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    match url.host_str() {
+        Some("localhost") => true,
+        Some(host) => host
+            .trim_matches(['[', ']'])
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback()),
+        None => false,
+    }
+}
+
+/// Reads an address that requests can be sent to.
+pub(crate) fn url(settings: &Settings, text: &str) -> Result<Url, Error> {
+    let refuse = |detail: &str| Error::Address {
+        provider: settings.provider.clone(),
+        url: text.to_string(),
+        detail: detail.to_string(),
+    };
+    let url = Url::parse(text).map_err(|error| refuse(&error.to_string()))?;
+    match url.scheme() {
+        "http" | "https" if url.has_host() => Ok(url),
+        _ => Err(refuse("it must begin with http:// or https://")),
+    }
+}
+
+fn address(settings: &Settings, url: &str, error: &reqwest::Error) -> Error {
+    Error::Address {
+        provider: settings.provider.clone(),
+        url: url.to_string(),
+        detail: chain(error),
+    }
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !line.contains(&text) {
+            line.push_str(": ");
+            line.push_str(&text);
+        }
+        cause = error.source();
+    }
+    line
+}
+
+/// A body in pieces, of known length, that is never copied together.
+pub(crate) struct Pieces {
+    left: std::vec::IntoIter<Bytes>,
+    bytes: u64,
+}
+
+impl Pieces {
+    pub(crate) fn new(pieces: Vec<Bytes>) -> Self {
+        Pieces {
+            bytes: pieces.iter().map(|piece| piece.len() as u64).sum(),
+            left: pieces.into_iter(),
+        }
+    }
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.left.next().map(|piece| {
+            self.bytes -= piece.len() as u64;
+            Ok(Frame::data(piece))
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left.as_slice().is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes)
+    }
+}

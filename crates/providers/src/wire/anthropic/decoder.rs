@@ -1,0 +1,357 @@
+//! Reads the events of an Anthropic Messages stream.
+
+use crate::fault;
+use crate::sse::Event;
+use crate::wire::nullable;
+use model::{CallId, Chunk, ChunkPart, Error, Replay, Stop, Usage, Wire};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// Turns events into chunks.
+pub(crate) struct Decoder {
+    provider: String,
+    /// The blocks that have begun and not ended.
+    open: Vec<(u64, Open)>,
+    ids: Vec<CallId>,
+    tokens: Tokens,
+    stop: Option<Stop>,
+    stopped: bool,
+}
+
+/// A block that has begun.
+enum Open {
+    Text,
+    Thinking {
+        signature: String,
+    },
+    Call {
+        id: CallId,
+        start: Option<String>,
+    },
+    /// Something that only the server needs, such as its own tools and their results.
+    Foreign,
+}
+
+impl Decoder {
+    pub(crate) fn new(provider: &str) -> Self {
+        Decoder {
+            provider: provider.to_string(),
+            open: Vec::new(),
+            ids: Vec::new(),
+            tokens: Tokens::default(),
+            stop: None,
+            stopped: false,
+        }
+    }
+
+    pub(crate) fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<(), Error> {
+        if event.data == "[DONE]" || event.data.trim().is_empty() {
+            return Ok(());
+        }
+        let frame: Frame<'_> = serde_json::from_str(&event.data)
+            .map_err(|_| fault::garbled(&self.provider, "an event is not JSON of this wire", &event.data))?;
+        let index = frame.index.unwrap_or(0);
+        let kind = if frame.kind.is_empty() {
+            event.name.as_deref().unwrap_or("")
+        } else {
+            &frame.kind
+        };
+        match kind {
+            "message_start" => {
+                if let Some(usage) = frame.message.and_then(|message| message.usage) {
+                    self.usage(usage, out);
+                }
+            }
+            "content_block_start" => self.start(index, frame.content_block, out)?,
+            "content_block_delta" => self.delta(index, frame.delta.unwrap_or_default(), out),
+            "content_block_stop" => self.end(index, out),
+            "message_delta" => {
+                if let Some(delta) = frame.delta {
+                    self.stop = stop(&delta).or(self.stop.take());
+                }
+                if let Some(usage) = frame.usage {
+                    self.usage(usage, out);
+                }
+            }
+            "message_stop" => self.close(out),
+            "error" => return Err(fault::in_stream_body(&self.provider, &event.data)),
+            _ if frame.error.is_some() => return Err(fault::in_stream_body(&self.provider, &event.data)),
+            // Pings, and whatever the vendor adds later.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(&mut self, out: &mut Vec<Chunk>) -> Result<(), Error> {
+        match (self.stopped, &self.stop) {
+            (true, _) => Ok(()),
+            // The reason came, only the farewell is missing.
+            (false, Some(_)) => {
+                self.close(out);
+                Ok(())
+            }
+            (false, None) => Err(fault::cut(&self.provider)),
+        }
+    }
+
+    fn start(&mut self, index: u64, block: Option<&RawValue>, out: &mut Vec<Chunk>) -> Result<(), Error> {
+        let text = block.map_or("{}", RawValue::get);
+        let block: Begun = serde_json::from_str(text)
+            .map_err(|_| fault::garbled(&self.provider, "a content block is not of this wire", text))?;
+        let open = match block.kind.as_str() {
+            "text" => {
+                push_text(block.text, out);
+                Open::Text
+            }
+            "thinking" => {
+                push_thinking(block.thinking, out);
+                Open::Thinking {
+                    signature: block.signature,
+                }
+            }
+            "redacted_thinking" => {
+                out.push(seal(json!({ "redacted": block.data })));
+                Open::Foreign
+            }
+            "tool_use" => {
+                let id = self.unique(block.id, index);
+                out.push(Chunk::ToolStart {
+                    id: id.clone(),
+                    name: block.name,
+                });
+                // Imitations may send the whole input here and no deltas.
+                let start = match block.input {
+                    Value::Object(input) if !input.is_empty() => Some(Value::Object(input).to_string()),
+                    _ => None,
+                };
+                Open::Call { id, start }
+            }
+            _ => Open::Foreign,
+        };
+        self.open.push((index, open));
+        Ok(())
+    }
+
+    fn delta(&mut self, index: u64, delta: Delta<'_>, out: &mut Vec<Chunk>) {
+        let open = self
+            .open
+            .iter_mut()
+            .rev()
+            .find(|(own, _)| *own == index)
+            .map(|(_, open)| open);
+        match (open, &*delta.kind) {
+            (Some(Open::Foreign), _) => {}
+            (_, "text_delta") => push_text(delta.text, out),
+            (_, "thinking_delta") => push_thinking(delta.thinking, out),
+            (Some(Open::Thinking { signature }), "signature_delta") => signature.push_str(&delta.signature),
+            (Some(Open::Call { id, start }), "input_json_delta") if !delta.partial_json.is_empty() => {
+                *start = None;
+                out.push(Chunk::ToolInput {
+                    id: id.clone(),
+                    delta: delta.partial_json,
+                });
+            }
+            // Citations, and whatever the vendor adds later.
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, index: u64, out: &mut Vec<Chunk>) {
+        let Some(place) = self.open.iter().rposition(|(own, _)| *own == index) else {
+            return;
+        };
+        match self.open.remove(place).1 {
+            Open::Text | Open::Foreign => {}
+            Open::Thinking { signature } if signature.is_empty() => {}
+            Open::Thinking { signature } => out.push(seal(json!({ "signature": signature }))),
+            Open::Call { id, start } => {
+                if let Some(delta) = start {
+                    out.push(Chunk::ToolInput { id: id.clone(), delta });
+                }
+                out.push(Chunk::ToolEnd { id });
+            }
+        }
+    }
+
+    fn close(&mut self, out: &mut Vec<Chunk>) {
+        if self.stopped {
+            return;
+        }
+        while let Some((index, _)) = self.open.first() {
+            let index = *index;
+            self.end(index, out);
+        }
+        self.stopped = true;
+        let called = if self.ids.is_empty() { Stop::End } else { Stop::ToolUse };
+        out.push(Chunk::Stop(self.stop.take().unwrap_or(called)));
+    }
+
+    fn usage(&mut self, usage: Tokens, out: &mut Vec<Chunk>) {
+        self.tokens.update(usage);
+        out.push(Chunk::Usage(self.tokens.total()));
+    }
+
+    fn unique(&mut self, id: String, index: u64) -> CallId {
+        let mut id = CallId::from(id);
+        while id.as_str().is_empty() || self.ids.contains(&id) {
+            id = CallId::from(format!("{}call_{index}_{}", id.as_str(), self.ids.len()));
+        }
+        self.ids.push(id.clone());
+        id
+    }
+}
+
+fn push_text(text: String, out: &mut Vec<Chunk>) {
+    if !text.is_empty() {
+        out.push(Chunk::Text(text));
+    }
+}
+
+fn push_thinking(text: String, out: &mut Vec<Chunk>) {
+    if !text.is_empty() {
+        out.push(Chunk::Thinking(text));
+    }
+}
+
+fn seal(data: Value) -> Chunk {
+    Chunk::Replay {
+        of: ChunkPart::Thinking,
+        replay: Replay {
+            wire: Wire::AnthropicMessages.name().to_string(),
+            data,
+        },
+    }
+}
+
+fn stop(delta: &Delta<'_>) -> Option<Stop> {
+    let word = delta.stop_reason.as_deref()?;
+    Some(match word {
+        "end_turn" | "stop_sequence" => Stop::End,
+        "tool_use" => Stop::ToolUse,
+        // The window ended before the reply did: to the reader that is the same.
+        "max_tokens" | "model_context_window_exceeded" => Stop::MaxTokens,
+        "refusal" => Stop::Refusal {
+            detail: delta.stop_details.as_ref().and_then(|details| {
+                let said = |key: &str| details.get(key).and_then(Value::as_str).map(str::to_string);
+                said("explanation").or_else(|| said("category"))
+            }),
+        },
+        other => Stop::Other {
+            word: other.to_string(),
+        },
+    })
+}
+
+/// Any event, as far as hew reads it.
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    index: Option<u64>,
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    content_block: Option<&'a RawValue>,
+    message: Option<Begin>,
+    usage: Option<Tokens>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Begin {
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Begun {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(deserialize_with = "nullable")]
+    text: String,
+    #[serde(deserialize_with = "nullable")]
+    thinking: String,
+    #[serde(deserialize_with = "nullable")]
+    signature: String,
+    #[serde(deserialize_with = "nullable")]
+    data: String,
+    #[serde(deserialize_with = "nullable")]
+    id: String,
+    #[serde(deserialize_with = "nullable")]
+    name: String,
+    input: Value,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Delta<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(deserialize_with = "nullable")]
+    text: String,
+    #[serde(deserialize_with = "nullable")]
+    thinking: String,
+    #[serde(deserialize_with = "nullable")]
+    signature: String,
+    #[serde(deserialize_with = "nullable")]
+    partial_json: String,
+    stop_reason: Option<String>,
+    stop_details: Option<Value>,
+}
+
+/// The provider's figures; a later event replaces only what it names.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Tokens {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    cache_creation: Option<Creation>,
+    output_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(default)]
+struct Creation {
+    #[serde(deserialize_with = "nullable")]
+    ephemeral_1h_input_tokens: u64,
+    #[serde(deserialize_with = "nullable")]
+    ephemeral_5m_input_tokens: u64,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(default)]
+struct Details {
+    thinking_tokens: u64,
+}
+
+impl Tokens {
+    fn update(&mut self, later: Tokens) {
+        self.input_tokens = later.input_tokens.or(self.input_tokens);
+        self.output_tokens = later.output_tokens.or(self.output_tokens);
+        self.cache_read_input_tokens = later.cache_read_input_tokens.or(self.cache_read_input_tokens);
+        self.cache_creation_input_tokens = later.cache_creation_input_tokens.or(self.cache_creation_input_tokens);
+        self.cache_creation = later.cache_creation.or(self.cache_creation);
+        self.output_tokens_details = later.output_tokens_details.or(self.output_tokens_details);
+    }
+
+    fn total(&self) -> Usage {
+        let split = self.cache_creation.unwrap_or_default();
+        let split_total = split.ephemeral_5m_input_tokens + split.ephemeral_1h_input_tokens;
+        let written = self.cache_creation_input_tokens.unwrap_or(split_total);
+        let hour = split.ephemeral_1h_input_tokens.min(written);
+        Usage {
+            input: self.input_tokens.unwrap_or(0),
+            cache_read: self.cache_read_input_tokens.unwrap_or(0),
+            cache_write: written - hour,
+            cache_write_1h: hour,
+            output: self.output_tokens.unwrap_or(0),
+            thinking: self.output_tokens_details.unwrap_or_default().thinking_tokens,
+            estimated: false,
+        }
+    }
+}
