@@ -1,0 +1,244 @@
+//! What has been handed over and waits for the writer.
+//!
+//! The queue is not bounded by itself: whoever writes waits for receipts, and deltas of a reply are joined as they come.
+
+use crate::draft::{Piece, Pieces};
+use bytes::Bytes;
+use futures::channel::oneshot;
+use model::Chunk;
+use rusqlite::Connection;
+use session::{BlobId, Draft, Error, Item, ItemId, New, Record, SessionId};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How far what is kept of a streaming reply may be behind what has arrived. A commit takes its part of the promised 100 ms.
+const BEHIND: Duration = Duration::from_millis(90);
+
+/// How long the writer waits before it tries again to keep what a full disk did not take.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Something to be written.
+#[derive(Debug)]
+pub(crate) enum Write {
+    Create(New),
+    Append {
+        session: SessionId,
+        item: Arc<Item>,
+    },
+    Discard {
+        session: SessionId,
+        reply: ItemId,
+    },
+    Rewind {
+        session: SessionId,
+        head: ItemId,
+    },
+    Title {
+        session: SessionId,
+        title: String,
+    },
+    Record {
+        session: SessionId,
+        record: Record,
+    },
+    Mend(SessionId),
+    Delete(SessionId),
+    /// Nothing by itself: its receipt stands for all that came before.
+    Flush,
+}
+
+/// Something to be read, with the connection or the reason why there is none.
+pub(crate) type Job = Box<dyn FnOnce(Result<&Connection, Error>) + Send>;
+
+/// A write and who waits for it.
+pub(crate) struct Waiting {
+    pub(crate) write: Write,
+    pub(crate) receipt: Option<oneshot::Sender<Result<(), Error>>>,
+}
+
+/// Bytes to be kept under their name.
+#[derive(Debug)]
+pub(crate) struct Blob {
+    pub(crate) id: BlobId,
+    pub(crate) bytes: Bytes,
+}
+
+/// All that waited when the writer was ready, to be written in this order.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub(crate) blobs: Vec<Blob>,
+    pub(crate) writes: Vec<Waiting>,
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) reads: Vec<Job>,
+}
+
+/// What the writer does next.
+pub(crate) enum Next {
+    Work(Batch),
+    /// The time has come that the writer asked to be woken at.
+    Rest,
+    Close,
+}
+
+/// What has been handed over and waits for the writer.
+#[derive(Default)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    blobs: Vec<Blob>,
+    writes: Vec<Waiting>,
+    pieces: Pieces,
+    reads: Vec<Job>,
+    /// When the pieces are to be written, whatever else comes.
+    pieces_due: Option<Instant>,
+    is_working: bool,
+    is_closed: bool,
+}
+
+impl Queue {
+    /// Hands a write over and says where its outcome will arrive.
+    pub(crate) fn write(&self, write: Write) -> oneshot::Receiver<Result<(), Error>> {
+        let (sender, receiver) = oneshot::channel();
+        self.push(write, Some(sender));
+        receiver
+    }
+
+    /// Hands a write over whose outcome nobody needs.
+    pub(crate) fn write_unheard(&self, write: Write) {
+        self.push(write, None);
+    }
+
+    /// Hands over what has arrived of a reply.
+    pub(crate) fn draft(&self, session: SessionId, draft: Draft, chunks: Vec<Chunk>) {
+        let mut state = self.lock();
+        state.pieces.add(session, draft, chunks);
+        if state.pieces_due.is_none() {
+            state.pieces_due = Some(Instant::now() + BEHIND);
+            self.changed.notify_one();
+        }
+    }
+
+    /// Hands bytes over. They are written with the next write that comes.
+    pub(crate) fn blob(&self, blob: Blob) {
+        self.lock().blobs.push(blob);
+    }
+
+    /// Has something read after all that was handed over before it.
+    pub(crate) fn read(&self, job: Job) {
+        self.lock().reads.push(job);
+        self.changed.notify_one();
+    }
+
+    /// Whether everything handed over has been dealt with.
+    pub(crate) fn is_settled(&self) -> bool {
+        let state = self.lock();
+        !state.is_working && state.writes.is_empty() && state.blobs.is_empty() && state.pieces.is_empty()
+    }
+
+    /// Puts back pieces that could not be written, except those that are no longer wanted.
+    pub(crate) fn put_back(&self, pieces: Vec<Piece>) {
+        let mut state = self.lock();
+        for piece in pieces {
+            let is_settled = state.writes.iter().any(|waiting| waiting.write.settles(piece.draft.id));
+            if !is_settled {
+                state.pieces.put_back(piece);
+            }
+        }
+        state.pieces_due = (!state.pieces.is_empty()).then(|| Instant::now() + AGAIN);
+    }
+
+    /// Waits for work, until it is time to rest at the latest.
+    pub(crate) fn next(&self, rest: Option<Instant>) -> Next {
+        let mut state = self.lock();
+        state.is_working = false;
+        loop {
+            let now = Instant::now();
+            if state.is_ready(now) {
+                state.is_working = true;
+                return Next::Work(state.take());
+            }
+            if state.is_closed {
+                return Next::Close;
+            }
+            if rest.is_some_and(|rest| rest <= now) {
+                return Next::Rest;
+            }
+            let wake = [rest, state.pieces_due].into_iter().flatten().min();
+            state = match wake {
+                Some(at) => {
+                    let waited = self.changed.wait_timeout(state, at.saturating_duration_since(now));
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    /// Has the writer end once all that was handed over is written.
+    pub(crate) fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_one();
+    }
+
+    fn push(&self, write: Write, receipt: Option<oneshot::Sender<Result<(), Error>>>) {
+        let mut state = self.lock();
+        if let Write::Append { item, .. } = &write {
+            state.forget(item.id);
+        }
+        if let Write::Discard { reply, .. } = &write {
+            state.forget(*reply);
+        }
+        state.writes.push(Waiting { write, receipt });
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn forget(&mut self, reply: ItemId) {
+        self.pieces.forget(reply);
+        if self.pieces.is_empty() {
+            self.pieces_due = None;
+        }
+    }
+
+    fn is_ready(&self, now: Instant) -> bool {
+        let is_due = self.pieces_due.is_some_and(|due| due <= now);
+        let is_left = self.is_closed && !(self.pieces.is_empty() && self.blobs.is_empty());
+        is_due || is_left || !self.writes.is_empty() || !self.reads.is_empty()
+    }
+
+    fn take(&mut self) -> Batch {
+        self.pieces_due = None;
+        Batch {
+            blobs: std::mem::take(&mut self.blobs),
+            writes: std::mem::take(&mut self.writes),
+            pieces: self.pieces.take(),
+            reads: std::mem::take(&mut self.reads),
+        }
+    }
+}
+
+impl Write {
+    /// Whether it makes the draft of this reply unnecessary.
+    fn settles(&self, id: ItemId) -> bool {
+        match self {
+            Write::Append { item, .. } => item.id == id,
+            Write::Discard { reply, .. } => *reply == id,
+            Write::Create(_)
+            | Write::Rewind { .. }
+            | Write::Title { .. }
+            | Write::Record { .. }
+            | Write::Mend(_)
+            | Write::Delete(_)
+            | Write::Flush => false,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The thread that reads, beside the one that writes. It starts with the first question.
+
+use crate::connect;
+use crate::queue::Job;
+use rusqlite::Connection;
+use session::Error;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread::{Builder, JoinHandle};
+
+/// The thread that reads.
+pub(crate) struct Reader {
+    path: PathBuf,
+    running: Mutex<Option<Running>>,
+}
+
+struct Running {
+    jobs: mpsc::Sender<Job>,
+    thread: JoinHandle<()>,
+}
+
+impl Reader {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Reader {
+            path,
+            running: Mutex::new(None),
+        }
+    }
+
+    /// Has something read.
+    pub(crate) fn read(&self, job: Job) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.is_none() {
+            match start(self.path.clone()) {
+                Ok(started) => *running = Some(started),
+                Err(error) => {
+                    return job(Err(Error::Unusable {
+                        path: self.path.clone(),
+                        detail: error.to_string(),
+                    }));
+                }
+            }
+        }
+        if let Some(running) = running.as_ref() {
+            // A job that does not arrive is dropped, which whoever waits for it notices.
+            running.jobs.send(job).unwrap_or_default();
+        }
+    }
+
+    /// Ends the thread after the questions that were asked.
+    pub(crate) fn close(&self) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Running { jobs, thread }) = running {
+            drop(jobs);
+            thread.join().unwrap_or_default();
+        }
+    }
+}
+
+fn start(path: PathBuf) -> std::io::Result<Running> {
+    let (jobs, inbox) = mpsc::channel();
+    let thread = Builder::new()
+        .name("store-reader".into())
+        .spawn(move || answer(&path, &inbox))?;
+    Ok(Running { jobs, thread })
+}
+
+fn answer(path: &Path, inbox: &mpsc::Receiver<Job>) {
+    let mut connection: Option<Connection> = None;
+    while let Ok(job) = inbox.recv() {
+        if connection.is_none() {
+            match connect::reading(path) {
+                Ok(opened) => connection = Some(opened),
+                Err(error) => {
+                    job(Err(error));
+                    continue;
+                }
+            }
+        }
+        if let Some(connection) = &connection {
+            job(Ok(connection));
+        }
+    }
+}

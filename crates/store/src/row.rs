@@ -1,0 +1,17 @@
+//! What is kept in the database, as JSON. These types belong to the file format: the contracts may change, these may only grow.
+//!
+//! Fields that this version does not know are ignored. Parts, chunks and kinds of items that it does not know are skipped
+//! when read; the rows that hold them stay as they are.
+
+mod body;
+mod chunk;
+mod message;
+mod section;
+mod shared;
+
+pub(crate) use body::{decode as decode_body, encode as encode_body};
+pub(crate) use chunk::{decode as decode_chunks, encode as encode_chunks};
+pub(crate) use section::{decode as decode_sections, encode as encode_sections};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! What happened, as rows: a kind, and JSON whose shape depends on it.
+
+use super::message::Message;
+use super::shared::Stop;
+use serde::de::Error as _;
+use serde::{Deserialize, Serialize};
+use session::{Body, Change, RequestId};
+use std::borrow::Cow;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The kind and the JSON of a body. Changes of files are kept in a table of their own.
+pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> {
+    Ok(match body {
+        Body::Prompt { message } => ("prompt", serde_json::to_string(&Said::of(message))?),
+        Body::Summary { message } => ("summary", serde_json::to_string(&Said::of(message))?),
+        Body::Notice { text } => (
+            "notice",
+            serde_json::to_string(&Notice {
+                text: Cow::Borrowed(text),
+            })?,
+        ),
+        Body::Reply {
+            message,
+            model,
+            request,
+            end,
+        } => (
+            "reply",
+            serde_json::to_string(&Reply {
+                message: message.as_ref().into(),
+                model: Cow::Borrowed(model),
+                request: Cow::Owned(request.to_string()),
+                end: end.into(),
+            })?,
+        ),
+        Body::Result {
+            message,
+            call,
+            tool,
+            title,
+            summary,
+            millis,
+            changes: _,
+        } => (
+            "result",
+            serde_json::to_string(&Outcome {
+                message: message.as_ref().into(),
+                call: Cow::Borrowed(call.as_str()),
+                tool: Cow::Borrowed(tool),
+                title: Cow::Borrowed(title),
+                summary: summary.as_deref().map(Cow::Borrowed),
+                millis: *millis,
+            })?,
+        ),
+    })
+}
+
+/// The body of this kind; `None` where this version does not know it.
+pub(crate) fn decode(kind: &str, json: &str, changes: Vec<Change>) -> serde_json::Result<Option<Body>> {
+    match kind {
+        "prompt" => Ok(serde_json::from_str::<Said<'_>>(json)?
+            .message()?
+            .map(|message| Body::Prompt { message })),
+        "summary" => Ok(serde_json::from_str::<Said<'_>>(json)?
+            .message()?
+            .map(|message| Body::Summary { message })),
+        "notice" => {
+            let Notice { text } = serde_json::from_str(json)?;
+            Ok(Some(Body::Notice {
+                text: text.into_owned(),
+            }))
+        }
+        "reply" => serde_json::from_str::<Reply<'_>>(json)?.known(),
+        "result" => serde_json::from_str::<Outcome<'_>>(json)?.known(changes),
+        _ => Ok(None),
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Said<'a> {
+    message: Message<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Notice<'a> {
+    text: Cow<'a, str>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Reply<'a> {
+    message: Message<'a>,
+    model: Cow<'a, str>,
+    request: Cow<'a, str>,
+    end: End<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Outcome<'a> {
+    message: Message<'a>,
+    call: Cow<'a, str>,
+    tool: Cow<'a, str>,
+    title: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    summary: Option<Cow<'a, str>>,
+    #[serde(default)]
+    millis: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum End<'a> {
+    Finished {
+        stop: Stop<'a>,
+    },
+    Interrupted,
+    Cut {
+        error: Cow<'a, str>,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+impl<'a> Said<'a> {
+    fn of(message: &'a model::Message) -> Self {
+        Said {
+            message: message.into(),
+        }
+    }
+
+    fn message(self) -> serde_json::Result<Option<Arc<model::Message>>> {
+        known(self.message)
+    }
+}
+
+impl Reply<'_> {
+    fn known(self) -> serde_json::Result<Option<Body>> {
+        let request = RequestId::from_str(&self.request).map_err(serde_json::Error::custom)?;
+        Ok(known(self.message)?.map(|message| Body::Reply {
+            message,
+            model: self.model.into_owned(),
+            request,
+            end: self.end.into(),
+        }))
+    }
+}
+
+impl Outcome<'_> {
+    fn known(self, changes: Vec<Change>) -> serde_json::Result<Option<Body>> {
+        Ok(known(self.message)?.map(|message| Body::Result {
+            message,
+            call: self.call.into_owned().into(),
+            tool: self.tool.into_owned(),
+            title: self.title.into_owned(),
+            summary: self.summary.map(Cow::into_owned),
+            millis: self.millis,
+            changes,
+        }))
+    }
+}
+
+impl<'a> From<&'a session::End> for End<'a> {
+    fn from(end: &'a session::End) -> Self {
+        match end {
+            session::End::Finished(stop) => End::Finished { stop: stop.into() },
+            session::End::Interrupted => End::Interrupted,
+            session::End::Cut { error } => End::Cut {
+                error: Cow::Borrowed(error),
+            },
+        }
+    }
+}
+
+impl From<End<'_>> for session::End {
+    fn from(row: End<'_>) -> Self {
+        match row {
+            End::Finished { stop } => session::End::Finished(stop.into()),
+            End::Interrupted | End::Unknown => session::End::Interrupted,
+            End::Cut { error } => session::End::Cut {
+                error: error.into_owned(),
+            },
+        }
+    }
+}
+
+fn known(message: Message<'_>) -> serde_json::Result<Option<Arc<model::Message>>> {
+    message
+        .known()
+        .map(|message| message.map(Arc::new))
+        .map_err(serde_json::Error::custom)
+}

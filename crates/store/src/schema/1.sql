@@ -1,0 +1,87 @@
+-- Identifiers are 16 bytes whose order is the order of time, so that rows of a session lie together and new ones at the end.
+
+CREATE TABLE sessions (
+    id             BLOB PRIMARY KEY,
+    title          TEXT,
+    root           ANY NOT NULL,
+    model          TEXT NOT NULL,
+    head           BLOB,
+    created        INTEGER NOT NULL,
+    updated        INTEGER NOT NULL,
+    items          INTEGER NOT NULL DEFAULT 0,
+    requests       INTEGER NOT NULL DEFAULT 0,
+    input          INTEGER NOT NULL DEFAULT 0,
+    cache_read     INTEGER NOT NULL DEFAULT 0,
+    cache_write    INTEGER NOT NULL DEFAULT 0,
+    cache_write_1h INTEGER NOT NULL DEFAULT 0,
+    output         INTEGER NOT NULL DEFAULT 0,
+    thinking       INTEGER NOT NULL DEFAULT 0,
+    estimated      INTEGER NOT NULL DEFAULT 0,
+    cost           INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- The append-only tree: what the model and the person saw. `body` is JSON; its shape depends on `kind`.
+CREATE TABLE items (
+    session BLOB NOT NULL,
+    id      BLOB NOT NULL,
+    parent  BLOB,
+    at      INTEGER NOT NULL,
+    kind    TEXT NOT NULL,
+    body    TEXT NOT NULL,
+    PRIMARY KEY (session, id)
+) STRICT, WITHOUT ROWID;
+
+-- Replies that still stream, piece by piece. Rows live until their item is written.
+CREATE TABLE drafts (
+    session BLOB NOT NULL,
+    id      BLOB NOT NULL,
+    seq     INTEGER NOT NULL,
+    parent  BLOB,
+    model   TEXT NOT NULL,
+    request BLOB NOT NULL,
+    at      INTEGER NOT NULL,
+    chunks  TEXT NOT NULL,
+    PRIMARY KEY (session, id, seq)
+) STRICT, WITHOUT ROWID;
+
+-- The ledger: one row for every request to a model.
+CREATE TABLE requests (
+    session        BLOB NOT NULL,
+    id             BLOB NOT NULL,
+    item           BLOB,
+    purpose        TEXT NOT NULL,
+    model          TEXT NOT NULL,
+    attempt        INTEGER NOT NULL,
+    at             INTEGER NOT NULL,
+    first_chunk    INTEGER,
+    total          INTEGER NOT NULL,
+    input          INTEGER NOT NULL,
+    cache_read     INTEGER NOT NULL,
+    cache_write    INTEGER NOT NULL,
+    cache_write_1h INTEGER NOT NULL,
+    output         INTEGER NOT NULL,
+    thinking       INTEGER NOT NULL,
+    estimated      INTEGER NOT NULL,
+    cost           INTEGER,
+    outcome        TEXT NOT NULL,
+    sections       TEXT NOT NULL,
+    PRIMARY KEY (session, id)
+) STRICT, WITHOUT ROWID;
+
+-- Files that items changed, by the names of their contents.
+CREATE TABLE changes (
+    session BLOB NOT NULL,
+    item    BLOB NOT NULL,
+    seq     INTEGER NOT NULL,
+    path    ANY NOT NULL,
+    before  BLOB,
+    after   BLOB,
+    PRIMARY KEY (session, item, seq)
+) STRICT, WITHOUT ROWID;
+
+-- Contents of files, by their SHA-256. `at` is when one was last asked to be kept.
+CREATE TABLE blobs (
+    id    BLOB PRIMARY KEY,
+    at    INTEGER NOT NULL,
+    bytes BLOB NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,4 @@
+//! The store's promises, as stories.
+
+mod contract;
+mod story;
