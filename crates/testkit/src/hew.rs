@@ -144,7 +144,9 @@ impl Hew {
             .current_dir(self.folder.as_deref().unwrap_or(self.home.path()));
         command.env_clear().envs([("LANG", "C.UTF-8"), ("TERM", "dumb")]);
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        command.envs(FOLDERS.map(|(name, folder)| (name, self.home.path().join(folder))));
+        command
+            .env("HOME", self.home.path())
+            .envs(FOLDERS.map(|(name, folder)| (name, self.home.path().join(folder))));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(if self.stdin.is_some() {
             Stdio::piped()
@@ -330,8 +332,7 @@ fn contains(bytes: &[u8], wanted: &str) -> bool {
 }
 
 /// Where each variable points, below the home folder.
-const FOLDERS: [(&str, &str); 7] = [
-    ("HOME", ""),
+const FOLDERS: [(&str, &str); 6] = [
     ("XDG_CONFIG_HOME", ".config"),
     ("XDG_DATA_HOME", ".local/share"),
     ("XDG_STATE_HOME", ".local/state"),

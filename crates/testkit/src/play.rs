@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use crate::cache::{Counted, PrefixCache, tokens};
 use crate::check;
 use crate::fault::{Fault, Planned, Times};
+use crate::pace::Pace;
+use crate::record::Outcome;
 use crate::refusal::Refusal;
-use crate::script::{Order, Pace, Script, Stop, Turn};
+use crate::script::{Order, Script, Stop, Turn};
 use crate::seal::{self, Seals};
 use crate::seen::Seen;
-use crate::server::Outcome;
 use crate::wire::{Answer, Called, Figures, Thought, Wire};
 
 /// A script in the middle of being played.
@@ -76,7 +77,7 @@ impl Play {
             };
         }
         seen.turn = match self.script.order {
-            Order::Progress => seen.progress(),
+            Order::Progress => seen.progress(&self.script.turns),
             Order::Sequence => self.position,
         };
         let asked = self.attempts.entry(seen.turn).or_default();

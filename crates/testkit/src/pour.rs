@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::eventstream;
 use crate::fault::{Fault, Place};
+use crate::pace::Pace;
 use crate::refusal::Refusal;
-use crate::script::Pace;
 use crate::wire::{Event, Part, Wire};
 
 /// One thing that happens to a response body.
@@ -215,7 +215,8 @@ fn error_event(wire: Wire, refusal: &Refusal, events: &[Event]) -> Vec<u8> {
                 data["response"]["error"] = error;
                 return format!("event: response.failed\ndata: {data}\n\n").into_bytes();
             }
-            let data = json!({"type": "error", "sequence_number": 1, "code": error["code"], "message": message, "param": null});
+            let code = &error["code"];
+            let data = json!({"type": "error", "sequence_number": 1, "code": code, "message": message, "param": null});
             format!("event: error\ndata: {data}\n\n").into_bytes()
         }
     }

@@ -219,7 +219,8 @@ fn rate_limited(wire: Wire) -> &'static str {
         }
         Wire::Bedrock => "Too many requests, please wait before trying again.",
         Wire::Chat | Wire::Responses => {
-            "Rate limit reached on tokens per min (TPM): Limit 30000, Used 29500, Requested 1200. Please try again later."
+            "Rate limit reached on tokens per min (TPM): Limit 30000, Used 29500, Requested 1200. Please try again \
+             later."
         }
         Wire::Gemini => "You exceeded your current quota, please check your plan and billing details.",
         Wire::Vertex => "Quota exceeded for aiplatform.googleapis.com/online_prediction_requests_per_base_model.",

@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Error;
 use crate::fault::{Fault, Planned, Times};
+use crate::pace::Pace;
 use crate::seen::Seen;
 
 /// A whole part for a scripted model, with a Rust and a JSON form.
@@ -152,8 +152,9 @@ impl Script {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// By what the request already holds, so that a retried or resumed request gets the same turn again: the turn after
-    /// the last `call_step{n}_{i}` in it, plus the assistant turns since; without such a call, the count of assistant turns.
+    /// By what the request already holds, so that a retried or resumed request gets the same turn again: the turn
+    /// after the last `call_step{n}_{i}` in it, plus the assistant turns since; without such a call, as many turns
+    /// on as there are assistant turns. Text alone does not count for a turn that should have called a tool.
     #[default]
     Progress,
     /// One turn after the other, whatever is asked. A turn is used up by its real answer or by a fault that never ends.
@@ -266,6 +267,11 @@ impl Turn {
         self
     }
 
+    /// Whether an answer without tool calls cannot be all of it.
+    pub(crate) fn must_call(&self) -> bool {
+        !self.calls.is_empty() && matches!(self.stop, None | Some(Stop::ToolUse))
+    }
+
     /// Goes wrong every time.
     pub fn always(mut self, fault: Fault) -> Self {
         self.faults.push(Planned {
@@ -341,63 +347,6 @@ pub struct Usage {
     pub reasoning: Option<u64>,
 }
 
-/// How fast and in what pieces an answer streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Pace {
-    /// Bytes in a delta, at least one character.
-    pub delta_bytes: usize,
-    /// Milliseconds before each delta.
-    pub delay_ms: u64,
-    /// Milliseconds before the answer begins.
-    pub first_ms: u64,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            delta_bytes: 24,
-            delay_ms: 0,
-            first_ms: 0,
-        }
-    }
-}
-
-impl Pace {
-    /// Deltas of this many bytes, as fast as they go.
-    pub fn pieces(delta_bytes: usize) -> Self {
-        Self {
-            delta_bytes,
-            ..Self::default()
-        }
-    }
-
-    /// Deltas that a person can watch coming in.
-    pub fn watchable(delta_bytes: usize, delay: Duration) -> Self {
-        Self {
-            delta_bytes,
-            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-            ..Self::default()
-        }
-    }
-
-    /// Cuts text into deltas on character boundaries.
-    pub(crate) fn split<'a>(&self, text: &'a str) -> Vec<&'a str> {
-        let mut pieces = Vec::with_capacity(text.len() / self.delta_bytes.max(1) + 1);
-        let mut rest = text;
-        while !rest.is_empty() {
-            let mut end = self.delta_bytes.clamp(1, rest.len());
-            while !rest.is_char_boundary(end) {
-                end += 1;
-            }
-            let (piece, tail) = rest.split_at(end);
-            pieces.push(piece);
-            rest = tail;
-        }
-        pieces
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -422,14 +371,5 @@ mod tests {
     fn a_misspelt_field_is_an_error() {
         assert!(Script::from_json(r#"{"turn": []}"#).is_err());
         assert!(Script::from_json(r#"{"turns": [{"txt": "x"}]}"#).is_err());
-    }
-
-    #[test]
-    fn deltas_break_between_characters_and_lose_nothing() {
-        for size in [0, 1, 2, 3, 5, 100] {
-            let text = "Ünïcödé → 名前 and 🦀.";
-            assert_eq!(Pace::pieces(size).split(text).concat(), text);
-        }
-        assert_eq!(Pace::pieces(4).split("abcdefgh"), ["abcd", "efgh"]);
     }
 }

@@ -3,6 +3,7 @@
 use http::HeaderMap;
 use serde_json::Value;
 
+use crate::script::Turn;
 use crate::wire::Wire;
 
 /// A parsed request.
@@ -168,15 +169,16 @@ impl Seen {
     }
 
     /// The turn that the history asks for (see `Order::Progress`).
-    pub(crate) fn progress(&self) -> usize {
+    pub(crate) fn progress(&self, turns: &[Turn]) -> usize {
         let mut turn = 0;
         for message in self.messages.iter().filter(|message| message.role == Role::Assistant) {
-            turn = message
-                .calls
-                .iter()
-                .filter_map(|call| step(&call.id))
-                .max()
-                .map_or(turn + 1, |step| step + 1);
+            let step = message.calls.iter().filter_map(|call| step(&call.id)).max();
+            let was_interrupted = message.calls.is_empty() && turns.get(turn).is_some_and(Turn::must_call);
+            turn = match step {
+                Some(step) => step + 1,
+                None if was_interrupted => turn,
+                None => turn + 1,
+            };
         }
         turn
     }

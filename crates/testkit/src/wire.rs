@@ -4,7 +4,8 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::script::{Pace, Stop};
+use crate::pace::Pace;
+use crate::script::Stop;
 use crate::seen::Seen;
 
 mod anthropic;

@@ -71,7 +71,8 @@ fn fields(wire: Wire, body: &Value) -> Result<(), Refusal> {
     if let Some(unknown) = fields.keys().find(|key| !is_known(key)) {
         return refuse(match wire {
             Wire::Bedrock => format!(
-                "Malformed input request: #: extraneous key [{unknown}] is not permitted, please reformat your input and try again."
+                "Malformed input request: #: extraneous key [{unknown}] is not permitted, please reformat your \
+                 input and try again."
             ),
             _ => format!("{unknown}: Extra inputs are not permitted"),
         });
@@ -141,7 +142,8 @@ fn roles(messages: &[Value]) -> Result<(), Refusal> {
         let role = match message["role"].as_str() {
             Some("system") => {
                 return refuse(format!(
-                    "messages.{at}.role: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \"system\" as an input message role."
+                    "messages.{at}.role: Unexpected role \"system\". The Messages API accepts a top-level `system` \
+                     parameter, not \"system\" as an input message role."
                 ));
             }
             Some(role @ ("user" | "assistant")) => role,
@@ -152,7 +154,8 @@ fn roles(messages: &[Value]) -> Result<(), Refusal> {
         }
         if role == before {
             return refuse(format!(
-                "messages: roles must alternate between \"user\" and \"assistant\", but found multiple \"{role}\" roles in a row"
+                "messages: roles must alternate between \"user\" and \"assistant\", but found multiple \"{role}\" \
+                 roles in a row"
             ));
         }
         before = role;
@@ -181,7 +184,8 @@ fn content(at: usize, message: &Value, is_last: bool) -> Result<(), Refusal> {
         };
         if !belongs {
             return refuse(format!(
-                "messages.{at}.content.{n}: Input tag '{kind}' found using 'type' does not match any of the expected tags"
+                "messages.{at}.content.{n}: Input tag '{kind}' found using 'type' does not match any of the \
+                 expected tags"
             ));
         }
         if kind == "text" && part["text"].as_str().is_none_or(|text| text.trim().is_empty()) {
@@ -244,7 +248,8 @@ fn calls_and_results(messages: &[Value]) -> Result<(), Refusal> {
 
 fn without_results(at: usize, missing: &[&str]) -> Result<(), Refusal> {
     refuse(format!(
-        "messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
+        "messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. Each \
+         `tool_use` block must have a corresponding `tool_result` block in the next message.",
         missing.join(", ")
     ))
 }
@@ -261,7 +266,8 @@ fn results<'a>(at: usize, parts: &'a [Value], open: &[&str]) -> Result<HashSet<&
         let id = part["tool_use_id"].as_str().unwrap_or_default();
         if !open.contains(&id) {
             return refuse(format!(
-                "messages.{at}.content.{n}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+                "messages.{at}.content.{n}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each \
+                 `tool_result` block must have a corresponding `tool_use` block in the previous message."
             ));
         }
         if after_other {
@@ -269,7 +275,8 @@ fn results<'a>(at: usize, parts: &'a [Value], open: &[&str]) -> Result<HashSet<&
         }
         if !found.insert(id) {
             return refuse(format!(
-                "messages.{at}.content.{n}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id}"
+                "messages.{at}.content.{n}: each tool_use must have a single result. Found multiple `tool_result` \
+                 blocks with id: {id}"
             ));
         }
     }
@@ -336,12 +343,15 @@ fn last_thought(messages: &[Value], seals: &Seals) -> Result<(), Refusal> {
     let kind = first["type"].as_str().unwrap_or_default();
     if !matches!(kind, "thinking" | "redacted_thinking") {
         return refuse(format!(
-            "messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{kind}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
+            "messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{kind}`. When \
+             `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the \
+             lastmost set of `tool_use` and `tool_result` blocks)."
         ));
     }
     if first["signature"] != wanted && first["data"] != wanted {
         return refuse(format!(
-            "messages.{at}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."
+            "messages.{at}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message \
+             cannot be modified. These blocks must remain as they were in the original response."
         ));
     }
     Ok(())

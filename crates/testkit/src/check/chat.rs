@@ -52,7 +52,8 @@ fn tools(body: &Value) -> Result<(), Refusal> {
         }
         if !is_tool_name(name, LONGEST_NAME) {
             return refuse(format!(
-                "Invalid 'tools[{at}].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
+                "Invalid 'tools[{at}].function.name': string does not match pattern. Expected a string that matches \
+                 the pattern '^[a-zA-Z0-9_-]+$'."
             ));
         }
         if !names.insert(name) {
@@ -72,7 +73,8 @@ fn content(at: usize, message: &Value) -> Result<(), Refusal> {
         "assistant" => &["text", "refusal"],
         _ => {
             return refuse(format!(
-                "Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'."
+                "Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', \
+                 and 'developer'."
             ));
         }
     };
@@ -100,7 +102,8 @@ fn content(at: usize, message: &Value) -> Result<(), Refusal> {
         .is_some_and(|calls| calls.as_array().is_some_and(Vec::is_empty))
     {
         return refuse(format!(
-            "Invalid 'messages[{at}].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead."
+            "Invalid 'messages[{at}].tool_calls': empty array. Expected an array with minimum length 1, but got an \
+             empty array instead."
         ));
     }
     for (n, call) in calls.iter().enumerate() {
@@ -138,7 +141,8 @@ fn calls_and_results(messages: &[Value]) -> Result<(), Refusal> {
             }
             let Some(found) = open.iter().position(|call| *call == id) else {
                 return refuse(format!(
-                    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'. (messages[{at}], '{id}')"
+                    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with \
+                     'tool_calls'. (messages[{at}], '{id}')"
                 ));
             };
             answered.insert(open.remove(found));
@@ -163,7 +167,8 @@ fn all_answered(open: &[&str]) -> Result<(), Refusal> {
         return Ok(());
     }
     refuse(format!(
-        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: {}",
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each \
+         'tool_call_id'. The following tool_call_ids did not have response messages: {}",
         open.join(", ")
     ))
 }

@@ -45,7 +45,8 @@ fn functions(body: &Value) -> Result<(), Refusal> {
             let allowed = |c: char| c.is_ascii_alphanumeric() || "_.:-".contains(c);
             if !starts_well || name.len() > 64 || !name.chars().all(allowed) {
                 return refuse(format!(
-                    "* GenerateContentRequest.{place}.name: Invalid function name. Must start with a letter or an underscore."
+                    "* GenerateContentRequest.{place}.name: Invalid function name. Must start with a letter or an \
+                     underscore."
                 ));
             }
             schema(&function["parameters"], &format!("{place}.parameters"))?;
@@ -66,7 +67,8 @@ fn schema(value: &Value, place: &str) -> Result<(), Refusal> {
     }
     if value["type"].is_array() {
         return refuse(format!(
-            "Invalid JSON payload received. Unknown name \"type\" at '{place}': Proto field is not repeating, cannot start list."
+            "Invalid JSON payload received. Unknown name \"type\" at '{place}': Proto field is not repeating, \
+             cannot start list."
         ));
     }
     schema(&value["items"], &format!("{place}.items"))?;
@@ -91,7 +93,8 @@ fn calls_and_responses(contents: &[Value]) -> Result<(), Refusal> {
         let responses = named(content, "functionResponse");
         if responses.len() != open.len() {
             return refuse(
-                "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
+                "Please ensure that the number of function response parts is equal to the number of function call \
+                 parts of the function call turn.",
             );
         }
         for (name, id) in &responses {
@@ -102,7 +105,8 @@ fn calls_and_responses(contents: &[Value]) -> Result<(), Refusal> {
                 Some(found) => drop(open.remove(found)),
                 None => {
                     return refuse(format!(
-                        "Please ensure that function response turn comes immediately after a function call turn. And the function response name `{name}` must match a function call name."
+                        "Please ensure that function response turn comes immediately after a function call turn. \
+                         And the function response name `{name}` must match a function call name."
                     ));
                 }
             }
@@ -111,7 +115,8 @@ fn calls_and_responses(contents: &[Value]) -> Result<(), Refusal> {
         let before = at.checked_sub(1).map(|before| &contents[before]["role"]);
         if !open.is_empty() && before.is_none_or(|role| role == "model") {
             return refuse(
-                "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
+                "Please ensure that function call turn comes immediately after a user turn or after a function \
+                 response turn.",
             );
         }
     }
@@ -119,7 +124,8 @@ fn calls_and_responses(contents: &[Value]) -> Result<(), Refusal> {
         return Ok(());
     }
     refuse(
-        "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
+        "Please ensure that the number of function response parts is equal to the number of function call parts of \
+         the function call turn.",
     )
 }
 
@@ -149,7 +155,9 @@ fn signatures(contents: &[Value], seals: &Seals) -> Result<(), Refusal> {
         let wanted = call["id"].as_str().and_then(|id| seals.before_call(id));
         if wanted.is_some_and(|wanted| first["thoughtSignature"] != wanted) {
             return refuse(format!(
-                "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:{}`, position {}.",
+                "Function call is missing a thought_signature in functionCall parts. This is required for tools to \
+                 work correctly, and missing thought_signature may lead to degraded model performance. Additional \
+                 data, function call `default_api:{}`, position {}.",
                 call["name"].as_str().unwrap_or_default(),
                 at + 1
             ));

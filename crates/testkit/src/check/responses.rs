@@ -23,7 +23,8 @@ pub(super) fn check(seen: &Seen, seals: &Seals) -> Result<(), Refusal> {
     }
     if let Some(most) = body["max_output_tokens"].as_u64().filter(|most| *most < LEAST_OUTPUT) {
         return refuse(format!(
-            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= {LEAST_OUTPUT}, but got {most} instead."
+            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= {LEAST_OUTPUT}, but got \
+             {most} instead."
         ));
     }
     tools(body)?;
@@ -76,7 +77,8 @@ fn content(at: usize, item: &Value) -> Result<(), Refusal> {
                 Some("user" | "system" | "developer") => &["input_text", "input_image", "input_file"],
                 _ => {
                     return refuse(format!(
-                        "Invalid value: {}. Supported values are: 'assistant', 'system', 'developer', and 'user'. (input[{at}].role)",
+                        "Invalid value: {}. Supported values are: 'assistant', 'system', 'developer', and 'user'. \
+                         (input[{at}].role)",
                         item["role"]
                     ));
                 }
@@ -151,12 +153,13 @@ fn reasoning(body: &Value, items: &[Value], seals: &Seals) -> Result<(), Refusal
                 ));
             }
             match item["encrypted_content"].as_str() {
-                Some(content) if seals.any() && !seals.knows(content) => {
+                Some(content) if !seals.knows(content) => {
                     return refuse(format!("The encrypted content for item {id} could not be verified."));
                 }
                 None if body["store"] == false => {
                     return refuse(format!(
-                        "Item with id '{id}' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."
+                        "Item with id '{id}' not found. Items are not persisted when `store` is set to false. Try \
+                         again with `store` set to true, or remove this item from your input."
                     ));
                 }
                 _ => {}

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Answer, Called, Event, Figures, Part, Thought, Wire, list, text_of};
-use crate::script::{Pace, Stop};
+use crate::pace::Pace;
+use crate::script::Stop;
 use crate::seen::{CallSeen, ResultSeen, Role, Seen};
 
 /// Reads the body of `seen.raw` into the rest of it.

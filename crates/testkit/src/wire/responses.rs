@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Answer, Event, Figures, Part, list, parsed, text_of};
-use crate::script::{Pace, Stop};
+use crate::pace::Pace;
+use crate::script::Stop;
 use crate::seen::{CallSeen, ResultSeen, Role, Seen};
 
 const CREATED: u64 = 1_767_225_600;

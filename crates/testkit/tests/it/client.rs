@@ -74,7 +74,8 @@ pub(crate) async fn open(server: &Server, method: &str, path: &str, headers: &[(
     stream
 }
 
-fn taken_apart(bytes: &[u8]) -> Response {
+/// A response out of all bytes that came.
+pub(crate) fn taken_apart(bytes: &[u8]) -> Response {
     let Some(head_end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
         return Response {
             status: 0,

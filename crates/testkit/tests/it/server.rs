@@ -3,7 +3,7 @@
 use serde_json::json;
 use testkit::{Fault, Finish, Order, Outcome, Place, Role, Script, Server, Turn, Wire};
 
-use crate::client::{QUESTION, Talk, ask, open, path, send};
+use crate::client::{QUESTION, Talk, ask, open, path, post, send};
 
 fn two_steps() -> Script {
     Script::new()
@@ -43,6 +43,19 @@ async fn a_shortened_history_goes_on_where_it_was() {
     let talk = Talk::default().step("call_step6_0", "read_file", json!({"path": 6}), "six");
     ask(&server, Wire::Chat, &talk).await;
     assert_eq!(server.requests()[0].outcome, Outcome::Turn { turn: 7 });
+}
+
+#[tokio::test]
+async fn text_left_by_an_interruption_is_not_taken_for_a_turn_that_should_call() {
+    let server = Server::start(two_steps()).await.expect("starts");
+    let mut body = Talk::default().body(Wire::Chat);
+    let more = [
+        json!({"role": "assistant", "content": "Loo"}),
+        json!({"role": "user", "content": "Go on."}),
+    ];
+    body["messages"].as_array_mut().expect("messages").extend(more);
+    post(&server, Wire::Chat, false, &body).await;
+    assert_eq!(server.requests()[0].outcome, Outcome::Turn { turn: 0 });
 }
 
 #[tokio::test]

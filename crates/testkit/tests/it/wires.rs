@@ -385,3 +385,42 @@ async fn gemini_without_sse_sends_an_array() {
         "So."
     );
 }
+
+#[tokio::test]
+async fn a_longer_prompt_reads_from_the_cache_what_a_shorter_one_left() {
+    let script = Script::new()
+        .turn(Turn::calls("read_file", json!({})))
+        .turn(Turn::text("So."));
+    for wire in Wire::ALL {
+        let server = Server::start(script.clone()).await.expect("starts");
+        let mut cached = Vec::new();
+        for talk in [
+            Talk::default(),
+            Talk::default().step("call_step0_0", "read_file", json!({}), "hello"),
+        ] {
+            let mut body = talk.body(wire);
+            let long = "Be thorough. ".repeat(500);
+            match wire {
+                Wire::Anthropic | Wire::Bedrock | Wire::Vertex => {
+                    body["system"] = json!([{"type": "text", "text": long, "cache_control": {"type": "ephemeral"}}]);
+                }
+                Wire::Chat => body["messages"][0]["content"] = json!(long),
+                Wire::Responses => body["instructions"] = json!(long),
+                Wire::Gemini => body["systemInstruction"]["parts"][0]["text"] = json!(long),
+            }
+            let usage = told(wire, &crate::client::post(&server, wire, false, &body).await.body()).usage;
+            cached.push(match wire {
+                Wire::Anthropic | Wire::Bedrock | Wire::Vertex => (
+                    usage["cache_read_input_tokens"].as_u64(),
+                    usage["cache_creation_input_tokens"].as_u64() > Some(0),
+                ),
+                Wire::Chat => (usage["prompt_tokens_details"]["cached_tokens"].as_u64(), false),
+                Wire::Responses => (usage["input_tokens_details"]["cached_tokens"].as_u64(), false),
+                Wire::Gemini => (usage["cachedContentTokenCount"].as_u64().or(Some(0)), false),
+            });
+        }
+        let is_explicit = matches!(wire, Wire::Anthropic | Wire::Bedrock | Wire::Vertex);
+        assert_eq!(cached[0], (Some(0), is_explicit), "{wire:?}");
+        assert!(cached[1].0 > Some(1500) && !cached[1].1, "{wire:?}: {cached:?}");
+    }
+}

@@ -1,0 +1,86 @@
+//! Running a binary in a clean environment, with the shell in the place of the binary.
+
+use std::time::Duration;
+
+use testkit::{Error, Hew, Project};
+
+fn shell(script: &str) -> Hew {
+    Hew::new("/bin/sh").expect("a home").args(["-c", script])
+}
+
+#[tokio::test]
+async fn a_run_has_its_own_home_and_nothing_of_ours() {
+    let hew = shell("env | cut -d= -f1 | sort | tr '\\n' ' '; echo; echo $HOME $XDG_DATA_HOME; pwd");
+    let home = hew.home().canonicalize().expect("a home").display().to_string();
+    let output = hew.run().await.expect("runs");
+    assert!(output.is_success());
+    let lines: Vec<&str> = output.stdout.lines().collect();
+    let names =
+        "HOME LANG PATH PWD TERM TMPDIR XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_RUNTIME_DIR XDG_STATE_HOME";
+    let without_shells_own = lines[0]
+        .split_whitespace()
+        .filter(|name| !["OLDPWD", "SHLVL", "_"].contains(name));
+    assert_eq!(without_shells_own.collect::<Vec<_>>().join(" "), names);
+    assert_eq!(lines[1..], [format!("{home} {home}/.local/share"), home]);
+}
+
+#[tokio::test]
+async fn clones_share_a_home_and_a_folder_can_be_given() {
+    let project = Project::new(&[("a.txt", "one")]).expect("a project");
+    let hew = Hew::new("/bin/sh").expect("a home").folder(project.root());
+    let first = hew
+        .clone()
+        .args(["-c", "cat > $HOME/kept; cat a.txt; echo oops >&2; exit 3"])
+        .stdin("told")
+        .run();
+    let first = first.await.expect("runs");
+    assert_eq!(
+        (first.code(), first.stdout.as_str(), first.stderr.as_str()),
+        (Some(3), "one", "oops\n")
+    );
+    let second = hew
+        .args(["-c", "cat $HOME/kept; echo $WORD"])
+        .env("WORD", "set")
+        .run()
+        .await
+        .expect("runs");
+    assert_eq!(second.stdout, "toldset\n");
+}
+
+#[tokio::test]
+async fn a_run_that_takes_too_long_is_killed_with_all_it_started() {
+    let run = shell("sleep 1000 & sleep 1000")
+        .timeout(Duration::from_millis(100))
+        .run();
+    let output = run.await.expect("runs");
+    assert_eq!((output.status, output.is_success()), (None, false));
+}
+
+#[tokio::test]
+async fn a_run_can_be_watched_interrupted_and_killed() {
+    let script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.01; done";
+    let mut running = shell(script).spawn().expect("starts");
+    running.until_printed("ready").await.expect("printed");
+    running.interrupt().expect("signalled");
+    let output = running.wait().await.expect("ends");
+    assert_eq!((output.code(), output.stdout.as_str()), (Some(5), "ready\ncaught\n"));
+
+    let mut running = shell(script).spawn().expect("starts");
+    running.until_printed("ready").await.expect("printed");
+    running.kill().expect("signalled");
+    let output = running.wait().await.expect("ends");
+    assert_eq!((output.code(), output.is_success()), (None, false));
+
+    let mut running = shell("echo other").spawn().expect("starts");
+    assert!(
+        matches!(running.until_printed("ready").await, Err(Error::NotPrinted { stdout, .. }) if stdout == "other\n")
+    );
+}
+
+#[tokio::test]
+async fn a_binary_that_is_not_there_is_an_error() {
+    assert!(matches!(
+        Hew::new("/no/such/binary").expect("a home").run().await,
+        Err(Error::Run { .. })
+    ));
+}
