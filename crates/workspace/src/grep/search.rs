@@ -1,0 +1,180 @@
+//! One thread's part of a search.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use grep_matcher::{LineTerminator, Matcher};
+use grep_regex::RegexMatcher;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+
+use super::kept::{Hits, Kept};
+use super::{Grep, Line, LineKind};
+use crate::Stop;
+
+/// A file with a longer line is skipped: it is data, and its line would have to be held in memory.
+const MAX_LINE_IN_MEMORY: usize = 32 * 1024 * 1024;
+
+/// One thread's search, used for file after file.
+pub(super) struct Search<'a> {
+    searcher: Searcher,
+    matcher: &'a RegexMatcher,
+    max_line: usize,
+    wanted: usize,
+    stop: &'a Stop,
+    kept: &'a Mutex<Kept>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(grep: &Grep<'_>, matcher: &'a RegexMatcher, stop: &'a Stop, kept: &'a Mutex<Kept>) -> Self {
+        let searcher = SearcherBuilder::new()
+            .line_terminator(LineTerminator::crlf())
+            .line_number(true)
+            .before_context(grep.context)
+            .after_context(grep.context)
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(MAX_LINE_IN_MEMORY))
+            .build();
+        let wanted = grep.page.offset.saturating_add(grep.page.limit);
+        Self {
+            searcher,
+            matcher,
+            max_line: grep.max_line,
+            wanted,
+            stop,
+            kept,
+        }
+    }
+
+    pub(super) fn file(&mut self, path: &Path, file: io::Result<File>) {
+        let Ok(file) = file else {
+            self.with_kept(|kept| kept.unreadable += 1);
+            return;
+        };
+        let keep = self.with_kept(|kept| kept.needs(path));
+        let mut sink = Collect {
+            matcher: self.matcher,
+            max_line: self.max_line,
+            keep: if keep { self.wanted } else { 0 },
+            hits: Hits::default(),
+            seen: 0,
+            binary: false,
+        };
+        let read = self
+            .searcher
+            .search_reader(self.matcher, Stoppable { file, stop: self.stop }, &mut sink);
+        if sink.binary {
+            return;
+        }
+        let (seen, hits) = (sink.seen, sink.hits);
+        if seen == 0 && read.is_ok() {
+            return;
+        }
+        self.with_kept(|kept| {
+            kept.total += seen;
+            kept.total_files += usize::from(seen > 0);
+            if hits.matches > 0 {
+                kept.add(path, hits);
+            }
+            if let Err(error) = read {
+                match error.kind() {
+                    io::ErrorKind::TimedOut => kept.timed_out = true,
+                    _ => kept.unreadable += 1,
+                }
+            }
+        });
+    }
+
+    fn with_kept<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
+        work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A file whose reading ends when the search does.
+struct Stoppable<'a> {
+    file: File,
+    stop: &'a Stop,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.stop.due() {
+            true => Err(io::Error::from(io::ErrorKind::TimedOut)),
+            false => self.file.read(buffer),
+        }
+    }
+}
+
+/// What one file yields.
+struct Collect<'a> {
+    matcher: &'a RegexMatcher,
+    max_line: usize,
+    /// So many matches are kept, the rest counted.
+    keep: usize,
+    hits: Hits,
+    seen: usize,
+    binary: bool,
+}
+
+impl Sink for Collect<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.seen += 1;
+        if self.hits.matches < self.keep {
+            self.hits.matches += 1;
+            let at = self
+                .matcher
+                .find(found.bytes())
+                .ok()
+                .flatten()
+                .map_or(0, |found| found.start());
+            self.push(found.line_number(), found.bytes(), at, LineKind::Match);
+        }
+        Ok(true)
+    }
+
+    fn context(&mut self, _: &Searcher, near: &SinkContext<'_>) -> io::Result<bool> {
+        if self.keep > 0 && self.seen <= self.keep {
+            self.push(near.line_number(), near.bytes(), 0, LineKind::Context);
+        }
+        Ok(true)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
+        self.binary = true;
+        Ok(false)
+    }
+}
+
+impl Collect<'_> {
+    fn push(&mut self, number: Option<u64>, bytes: &[u8], at: usize, kind: LineKind) {
+        let bytes = bytes.trim_ascii_end();
+        let text = window(&String::from_utf8_lossy(bytes), at, self.max_line);
+        self.hits.lines.push(Line {
+            number: number.unwrap_or_default(),
+            text,
+            kind,
+        });
+    }
+}
+
+/// At most `limit` bytes of a line, from a little before the match on, marked where something was cut.
+fn window(line: &str, at: usize, limit: usize) -> String {
+    if line.len() <= limit {
+        return line.to_owned();
+    }
+    let start = match at > limit / 2 {
+        true => line.floor_char_boundary(at.saturating_sub(limit / 4)),
+        false => 0,
+    };
+    let end = line.floor_char_boundary(start.saturating_add(limit));
+    let mark = |cut: bool| if cut { "…" } else { "" };
+    format!(
+        "{}{}{}",
+        mark(start > 0),
+        &line[start..end.max(start)],
+        mark(end < line.len())
+    )
+}
