@@ -1,0 +1,347 @@
+//! `*** Begin Patch`: files added, updated, moved and deleted; forgiving about marks, headers and wrappers.
+
+use crate::format::{Delta, Event, Malformed};
+use crate::parse::{Lines, ended, event};
+use crate::script::{Change, Edit, EndOfFile, Hunk, HunkLine};
+
+/// Reads a patch line by line.
+#[derive(Debug, Default)]
+pub(crate) struct ApplyPatch {
+    lines: Lines,
+    number: usize,
+    edits: Vec<Edit>,
+    section: Section,
+    has_begun: bool,
+    has_ended: bool,
+    problem: Option<Malformed>,
+}
+
+#[derive(Debug, Default)]
+enum Section {
+    #[default]
+    None,
+    Add {
+        path: String,
+        content: String,
+        /// Unmarked blank lines, which count only if more lines follow.
+        blanks: usize,
+    },
+    Update {
+        path: String,
+        to: Option<String>,
+        started: usize,
+        hunks: Vec<Hunk>,
+        hunk: Hunk,
+    },
+    /// After a deletion nothing but the next file may come.
+    Deleted,
+}
+
+enum Mark<'a> {
+    Begin,
+    End,
+    Add(&'a str),
+    Update(&'a str),
+    Delete(&'a str),
+    Move(&'a str),
+    EndOfFile,
+    Unknown,
+}
+
+impl ApplyPatch {
+    pub(crate) fn push(&mut self, chunk: &str) -> Vec<Event> {
+        let mut events = Vec::new();
+        for line in self.lines.push(chunk) {
+            self.line(&line, &mut events);
+        }
+        events
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Vec<Edit>, Malformed> {
+        if let Some(line) = self.lines.finish() {
+            self.line(&line, &mut Vec::new());
+        }
+        if !self.has_ended {
+            self.drop_wrapper();
+        }
+        self.close(&mut Vec::new());
+        match self.problem {
+            Some(problem) => Err(problem),
+            None if !self.has_begun => Err(Malformed::new(0, 1, "the patch does not start with `*** Begin Patch`")),
+            None => Ok(self.edits),
+        }
+    }
+
+    fn line(&mut self, line: &str, events: &mut Vec<Event>) {
+        self.number += 1;
+        if self.problem.is_some() || self.has_ended {
+            return;
+        }
+        match mark(line) {
+            Some(mark) => self.mark(mark, line, events),
+            None if self.has_begun => self.content(line, events),
+            None => {}
+        }
+    }
+
+    fn mark(&mut self, mark: Mark<'_>, line: &str, events: &mut Vec<Event>) {
+        match mark {
+            Mark::Begin if !self.has_begun => self.has_begun = true,
+            Mark::Begin => self.fail("a second `*** Begin Patch`"),
+            Mark::End => {
+                self.close(events);
+                self.has_ended = self.has_begun;
+            }
+            Mark::Add(path) => {
+                self.open(path, events);
+                self.section = Section::Add {
+                    path: path.to_owned(),
+                    content: String::new(),
+                    blanks: 0,
+                };
+            }
+            Mark::Update(path) => {
+                self.open(path, events);
+                self.section = Section::Update {
+                    path: path.to_owned(),
+                    to: None,
+                    started: self.number,
+                    hunks: Vec::new(),
+                    hunk: Hunk::default(),
+                };
+            }
+            Mark::Delete(path) => {
+                self.open(path, events);
+                self.edits.push(Edit::stated(vec![path.to_owned()], Change::Delete));
+                events.push(event(self.edits.len() - 1, Delta::Finished));
+                self.section = Section::Deleted;
+            }
+            Mark::Move(target) => match &mut self.section {
+                Section::Update { to, .. } if to.is_none() => *to = Some(target.to_owned()),
+                _ => self.fail("`*** Move to:` outside an update"),
+            },
+            Mark::EndOfFile => match &mut self.section {
+                Section::Update { hunk, .. } => hunk.at_end = true,
+                _ => self.content(line, events),
+            },
+            Mark::Unknown if self.has_begun => self.fail(&format!("unknown instruction `{}`", line.trim())),
+            Mark::Unknown => {}
+        }
+    }
+
+    fn open(&mut self, path: &str, events: &mut Vec<Event>) {
+        self.has_begun = true;
+        self.close(events);
+        if path.is_empty() {
+            self.fail("the instruction names no file");
+        }
+        events.push(event(
+            self.edits.len(),
+            Delta::Started {
+                name: Some(path.to_owned()),
+                hint: None,
+            },
+        ));
+    }
+
+    fn content(&mut self, line: &str, events: &mut Vec<Event>) {
+        let edit = self.edits.len();
+        match &mut self.section {
+            Section::None | Section::Deleted => {
+                if !line.trim().is_empty() {
+                    self.fail(&format!(
+                        "`{}` is neither an instruction nor part of one",
+                        shortened(line)
+                    ));
+                }
+            }
+            Section::Add { content, blanks, .. } => match line.strip_prefix('+') {
+                Some(text) => {
+                    content.push_str(&"\n".repeat(std::mem::take(blanks)));
+                    content.push_str(text);
+                    content.push('\n');
+                    events.push(event(edit, Delta::New(ended(text))));
+                }
+                None if line.trim().is_empty() => *blanks += 1,
+                None => self.fail("every line of an added file must start with `+`"),
+            },
+            Section::Update { hunks, hunk, .. } => {
+                if let Some(header) = line.strip_prefix("@@") {
+                    next_hunk(hunks, hunk, header);
+                } else {
+                    if hunk.at_end && hunk.is_change() && !line.trim().is_empty() {
+                        next_hunk(hunks, hunk, "");
+                    }
+                    hunk.lines.push(hunk_line(line));
+                    events.push(event(edit + hunks.len(), line_delta(hunk.lines.last())));
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, events: &mut Vec<Event>) {
+        match std::mem::take(&mut self.section) {
+            Section::None | Section::Deleted => {}
+            Section::Add { path, content, .. } => {
+                self.edits.push(Edit::stated(vec![path], Change::Create(content)));
+                events.push(event(self.edits.len() - 1, Delta::Finished));
+            }
+            Section::Update {
+                path,
+                to,
+                started,
+                mut hunks,
+                mut hunk,
+            } => {
+                next_hunk(&mut hunks, &mut hunk, "");
+                let hunks = settled(hunks);
+                if hunks.is_empty() && to.is_none() && self.problem.is_none() {
+                    let edit = self.edits.len() + 1;
+                    self.problem = Some(Malformed::new(
+                        edit,
+                        started,
+                        "the update changes nothing: it has no `+` or `-` line",
+                    ));
+                    return;
+                }
+                for hunk in hunks {
+                    self.edits.push(Edit::stated(vec![path.clone()], Change::Hunk(hunk)));
+                    events.push(event(self.edits.len() - 1, Delta::Finished));
+                }
+                if let Some(to) = to {
+                    self.edits.push(Edit::stated(vec![path], Change::Move(to)));
+                    events.push(event(self.edits.len() - 1, Delta::Finished));
+                }
+            }
+        }
+    }
+
+    /// Without an end marker, the end of a here-document or a fence is not content.
+    fn drop_wrapper(&mut self) {
+        if let Section::Update { hunk, .. } = &mut self.section {
+            while let Some(HunkLine::Keep { text, bare: true }) = hunk.lines.last() {
+                if !matches!(text.trim(), "" | "```" | "EOF" | "PATCH") {
+                    break;
+                }
+                hunk.lines.pop();
+            }
+        }
+    }
+
+    fn fail(&mut self, problem: &str) {
+        if self.problem.is_none() {
+            self.problem = Some(Malformed::new(self.edits.len() + 1, self.number, problem));
+        }
+    }
+}
+
+fn shortened(line: &str) -> String {
+    line.chars().take(60).collect()
+}
+
+fn line_delta(line: Option<&HunkLine>) -> Delta {
+    match line {
+        Some(HunkLine::Add(text)) => Delta::New(ended(text)),
+        Some(HunkLine::Remove(text)) => Delta::Old(ended(text)),
+        Some(HunkLine::Keep { text, .. }) => Delta::Kept(ended(text)),
+        None => Delta::Finished,
+    }
+}
+
+/// The marks stand at the start of a line; begin and end may be padded.
+fn mark(line: &str) -> Option<Mark<'_>> {
+    match line.trim() {
+        "*** Begin Patch" => return Some(Mark::Begin),
+        "*** End Patch" => return Some(Mark::End),
+        _ => {}
+    }
+    let rest = line.strip_prefix("***")?;
+    if let Some(name) = rest.strip_prefix(" Add File:") {
+        Some(Mark::Add(name.trim()))
+    } else if let Some(name) = rest.strip_prefix(" Update File:") {
+        Some(Mark::Update(name.trim()))
+    } else if let Some(name) = rest.strip_prefix(" Delete File:") {
+        Some(Mark::Delete(name.trim()))
+    } else if let Some(name) = rest.strip_prefix(" Move to:") {
+        Some(Mark::Move(name.trim()))
+    } else if rest.trim() == "End of File" {
+        Some(Mark::EndOfFile)
+    } else {
+        Some(Mark::Unknown)
+    }
+}
+
+/// One line inside a hunk. Without its mark it is context.
+pub(crate) fn hunk_line(line: &str) -> HunkLine {
+    match line.split_at_checked(1) {
+        Some(("+", text)) => HunkLine::Add(text.to_owned()),
+        Some(("-", text)) => HunkLine::Remove(text.to_owned()),
+        Some((" ", text)) => HunkLine::Keep {
+            text: text.to_owned(),
+            bare: false,
+        },
+        _ => HunkLine::Keep {
+            text: line.to_owned(),
+            bare: true,
+        },
+    }
+}
+
+/// Ends the current hunk and starts one under `header`; headers without lines between them stack.
+fn next_hunk(hunks: &mut Vec<Hunk>, hunk: &mut Hunk, header: &str) {
+    let (name, hint) = header_parts(header);
+    if hunk
+        .lines
+        .iter()
+        .all(|line| matches!(line, HunkLine::Keep { text, .. } if text.trim().is_empty()))
+        && !hunk.at_end
+    {
+        hunk.lines.clear();
+        if hunk.hint.is_some() || hint.is_some() {
+            hunk.headers.clear();
+        }
+    } else {
+        hunks.push(std::mem::take(hunk));
+    }
+    hunk.headers.extend(name);
+    hunk.hint = hint.or(hunk.hint);
+}
+
+/// The header's text, and the line of a `-12,3 +12,4 @@` header.
+fn header_parts(header: &str) -> (Option<String>, Option<usize>) {
+    let mut text = header.trim();
+    let mut hint = None;
+    if let Some(rest) = text.strip_prefix('-')
+        && rest.starts_with(|c: char| c.is_ascii_digit())
+    {
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        hint = digits.parse().ok();
+        // What follows the second `@@` only names the enclosing definition and may be cut short: not needed with a line.
+        text = "";
+    }
+    text = text.strip_suffix("@@").unwrap_or(text).trim();
+    let is_name = !text.is_empty() && !matches!(text, "..." | "…") && !crate::placeholder::is_omission(text);
+    (is_name.then(|| text.to_owned()), hint)
+}
+
+/// Hunks that only quote lines become headers of the one after them.
+fn settled(hunks: Vec<Hunk>) -> Vec<Hunk> {
+    let mut out: Vec<Hunk> = Vec::new();
+    let mut waiting: Vec<String> = Vec::new();
+    for mut hunk in hunks {
+        if hunk.is_change() {
+            waiting.append(&mut hunk.headers);
+            hunk.headers = std::mem::take(&mut waiting);
+            hunk.end = EndOfFile::Unsaid;
+            out.push(hunk);
+        } else {
+            waiting.append(&mut hunk.headers);
+            let last = hunk.lines.iter().rev().find_map(|line| match line {
+                HunkLine::Keep { text, .. } if !text.trim().is_empty() => Some(text.clone()),
+                _ => None,
+            });
+            waiting.extend(last);
+        }
+    }
+    out
+}

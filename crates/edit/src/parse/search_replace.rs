@@ -1,0 +1,287 @@
+//! `<<<<<<< SEARCH` blocks: with a file name above, with a line hint, with Roo's `:start_line:` header and escaped markers.
+
+use crate::format::{Delta, Event, Malformed};
+use crate::parse::{Lines, ended, event};
+use crate::plan::looks_like_path;
+use crate::script::{Change, Edit, Replace, Scope, Unit};
+
+/// Reads blocks line by line.
+#[derive(Debug, Default)]
+pub(crate) struct SearchReplace {
+    lines: Lines,
+    number: usize,
+    edits: Vec<Edit>,
+    /// The lines outside blocks that came last, newest last.
+    before: Vec<String>,
+    names: Vec<String>,
+    block: Option<Block>,
+    problem: Option<Malformed>,
+}
+
+#[derive(Debug)]
+struct Block {
+    started: usize,
+    hint: Option<usize>,
+    indent: String,
+    /// Whether lines so far may still be `:start_line:` and the like.
+    in_header: bool,
+    /// Content with separators among it.
+    content: Vec<String>,
+    separators: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Search { hint: Option<usize> },
+    Separator,
+    Replace,
+}
+
+impl SearchReplace {
+    pub(crate) fn push(&mut self, chunk: &str) -> Vec<Event> {
+        let mut events = Vec::new();
+        for line in self.lines.push(chunk) {
+            self.line(&line, &mut events);
+        }
+        events
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Vec<Edit>, Malformed> {
+        if let Some(line) = self.lines.finish() {
+            self.line(&line, &mut Vec::new());
+        }
+        if let Some(problem) = self.problem {
+            return Err(problem);
+        }
+        match self.block {
+            Some(block) => {
+                let missing = if block.separators.is_empty() {
+                    "`=======`"
+                } else {
+                    "`>>>>>>> REPLACE`"
+                };
+                Err(Malformed::new(
+                    self.edits.len() + 1,
+                    block.started,
+                    format!("the block that starts here has no {missing}"),
+                ))
+            }
+            None => Ok(self.edits),
+        }
+    }
+
+    fn line(&mut self, line: &str, events: &mut Vec<Event>) {
+        self.number += 1;
+        if self.problem.is_some() {
+            return;
+        }
+        match self.block.take() {
+            None => self.outside(line, events),
+            Some(block) => self.inside(block, line, events),
+        }
+    }
+
+    fn outside(&mut self, line: &str, events: &mut Vec<Event>) {
+        let bare = line.trim_start();
+        match mark(bare) {
+            Some(Mark::Search { hint }) => {
+                let found = names(&self.before);
+                if !found.is_empty() {
+                    self.names = found;
+                }
+                self.before.clear();
+                let indent = line[..line.len() - bare.len()].to_owned();
+                let started = Delta::Started {
+                    name: self.names.first().cloned(),
+                    hint,
+                };
+                events.push(event(self.edits.len(), started));
+                self.block = Some(Block {
+                    started: self.number,
+                    hint,
+                    indent,
+                    in_header: true,
+                    content: Vec::new(),
+                    separators: Vec::new(),
+                });
+            }
+            Some(Mark::Replace) if line == bare => {
+                self.problem = Some(Malformed::new(
+                    self.edits.len() + 1,
+                    self.number,
+                    "`>>>>>>> REPLACE` without a `<<<<<<< SEARCH` before it",
+                ));
+            }
+            Some(Mark::Replace | Mark::Separator) | None => {
+                self.before.push(line.to_owned());
+                if self.before.len() > 3 {
+                    self.before.remove(0);
+                }
+            }
+        }
+    }
+
+    fn inside(&mut self, mut block: Block, line: &str, events: &mut Vec<Event>) {
+        let edit = self.edits.len();
+        let text = line.strip_prefix(block.indent.as_str()).unwrap_or(line);
+        match mark(text) {
+            Some(Mark::Search { .. }) => {
+                self.problem = Some(Malformed::new(
+                    edit + 1,
+                    self.number,
+                    "`<<<<<<< SEARCH` inside a block that is not closed",
+                ));
+                return;
+            }
+            Some(Mark::Separator) => {
+                block.in_header = false;
+                block.separators.push(block.content.len());
+                block.content.push(text.to_owned());
+            }
+            Some(Mark::Replace) => {
+                if block.separators.is_empty() {
+                    self.problem = Some(Malformed::new(
+                        edit + 1,
+                        self.number,
+                        "`>>>>>>> REPLACE` before any `=======`",
+                    ));
+                    return;
+                }
+                events.push(event(edit, Delta::Finished));
+                self.close(block);
+                return;
+            }
+            None => self.content(&mut block, line, events),
+        }
+        self.block = Some(block);
+    }
+
+    fn content(&mut self, block: &mut Block, line: &str, events: &mut Vec<Event>) {
+        let edit = self.edits.len();
+        if block.in_header {
+            if let Some(number) = header_number(line, ":start_line:") {
+                block.hint = Some(number);
+                return;
+            }
+            if header_number(line, ":end_line:").is_some() {
+                return;
+            }
+            let is_rule = line.trim_end().len() >= 5 && line.trim_end().chars().all(|c| c == '-');
+            block.in_header = false;
+            if is_rule && block.hint.is_some() {
+                return;
+            }
+        }
+        let in_new = !block.separators.is_empty();
+        if in_new && (header_number(line, ":start_line:").is_some() || header_number(line, ":end_line:").is_some()) {
+            let known = block.content.iter().any(|other| other.trim() == line.trim());
+            if !known {
+                self.problem = Some(Malformed::new(
+                    edit + 1,
+                    self.number,
+                    "a line marker inside the new text",
+                ));
+                return;
+            }
+        }
+        let text = unescaped(line).to_owned();
+        let delta = if in_new {
+            Delta::New(ended(&text))
+        } else {
+            Delta::Old(ended(&text))
+        };
+        events.push(event(edit, delta));
+        block.content.push(text);
+    }
+
+    fn close(&mut self, block: Block) {
+        let readings = block
+            .separators
+            .iter()
+            .map(|at| (joined(&block.content[..*at]), joined(&block.content[at + 1..])))
+            .collect();
+        let replace = Replace {
+            readings,
+            hint: block.hint,
+            scope: Scope::One,
+            unit: Unit::Lines,
+        };
+        self.edits
+            .push(Edit::guessed(self.names.clone(), Change::Replace(replace)));
+    }
+}
+
+fn joined(lines: &[String]) -> String {
+    lines.iter().fold(String::new(), |text, line| text + line + "\n")
+}
+
+/// Markers have five to nine signs; a stray `>` or `<` after the word is forgiven.
+fn mark(line: &str) -> Option<Mark> {
+    let line = line.trim_end();
+    let signs = |sign: char| line.chars().take_while(|c| *c == sign).count();
+    let rest = |count: usize| line.get(count..).unwrap_or_default();
+    match line.chars().next()? {
+        '<' if (5..=9).contains(&signs('<')) => {
+            let rest = rest(signs('<')).trim_start().strip_prefix("SEARCH")?;
+            let rest = rest.trim_start_matches([' ', '>']);
+            if rest.is_empty() {
+                return Some(Mark::Search { hint: None });
+            }
+            let number = rest.strip_prefix("line")?.trim_start_matches(['=', ':', ' ', '"']);
+            let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
+            Some(Mark::Search {
+                hint: digits.parse().ok(),
+            })
+        }
+        '=' if (5..=9).contains(&signs('=')) && rest(signs('=')).is_empty() => Some(Mark::Separator),
+        '>' if (5..=9).contains(&signs('>')) => {
+            let rest = rest(signs('>')).trim_start().strip_prefix("REPLACE")?;
+            rest.trim_matches([' ', '<', '>']).is_empty().then_some(Mark::Replace)
+        }
+        _ => None,
+    }
+}
+
+/// A backslash before a marker makes it content.
+fn unescaped(line: &str) -> &str {
+    match line.strip_prefix('\\') {
+        Some(rest)
+            if mark(rest).is_some()
+                || header_number(rest, ":start_line:").is_some()
+                || header_number(rest, ":end_line:").is_some()
+                || rest.trim_end().len() >= 5 && rest.trim_end().chars().all(|c| c == '-')
+                || rest.starts_with("<<<<<<<")
+                || rest.starts_with(">>>>>>>") =>
+        {
+            rest
+        }
+        _ => line,
+    }
+}
+
+fn header_number(line: &str, name: &str) -> Option<usize> {
+    line.trim().strip_prefix(name)?.trim().parse().ok()
+}
+
+/// What the up to three lines above a block may call its file, the nearest first.
+fn names(before: &[String]) -> Vec<String> {
+    let mut names = Vec::new();
+    for line in before.iter().rev() {
+        let bare = line.trim();
+        let is_fence = bare.starts_with("```") || bare.starts_with("~~~") || bare.starts_with("<source>");
+        if bare.is_empty() || is_fence || bare.starts_with("</") {
+            // A fence that names the file: ```python src/main.py or ```src/main.py.
+            let info = bare.trim_start_matches(['`', '~']).trim();
+            let last = info.rsplit(' ').next().unwrap_or_default();
+            if is_fence && looks_like_path(last) && last.contains('.') && !bare.starts_with('<') {
+                names.push(last.to_owned());
+            }
+            continue;
+        }
+        if bare.starts_with('>') {
+            break;
+        }
+        names.push(bare.to_owned());
+    }
+    names
+}

@@ -1,0 +1,106 @@
+//! Which file an edit means: what the text calls it, what is there, and what was given.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::plan::Lookup;
+use crate::refusal::Why;
+use crate::script::{Change, Edit, Naming};
+
+/// The file for `edit`. `last` is the file of the edit before it.
+pub(crate) fn choose(
+    edit: &Edit,
+    target: Option<&Path>,
+    last: Option<&Path>,
+    lookup: &Lookup<'_>,
+) -> Result<PathBuf, Why> {
+    let mut named = Vec::new();
+    for name in &edit.names {
+        let readings = match edit.naming {
+            Naming::Stated => vec![name.trim().to_owned()],
+            Naming::Guessed => readings(name),
+        };
+        for reading in &readings {
+            if let Some(path) = tidy(reading)
+                && lookup(&path).is_some()
+            {
+                return Ok(path);
+            }
+        }
+        let is_name = |name: &String| edit.naming == Naming::Stated || looks_like_path(name);
+        named.extend(readings.into_iter().next_back().filter(is_name));
+    }
+    // A file that was asked for wins over a name with a wrong folder, and over prose that looks like a name.
+    let creates = matches!(edit.change, Change::Create(_) | Change::Write(_))
+        || matches!(&edit.change, Change::Replace(replace) if replace.readings.iter().any(|(old, _)| old.trim().is_empty()));
+    if let Some(target) = target {
+        let is_other = named
+            .iter()
+            .any(|name| Path::new(name).file_name() != target.file_name());
+        if !is_other || edit.naming == Naming::Guessed && !creates {
+            return Ok(target.to_owned());
+        }
+    }
+    if let Some(name) = named.first() {
+        return tidy(name).ok_or_else(|| Why::PathEscapes(name.clone()));
+    }
+    if edit.names.is_empty() {
+        return last.map(Path::to_owned).ok_or(Why::NoPath);
+    }
+    Err(Why::NoPath)
+}
+
+/// A name with and without the decoration that models put around it, the plainest last.
+fn readings(name: &str) -> Vec<String> {
+    let mut out = vec![name.trim().to_owned()];
+    let mut plain = name.trim().trim_start_matches('#').trim();
+    for label in [
+        "File:",
+        "file:",
+        "Filename:",
+        "filename:",
+        "Path:",
+        "path:",
+        "filepath:",
+        "// ",
+        "-- ",
+        "* ",
+        "- ",
+    ] {
+        plain = plain.strip_prefix(label).unwrap_or(plain).trim();
+    }
+    plain = plain
+        .trim_matches(['*', '`', '"', '\'', ' '])
+        .trim_end_matches(':')
+        .trim_matches(['*', '`', '"', '\'']);
+    if out.last().is_some_and(|last| last != plain) {
+        out.push(plain.to_owned());
+    }
+    out
+}
+
+/// Whether an unknown name could be one: no spaces, and an extension, a folder or a single capitalised word.
+pub(crate) fn looks_like_path(name: &str) -> bool {
+    let solid = !name.is_empty() && !name.contains(char::is_whitespace) && name.len() < 300;
+    let last = name.rsplit('/').next().unwrap_or(name);
+    solid
+        && !name.contains(['<', '>', '|', '?', '*', '"', '`', '{', '}', '(', ')', ';', '='])
+        && !name.ends_with(['.', ',', ':', '/'])
+        && (last.contains('.') || name.contains('/') || last.starts_with(char::is_uppercase))
+}
+
+/// The path without `.` and `..`; nothing when it leads out of the project.
+pub(crate) fn tidy(name: &str) -> Option<PathBuf> {
+    let mut path = PathBuf::new();
+    for component in Path::new(name).components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !path.pop() {
+                    return None;
+                }
+            }
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => path.push(component),
+        }
+    }
+    (!path.as_os_str().is_empty()).then_some(path)
+}

@@ -1,0 +1,74 @@
+//! Old text with "..." lines: each part is placed on its own, what is left out stays as it is.
+
+use crate::fold::is_blank;
+use crate::matcher::{Haystack, Pick, Quoted, pick};
+use crate::placeholder::is_omission;
+use crate::refusal::Why;
+use crate::resolve::replace::{Wanted, ambiguous, by_lines};
+use crate::resolve::{How, Resolved};
+use crate::script::Scope;
+
+/// Nothing when the old text leaves nothing out.
+pub(crate) fn resolve(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Option<Result<Resolved, Why>> {
+    if wanted.scope == Scope::All || !wanted.old.lines().any(is_omission) {
+        return None;
+    }
+    let (old, new) = (parts(wanted.old), parts(wanted.new));
+    if old.len() != new.len() {
+        return Some(Err(Why::Elision));
+    }
+    Some(place(haystack, &old, &new, wanted.hint))
+}
+
+fn parts(text: &str) -> Vec<Vec<&str>> {
+    let mut parts = vec![Vec::new()];
+    for line in text.lines() {
+        if is_omission(line) {
+            parts.push(Vec::new());
+        } else if let Some(last) = parts.last_mut() {
+            last.push(line);
+        }
+    }
+    parts
+}
+
+fn place(
+    haystack: &Haystack<'_>,
+    old: &[Vec<&str>],
+    new: &[Vec<&str>],
+    mut hint: Option<usize>,
+) -> Result<Resolved, Why> {
+    let mut from = 0;
+    let mut all: Option<Resolved> = None;
+    for (old, new) in old.iter().zip(new) {
+        if old.iter().all(|line| is_blank(line)) {
+            if new.iter().all(|line| is_blank(line)) {
+                continue;
+            }
+            return Err(Why::Elision);
+        }
+        let quoted: Vec<Quoted> = old.iter().map(|line| Quoted::plain(*line)).collect();
+        let candidates: Vec<_> = haystack
+            .best(&quoted)
+            .into_iter()
+            .filter(|candidate| candidate.first() >= from)
+            .collect();
+        match pick(candidates, hint.take()) {
+            Pick::None => return Err(Why::NotFound),
+            Pick::Many(_) if old == new => {}
+            Pick::Many(lines) => return Err(ambiguous(&lines)),
+            Pick::One(candidate) => {
+                from = candidate.end();
+                let found = by_lines(haystack, &quoted, old, new, &candidate);
+                let all = all.get_or_insert(Resolved {
+                    splices: Vec::new(),
+                    lines: found.lines.clone(),
+                    how: How::Elision,
+                });
+                all.lines.end = found.lines.end;
+                all.splices.extend(found.splices);
+            }
+        }
+    }
+    all.ok_or(Why::NotFound)
+}

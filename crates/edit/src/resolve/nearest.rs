@@ -1,0 +1,75 @@
+//! The part of a file that comes nearest to quoted lines, to show when nothing fits.
+
+use std::collections::HashMap;
+
+use crate::fold::{is_blank, similarity, squash_key};
+use crate::matcher::Haystack;
+use crate::refusal::Region;
+
+const MOST_LINES: usize = 24;
+
+/// The region most like `text`, with a line around it; none when nothing is like it.
+pub(crate) fn region(haystack: &Haystack<'_>, text: &str) -> Option<Region> {
+    let quoted: Vec<&str> = text.lines().collect();
+    let start = by_equal_lines(haystack, &quoted).or_else(|| by_likeness(haystack, &quoted))?;
+    Some(around(haystack, start, quoted.len()))
+}
+
+/// The lines from `start` (from 0) on, `count` of them and one more on each side.
+pub(crate) fn around(haystack: &Haystack<'_>, start: usize, count: usize) -> Region {
+    let document = haystack.document;
+    let from = start.saturating_sub(1);
+    let to = (start + count + 1).min(document.line_count()).min(from + MOST_LINES);
+    let lines = (from..to).map(|line| shortened(document.line(line))).collect();
+    Region { start: from + 1, lines }
+}
+
+fn shortened(line: &str) -> String {
+    const MOST: usize = 400;
+    match line.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+/// Where most quoted lines stand at their distance from each other; rare lines count more.
+fn by_equal_lines(haystack: &Haystack<'_>, quoted: &[&str]) -> Option<usize> {
+    const TOO_COMMON: usize = 64;
+    let mut votes: HashMap<usize, usize> = HashMap::new();
+    for (offset, line) in quoted.iter().enumerate().filter(|(_, line)| !is_blank(line)) {
+        let places = haystack.index.places(squash_key(line));
+        if places.len() <= TOO_COMMON {
+            for place in places {
+                let start = haystack.index.line(*place as usize).saturating_sub(offset);
+                *votes.entry(start).or_default() += 1 + TOO_COMMON / places.len();
+            }
+        }
+    }
+    votes
+        .into_iter()
+        .max_by_key(|(start, votes)| (*votes, std::cmp::Reverse(*start)))
+        .map(|(start, _)| start)
+}
+
+/// Where the line stands that is most like the longest quoted line.
+fn by_likeness(haystack: &Haystack<'_>, quoted: &[&str]) -> Option<usize> {
+    const MOST_COMPARED: usize = 20_000;
+    const LONGEST: usize = 200;
+    let (offset, sought) = quoted
+        .iter()
+        .map(|line| line.trim())
+        .enumerate()
+        .filter(|(_, line)| (4..=LONGEST).contains(&line.len()))
+        .max_by_key(|(_, line)| line.len())?;
+    let mut best = (0.5, None);
+    for (number, line) in haystack.document.lines().enumerate().take(MOST_COMPARED) {
+        let line = line.trim();
+        if line.len() * 2 >= sought.len() && line.len() <= sought.len() * 2 {
+            let likeness = similarity(sought, line);
+            if likeness > best.0 {
+                best = (likeness, Some(number));
+            }
+        }
+    }
+    best.1.map(|line| line.saturating_sub(offset))
+}
