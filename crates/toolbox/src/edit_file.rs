@@ -1,5 +1,8 @@
 //! Replaces pieces of text in a file.
 
+use std::path::Path;
+
+use edit::{Edit, FileChange, Format, How, Plan, Refused, Replace, Report, Scope, Unit, Why};
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,29 +10,47 @@ use tool::{Context, Effect, Error, Output, Tool};
 use workspace::{Expect, Location};
 
 use crate::project::{Project, explain};
-use crate::text::{LineEnd, count};
+use crate::text::count;
 use crate::write_file::change;
 
 pub(crate) struct EditFile(pub(crate) Project);
 
-/// Replaces text in a file that was read. `old_text` must be exactly what the file holds, without line numbers, and occur
-/// once: take in enough lines around it.
+/// Replaces text in a file that was read. `old_text` must be what the file holds, without line numbers, and fit one place:
+/// take in enough lines around it.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     #[serde(alias = "file_path", alias = "filePath", alias = "target_file")]
     path: String,
+    // Both are required of the model, but one that puts everything into `edits` is understood too.
+    #[schemars(required)]
+    #[serde(alias = "old_string", alias = "oldString", alias = "old_str")]
+    old_text: Option<String>,
+    #[schemars(required)]
+    #[serde(alias = "new_string", alias = "newString", alias = "new_str")]
+    new_text: Option<String>,
+    /// Replace every occurrence.
+    #[serde(alias = "replaceAll")]
+    replace_all: Option<bool>,
+    /// Where `old_text` starts, to choose between places that are alike.
+    line: Option<usize>,
+    /// Further replacements in this file; either all are made or none.
+    edits: Option<Vec<Further>>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Further {
     #[serde(alias = "old_string", alias = "oldString", alias = "old_str")]
     old_text: String,
     #[serde(alias = "new_string", alias = "newString", alias = "new_str")]
     new_text: String,
-    /// Replace every occurrence.
     #[serde(alias = "replaceAll")]
     replace_all: Option<bool>,
+    line: Option<usize>,
 }
 
 impl Tool for EditFile {
     const NAME: &'static str = "edit_file";
-    const ALIASES: &'static [&'static str] = &["edit", "replace_string_in_file", "str_replace"];
+    const ALIASES: &'static [&'static str] = &["edit", "multiedit", "replace_string_in_file", "str_replace"];
     const EFFECT: Effect = Effect::Changes;
     type Input = Input;
 
@@ -44,68 +65,116 @@ impl Tool for EditFile {
     /// Works without an await, so that a dropped call has either written nothing or reported what it wrote.
     async fn run(&self, input: Input, _: Context) -> Result<Output, Error> {
         let file = self.0.locate(&input.path)?;
+        let edits = edits(input)?;
         let text = file.read_text().map_err(explain)?;
         self.0.reads.check(&file, text.snapshot)?;
-        let edited = edit(&file, &text.content, &input)?;
-        let bytes = text.bom.encode(&edited.content);
+        let (after, reports) = place(&file, &text.content, &edits)?;
+        let bytes = text.bom.encode(&after);
         let written = file.write(&bytes, Expect::Content(text.snapshot)).map_err(explain)?;
         self.0.reads.remember(&file, written.snapshot);
-        let places = count(edited.places, "place");
-        Ok(
-            Output::text(format!("edited {} at line {}, {places}", file.shown(), edited.line))
-                .summary(places)
-                .changed(change(&file, written.before, bytes)),
-        )
+        Ok(Output::text(told(&file, &reports))
+            .summary(count(reports.len(), "place"))
+            .changed(change(&file, written.before, bytes)))
     }
 }
 
-struct Edited {
-    content: String,
-    line: usize,
-    places: usize,
-}
-
-/// Replaces text. It is matched with the file's line ends, since models write `\n` whatever the file has.
-fn edit(file: &Location, content: &str, input: &Input) -> Result<Edited, Error> {
-    let fail = |text: String| Err(Error::Failed(text));
-    if input.old_text.is_empty() {
-        return fail("old_text is empty; give the text to replace, or use write_file for a whole file".into());
-    }
-    if input.old_text == input.new_text {
-        return fail("old_text and new_text are the same; nothing was changed".into());
-    }
-    let end = LineEnd::of(content);
-    let (old, new) = match end {
-        LineEnd::CrLf => (end.apply(&input.old_text), end.apply(&input.new_text)),
-        LineEnd::Lf => (input.old_text.clone(), input.new_text.clone()),
-    };
-    let lines: Vec<usize> = content
-        .match_indices(&old)
-        .map(|(at, _)| content[..at].matches('\n').count() + 1)
-        .collect();
-    let all = input.replace_all == Some(true);
-    match lines.as_slice() {
-        [] => fail(format!(
-            "old_text does not occur in {}; read the lines in question again and copy them exactly",
-            file.shown()
-        )),
-        [_, _, ..] if !all => {
-            let places = lines
-                .iter()
-                .take(10)
-                .map(usize::to_string)
-                .collect::<Vec<_>>()
-                .join(", ");
-            let times = lines.len();
-            fail(format!(
-                "old_text occurs {times} times in {} (lines {places}); take in more lines around the one you mean, or set replace_all",
-                file.shown()
-            ))
-        }
-        [first, ..] => Ok(Edited {
-            content: content.replace(&old, &new),
-            line: *first,
-            places: lines.len(),
+fn edits(input: Input) -> Result<Vec<Edit>, Error> {
+    let first = match (input.old_text, input.new_text) {
+        (Some(old_text), Some(new_text)) => Some(Further {
+            old_text,
+            new_text,
+            replace_all: input.replace_all,
+            line: input.line,
         }),
+        (None, None) if input.edits.is_some() => None,
+        (old_text, _) => {
+            let missing = if old_text.is_none() { "old_text" } else { "new_text" };
+            return Err(Error::Input {
+                tool: EditFile::NAME.into(),
+                detail: format!("missing field `{missing}`"),
+            });
+        }
+    };
+    Ok(first
+        .into_iter()
+        .chain(input.edits.into_iter().flatten())
+        .map(Edit::from)
+        .collect())
+}
+
+impl From<Further> for Edit {
+    fn from(further: Further) -> Self {
+        let scope = match further.replace_all {
+            Some(true) => Scope::All,
+            Some(false) | None => Scope::One,
+        };
+        let readings = vec![(further.old_text, further.new_text)];
+        let replace = Replace {
+            readings,
+            hint: further.line,
+            scope,
+            unit: Unit::Text,
+        };
+        Edit {
+            names: Vec::new(),
+            naming: edit::Naming::Stated,
+            change: edit::Change::Replace(replace),
+        }
+    }
+}
+
+/// The content with every edit in its place.
+fn place(file: &Location, content: &str, edits: &[Edit]) -> Result<(String, Vec<Report>), Error> {
+    let lookup = |_: &Path| Some(content.to_owned());
+    let planned = edit::plan_edits(edits, Format::Json, Some(file.relative()), &lookup);
+    let Plan { files, edits, .. } = planned.map_err(|refused| Error::Failed(refusal(&refused)))?;
+    match files.into_iter().next() {
+        Some(FileChange::Update { after, .. }) => Ok((after, edits)),
+        Some(FileChange::Create { .. } | FileChange::Move { .. } | FileChange::Delete { .. }) | None => {
+            Err(Error::Failed("the edit changes nothing".into()))
+        }
+    }
+}
+
+fn refusal(refused: &Refused) -> String {
+    let ambiguous = refused
+        .refusals
+        .iter()
+        .any(|refusal| matches!(refusal.why, Why::Ambiguous { .. }));
+    match ambiguous {
+        true => format!("{refused} Set replace_all to change every place."),
+        false => refused.to_string(),
+    }
+}
+
+/// Where the edits went. A place that was not found as quoted is told, so that the model can look.
+fn told(file: &Location, reports: &[Report]) -> String {
+    let places = reports.iter().filter(|report| report.changes).map(|report| {
+        let lines = match report.first_line >= report.last_line {
+            true => report.first_line.to_string(),
+            false => format!("{}-{}", report.first_line, report.last_line),
+        };
+        match slack(report.how) {
+            "" => lines,
+            slack => format!("{lines} ({slack})"),
+        }
+    });
+    let places = places.collect::<Vec<_>>().join(", ");
+    format!("edited {} at line {places}", file.shown())
+}
+
+/// How far the quoted text was from what the file holds.
+fn slack(how: How) -> &'static str {
+    match how {
+        How::Exact | How::Place | How::Whole => "",
+        How::TrailingSpace => "but for trailing spaces",
+        How::Indentation => "but for indentation",
+        How::Spacing => "but for spacing",
+        How::BlankLines => "but for blank lines",
+        How::LineNumbers => "without line numbers",
+        How::Escapes => "without escapes",
+        How::Fences => "without code fences",
+        How::Elision => "around lines left out",
+        How::Slips => "but for small slips",
     }
 }
