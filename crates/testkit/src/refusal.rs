@@ -188,8 +188,8 @@ fn too_long(wire: Wire, tokens: u64, window: u64) -> String {
         Wire::Anthropic | Wire::Vertex => format!("prompt is too long: {tokens} tokens > {window} maximum"),
         Wire::Bedrock => "Input is too long for requested model.".to_owned(),
         Wire::Chat => format!(
-            "This model's maximum context length is {window} tokens. However, your messages resulted in {tokens} tokens. \
-             Please reduce the length of the messages."
+            "This model's maximum context length is {window} tokens. However, your messages resulted in {tokens} \
+             tokens. Please reduce the length of the messages."
         ),
         Wire::Responses => {
             "Your input exceeds the context window of this model. Please adjust your input and try again.".to_owned()
@@ -206,8 +206,8 @@ fn unauthorized(wire: Wire) -> &'static str {
         Wire::Bedrock => "The security token included in the request is invalid.",
         Wire::Chat | Wire::Responses => "Incorrect API key provided.",
         Wire::Gemini | Wire::Vertex => {
-            "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid \
-             authentication credential."
+            "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other \
+             valid authentication credential."
         }
     }
 }

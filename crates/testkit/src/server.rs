@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -77,6 +78,13 @@ impl Server {
     pub async fn until(&self, is_so: impl Fn(&[Recorded]) -> bool) {
         self.shared.records.until(is_so).await;
     }
+
+    /// Stops it, and returns when its port is free and its connections are closed.
+    pub async fn stop(mut self) {
+        self.accepting.abort();
+        // Being aborted is the only way it ends.
+        drop((&mut self.accepting).await);
+    }
 }
 
 impl Drop for Server {
@@ -103,11 +111,11 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = listener.accept() => {
-                if let Ok((stream, _)) = accepted {
-                    connections.spawn(serve(stream, shared.clone()));
-                }
-            }
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => drop(connections.spawn(serve(stream, shared.clone()))),
+                // Out of file descriptors, say: it would fail again at once.
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            },
             Some(_) = connections.join_next() => {}
         }
     }

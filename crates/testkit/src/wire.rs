@@ -245,6 +245,21 @@ pub(crate) fn text_of(content: &Value) -> String {
         .join("\n")
 }
 
+/// A field of Gemini's, in either of the spellings that its clients mix: `functionCall` or `function_call`.
+pub(crate) fn field<'a>(value: &'a Value, camel: &str) -> Option<&'a Value> {
+    let snake = || {
+        let mut name = String::with_capacity(camel.len() + 2);
+        for letter in camel.chars() {
+            if letter.is_ascii_uppercase() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_lowercase());
+        }
+        value.get(name)
+    };
+    value.get(camel).or_else(snake)
+}
+
 /// The JSON in a string; the string itself if there is none.
 fn parsed(text: &Value) -> Value {
     text.as_str()

@@ -10,7 +10,7 @@ Serves the script on 127.0.0.1 (port 8399 unless given; 0 takes a free one), spe
 Completions and Responses, Gemini, and Anthropic on Bedrock and Vertex. A script is
   {\"turns\": [
     {\"text\": \"Looking.\", \"calls\": [{\"name\": \"read_file\", \"input\": {\"path\": \"a.txt\"}}]},
-    {\"text\": \"Done.\", \"faults\": [{\"fault\": \"overloaded\", \"times\": 2}, {\"fault\": {\"cut\": {\"at\": \"text\"}}}]}
+    {\"text\": \"Done.\", \"faults\": [{\"fault\": \"overloaded\", \"times\": 2}, {\"fault\": {\"cut\": {}}}]}
   ]}
 ";
 

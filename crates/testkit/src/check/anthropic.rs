@@ -41,21 +41,28 @@ pub(super) fn check(seen: &Seen, seals: &Seals) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What stands around the body.
+/// What stands around the body. Newer clients name the version by its date on every road.
 fn envelope(seen: &Seen) -> Result<(), Refusal> {
-    let version = seen.raw["anthropic_version"].as_str();
-    match seen.wire {
-        Wire::Bedrock if version != Some("bedrock-2023-05-31") => {
-            refuse("anthropic_version: Input should be 'bedrock-2023-05-31'")
-        }
-        Wire::Vertex if version != Some("vertex-2023-10-16") => {
-            refuse("anthropic_version: Input should be 'vertex-2023-10-16'")
-        }
-        Wire::Anthropic if seen.header("anthropic-version").is_none() => {
-            refuse("anthropic-version: header is required")
-        }
-        _ => Ok(()),
+    let in_body = seen.raw["anthropic_version"].as_str();
+    let (place, version, own) = match seen.wire {
+        Wire::Bedrock => ("anthropic_version", in_body, "bedrock-2023-05-31"),
+        Wire::Vertex => ("anthropic_version", in_body, "vertex-2023-10-16"),
+        _ => ("anthropic-version", seen.header("anthropic-version"), "2023-06-01"),
+    };
+    match version {
+        None if place == "anthropic-version" => refuse("anthropic-version: header is required"),
+        None => refuse("anthropic_version: Field required"),
+        Some(version) if version == own || is_date(version) => Ok(()),
+        Some(version) => refuse(format!(
+            "{place}: \"{version}\" is not a valid version. Expected \"{own}\"."
+        )),
     }
+}
+
+fn is_date(text: &str) -> bool {
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    matches!(text.split('-').collect::<Vec<_>>().as_slice(),
+        [y, m, d] if [y.len(), m.len(), d.len()] == [4, 2, 2] && digits(y) && digits(m) && digits(d))
 }
 
 fn fields(wire: Wire, body: &Value) -> Result<(), Refusal> {

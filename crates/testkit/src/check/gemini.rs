@@ -6,7 +6,7 @@ use super::refuse;
 use crate::refusal::Refusal;
 use crate::seal::Seals;
 use crate::seen::Seen;
-use crate::wire::list;
+use crate::wire::{field, list};
 
 /// What a schema in `parameters` may say; `parametersJsonSchema` takes all of JSON Schema.
 const SCHEMA_FIELDS: &str = "type format title description nullable enum maxItems minItems properties required \
@@ -38,7 +38,11 @@ pub(super) fn check(seen: &Seen, seals: &Seals) -> Result<(), Refusal> {
 
 fn functions(body: &Value) -> Result<(), Refusal> {
     for (t, tool) in list(&body["tools"]).iter().enumerate() {
-        for (f, function) in list(&tool["functionDeclarations"]).iter().enumerate() {
+        for (f, function) in field(tool, "functionDeclarations")
+            .map_or(&[][..], list)
+            .iter()
+            .enumerate()
+        {
             let place = format!("tools[{t}].function_declarations[{f}]");
             let name = function["name"].as_str().unwrap_or_default();
             let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
@@ -84,7 +88,7 @@ fn schema(value: &Value, place: &str) -> Result<(), Refusal> {
 /// Each turn of calls is followed by as many responses, with the same names.
 fn calls_and_responses(contents: &[Value]) -> Result<(), Refusal> {
     let named = |content: &Value, kind: &str| -> Vec<(String, String)> {
-        let parts = list(&content["parts"]).iter().filter_map(|part| part.get(kind));
+        let parts = list(&content["parts"]).iter().filter_map(|part| field(part, kind));
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         parts.map(|part| (text(&part["name"]), text(&part["id"]))).collect()
     };
@@ -135,25 +139,20 @@ fn signatures(contents: &[Value], seals: &Seals) -> Result<(), Refusal> {
         content["role"] != "model"
             && list(&content["parts"])
                 .iter()
-                .any(|part| part.get("functionResponse").is_none())
+                .any(|part| field(part, "functionResponse").is_none())
     };
     let start = contents.iter().rposition(is_question).unwrap_or(0);
-    for (at, content) in contents
-        .iter()
-        .enumerate()
-        .skip(start)
-        .filter(|(_, content)| content["role"] == "model")
-    {
-        let calls = list(&content["parts"])
-            .iter()
-            .filter(|part| part.get("functionCall").is_some());
+    let answers = contents.iter().enumerate().skip(start);
+    for (at, content) in answers.filter(|(_, content)| content["role"] == "model") {
         // Only the first of parallel calls has one.
-        let Some(first) = calls.into_iter().next() else {
-            continue;
-        };
-        let call = &first["functionCall"];
+        let mut parts = list(&content["parts"]).iter();
+        let first = parts.find_map(|part| Some((part, field(part, "functionCall")?)));
+        let Some((part, call)) = first else { continue };
         let wanted = call["id"].as_str().and_then(|id| seals.before_call(id));
-        if wanted.is_some_and(|wanted| first["thoughtSignature"] != wanted) {
+        let found = field(part, "thoughtSignature")
+            .and_then(Value::as_str)
+            .map(in_standard_letters);
+        if wanted.is_some_and(|wanted| found.as_deref() != Some(wanted)) {
             return refuse(format!(
                 "Function call is missing a thought_signature in functionCall parts. This is required for tools to \
                  work correctly, and missing thought_signature may lead to degraded model performance. Additional \
@@ -164,4 +163,9 @@ fn signatures(contents: &[Value], seals: &Seals) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// Signatures are bytes on this wire, which clients may write in either alphabet of base64.
+fn in_standard_letters(base64: &str) -> String {
+    base64.replace('-', "+").replace('_', "/")
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Event, Part, list};
+use super::{Answer, Event, Part, field, list};
 use crate::script::Stop;
 use crate::seen::{CallSeen, ResultSeen, Role, Seen};
 
@@ -10,13 +10,13 @@ use crate::seen::{CallSeen, ResultSeen, Role, Seen};
 pub(super) fn read(seen: &mut Seen) {
     let body = std::mem::take(&mut seen.raw);
     for tool in list(&body["tools"]) {
-        let functions = either(tool, "functionDeclarations", "function_declarations");
-        for function in list(functions) {
+        for function in field(tool, "functionDeclarations").map_or(&[][..], list) {
             seen.tools.extend(function["name"].as_str().map(str::to_owned));
         }
         seen.block(tool, false);
     }
-    for part in list(&either(&body, "systemInstruction", "system_instruction")["parts"]) {
+    let system = field(&body, "systemInstruction").unwrap_or(&Value::Null);
+    for part in list(&system["parts"]) {
         seen.add_system(part["text"].as_str().unwrap_or_default());
         seen.block(part, false);
     }
@@ -31,25 +31,21 @@ pub(super) fn read(seen: &mut Seen) {
             seen.block(part, false);
         }
     }
-    seen.thinking = body["generationConfig"]["thinkingConfig"]["includeThoughts"] == true;
+    let config = field(&body, "generationConfig").and_then(|config| field(config, "thinkingConfig"));
+    seen.thinking = config.and_then(|config| field(config, "includeThoughts")) == Some(&Value::Bool(true));
     seen.raw = body;
-}
-
-/// Both spellings of a field are taken, as the API does.
-fn either<'a>(value: &'a Value, camel: &str, snake: &str) -> &'a Value {
-    value.get(camel).unwrap_or(&value[snake])
 }
 
 fn read_part(seen: &mut Seen, role: Role, part: &Value) {
     let message = seen.message(role);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    if let Some(call) = part.get("functionCall") {
+    if let Some(call) = field(part, "functionCall") {
         message.calls.push(CallSeen {
             id: text(&call["id"]),
             name: text(&call["name"]),
             input: call["args"].clone(),
         });
-    } else if let Some(result) = part.get("functionResponse") {
+    } else if let Some(result) = field(part, "functionResponse") {
         let id = result["id"]
             .as_str()
             .filter(|id| !id.is_empty())

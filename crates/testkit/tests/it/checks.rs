@@ -167,6 +167,10 @@ async fn anthropic_rules_hold_on_all_three_roads() {
         drop_field(body, "anthropic_version")
     })
     .await;
+    check(Wire::Vertex, "is not a valid version", |body| {
+        body["anthropic_version"] = json!("bedrock-2023-05-31");
+    })
+    .await;
     check(Wire::Vertex, "anthropic_version", |body| {
         drop_field(body, "anthropic_version")
     })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use testkit::{Error, Hew, Project};
+use testkit::{Error, Hew, Project, Script, Server};
 
 fn shell(script: &str) -> Hew {
     Hew::new("/bin/sh").expect("a home").args(["-c", script])
@@ -83,4 +83,41 @@ async fn a_binary_that_is_not_there_is_an_error() {
         Hew::new("/no/such/binary").expect("a home").run().await,
         Err(Error::Run { .. })
     ));
+}
+
+#[tokio::test]
+async fn the_scripted_binary_serves_a_file_and_explains_what_is_wrong_with_it() {
+    let project = Project::new(&[
+        ("good.json", r#"{"turns": [{"text": "Hello."}]}"#),
+        ("bad.json", r#"{"turns": [{"tekst": "Hello."}]}"#),
+    ])
+    .expect("a project");
+    let scripted = Hew::new(env!("CARGO_BIN_EXE_scripted"))
+        .expect("a home")
+        .folder(project.root());
+    let mut running = scripted.clone().args(["good.json", "0"]).spawn().expect("starts");
+    running
+        .until_printed("listening on http://127.0.0.1:")
+        .await
+        .expect("printed");
+
+    let complaint = async |arguments: &[&str]| {
+        let output = scripted.clone().args(arguments).run().await.expect("runs");
+        assert_eq!(output.code(), Some(1));
+        output.stderr
+    };
+    assert!(complaint(&["bad.json"]).await.contains("unknown field `tekst`"));
+    assert!(
+        complaint(&["missing.json"])
+            .await
+            .contains("cannot use missing.json: No such file")
+    );
+    assert!(complaint(&["good.json", "many"]).await.contains("usage: scripted"));
+    let holder = Server::start(Script::new()).await.expect("starts");
+    let port = holder.port().to_string();
+    assert!(
+        complaint(&["good.json", &port])
+            .await
+            .contains(&format!("cannot listen on 127.0.0.1:{port}"))
+    );
 }

@@ -59,6 +59,17 @@ async fn text_left_by_an_interruption_is_not_taken_for_a_turn_that_should_call()
 }
 
 #[tokio::test]
+async fn a_restarted_server_goes_on_at_the_same_port() {
+    let first = Server::start(two_steps()).await.expect("starts");
+    assert_eq!(ask(&first, Wire::Chat, &Talk::default()).await.status, 200);
+    let port = first.port();
+    first.stop().await;
+    let second = Server::start_on(port, two_steps()).await.expect("starts again");
+    ask(&second, Wire::Chat, &after_one_step()).await;
+    assert_eq!(second.requests()[0].outcome, Outcome::Turn { turn: 1 });
+}
+
+#[tokio::test]
 async fn in_sequence_each_answer_uses_up_a_turn_and_a_passing_fault_does_not() {
     let script = Script::new()
         .order(Order::Sequence)

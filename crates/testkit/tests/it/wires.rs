@@ -424,3 +424,39 @@ async fn a_longer_prompt_reads_from_the_cache_what_a_shorter_one_left() {
         assert!(cached[1].0 > Some(1500) && !cached[1].1, "{wire:?}: {cached:?}");
     }
 }
+
+#[tokio::test]
+async fn gemini_takes_both_spellings_of_a_field() {
+    let turn = Turn::text("So.").thinking("Hm.").call("read_file", json!({}));
+    let server = Server::start(Script::new().turn(turn).turn(Turn::text("Done.")))
+        .await
+        .expect("starts");
+    let mut body = json!({
+        "contents": [{"role": "user", "parts": [{"text": "Go."}]}],
+        "system_instruction": {"parts": [{"text": "Be brief."}]},
+        "tools": [{"function_declarations": [{"name": "read_file", "parameters_json_schema": {"type": "object"}}]}],
+        "generation_config": {"thinking_config": {"include_thoughts": true}},
+    });
+    let first = told(
+        Wire::Gemini,
+        &crate::client::post(&server, Wire::Gemini, false, &body).await.body(),
+    );
+    assert_eq!((first.thinking.as_str(), first.text.as_str()), ("Hm.", "So."));
+    // Clients that hold signatures as bytes write them in the other alphabet.
+    let signature = first.signature.replace('+', "-").replace('/', "_");
+    let call = json!({"function_call": {"id": "call_step0_0", "name": "read_file"}, "thought_signature": signature});
+    let response =
+        json!({"function_response": {"id": "call_step0_0", "name": "read_file", "response": {"output": "x"}}});
+    let more = [
+        json!({"role": "model", "parts": [call]}),
+        json!({"role": "user", "parts": [response]}),
+    ];
+    body["contents"].as_array_mut().expect("contents").extend(more);
+    let second = crate::client::post(&server, Wire::Gemini, false, &body).await;
+    assert_eq!(told(Wire::Gemini, &second.body()).text, "Done.", "{}", second.text());
+    let seen = server.requests()[1].seen().expect("for a model");
+    assert_eq!(
+        (seen.system.as_str(), seen.result("call_step0_0"), seen.turn),
+        ("Be brief.", Some("x"), 1)
+    );
+}
