@@ -7,9 +7,10 @@ use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tool::{Context, Effect, Error, Output, Tool};
-use workspace::{Expect, Location};
+use workspace::{Expect, Location, Snapshot};
 
-use crate::project::{Project, explain};
+use crate::project::{Project, aside, explain};
+use crate::reads::Reads;
 use crate::text::count;
 use crate::write_file::change;
 
@@ -62,20 +63,41 @@ impl Tool for EditFile {
         self.0.writing(&input.path)
     }
 
-    /// Works without an await, so that a dropped call has either written nothing or reported what it wrote.
     async fn run(&self, input: Input, _: Context) -> Result<Output, Error> {
         let file = self.0.locate(&input.path)?;
         let edits = edits(input)?;
-        let text = file.read_text().map_err(explain)?;
-        self.0.reads.check(&file, text.snapshot)?;
-        let (after, reports) = place(&file, &text.content, &edits)?;
-        let bytes = text.bom.encode(&after);
-        let written = file.write(&bytes, Expect::Content(text.snapshot)).map_err(explain)?;
+        let planned = {
+            let (file, reads) = (file.clone(), self.0.reads.clone());
+            aside(move || plan(&file, &reads, &edits)).await?
+        };
+        // No await from here on: a dropped call has either written nothing or reported what it wrote.
+        let written = file
+            .write(&planned.bytes, Expect::Content(planned.snapshot))
+            .map_err(explain)?;
         self.0.reads.remember(&file, written.snapshot);
-        Ok(Output::text(told(&file, &reports))
-            .summary(count(reports.len(), "place"))
-            .changed(change(&file, written.before, bytes)))
+        Ok(Output::text(told(&file, &planned.reports))
+            .summary(count(planned.reports.len(), "place"))
+            .changed(change(&file, written.before, planned.bytes)))
     }
+}
+
+/// A change that is ready to be written.
+struct Planned {
+    /// What the file must still hold.
+    snapshot: Snapshot,
+    bytes: Vec<u8>,
+    reports: Vec<Report>,
+}
+
+fn plan(file: &Location, reads: &Reads, edits: &[Edit]) -> Result<Planned, Error> {
+    let text = file.read_text().map_err(explain)?;
+    reads.check(file, text.snapshot)?;
+    let (after, reports) = place(file, &text.content, edits)?;
+    Ok(Planned {
+        snapshot: text.snapshot,
+        bytes: text.bom.encode(&after),
+        reports,
+    })
 }
 
 fn edits(input: Input) -> Result<Vec<Edit>, Error> {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use tool::{Context, Effect, Error, Output, Tool};
 use workspace::{Entry, Kind, Tracked};
 
-use crate::project::{Project, blocking};
+use crate::project::{Project, aside, explain};
 
 const MAX_ENTRIES: usize = 500;
 /// Below this nobody needs to be warned about a file's size.
@@ -38,7 +38,7 @@ impl Tool for ListDirectory {
 
     async fn run(&self, input: Input, _: Context) -> Result<Output, Error> {
         let folder = self.0.locate(&input.path)?;
-        let listing = blocking(move || folder.list(MAX_ENTRIES)).await?;
+        let listing = aside(move || folder.list(MAX_ENTRIES).map_err(explain)).await?;
         let mut lines: Vec<String> = listing.entries.iter().map(line).collect();
         if listing.total == 0 {
             lines.push("[empty directory]".into());

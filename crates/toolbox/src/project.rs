@@ -55,12 +55,12 @@ impl Project {
     }
 }
 
-/// Runs blocking work on a thread for it. A panic there ends this call only.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, workspace::Error> + Send + 'static,
+/// Runs work that blocks or takes long on a thread for it. A panic there ends this call only.
+pub(crate) async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result.map_err(explain),
+        Ok(result) => result,
         Err(_) => Err(Error::Failed(
             "the tool broke down on this input; try another way".into(),
         )),
@@ -73,7 +73,7 @@ pub(crate) async fn searching<T: Send + 'static>(
 ) -> Result<T, Error> {
     let stop = Stop::after(SEARCH_TIME);
     let _guard = stop.on_drop();
-    blocking(move || work(&stop)).await
+    aside(move || work(&stop).map_err(explain)).await
 }
 
 /// An error as a sentence that the model can act on.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tool::{Context, Effect, Error, Output, Tool};
 use workspace::{Excerpt, Location, Window};
 
-use crate::project::{Project, blocking, explain};
+use crate::project::{Project, aside, explain};
 use crate::text::count;
 
 const MAX_LINES: usize = 2_000;
@@ -63,9 +63,9 @@ impl Tool for ReadFile {
         };
         let read = {
             let file = file.clone();
-            blocking(move || Ok(content(&file, &window))).await?
+            aside(move || content(&file, &window).map_err(explain)).await?
         };
-        match read.map_err(explain)? {
+        match read {
             Content::Text(excerpt) => {
                 self.0.reads.remember(&file, excerpt.snapshot);
                 text(&file, &excerpt, first, last)
