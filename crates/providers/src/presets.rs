@@ -2,6 +2,7 @@
 
 mod table;
 
+use crate::settings::Settings;
 use model::Wire;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +62,13 @@ pub fn preset(name: &str) -> Option<&'static Preset> {
 }
 
 impl Preset {
+    /// The settings that the preset stands for; the key is still missing.
+    pub fn settings(&self) -> Settings {
+        let mut settings = Settings::new(self.name, self.wire, self.base_url);
+        settings.quirks = self.quirks.clone();
+        settings
+    }
+
     /// The base URL that an environment variable's value means: some name only a host, or the address to listen on.
     pub fn address(&self, value: &str) -> String {
         let value = value.trim().trim_end_matches('/');

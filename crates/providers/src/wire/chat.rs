@@ -5,17 +5,19 @@ mod decode;
 mod details;
 mod effort;
 mod form;
+mod frame;
 mod media;
 mod messages;
 mod think;
 mod usage;
 
 pub(crate) use calls::unique_id;
-pub(crate) use decode::{Decoder, Words};
+pub(crate) use decode::Decoder;
 pub(crate) use effort::openai_effort;
+pub(crate) use frame::Words;
 pub(crate) use media::{Media, data_url, judge};
 
-use super::{Pieces, merge, options, tool_name, write_json};
+use super::{Pieces, merge, tool_name, write_json};
 use crate::kept::Kept;
 use crate::presets::{AskUsage, EffortStyle, MaxTokens, Paths, Quirks, SchemaStyle, Temperature, ToolChoiceStyle};
 use crate::settings::Settings;
@@ -32,7 +34,7 @@ pub(crate) fn body(
     notices: &mut Vec<String>,
 ) -> Vec<Bytes> {
     let mut fields = fields(request, info, &settings.quirks);
-    merge(&mut fields, &options(request, info, settings));
+    lay_options(&mut fields, request, info, settings);
     let extra_tools = fields.shift_remove("tools");
     fields.shift_remove("messages");
     let mut pieces = Pieces::default();
@@ -46,11 +48,11 @@ pub(crate) fn body(
 
 /// The path below the base URL.
 pub(crate) fn path(info: &Info, settings: &Settings) -> String {
-    path_to("chat/completions", info, settings)
+    path_to("chat/completions", &info.id, settings)
 }
 
 /// The path of one of OpenAI's endpoints below the base URL.
-pub(crate) fn path_to(endpoint: &str, info: &Info, settings: &Settings) -> String {
+pub(crate) fn path_to(endpoint: &str, model: &str, settings: &Settings) -> String {
     let base = settings.base_url.trim_end_matches('/');
     match (settings.quirks.paths, &settings.quirks.api_version) {
         (Paths::Openai, _) if names_no_path(base) => format!("/v1/{endpoint}"),
@@ -62,7 +64,7 @@ pub(crate) fn path_to(endpoint: &str, info: &Info, settings: &Settings) -> Strin
             let openai = if base.contains("/openai") { "" } else { "/openai" };
             let deployment = match endpoint {
                 // Only this endpoint is part of a deployment; the others name the model in the body.
-                "chat/completions" if !base.contains("/deployments/") => format!("/deployments/{}", info.id),
+                "chat/completions" if !base.contains("/deployments/") => format!("/deployments/{model}"),
                 _ => String::new(),
             };
             format!("{openai}{deployment}/{endpoint}?api-version={version}")
@@ -73,6 +75,18 @@ pub(crate) fn path_to(endpoint: &str, info: &Info, settings: &Settings) -> Strin
 /// Whether an address is a host and nothing more.
 fn names_no_path(base: &str) -> bool {
     base.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'))
+}
+
+/// Lays the options over a body's fields, catalogue < provider < model < call; `null` takes a field away.
+pub(crate) fn lay_options(fields: &mut Map<String, Value>, request: &Request, info: &Info, settings: &Settings) {
+    for layer in [
+        &info.options,
+        &settings.options,
+        &settings.model_options,
+        &request.options,
+    ] {
+        merge(fields, layer);
+    }
 }
 
 /// Writes an object's fields and leaves it open for more.

@@ -6,8 +6,8 @@ mod schema;
 
 pub(crate) use decode::Decoder;
 
-use super::chat::{max_output, open, tools};
-use super::{Pieces, merge, options, tool_name, write_json};
+use super::chat::{lay_options, max_output, open, tools};
+use super::{Pieces, tool_name, write_json};
 use crate::kept::Kept;
 use crate::settings::Settings;
 use bytes::Bytes;
@@ -23,7 +23,7 @@ pub(crate) fn body(
     notices: &mut Vec<String>,
 ) -> Vec<Bytes> {
     let mut fields = fields(request, info);
-    merge(&mut fields, &options(request, info, settings));
+    lay_options(&mut fields, request, info, settings);
     let extra_tools = fields.shift_remove("tools");
     fields.shift_remove("contents");
     if fields.is_empty() {
@@ -41,11 +41,16 @@ pub(crate) fn body(
 /// The path below the base URL.
 pub(crate) fn path(info: &Info, settings: &Settings) -> String {
     let base = settings.base_url.trim_end_matches('/');
-    let versioned = ["/v1", "/v1beta", "/v1beta1", "/v1alpha"].iter().any(|version| base.ends_with(version));
+    let versioned = ["/v1", "/v1beta", "/v1beta1", "/v1alpha"]
+        .iter()
+        .any(|version| base.ends_with(version));
     let id = info.id.strip_prefix("models/").unwrap_or(&info.id);
     let (version, parent) = match &settings.google {
         Some(google) => {
-            let parent = format!("/projects/{}/locations/{}/publishers/google", google.project, google.location);
+            let parent = format!(
+                "/projects/{}/locations/{}/publishers/google",
+                google.project, google.location
+            );
             ("/v1", parent)
         }
         None => ("/v1beta", String::new()),

@@ -2,11 +2,12 @@
 
 mod decode;
 mod form;
+mod frame;
 
 pub(crate) use decode::Decoder;
 
-use super::chat::{fits_strict, max_output, open, openai_effort, path_to, tools};
-use super::{Pieces, merge, options, tool_name, write_json};
+use super::chat::{fits_strict, lay_options, max_output, open, openai_effort, path_to, tools};
+use super::{Pieces, tool_name, write_json};
 use crate::kept::Kept;
 use crate::presets::{EffortStyle, Temperature};
 use crate::settings::Settings;
@@ -23,7 +24,7 @@ pub(crate) fn body(
     notices: &mut Vec<String>,
 ) -> Vec<Bytes> {
     let mut fields = fields(request, info, settings);
-    merge(&mut fields, &options(request, info, settings));
+    lay_options(&mut fields, request, info, settings);
     let extra_tools = fields.shift_remove("tools");
     fields.shift_remove("input");
     let mut pieces = Pieces::default();
@@ -47,7 +48,7 @@ pub(crate) fn body(
 
 /// The path below the base URL.
 pub(crate) fn path(info: &Info, settings: &Settings) -> String {
-    path_to("responses", info, settings)
+    path_to("responses", &info.id, settings)
 }
 
 fn render_tools(tools: &[ToolSpec]) -> Bytes {

@@ -1,6 +1,6 @@
 //! Puts tool calls together from deltas, whatever the server does with indices and ids.
 
-use super::decode::CallDelta;
+use super::frame::{CallDelta, Words};
 use model::{CallId, Chunk, ChunkPart, Replay, Wire};
 use ring::rand::SecureRandom;
 use serde::de::IgnoredAny;
@@ -78,10 +78,7 @@ impl Calls {
         if call.name.is_empty() {
             call.name = function.name.unwrap_or_default();
         }
-        let more = function
-            .arguments
-            .map(super::decode::Words::into_json_text)
-            .unwrap_or_default();
+        let more = function.arguments.map(Words::into_json_text).unwrap_or_default();
         if call.ended {
             return;
         }

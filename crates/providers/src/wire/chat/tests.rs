@@ -1,1 +1,4 @@
 //! Stories of this wire.
+
+mod replies;
+mod requests;

@@ -18,6 +18,8 @@ enum State {
     /// Nothing but white space has arrived.
     #[default]
     Start,
+    /// Before the thinking's first letter; it ends with this tag.
+    Opened(&'static str),
     /// Inside the thinking, which ends with this tag.
     Inside(&'static str),
     /// After the thinking, before the answer's first letter.
@@ -31,7 +33,7 @@ impl Think {
     pub(super) fn push(&mut self, text: String, out: &mut Vec<Chunk>) {
         match self.state {
             State::Outside => out.push(Chunk::Text(text)),
-            State::Start | State::Inside(_) | State::Between => {
+            State::Start | State::Opened(_) | State::Inside(_) | State::Between => {
                 self.held.push_str(&text);
                 while self.step(out) {}
             }
@@ -45,7 +47,7 @@ impl Think {
             _ if held.is_empty() => {}
             State::Inside(_) => out.push(Chunk::Thinking(held)),
             State::Start | State::Outside => out.push(Chunk::Text(held)),
-            State::Between => {}
+            State::Opened(_) | State::Between => {}
         }
     }
 
@@ -55,8 +57,8 @@ impl Think {
             State::Start => {
                 let begun = self.held.trim_start();
                 if let Some((open, close)) = TAGS.into_iter().find(|(open, _)| begun.starts_with(open)) {
-                    self.held = begun[open.len()..].trim_start_matches('\n').to_string();
-                    self.state = State::Inside(close);
+                    self.held = begun[open.len()..].to_string();
+                    self.state = State::Opened(close);
                     return true;
                 }
                 if TAGS.iter().any(|(open, _)| open.starts_with(begun)) {
@@ -65,6 +67,14 @@ impl Think {
                 self.state = State::Outside;
                 self.flush(out);
                 false
+            }
+            State::Opened(close) => {
+                self.held = self.held.trim_start_matches('\n').to_string();
+                if self.held.is_empty() {
+                    return false;
+                }
+                self.state = State::Inside(close);
+                true
             }
             State::Inside(close) => {
                 if let Some(end) = self.held.find(close) {

@@ -1,1 +1,383 @@
 //! Stories of this wire.
+
+use super::{Decoder, body, generation, path, thinking};
+use crate::google::{Google, GoogleAuth};
+use crate::kept::Kept;
+use crate::settings::{Secret, Settings};
+use crate::sse::Event;
+use crate::tests::info;
+use bytes::Bytes;
+use model::{
+    Block, Chunk, Effort, Error, Media, Message, Outcome, OutputSchema, Part, Reply, Request, Role, Stop, ToolChoice,
+    ToolSpec, Wire,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn read(events: &[Value]) -> Result<(Vec<Part>, Reply), Error> {
+    let mut decoder = Decoder::new("gemini");
+    let mut out = Vec::new();
+    for event in events {
+        let event = Event {
+            name: None,
+            data: event.to_string(),
+        };
+        decoder.event(&event, &mut out)?;
+    }
+    decoder.finish(&mut out)?;
+    assert!(matches!(out.last(), Some(Chunk::Stop(_))), "the stop is last: {out:?}");
+    let mut reply = Reply::default();
+    out.into_iter().for_each(|chunk| reply.push(chunk));
+    Ok((reply.clone().into_message().parts, reply))
+}
+
+fn parts(parts: Value) -> Value {
+    json!({"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}]})
+}
+
+fn finish(reason: &str) -> Value {
+    json!({"candidates": [{"finishReason": reason, "index": 0}]})
+}
+
+fn settings() -> Settings {
+    Settings::new("gemini", Wire::Gemini, "https://generativelanguage.googleapis.com")
+}
+
+fn vertex() -> Settings {
+    let mut settings = Settings::new("vertex", Wire::Gemini, "");
+    settings.google = Some(Google {
+        project: "proj".into(),
+        location: "us-east5".into(),
+        auth: GoogleAuth::Token(Secret::new("t")),
+    });
+    settings
+}
+
+fn sent(request: &Request, id: &str, settings: &Settings) -> Value {
+    let pieces = body(
+        request,
+        &info(Wire::Gemini, id),
+        settings,
+        &mut Kept::default(),
+        &mut Vec::new(),
+    );
+    serde_json::from_slice(&pieces.concat()).unwrap()
+}
+
+fn conversation(messages: Vec<Message>) -> Request {
+    Request {
+        messages: messages.into_iter().map(Arc::new).collect(),
+        ..Request::default()
+    }
+}
+
+#[test]
+fn every_signature_goes_back_on_the_very_part_that_it_came_with() {
+    let events = [
+        parts(json!([{"text": "hm", "thought": true}])),
+        parts(json!([{"text": "I "}])),
+        parts(json!([{"text": "look."}])),
+        parts(
+            json!([{"functionCall": {"name": "read", "args": {"p": "a"}, "id": "v1"}, "thoughtSignature": "s1"},
+                     {"functionCall": {"name": "read", "args": {"p": "b"}}}]),
+        ),
+        parts(json!([{"text": "", "thoughtSignature": "s2"}])),
+        finish("STOP"),
+    ];
+    let (said, reply) = read(&events).unwrap();
+    assert_eq!(reply.stop, Some(Stop::ToolUse));
+    let ids: Vec<String> = said
+        .iter()
+        .filter_map(|part| match part {
+            Part::ToolCall { id, .. } => Some(id.to_string()),
+            _ => None,
+        })
+        .collect();
+    assert!(
+        ids.len() == 2 && ids[0] == "v1" && ids[1].starts_with("call_"),
+        "{ids:?}"
+    );
+    let results = ids.iter().enumerate().map(|(n, id)| Part::ToolResult {
+        id: id.as_str().into(),
+        name: "read".into(),
+        content: vec![Block::text(format!("result {n}"))],
+        outcome: if n == 0 { Outcome::Ok } else { Outcome::Error },
+    });
+    let request = conversation(vec![
+        Message::user("hi"),
+        Message {
+            role: Role::Assistant,
+            parts: said,
+        },
+        Message {
+            role: Role::User,
+            parts: results.collect(),
+        },
+        Message::user("go on"),
+    ]);
+    let value = sent(&request, "gemini-3-pro-preview", &settings());
+    let expected = json!([
+        {"role": "user", "parts": [{"text": "hi"}]},
+        {"role": "model", "parts": [
+            {"text": "I look."},
+            {"functionCall": {"name": "read", "args": {"p": "a"}, "id": "v1"}, "thoughtSignature": "s1"},
+            {"functionCall": {"name": "read", "args": {"p": "b"}, "id": ids[1]}},
+            {"text": "", "thoughtSignature": "s2"},
+        ]},
+        {"role": "user", "parts": [
+            {"functionResponse": {"name": "read", "response": {"output": "result 0"}, "id": "v1"}},
+            {"functionResponse": {"name": "read", "response": {"error": "result 1"}, "id": ids[1]}},
+            {"text": "go on"},
+        ]},
+    ]);
+    assert_eq!(value["contents"], expected);
+    let value = sent(&request, "gemini-2.5-flash", &vertex());
+    assert_eq!(
+        value["contents"][1]["parts"][1]["functionCall"],
+        json!({"name": "read", "args": {"p": "a"}}),
+        "Vertex knows no ids"
+    );
+}
+
+#[test]
+fn calls_that_another_model_made_get_the_documented_stand_in() {
+    let call = |id: &str| Part::ToolCall {
+        id: id.into(),
+        name: "read".into(),
+        input: json!({}),
+        malformed: None,
+        replay: None,
+    };
+    let request = conversation(vec![Message {
+        role: Role::Assistant,
+        parts: vec![call("a"), call("b")],
+    }]);
+    let signed = |id: &str| {
+        let value = sent(&request, id, &settings());
+        let parts = value["contents"][0]["parts"].as_array().cloned().unwrap();
+        parts
+            .iter()
+            .filter(|part| part.get("thoughtSignature").is_some())
+            .count()
+    };
+    assert_eq!((signed("gemini-3.8-flash"), signed("gemini-2.5-pro")), (1, 0));
+}
+
+#[test]
+fn every_ending_has_its_meaning() {
+    let text = parts(json!([{"text": "x"}]));
+    let stop = |reason: &str| read(&[text.clone(), finish(reason)]).unwrap().1.stop.unwrap();
+    assert_eq!(stop("STOP"), Stop::End);
+    assert_eq!(stop("MAX_TOKENS"), Stop::MaxTokens);
+    assert_eq!(
+        stop("SAFETY"),
+        Stop::Refusal {
+            detail: Some("SAFETY".into())
+        }
+    );
+    assert_eq!(stop("OTHER"), Stop::Other { word: "OTHER".into() });
+    let blocked =
+        json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 9}});
+    let (_, reply) = read(&[blocked]).unwrap();
+    assert_eq!(
+        reply.stop,
+        Some(Stop::Refusal {
+            detail: Some("PROHIBITED_CONTENT".into())
+        })
+    );
+    assert!(matches!(
+        read(&[finish("MALFORMED_FUNCTION_CALL")]),
+        Err(Error::Garbled { .. })
+    ));
+    assert!(matches!(read(std::slice::from_ref(&text)), Err(Error::Cut { .. })));
+    let error = json!({"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}});
+    assert!(matches!(read(&[text, error]), Err(Error::Overloaded { .. })));
+}
+
+#[test]
+fn usage_counts_every_token_once() {
+    let usage = json!({"usageMetadata": {"promptTokenCount": 100, "cachedContentTokenCount": 60, "toolUsePromptTokenCount": 5,
+        "candidatesTokenCount": 20, "thoughtsTokenCount": 30, "totalTokenCount": 155}});
+    let (_, reply) = read(&[parts(json!([{"text": "x"}])), usage, finish("STOP")]).unwrap();
+    let usage = reply.usage.unwrap();
+    assert_eq!(
+        (usage.input, usage.cache_read, usage.output, usage.thinking),
+        (45, 60, 50, 30)
+    );
+}
+
+#[test]
+fn a_request_says_everything_once() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
+    let mut request = Request {
+        tools: Arc::new([
+            ToolSpec {
+                name: "read".into(),
+                description: "Reads a file.".into(),
+                input_schema: json!({"$schema": "x", "type": "object", "properties": {"p": {"type": "string"}}}),
+            },
+            ToolSpec {
+                name: "now".into(),
+                description: "Tells the time.".into(),
+                input_schema: json!({"type": "object", "properties": {}}),
+            },
+        ]),
+        system: vec!["Be brief.".into()],
+        tool_choice: ToolChoice::Named("read".into()),
+        max_output: Some(100),
+        effort: Some(Effort::Medium),
+        temperature: Some(0.5),
+        output_schema: Some(OutputSchema {
+            name: "answer".into(),
+            schema: schema.clone(),
+        }),
+        ..conversation(vec![Message::user("hi")])
+    };
+    request.options.insert("generationConfig".into(), json!({"topK": 4}));
+    let expected = json!({
+        "systemInstruction": {"parts": [{"text": "Be brief."}]},
+        "generationConfig": {
+            "maxOutputTokens": 100,
+            "temperature": 0.5,
+            "thinkingConfig": {"includeThoughts": true, "thinkingLevel": "MEDIUM"},
+            "responseMimeType": "application/json",
+            "responseJsonSchema": schema,
+            "topK": 4,
+        },
+        "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["read"]}},
+        "tools": [{"functionDeclarations": [
+            {"name": "read", "description": "Reads a file.",
+                "parametersJsonSchema": {"type": "object", "properties": {"p": {"type": "string"}}}},
+            {"name": "now", "description": "Tells the time."},
+        ]}],
+        "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+    });
+    assert_eq!(sent(&request, "gemini-3.8-flash", &settings()), expected);
+    let older = sent(&request, "gemini-2.5-flash", &settings());
+    assert_eq!(
+        older["generationConfig"].get("responseMimeType"),
+        None,
+        "tools and a schema exclude each other there"
+    );
+    assert_eq!(older["systemInstruction"]["parts"].as_array().unwrap().len(), 2);
+    assert_eq!(older["generationConfig"]["thinkingConfig"]["thinkingBudget"], 8_192);
+
+    let mut plain = info(Wire::Gemini, "gemini-3.8-flash");
+    plain.features.reasoning = false;
+    let bare = body(
+        &conversation(vec![]),
+        &plain,
+        &settings(),
+        &mut Kept::default(),
+        &mut Vec::new(),
+    );
+    assert_eq!(
+        serde_json::from_slice::<Value>(&bare.concat()).unwrap()["contents"],
+        json!([])
+    );
+}
+
+#[test]
+fn attachments_stand_inline_and_those_of_tools_follow_their_results() {
+    let media = |mime: &str| Media {
+        mime: mime.into(),
+        name: Some("a".into()),
+        data: Bytes::from_static(b"png"),
+    };
+    let result = Part::ToolResult {
+        id: "c".into(),
+        name: "look".into(),
+        content: vec![Block::Media(media("image/png"))],
+        outcome: Outcome::Ok,
+    };
+    let parts = vec![
+        Part::Media(media("application/pdf")),
+        Part::Media(media("image/tiff")),
+        result,
+    ];
+    let value = sent(
+        &conversation(vec![Message {
+            role: Role::User,
+            parts,
+        }]),
+        "gemini-2.5-pro",
+        &settings(),
+    );
+    let expected = json!([
+        {"functionResponse": {"name": "look", "response": {"output": ""}, "id": "c"}},
+        {"inlineData": {"mimeType": "application/pdf", "data": "cG5n"}},
+        {"text": "[a was left out: this model cannot take image/tiff]"},
+        {"inlineData": {"mimeType": "image/png", "data": "cG5n"}},
+    ]);
+    assert_eq!(value["contents"][0]["parts"], expected);
+}
+
+#[test]
+fn each_generation_is_told_how_hard_to_think_in_its_own_way() {
+    let cases = [
+        (
+            "gemini-2.5-flash",
+            Effort::None,
+            json!({"includeThoughts": false, "thinkingBudget": 0}),
+        ),
+        (
+            "gemini-2.5-pro",
+            Effort::None,
+            json!({"includeThoughts": true, "thinkingBudget": 128}),
+        ),
+        (
+            "gemini-2.5-pro",
+            Effort::Max,
+            json!({"includeThoughts": true, "thinkingBudget": 32_768}),
+        ),
+        (
+            "gemini-3-pro-preview",
+            Effort::Medium,
+            json!({"includeThoughts": true, "thinkingLevel": "HIGH"}),
+        ),
+        (
+            "gemini-3.1-pro-preview",
+            Effort::Minimal,
+            json!({"includeThoughts": true, "thinkingLevel": "LOW"}),
+        ),
+        (
+            "gemini-flash-latest",
+            Effort::Minimal,
+            json!({"includeThoughts": true, "thinkingLevel": "MINIMAL"}),
+        ),
+    ];
+    for (id, effort, expected) in cases {
+        assert_eq!(thinking(id, Some(effort)), expected, "{id}");
+    }
+    assert_eq!(thinking("gemini-4-argon", None), json!({"includeThoughts": true}));
+    assert_eq!(
+        [
+            generation("gemini-2.5-pro"),
+            generation("gemini-4-argon"),
+            generation("gemini-pro-latest")
+        ],
+        [2, 4, 3]
+    );
+}
+
+#[test]
+fn paths_name_the_model_and_on_vertex_the_project() {
+    let info = info(Wire::Gemini, "gemini-2.5-pro");
+    let cases = [
+        (
+            settings(),
+            "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
+        ),
+        (
+            Settings::new("g", Wire::Gemini, "https://proxy.example/v1beta/"),
+            "/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
+        ),
+        (
+            vertex(),
+            "/v1/projects/proj/locations/us-east5/publishers/google/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
+        ),
+    ];
+    for (settings, expected) in cases {
+        assert_eq!(path(&info, &settings), expected);
+    }
+}

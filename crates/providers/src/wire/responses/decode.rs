@@ -1,12 +1,11 @@
 //! Turns the events of a streamed response into hew's chunks.
 
+use super::frame::{Frame, Item, Response};
 use crate::fault;
 use crate::sse;
 use crate::wire::chat::{Words, unique_id};
-use model::{CallId, Chunk, ChunkPart, Error, Replay, Stop, Usage, Wire};
-use serde::Deserialize;
+use model::{CallId, Chunk, ChunkPart, Error, Replay, Stop, Wire};
 use serde_json::{Value, json};
-use std::borrow::Cow;
 
 /// Reads one reply.
 #[derive(Debug)]
@@ -324,125 +323,5 @@ fn replay(of: ChunkPart, data: Value) -> Chunk {
             wire: Wire::OpenaiResponses.name().to_string(),
             data,
         },
-    }
-}
-
-/// One event, with the fields of all kinds that matter.
-#[derive(Deserialize)]
-struct Frame<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(default)]
-    delta: Option<Words>,
-    #[serde(default, borrow)]
-    item_id: Option<Cow<'a, str>>,
-    #[serde(default)]
-    output_index: Option<u64>,
-    #[serde(default)]
-    item: Option<Item>,
-    #[serde(default)]
-    response: Option<Response>,
-    #[serde(default)]
-    error: Option<Value>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Item {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    id: Option<String>,
-    call_id: Option<String>,
-    name: Option<String>,
-    arguments: Option<Words>,
-    status: Option<String>,
-    phase: Option<Value>,
-    summary: Option<Value>,
-    content: Option<Value>,
-    encrypted_content: Option<String>,
-}
-
-impl Frame<'_> {
-    fn words(self) -> String {
-        self.delta.map(Words::into_text).unwrap_or_default()
-    }
-}
-
-impl Item {
-    fn parts(&self) -> impl Iterator<Item = &Value> {
-        self.content.as_ref().and_then(Value::as_array).into_iter().flatten()
-    }
-
-    fn texts(&self, kind: &'static str) -> impl Iterator<Item = &str> {
-        let of_kind = self
-            .parts()
-            .filter(move |part| part.get("type").is_some_and(|own| own == kind));
-        of_kind.filter_map(|part| part.get("text")?.as_str())
-    }
-
-    fn refusals(&self) -> impl Iterator<Item = &str> {
-        self.parts().filter_map(|part| part.get("refusal")?.as_str())
-    }
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Response {
-    usage: Option<Figures>,
-    incomplete_details: Option<Incomplete>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Incomplete {
-    reason: Option<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Figures {
-    input_tokens: u64,
-    input_tokens_details: Option<InputDetails>,
-    output_tokens: u64,
-    output_tokens_details: Option<OutputDetails>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct InputDetails {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct OutputDetails {
-    reasoning_tokens: Option<u64>,
-}
-
-impl Figures {
-    fn usage(&self) -> Usage {
-        let details = self.input_tokens_details.as_ref();
-        let cache_read = details
-            .and_then(|details| details.cached_tokens)
-            .unwrap_or(0)
-            .min(self.input_tokens);
-        let left = self.input_tokens - cache_read;
-        let cache_write = details
-            .and_then(|details| details.cache_write_tokens)
-            .unwrap_or(0)
-            .min(left);
-        Usage {
-            input: left - cache_write,
-            cache_read,
-            cache_write,
-            output: self.output_tokens,
-            thinking: self
-                .output_tokens_details
-                .as_ref()
-                .and_then(|details| details.reasoning_tokens)
-                .unwrap_or(0),
-            ..Usage::default()
-        }
     }
 }
