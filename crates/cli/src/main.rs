@@ -1,2 +1,26 @@
-//! The `hew` binary.
-fn main() {}
+//! `hew`: a coding agent in one binary.
+
+mod args;
+mod commands;
+mod config;
+mod environment;
+mod exit;
+mod failure;
+mod input;
+mod keys;
+mod models;
+mod output;
+mod places;
+mod project;
+mod wiring;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Asked often by scripts and never worth building the whole command line for.
+    if let Some("--version" | "-V") = std::env::args_os().nth(1).as_deref().and_then(|arg| arg.to_str()) {
+        output::print(&format!("hew {}\n", env!("CARGO_PKG_VERSION")));
+        return ExitCode::SUCCESS;
+    }
+    commands::dispatch(args::parse()).into()
+}

@@ -1,0 +1,279 @@
+//! The command line: one definition for parsing, help, the man page and shell completions.
+
+mod turn;
+
+pub(crate) use turn::{Resume, Run, Turn};
+
+use crate::exit;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// A coding agent: it reads, changes and runs your project until the task is done
+#[derive(Debug, Parser)]
+#[command(name = "hew", version, max_term_width = 100, after_help = exit::TABLE, disable_help_subcommand = true)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct Hew {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Global {
+    /// Work in this folder instead of the current one
+    #[arg(short = 'C', long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Set any configuration key for this run, such as `limits.steps=20`
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Work on a task until it is done
+    #[command(after_help = exit::TABLE)]
+    Run(Box<Run>),
+    /// Go on with a session where it stopped
+    #[command(after_help = exit::TABLE)]
+    Resume(Box<Resume>),
+    /// List, show, export and delete sessions
+    Sessions {
+        #[command(subcommand)]
+        command: Option<Sessions>,
+    },
+    /// List models with their prices and abilities
+    Models(Models),
+    /// Show and change the configuration
+    Config {
+        #[command(subcommand)]
+        command: Option<Config>,
+    },
+    /// Keep API keys in the system's keyring
+    Keys {
+        #[command(subcommand)]
+        command: Keys,
+    },
+    /// Check what is configured, what is missing, and whether each provider answers
+    Doctor(Doctor),
+    /// Watch hew mend a small project, with a scripted model: no key and no network needed
+    Demo(Demo),
+    /// Print the JSON schema of what `hew run --json` prints, or of the configuration
+    Schema {
+        /// Which schema
+        #[arg(value_enum)]
+        of: SchemaOf,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Print the man page, or write all of them to a folder
+    Man {
+        /// Write a page for each command to this folder
+        #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+        out: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Sessions {
+    /// List the sessions of this project, the newest first
+    List(SessionsList),
+    /// Print what was said and done in a session
+    Show {
+        /// The session, or the beginning of its id; the newest of this project if absent
+        id: Option<String>,
+        /// Print thinking and whole tool results too
+        #[arg(long)]
+        full: bool,
+    },
+    /// Write a session out as Markdown or JSON
+    Export {
+        /// The session, or the beginning of its id; the newest of this project if absent
+        id: Option<String>,
+        /// The format
+        #[arg(long, short, value_enum, default_value = "markdown")]
+        format: ExportFormat,
+        /// Write to this file instead of stdout
+        #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        output: Option<PathBuf>,
+    },
+    /// Remove sessions and everything kept for them
+    Delete {
+        /// The sessions, or the beginnings of their ids
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SessionsList {
+    /// The sessions of all projects
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// At most this many
+    #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// Print a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// For people
+    Markdown,
+    /// For programs: everything
+    Json,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Models {
+    /// Only models whose name contains this
+    pub(crate) filter: Option<String>,
+    /// Only models of this provider
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// Only models that can be used now
+    #[arg(long, short)]
+    pub(crate) usable: bool,
+    /// Ask local servers (Ollama, LM Studio, llama.cpp, vLLM) and configured ones what they serve
+    #[arg(long)]
+    pub(crate) discover: bool,
+    /// Print a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Config {
+    /// Print the configuration in force
+    Show {
+        /// Say where each value comes from
+        #[arg(long)]
+        origin: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print where the configuration files are
+    Path,
+    /// Print one value
+    Get {
+        /// The key, such as `limits.steps`
+        key: String,
+    },
+    /// Set a value in your configuration file
+    Set {
+        /// The key, such as `model`
+        key: String,
+        /// The value
+        value: String,
+        /// Write to the project's file, .hew/config.toml, instead
+        #[arg(long)]
+        project: bool,
+    },
+    /// Remove a value from your configuration file
+    Unset {
+        /// The key
+        key: String,
+        /// Write to the project's file, .hew/config.toml, instead
+        #[arg(long)]
+        project: bool,
+    },
+    /// Print the JSON schema of configuration files, for editors
+    Schema,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Keys {
+    /// Keep a provider's key, read from stdin, in the keyring
+    Set {
+        /// The provider, such as `anthropic`
+        provider: String,
+    },
+    /// Remove a provider's key from the keyring
+    Remove {
+        /// The provider
+        provider: String,
+    },
+    /// Say for which providers there is a key, and where it comes from
+    List {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Doctor {
+    /// Ask no provider
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Demo {
+    /// Make the project here instead of in the temp folder; the folder must not exist yet
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub(crate) at: Option<PathBuf>,
+    /// As fast as it goes, instead of at a pace that a person can follow
+    #[arg(long)]
+    pub(crate) fast: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// The lines of `hew run --json`
+    Events,
+    /// Configuration files
+    Config,
+}
+
+/// Reads the command line; explains mistakes and answers `--help` itself.
+pub(crate) fn parse() -> Hew {
+    Hew::parse()
+}
+
+/// The definition itself, for the man page and completions.
+pub(crate) fn definition() -> clap::Command {
+    Hew::command()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        definition().debug_assert();
+    }
+
+    #[test]
+    fn each_command_explains_itself() {
+        let mut texts = String::new();
+        explain(definition(), "", &mut texts);
+        insta::assert_snapshot!(texts);
+    }
+
+    fn explain(mut command: clap::Command, prefix: &str, out: &mut String) {
+        let name = format!("{prefix}{}", command.get_name());
+        let mut command_for_help = command.clone().term_width(100).bin_name(&name);
+        out.push_str(&format!("$ {name} --help\n{}\n\n", command_for_help.render_long_help()));
+        let subcommands: Vec<clap::Command> = command.get_subcommands_mut().map(|sub| sub.clone()).collect();
+        for sub in subcommands {
+            explain(sub, &format!("{name} "), out);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Arguments of the commands that let the model work: `run` and `resume`.
+
+use crate::config::{Effort, Layer, ModeName, Origin, Permission, Span};
+use clap::Args;
+use std::path::PathBuf;
+use toml::Value;
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Run {
+    /// What to do. `-` reads it from stdin; what is piped in besides is added to it
+    #[arg(value_name = "PROMPT")]
+    pub(crate) prompt: Vec<String>,
+    /// Go on with this session instead of a new one: its id, or the beginning of it
+    #[arg(long, value_name = "ID", conflicts_with = "continue_last")]
+    pub(crate) session: Option<String>,
+    /// Go on with the newest session of this project
+    #[arg(long = "continue")]
+    pub(crate) continue_last: bool,
+    #[command(flatten)]
+    pub(crate) turn: Turn,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Resume {
+    /// The session, or the beginning of its id; the newest of this project if absent
+    pub(crate) id: Option<String>,
+    /// What to do next; without it the unfinished turn goes on
+    #[arg(value_name = "PROMPT")]
+    pub(crate) prompt: Vec<String>,
+    #[command(flatten)]
+    pub(crate) turn: Turn,
+}
+
+/// How to work and how to report.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Turn {
+    /// The model, as provider/id or just an id (`hew models` lists them)
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// The model for titles and other small jobs
+    #[arg(long, value_name = "NAME")]
+    pub(crate) small_model: Option<String>,
+    /// The way of working
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<ModeName>,
+    /// What is allowed without asking
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) permission: Option<Permission>,
+    /// How hard the model is asked to think
+    #[arg(long, value_enum)]
+    pub(crate) effort: Option<Effort>,
+    /// Sampling temperature, where the model takes one
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) temperature: Option<f64>,
+    /// The most tokens that one reply may have
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) max_output: Option<u32>,
+    /// Stop after this many requests to the model
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) max_steps: Option<u32>,
+    /// Stop when this many US dollars are spent
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_cost: Option<f64>,
+    /// Stop after this time, such as 90s, 10m or 1h30m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) max_time: Option<Span>,
+    /// Add a text file, an image or a PDF to the prompt
+    #[arg(long, short, visible_alias = "image", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) file: Vec<PathBuf>,
+    /// The answer must be JSON that matches the JSON schema in this file
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) output_schema: Option<PathBuf>,
+    /// Print events as JSON lines (`hew schema events` describes them)
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but the answer and errors
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Do not ask the small model for a title
+    #[arg(long)]
+    pub(crate) no_title: bool,
+}
+
+impl Turn {
+    /// The flags that set configuration keys.
+    pub(crate) fn layers(&self) -> Vec<Layer> {
+        let text = |text: &Option<String>| text.clone().map(Value::String);
+        let whole = |number: Option<u32>| number.map(|number| Value::Integer(number.into()));
+        let set = [
+            ("--model", "model", text(&self.model)),
+            ("--small-model", "small_model", text(&self.small_model)),
+            ("--mode", "mode", self.mode.and_then(written)),
+            ("--permission", "permission", self.permission.and_then(written)),
+            ("--effort", "effort", self.effort.and_then(written)),
+            ("--temperature", "temperature", self.temperature.map(Value::Float)),
+            ("--max-output", "max_output", whole(self.max_output)),
+            ("--no-title", "title", self.no_title.then_some(Value::Boolean(false))),
+            ("--max-steps", "limits.steps", whole(self.max_steps)),
+            ("--max-cost", "limits.cost", self.max_cost.map(Value::Float)),
+            (
+                "--max-time",
+                "limits.time",
+                self.max_time
+                    .map(|span| Value::String(format!("{}ms", span.0.as_millis()))),
+            ),
+        ];
+        set.into_iter()
+            .filter_map(|(flag, key, value)| value.map(|value| (flag, key, value)))
+            .map(|(flag, key, value)| {
+                let path: Vec<String> = key.split('.').map(String::from).collect();
+                Layer::one(Origin::Flag(flag), &path, value)
+            })
+            .collect()
+    }
+}
+
+fn written(choice: impl serde::Serialize) -> Option<Value> {
+    Value::try_from(choice).ok()
+}

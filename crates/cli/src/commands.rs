@@ -1,0 +1,95 @@
+//! What each command does.
+
+mod answer;
+mod ask;
+mod config;
+mod demo;
+mod doctor;
+mod drive;
+mod export;
+mod help;
+mod keys;
+mod models;
+mod resume;
+mod run;
+mod sessions;
+mod signals;
+
+use crate::args::{Command, Global, Hew};
+use crate::config::{Layer, Loaded, Origin, key_path, value_for};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::json::Json;
+use crate::{output, project};
+use std::future::Future;
+use std::path::PathBuf;
+
+/// Runs a command and tells the person what went wrong.
+pub(crate) fn dispatch(hew: Hew) -> Exit {
+    let env = Environment::of_process();
+    let json = match &hew.command {
+        Command::Run(run) => run.turn.json,
+        Command::Resume(resume) => resume.turn.json,
+        _ => false,
+    };
+    match carry_out(hew, &env) {
+        Ok(exit) => exit,
+        Err(failure) => {
+            if json {
+                Json::stdout().error(&failure);
+            }
+            failure.print();
+            failure.exit
+        }
+    }
+}
+
+fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
+    let global = &hew.global;
+    match hew.command {
+        Command::Run(args) => block_on(run::run(*args, global, env)),
+        Command::Resume(args) => block_on(resume::resume(*args, global, env)),
+        Command::Sessions { command } => block_on(sessions::sessions(command.as_ref(), global, env)),
+        Command::Models(args) => block_on(models::models(&args, global, env)),
+        Command::Config { command } => config::config(command.as_ref(), global, env),
+        Command::Keys { command } => block_on(keys::keys(&command, global, env)),
+        Command::Doctor(args) => block_on(doctor::doctor(&args, global, env)),
+        Command::Demo(args) => block_on(demo::demo(&args, env)),
+        Command::Schema { of } => help::schema(of),
+        Command::Completions { shell } => help::completions(shell),
+        Command::Man { out } => help::man(out.as_deref()),
+    }
+}
+
+/// Runs a future to its end, on this thread: hew waits more than it computes.
+fn block_on(work: impl Future<Output = Result<Exit>>) -> Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let exit = runtime.block_on(work);
+    // A tool that is still reading a huge file must not keep the person waiting.
+    runtime.shutdown_background();
+    exit
+}
+
+/// The project's folder and its configuration.
+fn load(global: &Global, env: &Environment, flags: Vec<Layer>) -> Result<(PathBuf, Loaded)> {
+    let root = project::root(global.cwd.as_deref(), env)?;
+    let loaded = load_for(root.clone(), global, env, flags)?;
+    Ok((root, loaded))
+}
+
+fn load_for(root: PathBuf, global: &Global, env: &Environment, flags: Vec<Layer>) -> Result<Loaded> {
+    let mut layers = flags;
+    for pair in &global.set {
+        let Some((key, value)) = pair.split_once('=') else {
+            return Err(Failure::usage(format!("--set takes KEY=VALUE, but got `{pair}`")));
+        };
+        layers.push(value_for(&key_path(key.trim())?, value, Origin::Flag("--set"))?);
+    }
+    let loaded = crate::config::load(Some(&root), env, layers)?;
+    for warning in &loaded.warnings {
+        output::complain(&format!("warning: {warning}\n"));
+    }
+    Ok(loaded)
+}

@@ -1,0 +1,109 @@
+//! `hew config`: shows and changes the configuration.
+
+use super::load;
+use crate::args::{Config as Args, Global};
+use crate::config::{self, Files, Leaf};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::words::mask;
+use crate::{output, places, project};
+use std::path::PathBuf;
+use toml::{Table, Value};
+
+pub(super) fn config(command: Option<&Args>, global: &Global, env: &Environment) -> Result<Exit> {
+    match command {
+        None => show(false, false, global, env)?,
+        Some(Args::Show { origin, json }) => show(*origin, *json, global, env)?,
+        Some(Args::Path) => path(global, env)?,
+        Some(Args::Get { key }) => get(key, global, env)?,
+        Some(Args::Set { key, value, project }) => {
+            let file = target(*project, global, env)?;
+            config::set(&file, key, value)?;
+            output::complain(&format!("set in {}\n", places::tidy(&file, env)));
+        }
+        Some(Args::Unset { key, project }) => {
+            let file = target(*project, global, env)?;
+            config::remove(&file, key)?;
+            output::complain(&format!("removed from {}\n", places::tidy(&file, env)));
+        }
+        Some(Args::Schema) => output::deliver(&output::pretty(&config::json_schema())?)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn show(origin: bool, json: bool, global: &Global, env: &Environment) -> Result<()> {
+    let (_, loaded) = load(global, env, Vec::new())?;
+    let leaves: Vec<Leaf> = loaded.leaves().into_iter().map(hide).collect();
+    if json {
+        let values: Vec<serde_json::Value> = leaves
+            .iter()
+            .map(|leaf| serde_json::json!({"key": leaf.key, "value": leaf.value, "origin": leaf.origin.to_string()}))
+            .collect();
+        return output::deliver(&output::pretty(&values)?);
+    }
+    if origin {
+        let text: String = leaves
+            .iter()
+            .map(|leaf| format!("{} = {}  # {}\n", leaf.key, leaf.value, leaf.origin))
+            .collect();
+        return output::deliver(&text);
+    }
+    let mut table = Table::new();
+    for leaf in leaves {
+        config::put(&mut table, &config::key_path(&leaf.key)?, leaf.value);
+    }
+    output::deliver(&table.to_string())
+}
+
+/// The value without secrets: keys, and the values of headers.
+fn hide(mut leaf: Leaf) -> Leaf {
+    let secret = leaf.key.starts_with("providers.") && (leaf.key.ends_with(".key") || leaf.key.contains(".headers."));
+    if let (true, Value::String(text)) = (secret, &leaf.value) {
+        leaf.value = Value::String(mask(text));
+    }
+    leaf
+}
+
+fn path(global: &Global, env: &Environment) -> Result<()> {
+    let root = project::root(global.cwd.as_deref(), env)?;
+    let files = Files::of(Some(&root), env)?;
+    let state = |path: &PathBuf| if path.exists() { "" } else { "  (not there yet)" };
+    let mut text = format!("{}{}\n", files.user.display(), state(&files.user));
+    if let Some(project) = &files.project {
+        text.push_str(&format!("{}\n", project.display()));
+    }
+    output::deliver(&text)
+}
+
+fn get(key: &str, global: &Global, env: &Environment) -> Result<()> {
+    let wanted = config::key_path(key)?;
+    let (_, loaded) = load(global, env, Vec::new())?;
+    let leaves: Vec<Leaf> = loaded.leaves().into_iter().map(hide).collect();
+    let mut inside = Table::new();
+    for leaf in leaves {
+        let path = config::key_path(&leaf.key)?;
+        if path == wanted {
+            let text = match leaf.value {
+                Value::String(text) => text,
+                other => other.to_string(),
+            };
+            return output::deliver(&format!("{text}\n"));
+        }
+        if let Some(rest) = path.strip_prefix(wanted.as_slice()) {
+            config::put(&mut inside, rest, leaf.value);
+        }
+    }
+    if inside.is_empty() {
+        return Err(Failure::failed(format!("`{key}` is not set")).hint("`hew config schema` describes all keys"));
+    }
+    output::deliver(&inside.to_string())
+}
+
+fn target(project: bool, global: &Global, env: &Environment) -> Result<PathBuf> {
+    if !project {
+        return places::user_config(env);
+    }
+    let root = project::root(global.cwd.as_deref(), env)?;
+    Ok(project::config_file(&root).unwrap_or_else(|| root.join(".hew").join("config.toml")))
+}

@@ -1,0 +1,161 @@
+//! `hew demo`: mends a small broken project with a scripted model, so that everything else can be seen at work.
+//!
+//! The loop, the tools, the store and the HTTP stream are those of every run; only the model's answers are written in
+//! advance. Nothing outside a temporary folder is touched.
+
+mod story;
+
+use super::drive::{self, Told};
+use crate::args::Demo as Args;
+use crate::config::{Config, ModeName, ModelEntry, Permission, ProviderEntry, WireName};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output;
+use crate::output::paint::Paint;
+use crate::wiring::{self, Start, Which};
+use agent::Approvals;
+use model::Message;
+use sandbox::{Cap, Program, Request, Status};
+use session::{Command, Delivery, SessionId};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use store::Sqlite;
+use testkit::Server;
+
+pub(super) async fn demo(args: &Args, env: &Environment) -> Result<Exit> {
+    let folder = make_folder(args.at.as_deref(), env)?;
+    let project = folder.join("project");
+    make_project(&project)?;
+    let paint = Paint::of(&std::io::stderr(), env);
+    output::complain(&format!(
+        "{}\n{}\n\nThe project: {}\n\n",
+        paint.bold("hew demo"),
+        paint.dim(story::INTRODUCTION),
+        project.display()
+    ));
+    output::complain(&format!(
+        "{} sh test.sh\n{}\n",
+        paint.cyan("$"),
+        tests(&project, env).await?.0
+    ));
+    output::complain(&format!("{} hew run \"{}\"\n\n", paint.cyan("$"), story::TASK));
+    let server = Server::start(story::script(args.fast))
+        .await
+        .map_err(|error| Failure::failed(error.to_string()))?;
+    let (exit, id) = work(&project, &folder, &server, env).await?;
+    let (text, passed) = tests(&project, env).await?;
+    output::complain(&format!("\n{} sh test.sh\n{text}\n", paint.cyan("$")));
+    let data = folder.join("data");
+    output::complain(&format!(
+        "The project is in {}\nThe session is {id} (the model was scripted, so it cost nothing). To read it:\n  \
+         HEW_DATA_DIR={} hew sessions show {}\n\n{}\n",
+        project.display(),
+        data.display(),
+        super::run::short(id),
+        paint.dim("With a key of your own: ANTHROPIC_API_KEY=… hew run \"…\"   (`hew doctor` shows what is there)")
+    ));
+    match (exit, passed) {
+        (Exit::Done, false) => Err(Failure::failed("the tests of the demo project still fail")),
+        (exit, _) => Ok(exit),
+    }
+}
+
+fn make_folder(asked: Option<&Path>, env: &Environment) -> Result<PathBuf> {
+    let folder = match (asked, &env.cwd) {
+        (Some(path), Some(cwd)) => cwd.join(path),
+        (Some(path), None) => path.into(),
+        (None, _) => std::env::temp_dir().join(format!("hew-demo-{}", super::run::short(SessionId::new()))),
+    };
+    std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("/")))
+        .and_then(|()| std::fs::create_dir(&folder))
+        .and_then(|()| folder.canonicalize())
+        .map_err(|error| {
+            Failure::file("make the demo's folder", &folder, &error)
+                .hint("`--at DIR` takes a folder that does not exist yet")
+        })
+}
+
+fn make_project(project: &Path) -> Result<()> {
+    let refuse = |path: &Path, error: &std::io::Error| Failure::file("write", path, error);
+    std::fs::create_dir(project).map_err(|error| refuse(project, &error))?;
+    for (name, text) in story::FILES {
+        let path = project.join(name);
+        std::fs::write(&path, text).map_err(|error| refuse(&path, &error))?;
+    }
+    Ok(())
+}
+
+async fn work(project: &Path, folder: &Path, server: &Server, env: &Environment) -> Result<(Exit, SessionId)> {
+    let store = Arc::new(Sqlite::open(&folder.join("data"))?);
+    let started = wiring::start(Start {
+        config: &config(server),
+        env,
+        root: project,
+        store,
+        which: Which::New,
+        approvals: Approvals::Deny,
+        output_schema: None,
+    })
+    .await?;
+    let id = started.id;
+    let command = Command::Prompt {
+        message: Message::user(story::TASK),
+        delivery: Delivery::Queue,
+    };
+    let told = Told {
+        json: false,
+        quiet: false,
+        resumed: false,
+        root: project,
+    };
+    Ok((drive::drive(started, command, None, &told, env).await?, id))
+}
+
+fn config(server: &Server) -> Config {
+    let provider = ProviderEntry {
+        wire: Some(WireName::AnthropicMessages),
+        base_url: Some(server.url()),
+        ..ProviderEntry::default()
+    };
+    let model = ModelEntry {
+        window: Some(200_000),
+        output: Some(16_000),
+        caching: Some(true),
+        reasoning: Some(true),
+        ..ModelEntry::default()
+    };
+    Config {
+        model: Some("demo/scripted".into()),
+        mode: Some(ModeName::Code),
+        permission: Some(Permission::Workspace),
+        title: Some(false),
+        providers: [("demo".to_string(), provider)].into(),
+        models: [("demo/scripted".to_string(), model)].into(),
+        ..Config::default()
+    }
+}
+
+/// What the project's tests print, and whether they pass.
+async fn tests(project: &Path, env: &Environment) -> Result<(String, bool)> {
+    let variables = env
+        .all()
+        .iter()
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let request = Request {
+        program: Program::Shell("sh test.sh".into()),
+        cwd: project.into(),
+        environment: sandbox::Environment::scrubbed(variables, &[] as &[&str], &[] as &[&str]),
+        timeout: Some(Duration::from_secs(20)),
+        grace: Request::GRACE,
+        output: Cap {
+            head: 16 * 1024,
+            tail: 0,
+        },
+    };
+    let mut process = sandbox::spawn(&request).map_err(|error| Failure::failed(error.to_string()))?;
+    let exit = process.exit().await;
+    Ok((exit.output.head, exit.status == Status::Exited(0)))
+}

@@ -1,0 +1,274 @@
+//! `hew doctor`: what is configured, what is missing, and whether each provider answers.
+
+use crate::args::{Doctor as Args, Global};
+use crate::config::{self, Config, Files};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::keys::Keyring;
+use crate::models::{Models, Provider};
+use crate::output::paint::Paint;
+use crate::output::words::{mask, took};
+use crate::{output, places, project};
+use providers::Settings;
+use providers::discover::{self, probe};
+use serde::Serialize;
+use std::path::Path;
+use std::time::Duration;
+use store::Sqlite;
+
+/// How long a provider may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    name: String,
+    state: State,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    /// As it should be.
+    Ok,
+    /// Not there, and perhaps not needed.
+    Absent,
+    /// Not as it should be.
+    Problem,
+}
+
+impl Check {
+    fn new(name: impl Into<String>, state: State, detail: impl Into<String>) -> Self {
+        Check {
+            name: name.into(),
+            state,
+            detail: detail.into(),
+            hint: None,
+        }
+    }
+
+    fn problem(name: impl Into<String>, failure: Failure) -> Self {
+        Check {
+            name: name.into(),
+            state: State::Problem,
+            detail: failure.what,
+            hint: failure.hint,
+        }
+    }
+}
+
+pub(super) async fn doctor(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+    let version = format!(
+        "{} on {} {}",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+        std::env::consts::ARCH
+    );
+    let mut checks = vec![Check::new("hew", State::Ok, version)];
+    let root = project::root(global.cwd.as_deref(), env);
+    let config = configuration(root.as_deref().ok(), env, &mut checks);
+    match root {
+        Ok(root) => checks.push(Check::new("project", State::Ok, places::tidy(&root, env))),
+        Err(failure) => checks.push(Check::problem("project", failure)),
+    }
+    checks.extend(data(env).await);
+    let keyring = Keyring::new(env);
+    checks.push(match keyring.present() {
+        true => Check::new("keyring", State::Ok, "there is one"),
+        false => Check::new("keyring", State::Absent, "none that hew can use"),
+    });
+    let models = Models::new(&config, env);
+    checks.push(default_model(&models, &config).await);
+    checks.extend(cloud(&models, args.offline).await);
+    if !args.offline {
+        checks.extend(local(&models).await);
+    }
+    if args.json {
+        output::deliver(&output::pretty(&serde_json::json!({ "v": 1, "checks": checks }))?)?;
+    } else {
+        output::deliver(&render(&checks, Paint::of(&std::io::stdout(), env)))?;
+    }
+    let sick = checks.iter().any(|check| check.state == State::Problem);
+    Ok(if sick { Exit::Failed } else { Exit::Done })
+}
+
+fn configuration(root: Option<&Path>, env: &Environment, checks: &mut Vec<Check>) -> Config {
+    let loaded = match config::load(root, env, Vec::new()) {
+        Ok(loaded) => loaded,
+        Err(failure) => {
+            checks.push(Check::problem("configuration", failure));
+            return Config::default();
+        }
+    };
+    if let Ok(files) = Files::of(root, env) {
+        let all = [Some(files.user), files.project];
+        let found: Vec<String> = all
+            .iter()
+            .flatten()
+            .filter(|file| file.exists())
+            .map(|file| places::tidy(file, env))
+            .collect();
+        checks.push(match found.is_empty() {
+            true => Check::new("configuration", State::Absent, "no file; built-in values are used"),
+            false => Check::new("configuration", State::Ok, found.join(", ")),
+        });
+    }
+    for warning in &loaded.warnings {
+        checks.push(Check::new("configuration", State::Problem, warning));
+    }
+    loaded.config
+}
+
+async fn data(env: &Environment) -> Vec<Check> {
+    let folder = match places::data(env) {
+        Ok(folder) => folder,
+        Err(failure) => return vec![Check::problem("data folder", failure)],
+    };
+    let store = match Sqlite::open(&folder) {
+        Ok(store) => store,
+        Err(error) => return vec![Check::problem("sessions", error.into())],
+    };
+    let size = std::fs::metadata(store.path()).map_or(0, |meta| meta.len());
+    let sound = match store.integrity().await {
+        Ok(()) => Check::new(
+            "sessions",
+            State::Ok,
+            format!(
+                "{} is sound, {} KB",
+                places::tidy(store.path(), env),
+                size.div_ceil(1024)
+            ),
+        ),
+        Err(error) => Check::problem("sessions", error.into()),
+    };
+    vec![sound]
+}
+
+async fn default_model(models: &Models<'_>, config: &Config) -> Check {
+    let name = match &config.model {
+        Some(name) => Ok(name.clone()),
+        None => models.default_name().await,
+    };
+    match name.and_then(|name| models.find(&name)) {
+        Ok(info) => Check::new("model", State::Ok, info.name()),
+        Err(failure) => Check::problem("model", failure),
+    }
+}
+
+/// Providers on the internet: those with a key or an entry in the configuration.
+async fn cloud(models: &Models<'_>, offline: bool) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let mut asked = Vec::new();
+    let mut without = Vec::new();
+    for provider in models.providers().into_iter().filter(|provider| !provider.local()) {
+        let key = match models.key(&provider).await {
+            Ok(key) => key,
+            Err(failure) => {
+                checks.push(Check::problem(provider.name, failure));
+                continue;
+            }
+        };
+        let found = key
+            .as_ref()
+            .map(|key| format!("key {} from {}", mask(key.secret.reveal()), key.source));
+        if found.is_none() && provider.entry.is_none() {
+            without.push(provider.name);
+            continue;
+        }
+        match models.settings_with(&models.any_info(&provider), &provider, key) {
+            Ok(settings) => asked.push((provider, found.unwrap_or_else(|| "no key".into()), settings)),
+            Err(failure) => checks.push(Check::problem(provider.name, failure)),
+        }
+    }
+    if offline {
+        checks.extend(
+            asked
+                .into_iter()
+                .map(|(provider, found, _)| Check::new(provider.name, State::Ok, found)),
+        );
+    } else {
+        let asking = asked
+            .into_iter()
+            .map(|(provider, found, settings)| answers(provider, found, settings));
+        checks.extend(futures::future::join_all(asking).await);
+    }
+    if !without.is_empty() {
+        checks.push(Check::new("no key", State::Absent, without.join(", ")));
+    }
+    checks
+}
+
+async fn answers(provider: Provider<'_>, found: String, settings: Settings) -> Check {
+    let place = match settings.base_url.as_str() {
+        "" => String::new(),
+        url => format!(" at {url}"),
+    };
+    match probe(&settings, PATIENCE).await {
+        Ok(answer) => {
+            let models = answer
+                .models
+                .map(|count| format!(", {count} models"))
+                .unwrap_or_default();
+            let detail = format!("{found}; answers{place} in {}{models}", took(answer.took));
+            Check::new(provider.name, State::Ok, detail)
+        }
+        Err(error) => {
+            let mut check = Check::problem(provider.name, error.into());
+            check.detail = format!("{found}; {}", check.detail);
+            check
+        }
+    }
+}
+
+/// Servers on this machine.
+async fn local(models: &Models<'_>) -> Vec<Check> {
+    let providers = models.providers();
+    let servers: Vec<Settings> = providers
+        .iter()
+        .filter(|provider| provider.local())
+        .filter_map(|provider| {
+            let key = models.key_at_hand(provider);
+            models.settings_with(&models.any_info(provider), provider, key).ok()
+        })
+        .collect();
+    let found = discover::discover(&servers, discover::PATIENCE).await;
+    let described = |name: &str| models.provider(name).is_some_and(|provider| provider.entry.is_some());
+    found
+        .into_iter()
+        .map(|found| match found.models {
+            Ok(infos) => {
+                let names: Vec<String> = infos.iter().take(5).map(|info| info.name()).collect();
+                let more = if infos.len() > 5 { ", …" } else { "" };
+                Check::new(
+                    found.provider,
+                    State::Ok,
+                    format!("runs here: {}{more}", names.join(", ")),
+                )
+            }
+            Err(error) if described(&found.provider) => Check::problem(found.provider, error.into()),
+            Err(_) => Check::new(found.provider, State::Absent, "no server on this machine"),
+        })
+        .collect()
+}
+
+fn render(checks: &[Check], paint: Paint) -> String {
+    let mut out = String::new();
+    for check in checks {
+        let mark = match check.state {
+            State::Ok => paint.green("✓"),
+            State::Absent => paint.dim("·"),
+            State::Problem => paint.red("✗"),
+        };
+        let name = format!("{:<14}", check.name);
+        out.push_str(&format!("{mark} {} {}\n", paint.bold(name), check.detail));
+        if let Some(hint) = &check.hint {
+            let hint = hint.lines().next().unwrap_or_default();
+            out.push_str(&format!("  {:<14} {}\n", "", paint.yellow(format!("hint: {hint}"))));
+        }
+    }
+    out
+}

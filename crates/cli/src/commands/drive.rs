@@ -1,0 +1,327 @@
+//! Drives a session through one task: hands over the prompt, shows events, passes on signals and answers.
+
+use super::answer::Expected;
+use super::ask::Answers;
+use super::run::resume_command;
+use super::signals::Signals;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::output;
+use crate::output::events::Told as Line;
+use crate::output::json::{Finish, Json};
+use crate::output::text::{Showing, Style, Text};
+use crate::wiring::Started;
+use agent::Handle;
+use model::Message;
+use serde_json::Value;
+use session::{Body, Command, Delivery, Ending, Event, Level, QuestionId, SessionId, Totals};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+/// How a task is told of.
+pub(super) struct Told<'a> {
+    /// As JSON lines.
+    pub(super) json: bool,
+    /// Nothing but the answer.
+    pub(super) quiet: bool,
+    /// Whether the session existed before.
+    pub(super) resumed: bool,
+    /// The project's folder.
+    pub(super) root: &'a Path,
+}
+
+/// How often the live line is drawn.
+const FRAME: Duration = Duration::from_millis(100);
+/// How many events are shown before the output is handed over.
+const BATCH: usize = 256;
+/// How often a wrong answer is given back to the model.
+const CORRECTIONS: u32 = 2;
+
+/// Gives a session its task and shows what happens until it is done.
+pub(super) async fn drive(
+    started: Started,
+    command: Command,
+    expected: Option<Expected>,
+    told: &Told<'_>,
+    env: &Environment,
+) -> Result<Exit> {
+    let Started { handle, id, lease, .. } = &started;
+    let show = Show::begin(&started, told, expected.is_some(), env);
+    let mut task = Task {
+        show,
+        id: *id,
+        totals: started.totals,
+        began: Instant::now(),
+        answer: String::new(),
+        expected,
+        corrections: 0,
+        stopped: None,
+        asked: VecDeque::new(),
+        answers: Answers::new(),
+    };
+    let _held = lease;
+    // The queue is empty yet, so that this cannot wait; if the session is gone already, its events say why.
+    drop(handle.commands.send(command).await);
+    let Started { handle, .. } = started;
+    Ok(task.run(handle).await)
+}
+
+struct Task {
+    show: Show,
+    id: SessionId,
+    totals: Totals,
+    began: Instant,
+    /// The text of the newest reply.
+    answer: String,
+    expected: Option<Expected>,
+    corrections: u32,
+    /// The signal that stopped the turn.
+    stopped: Option<Exit>,
+    /// Questions that wait for the person; the first has been asked.
+    asked: VecDeque<QuestionId>,
+    answers: Answers,
+}
+
+impl Task {
+    async fn run(&mut self, handle: Handle) -> Exit {
+        let Handle {
+            commands,
+            mut events,
+            task,
+        } = handle;
+        let mut signals = Signals::listen();
+        let mut frames = frames();
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut exit = None;
+        loop {
+            tokio::select! {
+                biased;
+                signal = signals.next() => {
+                    if let Some(exit) = exit {
+                        return exit;
+                    }
+                    if self.stopped.is_some() {
+                        self.leave(signal);
+                    }
+                    self.stopped = Some(signal);
+                    // A session that is gone has nothing to stop.
+                    drop(commands.send(Command::Interrupt).await);
+                }
+                count = events.recv_many(&mut batch, BATCH) => {
+                    if count == 0 {
+                        break;
+                    }
+                    for event in batch.drain(..) {
+                        if let Some(next) = self.take(event) {
+                            match &next {
+                                Next::Ask(command) => drop(commands.send(command.clone()).await),
+                                Next::End(ended) => {
+                                    exit = Some(*ended);
+                                    drop(commands.send(Command::Close).await);
+                                }
+                            }
+                        }
+                    }
+                    self.show.flush();
+                }
+                answer = self.answers.next() => {
+                    if let Some(question) = self.asked.pop_front() {
+                        drop(commands.send(Command::Answer { question, answer }).await);
+                    }
+                    if !self.asked.is_empty() {
+                        self.answers.ask();
+                    }
+                }
+                _ = frames.tick(), if self.show.is_live() && self.asked.is_empty() && exit.is_none() => self.show.tick(),
+            }
+        }
+        drop(commands);
+        // A task that broke down has told why, or could not.
+        drop(task.await);
+        exit.unwrap_or(Exit::Failed)
+    }
+
+    /// Shows an event and says what follows from it.
+    fn take(&mut self, event: Event) -> Option<Next> {
+        self.show.event(&event);
+        match event {
+            Event::TurnStarted => self.began = Instant::now(),
+            Event::ItemFinished { item } => {
+                if let Body::Reply { message, .. } = &item.body {
+                    self.answer = message.text();
+                }
+            }
+            Event::Usage { totals, .. } => self.totals = totals,
+            Event::Asked { question } => {
+                self.asked.push_back(question.id);
+                if self.asked.len() == 1 {
+                    self.show.flush();
+                    self.answers.ask();
+                }
+            }
+            Event::TurnFinished { ending } => return Some(self.finish(&ending)),
+            Event::ItemStarted { .. }
+            | Event::ItemDelta { .. }
+            | Event::ItemDropped { .. }
+            | Event::Answered { .. }
+            | Event::Retrying { .. }
+            | Event::Notice { .. }
+            | Event::Titled { .. } => {}
+        }
+        None
+    }
+
+    /// A turn is over: it was the last, or the model has to mend its answer.
+    fn finish(&mut self, ending: &Ending) -> Next {
+        let checked = match (&self.expected, ending) {
+            (Some(expected), Ending::Completed) => expected.check(&self.answer).map(Some),
+            (Some(_) | None, _) => Ok(None),
+        };
+        let exit = match (&checked, self.stopped) {
+            (Err(_), _) => Exit::Schema,
+            (Ok(_), Some(signal)) if *ending == Ending::Interrupted => signal,
+            (Ok(_), _) => Exit::from(ending),
+        };
+        if let (Err(wrong), Some(expected)) = (&checked, &self.expected)
+            && self.corrections < CORRECTIONS
+        {
+            self.corrections += 1;
+            let complaint = expected.complaint(wrong);
+            self.show
+                .notice(&format!("the answer does not match the schema: {wrong}; asking again"));
+            return Next::Ask(Command::Prompt {
+                message: Message::user(complaint),
+                delivery: Delivery::Queue,
+            });
+        }
+        let output = checked.as_ref().ok().and_then(Option::as_ref);
+        self.report(ending, output, exit);
+        if let Err(wrong) = &checked {
+            self.show.complain(
+                &format!("the answer does not match the schema: {wrong}"),
+                "loosen the schema, or choose another model",
+            );
+        }
+        Next::End(exit)
+    }
+
+    fn report(&mut self, ending: &Ending, output: Option<&Value>, exit: Exit) {
+        let finish = Finish {
+            ending,
+            answer: &self.answer,
+            output,
+            duration: self.began.elapsed(),
+            totals: &self.totals,
+            exit_code: exit.code(),
+        };
+        self.show.finish(&finish, self.id);
+    }
+
+    /// Leaves at once: the person asked twice. Everything that was finished is saved.
+    fn leave(&mut self, signal: Exit) -> ! {
+        self.show.flush();
+        output::complain(&format!("\nhint: `{}` goes on\n", resume_command(self.id)));
+        std::process::exit(i32::from(signal.code()));
+    }
+}
+
+/// What follows from an event.
+enum Next {
+    /// The session has one more thing to do.
+    Ask(Command),
+    /// The task is over.
+    End(Exit),
+}
+
+fn frames() -> Interval {
+    let mut frames = interval(FRAME);
+    frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    frames
+}
+
+/// Where events are shown.
+enum Show {
+    Text { text: Box<Text>, live: bool },
+    Json(Json),
+}
+
+impl Show {
+    fn begin(started: &Started, told: &Told<'_>, whole: bool, env: &Environment) -> Self {
+        if told.json {
+            let mut json = Json::stdout();
+            json.tell(Line::SessionStarted {
+                session: started.id.to_string(),
+                resumed: told.resumed,
+                model: &started.model,
+                cwd: told.root.display().to_string(),
+                mode: &started.mode,
+                permission: started.permission,
+                hew: env!("CARGO_PKG_VERSION"),
+            });
+            json.flush();
+            return Show::Json(json);
+        }
+        // An answer that must match a schema is shown when it does.
+        let showing = if whole { Showing::Last } else { Showing::Streaming };
+        let style = Style::of_process(env, told.quiet, showing);
+        Show::Text {
+            text: Box::new(Text::of_process(style, &started.model)),
+            live: style.live,
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        match self {
+            Show::Text { live, .. } => *live,
+            Show::Json(_) => false,
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        match self {
+            Show::Text { text, .. } => text.event(event),
+            Show::Json(json) => json.event(event),
+        }
+    }
+
+    fn notice(&mut self, what: &str) {
+        self.event(&Event::Notice {
+            level: Level::Warning,
+            text: what.into(),
+        });
+    }
+
+    fn complain(&mut self, what: &str, hint: &str) {
+        match self {
+            Show::Text { text, .. } => {
+                text.flush();
+                output::complain(&format!("error: {what}\nhint: {hint}\n"));
+            }
+            Show::Json(_) => self.notice(what),
+        }
+    }
+
+    fn finish(&mut self, finish: &Finish<'_>, id: SessionId) {
+        match self {
+            Show::Text { text, .. } => text.finish(finish, &resume_command(id)),
+            Show::Json(json) => json.finish(finish),
+        }
+    }
+
+    fn tick(&mut self) {
+        match self {
+            Show::Text { text, .. } => text.tick(),
+            Show::Json(_) => {}
+        }
+    }
+
+    fn flush(&mut self) {
+        match self {
+            Show::Text { text, .. } => text.flush(),
+            Show::Json(json) => json.flush(),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `hew sessions export`: a session as Markdown or JSON.
+
+use crate::args::ExportFormat;
+use crate::failure::{Failure, Result};
+use crate::output::events::{Entry, Sum, Tokens, VERSION};
+use crate::output::markdown::{self, Detail};
+use crate::output::{self, words::moment};
+use serde::Serialize;
+use session::{Loaded, Record};
+use std::path::Path;
+
+/// A session as JSON. Items have the form that `hew run --json` gives them.
+#[derive(Serialize)]
+struct Exported<'a> {
+    v: u32,
+    session: String,
+    title: Option<&'a str>,
+    project: String,
+    model: &'a str,
+    created: String,
+    updated: String,
+    totals: Sum,
+    items: Vec<Entry<'a>>,
+    requests: Vec<Asked<'a>>,
+}
+
+/// A request to the model.
+#[derive(Serialize)]
+struct Asked<'a> {
+    id: String,
+    item: Option<String>,
+    purpose: &'a str,
+    model: &'a str,
+    attempt: u32,
+    at: String,
+    first_chunk_ms: Option<u64>,
+    total_ms: u64,
+    usage: Tokens,
+    cost_usd: Option<f64>,
+    outcome: &'a str,
+}
+
+pub(super) fn export(loaded: &Loaded, records: &[Record], format: ExportFormat, file: Option<&Path>) -> Result<()> {
+    let text = match format {
+        ExportFormat::Markdown => markdown::render(loaded, Detail::Full),
+        ExportFormat::Json => output::pretty(&exported(loaded, records))?,
+    };
+    match file {
+        Some(path) => std::fs::write(path, text).map_err(|error| Failure::file("write", path, &error)),
+        None => output::deliver(&text),
+    }
+}
+
+fn exported<'a>(loaded: &'a Loaded, records: &'a [Record]) -> Exported<'a> {
+    let meta = &loaded.meta;
+    Exported {
+        v: VERSION,
+        session: meta.id.to_string(),
+        title: meta.title.as_deref(),
+        project: meta.root.display().to_string(),
+        model: &meta.model,
+        created: moment(meta.created),
+        updated: moment(meta.updated),
+        totals: Sum::of(&meta.totals),
+        items: loaded.items.iter().map(|item| Entry::of(item)).collect(),
+        requests: records.iter().map(Asked::of).collect(),
+    }
+}
+
+impl<'a> Asked<'a> {
+    fn of(record: &'a Record) -> Self {
+        Asked {
+            id: record.id.to_string(),
+            item: record.item.map(|item| item.to_string()),
+            purpose: &record.purpose,
+            model: &record.model,
+            attempt: record.attempt,
+            at: moment(record.at),
+            first_chunk_ms: record.first_chunk,
+            total_ms: record.total,
+            usage: Tokens::of(&record.usage),
+            cost_usd: record.cost.map(model::Cost::usd),
+            outcome: &record.outcome,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! `hew models`: lists models with their prices and abilities.
+
+use super::load;
+use crate::args::{Global, Models as Args};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::models::Models;
+use crate::output::table::{self, Align};
+use crate::output::{self, words::tokens};
+use model::Info;
+use providers::discover;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A model in the JSON of `hew models --json`.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    wire: &'static str,
+    usable: bool,
+    window: Option<u64>,
+    output: Option<u64>,
+    usd_per_million_input: Option<f64>,
+    usd_per_million_output: Option<f64>,
+    usd_per_million_cache_read: Option<f64>,
+    tools: bool,
+    parallel_tools: bool,
+    images: bool,
+    pdf: bool,
+    reasoning: bool,
+    caching: bool,
+    deprecated_on: Option<String>,
+}
+
+pub(super) async fn models(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+    let (_, loaded) = load(global, env, Vec::new())?;
+    let models = Models::new(&loaded.config, env);
+    if let Some(name) = &args.provider
+        && models.provider(name).is_none()
+    {
+        let names: Vec<&str> = models.providers().iter().map(|provider| provider.name).collect();
+        return Err(
+            Failure::usage(format!("there is no provider `{name}`")).hint(format!("known are {}", names.join(", ")))
+        );
+    }
+    let mut usable = BTreeMap::new();
+    for provider in models.providers() {
+        let own = provider.preset.is_none();
+        // A local server is there or not; that is found out by asking.
+        let ready = !provider.local() && (own || models.key(&provider).await.unwrap_or(None).is_some());
+        usable.insert(provider.name.to_string(), ready);
+    }
+    let mut infos: Vec<Info> = models.iter().cloned().collect();
+    add_listed(&models, &mut infos);
+    if args.discover {
+        add_discovered(&models, args, &mut infos, &mut usable).await;
+    }
+    let wanted = |info: &Info| {
+        let ready = usable.get(&info.provider).copied().unwrap_or(false);
+        args.provider.as_ref().is_none_or(|name| *name == info.provider)
+            && args
+                .filter
+                .as_ref()
+                .is_none_or(|text| info.name().contains(text.as_str()))
+            && (ready || !args.usable)
+    };
+    let rows: Vec<Row> = infos
+        .iter()
+        .filter(|info| wanted(info))
+        .map(|info| row(info, usable.get(&info.provider).copied().unwrap_or(false)))
+        .collect();
+    if args.json {
+        output::deliver(&output::pretty(&rows)?)?;
+    } else if rows.is_empty() {
+        output::complain("no model fits\nhint: `hew models` lists all, `hew models --discover` asks local servers\n");
+    } else {
+        output::deliver(&render(&rows))?;
+        output::complain("● can be used now: its provider has a key, or answered\n");
+    }
+    Ok(Exit::Done)
+}
+
+/// Models that the configuration only names.
+fn add_listed(models: &Models<'_>, infos: &mut Vec<Info>) {
+    for provider in models.providers() {
+        for id in provider.entry.map_or(&[] as &[String], |entry| &entry.models) {
+            let name = format!("{}/{id}", provider.name);
+            if !infos.iter().any(|info| info.name() == name)
+                && let Ok(info) = models.find(&name)
+            {
+                infos.push(info);
+            }
+        }
+    }
+}
+
+/// Models of servers that answer: local ones, and those of the configuration.
+async fn add_discovered(models: &Models<'_>, args: &Args, infos: &mut Vec<Info>, usable: &mut BTreeMap<String, bool>) {
+    let mut servers = Vec::new();
+    for provider in models.providers() {
+        let asked = match &args.provider {
+            Some(name) => name == provider.name,
+            None => provider.local() || provider.preset.is_none(),
+        };
+        let key = models.key(&provider).await.unwrap_or(None);
+        let any = models.any_info(&provider);
+        if let Ok(settings) = models.settings_with(&any, &provider, key)
+            && asked
+        {
+            servers.push(settings);
+        }
+    }
+    for found in discover::discover(&servers, discover::PATIENCE).await {
+        match found.models {
+            Ok(discovered) => {
+                usable.insert(found.provider.clone(), true);
+                for info in discovered {
+                    if !infos
+                        .iter()
+                        .any(|known| known.provider == info.provider && known.id == info.id)
+                    {
+                        infos.push(info);
+                    }
+                }
+            }
+            Err(error) => output::complain(&format!("note: {error}\n")),
+        }
+    }
+}
+
+fn row(info: &Info, usable: bool) -> Row {
+    let base = info.prices.as_ref().map(|prices| prices.base);
+    let known = |count: u64| (count > 0).then_some(count);
+    Row {
+        name: info.name(),
+        wire: info.wire.name(),
+        usable,
+        window: known(info.limits.window),
+        output: known(info.limits.output),
+        usd_per_million_input: base.map(|tier| tier.input),
+        usd_per_million_output: base.map(|tier| tier.output),
+        usd_per_million_cache_read: base.and_then(|tier| tier.cache_read),
+        tools: info.features.tools,
+        parallel_tools: info.features.parallel_tools,
+        images: info.features.images,
+        pdf: info.features.pdf,
+        reasoning: info.features.reasoning,
+        caching: info.features.caching,
+        deprecated_on: info.deprecated_on.clone(),
+    }
+}
+
+fn render(rows: &[Row]) -> String {
+    let price = |usd: Option<f64>| usd.map_or("?".into(), |usd| format!("${usd}"));
+    let size = |count: Option<u64>| count.map_or("?".into(), tokens);
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            let features = [
+                (row.tools, "tools"),
+                (row.images, "images"),
+                (row.pdf, "pdf"),
+                (row.reasoning, "thinks"),
+                (row.caching, "cache"),
+            ];
+            let mut words: Vec<&str> = features.iter().filter(|(has, _)| *has).map(|(_, word)| *word).collect();
+            if row.deprecated_on.is_some() {
+                words.push("(deprecated)");
+            }
+            vec![
+                if row.usable { "●".into() } else { " ".into() },
+                row.name.clone(),
+                size(row.window),
+                size(row.output),
+                price(row.usd_per_million_input),
+                price(row.usd_per_million_output),
+                words.join(" "),
+            ]
+        })
+        .collect();
+    let columns = [
+        ("", Align::Left),
+        ("MODEL", Align::Left),
+        ("WINDOW", Align::Right),
+        ("OUTPUT", Align::Right),
+        ("IN/M", Align::Right),
+        ("OUT/M", Align::Right),
+        ("ABLE TO", Align::Left),
+    ];
+    table::render(&columns, &cells)
+}

@@ -1,0 +1,81 @@
+//! `hew resume`: goes on with a session where it stopped.
+
+use super::answer::Expected;
+use super::run::{self, resume_command};
+use crate::args::{Global, Resume};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::{project, wiring};
+use model::{Part, Stop};
+use session::{Body, Command, End, Item, Store};
+use std::sync::Arc;
+
+pub(super) async fn resume(args: Resume, global: &Global, env: &Environment) -> Result<Exit> {
+    let expected = args.turn.output_schema.as_deref().map(Expected::read).transpose()?;
+    let (id, words) = sort_out(args.id, args.prompt);
+    let root = project::root(global.cwd.as_deref(), env)?;
+    let store = wiring::open_store(env)?;
+    let meta = run::find(&store, id.as_deref(), &root).await?;
+    let command = match run::prompt(&words, &args.turn)? {
+        Some(command) => command,
+        None => {
+            let loaded = store.load(meta.id).await?;
+            if is_complete(&loaded.items) {
+                return Err(Failure::usage("this session has nothing unfinished")
+                    .hint(format!("say what to do next: {} \"…\"", resume_command(meta.id))));
+            }
+            Command::Continue
+        }
+    };
+    run::go_on(meta, store, command, args.turn, expected, global, env).await
+}
+
+/// The first word is an id if it looks like one, else it belongs to the prompt.
+fn sort_out(id: Option<String>, prompt: Vec<String>) -> (Option<String>, Vec<String>) {
+    let like_an_id = |word: &str| {
+        word == "last" || (!word.is_empty() && word.chars().all(|c| c.is_ascii_hexdigit() || c == '-') && word != "-")
+    };
+    match id {
+        Some(word) if !like_an_id(&word) => (None, [word].into_iter().chain(prompt).collect()),
+        id => (id.filter(|word| word != "last"), prompt),
+    }
+}
+
+/// Whether the model has said all it wanted to say.
+fn is_complete(items: &[Arc<Item>]) -> bool {
+    let last = items
+        .iter()
+        .rev()
+        .find(|item| !matches!(item.body, Body::Notice { .. }));
+    match last.map(|item| &item.body) {
+        Some(Body::Reply { message, end, .. }) => {
+            let calls = message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
+            *end == End::Finished(Stop::End) && !calls
+        }
+        Some(Body::Prompt { .. } | Body::Result { .. } | Body::Summary { .. } | Body::Notice { .. }) => false,
+        None => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_is_an_id_only_if_it_looks_like_one() {
+        let check = |words: &[&str]| {
+            let mut words = words.iter().map(|word| word.to_string());
+            let (id, prompt) = sort_out(words.next(), words.collect());
+            (id, prompt.join(" "))
+        };
+        assert_eq!(check(&[]), (None, String::new()));
+        assert_eq!(
+            check(&["0199-ab", "go", "on"]),
+            (Some("0199-ab".into()), "go on".into())
+        );
+        assert_eq!(check(&["last", "go"]), (None, "go".into()));
+        assert_eq!(check(&["fix that too"]), (None, "fix that too".into()));
+        assert_eq!(check(&["-"]), (None, "-".into()));
+    }
+}

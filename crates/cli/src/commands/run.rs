@@ -1,0 +1,155 @@
+//! `hew run`: works on a task until it is done.
+
+use super::answer::Expected;
+use super::drive::{self, Told};
+use super::{ask, load, load_for};
+use crate::args::{Global, Run, Turn};
+use crate::config::{Layer, Loaded, Origin};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::wiring::{self, Start, Which};
+use crate::{input, project};
+use agent::Approvals;
+use session::{Command, Delivery, Meta, SessionId, Store};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use store::Sqlite;
+
+pub(super) async fn run(args: Run, global: &Global, env: &Environment) -> Result<Exit> {
+    // What can be wrong with the arguments is said before anything is waited for or written.
+    let expected = args.turn.output_schema.as_deref().map(Expected::read).transpose()?;
+    if args.session.is_some() || args.continue_last {
+        let store = wiring::open_store(env)?;
+        let root = project::root(global.cwd.as_deref(), env)?;
+        let meta = find(&store, args.session.as_deref(), &root).await?;
+        let command = prompt(&args.prompt, &args.turn)?.ok_or_else(|| nothing_said())?;
+        return go_on(meta, store, command, args.turn, expected, global, env).await;
+    }
+    let (root, loaded) = load(global, env, args.turn.layers())?;
+    let command = prompt(&args.prompt, &args.turn)?.ok_or_else(nothing_said)?;
+    let store = wiring::open_store(env)?;
+    let work = Work {
+        root,
+        loaded,
+        store,
+        which: Which::New,
+        command,
+        turn: args.turn,
+        expected,
+    };
+    work.go(env).await
+}
+
+/// The session that is meant: by its id or the beginning of it, or the newest of the project.
+pub(super) async fn find(store: &Sqlite, id: Option<&str>, root: &Path) -> Result<Meta> {
+    match id {
+        Some(prefix) => {
+            let id = store.find(prefix).await?;
+            Ok(store.load(id).await?.meta)
+        }
+        None => {
+            let newest = store.list(Some(root.into())).await?.into_iter().next();
+            newest.ok_or_else(|| {
+                Failure::usage(format!("there is no session in {}", root.display()))
+                    .hint("`hew sessions list --all` shows those of other projects")
+            })
+        }
+    }
+}
+
+/// Goes on with a session that exists, in its own project and with its own model unless others are named.
+pub(super) async fn go_on(
+    meta: Meta,
+    store: Arc<Sqlite>,
+    command: Command,
+    turn: Turn,
+    expected: Option<Expected>,
+    global: &Global,
+    env: &Environment,
+) -> Result<Exit> {
+    let root = match &global.cwd {
+        Some(_) => project::root(global.cwd.as_deref(), env)?,
+        None => wiring::session_root(&meta.root)?,
+    };
+    let own = Layer::one(Origin::BuiltIn, &["model".into()], meta.model.clone().into());
+    let mut loaded = load_for(root.clone(), global, env, turn.layers())?;
+    if turn.model.is_none() {
+        loaded.config.model = Some(meta.model);
+        loaded.layers.push(own);
+    }
+    let work = Work {
+        root,
+        loaded,
+        store,
+        which: Which::Existing(meta.id),
+        command,
+        turn,
+        expected,
+    };
+    work.go(env).await
+}
+
+/// What the person says, as a command.
+pub(super) fn prompt(words: &[String], turn: &Turn) -> Result<Option<Command>> {
+    Ok(input::message(words, &turn.file)?.map(|message| Command::Prompt {
+        message,
+        delivery: Delivery::Queue,
+    }))
+}
+
+fn nothing_said() -> Failure {
+    Failure::usage("there is nothing to do").hint("say what to do: hew run \"…\", or pipe it in")
+}
+
+/// A session to start and a command to give it.
+struct Work {
+    root: PathBuf,
+    loaded: Loaded,
+    store: Arc<Sqlite>,
+    which: Which,
+    command: Command,
+    turn: Turn,
+    expected: Option<Expected>,
+}
+
+impl Work {
+    async fn go(self, env: &Environment) -> Result<Exit> {
+        let resumed = match self.which {
+            Which::New => false,
+            Which::Existing(_) => true,
+        };
+        let approvals = match !self.turn.json && ask::somebody_is_there() {
+            true => Approvals::Ask,
+            false => Approvals::Deny,
+        };
+        let started = wiring::start(Start {
+            config: &self.loaded.config,
+            env,
+            root: &self.root,
+            store: self.store,
+            which: self.which,
+            approvals,
+            output_schema: self.expected.as_ref().map(Expected::for_model),
+        })
+        .await?;
+        let told = Told {
+            json: self.turn.json,
+            quiet: self.turn.quiet,
+            resumed,
+            root: &self.root,
+        };
+        drive::drive(started, self.command, self.expected, &told, env).await
+    }
+}
+
+/// The command that goes on with a session, for people to copy.
+pub(super) fn resume_command(id: SessionId) -> String {
+    format!("hew resume {}", short(id))
+}
+
+/// The beginning of an id that is enough to find it.
+pub(super) fn short(id: SessionId) -> String {
+    // Ids begin with the time: thirteen characters tell sessions apart that began within a few milliseconds.
+    id.to_string().chars().take(13).collect()
+}

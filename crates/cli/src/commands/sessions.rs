@@ -1,0 +1,171 @@
+//! `hew sessions`: lists, shows, exports and deletes sessions.
+
+use super::run::{find, short};
+use super::{ask, export};
+use crate::args::{Global, Sessions, SessionsList};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::markdown::{self, Detail};
+use crate::output::paint::columns;
+use crate::output::table::{self, Align};
+use crate::output::words::{ago, line, moment, money, now, tame, tokens};
+use crate::{output, places, project, wiring};
+use serde::Serialize;
+use session::{Meta, Store};
+use std::io::IsTerminal;
+use store::Sqlite;
+
+pub(super) async fn sessions(command: Option<&Sessions>, global: &Global, env: &Environment) -> Result<Exit> {
+    let store = wiring::open_store(env)?;
+    let list_all = SessionsList {
+        limit: 20,
+        ..SessionsList::default()
+    };
+    match command {
+        None => list(&store, &list_all, global, env).await?,
+        Some(Sessions::List(args)) => list(&store, args, global, env).await?,
+        Some(Sessions::Show { id, full }) => {
+            let loaded = load(&store, id.as_deref(), global, env).await?;
+            let detail = if *full { Detail::Full } else { Detail::Short };
+            let text = markdown::render(&loaded, detail);
+            output::deliver(&if std::io::stdout().is_terminal() {
+                tame(&text)
+            } else {
+                text
+            })?;
+        }
+        Some(Sessions::Export { id, format, output }) => {
+            let loaded = load(&store, id.as_deref(), global, env).await?;
+            let records = store.records(loaded.meta.id).await?;
+            export::export(&loaded, &records, *format, output.as_deref())?;
+        }
+        Some(Sessions::Delete { ids, yes }) => delete(&store, ids, *yes).await?,
+    }
+    Ok(Exit::Done)
+}
+
+async fn load(store: &Sqlite, id: Option<&str>, global: &Global, env: &Environment) -> Result<session::Loaded> {
+    let id = match id {
+        Some(prefix) => store.find(prefix).await?,
+        None => find(store, None, &project::root(global.cwd.as_deref(), env)?).await?.id,
+    };
+    Ok(store.load(id).await?)
+}
+
+/// A session in the JSON of `hew sessions list --json`.
+#[derive(Serialize)]
+struct Row<'a> {
+    id: String,
+    title: Option<&'a str>,
+    project: String,
+    model: &'a str,
+    created: String,
+    updated: String,
+    items: u64,
+    requests: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    cost_usd: f64,
+}
+
+impl<'a> Row<'a> {
+    fn of(meta: &'a Meta) -> Self {
+        Row {
+            id: meta.id.to_string(),
+            title: meta.title.as_deref(),
+            project: meta.root.display().to_string(),
+            model: &meta.model,
+            created: moment(meta.created),
+            updated: moment(meta.updated),
+            items: meta.items,
+            requests: meta.totals.requests,
+            input_tokens: meta.totals.usage.prompt(),
+            output_tokens: meta.totals.usage.output,
+            cost_usd: meta.totals.cost.usd(),
+        }
+    }
+}
+
+async fn list(store: &Sqlite, args: &SessionsList, global: &Global, env: &Environment) -> Result<()> {
+    let root = match args.all {
+        true => None,
+        false => Some(project::root(global.cwd.as_deref(), env)?),
+    };
+    let all = store.list(root.clone()).await?;
+    let shown: Vec<&Meta> = all.iter().take(args.limit).collect();
+    if args.json {
+        let rows: Vec<Row<'_>> = shown.iter().map(|meta| Row::of(meta)).collect();
+        return output::deliver(&output::pretty(&rows)?);
+    }
+    if shown.is_empty() {
+        let place = root.map_or("yet".into(), |root| format!("in {}", places::tidy(&root, env)));
+        output::complain(&format!("no sessions {place}\n"));
+        return Ok(());
+    }
+    output::deliver(&render(&shown, args.all, env))?;
+    if shown.len() < all.len() {
+        output::complain(&format!(
+            "{} more; -n {} shows them\n",
+            all.len() - shown.len(),
+            all.len()
+        ));
+    }
+    Ok(())
+}
+
+fn render(shown: &[&Meta], with_project: bool, env: &Environment) -> String {
+    let time = now();
+    let wide = columns().saturating_sub(60).max(30);
+    let rows: Vec<Vec<String>> = shown
+        .iter()
+        .map(|meta| {
+            let mut row = vec![
+                short(meta.id),
+                ago(meta.updated, time),
+                tokens(meta.totals.usage.prompt() + meta.totals.usage.output),
+                money(meta.totals.cost),
+            ];
+            if with_project {
+                row.push(line(&places::tidy(&meta.root, env), 40));
+            }
+            row.push(line(meta.title.as_deref().unwrap_or("(untitled)"), wide));
+            row
+        })
+        .collect();
+    let mut columns = vec![
+        ("ID", Align::Left),
+        ("UPDATED", Align::Left),
+        ("TOKENS", Align::Right),
+        ("COST", Align::Right),
+    ];
+    if with_project {
+        columns.push(("PROJECT", Align::Left));
+    }
+    columns.push(("TITLE", Align::Left));
+    table::render(&columns, &rows)
+}
+
+async fn delete(store: &Sqlite, ids: &[String], yes: bool) -> Result<()> {
+    let mut found = Vec::new();
+    for id in ids {
+        found.push(store.load(store.find(id).await?).await?.meta);
+    }
+    for meta in found {
+        let title = meta.title.as_deref().unwrap_or("untitled");
+        let name = format!("{} ({})", short(meta.id), line(title, 60));
+        if !yes {
+            if !std::io::stdin().is_terminal() {
+                return Err(
+                    Failure::usage(format!("deleting {name} needs a yes")).hint("add --yes where nobody can be asked")
+                );
+            }
+            if !ask::confirm(&format!("delete {name} with {} items?", meta.items)) {
+                continue;
+            }
+        }
+        store.delete(meta.id).await?;
+        output::complain(&format!("deleted {name}\n"));
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! The configuration: built-in < user < project < environment < flags, as TOML.
+//!
+//! Each source is a [`Layer`]: a table and where it comes from. Layers are checked one by one, so that a mistake is
+//! reported where it was made, then laid over each other and read as one [`Config`].
+
+mod check;
+mod edit;
+mod layer;
+mod restrain;
+mod schema;
+mod span;
+mod variables;
+
+pub(crate) use check::value_for;
+pub(crate) use edit::{remove, set};
+pub(crate) use layer::{Layer, Leaf, Origin, key_path, put};
+pub(crate) use schema::{
+    Config, Effort, Limits, ModeName, ModelEntry, Permission, ProviderEntry, WireName, json_schema,
+};
+pub(crate) use span::Span;
+
+use crate::environment::Environment;
+use crate::failure::Result;
+use crate::{places, project};
+use std::path::{Path, PathBuf};
+
+/// The configuration in force, and how it came about.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    /// All layers together.
+    pub(crate) config: Config,
+    /// The layers, the weakest first.
+    pub(crate) layers: Vec<Layer>,
+    /// What was found but does not count, and why.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The configuration files that a run looks at, whether they exist or not.
+#[derive(Debug, Clone)]
+pub(crate) struct Files {
+    /// The user's.
+    pub(crate) user: PathBuf,
+    /// The project's, where there is one.
+    pub(crate) project: Option<PathBuf>,
+}
+
+impl Files {
+    /// The files for a project.
+    pub(crate) fn of(root: Option<&Path>, env: &Environment) -> Result<Self> {
+        Ok(Files {
+            user: places::user_config(env)?,
+            project: root.and_then(project::config_file),
+        })
+    }
+}
+
+/// Reads all layers for a project.
+pub(crate) fn load(root: Option<&Path>, env: &Environment, flags: Vec<Layer>) -> Result<Loaded> {
+    let files = Files::of(root, env)?;
+    let mut layers = vec![Layer::built_in()];
+    let mut warnings = Vec::new();
+    layers.extend(Layer::read(&files.user, Origin::User)?);
+    if let Some(file) = files.project.filter(|file| *file != files.user)
+        && let Some(layer) = Layer::read(&file, Origin::Project)?
+    {
+        layers.push(restrain::restrain(layer, &layer::merge(&layers), &mut warnings));
+    }
+    layers.extend(variables::layers(env)?);
+    layers.extend(flags);
+    let config = check::read(&layer::merge(&layers))?;
+    Ok(Loaded {
+        config,
+        layers,
+        warnings,
+    })
+}
+
+impl Loaded {
+    /// Every value in force with where it comes from, by key.
+    pub(crate) fn leaves(&self) -> Vec<Leaf> {
+        layer::leaves(&self.layers)
+    }
+}

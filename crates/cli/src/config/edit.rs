@@ -1,0 +1,134 @@
+//! Changes one key of a configuration file and leaves comments and order alone.
+
+use super::{Origin, check, layer};
+use crate::failure::{Failure, Result};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+use toml_edit::{DocumentMut, Item, Table};
+
+/// Sets a key. The file is made where it does not exist, and is left alone where the value does not fit.
+pub(crate) fn set(file: &Path, key: &str, text: &str) -> Result<()> {
+    let path = layer::key_path(key)?;
+    let checked = check::value_for(&path, text, Origin::Flag("hew config set"))?;
+    let value = layer::get(&checked.table, &path).cloned();
+    let value: toml_edit::Value = match value.map(|value| value.to_string().parse()) {
+        Some(Ok(value)) => value,
+        Some(Err(_)) | None => return Err(Failure::usage(format!("`{key}` needs a value"))),
+    };
+    change(file, &path, |table, last| {
+        let mut value = value;
+        // A comment behind the old value stays.
+        if let Some(old) = table.get(last).and_then(Item::as_value) {
+            *value.decor_mut() = old.decor().clone();
+        }
+        table.insert(last, Item::Value(value));
+    })
+}
+
+/// Removes a key; what is not there is no mistake.
+pub(crate) fn remove(file: &Path, key: &str) -> Result<()> {
+    let path = layer::key_path(key)?;
+    change(file, &path, |table, last| {
+        table.remove(last);
+    })
+}
+
+fn change(file: &Path, path: &[String], edit: impl FnOnce(&mut Table, &str)) -> Result<()> {
+    let old = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(Failure::file("read", file, &error)),
+    };
+    // A file with mistakes is not made worse by a program.
+    check::parse(&old, file)?;
+    let mut document: DocumentMut = old
+        .parse()
+        .map_err(|error: toml_edit::TomlError| Failure::usage(format!("{}: {}", file.display(), error.message())))?;
+    let Some((last, parents)) = path.split_last() else {
+        return Err(Failure::usage("a key is needed"));
+    };
+    let mut table = document.as_table_mut();
+    for parent in parents {
+        let entry = table.entry(parent).or_insert_with(|| {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        });
+        // Inline tables become ordinary ones, so that there is one way to edit them.
+        if let Some(inline) = entry.as_inline_table() {
+            *entry = Item::Table(inline.clone().into_table());
+        }
+        table = entry
+            .as_table_mut()
+            .ok_or_else(|| Failure::usage(format!("`{parent}` is not a table in {}", file.display())))?;
+    }
+    edit(table, last);
+    let new = document.to_string();
+    check::parse(&new, file)?;
+    write(file, &new).map_err(|error| {
+        Failure::file("write", file, &error).hint("check the folder's permissions, or set HEW_CONFIG to another file")
+    })
+}
+
+/// Writes the whole file or nothing, readable by its owner only, because keys may stand in it.
+fn write(file: &Path, text: &str) -> std::io::Result<()> {
+    // A link is followed, so that a configuration kept elsewhere stays there.
+    let target = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
+    let folder = target.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let fresh = folder.join(format!(".config.toml.{}", std::process::id()));
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let written = options
+        .open(&fresh)
+        .and_then(|mut out| out.write_all(text.as_bytes()).and_then(|()| out.sync_all()))
+        .and_then(|()| std::fs::rename(&fresh, &target));
+    if written.is_err() {
+        // The rest of an attempt that failed is of no use to anybody.
+        drop(std::fs::remove_file(&fresh));
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_set_in_place_and_comments_stay() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("hew/config.toml");
+        set(&file, "model", "openai/gpt-5.5").unwrap();
+        set(&file, "limits.steps", "5").unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(text, "model = \"openai/gpt-5.5\"\n\n[limits]\nsteps = 5\n");
+        std::fs::write(
+            &file,
+            format!("# mine\n{}", text.replace("steps = 5", "steps = 5 # few")),
+        )
+        .unwrap();
+        set(&file, "limits.steps", "6").unwrap();
+        set(&file, "models.\"a/b\".window", "1000").unwrap();
+        remove(&file, "model").unwrap();
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            "# mine\n\n[limits]\nsteps = 6 # few\n\n[models.\"a/b\"]\nwindow = 1000\n"
+        );
+    }
+
+    #[test]
+    fn a_value_that_does_not_fit_changes_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("config.toml");
+        assert!(set(&file, "limits.steps", "many").is_err());
+        assert!(!file.exists());
+        std::fs::write(&file, "nonsense = 1\n").unwrap();
+        assert!(set(&file, "model", "a/b").is_err());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "nonsense = 1\n");
+    }
+}

@@ -1,0 +1,239 @@
+//! What may stand in a configuration file. Doc comments become descriptions in the JSON schema for editors.
+
+use super::Span;
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Configuration of hew.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    /// The model that does the work, as `provider/id`.
+    pub(crate) model: Option<String>,
+    /// The model for titles and other small jobs, as `provider/id`.
+    pub(crate) small_model: Option<String>,
+    /// The way of working.
+    pub(crate) mode: Option<ModeName>,
+    /// What is allowed without asking.
+    pub(crate) permission: Option<Permission>,
+    /// How hard the model is asked to think.
+    pub(crate) effort: Option<Effort>,
+    /// Sampling temperature, where the model takes one.
+    pub(crate) temperature: Option<f64>,
+    /// The most tokens that one reply may have.
+    pub(crate) max_output: Option<u32>,
+    /// Whether sessions get a title from the small model.
+    pub(crate) title: Option<bool>,
+    /// The HTTP proxy for all providers, such as `http://proxy:3128`.
+    pub(crate) proxy: Option<String>,
+    /// What stops a turn.
+    pub(crate) limits: Limits,
+    /// Providers by name: settings for those hew knows, and descriptions of others.
+    pub(crate) providers: BTreeMap<String, ProviderEntry>,
+    /// Models by `provider/id`: additions to the catalogue, and options.
+    pub(crate) models: BTreeMap<String, ModelEntry>,
+}
+
+/// What stops a turn.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Limits {
+    /// Requests to the model.
+    pub(crate) steps: Option<u32>,
+    /// US dollars.
+    pub(crate) cost: Option<f64>,
+    /// Time, such as `90s`, `10m` or `1h30m`.
+    pub(crate) time: Option<Span>,
+}
+
+/// A provider. Only the user's own configuration may have these.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ProviderEntry {
+    /// The dialect that it speaks. Needed for a provider that hew does not know.
+    pub(crate) wire: Option<WireName>,
+    /// Where its API begins. Needed for a provider that hew does not know.
+    pub(crate) base_url: Option<String>,
+    /// The key itself. Better: `key_env`, `key_command` or `hew keys set`.
+    pub(crate) key: Option<String>,
+    /// The environment variable that holds the key.
+    pub(crate) key_env: Option<String>,
+    /// A program that prints the key, with its arguments, such as `["pass", "show", "anthropic"]`.
+    pub(crate) key_command: Option<Vec<String>>,
+    /// Further headers of every request.
+    pub(crate) headers: BTreeMap<String, String>,
+    /// Extra fields of every request's body.
+    pub(crate) options: Map<String, Value>,
+    /// Where it departs from its dialect; laid over what hew knows about it.
+    pub(crate) quirks: Map<String, Value>,
+    /// Models that it serves, for `hew models`.
+    pub(crate) models: Vec<String>,
+    /// How long it may send nothing before the request is given up.
+    pub(crate) stall: Option<Span>,
+    /// The HTTP proxy for this provider.
+    pub(crate) proxy: Option<String>,
+    /// The AWS region (Bedrock) or the Google Cloud location (Vertex).
+    pub(crate) region: Option<String>,
+    /// The AWS profile (Bedrock).
+    pub(crate) profile: Option<String>,
+    /// The Google Cloud project (Vertex).
+    pub(crate) project: Option<String>,
+}
+
+/// A model. What is not said comes from the catalogue, or else from a modest guess.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModelEntry {
+    /// The dialect that it speaks, where it is not its provider's.
+    pub(crate) wire: Option<WireName>,
+    /// Tokens of prompt and reply together.
+    pub(crate) window: Option<u64>,
+    /// Tokens of the longest reply.
+    pub(crate) output: Option<u64>,
+    /// Whether it calls tools.
+    pub(crate) tools: Option<bool>,
+    /// Whether it calls several tools at once.
+    pub(crate) parallel_tools: Option<bool>,
+    /// Whether it takes images.
+    pub(crate) images: Option<bool>,
+    /// Whether it takes PDF documents.
+    pub(crate) pdf: Option<bool>,
+    /// Whether it thinks before it answers.
+    pub(crate) reasoning: Option<bool>,
+    /// Whether its provider caches prompts.
+    pub(crate) caching: Option<bool>,
+    /// What it costs.
+    pub(crate) prices: Option<Prices>,
+    /// Extra fields of every request's body.
+    pub(crate) options: Map<String, Value>,
+}
+
+/// US dollars per million tokens.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Prices {
+    /// Prompt.
+    pub(crate) input: f64,
+    /// Reply.
+    pub(crate) output: f64,
+    /// Prompt read from the cache.
+    pub(crate) cache_read: Option<f64>,
+    /// Prompt written to the cache.
+    pub(crate) cache_write: Option<f64>,
+}
+
+/// The way of working.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ModeName {
+    /// Do everything
+    Code,
+    /// Answer questions and change nothing
+    Ask,
+}
+
+/// What is allowed without asking. What is not allowed is asked on a terminal and denied elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Permission {
+    /// Look, but change nothing and run nothing
+    ReadOnly,
+    /// Change files inside the project and run commands there
+    Workspace,
+    /// Everything
+    Full,
+}
+
+/// How hard the model is asked to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Effort {
+    /// Not at all, where the model allows that
+    None,
+    /// As little as possible
+    Minimal,
+    /// A little
+    Low,
+    /// The usual amount
+    Medium,
+    /// A lot
+    High,
+    /// As much as possible
+    Max,
+}
+
+/// A dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum WireName {
+    /// Anthropic Messages.
+    AnthropicMessages,
+    /// OpenAI Chat Completions, and everything that imitates it.
+    OpenaiChat,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// Gemini.
+    Gemini,
+    /// Anthropic on AWS Bedrock.
+    BedrockAnthropic,
+    /// Anthropic on Google Vertex AI.
+    VertexAnthropic,
+}
+
+/// The JSON schema of a configuration file, for editors.
+pub(crate) fn json_schema() -> Value {
+    let mut schema = schemars::schema_for!(Config).to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.insert("title".into(), "Configuration of hew".into());
+    }
+    schema
+}
+
+impl ModeName {
+    /// The mode itself.
+    pub(crate) fn mode(self) -> policy::Mode {
+        match self {
+            ModeName::Code => policy::Mode::code(),
+            ModeName::Ask => policy::Mode::ask(),
+        }
+    }
+}
+
+impl From<Permission> for policy::Level {
+    fn from(permission: Permission) -> Self {
+        match permission {
+            Permission::ReadOnly => policy::Level::ReadOnly,
+            Permission::Workspace => policy::Level::Workspace,
+            Permission::Full => policy::Level::Full,
+        }
+    }
+}
+
+impl From<Effort> for model::Effort {
+    fn from(effort: Effort) -> Self {
+        match effort {
+            Effort::None => model::Effort::None,
+            Effort::Minimal => model::Effort::Minimal,
+            Effort::Low => model::Effort::Low,
+            Effort::Medium => model::Effort::Medium,
+            Effort::High => model::Effort::High,
+            Effort::Max => model::Effort::Max,
+        }
+    }
+}
+
+impl From<WireName> for model::Wire {
+    fn from(wire: WireName) -> Self {
+        match wire {
+            WireName::AnthropicMessages => model::Wire::AnthropicMessages,
+            WireName::OpenaiChat => model::Wire::OpenaiChat,
+            WireName::OpenaiResponses => model::Wire::OpenaiResponses,
+            WireName::Gemini => model::Wire::Gemini,
+            WireName::BedrockAnthropic => model::Wire::BedrockAnthropic,
+            WireName::VertexAnthropic => model::Wire::VertexAnthropic,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Where a provider's key comes from: the environment, the configuration, a program, or the system's keyring.
+//!
+//! Keys are held as [`Secret`]s, which do not show in debug output, and leave this program only in requests.
+
+mod keyring;
+
+pub(crate) use keyring::Keyring;
+
+use crate::config::ProviderEntry;
+use crate::environment::Environment;
+use crate::failure::{Failure, Result};
+use providers::Secret;
+use providers::presets::Preset;
+use sandbox::{Cap, Program, Request, Status};
+use std::ffi::OsString;
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+/// A key and where it was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Key {
+    /// The key itself.
+    pub(crate) secret: Secret,
+    /// Where it was found.
+    pub(crate) source: Source,
+}
+
+/// Where a key was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// An environment variable.
+    Variable(String),
+    /// `key` in the configuration.
+    Config,
+    /// The program named by `key_command`.
+    Command,
+    /// The system's keyring.
+    Keyring,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Variable(name) => write!(f, "${name}"),
+            Source::Config => f.write_str("configuration"),
+            Source::Command => f.write_str("key_command"),
+            Source::Keyring => f.write_str("keyring"),
+        }
+    }
+}
+
+/// The key that is there without asking any program: `key_env`, the vendor's own variables, then `key`.
+pub(crate) fn at_hand(preset: Option<&Preset>, entry: Option<&ProviderEntry>, env: &Environment) -> Option<Key> {
+    let named = entry.and_then(|entry| entry.key_env.as_deref());
+    let vendor = preset.map_or(&[] as &[&str], |preset| preset.key_env);
+    let variable = env.first(named.into_iter().chain(vendor.iter().copied()));
+    if let Some((name, value)) = variable {
+        return Some(Key {
+            secret: Secret::new(value.trim()),
+            source: Source::Variable(name.into()),
+        });
+    }
+    let key = entry.and_then(|entry| entry.key.as_deref())?;
+    Some(Key {
+        secret: Secret::new(key.trim()),
+        source: Source::Config,
+    })
+}
+
+/// The key that a program prints.
+pub(crate) async fn from_command(provider: &str, command: &[String], env: &Environment) -> Result<Key> {
+    let [program, args @ ..] = command else {
+        return Err(Failure::usage(format!("providers.{provider}.key_command is empty")));
+    };
+    let wrong = |why: String| {
+        Failure::usage(format!("the key_command of {provider} failed: {why}"))
+            .hint(format!("run it by hand: {}", command.join(" ")))
+    };
+    let output = run(program, args, env, &[]).await.map_err(wrong)?;
+    match output.lines().next().map(str::trim) {
+        Some(key) if !key.is_empty() => Ok(Key {
+            secret: Secret::new(key),
+            source: Source::Command,
+        }),
+        Some(_) | None => Err(wrong("it printed nothing".into())),
+    }
+}
+
+/// How long a program that knows keys may take: a person may have to unlock something first.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs a program and returns what it printed; the error is what went wrong, in words.
+async fn run(program: &str, args: &[String], env: &Environment, extra: &[(&str, &str)]) -> Result<String, String> {
+    // The person's own programs may need the person's own secrets, such as a token for a password manager.
+    let names: Vec<&String> = env.all().keys().collect();
+    let variables = env
+        .all()
+        .iter()
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let mut environment = sandbox::Environment::scrubbed(variables, &[] as &[&str], &names);
+    for (name, value) in extra {
+        environment = environment.with(*name, *value);
+    }
+    let request = Request {
+        program: Program::Exec {
+            program: program.into(),
+            args: args.iter().map(OsString::from).collect(),
+        },
+        cwd: env.cwd.clone().unwrap_or_else(|| Path::new("/").into()),
+        environment,
+        timeout: Some(PATIENCE),
+        grace: Request::GRACE,
+        output: Cap {
+            head: 16 * 1024,
+            tail: 0,
+        },
+    };
+    let mut process = sandbox::spawn(&request).map_err(|error| error.to_string())?;
+    let exit = process.exit().await;
+    match exit.status {
+        Status::Exited(0) => Ok(exit.output.head),
+        Status::Exited(code) => Err(format!("exit code {code}")),
+        Status::Signalled(signal) => Err(format!("ended by signal {signal}")),
+        Status::TimedOut => Err(format!("no answer within {} seconds", PATIENCE.as_secs())),
+        Status::Unknown => Err("it ended for an unknown reason".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use providers::presets::preset;
+
+    #[test]
+    fn a_named_variable_wins_over_the_vendors_and_both_over_the_file() {
+        let entry = ProviderEntry {
+            key: Some("in-file".into()),
+            key_env: Some("WORK_KEY".into()),
+            ..ProviderEntry::default()
+        };
+        let found = |env: Environment| {
+            let key = at_hand(preset("anthropic"), Some(&entry), &env).unwrap();
+            (key.secret.reveal().to_string(), key.source.to_string())
+        };
+        let both = [("WORK_KEY", "work\n"), ("ANTHROPIC_API_KEY", "vendor")];
+        assert_eq!(found(Environment::from(both)), ("work".into(), "$WORK_KEY".into()));
+        let vendor = [("ANTHROPIC_API_KEY", "vendor")];
+        assert_eq!(
+            found(Environment::from(vendor)),
+            ("vendor".into(), "$ANTHROPIC_API_KEY".into())
+        );
+        assert_eq!(
+            found(Environment::default()),
+            ("in-file".into(), "configuration".into())
+        );
+        assert!(at_hand(preset("anthropic"), None, &Environment::default()).is_none());
+    }
+}

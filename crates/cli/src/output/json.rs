@@ -1,0 +1,89 @@
+//! Events as JSON lines.
+
+use super::events::{Close, Line, Sum, Told};
+use crate::failure::Failure;
+use serde_json::Value;
+use session::{Ending, Event, Totals};
+use std::io::{BufWriter, Stdout, Write};
+use std::time::Duration;
+
+/// Writes one JSON object per line.
+pub(crate) struct Json<W: Write = BufWriter<Stdout>> {
+    out: W,
+}
+
+/// What there is to say when a turn is over.
+pub(crate) struct Finish<'a> {
+    /// How it ended.
+    pub(crate) ending: &'a Ending,
+    /// The text of the model's last reply.
+    pub(crate) answer: &'a str,
+    /// The answer as JSON, where a schema was given and it matches.
+    pub(crate) output: Option<&'a Value>,
+    /// How long it took.
+    pub(crate) duration: Duration,
+    /// The whole session so far.
+    pub(crate) totals: &'a Totals,
+    /// The code with which hew exits if this is the last turn.
+    pub(crate) exit_code: u8,
+}
+
+impl Json {
+    /// Lines on stdout.
+    pub(crate) fn stdout() -> Self {
+        Json::new(BufWriter::with_capacity(64 * 1024, std::io::stdout()))
+    }
+}
+
+impl<W: Write> Json<W> {
+    /// Lines on any writer.
+    pub(crate) fn new(out: W) -> Self {
+        Json { out }
+    }
+
+    /// Tells of an event. The end of a turn is told by [`Json::finish`].
+    pub(crate) fn event(&mut self, event: &Event) {
+        if let Some(told) = Told::of(event) {
+            self.tell(told);
+        }
+    }
+
+    /// Writes a line.
+    pub(crate) fn tell(&mut self, told: Told<'_>) {
+        // A reader who has left is no mistake: the work goes on, and the session has everything.
+        let written = serde_json::to_writer(&mut self.out, &Line::new(told));
+        drop(
+            written
+                .map_err(std::io::Error::from)
+                .and_then(|()| self.out.write_all(b"\n")),
+        );
+    }
+
+    /// Tells that a turn is over.
+    pub(crate) fn finish(&mut self, finish: &Finish<'_>) {
+        self.tell(Told::TurnFinished {
+            ending: Close::of(finish.ending),
+            answer: finish.answer,
+            output: finish.output,
+            duration_ms: u64::try_from(finish.duration.as_millis()).unwrap_or(u64::MAX),
+            totals: Sum::of(finish.totals),
+            exit_code: finish.exit_code,
+        });
+        self.flush();
+    }
+
+    /// Tells that hew could not do what it was asked.
+    pub(crate) fn error(&mut self, failure: &Failure) {
+        self.tell(Told::Error {
+            message: &failure.what,
+            hint: failure.hint.as_deref(),
+            exit_code: failure.exit.code(),
+        });
+        self.flush();
+    }
+
+    /// Hands over what was written so far.
+    pub(crate) fn flush(&mut self) {
+        drop(self.out.flush());
+    }
+}

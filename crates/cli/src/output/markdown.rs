@@ -1,0 +1,126 @@
+//! A session as Markdown, for people.
+
+use super::events::succeeded;
+use super::words::{moment, money, tokens};
+use model::{Block, Message, Part};
+use session::{Body, End, Loaded};
+use std::fmt::Write;
+
+/// How much of a session is written out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// What was said, and a line for each tool.
+    Short,
+    /// Thinking and tool results too.
+    Full,
+}
+
+/// A session as Markdown.
+pub(crate) fn render(loaded: &Loaded, detail: Detail) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    head(&mut out, loaded).ok();
+    for item in &loaded.items {
+        body(&mut out, &item.body, detail).ok();
+    }
+    out
+}
+
+fn head(out: &mut String, loaded: &Loaded) -> std::fmt::Result {
+    let meta = &loaded.meta;
+    let usage = meta.totals.usage;
+    writeln!(out, "# {}\n", meta.title.as_deref().unwrap_or("Untitled session"))?;
+    writeln!(out, "- Session: {}", meta.id)?;
+    writeln!(out, "- Project: {}", meta.root.display())?;
+    writeln!(out, "- Model: {}", meta.model)?;
+    writeln!(out, "- Began: {}", moment(meta.created))?;
+    writeln!(
+        out,
+        "- Requests: {}, {} tokens in, {} out, {}",
+        meta.totals.requests,
+        tokens(usage.prompt()),
+        tokens(usage.output),
+        money(meta.totals.cost)
+    )
+}
+
+fn body(out: &mut String, body: &Body, detail: Detail) -> std::fmt::Result {
+    match body {
+        Body::Prompt { message } => {
+            writeln!(out, "\n## You\n")?;
+            parts(out, message, detail)
+        }
+        Body::Reply { message, end, .. } => {
+            let said = message.parts.iter().any(|part| match part {
+                Part::Text { .. } | Part::Media(_) => true,
+                Part::Thinking { .. } => detail == Detail::Full,
+                Part::ToolCall { .. } | Part::ToolResult { .. } => false,
+            });
+            if said {
+                writeln!(out, "\n## hew\n")?;
+                parts(out, message, detail)?;
+            }
+            match end {
+                End::Finished(_) => Ok(()),
+                End::Interrupted => writeln!(out, "\n*(interrupted)*"),
+                End::Cut { error } => writeln!(out, "\n*(cut off: {error})*"),
+            }
+        }
+        Body::Result {
+            message,
+            tool,
+            title,
+            summary,
+            changes,
+            ..
+        } => {
+            let mark = if succeeded(&message.parts) { "✓" } else { "✗" };
+            let summary = summary.as_deref().map(|text| format!(" · {text}")).unwrap_or_default();
+            writeln!(out, "\n{mark} **{tool}** {title}{summary}")?;
+            for change in changes {
+                writeln!(out, "- changed `{}`", change.path.display())?;
+            }
+            if detail == Detail::Full {
+                parts(out, message, detail)?;
+            }
+            Ok(())
+        }
+        Body::Summary { message } => {
+            writeln!(out, "\n## Summary of what came before\n")?;
+            parts(out, message, detail)
+        }
+        Body::Notice { text } => writeln!(out, "\n*{text}*"),
+    }
+}
+
+fn parts(out: &mut String, message: &Message, detail: Detail) -> std::fmt::Result {
+    for part in &message.parts {
+        match part {
+            Part::Text { text, .. } => writeln!(out, "{}", text.trim_end())?,
+            Part::Thinking { text, .. } if detail == Detail::Full && !text.trim().is_empty() => {
+                for line in text.trim().lines() {
+                    writeln!(out, "> {line}")?;
+                }
+                writeln!(out)?;
+            }
+            Part::Thinking { .. } | Part::ToolCall { .. } => {}
+            Part::ToolResult { content, .. } => {
+                for block in content {
+                    match block {
+                        Block::Text { text } => fenced(out, text)?,
+                        Block::Media(media) => writeln!(out, "*({}, {} bytes)*", media.mime, media.data.len())?,
+                    }
+                }
+            }
+            Part::Media(media) => writeln!(out, "*({}, {} bytes)*", media.mime, media.data.len())?,
+        }
+    }
+    Ok(())
+}
+
+/// Text in a fence that is longer than any fence inside.
+fn fenced(out: &mut String, text: &str) -> std::fmt::Result {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    writeln!(out, "{fence}\n{}\n{fence}", text.trim_end())
+}

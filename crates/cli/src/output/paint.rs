@@ -1,0 +1,68 @@
+//! Colours, where the terminal and the person want them.
+
+use crate::environment::Environment;
+use std::fmt::Display;
+use std::io::IsTerminal;
+
+/// Whether and how a stream may be coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paint {
+    /// With colours.
+    Colour,
+    /// As plain text.
+    Plain,
+}
+
+impl Paint {
+    /// What fits this stream.
+    pub(crate) fn of(stream: &impl IsTerminal, env: &Environment) -> Self {
+        if stream.is_terminal() && !env.plain() {
+            Paint::Colour
+        } else {
+            Paint::Plain
+        }
+    }
+
+    /// Less important than the rest.
+    pub(crate) fn dim(self, text: impl Display) -> String {
+        self.with("2", text)
+    }
+
+    /// More important than the rest.
+    pub(crate) fn bold(self, text: impl Display) -> String {
+        self.with("1", text)
+    }
+
+    /// Went well.
+    pub(crate) fn green(self, text: impl Display) -> String {
+        self.with("32", text)
+    }
+
+    /// Went wrong.
+    pub(crate) fn red(self, text: impl Display) -> String {
+        self.with("31", text)
+    }
+
+    /// Wants attention.
+    pub(crate) fn yellow(self, text: impl Display) -> String {
+        self.with("33", text)
+    }
+
+    /// Names something.
+    pub(crate) fn cyan(self, text: impl Display) -> String {
+        self.with("36", text)
+    }
+
+    fn with(self, code: &str, text: impl Display) -> String {
+        match self {
+            Paint::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Paint::Plain => text.to_string(),
+        }
+    }
+}
+
+/// The terminal's width in columns.
+pub(crate) fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr());
+    size.map_or(80, |size| usize::from(size.ws_col)).clamp(20, 1_000)
+}

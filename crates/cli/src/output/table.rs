@@ -1,0 +1,54 @@
+//! Plain tables.
+
+use super::words::width;
+
+/// How a column is lined up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    /// Text.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A table of text; the last column is never padded.
+pub(crate) fn render(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String {
+    let widths: Vec<usize> = columns
+        .iter()
+        .enumerate()
+        .map(|(at, (title, _))| {
+            let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell));
+            cells.chain([width(title)]).max().unwrap_or(0)
+        })
+        .collect();
+    let titles: Vec<String> = columns.iter().map(|(title, _)| (*title).to_string()).collect();
+    let mut out = String::new();
+    for row in [&titles].into_iter().chain(rows) {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            let space = " ".repeat(widths.get(at).map_or(0, |wide| wide.saturating_sub(width(cell))));
+            match columns.get(at).map(|(_, align)| align) {
+                Some(Align::Right) => line.push_str(&format!("{space}{cell}  ")),
+                Some(Align::Left) | None => line.push_str(&format!("{cell}{space}  ")),
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_by_what_is_seen() {
+        let rows = [
+            vec!["名".into(), "5".into(), "x".into()],
+            vec!["abc".into(), "10".into(), "y".into()],
+        ];
+        let table = render(&[("A", Align::Left), ("B", Align::Right), ("C", Align::Left)], &rows);
+        assert_eq!(table, "A     B  C\n名    5  x\nabc  10  y\n");
+    }
+}

@@ -1,0 +1,189 @@
+//! Numbers, times and lines in the form in which people like them.
+
+use session::Time;
+use std::time::Duration;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// A count of tokens: `950`, `14.2k`, `1.3M`.
+pub(crate) fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..999_950 => short(count as f64 / 1e3, "k"),
+        _ => short(count as f64 / 1e6, "M"),
+    }
+}
+
+fn short(number: f64, unit: &str) -> String {
+    if number >= 99.95 || number.fract() < 0.05 {
+        format!("{number:.0}{unit}")
+    } else {
+        format!("{number:.1}{unit}")
+    }
+}
+
+/// Money: `$0`, `$0.0042`, `$1.37`.
+pub(crate) fn money(cost: model::Cost) -> String {
+    let usd = cost.usd();
+    match usd {
+        _ if cost.nano_usd == 0 => "$0".into(),
+        _ if usd < 0.0001 => "<$0.0001".into(),
+        _ if usd < 0.1 => format!("${usd:.4}"),
+        _ => format!("${usd:.2}"),
+    }
+}
+
+/// How long something took: `40ms`, `3.2s`, `2m05s`.
+pub(crate) fn took(time: Duration) -> String {
+    let millis = time.as_millis();
+    match millis {
+        0..1_000 => format!("{millis}ms"),
+        1_000..10_000 => format!("{:.1}s", time.as_secs_f64()),
+        10_000..60_000 => format!("{}s", millis / 1_000),
+        60_000..3_600_000 => format!("{}m{:02}s", millis / 60_000, millis / 1_000 % 60),
+        _ => format!("{}h{:02}m", millis / 3_600_000, millis / 60_000 % 60),
+    }
+}
+
+/// How long ago something was: `just now`, `5 min ago`, `3 days ago`.
+pub(crate) fn ago(then: Time, now: Time) -> String {
+    let plural = |count: u64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
+    match now.0.saturating_sub(then.0) / 60_000 {
+        0 => "just now".into(),
+        minutes @ 1..60 => format!("{minutes} min ago"),
+        minutes @ 60..1_440 => plural(minutes / 60, "hour"),
+        minutes @ 1_440..43_200 => plural(minutes / 1_440, "day"),
+        minutes @ 43_200..525_600 => plural(minutes / 43_200, "month"),
+        minutes => plural(minutes / 525_600, "year"),
+    }
+}
+
+/// A moment in the form of RFC 3339.
+pub(crate) fn moment(time: Time) -> String {
+    let millis = i64::try_from(time.0).unwrap_or(i64::MAX);
+    match jiff::Timestamp::from_millisecond(millis) {
+        Ok(moment) => moment.to_string(),
+        Err(_) => time.0.to_string(),
+    }
+}
+
+/// The time now.
+pub(crate) fn now() -> Time {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    // A clock before 1970 is wrong in any case.
+    Time(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+}
+
+/// Text on one line: line breaks become spaces, control characters vanish, and what is too wide is cut with `…`.
+pub(crate) fn line(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    let mut gap = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            gap = !out.is_empty();
+            continue;
+        }
+        let Some(wide) = c.width().filter(|_| !c.is_control()) else {
+            continue;
+        };
+        let wide = wide + usize::from(gap);
+        if used + wide > width.saturating_sub(1) {
+            let rest_fits = used + wide == width && text.ends_with(c);
+            if !rest_fits {
+                out.push('…');
+                return out;
+            }
+        }
+        if gap {
+            out.push(' ');
+            gap = false;
+        }
+        out.push(c);
+        used += wide;
+    }
+    out
+}
+
+/// How many columns a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Text without what could take over a terminal: control characters other than line breaks and tabs.
+pub(crate) fn tame(text: &str) -> String {
+    text.chars()
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .collect()
+}
+
+/// A secret of which only enough is shown to recognise it.
+pub(crate) fn mask(secret: &str) -> String {
+    let count = secret.chars().count();
+    if count < 12 {
+        return "***".into();
+    }
+    let head: String = secret.chars().take(4).collect();
+    let tail: String = secret.chars().skip(count - 4).collect();
+    format!("{head}…{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Cost;
+
+    #[test]
+    fn numbers_are_short() {
+        for (count, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1k"),
+            (14_230, "14.2k"),
+            (200_000, "200k"),
+            (1_300_000, "1.3M"),
+            (1_000_000, "1M"),
+        ] {
+            assert_eq!(tokens(count), text);
+        }
+        for (usd, text) in [
+            (0.0, "$0"),
+            (0.00001, "<$0.0001"),
+            (0.0042, "$0.0042"),
+            (1.374, "$1.37"),
+        ] {
+            assert_eq!(money(Cost::from_usd(usd)), text);
+        }
+        for (millis, text) in [
+            (40, "40ms"),
+            (3_210, "3.2s"),
+            (12_400, "12s"),
+            (125_000, "2m05s"),
+            (3_720_000, "1h02m"),
+        ] {
+            assert_eq!(took(Duration::from_millis(millis)), text);
+        }
+        for (minutes, text) in [
+            (0, "just now"),
+            (5, "5 min ago"),
+            (60, "1 hour ago"),
+            (3 * 1_440, "3 days ago"),
+        ] {
+            assert_eq!(ago(Time(0), Time(minutes * 60_000)), text);
+        }
+    }
+
+    #[test]
+    fn a_line_is_one_line_and_no_wider_than_asked() {
+        assert_eq!(line("  a\n\n b\tc ", 10), "a b c");
+        assert_eq!(line("abcdefgh", 5), "abcd…");
+        assert_eq!(line("abcde", 5), "abcde");
+        assert_eq!(line("名前名前", 5), "名前…");
+        assert_eq!(line("\u{1b}[31mred\u{7}", 20), "[31mred");
+    }
+
+    #[test]
+    fn a_mask_shows_little_and_nothing_of_short_secrets() {
+        assert_eq!(mask("sk-ant-api03-abcdef"), "sk-a…cdef");
+        assert_eq!(mask("short"), "***");
+    }
+}

@@ -1,0 +1,88 @@
+//! Where hew keeps things: the configuration file and the data folder.
+
+use crate::environment::Environment;
+use crate::failure::{Failure, Result};
+use std::path::{Path, PathBuf};
+
+/// The user's configuration file: `$HEW_CONFIG`, or `hew/config.toml` in the folder for configuration.
+pub(crate) fn user_config(env: &Environment) -> Result<PathBuf> {
+    match env.get("HEW_CONFIG") {
+        Some(path) => absolute("HEW_CONFIG", path),
+        None => Ok(base(env, "XDG_CONFIG_HOME", ".config")?.join("hew").join("config.toml")),
+    }
+}
+
+/// The folder for sessions: `$HEW_DATA_DIR`, or `hew` in the folder for data.
+pub(crate) fn data(env: &Environment) -> Result<PathBuf> {
+    match env.get("HEW_DATA_DIR") {
+        Some(path) => absolute("HEW_DATA_DIR", path),
+        None => Ok(base(env, "XDG_DATA_HOME", ".local/share")?.join("hew")),
+    }
+}
+
+fn base(env: &Environment, variable: &str, below_home: &str) -> Result<PathBuf> {
+    // The XDG rules ask to ignore relative paths.
+    if let Some(path) = env.get(variable).map(Path::new).filter(|path| path.is_absolute()) {
+        return Ok(path.into());
+    }
+    match home(env) {
+        Some(home) => Ok(home.join(below_home)),
+        None => Err(
+            Failure::usage("HOME is not set, so hew does not know where its files are")
+                .hint("set HOME, or set both HEW_CONFIG and HEW_DATA_DIR"),
+        ),
+    }
+}
+
+/// The person's home folder.
+pub(crate) fn home(env: &Environment) -> Option<PathBuf> {
+    env.first(["HOME", "USERPROFILE"]).map(|(_, path)| path.into())
+}
+
+fn absolute(variable: &str, path: &str) -> Result<PathBuf> {
+    let path = PathBuf::from(path);
+    if path.is_absolute() {
+        return Ok(path);
+    }
+    Err(Failure::usage(format!(
+        "{variable} must be an absolute path, but it is `{}`",
+        path.display()
+    )))
+}
+
+/// A path as people write it, with `~` for the home folder.
+pub(crate) fn tidy(path: &Path, env: &Environment) -> String {
+    match home(env).and_then(|home| path.strip_prefix(home).map(Path::to_path_buf).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".into(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_lie_where_the_environment_says_and_else_below_home() {
+        let home = Environment::from([("HOME", "/h"), ("XDG_DATA_HOME", "relative")]);
+        assert_eq!(user_config(&home), Ok("/h/.config/hew/config.toml".into()));
+        assert_eq!(data(&home), Ok("/h/.local/share/hew".into()));
+        let set = Environment::from([
+            ("HEW_CONFIG", "/c.toml"),
+            ("HEW_DATA_DIR", "/d"),
+            ("XDG_CONFIG_HOME", "/x"),
+        ]);
+        assert_eq!((user_config(&set), data(&set)), (Ok("/c.toml".into()), Ok("/d".into())));
+        let nowhere = Environment::default();
+        assert!(data(&nowhere).is_err_and(|failure| failure.hint.is_some_and(|hint| hint.contains("HEW_DATA_DIR"))));
+        assert!(data(&Environment::from([("HEW_DATA_DIR", "d")])).is_err());
+    }
+
+    #[test]
+    fn home_is_written_as_a_tilde() {
+        let env = Environment::from([("HOME", "/h")]);
+        assert_eq!(tidy(Path::new("/h/a/b"), &env), "~/a/b");
+        assert_eq!(tidy(Path::new("/home/a"), &env), "/home/a");
+    }
+}

@@ -1,0 +1,255 @@
+//! Introduces everybody to everybody: configuration, models, tools and store become a running session.
+
+mod rules;
+
+use crate::config::{Config, Limits, ModeName, Permission};
+use crate::environment::Environment;
+use crate::failure::{Failure, Result};
+use crate::models::Models;
+use crate::output::words;
+use crate::places;
+use agent::{Approvals, Handle, Setup};
+use model::{Info, Model, OutputSchema};
+use policy::Policy;
+use prompt::{Call, Facts};
+use providers::presets::presets;
+use session::{Lease, Loaded, New, SessionId, Store, Totals};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use store::Sqlite;
+use workspace::Workspace;
+
+/// The first delay before a failed request is sent again.
+const BACKOFF: Duration = Duration::from_secs(2);
+
+/// What a session is started with.
+pub(crate) struct Start<'a> {
+    /// The configuration in force.
+    pub(crate) config: &'a Config,
+    /// The environment.
+    pub(crate) env: &'a Environment,
+    /// The project's folder, canonical.
+    pub(crate) root: &'a Path,
+    /// Where sessions are kept.
+    pub(crate) store: Arc<Sqlite>,
+    /// Which session.
+    pub(crate) which: Which,
+    /// Whether there is anybody to ask.
+    pub(crate) approvals: Approvals,
+    /// The JSON schema that the answer must follow.
+    pub(crate) output_schema: Option<OutputSchema>,
+}
+
+/// Which session is started.
+pub(crate) enum Which {
+    /// A new one.
+    New,
+    /// One that exists.
+    Existing(SessionId),
+}
+
+/// A session that runs.
+pub(crate) struct Started {
+    /// Takes commands and tells events.
+    pub(crate) handle: Handle,
+    /// Names it.
+    pub(crate) id: SessionId,
+    /// The model, as `provider/id`.
+    pub(crate) model: String,
+    /// The way of working.
+    pub(crate) mode: String,
+    /// What is allowed without asking.
+    pub(crate) permission: Permission,
+    /// What it had cost before.
+    pub(crate) totals: Totals,
+    /// The right to write to it, held until the end.
+    pub(crate) lease: Lease,
+}
+
+/// Opens the session database.
+pub(crate) fn open_store(env: &Environment) -> Result<Arc<Sqlite>> {
+    Ok(Arc::new(Sqlite::open(&places::data(env)?)?))
+}
+
+/// Starts a session.
+pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
+    let Start { config, env, root, .. } = start;
+    let models = Models::new(config, env);
+    let (model, small) = connect(&models, config).await?;
+    let name = model.info().name();
+    let opened = open(&start, &name).await?;
+    let mode = config.mode.unwrap_or(ModeName::Code).mode();
+    let permission = config.permission.unwrap_or(Permission::Workspace);
+    let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
+    let system = prompt::system(&facts(&workspace, &mode.name, env));
+    let setup = Setup {
+        session: opened.id,
+        items: opened.items,
+        totals: opened.totals,
+        title: opened.title,
+        model,
+        small,
+        models: model_source(config.clone(), env.clone()),
+        tools: toolbox::all(workspace, tool_environment(config, env)),
+        policy: Policy {
+            level: permission.into(),
+        },
+        mode: mode.clone(),
+        approvals: start.approvals,
+        store: start.store,
+        system,
+        limits: limits(&config.limits),
+        call: Call {
+            effort: config.effort.map(Into::into),
+            temperature: config.temperature,
+            max_output: config.max_output,
+            output_schema: start.output_schema,
+            options: serde_json::Map::new(),
+        },
+        backoff: BACKOFF,
+        clock: words::now,
+    };
+    Ok(Started {
+        handle: agent::start(setup),
+        id: opened.id,
+        model: name,
+        mode: mode.name,
+        permission,
+        totals: opened.totals,
+        lease: opened.lease,
+    })
+}
+
+/// The model for the work, and the one for small jobs where there is one and it is wanted.
+async fn connect(models: &Models<'_>, config: &Config) -> Result<(Arc<dyn Model>, Option<Arc<dyn Model>>)> {
+    let name = match &config.model {
+        Some(name) => name.clone(),
+        None => models.default_name().await?,
+    };
+    let info = models.find(&name)?;
+    let small = match &config.small_model {
+        _ if config.title == Some(false) => None,
+        Some(name) => Some(models.find(name)?),
+        // The provider's own small model is a convenience; where it cannot be used, a title is made without a model.
+        None => models.small_name(&info).and_then(|name| models.find(&name).ok()),
+    };
+    let settings = models.settings(&info).await?;
+    let small = match small {
+        // Clones share connections, and the key need not be looked for twice.
+        Some(small) if small.provider == info.provider => {
+            let mut same = settings.clone();
+            same.wire = small.wire;
+            same.model_options = models.model_options(&small);
+            Some(providers::connect(small, same)?)
+        }
+        Some(small) => Some(models.connect(small).await?),
+        None => None,
+    };
+    Ok((providers::connect(info, settings)?, small))
+}
+
+struct Open {
+    id: SessionId,
+    items: Vec<Arc<session::Item>>,
+    totals: Totals,
+    title: Option<String>,
+    lease: Lease,
+}
+
+async fn open(start: &Start<'_>, model: &str) -> Result<Open> {
+    match start.which {
+        Which::New => {
+            let id = SessionId::new();
+            let new = New {
+                id,
+                root: start.root.into(),
+                model: model.into(),
+                at: words::now(),
+            };
+            Ok(Open {
+                id,
+                items: Vec::new(),
+                totals: Totals::default(),
+                title: None,
+                lease: start.store.create(new).await?,
+            })
+        }
+        Which::Existing(id) => {
+            let session::Opened { loaded, lease } = start.store.open(id).await?;
+            let Loaded { meta, items } = loaded;
+            Ok(Open {
+                id,
+                items,
+                totals: meta.totals,
+                title: meta.title,
+                lease,
+            })
+        }
+    }
+}
+
+fn facts(workspace: &Workspace, mode: &str, env: &Environment) -> Facts {
+    let git = workspace.git();
+    let top = git
+        .as_ref()
+        .map_or_else(|| workspace.root().to_path_buf(), |git| git.root.clone());
+    Facts {
+        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        root: workspace.root().into(),
+        branch: git.and_then(|git| match git.head {
+            workspace::Head::Branch(name) => Some(name),
+            workspace::Head::Detached(_) | workspace::Head::Unknown => None,
+        }),
+        date: words::moment(words::now()).chars().take(10).collect(),
+        mode: mode.into(),
+        rules: rules::find(workspace.root(), &top, env),
+    }
+}
+
+/// What commands see of the environment: everything but keys and tokens.
+fn tool_environment(config: &Config, env: &Environment) -> sandbox::Environment {
+    let vendors = presets().iter().flat_map(|preset| preset.key_env.iter().copied());
+    let own = config.providers.values().filter_map(|entry| entry.key_env.as_deref());
+    let secret: Vec<&str> = vendors.chain(own).collect();
+    let variables = env
+        .all()
+        .iter()
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    sandbox::Environment::scrubbed(variables, &secret, &[] as &[&str])
+}
+
+fn limits(limits: &Limits) -> agent::Limits {
+    agent::Limits {
+        steps: limits.steps,
+        cost: limits.cost.map(model::Cost::from_usd),
+        time: limits.time.map(|span| span.0),
+    }
+}
+
+/// Finds other models while a session runs. Only keys that are at hand count: there is nobody to wait for a program.
+fn model_source(config: Config, env: Environment) -> agent::ModelSource {
+    Arc::new(move |name| {
+        let models = Models::new(&config, &env);
+        let found = models.find(name).and_then(|info: Info| {
+            let settings = models.settings_at_hand(&info)?;
+            Ok(providers::connect(info, settings)?)
+        });
+        found.map_err(|failure| match failure.hint {
+            Some(hint) => format!("{}; {hint}", failure.what),
+            None => failure.what,
+        })
+    })
+}
+
+/// The folder of a session that exists, where the person names no other.
+pub(crate) fn session_root(root: &Path) -> Result<PathBuf> {
+    if root.is_dir() {
+        return Ok(root.into());
+    }
+    Err(
+        Failure::usage(format!("the project of this session, {}, is gone", root.display()))
+            .hint("name its new place with -C"),
+    )
+}
