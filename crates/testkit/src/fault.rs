@@ -201,3 +201,52 @@ impl Fault {
 fn megabyte() -> usize {
     1 << 20
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_have_a_short_json_form() {
+        let check = |json: &str, expected: Planned| {
+            let read: Planned = serde_json::from_str(json).expect(json);
+            assert_eq!(read, expected, "{json}");
+        };
+        let once = |fault| Planned {
+            fault,
+            times: Times::Count(1),
+        };
+        check(r#"{"fault": {"rate_limit": {}}}"#, once(Fault::rate_limit()));
+        check(
+            r#"{"fault": {"rate_limit": {"retry_after": 2}}}"#,
+            once(Fault::rate_limit_for(2.0)),
+        );
+        check(
+            r#"{"fault": {"status": {"code": 502}}, "times": 3}"#,
+            Planned {
+                fault: Fault::status(502),
+                times: Times::Count(3),
+            },
+        );
+        check(
+            r#"{"fault": "hangup", "times": "always"}"#,
+            Planned {
+                fault: Fault::Hangup,
+                times: Times::Always,
+            },
+        );
+        check(r#"{"fault": {"cut": {"at": "tool"}}}"#, once(Fault::cut(Place::Tool)));
+        check(
+            r#"{"fault": {"stall": {"at": "head"}}}"#,
+            once(Fault::stall(Place::Head)),
+        );
+        check(r#"{"fault": {"huge_line": {}}}"#, once(Fault::huge_line()));
+        for wrong in [
+            r#"{"fault": "sunspots"}"#,
+            r#"{"fault": {"cut": {"where": "tool"}}}"#,
+            r#"{"fault": "hangup", "times": "twice"}"#,
+        ] {
+            assert!(serde_json::from_str::<Planned>(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -13,6 +13,19 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! The same script as JSON, for `Script::from_json` and the `scripted` binary:
+//!
+//! ```json
+//! {"turns": [
+//!   {"text": "I will look.", "calls": [{"name": "read_file", "input": {"path": "a.txt"}}]},
+//!   {"text": "It says hello.", "faults": [{"fault": {"rate_limit": {}}, "times": 1}]}
+//! ]}
+//! ```
+//!
+//! Which turn a request gets is read off the request (see [`Order`]), so retries and restarts do not confuse the
+//! server; requests without tools get a title and take no turn. Requests are checked as strictly as the vendors do and
+//! refused in their words. Thoughts are signed, and have to come back as they went.
 
 mod cache;
 mod check;
