@@ -140,10 +140,11 @@ impl Quirks {
         api_version: None,
     };
 
-    /// What most imitations understand: the old names, and nothing that only OpenAI has.
+    /// What most imitations understand: the old names, and nothing that only OpenAI has. The choice for an unknown server.
     pub const IMITATION: Quirks = Quirks {
         max_tokens: MaxTokens::MaxTokens,
         effort: EffortStyle::Never,
+        think_tags: true,
         temperature: Temperature::Always,
         cache_key: false,
         call_ids: CallIds::Any,

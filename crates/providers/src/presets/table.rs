@@ -154,7 +154,6 @@ pub(super) const PRESETS: &[Preset] = &[
         quirks: Quirks {
             max_tokens: MaxTokens::MaxCompletionTokens,
             effort: EffortStyle::ThreeSteps,
-            think_tags: true,
             ..Quirks::IMITATION
         },
         ..VENDOR
@@ -170,7 +169,6 @@ pub(super) const PRESETS: &[Preset] = &[
         quirks: Quirks {
             max_tokens: MaxTokens::MaxCompletionTokens,
             effort: EffortStyle::ThreeSteps,
-            think_tags: true,
             ..Quirks::IMITATION
         },
         ..VENDOR
@@ -253,10 +251,7 @@ pub(super) const PRESETS: &[Preset] = &[
         url_env: &["HF_BASE_URL", "HUGGINGFACE_API_BASE"],
         large: "moonshotai/Kimi-K2.6",
         small: "openai/gpt-oss-20b",
-        quirks: Quirks {
-            think_tags: true,
-            ..Quirks::IMITATION
-        },
+        quirks: Quirks::IMITATION,
         ..GATEWAY
     },
     Preset {
@@ -269,7 +264,6 @@ pub(super) const PRESETS: &[Preset] = &[
         small: "openai/gpt-oss-20b",
         quirks: Quirks {
             effort: EffortStyle::ThreeSteps,
-            think_tags: true,
             ..Quirks::IMITATION
         },
         ..GATEWAY
@@ -285,7 +279,6 @@ pub(super) const PRESETS: &[Preset] = &[
         quirks: Quirks {
             effort: EffortStyle::ThreeSteps,
             thinking: ThinkingBack::ReasoningContent,
-            think_tags: true,
             ..Quirks::IMITATION
         },
         ..GATEWAY
@@ -299,7 +292,7 @@ pub(super) const PRESETS: &[Preset] = &[
         quirks: Quirks {
             effort: EffortStyle::ThreeSteps,
             thinking: ThinkingBack::Reasoning,
-            ..LOCAL_QUIRKS
+            ..Quirks::IMITATION
         },
         ..LOCAL
     },
@@ -319,7 +312,7 @@ pub(super) const PRESETS: &[Preset] = &[
         url_env: &["LLAMACPP_BASE_URL", "LLAMA_BASE_URL"],
         quirks: Quirks {
             thinking: ThinkingBack::ReasoningContent,
-            ..LOCAL_QUIRKS
+            ..Quirks::IMITATION
         },
         ..LOCAL
     },
@@ -332,7 +325,7 @@ pub(super) const PRESETS: &[Preset] = &[
         quirks: Quirks {
             effort: EffortStyle::ThreeSteps,
             thinking: ThinkingBack::Reasoning,
-            ..LOCAL_QUIRKS
+            ..Quirks::IMITATION
         },
         ..LOCAL
     },
@@ -363,11 +356,6 @@ const GATEWAY: Preset = Preset {
 const LOCAL: Preset = Preset {
     place: Place::Local,
     models: Models::Open,
-    quirks: LOCAL_QUIRKS,
+    quirks: Quirks::IMITATION,
     ..VENDOR
-};
-
-const LOCAL_QUIRKS: Quirks = Quirks {
-    think_tags: true,
-    ..Quirks::IMITATION
 };

@@ -6,7 +6,7 @@ use super::frame::{CallDelta, Choice, Delta, Frame, Words, spoken};
 use super::think::Think;
 use super::usage::Figures;
 use crate::fault;
-use crate::presets;
+use crate::presets::Quirks;
 use crate::sse;
 use model::{Chunk, ChunkPart, Cost, Error, Replay, Stop, Usage, Wire};
 use serde_json::{Value, json};
@@ -30,11 +30,9 @@ pub(crate) struct Decoder {
 impl Decoder {
     /// A decoder for one reply of this provider.
     pub(crate) fn new(provider: &str) -> Self {
-        // A server that nobody knows may well do it; nobody else begins an answer like that.
-        let think_tags = presets::preset(provider).is_none_or(|preset| preset.quirks.think_tags);
         Decoder {
             provider: provider.to_string(),
-            think: think_tags.then(Think::default),
+            think: None,
             calls: Calls::default(),
             details: Details::default(),
             refusal: String::new(),
@@ -44,6 +42,11 @@ impl Decoder {
             begun: false,
             done: false,
         }
+    }
+
+    /// Heeds what the configuration says of the server.
+    pub(crate) fn heed(&mut self, quirks: &Quirks) {
+        self.think = quirks.think_tags.then(Think::default);
     }
 
     /// Takes in one event.

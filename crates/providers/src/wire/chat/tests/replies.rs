@@ -1,5 +1,6 @@
 //! What hand-made streams are read as.
 
+use crate::presets::{Quirks, preset};
 use crate::sse::Event;
 use crate::wire::chat::Decoder;
 use model::{Chunk, Cost, Error, Part, Reply, Stop, Usage};
@@ -16,6 +17,7 @@ fn read(provider: &str, events: &[Value]) -> Result<(Vec<Part>, Stop, Reply), Er
 
 fn read_data(provider: &str, data: &[String]) -> Result<(Vec<Part>, Stop, Reply), Error> {
     let mut decoder = Decoder::new(provider);
+    decoder.heed(&preset(provider).map_or(Quirks::IMITATION, |preset| preset.quirks.clone()));
     let mut out = Vec::new();
     for data in data {
         let event = Event {
