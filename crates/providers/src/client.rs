@@ -234,7 +234,10 @@ impl Inner {
         }
         let body = [first, start_of(answer).await].concat();
         let text = String::from_utf8_lossy(&body);
-        let is_error = serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|value| value.get("error").is_some());
+        // A whole reply has no `error`, and its `message`, where it has one, is an object.
+        let said = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
+        let is_error = said.get("error").is_some_and(|error| !error.is_null())
+            || said.get("message").is_some_and(serde_json::Value::is_string);
         if is_error {
             return Err(fault::in_stream_body(provider, &text));
         }
@@ -248,6 +251,7 @@ impl Inner {
     fn reading(&self, bytes: crate::reading::ByteStream, notices: Vec<String>) -> Stream {
         let settings = &self.settings;
         let reading = Reading::new(settings.wire, &settings.provider, bytes, settings.stall)
+            .heeding(&settings.quirks)
             .with_notices(notices)
             .hiding(self.secrets());
         Box::pin(reading)
@@ -313,7 +317,7 @@ fn base_url(settings: &Settings) -> Result<String, SettingsError> {
 }
 
 /// The headers that are the same for every request.
-fn headers(settings: &Settings, url: &Url) -> Result<HeaderMap, SettingsError> {
+pub(crate) fn headers(settings: &Settings, url: &Url) -> Result<HeaderMap, SettingsError> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let accept = match settings.wire {

@@ -257,7 +257,8 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let project = ("GOOGLE_CLOUD_PROJECT", "p");
-        let cases: [(&[(&str, &str)], &[(&str, &str)], &str); 4] = [
+        type Pairs<'a> = &'a [(&'a str, &'a str)];
+        let cases: [(Pairs<'_>, Pairs<'_>, &str); 4] = [
             (&[], &[], "project"),
             (&[project], &[], "gcloud auth"),
             (

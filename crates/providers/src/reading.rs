@@ -2,6 +2,7 @@
 
 use crate::eventstream;
 use crate::fault;
+use crate::presets::Quirks;
 use crate::sse;
 use crate::wire::{Decoder, bedrock};
 use bytes::Bytes;
@@ -78,6 +79,12 @@ impl Reading {
     /// Puts notices before everything else.
     pub(crate) fn with_notices(mut self, notices: Vec<String>) -> Self {
         self.ready.extend(notices.into_iter().map(Chunk::Notice));
+        self
+    }
+
+    /// Heeds what the configuration says of the server.
+    pub(crate) fn heeding(mut self, quirks: &Quirks) -> Self {
+        self.decoder.heed(quirks);
         self
     }
 

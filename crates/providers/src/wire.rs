@@ -10,6 +10,7 @@ pub(crate) mod responses;
 pub(crate) mod vertex;
 
 use crate::kept::Kept;
+use crate::presets::Quirks;
 use crate::settings::Settings;
 use crate::sse;
 use bytes::Bytes;
@@ -68,6 +69,14 @@ impl Decoder {
         }
     }
 
+    /// Heeds what the configuration says of the server.
+    pub(crate) fn heed(&mut self, quirks: &Quirks) {
+        match self {
+            Decoder::Chat(decoder) => decoder.heed(quirks),
+            Decoder::Anthropic(_) | Decoder::Responses(_) | Decoder::Gemini(_) => {}
+        }
+    }
+
     /// Takes in one event.
     pub(crate) fn event(&mut self, event: &sse::Event, out: &mut Vec<Chunk>) -> Result<(), model::Error> {
         match self {
@@ -89,16 +98,28 @@ impl Decoder {
     }
 }
 
-/// The merged options of a request: catalogue < provider < model < call.
+/// The merged options of a request: catalogue < provider < model < call. A `null` is kept: it removes a field of the body.
 pub(crate) fn options(request: &Request, info: &Info, settings: &Settings) -> Map<String, Value> {
     let mut merged = info.options.clone();
     for layer in [&settings.options, &settings.model_options, &request.options] {
-        merge(&mut merged, layer);
+        overlay(&mut merged, layer);
     }
     merged
 }
 
-/// Lays one map over another: objects merge, `null` removes, everything else replaces.
+/// Lays one layer of options over another: objects merge, everything else replaces.
+fn overlay(under: &mut Map<String, Value>, over: &Map<String, Value>) {
+    for (key, value) in over {
+        match (under.get_mut(key), value) {
+            (Some(Value::Object(old)), Value::Object(new)) => overlay(old, new),
+            (_, new) => {
+                under.insert(key.clone(), new.clone());
+            }
+        }
+    }
+}
+
+/// Lays options over a body: objects merge, `null` removes, everything else replaces.
 pub(crate) fn merge(under: &mut Map<String, Value>, over: &Map<String, Value>) {
     for (key, value) in over {
         match (under.get_mut(key), value) {
@@ -235,9 +256,13 @@ mod tests {
             options: map(json!({"a": 4, "deep": {"z": {"v": 4}}, "new": {"kept": 1, "dropped": null}})),
             ..Request::default()
         };
+        let mut body = map(json!({"gone": 1, "own": true, "deep": {"q": 0}}));
+        merge(&mut body, &options(&request, &info, &settings));
         assert_eq!(
-            Value::Object(options(&request, &info, &settings)),
-            json!({"a": 4, "deep": {"x": 1, "y": 2, "z": {"w": 3, "v": 4}}, "b": 2, "new": {"kept": 1}})
+            Value::Object(body),
+            json!({
+                "own": true, "deep": {"q": 0, "x": 1, "y": 2, "z": {"w": 3, "v": 4}}, "a": 4, "b": 2, "new": {"kept": 1},
+            })
         );
     }
 

@@ -1,5 +1,9 @@
 //! Recorded streams of real providers read to exactly what an independent reader made of them, however the bytes are split.
-#![allow(clippy::disallowed_methods, reason = "reads its own test data")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "reads its own test data, and may fail"
+)]
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -78,7 +78,7 @@ pub(crate) fn is_overflow(status: u16, kinds: &[String], detail: &str) -> bool {
         413 => true,
         // A request above the whole limit per minute can never pass, however long one waits.
         429 => says(&["request too large"]) && says(&["tokens per min", "must be reduced", "reduce your message size"]),
-        401..=403 | 404 => false,
+        401..=404 => false,
         200 | 400 | 422 => {
             kinds.iter().any(|kind| CODES.contains(&kind.as_str())) || says(&SENTENCES) || names_a_maximum(&detail)
         }

@@ -124,7 +124,8 @@ mod tests {
     #[test]
     fn every_way_of_asking_to_wait_is_understood() {
         let now = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
-        let cases: [(&[(&str, &str)], Option<f64>); 12] = [
+        type Headers<'a> = &'a [(&'a str, &'a str)];
+        let cases: [(Headers<'_>, Option<f64>); 12] = [
             (&[("retry-after-ms", "1500"), ("retry-after", "9")], Some(1.5)),
             (&[("retry-after", "20")], Some(20.0)),
             (&[("retry-after", "0.5")], Some(0.5)),

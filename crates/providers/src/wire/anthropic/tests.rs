@@ -230,15 +230,20 @@ fn each_generation_is_told_to_think_in_its_own_words() {
     );
     assert_eq!(
         asked("claude-sonnet-4-5", Effort::None, auto()),
-        [none.clone(), none.clone(), json!(0.5)]
+        [none.clone(), none.clone(), none.clone()]
     );
     assert_eq!(
         asked("claude-sonnet-4-5", Effort::High, ToolChoice::Required),
-        [none.clone(), none.clone(), json!(0.5)]
+        [none.clone(), none.clone(), none.clone()]
     );
     assert_eq!(
         asked("claude-opus-4-6", Effort::High, ToolChoice::Required),
-        [none.clone(), effort("high"), json!(0.5)]
+        [none.clone(), effort("high"), none.clone()]
+    );
+
+    assert_eq!(
+        asked("imitation", Effort::None, auto()),
+        [none.clone(), none, json!(0.5)]
     );
 
     let request = Request {
@@ -282,7 +287,7 @@ fn attachments_that_the_model_cannot_take_are_left_out_with_a_notice() {
         ..Request::default()
     };
     let mut model = info(Wire::AnthropicMessages, "m");
-    let mut read = |model: &Info| {
+    let read = |model: &Info| {
         let mut notices = Vec::new();
         let pieces = body(&request, model, &settings(), &mut Kept::default(), &mut notices);
         let body: Value = serde_json::from_slice(&pieces.concat()).unwrap();
@@ -482,7 +487,7 @@ fn every_reason_to_stop_has_its_meaning() {
 #[test]
 fn a_stream_without_an_end_is_cut_and_an_error_event_is_an_error() {
     let text = json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}});
-    assert!(matches!(decode(&[text.clone()]).1, Err(Error::Cut { .. })));
+    assert!(matches!(decode(std::slice::from_ref(&text)).1, Err(Error::Cut { .. })));
     let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let (reply, outcome) = decode(&[text, error]);
     assert!(matches!(outcome, Err(Error::Overloaded { .. })));

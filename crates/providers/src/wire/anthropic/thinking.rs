@@ -85,10 +85,9 @@ pub(super) fn betas(request: &Request, info: &Info) -> Option<&'static str> {
     (asked && needs_it).then_some("interleaved-thinking-2025-05-14")
 }
 
-/// Sampling cannot be set while thinking, and not at all since 4.7.
+/// Anthropic has given up sampling parameters; imitations of the wire still take them from models that do not think.
 pub(super) fn takes_temperature(info: &Info, thinks: bool) -> bool {
-    let refuses = Version::of(&info.id).is_some_and(|version| version >= Version { major: 4, minor: 7 });
-    !thinks && !refuses
+    !thinks && Version::of(&info.id).is_none()
 }
 
 fn level(effort: Effort) -> &'static str {

@@ -1,0 +1,370 @@
+//! Whatever goes wrong between hew and a provider has a name, on every wire; and what can be borne is borne.
+#![allow(clippy::expect_used, reason = "a test may fail")]
+
+use bytes::Bytes;
+use futures::StreamExt as _;
+use model::{
+    CallId, Chunk, Effort, Error, Features, Info, Limits, Message, Model, Part, Reply, Request, Stop, ToolSpec, Wire,
+};
+use providers::{Aws, AwsAuth, AwsKeys, Google, GoogleAuth, Secret, Settings};
+use serde_json::{Map, json};
+use std::sync::Arc;
+use std::time::Duration;
+use testkit::{Fault, Place, Script, Server, Turn};
+
+const WIRES: [Wire; 6] = [
+    Wire::AnthropicMessages,
+    Wire::OpenaiChat,
+    Wire::OpenaiResponses,
+    Wire::Gemini,
+    Wire::BedrockAnthropic,
+    Wire::VertexAnthropic,
+];
+
+/// Says whether an error is the right one.
+type Right = Box<dyn Fn(&Error) -> bool>;
+
+/// How a request went.
+#[derive(Debug)]
+struct Went {
+    reply: Reply,
+    error: Option<Error>,
+}
+
+#[tokio::test]
+async fn refusals_before_the_stream_are_told_apart_on_every_wire() {
+    let rate = |after: Option<Duration>| move |error: &Error| matches!(error, Error::RateLimited { retry_after, .. } if *retry_after == after);
+    let cases: Vec<(Fault, Right)> = vec![
+        (Fault::rate_limit(), Box::new(rate(None))),
+        (Fault::rate_limit_for(2.0), Box::new(rate(Some(Duration::from_secs(2))))),
+        (
+            Fault::rate_limit_for_ms(1500),
+            Box::new(rate(Some(Duration::from_millis(1500)))),
+        ),
+        (
+            Fault::status(500),
+            Box::new(|error| matches!(error, Error::Server { status: 500, .. })),
+        ),
+        (
+            Fault::status(502),
+            Box::new(|error| matches!(error, Error::Server { status: 502, .. })),
+        ),
+        (
+            Fault::overloaded(),
+            Box::new(|error| matches!(error, Error::Overloaded { .. })),
+        ),
+        (
+            Fault::Unauthorized,
+            Box::new(|error| matches!(error, Error::Credentials { .. })),
+        ),
+        (
+            Fault::ContextOverflow { in_stream: false },
+            Box::new(|error| matches!(error, Error::ContextOverflow { .. })),
+        ),
+        (
+            Fault::BadRequest {
+                message: "no such knob".into(),
+            },
+            Box::new(|error| matches!(error, Error::BadRequest { detail, .. } if detail.contains("no such knob"))),
+        ),
+        (
+            Fault::Hangup,
+            Box::new(|error| matches!(error, Error::Connection { .. })),
+        ),
+        (
+            Fault::HtmlPage,
+            Box::new(|error| matches!(error, Error::Garbled { .. })),
+        ),
+        (
+            Fault::JsonError,
+            Box::new(|error| !matches!(error, Error::Garbled { .. } | Error::Cut { .. })),
+        ),
+        (
+            Fault::stall(Place::Head),
+            Box::new(|error| matches!(error, Error::Stalled { .. })),
+        ),
+    ];
+    for wire in WIRES {
+        for (fault, is_right) in &cases {
+            let went = ask(wire, turn().always(fault.clone())).await;
+            let error = went
+                .error
+                .as_ref()
+                .unwrap_or_else(|| panic!("{wire:?} bore {fault:?}: {went:?}"));
+            assert!(is_right(error), "{wire:?} {fault:?}: {error:?}");
+            assert!(went.reply.is_empty(), "{wire:?} {fault:?}: {went:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn faults_inside_the_stream_come_after_what_had_arrived() {
+    type Right = fn(&Error) -> bool;
+    let cut = |error: &Error| matches!(error, Error::Cut { .. });
+    let cases: [(Fault, Right); 9] = [
+        (Fault::ContextOverflow { in_stream: true }, |error| {
+            matches!(error, Error::ContextOverflow { .. })
+        }),
+        (Fault::cut(Place::Start), cut),
+        (Fault::cut(Place::Text), cut),
+        (Fault::cut(Place::Tool), cut),
+        (Fault::EndEarly { at: Place::Text }, cut),
+        (Fault::EndEarly { at: Place::Tool }, cut),
+        (Fault::stall(Place::Text), |error| {
+            matches!(error, Error::Stalled { .. })
+        }),
+        (Fault::Garbage { at: Place::Text }, |error| {
+            matches!(error, Error::Garbled { .. })
+        }),
+        (Fault::ErrorEvent { at: Place::Text }, |error| {
+            matches!(
+                error,
+                Error::Server { .. } | Error::Overloaded { .. } | Error::RateLimited { .. }
+            )
+        }),
+    ];
+    for wire in WIRES {
+        for (fault, is_right) in &cases {
+            let went = ask(wire, turn().always(fault.clone())).await;
+            let error = went
+                .error
+                .as_ref()
+                .unwrap_or_else(|| panic!("{wire:?} bore {fault:?}: {went:?}"));
+            assert!(is_right(error), "{wire:?} {fault:?}: {error:?}");
+            assert_eq!(went.reply.stop, None, "{wire:?} {fault:?}");
+            let text = went.reply.into_message().text();
+            assert!(TEXT.starts_with(&text), "{wire:?} {fault:?}: {text:?}");
+            if matches!(
+                fault,
+                Fault::Cut { at: Place::Tool } | Fault::EndEarly { at: Place::Tool }
+            ) {
+                assert_eq!(text, TEXT, "{wire:?} {fault:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn oddities_are_borne() {
+    let faults = [
+        Fault::Noise,
+        Fault::huge_line(),
+        Fault::Drip { ms: 0 },
+        Fault::MissingUsage,
+    ];
+    for wire in WIRES {
+        for fault in faults.iter().map(Some).chain([None]) {
+            let turn = match fault {
+                Some(fault) => turn().always(fault.clone()),
+                None => turn(),
+            };
+            let went = ask(wire, turn).await;
+            assert!(went.error.is_none(), "{wire:?} {fault:?}: {:?}", went.error);
+            assert_eq!(went.reply.stop, Some(Stop::ToolUse), "{wire:?} {fault:?}");
+            if fault != Some(&Fault::MissingUsage) {
+                assert!(
+                    went.reply
+                        .usage
+                        .is_some_and(|usage| usage.prompt() > 0 && usage.output > 0),
+                    "{wire:?} {fault:?}"
+                );
+            }
+            let message = went.reply.into_message();
+            assert_eq!(message.text(), TEXT, "{wire:?} {fault:?}");
+            let calls: Vec<_> = calls(&message)
+                .into_iter()
+                .map(|(_, name, path)| (name, path))
+                .collect();
+            assert_eq!(
+                calls,
+                [("read_file", "a.txt"), ("read_file", "b.txt")],
+                "{wire:?} {fault:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn calls_with_bad_ids_or_half_an_input_are_still_told_apart() {
+    for wire in WIRES {
+        for fault in [Fault::DuplicateIds, Fault::EmptyIds] {
+            let went = ask(wire, turn().always(fault.clone())).await;
+            assert!(went.error.is_none(), "{wire:?} {fault:?}: {:?}", went.error);
+            let message = went.reply.into_message();
+            let calls = calls(&message);
+            assert_eq!(calls.len(), 2, "{wire:?} {fault:?}");
+            assert_ne!(calls[0].0, calls[1].0, "{wire:?} {fault:?}");
+            assert!(
+                calls.iter().all(|(id, ..)| !id.as_str().is_empty()),
+                "{wire:?} {fault:?}"
+            );
+        }
+        // Gemini sends whole objects, which cannot be cut.
+        if wire != Wire::Gemini {
+            let went = ask(wire, turn().always(Fault::TruncatedArguments)).await;
+            let parts = went.reply.into_message().parts;
+            let last = parts.iter().rev().find(|part| matches!(part, Part::ToolCall { .. }));
+            assert!(
+                matches!(last, Some(Part::ToolCall { malformed: Some(_), .. })),
+                "{wire:?}: {parts:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_endless_line_is_refused() {
+    for wire in [Wire::AnthropicMessages, Wire::BedrockAnthropic] {
+        let turn = turn().always(Fault::HugeLine { bytes: 12 << 20 });
+        let went = ask_within(wire, turn, Duration::from_secs(60)).await;
+        assert!(
+            matches!(went.error, Some(Error::Garbled { .. })),
+            "{wire:?}: {:?}",
+            went.error
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_a_connection_error_and_no_key_shows() {
+    for wire in WIRES {
+        let model = connect(wire, "http://127.0.0.1:1", providers::STALL);
+        let Err(error) = model.stream(request()).await else {
+            panic!("somebody listens on port 1")
+        };
+        assert!(matches!(error, Error::Connection { .. }), "{wire:?}: {error:?}");
+        assert!(!format!("{error:?} {error}").contains("sk-test"), "{error:?}");
+    }
+}
+
+const TEXT: &str = "I will read both files now, first the one and then the other.";
+
+fn turn() -> Turn {
+    Turn::text(TEXT)
+        .thinking("Which files are there? I should read them before I say anything.")
+        .call("read_file", json!({"path": "a.txt"}))
+        .call("read_file", json!({"path": "b.txt"}))
+}
+
+fn calls(message: &Message) -> Vec<(&CallId, &str, &str)> {
+    let calls = message.parts.iter().filter_map(|part| match part {
+        Part::ToolCall { id, name, input, .. } => Some((id, name.as_str(), input["path"].as_str()?)),
+        Part::Text { .. } | Part::Thinking { .. } | Part::ToolResult { .. } | Part::Media(_) => None,
+    });
+    calls.collect()
+}
+
+async fn ask(wire: Wire, turn: Turn) -> Went {
+    // Faults that end in silence end after this; everything else is much quicker.
+    ask_within(wire, turn, Duration::from_millis(500)).await
+}
+
+async fn ask_within(wire: Wire, turn: Turn, stall: Duration) -> Went {
+    let server = Server::start(Script::new().turn(turn))
+        .await
+        .expect("the server starts");
+    let mut went = Went {
+        reply: Reply::default(),
+        error: None,
+    };
+    let mut stream = match connect(wire, &server.url(), stall).stream(request()).await {
+        Ok(stream) => stream,
+        Err(error) => {
+            went.error = Some(error);
+            return went;
+        }
+    };
+    while let Some(chunk) = stream.next().await {
+        match chunk {
+            Ok(chunk) => {
+                assert!(went.reply.stop.is_none(), "{chunk:?} comes after the end");
+                assert!(!matches!(chunk, Chunk::Notice(_)));
+                went.reply.push(chunk);
+            }
+            Err(error) => {
+                assert!(went.error.is_none(), "two errors");
+                went.error = Some(error);
+            }
+        }
+    }
+    went
+}
+
+fn connect(wire: Wire, url: &str, stall: Duration) -> Arc<dyn Model> {
+    let base = match wire {
+        Wire::OpenaiChat | Wire::OpenaiResponses => format!("{url}/v1"),
+        Wire::Gemini => format!("{url}/v1beta"),
+        Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => url.to_string(),
+    };
+    let mut settings = Settings::new("scripted", wire, base);
+    settings.stall = stall;
+    match wire {
+        Wire::BedrockAnthropic => {
+            let keys = AwsKeys {
+                id: "AKID".into(),
+                secret: Secret::new("sk-test"),
+                session: None,
+            };
+            settings.aws = Some(Aws {
+                region: "us-east-1".into(),
+                auth: AwsAuth::Keys(keys),
+            });
+        }
+        Wire::VertexAnthropic => {
+            settings.google = Some(Google {
+                project: "p".into(),
+                location: "global".into(),
+                auth: GoogleAuth::Token(Secret::new("sk-test")),
+            });
+        }
+        Wire::AnthropicMessages | Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => {
+            settings.key = Some(Secret::new("sk-test"));
+        }
+    }
+    let info = Info {
+        provider: "scripted".into(),
+        id: "claude-sonnet-4-5".into(),
+        wire,
+        limits: Limits {
+            window: 200_000,
+            output: 32_000,
+        },
+        features: Features {
+            tools: true,
+            parallel_tools: true,
+            images: true,
+            pdf: true,
+            reasoning: true,
+            caching: true,
+        },
+        prices: None,
+        deprecated_on: None,
+        options: Map::new(),
+    };
+    providers::connect(info, settings).expect("good settings")
+}
+
+fn request() -> Request {
+    Request {
+        tools: Arc::from([ToolSpec {
+            name: "read_file".into(),
+            description: "Reads a file.".into(),
+            input_schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
+        }]),
+        system: vec!["You work on code.".into()],
+        messages: vec![Arc::new(Message::user("Read a.txt and b.txt."))],
+        effort: Some(Effort::Low),
+        ..Request::default()
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_stream_at_all_is_cut() {
+    let mut stream = providers::decode(
+        Wire::AnthropicMessages,
+        "p",
+        futures::stream::iter([Bytes::from_static(b"hello")]),
+    );
+    assert!(matches!(stream.next().await, Some(Err(Error::Cut { .. }))));
+    assert!(stream.next().await.is_none());
+}

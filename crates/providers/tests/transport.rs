@@ -1,0 +1,333 @@
+//! What goes over the wire beneath the dialects: lengths, headers, credentials, reuse and cancelling.
+#![allow(clippy::expect_used, reason = "a test may fail")]
+
+use futures::StreamExt as _;
+use model::{Block, Effort, Features, Info, Limits, Message, Model, Outcome, Part, Request, Role, Wire};
+use providers::{Aws, AwsAuth, AwsKeys, Google, GoogleAuth, Secret, Settings};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+const REPLY: &str = "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":1}}\n\n\
+    data: {\"type\":\"message_stop\"}\n\n";
+
+#[tokio::test]
+async fn a_body_in_pieces_arrives_whole_with_its_length_and_the_connection_is_used_again() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        let mut seen = Vec::new();
+        for _ in 0..2 {
+            seen.push(read(&mut stream).await);
+            answer(&mut stream, "text/event-stream", REPLY).await;
+        }
+        seen
+    });
+    let mut settings = Settings::new("p", Wire::AnthropicMessages, url);
+    settings.key = Some(Secret::new("sk-test"));
+    settings.headers = vec![
+        ("anthropic-beta".into(), "mine-1".into()),
+        ("x-extra".into(), "1".into()),
+    ];
+    let model = connect(settings);
+    let mut request = conversation();
+    drain(&model, request.clone()).await;
+    request.messages.push(Arc::new(Message::assistant("done")));
+    request.messages.push(Arc::new(Message::user("more")));
+    drain(&model, request).await;
+
+    let seen = server.await.expect("the server ends");
+    for (head, body) in &seen {
+        assert_eq!(head[0], "POST /v1/messages HTTP/1.1");
+        assert_eq!(header(head, "content-length"), Some(body.len().to_string().as_str()));
+        assert_eq!(header(head, "transfer-encoding"), None);
+        assert_eq!(header(head, "x-api-key"), Some("sk-test"));
+        assert_eq!(header(head, "anthropic-version"), Some("2023-06-01"));
+        assert_eq!(
+            header(head, "anthropic-beta"),
+            Some("mine-1,interleaved-thinking-2025-05-14")
+        );
+        assert_eq!(header(head, "x-extra"), Some("1"));
+    }
+    let turns = |body: &[u8]| {
+        let body: Value = serde_json::from_slice(body).expect("JSON");
+        body["messages"].as_array().map(Vec::len)
+    };
+    assert_eq!((turns(&seen[0].1), turns(&seen[1].1)), (Some(3), Some(5)));
+}
+
+#[tokio::test]
+async fn dropping_the_stream_closes_the_connection() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        read(&mut stream).await;
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+        let event = "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\n\n";
+        let chunk = format!("{head}{:x}\r\n{event}\r\n", event.len());
+        stream.write_all(chunk.as_bytes()).await.expect("writes");
+        // Ends only when the client has gone.
+        stream.read_u8().await.is_err()
+    });
+    let mut settings = Settings::new("p", Wire::AnthropicMessages, url);
+    settings.key = Some(Secret::new("k"));
+    let mut stream = connect(settings).stream(conversation()).await.expect("an answer");
+    assert!(matches!(stream.next().await, Some(Ok(model::Chunk::Text(text))) if text == "a"));
+    drop(stream);
+    assert!(server.await.expect("the server ends"));
+}
+
+#[tokio::test]
+async fn a_google_token_is_got_once_and_sent_with_every_request() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        let (head, form) = read(&mut stream).await;
+        assert_eq!(head[0], "POST /token HTTP/1.1");
+        let form = String::from_utf8(form).expect("text");
+        assert_eq!(
+            form,
+            "grant_type=refresh_token&client_id=c&client_secret=s%2F1&refresh_token=r"
+        );
+        answer(
+            &mut stream,
+            "application/json",
+            r#"{"access_token":"ya29.x","expires_in":3599,"token_type":"Bearer"}"#,
+        )
+        .await;
+        for _ in 0..2 {
+            let (head, _) = read(&mut stream).await;
+            let path =
+                "/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-sonnet-4-5:streamRawPredict";
+            assert_eq!(head[0], format!("POST {path} HTTP/1.1"));
+            assert_eq!(header(&head, "authorization"), Some("Bearer ya29.x"));
+            answer(&mut stream, "text/event-stream", REPLY).await;
+        }
+    });
+    let mut settings = Settings::new("vertex", Wire::VertexAnthropic, url.clone());
+    settings.google = Some(Google {
+        project: "p".into(),
+        location: "us-east5".into(),
+        auth: GoogleAuth::User {
+            client_id: "c".into(),
+            client_secret: Secret::new("s/1"),
+            refresh_token: Secret::new("r"),
+            token_uri: format!("{url}/token"),
+        },
+    });
+    let model = connect(settings);
+    drain(&model, conversation()).await;
+    drain(&model, conversation()).await;
+    server.await.expect("the server saw what it wanted");
+}
+
+#[tokio::test]
+async fn a_token_that_google_refuses_is_a_credentials_error() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        read(&mut stream).await;
+        let body = r#"{"error":"invalid_grant","error_description":"Token has been expired or revoked."}"#;
+        answer_with(&mut stream, "400 Bad Request", "application/json", body).await;
+    });
+    let mut settings = Settings::new("vertex", Wire::VertexAnthropic, url.clone());
+    settings.google = Some(Google {
+        project: "p".into(),
+        location: "global".into(),
+        auth: GoogleAuth::User {
+            client_id: "c".into(),
+            client_secret: Secret::new("s"),
+            refresh_token: Secret::new("r"),
+            token_uri: format!("{url}/token"),
+        },
+    });
+    let error = connect(settings).stream(conversation()).await.err();
+    assert!(
+        matches!(&error, Some(model::Error::Credentials { detail, .. }) if detail.contains("revoked")),
+        "{error:?}"
+    );
+    server.await.expect("the server ends");
+}
+
+#[tokio::test]
+async fn a_request_to_bedrock_is_signed_and_a_bedrock_key_is_a_bearer_token() {
+    let keys = AwsAuth::Keys(AwsKeys {
+        id: "AKID".into(),
+        secret: Secret::new("hidden"),
+        session: Some(Secret::new("session")),
+    });
+    for (auth, proof) in [
+        (keys, "AWS4-HMAC-SHA256 Credential=AKID/"),
+        (AwsAuth::Bearer(Secret::new("b")), "Bearer b"),
+    ] {
+        let (listener, url) = listen().await;
+        let server = tokio::spawn(async move {
+            let mut stream = accept(&listener).await;
+            let (head, _) = read(&mut stream).await;
+            let body = r#"{"message":"You don't have access to the model with the specified model ID."}"#;
+            answer_with(&mut stream, "403 Forbidden", "application/json", body).await;
+            head
+        });
+        let mut settings = Settings::new("bedrock", Wire::BedrockAnthropic, url);
+        settings.aws = Some(Aws {
+            region: "eu-west-1".into(),
+            auth,
+        });
+        let error = connect(settings).stream(conversation()).await.err();
+        assert!(
+            matches!(error, Some(model::Error::Refused { status: 403, .. })),
+            "{error:?}"
+        );
+        let head = server.await.expect("the server ends");
+        assert_eq!(
+            head[0],
+            "POST /model/claude-sonnet-4-5/invoke-with-response-stream HTTP/1.1"
+        );
+        let authorization = header(&head, "authorization").expect("a proof");
+        assert!(
+            authorization.starts_with(proof) && !authorization.contains("hidden"),
+            "{authorization}"
+        );
+    }
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused_with_a_hint() {
+    let none = |provider: &str, wire: Wire, url: &str| {
+        providers::connect(info(wire), Settings::new(provider, wire, url))
+            .err()
+            .map(|error| error.to_string())
+    };
+    let cases = [
+        (Wire::AnthropicMessages, "https://api.anthropic.com", "no key is set"),
+        (Wire::AnthropicMessages, "api.anthropic.com", "not a usable address"),
+        (Wire::AnthropicMessages, "ftp://host", "http:// or https://"),
+        (Wire::AnthropicMessages, "", "no base URL"),
+        (Wire::BedrockAnthropic, "", "AWS"),
+        (Wire::VertexAnthropic, "", "Google"),
+    ];
+    for (wire, url, words) in cases {
+        let said = none("p", wire, url).unwrap_or_else(|| panic!("{url} was taken"));
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(none("p", Wire::AnthropicMessages, "http://127.0.0.1:8080"), None);
+    let mut settings = Settings::new("p", Wire::OpenaiChat, "http://127.0.0.1:1");
+    settings.headers = vec![("bad header".into(), "secret\nvalue".into())];
+    let said = providers::connect(info(Wire::OpenaiChat), settings)
+        .err()
+        .map(|error| error.to_string());
+    assert!(said.is_some_and(|said| said.contains("bad header") && !said.contains("secret")));
+}
+
+async fn listen() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    (listener, url)
+}
+
+async fn accept(listener: &TcpListener) -> BufReader<TcpStream> {
+    BufReader::new(listener.accept().await.expect("a client").0)
+}
+
+/// The lines of a request's head, and its body.
+async fn read(stream: &mut BufReader<TcpStream>) -> (Vec<String>, Vec<u8>) {
+    let mut head = Vec::new();
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).await.expect("a line");
+        let line = line.trim_end().to_string();
+        if line.is_empty() {
+            break;
+        }
+        head.push(line);
+    }
+    let length = header(&head, "content-length")
+        .and_then(|length| length.parse().ok())
+        .unwrap_or(0);
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await.expect("a body");
+    (head, body)
+}
+
+fn header<'a>(head: &'a [String], name: &str) -> Option<&'a str> {
+    head.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+}
+
+async fn answer(stream: &mut BufReader<TcpStream>, kind: &str, body: &str) {
+    answer_with(stream, "200 OK", kind, body).await;
+}
+
+async fn answer_with(stream: &mut BufReader<TcpStream>, status: &str, kind: &str, body: &str) {
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + body).as_bytes()).await.expect("writes");
+}
+
+async fn drain(model: &Arc<dyn Model>, request: Request) {
+    let mut stream = model.stream(request).await.expect("an answer");
+    while let Some(chunk) = stream.next().await {
+        chunk.expect("a good stream");
+    }
+}
+
+fn connect(settings: Settings) -> Arc<dyn Model> {
+    providers::connect(info(settings.wire), settings).expect("good settings")
+}
+
+fn info(wire: Wire) -> Info {
+    Info {
+        provider: "p".into(),
+        id: "claude-sonnet-4-5".into(),
+        wire,
+        limits: Limits {
+            window: 200_000,
+            output: 32_000,
+        },
+        features: Features {
+            tools: true,
+            parallel_tools: true,
+            images: true,
+            pdf: true,
+            reasoning: true,
+            caching: true,
+        },
+        prices: None,
+        deprecated_on: None,
+        options: Map::new(),
+    }
+}
+
+/// A conversation with a piece that is large enough to be shared rather than copied.
+fn conversation() -> Request {
+    let call = Part::ToolCall {
+        id: "call_1".into(),
+        name: "read_file".into(),
+        input: json!({"path": "a"}),
+        malformed: None,
+        replay: None,
+    };
+    let result = Part::ToolResult {
+        id: "call_1".into(),
+        name: "read_file".into(),
+        content: vec![Block::text("line\n".repeat(40_000))],
+        outcome: Outcome::Ok,
+    };
+    Request {
+        effort: Some(Effort::Low),
+        messages: vec![
+            Arc::new(Message::user("read")),
+            Arc::new(Message {
+                role: Role::Assistant,
+                parts: vec![call],
+            }),
+            Arc::new(Message {
+                role: Role::User,
+                parts: vec![result],
+            }),
+        ],
+        ..Request::default()
+    }
+}
