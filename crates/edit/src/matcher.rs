@@ -70,7 +70,7 @@ impl Candidate {
         self.pairs.iter().flatten().copied().max().map_or(0, |last| last + 1)
     }
 
-    fn rank(&self) -> (Level, Blanks) {
+    pub(crate) fn rank(&self) -> (Level, Blanks) {
         (self.level, self.blanks)
     }
 }
@@ -85,11 +85,7 @@ pub(crate) struct Haystack<'d> {
 impl Haystack<'_> {
     /// The best places for `quoted`: all candidates of the best rank there is.
     pub(crate) fn best(&self, quoted: &[Quoted]) -> Vec<Candidate> {
-        let all = self.all(quoted);
-        let Some(best) = all.iter().map(Candidate::rank).min() else {
-            return all;
-        };
-        all.into_iter().filter(|candidate| candidate.rank() == best).collect()
+        best(self.all(quoted))
     }
 
     /// Every place where all non-blank lines agree but for whitespace and look-alikes.
@@ -241,6 +237,14 @@ fn line_level(text: &str, actual: &str) -> Level {
 /// The numbers of the quoted lines that are not blank.
 pub(crate) fn solid_lines(quoted: &[Quoted]) -> Vec<usize> {
     (0..quoted.len()).filter(|at| !is_blank(&quoted[*at].text)).collect()
+}
+
+/// The candidates of the best rank there is.
+pub(crate) fn best(all: Vec<Candidate>) -> Vec<Candidate> {
+    let Some(best) = all.iter().map(Candidate::rank).min() else {
+        return all;
+    };
+    all.into_iter().filter(|candidate| candidate.rank() == best).collect()
 }
 
 /// What to do with the candidates of one search.

@@ -165,6 +165,9 @@ fn finish(pending: Vec<Pending>, format: Format) -> Result<Plan, Refused> {
         plan.edits.extend(reports);
     }
     plan.edits.sort_by_key(|report| report.edit);
+    if let Some(clash) = clash(&plan) {
+        return Err(clash);
+    }
     if plan.files.is_empty() {
         let why = if plan.edits.is_empty() {
             Why::Nothing
@@ -174,6 +177,28 @@ fn finish(pending: Vec<Pending>, format: Format) -> Result<Plan, Refused> {
         return Err(refused(plan.edits.first().map_or(0, |report| report.edit), None, why));
     }
     Ok(plan)
+}
+
+/// Two changes that leave a file of the same name.
+fn clash(plan: &Plan) -> Option<Refused> {
+    let left = |change: &FileChange| match change {
+        FileChange::Create { path, .. } | FileChange::Update { path, .. } => Some(path.clone()),
+        FileChange::Move { to, .. } => Some(to.clone()),
+        FileChange::Delete { .. } => None,
+    };
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for path in plan.files.iter().filter_map(left) {
+        if seen.contains(&path) {
+            let first = plan
+                .edits
+                .iter()
+                .find(|report| report.path == path)
+                .map_or(0, |report| report.edit);
+            return Some(refused(0, Some(path), Why::Conflict(first)));
+        }
+        seen.push(path);
+    }
+    None
 }
 
 fn refused(edit: usize, path: Option<PathBuf>, why: Why) -> Refused {

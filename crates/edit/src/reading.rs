@@ -56,7 +56,7 @@ fn without_fences(old: &str, new: &str) -> Option<(String, String)> {
 }
 
 /// The inside of a text that is one code fence.
-fn unfenced(text: &str) -> Option<String> {
+pub(crate) fn unfenced(text: &str) -> Option<String> {
     let trimmed = text.trim_matches('\n');
     let (open, rest) = trimmed.split_once('\n')?;
     let open = open.trim();
@@ -79,29 +79,29 @@ fn without_path_comment(old: &str, new: &str) -> Option<(String, String)> {
 
 fn without_numbers(old: &str, new: &str) -> Option<Reading> {
     let (old, hint) = unnumbered(old)?;
-    let new = unnumbered(new).map_or_else(|| new.to_owned(), |(new, _)| new);
     Some(Reading {
         dressing: Dressing::LineNumbers,
         old,
-        new,
+        new: stripped(new),
         hint,
     })
 }
 
 fn without_some_numbers(old: &str, new: &str) -> Option<Reading> {
-    let strip = |text: &str| -> String {
-        text.split_inclusive('\n')
-            .map(|line| numbered(line).map_or(line, |(_, rest)| rest))
-            .collect()
-    };
-    let hint = old.lines().find_map(|line| numbered(line)).map(|(number, _)| number)?;
-    let new = unnumbered(new).map_or_else(|| new.to_owned(), |(new, _)| new);
+    let hint = old.lines().find_map(numbered).map(|(number, _)| number)?;
     Some(Reading {
         dressing: Dressing::LineNumbers,
-        old: strip(old),
-        new,
+        old: stripped(old),
+        new: stripped(new),
         hint: Some(hint),
     })
+}
+
+/// The text without the line numbers that some of its lines carry.
+fn stripped(text: &str) -> String {
+    text.split_inclusive('\n')
+        .map(|line| numbered(line).map_or(line, |(_, rest)| rest))
+        .collect()
 }
 
 /// The text without the line numbers that every line of it carries, and the first number.

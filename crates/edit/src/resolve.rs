@@ -3,6 +3,7 @@
 pub(crate) mod elision;
 pub(crate) mod hunk;
 pub(crate) mod nearest;
+pub(crate) mod reflow;
 pub(crate) mod replace;
 
 use std::ops::Range;
@@ -287,10 +288,26 @@ impl Group {
     }
 }
 
+/// What counts as left out in a file of some kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Omissions {
+    /// Nothing: documents show shortened code on purpose.
+    None,
+    /// Words that say so; a line of dots may be a statement.
+    Worded,
+    /// A line of dots too, which is no code in such a file.
+    Dotted,
+}
+
 /// The first line of `new` that says something was left out, unless the old text or the file has that line too.
-pub(crate) fn smuggled(document: &Document, old: &str, new: &str, dots_count: bool) -> Option<Why> {
+pub(crate) fn smuggled(document: &Document, old: &str, new: &str, omissions: Omissions) -> Option<Why> {
+    let counts = |line: &str| match omissions {
+        Omissions::None => false,
+        Omissions::Worded => !is_bare_dots(line) && is_omission(line),
+        Omissions::Dotted => is_omission(line),
+    };
     new.lines()
-        .filter(|line| (dots_count || !is_bare_dots(line)) && is_omission(line))
+        .filter(|line| counts(line))
         .find(|line| {
             let same = |other: &str| other.trim() == line.trim();
             !old.lines().any(same) && !document.lines().any(same)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use edit::{FileChange, Format, Plan, plan};
 use serde_json::Value;
 
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     include_str!("data/cases/aider-chat.json"),
     include_str!("data/cases/aider.json"),
     include_str!("data/cases/codex.json"),
@@ -17,6 +17,7 @@ const SOURCES: [&str; 8] = [
     include_str!("data/cases/gemini.json"),
     include_str!("data/cases/opencode.json"),
     include_str!("data/cases/roo.json"),
+    include_str!("data/own.json"),
 ];
 
 type Tree = BTreeMap<PathBuf, String>;

@@ -77,7 +77,9 @@ impl ApplyPatch {
         if self.problem.is_some() || self.has_ended {
             return;
         }
-        match mark(line) {
+        // Inside a hunk a padded instruction is context; elsewhere it can only be an instruction.
+        let is_padded = !matches!(self.section, Section::Update { .. }) && line.trim_start().starts_with("*** ");
+        match mark(if is_padded { line.trim_start() } else { line }) {
             Some(mark) => self.mark(mark, line, events),
             None if self.has_begun => self.content(line, events),
             None => {}

@@ -94,8 +94,10 @@ impl Unified {
     }
 
     fn open_file(&mut self, old: &str, new: &str, events: &mut Vec<Event>) {
-        let rename_to = if self.file.hunks.is_empty() && self.hunk.is_none() {
-            self.file.rename_to.take()
+        // Headers of git stand before the names and belong to the same file.
+        let is_same = self.file.hunks.is_empty() && self.hunk.is_none();
+        let rename_to = if is_same {
+            std::mem::take(&mut self.file).rename_to
         } else {
             None
         };

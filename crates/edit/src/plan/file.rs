@@ -6,10 +6,11 @@ use crate::index::Index;
 use crate::matcher::Haystack;
 use crate::plan::path::tidy;
 use crate::plan::{FileChange, Lookup, Report};
+use crate::reading::unfenced;
 use crate::refusal::{Region, Why};
 use crate::resolve::hunk::{self, Order, new_text, old_text};
 use crate::resolve::replace::{self, Wanted, present};
-use crate::resolve::{How, Resolved, nearest, smuggled};
+use crate::resolve::{How, Omissions, Resolved, nearest, smuggled};
 use crate::script::{Change, Edit, Hunk, HunkLine, Place, Replace};
 use crate::text::{Document, FinalNewline, Splice, plain};
 
@@ -166,7 +167,7 @@ impl Pending {
 
     fn check_placeholders(&self, content: &str) -> Result<(), Refusing> {
         let document = Document::parse(self.before.as_deref().unwrap_or_default());
-        smuggled(&document, "", content, is_strict_about_dots(&self.path)).map_or(Ok(()), |why| Err((why, None)))
+        smuggled(&document, "", content, omissions_in(&self.path)).map_or(Ok(()), |why| Err((why, None)))
     }
 
     fn claim(&mut self, number: usize) -> Result<(), Refusing> {
@@ -192,7 +193,7 @@ impl Pending {
     }
 
     fn place(&mut self, number: usize, change: &Change, alike: usize) -> Result<(), Refusing> {
-        let strict = is_strict_about_dots(&self.path);
+        let omissions = omissions_in(&self.path);
         let State::Text(working) = &mut self.state else {
             let is_gone = matches!(self.state, State::Deleted);
             return Err((
@@ -204,7 +205,7 @@ impl Pending {
                 None,
             ));
         };
-        let (resolved, changes) = working.place(number, change, alike, strict)?;
+        let (resolved, changes) = working.place(number, change, alike, omissions)?;
         self.report(number, resolved.lines, resolved.how, changes);
         Ok(())
     }
@@ -247,7 +248,7 @@ impl Working {
         number: usize,
         change: &Change,
         alike: usize,
-        strict: bool,
+        omissions: Omissions,
     ) -> Result<(Resolved, bool), Refusing> {
         let is_hunk = matches!(change, Change::Hunk(_));
         if let Some((other, _)) = self.placed.iter().find(|(_, other)| !is_hunk && other == change) {
@@ -261,10 +262,10 @@ impl Working {
             document: &self.document,
             index: &self.index,
         };
-        let resolved = match resolve(&haystack, change, order, strict) {
+        let resolved = match resolve(&haystack, change, order, omissions) {
             Ok(resolved) => resolved,
             Err(Why::NotFound | Why::NoHeader(_)) if !self.splices.is_empty() => {
-                let next = self.chained(change, order, strict);
+                let next = self.chained(change, order, omissions);
                 let (next, resolved) = next.ok_or_else(|| explain(&haystack, change, Why::NotFound))?;
                 *self = next;
                 resolved
@@ -300,7 +301,7 @@ impl Working {
     }
 
     /// The text may build on what the edits before it made: they are carried out first, and it must then fit exactly.
-    fn chained(&self, change: &Change, order: Order, strict: bool) -> Option<(Self, Resolved)> {
+    fn chained(&self, change: &Change, order: Order, omissions: Omissions) -> Option<(Self, Resolved)> {
         let document = Document::parse(&self.document.render(&sorted(&self.splices)));
         let index = Index::new(&document);
         let found = resolve(
@@ -310,7 +311,7 @@ impl Working {
             },
             change,
             order,
-            strict,
+            omissions,
         )
         .ok();
         let resolved = found.filter(|resolved| resolved.how == How::Exact)?;
@@ -361,32 +362,49 @@ fn is_idle(change: &Change) -> bool {
     }
 }
 
-fn resolve(haystack: &Haystack<'_>, change: &Change, order: Order, strict: bool) -> Result<Resolved, Why> {
+fn resolve(haystack: &Haystack<'_>, change: &Change, order: Order, omissions: Omissions) -> Result<Resolved, Why> {
     match change {
-        Change::Replace(replace) => resolve_replace(haystack, replace, strict),
+        Change::Replace(replace) => resolve_replace(haystack, replace, omissions),
         Change::Hunk(hunk) => {
             let found = hunk::resolve(haystack, hunk, order)?;
-            check(haystack, &old_text(&hunk.lines), &new_text(&hunk.lines), found, strict)
+            check(
+                haystack,
+                &old_text(&hunk.lines),
+                &new_text(&hunk.lines),
+                found,
+                omissions,
+            )
         }
         Change::Insert { place, text } => insert(haystack.document, *place, text),
         Change::Write(_) | Change::Create(_) | Change::Delete | Change::Move(_) => Err(Why::Nothing),
     }
 }
 
-fn check(haystack: &Haystack<'_>, old: &str, new: &str, found: Resolved, strict: bool) -> Result<Resolved, Why> {
+fn check(
+    haystack: &Haystack<'_>,
+    old: &str,
+    new: &str,
+    found: Resolved,
+    omissions: Omissions,
+) -> Result<Resolved, Why> {
     if found.how == How::Elision {
         return Ok(found);
     }
-    smuggled(haystack.document, old, new, strict).map_or(Ok(found), Err)
+    smuggled(haystack.document, old, new, omissions).map_or(Ok(found), Err)
 }
 
 /// Tries every reading of the text; exactly one may fit.
-fn resolve_replace(haystack: &Haystack<'_>, replace: &Replace, strict: bool) -> Result<Resolved, Why> {
+fn resolve_replace(haystack: &Haystack<'_>, replace: &Replace, omissions: Omissions) -> Result<Resolved, Why> {
     let several = replace.readings.len() > 1;
     let mut found: Option<Resolved> = None;
     let mut first_problem = None;
     for (old, new) in &replace.readings {
-        let (old, new) = (plain(old), plain(new));
+        let (old, mut new) = (plain(old), plain(new));
+        if omissions == Omissions::Dotted
+            && let Some(inside) = unfenced(&new).filter(|_| unfenced(&old).is_none())
+        {
+            new = inside;
+        }
         if several && !is_sound(haystack, &old, &new) {
             continue;
         }
@@ -398,7 +416,7 @@ fn resolve_replace(haystack: &Haystack<'_>, replace: &Replace, strict: bool) -> 
             scope: replace.scope,
             unit: replace.unit,
         };
-        match replace::resolve(haystack, wanted).and_then(|found| check(haystack, &old, &new, found, strict)) {
+        match replace::resolve(haystack, wanted).and_then(|found| check(haystack, &old, &new, found, omissions)) {
             Ok(_) if found.is_some() => return Err(Why::Separators),
             Ok(resolved) => found = Some(resolved),
             Err(why) => {
@@ -467,13 +485,15 @@ fn explain(haystack: &Haystack<'_>, change: &Change, why: Why) -> Refusing {
     }
 }
 
-/// Whether a line of nothing but dots cannot be real content of such a file.
-fn is_strict_about_dots(path: &Path) -> bool {
+/// What may be left out in a file, judged by its kind.
+fn omissions_in(path: &Path) -> Omissions {
     const CODE: [&str; 22] = [
         "rs", "js", "jsx", "ts", "tsx", "mjs", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs", "swift", "php",
         "css", "scss", "html", "vue", "json",
     ];
-    path.extension()
-        .and_then(|extension| extension.to_str())
-        .is_some_and(|extension| CODE.contains(&extension))
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("md" | "mdx" | "rst" | "adoc") => Omissions::None,
+        Some(extension) if CODE.contains(&extension) => Omissions::Dotted,
+        _ => Omissions::Worded,
+    }
 }

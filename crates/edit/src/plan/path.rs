@@ -78,14 +78,33 @@ fn readings(name: &str) -> Vec<String> {
     out
 }
 
-/// Whether an unknown name could be one: no spaces, and an extension, a folder or a single capitalised word.
+/// Whether an unknown name could be one: no spaces, and an extension, a folder or a name that is known without them.
 pub(crate) fn looks_like_path(name: &str) -> bool {
     let solid = !name.is_empty() && !name.contains(char::is_whitespace) && name.len() < 300;
     let last = name.rsplit('/').next().unwrap_or(name);
     solid
         && !name.contains(['<', '>', '|', '?', '*', '"', '`', '{', '}', '(', ')', ';', '='])
         && !name.ends_with(['.', ',', ':', '/'])
-        && (last.contains('.') || name.contains('/') || last.starts_with(char::is_uppercase))
+        && (has_extension(last) || name.contains('/') || PLAIN_NAMES.contains(&last))
+}
+
+const PLAIN_NAMES: [&str; 11] = [
+    "Dockerfile",
+    "Makefile",
+    "Gemfile",
+    "Rakefile",
+    "Procfile",
+    "Vagrantfile",
+    "Jenkinsfile",
+    "Containerfile",
+    "LICENSE",
+    "README",
+    "CODEOWNERS",
+];
+
+fn has_extension(name: &str) -> bool {
+    name.rsplit_once('.')
+        .is_some_and(|(_, extension)| extension.starts_with(|c: char| c.is_alphabetic()))
 }
 
 /// The path without `.` and `..`; nothing when it leads out of the project.

@@ -1,7 +1,7 @@
 //! A hunk finds its place by its context; headers, order, line numbers and the end of the file single out one of several.
 
 use crate::fold::{collapse, is_blank, squash_key};
-use crate::matcher::{Candidate, Haystack, Pick, Quoted, pick, solid_lines};
+use crate::matcher::{Candidate, Haystack, Pick, Quoted, best, pick, solid_lines};
 use crate::reading::unescaped_tabs;
 use crate::refusal::Why;
 use crate::resolve::replace::{self, Wanted, ambiguous};
@@ -103,7 +103,11 @@ fn place(
     spots: &[usize],
     order: Order,
 ) -> Result<Option<Resolved>, Why> {
-    let mut candidates = haystack.best(quoted);
+    let all = haystack.all(quoted);
+    if let Some(lines) = overlooked(quoted, spots, &all) {
+        return Err(ambiguous(&lines));
+    }
+    let mut candidates = best(all);
     candidates = at_end_of_file(haystack, hunk, candidates);
     candidates = below_header(spots, candidates);
     candidates = in_order(candidates, order);
@@ -120,6 +124,20 @@ fn place(
             }))
         }
     }
+}
+
+/// A looser fit right below the header and a closer one further down: the header says the one, the text says the other.
+fn overlooked(quoted: &[Quoted], spots: &[usize], all: &[Candidate]) -> Option<Vec<usize>> {
+    let says_something = quoted.iter().any(|line| line.text.chars().any(char::is_alphanumeric));
+    let [spot] = spots else { return None };
+    let first = all
+        .iter()
+        .filter(|candidate| candidate.first() >= *spot)
+        .min_by_key(|candidate| candidate.first())?;
+    let best = all
+        .iter()
+        .min_by_key(|candidate| (candidate.rank(), candidate.first()))?;
+    (says_something && best.rank() < first.rank()).then(|| vec![first.first(), best.first()])
 }
 
 /// Added lines that start with a literal `\t` mean a tab, unless the file itself has such lines.

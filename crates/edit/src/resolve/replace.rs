@@ -1,9 +1,9 @@
 //! Quoted old text and its replacement: exact text first, then lines, then other readings of the same text.
 
-use crate::matcher::{Candidate, Haystack, Level, Pick, Quoted, nearest, pick};
+use crate::matcher::{Candidate, Haystack, Level, Pick, Quoted, best, nearest, pick};
 use crate::reading::others;
 use crate::refusal::Why;
-use crate::resolve::{How, Resolved, Source, carry_out, elision, line_ops};
+use crate::resolve::{How, Resolved, Source, carry_out, elision, line_ops, reflow};
 use crate::script::{EndOfFile, Scope, Unit};
 use crate::text::Splice;
 
@@ -36,6 +36,9 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Res
                 ..found
             });
         }
+    }
+    if let Some(found) = reflow::resolve(haystack, wanted)? {
+        return Ok(found);
     }
     if let Some(found) = elision::resolve(haystack, wanted) {
         return found;
@@ -158,7 +161,11 @@ fn lines(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>
     let old: Vec<&str> = wanted.old.lines().collect();
     let new: Vec<&str> = wanted.new.lines().collect();
     let quoted: Vec<Quoted> = old.iter().map(|line| Quoted::plain(*line)).collect();
-    let candidates = haystack.best(&quoted);
+    let all = haystack.all(&quoted);
+    if let Some(lines) = against_hint(&all, wanted.hint) {
+        return Err(ambiguous(&lines));
+    }
+    let candidates = best(all);
     if wanted.scope == Scope::All && candidates.len() > 1 {
         return all_lines(haystack, &quoted, &old, &new, candidates).map(Some);
     }
@@ -167,6 +174,18 @@ fn lines(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>
         Pick::One(candidate) => Ok(Some(by_lines(haystack, &quoted, &old, &new, &candidate))),
         Pick::Many(lines) => Err(ambiguous(&lines)),
     }
+}
+
+/// A looser fit on the very line that was named and one closer fit elsewhere contradict each other.
+fn against_hint(all: &[Candidate], hint: Option<usize>) -> Option<Vec<usize>> {
+    let named = all.iter().find(|candidate| Some(candidate.first()) == hint)?;
+    let best = all.iter().map(Candidate::rank).min()?;
+    let closer: Vec<usize> = all
+        .iter()
+        .filter(|other| other.rank() == best)
+        .map(Candidate::first)
+        .collect();
+    (named.rank() > best && closer.len() == 1).then(|| vec![named.first(), closer[0]])
 }
 
 fn all_lines(
