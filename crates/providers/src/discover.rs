@@ -8,7 +8,6 @@ mod probe;
 
 pub use probe::{Answer, probe};
 
-use crate::presets::{Place, presets};
 use crate::settings::Settings;
 use model::{Error, Info};
 use std::time::Duration;
@@ -23,12 +22,6 @@ pub struct Found {
     pub provider: String,
     /// Its models, or why they are not known.
     pub models: Result<Vec<Info>, Error>,
-}
-
-/// The settings of all local servers at their usual addresses.
-pub fn local() -> Vec<Settings> {
-    let local = presets().iter().filter(|preset| preset.place == Place::Local);
-    local.map(|preset| preset.settings()).collect()
 }
 
 /// Asks servers for their models and context windows, all at once, and waits no longer than `patience` in total.

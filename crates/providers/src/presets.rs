@@ -68,17 +68,6 @@ impl Preset {
         settings.quirks = self.quirks.clone();
         settings
     }
-
-    /// The base URL that an environment variable's value means: some name only a host, or the address to listen on.
-    pub fn address(&self, value: &str) -> String {
-        let value = value.trim().trim_end_matches('/');
-        let with_scheme = match value.contains("://") {
-            true => value.to_string(),
-            false if self.place == Place::Local => format!("http://{value}"),
-            false => format!("https://{value}"),
-        };
-        with_scheme.replacen("://0.0.0.0", "://127.0.0.1", 1)
-    }
 }
 
 /// How a server differs from plain OpenAI. The default is plain OpenAI.
@@ -368,19 +357,6 @@ mod tests {
             "moonshot",
         ] {
             assert!(preset(provider).is_some(), "{provider}");
-        }
-    }
-
-    #[test]
-    fn a_bare_host_in_the_environment_becomes_an_address() {
-        let cases = [
-            ("ollama", "0.0.0.0:11434", "http://127.0.0.1:11434"),
-            ("ollama", "http://box:11434/", "http://box:11434"),
-            ("azure", "res.openai.azure.com", "https://res.openai.azure.com"),
-            ("openai", "https://proxy.example/v1", "https://proxy.example/v1"),
-        ];
-        for (name, value, expected) in cases {
-            assert_eq!(preset(name).unwrap().address(value), expected);
         }
     }
 
