@@ -112,8 +112,8 @@ impl<'a> Models<'a> {
     pub(crate) async fn default_name(&self) -> Result<String> {
         let providers = self.providers();
         for provider in &providers {
-            let ready = provider.local() == false && self.key_at_hand(provider).is_some()
-                || provider.preset.is_none() && provider.entry.is_some_and(|entry| entry.base_url.is_some());
+            let described = provider.preset.is_none() && provider.entry.is_some_and(|entry| entry.base_url.is_some());
+            let ready = described || (!provider.local() && self.key_at_hand(provider).is_some());
             if let Some(id) = first_model(provider).filter(|_| ready) {
                 return Ok(format!("{}/{id}", provider.name));
             }

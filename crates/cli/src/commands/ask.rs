@@ -51,7 +51,8 @@ impl Answers {
 pub(super) fn confirm(question: &str) -> bool {
     crate::output::complain(&format!("{question} [y/N] "));
     let mut line = String::new();
-    matches!(std::io::stdin().lock().read_line(&mut line), Ok(_) if understand(&line) == Answer::Approve)
+    let read = std::io::stdin().lock().read_line(&mut line);
+    read.is_ok() && understand(&line) == Answer::Approve
 }
 
 fn understand(line: &str) -> Answer {

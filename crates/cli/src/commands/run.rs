@@ -23,7 +23,7 @@ pub(super) async fn run(args: Run, global: &Global, env: &Environment) -> Result
         let store = wiring::open_store(env)?;
         let root = project::root(global.cwd.as_deref(), env)?;
         let meta = find(&store, args.session.as_deref(), &root).await?;
-        let command = prompt(&args.prompt, &args.turn)?.ok_or_else(|| nothing_said())?;
+        let command = prompt(&args.prompt, &args.turn)?.ok_or_else(nothing_said)?;
         return go_on(meta, store, command, args.turn, expected, global, env).await;
     }
     let (root, loaded) = load(global, env, args.turn.layers())?;

@@ -85,11 +85,15 @@ fn unknown_name(message: &str, kind: &str) -> Option<(String, Vec<String>)> {
 }
 
 fn suggest(wrong: &str, known: &[String], what: &str) -> String {
+    // Of two that are equally near, the one of the same length is meant: letters are swapped more often than lost.
     let nearest = known
         .iter()
-        .map(|name| (strsim::jaro_winkler(wrong, name), name))
-        .filter(|(score, _)| *score > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
+        .map(|name| (strsim::normalized_damerau_levenshtein(wrong, name), name))
+        .filter(|(score, _)| *score > 0.5)
+        .max_by(|(a, one), (b, two)| {
+            let off = |name: &str| name.len().abs_diff(wrong.len());
+            a.total_cmp(b).then(off(two).cmp(&off(one)))
+        });
     match nearest {
         Some((_, name)) => format!("did you mean `{name}`?"),
         None => format!("the {what} are {}", known.join(", ")),

@@ -107,17 +107,16 @@ mod tests {
         set(&file, "limits.steps", "5").unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         assert_eq!(text, "model = \"openai/gpt-5.5\"\n\n[limits]\nsteps = 5\n");
-        std::fs::write(
-            &file,
-            format!("# mine\n{}", text.replace("steps = 5", "steps = 5 # few")),
-        )
-        .unwrap();
+        let commented = text
+            .replace("[limits]", "# mine\n[limits]")
+            .replace("steps = 5", "steps = 5 # few");
+        std::fs::write(&file, commented).unwrap();
         set(&file, "limits.steps", "6").unwrap();
         set(&file, "models.\"a/b\".window", "1000").unwrap();
         remove(&file, "model").unwrap();
         assert_eq!(
             std::fs::read_to_string(&file).unwrap(),
-            "# mine\n\n[limits]\nsteps = 6 # few\n\n[models.\"a/b\"]\nwindow = 1000\n"
+            "\n# mine\n[limits]\nsteps = 6 # few\n\n[models.\"a/b\"]\nwindow = 1000\n"
         );
     }
 

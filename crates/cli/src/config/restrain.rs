@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(check("mode = 'ask'", "mode = 'code'"), (String::new(), 1));
         assert_eq!(
             check(user, "limits = {steps = 100, time = '90s', cost = 1.0}"),
-            ("[limits]\ntime = \"90s\"\ncost = 1.0".into(), 1)
+            ("[limits]\ncost = 1.0\ntime = \"90s\"".into(), 1)
         );
     }
 }

@@ -51,7 +51,7 @@ impl FromStr for Span {
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.as_millis();
-        if millis < 10_000 && millis % 1_000 != 0 {
+        if millis < 10_000 && !millis.is_multiple_of(1_000) {
             return write!(f, "{:.1}s", self.0.as_secs_f64());
         }
         let seconds = self.0.as_secs();

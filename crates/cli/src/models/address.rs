@@ -18,7 +18,7 @@ pub(super) fn complete(said: &str, variable: &str, known: &str) -> String {
         None => (rest, "/v1"),
     };
     let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) && !name.is_empty() => (name, port),
+        Some((name, port)) if !port.is_empty() && port.chars().all(|c| c.is_ascii_digit()) => (name, port),
         Some(_) | None => (host.trim_end_matches(':'), port(known).unwrap_or("11434")),
     };
     // A server that listens everywhere is asked here.

@@ -1,0 +1,258 @@
+//! Bad input: each mistake gets a clear sentence, a hint and a non-zero exit, and nothing is lost.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use testkit::{Hew, Output, Project, Script, Server, Turn};
+
+fn hew() -> Hew {
+    Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap()
+}
+
+/// Asserts what is said on stderr, and that nothing is printed.
+fn check(output: &Output, code: i32, what: &str, hint: &str) {
+    let said = &output.stderr;
+    assert_eq!(output.code(), Some(code), "{said}");
+    assert!(said.contains(what), "{what:?} is not in {said}");
+    assert!(
+        said.lines().any(|line| line.contains(hint)),
+        "{hint:?} is not in {said}"
+    );
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+#[tokio::test]
+async fn an_unknown_model_gets_the_nearest_names() {
+    let output = hew()
+        .args(["run", "-m", "anthropic/claude-sonet-4-6", "x"])
+        .run()
+        .await
+        .unwrap();
+    check(
+        &output,
+        2,
+        "error: there is no model `anthropic/claude-sonet-4-6`",
+        "hint: did you mean anthropic/claude-sonnet-4-6",
+    );
+}
+
+#[tokio::test]
+async fn a_missing_key_says_where_one_could_come_from() {
+    let output = hew()
+        .args(["run", "-m", "anthropic/claude-sonnet-4-6", "x"])
+        .run()
+        .await
+        .unwrap();
+    check(
+        &output,
+        2,
+        "error: there is no key for Anthropic",
+        "hint: set ANTHROPIC_API_KEY",
+    );
+    let output = hew().args(["run", "x"]).run().await.unwrap();
+    check(
+        &output,
+        2,
+        "error: no model is configured, and no provider has a key",
+        "hint: or watch `hew demo`",
+    );
+    let output = hew().args(["run", "--json", "x"]).run().await.unwrap();
+    let line: serde_json::Value = serde_json::from_str(output.stdout.trim()).unwrap();
+    assert_eq!((&line["type"], &line["exit_code"]), (&"error".into(), &2.into()));
+}
+
+#[tokio::test]
+async fn mistakes_in_the_configuration_are_named_with_file_and_line() {
+    for (text, what, hint) in [
+        (
+            "model = 'a/b'\n\nmodle = 1\n",
+            ":3: there is no key `modle`",
+            "did you mean `model`?",
+        ),
+        (
+            "[limits]\nsteps = 'many'\n",
+            ":2: limits.steps: invalid type",
+            "hew config schema",
+        ),
+        ("model = \n", ":1: ", "hew config schema"),
+    ] {
+        let hew = hew();
+        let file = hew.home().join("c.toml");
+        fs::write(&file, text).unwrap();
+        let output = hew.env("HEW_CONFIG", &file).args(["run", "x"]).run().await.unwrap();
+        check(&output, 2, &format!("error: {}{what}", file.display()), hint);
+    }
+    let hew = hew();
+    let folder = hew.home().join("folder.toml");
+    fs::create_dir(&folder).unwrap();
+    let output = hew.env("HEW_CONFIG", &folder).args(["run", "x"]).run().await.unwrap();
+    check(
+        &output,
+        2,
+        "error: cannot read the configuration",
+        "hint: check the file's permissions",
+    );
+}
+
+#[tokio::test]
+async fn an_unknown_flag_gets_the_nearest_one() {
+    let output = hew().args(["run", "--modle", "x"]).run().await.unwrap();
+    check(
+        &output,
+        2,
+        "unexpected argument '--modle'",
+        "a similar argument exists: '--mode'",
+    );
+}
+
+#[tokio::test]
+async fn a_project_that_does_not_exist_is_named() {
+    let output = hew().args(["run", "-C", "/no/such/project", "x"]).run().await.unwrap();
+    check(
+        &output,
+        2,
+        "error: cannot work in /no/such/project: No such file or directory",
+        "hint: check the path",
+    );
+}
+
+#[tokio::test]
+async fn a_data_folder_that_cannot_be_written_is_named() {
+    let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
+    let hew = hew().talks_to(&server);
+    // A file where the folder should be stops even a superuser, for whom permissions do not count.
+    let data = hew.home().join("taken");
+    fs::write(&data, "").unwrap();
+    let output = hew
+        .env("HEW_DATA_DIR", &data)
+        .args(["run", "-m", "gpt-5.5", "x"])
+        .run()
+        .await
+        .unwrap();
+    check(&output, 1, "error: cannot use the session database", "HEW_DATA_DIR");
+    assert!(server.requests().is_empty(), "nothing is asked before it can be kept");
+}
+
+#[tokio::test]
+async fn a_read_only_home_is_named() {
+    let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
+    let hew = hew().talks_to(&server);
+    let home = hew.home().join("locked");
+    fs::create_dir(&home).unwrap();
+    fs::set_permissions(&home, Permissions::from_mode(0o555)).unwrap();
+    let output = hew
+        .clone()
+        .env("HEW_DATA_DIR", home.join("data"))
+        .args(["run", "-m", "gpt-5.5", "x"])
+        .run()
+        .await
+        .unwrap();
+    // A superuser may write everywhere; for anybody else the folder is closed.
+    if !home.join("data").exists() {
+        check(&output, 1, "error: cannot use the session database", "HEW_DATA_DIR");
+    }
+    fs::set_permissions(&home, Permissions::from_mode(0o755)).unwrap();
+}
+
+#[tokio::test]
+async fn a_damaged_database_is_named_and_left_alone() {
+    let server = Server::start(Script::new().turn(Turn::text("ok")).turn(Turn::text("ok")))
+        .await
+        .unwrap();
+    let hew = hew().talks_to(&server);
+    let data = hew.home().join("data-folder");
+    let hew = hew.env("HEW_DATA_DIR", &data);
+    let first = hew.clone().args(["run", "-m", "gpt-5.5", "x"]).run().await.unwrap();
+    assert_eq!(first.code(), Some(0), "{}", first.stderr);
+    let damaged = b"this is not a database at all, ".repeat(1000);
+    fs::write(data.join("hew.db"), &damaged).unwrap();
+    let output = hew.clone().args(["run", "-m", "gpt-5.5", "x"]).run().await.unwrap();
+    check(&output, 1, "is damaged", "hint: move the file away");
+    assert_eq!(fs::read(data.join("hew.db")).unwrap(), damaged);
+    let doctor = hew.args(["doctor", "--offline"]).run().await.unwrap();
+    assert_eq!(doctor.code(), Some(1));
+    assert!(doctor.stdout.contains("✗ sessions"), "{}", doctor.stdout);
+}
+
+#[tokio::test]
+async fn a_full_disk_is_named_and_the_session_goes_on_when_there_is_space_again() {
+    let server = Server::start(
+        Script::new()
+            .turn(Turn::text("word ".repeat(200_000)))
+            .turn(Turn::text("Done.")),
+    )
+    .await
+    .unwrap();
+    let project = Project::new(&[]).unwrap();
+    let hew = hew().talks_to(&server).folder(project.root());
+    let data = hew.home().join("small");
+    fs::create_dir(&data).unwrap();
+    // A disk of its own needs a namespace of its own, which not every system gives.
+    let binary = env!("CARGO_BIN_EXE_hew");
+    let disk = format!(
+        "mount -t tmpfs -o size=300k none {0} && echo mounted && export HEW_DATA_DIR={0}",
+        data.display()
+    );
+    let story = format!(
+        "{disk} && {binary} run -m gpt-5.5 x; echo code=$?; {binary} sessions list; mount -o remount,size=30m {} && {binary} resume",
+        data.display()
+    );
+    let shell = Hew::new("/usr/bin/unshare")
+        .unwrap()
+        .talks_to(&server)
+        .folder(project.root());
+    let output = shell
+        .env("PATH", "/usr/bin:/bin")
+        .args(["-rm", "sh", "-c", &story])
+        .run()
+        .await
+        .unwrap();
+    if !output.stdout.starts_with("mounted") {
+        return;
+    }
+    assert!(output.stdout.contains("code=1"), "{}{}", output.stdout, output.stderr);
+    assert!(
+        output.stderr.contains("the disk is full") && output.stderr.contains("hint: free some space"),
+        "{}",
+        output.stderr
+    );
+    assert!(
+        output.stdout.contains("TITLE"),
+        "the session is there: {}{}",
+        output.stdout,
+        output.stderr
+    );
+    assert_eq!(output.code(), Some(0), "{}", output.stderr);
+}
+
+#[tokio::test]
+async fn a_session_that_does_not_exist_is_named() {
+    for args in [["resume", "0123abcd"], ["sessions", "show"]] {
+        let output = hew().args(args).run().await.unwrap();
+        check(&output, 2, "error: there is no session", "hew sessions list");
+    }
+}
+
+#[tokio::test]
+async fn nothing_to_do_is_said() {
+    let output = hew().args(["run", "-m", "gpt-5.5"]).run().await.unwrap();
+    check(&output, 2, "error: there is nothing to do", "hint: say what to do");
+    let output = hew().run().await.unwrap();
+    assert_eq!(output.code(), Some(2));
+}
+
+#[tokio::test]
+async fn a_schema_that_is_none_is_named_before_anything_is_asked() {
+    let hew = hew();
+    let file = hew.home().join("s.json");
+    fs::write(&file, "{\"type\": 7}").unwrap();
+    let output = hew
+        .args(["run", "--output-schema"])
+        .arg(&file)
+        .arg("x")
+        .run()
+        .await
+        .unwrap();
+    check(&output, 2, "is not a JSON schema", "error:");
+}

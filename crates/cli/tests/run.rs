@@ -1,0 +1,349 @@
+//! `hew run` from end to end: the real binary, real HTTP, a scripted model.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use serde_json::{Value, json};
+use std::time::Duration;
+use testkit::{Fault, Hew, Order, Output, Pace, Place, Project, Script, Server, Stop, Turn};
+
+const MODEL: &str = "anthropic/claude-sonnet-4-6";
+
+fn hew(server: &Server, project: &Project) -> Hew {
+    Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(server)
+        .folder(project.root())
+}
+
+async fn run(script: Script, args: &[&str]) -> (Output, Project, Server) {
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
+    let output = hew(&server, &project)
+        .args(["run", "-m", MODEL])
+        .args(args)
+        .run()
+        .await
+        .unwrap();
+    (output, project, server)
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    output
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_pipe_gets_the_answer_and_nothing_else() {
+    let script = Script::new()
+        .turn(Turn::text("I will look.").call("read_file", json!({"path": "a.txt"})))
+        .turn(Turn::text("It says hello."));
+    let (output, ..) = run(script, &["what does a.txt say?"]).await;
+    assert_eq!(output.stdout, "It says hello.\n", "{}", output.stderr);
+    assert_eq!(output.code(), Some(0));
+    for part in ["I will look.", "✓ read_file a.txt · 1 line", "2 steps"] {
+        assert!(output.stderr.contains(part), "{part}: {}", output.stderr);
+    }
+    assert!(!output.stderr.contains('\u{1b}'), "no colours in a pipe");
+}
+
+#[tokio::test]
+async fn quiet_prints_nothing_but_the_answer() {
+    let script = Script::new()
+        .turn(Turn::text("I will look.").call("read_file", json!({"path": "a.txt"})))
+        .turn(Turn::text("It says hello."));
+    let (output, ..) = run(script, &["--quiet", "what does a.txt say?"]).await;
+    assert_eq!(
+        (output.stdout.as_str(), output.stderr.as_str()),
+        ("It says hello.\n", "")
+    );
+}
+
+#[tokio::test]
+async fn json_lines_follow_the_schema_that_hew_prints() {
+    let script = Script::new()
+        .turn(Turn::text("I will look.").call("read_file", json!({"path": "a.txt"})))
+        .turn(Turn::text("Now I write.").call("write_file", json!({"path": "b.txt", "content": "x\n"})))
+        .turn(Turn::text("Done.").fails(Fault::rate_limit_for_ms(1), 1));
+    let (output, project, server) = run(script, &["--json", "do it"]).await;
+    let schema = hew(&server, &project).args(["schema", "events"]).run().await.unwrap();
+    let schema: Value = serde_json::from_str(&schema.stdout).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let events = lines(&output);
+    for event in &events {
+        let errors: Vec<String> = validator.iter_errors(event).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{event}: {errors:?}");
+        assert_eq!(event["v"], 1);
+    }
+    assert!(validator.validate(&json!({"v": 1, "type": "unheard.of"})).is_err());
+    let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds[..2], ["session.started", "turn.started"]);
+    for kind in [
+        "item.started",
+        "item.delta",
+        "item.finished",
+        "usage",
+        "retrying",
+        "turn.finished",
+    ] {
+        assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
+    }
+    let end = events.iter().find(|event| event["type"] == "turn.finished").unwrap();
+    assert_eq!((&end["answer"], &end["exit_code"]), (&json!("Done."), &json!(0)));
+    let write = events
+        .iter()
+        .find(|event| event["item"]["tool"] == "write_file")
+        .unwrap();
+    assert_eq!(
+        write["item"]["changes"],
+        json!([{"path": "b.txt", "change": "created"}])
+    );
+    assert_eq!(output.stderr, "");
+}
+
+#[tokio::test]
+async fn every_wire_works_twenty_steps_through_a_cut_and_a_rate_limit() {
+    let step = |number: usize| {
+        Turn::text(format!("Step {number}.")).call("terminal", json!({"command": format!("echo {number} >> log")}))
+    };
+    let turns = (0..20).map(|number| match number {
+        7 => step(number).fails(Fault::rate_limit_for_ms(1), 1),
+        // A cut before the call is complete: nothing has run, so the request is sent again.
+        12 => step(number).fails(Fault::cut(Place::Text), 1),
+        _ => step(number),
+    });
+    let script = Script::new().turns(turns).turn(Turn::text("All done."));
+    let server = Server::start(script).await.unwrap();
+    let url = server.url();
+    let tasks = [
+        "anthropic/claude-sonnet-4-6",
+        "openai/gpt-5.5",
+        "gemini/gemini-2.5-pro",
+        "chat/any",
+    ]
+    .map(|model| {
+        let project = Project::new(&[]).unwrap();
+        let config = format!("[providers.chat]\nwire = 'openai-chat'\nbase_url = '{url}/v1'\n");
+        let hew = hew(&server, &project);
+        std::fs::create_dir_all(hew.home().join("hew")).unwrap();
+        let file = hew.home().join("hew.toml");
+        std::fs::write(&file, config).unwrap();
+        let hew = hew
+            .env("HEW_CONFIG", &file)
+            .args(["run", "--json", "-m", model, "count"]);
+        async move { (model, hew.run().await.unwrap(), project) }
+    });
+    for (model, output, project) in futures::future::join_all(tasks).await {
+        let events = lines(&output);
+        let end = events
+            .iter()
+            .rev()
+            .find(|event| event["type"] == "turn.finished")
+            .unwrap();
+        assert_eq!(end["ending"]["reason"], "completed", "{model}: {end}");
+        let wanted: String = (0..20).map(|number| format!("{number}\n")).collect();
+        assert_eq!(project.read("log").unwrap(), wanted, "{model}");
+        assert_eq!(output.code(), Some(0), "{model}");
+    }
+}
+
+#[tokio::test]
+async fn the_prompt_comes_from_arguments_stdin_or_both() {
+    for (args, stdin, wanted) in [
+        (vec!["say", "it"], "", "say it"),
+        (vec!["-"], "from a pipe\n", "from a pipe"),
+        (vec![], "from a pipe\n", "from a pipe"),
+        (vec!["explain"], "a log\n", "explain\n\n<stdin>\na log\n</stdin>"),
+    ] {
+        let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
+        let project = Project::new(&[]).unwrap();
+        let hew = hew(&server, &project)
+            .args(["run", "-m", MODEL])
+            .args(&args)
+            .stdin(stdin);
+        assert_eq!(hew.run().await.unwrap().code(), Some(0), "{args:?}");
+        let seen = server.main_requests()[0].seen().unwrap();
+        assert_eq!(seen.last_user_text(), wanted, "{args:?}");
+    }
+}
+
+#[tokio::test]
+async fn each_ending_has_its_exit_code() {
+    let again = || (0..10).map(|number| Turn::calls("terminal", json!({"command": format!("echo {number}")})));
+    let cases = [
+        (
+            Script::new().turns(again()),
+            vec!["--max-steps", "2"],
+            3,
+            "stopped after 2 steps",
+        ),
+        (
+            Script::new().turn(Turn::text("No.").stop(Stop::Refusal)),
+            vec![],
+            4,
+            "the model refused",
+        ),
+        (
+            Script::new().turn(Turn::text("And then").stop(Stop::MaxTokens)),
+            vec![],
+            5,
+            "the output limit cut",
+        ),
+        (
+            Script::new().turn(Turn::text("x").always(Fault::Unauthorized)),
+            vec![],
+            1,
+            "did not accept the credentials",
+        ),
+    ];
+    for (script, args, code, said) in cases {
+        let args: Vec<&str> = args.into_iter().chain(["go"]).collect();
+        let (output, ..) = run(script, &args).await;
+        assert_eq!(output.code(), Some(code), "{}", output.stderr);
+        assert!(
+            output.stderr.contains(said) && output.stderr.contains("hint: "),
+            "{}",
+            output.stderr
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_the_schema_is_sent_back_and_then_refused() {
+    let schema = r#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false}"#;
+    for (answers, code, printed) in [
+        (vec!["five", "{\"n\": 5}"], 0, "{\"n\": 5}\n"),
+        (vec!["five", "5", "{\"n\": \"5\"}"], 6, "{\"n\": \"5\"}\n"),
+    ] {
+        let script = Script::new()
+            .order(Order::Sequence)
+            .turns(answers.into_iter().map(Turn::text));
+        let server = Server::start(script).await.unwrap();
+        let project = Project::new(&[("schema.json", schema)]).unwrap();
+        let path = project.path("schema.json");
+        let hew = hew(&server, &project)
+            .args(["run", "-m", MODEL, "--no-title", "--output-schema"])
+            .arg(&path);
+        let output = hew.arg("how many?").run().await.unwrap();
+        assert_eq!(output.code(), Some(code), "{}", output.stderr);
+        assert_eq!(output.stdout, printed);
+    }
+}
+
+#[tokio::test]
+async fn ctrl_c_stops_the_turn_and_resume_goes_on() {
+    let slow = Pace::watchable(1, Duration::from_millis(50));
+    let script = Script::new()
+        .turn(Turn::text("First.").call("terminal", json!({"command": "echo one >> log"})))
+        .turn(Turn::text("This goes on for a very long time indeed.").pace(slow))
+        .turn(Turn::text("Finished."));
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[]).unwrap();
+    let hew = hew(&server, &project);
+    let mut running = hew.clone().args(["run", "--json", "-m", MODEL, "go"]).spawn().unwrap();
+    running.until_printed("\"text\":\"T\"").await.unwrap();
+    running.interrupt().unwrap();
+    let output = running.wait().await.unwrap();
+    assert_eq!(output.code(), Some(130), "{}", output.stderr);
+    let last = lines(&output)
+        .into_iter()
+        .find(|event| event["type"] == "turn.finished")
+        .unwrap();
+    assert_eq!(last["ending"]["reason"], "interrupted");
+    let resumed = hew.args(["resume"]).run().await.unwrap();
+    assert_eq!(
+        (resumed.code(), resumed.stdout.as_str()),
+        (Some(0), "Finished.\n"),
+        "{}",
+        resumed.stderr
+    );
+    assert_eq!(project.read("log").unwrap(), "one\n");
+}
+
+#[tokio::test]
+async fn a_reader_who_leaves_is_no_mistake() {
+    let server = Server::start(Script::new().turn(Turn::text("word ".repeat(20_000))))
+        .await
+        .unwrap();
+    let project = Project::new(&[]).unwrap();
+    let binary = env!("CARGO_BIN_EXE_hew");
+    let script = format!("{binary} run --json -m {MODEL} go | head -n 1; exit 0");
+    let sh = Hew::new("/bin/sh").unwrap().talks_to(&server).folder(project.root());
+    let output = sh
+        .args(["-c", &script])
+        .env("PATH", "/usr/bin:/bin")
+        .run()
+        .await
+        .unwrap();
+    assert_eq!((output.stdout.lines().count(), output.stderr.as_str()), (1, ""));
+}
+
+#[tokio::test]
+async fn keys_reach_neither_tools_nor_the_session() {
+    let script = Script::new()
+        .turn(Turn::calls("terminal", json!({"command": "env; echo end"})))
+        .turn(Turn::text("ok"));
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[]).unwrap();
+    let key = "sk-very-secret-0123456789";
+    let hew = hew(&server, &project)
+        .env("ANTHROPIC_API_KEY", key)
+        .env("WORK_KEY", "another-secret-value");
+    let file = hew.home().join("hew.toml");
+    std::fs::write(
+        &file,
+        "[providers.mine]\nwire = 'openai-chat'\nbase_url = 'http://127.0.0.1:1'\nkey_env = 'WORK_KEY'\n",
+    )
+    .unwrap();
+    let data = hew.home().join("sessions");
+    let hew = hew.env("HEW_CONFIG", &file).env("HEW_DATA_DIR", &data);
+    let output = hew
+        .clone()
+        .args(["run", "--json", "-m", MODEL, "look"])
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(output.code(), Some(0), "{}", output.stderr);
+    assert!(output.stdout.contains("end"));
+    let kept: Vec<u8> = std::fs::read_dir(&data)
+        .unwrap()
+        .filter_map(|entry| std::fs::read(entry.unwrap().path()).ok())
+        .flatten()
+        .collect();
+    for secret in [key, "another-secret-value"] {
+        assert!(!output.stdout.contains(secret) && !output.stderr.contains(secret));
+        assert!(!kept.windows(secret.len()).any(|window| window == secret.as_bytes()));
+    }
+}
+
+#[tokio::test]
+async fn files_are_attached_by_what_they_are() {
+    let script = Script::new().turn(Turn::text("ok"));
+    let server = Server::start(script).await.unwrap();
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+    let project = Project::new(&[("notes.md", "# Notes\n")]).unwrap();
+    project.write("pic.png", png).unwrap();
+    let hew = hew(&server, &project).args(["run", "-m", MODEL, "--file", "notes.md", "--image", "pic.png", "look"]);
+    assert_eq!(hew.run().await.unwrap().code(), Some(0));
+    let body = server.main_requests()[0].json().to_string();
+    assert!(body.contains("image/png") && body.contains("# Notes"), "{body}");
+}
+
+#[tokio::test]
+async fn a_read_only_run_changes_nothing_and_the_model_is_told() {
+    let script = Script::new()
+        .turn(Turn::calls("write_file", json!({"path": "b.txt", "content": "x"})))
+        .turn(Turn::calls("terminal", json!({"command": "touch c.txt"})))
+        .turn(Turn::text("I may not."));
+    let (output, project, server) = run(script, &["--permission", "read-only", "write"]).await;
+    assert_eq!(output.code(), Some(0));
+    assert_eq!(project.files().unwrap().len(), 1);
+    let last = server.main_requests().last().unwrap().seen().unwrap();
+    assert!(
+        last.results().all(|result| result.text.contains("may not")),
+        "{:?}",
+        last.messages
+    );
+}
