@@ -137,6 +137,8 @@ fn with_line(lines: &[String], at: usize, with: &str) -> String {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn rejecting_everything_restores_the_text_before(before in lines(), after in lines()) {
         let (before, after) = (before.concat(), after.concat());
