@@ -217,8 +217,10 @@ pub enum AskUsage {
 pub enum EffortStyle {
     /// `reasoning_effort` with the words that OpenAI's model of that name takes.
     Openai,
-    /// `reasoning_effort`: `low`, `medium` or `high` (Groq, Cerebras, most local servers).
+    /// `reasoning_effort`: `low`, `medium` or `high`.
     ThreeSteps,
+    /// The same, but only for the open GPT models: others that the server has reject it (Groq, Cerebras, Together).
+    GptOss,
     /// `reasoning_effort`: `none` or `high` (Mistral).
     OnOff,
     /// `reasoning_effort` on those xAI models that take it.

@@ -153,7 +153,7 @@ pub(super) const PRESETS: &[Preset] = &[
         small: "openai/gpt-oss-20b",
         quirks: Quirks {
             max_tokens: MaxTokens::MaxCompletionTokens,
-            effort: EffortStyle::ThreeSteps,
+            effort: EffortStyle::GptOss,
             ..Quirks::IMITATION
         },
         ..VENDOR
@@ -168,7 +168,7 @@ pub(super) const PRESETS: &[Preset] = &[
         small: "gpt-oss-120b",
         quirks: Quirks {
             max_tokens: MaxTokens::MaxCompletionTokens,
-            effort: EffortStyle::ThreeSteps,
+            effort: EffortStyle::GptOss,
             ..Quirks::IMITATION
         },
         ..VENDOR
@@ -263,7 +263,7 @@ pub(super) const PRESETS: &[Preset] = &[
         large: "moonshotai/Kimi-K2.6",
         small: "openai/gpt-oss-20b",
         quirks: Quirks {
-            effort: EffortStyle::ThreeSteps,
+            effort: EffortStyle::GptOss,
             ..Quirks::IMITATION
         },
         ..GATEWAY

@@ -242,8 +242,11 @@ pub(crate) fn fits_strict(schema: &Value) -> bool {
 fn effort_fields(effort: Effort, id: &str, style: EffortStyle) -> Map<String, Value> {
     let on = effort != Effort::None;
     let value = match style {
+        // A word that is absent is `null`, and `null` takes the field away.
         EffortStyle::Openai => json!({"reasoning_effort": openai_effort(id, effort)}),
         EffortStyle::ThreeSteps => json!({"reasoning_effort": effort::three_steps(effort)}),
+        EffortStyle::GptOss if !id.contains("gpt-oss") => json!({}),
+        EffortStyle::GptOss => json!({"reasoning_effort": effort::three_steps(effort)}),
         EffortStyle::OnOff => json!({"reasoning_effort": if on { "high" } else { "none" }}),
         EffortStyle::Xai => json!({"reasoning_effort": effort::xai(id, effort)}),
         EffortStyle::Reasoning => json!({"reasoning": {"effort": effort::gateway(effort)}}),

@@ -72,7 +72,7 @@ impl Calls {
             call.wire_id = delta.id.unwrap_or_default();
         }
         if delta.extra_content.is_some() {
-            call.extra = delta.extra_content;
+            call.extra = delta.extra_content.map(|extra| *extra);
         }
         let function = delta.function.unwrap_or_default();
         if call.name.is_empty() {

@@ -86,7 +86,7 @@ impl Decoder {
         }
     }
 
-    fn figures(&mut self, figures: Option<Figures>, out: &mut Vec<Chunk>) {
+    fn figures(&mut self, figures: Option<Box<Figures>>, out: &mut Vec<Chunk>) {
         let Some(figures) = figures else { return };
         let usage = figures.usage();
         if usage != Usage::default() && self.usage != Some(usage) {
@@ -102,7 +102,7 @@ impl Decoder {
 
     fn choice(&mut self, choice: Choice, out: &mut Vec<Chunk>) {
         if let Some(delta) = choice.delta.or(choice.message) {
-            self.delta(delta, out);
+            self.delta(*delta, out);
         }
         if let Some(Words::Text(reason)) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
             self.finish = Some(reason);
@@ -132,8 +132,12 @@ impl Decoder {
         }
         match delta.content {
             Some(Words::Text(text)) => self.text(text, out),
-            Some(Words::Json(Value::Array(parts))) => self.parts(parts, out),
-            Some(Words::Json(_)) | None => {}
+            Some(Words::Json(content)) => {
+                if let Value::Array(parts) = *content {
+                    self.parts(parts, out);
+                }
+            }
+            None => {}
         }
         if let Some(refusal) = delta.refusal {
             self.refusal.push_str(&refusal.into_text());

@@ -6,23 +6,23 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// One event.
+/// One event. What is rare is boxed: most events carry a few letters, and moving a frame should cost as little.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Frame {
     pub(super) choices: Option<Vec<Choice>>,
-    pub(super) usage: Option<Figures>,
-    pub(super) x_groq: Option<Groq>,
-    error: Option<Value>,
+    pub(super) usage: Option<Box<Figures>>,
+    pub(super) x_groq: Option<Box<Groq>>,
+    error: Option<Words>,
     object: Option<Words>,
     message: Option<Words>,
-    detail: Option<Value>,
+    detail: Option<Words>,
 }
 
 impl Frame {
     /// Whether the event says that something went wrong, in one of the shapes that this takes.
     pub(super) fn is_failure(&self, name: Option<&str>) -> bool {
-        let told = |error: &Option<Value>| error.as_ref().is_some_and(|error| !error.is_null() && error != "");
+        let told = |error: &Option<Words>| error.as_ref().is_some_and(|error| !error.is_empty());
         let groq = self.x_groq.as_ref().is_some_and(|groq| told(&groq.error));
         let choice = self.choices.iter().flatten().any(|choice| told(&choice.error));
         let object = matches!(&self.object, Some(Words::Text(object)) if object == "error");
@@ -34,20 +34,20 @@ impl Frame {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Groq {
-    pub(super) usage: Option<Figures>,
-    error: Option<Value>,
+    pub(super) usage: Option<Box<Figures>>,
+    error: Option<Words>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Choice {
-    pub(super) delta: Option<Delta>,
+    pub(super) delta: Option<Box<Delta>>,
     /// The whole answer at once, where a server does not stream.
-    pub(super) message: Option<Delta>,
+    pub(super) message: Option<Box<Delta>>,
     pub(super) finish_reason: Option<Words>,
     /// Moonshot.
-    pub(super) usage: Option<Figures>,
-    error: Option<Value>,
+    pub(super) usage: Option<Box<Figures>>,
+    error: Option<Words>,
 }
 
 #[derive(Deserialize, Default)]
@@ -69,7 +69,7 @@ pub(super) struct CallDelta {
     index: Option<f64>,
     pub(super) id: Option<String>,
     pub(super) function: Option<FunctionDelta>,
-    pub(super) extra_content: Option<Value>,
+    pub(super) extra_content: Option<Box<Value>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -113,7 +113,7 @@ impl From<FunctionDelta> for CallDelta {
 #[derive(Debug)]
 pub(crate) enum Words {
     Text(String),
-    Json(Value),
+    Json(Box<Value>),
 }
 
 impl Words {
@@ -132,7 +132,7 @@ impl Words {
     pub(crate) fn into_json_text(self) -> String {
         match self {
             Words::Text(text) => text,
-            Words::Json(Value::Null) => String::new(),
+            Words::Json(value) if value.is_null() => String::new(),
             Words::Json(value) => value.to_string(),
         }
     }
@@ -162,31 +162,31 @@ impl<'de> Visitor<'de> for WordsVisitor {
     }
 
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<Words, E> {
-        Ok(Words::Json(json!(value)))
+        Ok(Words::Json(Box::new(json!(value))))
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Words, E> {
-        Ok(Words::Json(json!(value)))
+        Ok(Words::Json(Box::new(json!(value))))
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Words, E> {
-        Ok(Words::Json(json!(value)))
+        Ok(Words::Json(Box::new(json!(value))))
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Words, E> {
-        Ok(Words::Json(json!(value)))
+        Ok(Words::Json(Box::new(json!(value))))
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<Words, E> {
-        Ok(Words::Json(Value::Null))
+        Ok(Words::Json(Box::default()))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Words, A::Error> {
-        Value::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(Words::Json)
+        Value::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(|value| Words::Json(Box::new(value)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Words, A::Error> {
-        Value::deserialize(de::value::MapAccessDeserializer::new(map)).map(Words::Json)
+        Value::deserialize(de::value::MapAccessDeserializer::new(map)).map(|value| Words::Json(Box::new(value)))
     }
 }
 

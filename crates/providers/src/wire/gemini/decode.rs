@@ -92,7 +92,7 @@ impl Decoder {
     fn part(&mut self, part: Part, out: &mut Vec<Chunk>) {
         let signature = part.thought_signature.filter(|signature| !signature.is_empty());
         if let Some(call) = part.function_call {
-            return self.call(call, signature, out);
+            return self.call(*call, signature, out);
         }
         let Some(text) = part.text else { return };
         let (of, open) = match part.thought {
@@ -193,9 +193,9 @@ fn seal(of: ChunkPart, data: Value) -> Chunk {
 #[serde(default, rename_all = "camelCase")]
 struct Frame {
     candidates: Option<Vec<Candidate>>,
-    prompt_feedback: Option<Feedback>,
+    prompt_feedback: Option<Box<Feedback>>,
     usage_metadata: Option<Figures>,
-    error: Option<Value>,
+    error: Option<Box<Value>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -219,7 +219,7 @@ struct Part {
     text: Option<String>,
     thought: Option<bool>,
     thought_signature: Option<String>,
-    function_call: Option<FunctionCall>,
+    function_call: Option<Box<FunctionCall>>,
 }
 
 #[derive(Deserialize, Default)]

@@ -18,6 +18,8 @@ pub(crate) struct Decoder {
     /// Text that came as deltas, so that a server that sends only whole items loses nothing.
     streamed: Streamed,
     refusal: String,
+    /// Whether any item has arrived.
+    begun: bool,
     done: bool,
 }
 
@@ -52,6 +54,7 @@ impl Decoder {
             open_thinking: false,
             streamed: Streamed::default(),
             refusal: String::new(),
+            begun: false,
             done: false,
         }
     }
@@ -104,6 +107,7 @@ impl Decoder {
 
     fn text(&mut self, text: String, out: &mut Vec<Chunk>) {
         if !text.is_empty() {
+            self.begun = true;
             self.open_text = true;
             self.streamed.text = true;
             out.push(Chunk::Text(text));
@@ -126,6 +130,7 @@ impl Decoder {
     }
 
     fn item_added(&mut self, frame: Frame<'_>, out: &mut Vec<Chunk>) {
+        self.begun = true;
         let Some(item) = frame.item else { return };
         match item.kind.as_deref() {
             Some("function_call") => {
@@ -139,9 +144,15 @@ impl Decoder {
     }
 
     fn item_done(&mut self, frame: Frame<'_>, out: &mut Vec<Chunk>) {
-        let Some(item) = frame.item else { return };
+        if let Some(item) = frame.item {
+            self.item(*item, frame.output_index, out);
+        }
+    }
+
+    fn item(&mut self, item: Item, index: Option<u64>, out: &mut Vec<Chunk>) {
+        self.begun = true;
         match item.kind.as_deref() {
-            Some("function_call") => self.call_done(item, frame.output_index, out),
+            Some("function_call") => self.call_done(item, index, out),
             Some("message") => self.message_done(&item, out),
             Some("reasoning") => self.reasoning_done(&item, out),
             Some(_) | None => {}
@@ -266,8 +277,14 @@ impl Decoder {
         ));
     }
 
-    fn complete(&mut self, response: Option<Response>, out: &mut Vec<Chunk>) -> Result<(), Error> {
-        let response = response.unwrap_or_default();
+    fn complete(&mut self, response: Option<Box<Response>>, out: &mut Vec<Chunk>) -> Result<(), Error> {
+        let mut response = response.map(|response| *response).unwrap_or_default();
+        if !self.begun {
+            // A server that does not stream says everything at the end.
+            for item in response.output.take().unwrap_or_default() {
+                self.item(item, None, out);
+            }
+        }
         if let Some(usage) = &response.usage {
             out.push(Chunk::Usage(usage.usage()));
         }

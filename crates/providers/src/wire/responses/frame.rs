@@ -18,11 +18,11 @@ pub(super) struct Frame<'a> {
     #[serde(default)]
     pub(super) output_index: Option<u64>,
     #[serde(default)]
-    pub(super) item: Option<Item>,
+    pub(super) item: Option<Box<Item>>,
     #[serde(default)]
-    pub(super) response: Option<Response>,
+    pub(super) response: Option<Box<Response>>,
     #[serde(default)]
-    pub(super) error: Option<Value>,
+    pub(super) error: Option<Words>,
 }
 
 #[derive(Deserialize, Default)]
@@ -69,6 +69,7 @@ impl Item {
 pub(super) struct Response {
     pub(super) usage: Option<Figures>,
     pub(super) incomplete_details: Option<Incomplete>,
+    pub(super) output: Option<Vec<Item>>,
 }
 
 #[derive(Deserialize, Default)]

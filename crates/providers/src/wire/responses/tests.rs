@@ -179,6 +179,17 @@ fn a_server_that_sends_only_whole_items_loses_nothing() {
 }
 
 #[test]
+fn a_server_that_does_not_stream_is_still_understood() {
+    let whole = json!({"type": "response.completed", "response": {"output": [
+        {"type": "message", "content": [{"type": "output_text", "text": "I look."}]},
+        {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"},
+        {"type": "function_call", "call_id": "b", "name": "list", "arguments": "{}"},
+    ]}});
+    let (parts, reply) = read(&[whole]).unwrap();
+    assert_eq!((parts.len(), reply.stop), (3, Some(Stop::ToolUse)));
+}
+
+#[test]
 fn parallel_calls_keep_apart_and_two_messages_are_two_parts() {
     let added = |index: u64, item: &str| {
         json!({"type": "response.output_item.added", "output_index": index,

@@ -176,6 +176,7 @@ fn each_provider_is_told_in_its_own_words() {
             "openai/gpt-oss-20b",
             json!({"max_completion_tokens": 9, "reasoning_effort": "high"}),
         ),
+        ("groq", "qwen/qwen3.8-27b", json!({"reasoning_effort": null})),
         ("ollama", "qwen3", json!({"max_tokens": 9, "prompt_cache_key": null})),
     ];
     for (provider, id, expected) in cases {
