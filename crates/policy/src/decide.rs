@@ -1,6 +1,6 @@
 //! The decision itself.
 
-use crate::{Action, Group, Mode, Place};
+use crate::{Action, Deed, Mode, Permissions};
 use serde::{Deserialize, Serialize};
 
 /// What the person allows in general.
@@ -41,69 +41,15 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Decides about one action.
+    /// Decides about one action by the level alone; what is refused whatever the rules say is refused here too.
     pub fn decide(&self, mode: &Mode, action: &Action) -> Decision {
-        let group = match action {
-            Action::Read { .. } => Group::Read,
-            Action::Write { .. } => Group::Edit,
-            Action::Run { .. } => Group::Command,
-        };
-        if !mode.groups.contains(&group) {
-            let what = match group {
-                Group::Read => "reading files",
-                Group::Edit => "changing files",
-                Group::Command => "running commands",
-            };
-            return Decision::Deny {
-                why: format!("the mode `{}` does not include {what}", mode.name),
-            };
-        }
-        match (self.level, action) {
-            (Level::Full, _)
-            | (
-                _,
-                Action::Read {
-                    place: Place::Inside, ..
-                },
-            ) => Decision::Allow,
-            (
-                _,
-                Action::Read {
-                    path,
-                    place: Place::Outside,
-                },
-            ) => Decision::Ask {
-                why: format!("{} is outside the project", path.display()),
-            },
-            (Level::ReadOnly, Action::Write { .. }) => Decision::Deny {
-                why: "this run may not change files".into(),
-            },
-            (Level::ReadOnly, Action::Run { .. }) => Decision::Deny {
-                why: "this run may not run commands".into(),
-            },
-            (
-                Level::Workspace,
-                Action::Write {
-                    place: Place::Inside, ..
-                }
-                | Action::Run { .. },
-            ) => Decision::Allow,
-            (
-                Level::Workspace,
-                Action::Write {
-                    path,
-                    place: Place::Outside,
-                },
-            ) => Decision::Ask {
-                why: format!("{} is outside the project", path.display()),
-            },
-        }
+        Permissions::default().decide(self.level, mode, "", &Deed::from(action))
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Place;
 
     fn decide(level: Level, mode: Mode, action: Action) -> &'static str {
         match (Policy { level }).decide(&mode, &action) {

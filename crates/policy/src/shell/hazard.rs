@@ -1,0 +1,318 @@
+//! Options that turn a harmless program into one that writes files or runs commands.
+//!
+//! A rule that allows `sort` means sorting, not `sort --compress-program=sh`. Such an option is only covered by a rule that
+//! names it.
+
+use super::target::{edits_in_place, operands, option_values};
+use super::{Simple, Word};
+
+/// Programs with the options of theirs that write or run something.
+const OPTIONS: &[(&str, &[&str])] = &[
+    ("find", &["-delete", "-fprint", "-fprint0", "-fprintf", "-fls"]),
+    (
+        "sort",
+        &["-o", "--output", "--compress-program", "-T", "--temporary-directory"],
+    ),
+    ("rg", &["--pre", "--hostname-bin", "-z", "--search-zip"]),
+    ("ag", &["--pager"]),
+    ("ack", &["--pager"]),
+    ("man", &["-P", "--pager", "-H", "--html", "-C", "--config-file"]),
+    (
+        "tar",
+        &[
+            "--to-command",
+            "--checkpoint-action",
+            "--use-compress-program",
+            "-I",
+            "--rmt-command",
+            "--rsh-command",
+            "-F",
+            "--info-script",
+            "--new-volume-script",
+        ],
+    ),
+    ("zip", &["-TT", "--unzip-command"]),
+    ("xxd", &["-r"]),
+    ("date", &["-s", "--set"]),
+    ("tree", &["-o"]),
+    (
+        "curl",
+        &[
+            "-o",
+            "-O",
+            "--output",
+            "--remote-name",
+            "-T",
+            "--upload-file",
+            "-K",
+            "--config",
+            "-D",
+            "--dump-header",
+            "-c",
+            "--cookie-jar",
+            "--trace",
+            "--trace-ascii",
+            "--stderr",
+            "--output-dir",
+        ],
+    ),
+    (
+        "wget",
+        &[
+            "-O",
+            "--output-document",
+            "-o",
+            "--output-file",
+            "-a",
+            "--append-output",
+            "--post-file",
+            "--use-askpass",
+            "-e",
+            "--execute",
+            "-P",
+            "--directory-prefix",
+        ],
+    ),
+    ("rsync", &["-e", "--rsh", "--rsync-path"]),
+    ("scp", &["-S", "-o"]),
+    ("sftp", &["-S", "-o"]),
+    ("ssh", &["-o", "-F", "-E"]),
+    ("cargo", &["--config"]),
+    ("go", &["-exec", "-toolexec", "-vettool", "-o"]),
+    ("yq", &["-i", "--inplace", "--in-place"]),
+    ("jq", &["-i"]),
+    ("split", &["--filter"]),
+    ("gcc", &["-wrapper", "-fplugin"]),
+    (
+        "awk",
+        &["-f", "--file", "-i", "--include", "-E", "--exec", "-l", "--load"],
+    ),
+    (
+        "gawk",
+        &["-f", "--file", "-i", "--include", "-E", "--exec", "-l", "--load"],
+    ),
+    ("mawk", &["-f", "--file"]),
+    ("sed", &["-f", "--file"]),
+    ("file", &["-C", "--compile"]),
+    ("history", &["-w", "-a", "-c", "-d", "-r"]),
+    ("printf", &["-v"]),
+    ("test", &["-v"]),
+    ("openssl", &["-out", "-engine", "-provider-path"]),
+    ("docker", &["--privileged", "-v", "--volume", "--mount"]),
+    ("ps", &["-E"]),
+    (
+        "less",
+        &["-o", "-O", "--log-file", "-k", "--lesskey-file", "--lesskey-src"],
+    ),
+    ("diff", &["--to-file"]),
+    ("hostname", &["-F", "--file"]),
+    ("dmesg", &["-c", "-C", "--clear"]),
+];
+
+const GIT: &[&str] = &[
+    "-c",
+    "--config-env",
+    "--exec-path",
+    "--git-dir",
+    "--work-tree",
+    "-p",
+    "--paginate",
+    "--output",
+    "--open-files-in-pager",
+    "--ext-diff",
+    "--textconv",
+    "--upload-pack",
+    "--receive-pack",
+    "--exec",
+    "--extcmd",
+    "--template",
+    "--separate-git-dir",
+    "--hooksPath",
+    "--upload-archive",
+];
+
+/// The option that makes a command more than its name says, in the words of the command.
+pub(crate) fn hazard(simple: &Simple) -> Option<String> {
+    let name = simple.name()?;
+    let found = match name.as_str() {
+        "git" => git(simple),
+        "sed" => sed(simple),
+        "awk" | "gawk" | "mawk" | "nawk" => awk(simple),
+        "less" | "more" | "vim" | "vi" | "view" | "nvim" => editor(simple),
+        _ => None,
+    };
+    if found.is_some() {
+        return found;
+    }
+    let (_, options) = OPTIONS.iter().find(|(program, _)| *program == name)?;
+    option_in(simple, options, 1)
+}
+
+/// The first word that is one of the options, or that may turn out to be one.
+fn option_in(simple: &Simple, options: &[&str], from: usize) -> Option<String> {
+    if options.is_empty() {
+        return None;
+    }
+    for word in simple.words.iter().skip(from) {
+        let Some(text) = word.plain() else {
+            // A pattern can only become a name of a file, and those rarely begin with a dash.
+            if word.may_be_flag() && !is_only_pattern(word) {
+                return Some(word.to_string());
+            }
+            continue;
+        };
+        if text == "--" {
+            return None;
+        }
+        if options.iter().any(|option| spells(&text, option)) {
+            return Some(text);
+        }
+    }
+    simple.open_ended.then(|| "…".to_owned())
+}
+
+fn is_only_pattern(word: &Word) -> bool {
+    word.pieces
+        .iter()
+        .all(|piece| !matches!(piece, super::Piece::Variable { .. } | super::Piece::Unknown { .. }))
+}
+
+/// Whether a word is an option, also shortened, bundled or with its value.
+fn spells(text: &str, option: &str) -> bool {
+    if let Some(long) = option.strip_prefix("--") {
+        let Some(name) = text.strip_prefix("--") else {
+            return false;
+        };
+        let name = name.split('=').next().unwrap_or(name);
+        return name.len() >= 3 && long.starts_with(name);
+    }
+    if option.len() > 2 {
+        return text == option || text.strip_prefix(option).is_some_and(|rest| rest.starts_with('='));
+    }
+    let short = option.chars().nth(1).unwrap_or('-');
+    text.starts_with('-') && !text.starts_with("--") && text.contains(short)
+}
+
+fn git(simple: &Simple) -> Option<String> {
+    let texts: Vec<_> = simple.words.iter().map(Word::plain).collect();
+    let mut subcommand = None;
+    let mut skip = false;
+    for (at, text) in texts.iter().enumerate().skip(1) {
+        let Some(text) = text else {
+            if subcommand.is_none() || simple.words[at].may_be_flag() && !is_only_pattern(&simple.words[at]) {
+                return Some(simple.words[at].to_string());
+            }
+            continue;
+        };
+        if std::mem::take(&mut skip) {
+            continue;
+        }
+        if subcommand.is_none() && text == "-C" {
+            skip = true;
+            continue;
+        }
+        // `-p` and `-c` mean patch, combined and the like once a subcommand is named.
+        let options = match subcommand {
+            None => GIT,
+            Some(_) => &GIT[7..],
+        };
+        let exec = matches!(subcommand.as_deref(), Some("rebase" | "difftool")) && text == "-x";
+        let pager = matches!(subcommand.as_deref(), Some("grep")) && text.starts_with("-O");
+        if exec || pager || text.starts_with("ext::") || options.iter().any(|option| spells_git(text, option)) {
+            return Some(text.clone());
+        }
+        if subcommand.is_none() && !text.starts_with('-') {
+            subcommand = Some(text.clone());
+        }
+    }
+    let operands = operands(simple, &["-C"]);
+    let second = operands.get(1).and_then(Word::plain);
+    match (subcommand.as_deref(), second.as_deref()) {
+        (Some("config"), _) if operands.len() > 2 => Some("config".into()),
+        (Some("bisect"), Some("run")) => Some("run".into()),
+        (Some("submodule"), Some("foreach")) => Some("foreach".into()),
+        (Some("filter-branch"), _) => Some("filter-branch".into()),
+        _ => None,
+    }
+}
+
+fn spells_git(text: &str, option: &str) -> bool {
+    match option.len() {
+        2 => text == option,
+        _ => spells(text, option),
+    }
+}
+
+/// `sed` can write files and run commands from within its script.
+fn sed(simple: &Simple) -> Option<String> {
+    if edits_in_place(simple) {
+        return simple
+            .words
+            .iter()
+            .filter_map(Word::plain)
+            .find(|text| text.starts_with('-') && text.contains('i'));
+    }
+    let mut scripts = option_values(simple, &["-e", "--expression"]);
+    if scripts.is_empty() {
+        scripts.extend(operands(simple, &["-l"]).into_iter().next());
+    }
+    for script in scripts {
+        let Some(text) = script.plain() else {
+            return Some(script.to_string());
+        };
+        if sed_acts(&text) {
+            return Some(text);
+        }
+    }
+    None
+}
+
+/// Whether a script may hold one of the commands `e`, `w` and `W` or the flags `e` and `w`; rather too often than too seldom.
+fn sed_acts(script: &str) -> bool {
+    let bytes = script.as_bytes();
+    for (at, &byte) in bytes.iter().enumerate() {
+        if !matches!(byte, b'e' | b'w' | b'W') {
+            continue;
+        }
+        let before = script[..at].trim_end_matches([' ', '\t']).bytes().next_back();
+        let after = bytes.get(at + 1);
+        let starts = before.is_none_or(|c| {
+            matches!(
+                c,
+                b';' | b'{' | b'}' | b'\n' | b'$' | b'/' | b'!' | b'|' | b'#' | b',' | b'g' | b'p' | b'I'
+            ) || c.is_ascii_digit()
+        });
+        let ends = after.is_none_or(|c| matches!(c, b' ' | b'\t' | b'\n' | b';' | b'}' | b'/' | b'g' | b'p'));
+        if starts && ends {
+            return true;
+        }
+    }
+    false
+}
+
+fn awk(simple: &Simple) -> Option<String> {
+    for script in operands(simple, &["-F", "-v", "--field-separator", "--assign"])
+        .into_iter()
+        .take(1)
+    {
+        let Some(text) = script.plain() else {
+            return Some(script.to_string());
+        };
+        if ["system", "getline", "|", ">", "@load", "@include"]
+            .iter()
+            .any(|act| text.contains(act))
+        {
+            return Some(text);
+        }
+    }
+    None
+}
+
+fn editor(simple: &Simple) -> Option<String> {
+    simple
+        .words
+        .iter()
+        .skip(1)
+        .filter_map(Word::plain)
+        .find(|text| text.starts_with('+') || matches!(text.as_str(), "-c" | "--cmd" | "-S" | "-s"))
+}
