@@ -1,6 +1,9 @@
 //! How a process ended, and what it had said.
 
+use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::Report;
 
 /// A process that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +16,44 @@ pub struct Exit {
     pub output: Output,
     /// Whether it left processes of its own behind. They end when the [`Process`](crate::Process) is dropped.
     pub leftover: Leftover,
+    /// What its confinement did, if it had one.
+    pub confinement: Option<Confined>,
+}
+
+/// What a confinement did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confined {
+    /// The confinement in a few words.
+    pub summary: String,
+    /// What of it was in force.
+    pub report: Report,
+    /// Why the process may have failed because of it.
+    pub denial: Option<Denial>,
+    /// Protected paths that it had changed; they were put back.
+    pub undone: Vec<PathBuf>,
+}
+
+/// Signs that a process was refused something. They are no proof: files have permissions of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denial {
+    /// Lines of the output that say so, the first few.
+    pub evidence: Vec<String>,
+}
+
+impl Confined {
+    /// What the person and the model should know, if there is anything.
+    pub fn note(&self) -> Option<String> {
+        let mut notes = Vec::new();
+        if let Some(denial) = &self.denial {
+            let evidence = denial.evidence.join("; ");
+            notes.push(format!("may have been blocked by the sandbox ({}): {evidence}", self.summary));
+        }
+        if !self.undone.is_empty() {
+            let paths: Vec<String> = self.undone.iter().map(|path| path.display().to_string()).collect();
+            notes.push(format!("changes to protected files were undone: {}", paths.join(", ")));
+        }
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
 }
 
 /// How a process ended.

@@ -2,8 +2,10 @@
 
 use std::future::pending;
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::unix::pipe;
@@ -13,6 +15,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use crate::capture::Capture;
 use crate::decode::Decode;
 use crate::group::Group;
+use crate::guarded::{Guarded, Testimony};
 use crate::{Exit, Leftover, Request, Status};
 
 /// How long output is still awaited after the process itself has ended, while something it started holds the pipe.
@@ -38,6 +41,7 @@ pub struct Process {
     due: Option<Instant>,
     timed_out: bool,
     ended: Option<(Option<ExitStatus>, Instant)>,
+    guarded: Option<Guarded>,
 }
 
 /// Where in its life a process is.
@@ -60,8 +64,14 @@ enum Event {
 }
 
 impl Process {
-    pub(crate) fn new(child: Child, pipe: pipe::Receiver, request: &Request) -> Option<Self> {
-        let group = Group::led_by(child.id()?)?;
+    pub(crate) fn new(
+        child: Child,
+        pipe: pipe::Receiver,
+        request: &Request,
+        guarded: Option<Guarded>,
+    ) -> Option<Self> {
+        let way: Option<Arc<UnixStream>> = guarded.as_ref().map(Guarded::way);
+        let group = Group::led_by(child.id()?, way)?;
         let started = Instant::now();
         Some(Self {
             child: Some(child),
@@ -76,6 +86,7 @@ impl Process {
             due: request.timeout.and_then(|limit| started.checked_add(limit)),
             timed_out: false,
             ended: None,
+            guarded,
         })
     }
 
@@ -102,15 +113,25 @@ impl Process {
     pub async fn exit(&mut self) -> Exit {
         while self.next().await.is_some() {}
         let (status, at) = self.ended.unwrap_or((None, Instant::now()));
+        let testimony = self.guarded.as_mut().map(Guarded::hear);
+        if let (Some(Testimony { failure: Some(why), .. }), Some(capture)) = (&testimony, &mut self.capture) {
+            capture.add(format!("The command was not started: {why}\n").as_bytes());
+        }
+        let left = match &testimony {
+            Some(testimony) => testimony.left,
+            None => self.group.is_alive(),
+        };
+        let status = match &testimony {
+            Some(testimony) if !self.timed_out => testimony.status,
+            Some(_) | None => self.status(status),
+        };
+        let output = self.capture.take().map(Capture::finish).unwrap_or_default();
         Exit {
-            status: self.status(status),
+            status,
             duration: at.duration_since(self.started),
-            output: self.capture.take().map(Capture::finish).unwrap_or_default(),
-            leftover: if self.group.is_alive() {
-                Leftover::Running
-            } else {
-                Leftover::None
-            },
+            leftover: if left { Leftover::Running } else { Leftover::None },
+            confinement: testimony.map(|testimony| testimony.confined(status, &output)),
+            output,
         }
     }
 
@@ -226,7 +247,7 @@ impl Drop for Process {
         }
         self.group.terminate();
         let ending = Ending {
-            group: self.group,
+            group: self.group.clone(),
             child: self.child.take(),
         };
         // Without a runtime there is nobody to wait, and dropping `ending` ends the group here and now.
@@ -263,8 +284,9 @@ impl Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         self.group.kill();
-        // The process may not lead its group yet. An error means that it has ended.
-        if let Some(child) = &mut self.child {
+        // The process may not lead its group yet. An error means that it has ended. A guard is not ended by force: it has
+        // been told, and has others to end first.
+        if let Some(child) = self.child.as_mut().filter(|_| !self.group.is_guarded()) {
             drop(child.start_kill());
         }
     }

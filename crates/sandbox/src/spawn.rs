@@ -14,42 +14,131 @@ use std::process::{Command, Stdio};
 use rustix::fs::{Access, Mode, OFlags};
 use tokio::net::unix::pipe;
 
-use crate::{Environment, Error, Process, Program, Request};
+use crate::guarded::Guarded;
+use crate::order::Order;
+use crate::{Confinement, Environment, Error, Level, Process, Program, Report, Request};
 
 /// The longest single argument Linux takes, one byte of which ends it.
 const MAX_ARGUMENT: usize = 128 * 1024 - 1;
 
 /// Starts a process. Must be called within a tokio runtime.
 pub fn spawn(request: &Request) -> Result<Process, Error> {
-    let (program, args) = arguments(&request.program);
-    check(&args)?;
-    let found = look_up(&program, &request.environment, &request.cwd);
-    let found = found.ok_or_else(|| Error::Missing {
-        program: program.to_string_lossy().into_owned(),
-    })?;
+    let resolved = Resolved::new(request)?;
+    let command = leading(&resolved.path, &request.environment);
+    start(command, &resolved.args, request, &resolved.name, None)
+}
+
+impl Confinement {
+    /// Starts a process within this confinement. Must be called within a tokio runtime.
+    pub fn spawn(&self, request: &Request) -> Result<Process, Error> {
+        if self.level == Level::Off {
+            return spawn(request);
+        }
+        let resolved = Resolved::new(request)?;
+        if !is_executable(&resolved.path) {
+            return Err(Error::Start {
+                program: resolved.name,
+                source: io::ErrorKind::PermissionDenied.into(),
+            });
+        }
+        self.start(resolved, request)
+    }
+
+    /// Finds out what this machine enforces, by letting a guard try. Takes about as long as an empty command.
+    pub fn report(&self) -> Result<Report, Error> {
+        self.probe().map_err(|source| Error::Start {
+            program: self.launcher.to_string_lossy().into_owned(),
+            source,
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn start(&self, resolved: Resolved, request: &Request) -> Result<Process, Error> {
+        let launcher = self.launcher.to_string_lossy().into_owned();
+        let (guarded, theirs) = Guarded::new(self.summary()).map_err(|source| Error::Start {
+            program: launcher.clone(),
+            source,
+        })?;
+        let order = Order::new(self, [vec![resolved.path.into()], resolved.args].concat());
+        let mut command = Command::new(&self.launcher);
+        command.stdin(OwnedFd::from(theirs));
+        start(command, &order.into_args(), request, &launcher, Some(guarded))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn probe(&self) -> io::Result<Report> {
+        let (mut guarded, theirs) = Guarded::new(self.summary())?;
+        Command::new(&self.launcher)
+            .args(Order::new(self, Vec::new()).into_args())
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()?;
+        let missing = || io::Error::other("it is not a launcher of confined processes");
+        guarded.hear().report.ok_or_else(missing)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn start(&self, resolved: Resolved, request: &Request) -> Result<Process, Error> {
+        let (program, mut args) = crate::seatbelt::invocation(self);
+        args.extend([vec![resolved.path.into()], resolved.args].concat());
+        let mut command = Command::new(program);
+        command.stdin(Stdio::null()).process_group(0);
+        start(command, &args, request, program, None)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn probe(&self) -> io::Result<Report> {
+        Ok(Report::nothing("Seatbelt"))
+    }
+}
+
+/// A program that was found, and what it is given.
+struct Resolved {
+    name: String,
+    path: PathBuf,
+    args: Vec<OsString>,
+}
+
+impl Resolved {
+    fn new(request: &Request) -> Result<Self, Error> {
+        let (program, args) = arguments(&request.program);
+        check(&args)?;
+        let name = program.to_string_lossy().into_owned();
+        match look_up(&program, &request.environment, &request.cwd) {
+            Some(path) => Ok(Self { name, path, args }),
+            None => Err(Error::Missing { program: name }),
+        }
+    }
+}
+
+fn start(
+    mut command: Command,
+    args: &[OsString],
+    request: &Request,
+    name: &str,
+    guarded: Option<Guarded>,
+) -> Result<Process, Error> {
     let failed = |source: io::Error| match request.cwd.is_dir() {
         true => Error::Start {
-            program: program.to_string_lossy().into_owned(),
+            program: name.into(),
             source,
         },
         false => Error::Directory {
             path: request.cwd.clone(),
         },
     };
-
     let (reader, writer) = io::pipe().map_err(failed)?;
-    let mut command = leading(&found, &request.environment);
     command
         .args(args)
         .current_dir(&request.cwd)
         .env_clear()
         .envs(request.environment.iter())
-        .stdin(Stdio::null())
         .stdout(writer.try_clone().map_err(failed)?)
         .stderr(writer);
     let child = tokio::process::Command::from(command).spawn().map_err(failed)?;
     let reader = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(failed)?;
-    Process::new(child, reader, request).ok_or_else(|| failed(io::Error::other("it has no process id")))
+    Process::new(child, reader, request, guarded).ok_or_else(|| failed(io::Error::other("it has no process id")))
 }
 
 fn arguments(program: &Program) -> (OsString, Vec<OsString>) {
@@ -85,12 +174,12 @@ fn leading(program: &Path, environment: &Environment) -> Command {
     match setsid {
         Some(setsid) => {
             let mut command = Command::new(setsid);
-            command.arg(program);
+            command.arg(program).stdin(Stdio::null());
             command
         }
         None => {
             let mut command = Command::new(program);
-            command.process_group(0);
+            command.process_group(0).stdin(Stdio::null());
             command
         }
     }

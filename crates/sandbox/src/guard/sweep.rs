@@ -1,0 +1,78 @@
+//! Ends what a command leaves behind. Its orphans become the guard's children, wherever they have hidden.
+
+#![allow(clippy::disallowed_methods, reason = "the kernel lists a process's children in a file")]
+
+use std::fs;
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, wait};
+
+/// Signals a command and the group it leads. There is no failure but that nobody is left.
+pub(super) fn end(leader: Pid, signal: Signal) {
+    kill_process_group(leader, signal).ok();
+    kill_process(leader, signal).ok();
+}
+
+/// Ends all that is left of a command that has ended itself, and says how many processes that took.
+pub(super) fn everything() -> usize {
+    let mut ended = 0;
+    // Those that have ended already are no find.
+    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+    loop {
+        let children = children();
+        // A dying child hands its own children over, so one more dead may be more to end.
+        let killed = children.into_iter().filter(|child| kill_process(*child, Signal::KILL).is_ok()).count();
+        ended += killed;
+        match wait(WaitOptions::empty()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            // No child is left.
+            Err(_) => return ended,
+        }
+    }
+}
+
+fn children() -> Vec<Pid> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists: Vec<String> = threads
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+        .collect();
+    match lists.is_empty() {
+        true => children_the_long_way(),
+        false => lists.iter().flat_map(|list| list.split_whitespace()).filter_map(pid).collect(),
+    }
+}
+
+/// For kernels without the list: looks at every process.
+fn children_the_long_way() -> Vec<Pid> {
+    let own = rustix::process::getpid().as_raw_nonzero().to_string();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let is_child = |stat: &str| {
+        // The name in brackets may contain anything; the state and the parent follow it.
+        let parent = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1));
+        parent == Some(own.as_str())
+    };
+    processes
+        .filter_map(|process| pid(process.file_name().to_str()?))
+        .filter(|process| {
+            fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).is_ok_and(|stat| is_child(&stat))
+        })
+        .collect()
+}
+
+fn pid(text: &str) -> Option<Pid> {
+    text.parse().ok().and_then(Pid::from_raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_are_found_both_ways() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let id = pid(&child.id().to_string()).unwrap();
+        assert!(children().contains(&id));
+        assert!(children_the_long_way().contains(&id));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

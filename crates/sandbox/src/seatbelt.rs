@@ -1,0 +1,135 @@
+//! A confinement as a profile for Seatbelt, the sandbox of macOS. Never run on a real Mac.
+
+use std::path::Path;
+
+use crate::{Confinement, Level, Network};
+
+/// What runs a program under a profile.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn invocation(confinement: &Confinement) -> (&'static str, Vec<std::ffi::OsString>) {
+    // By its full path, so that nothing on the search path can take its place.
+    let args = vec!["-p".into(), profile(confinement).into(), "--".into()];
+    ("/usr/bin/sandbox-exec", args)
+}
+
+/// The profile of a confinement, in Seatbelt's language: the last rule that matches decides.
+///
+/// Untested on a real Mac. Unlike on Linux, orphans of a command are not adopted there, and its limits are not set.
+pub fn profile(confinement: &Confinement) -> String {
+    let mut profile = String::from("(version 1)\n");
+    if confinement.level == Level::Off {
+        profile.push_str("(allow default)\n");
+        return profile;
+    }
+    profile.push_str(
+        "(deny default)\n\
+         (allow process-exec process-fork)\n\
+         (allow process-info* (target same-sandbox))\n\
+         (allow signal (target same-sandbox))\n\
+         (allow sysctl-read)\n\
+         (allow mach-lookup (global-name \"com.apple.system.opendirectoryd.libinfo\"))\n\
+         (allow ipc-posix-sem ipc-posix-shm*)\n\
+         (allow pseudo-tty)\n\
+         (allow file-read*)\n\
+         (allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\"))\n\
+         (allow file-ioctl (literal \"/dev/tty\"))\n",
+    );
+    let mut rule = |decision: &str, paths: &mut dyn Iterator<Item = &Path>| {
+        for path in paths {
+            profile.push_str(&format!("({decision} (subpath {}))\n", quoted(path)));
+        }
+    };
+    rule("allow file-write*", &mut confinement.writable().into_iter());
+    let protected = confinement.all_protected();
+    rule("deny file-write*", &mut protected.iter().map(AsRef::as_ref));
+    rule("deny file-read* file-write*", &mut confinement.hidden.iter().map(AsRef::as_ref));
+    // A folder with protected ones in it must not be moved away.
+    let git = confinement.roots.iter().map(|root| root.join(".git"));
+    for git in git.filter(|git| git.is_dir()) {
+        profile.push_str(&format!("(deny file-write-unlink (literal {}))\n", quoted(&git)));
+    }
+    if confinement.network == Network::Granted {
+        profile.push_str(
+            "(allow network-outbound (remote ip))\n\
+             (allow network-inbound (local ip))\n\
+             (allow network-bind (local ip))\n\
+             (allow network-outbound (literal \"/private/var/run/mDNSResponder\"))\n\
+             (allow system-socket)\n",
+        );
+    }
+    profile
+}
+
+/// A path as a string of the profile.
+fn quoted(path: &Path) -> String {
+    let escaped = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = r#"(version 1)
+(deny default)
+(allow process-exec process-fork)
+(allow process-info* (target same-sandbox))
+(allow signal (target same-sandbox))
+(allow sysctl-read)
+(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))
+(allow ipc-posix-sem ipc-posix-shm*)
+(allow pseudo-tty)
+(allow file-read*)
+(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))
+(allow file-ioctl (literal "/dev/tty"))
+"#;
+
+    fn confinement(level: Level) -> Confinement {
+        Confinement {
+            temp: vec!["/private/tmp".into()],
+            protected: vec!["/w \"x\\/.hew".into()],
+            hidden: vec!["/w/.env".into()],
+            ..Confinement::new(level, ["/w".into()])
+        }
+    }
+
+    #[test]
+    fn each_level_has_its_profile() {
+        let workspace = r#"(allow file-write* (subpath "/w"))
+(allow file-write* (subpath "/private/tmp"))
+"#;
+        let kept = r#"(deny file-write* (subpath "/w \"x\\/.hew"))
+(deny file-read* file-write* (subpath "/w/.env"))
+"#;
+        for (level, expected) in [
+            (Level::Off, "(version 1)\n(allow default)\n".to_owned()),
+            (Level::ReadOnly, format!("{BASE}{kept}")),
+            (Level::Workspace, format!("{BASE}{workspace}{kept}")),
+        ] {
+            assert_eq!(profile(&confinement(level)), expected, "{level:?}");
+        }
+    }
+
+    #[test]
+    fn the_network_is_there_only_if_granted() {
+        let granted = Confinement {
+            network: Network::Granted,
+            ..confinement(Level::Workspace)
+        };
+        assert!(profile(&granted).contains("(allow network-outbound (remote ip))"));
+        assert!(!profile(&confinement(Level::Workspace)).contains("network"));
+    }
+
+    #[test]
+    fn what_makes_git_run_programs_is_protected() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join(".git/hooks")).unwrap();
+        let text = profile(&Confinement::new(Level::Workspace, [folder.path().to_owned()]));
+        for name in ["hooks", "config", "commondir"] {
+            let path = quoted(&folder.path().join(".git").join(name));
+            assert!(text.contains(&format!("(deny file-write* (subpath {path}))")), "{text}");
+        }
+        let git = quoted(&folder.path().join(".git"));
+        assert!(text.ends_with(&format!("(deny file-write-unlink (literal {git}))\n")), "{text}");
+    }
+}
