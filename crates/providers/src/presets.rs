@@ -102,6 +102,8 @@ pub struct Quirks {
     pub schema: SchemaStyle,
     /// Which forms of `tool_choice` are understood.
     pub tool_choice: ToolChoiceStyle,
+    /// Whether the input of tool calls streams only when `tool_stream` asks for it.
+    pub tool_stream: bool,
     /// How the paths below the base URL are laid out.
     pub paths: Paths,
     /// Azure's `api-version`; with it the URL names the deployment, without it the newer `/openai/v1` paths are used.
@@ -125,6 +127,7 @@ impl Quirks {
         pdf: true,
         schema: SchemaStyle::JsonSchema,
         tool_choice: ToolChoiceStyle::Openai,
+        tool_stream: false,
         paths: Paths::Openai,
         api_version: None,
     };
@@ -227,8 +230,10 @@ pub enum EffortStyle {
     Xai,
     /// `reasoning: {"effort": …}` (OpenRouter, Vercel).
     Reasoning,
-    /// `thinking: {"type": "enabled" | "disabled"}` (Z.ai, Moonshot).
+    /// `thinking: {"type": "enabled" | "disabled"}` (Moonshot).
     Thinking,
+    /// `thinking`, which also asks the server to keep earlier thinking, and on later models `reasoning_effort` (Z.ai).
+    Zai,
     /// `thinking` and, when it is on, `reasoning_effort`: `low`, `high` or `max` (DeepSeek).
     Deepseek,
     /// The server has no such setting.
@@ -311,7 +316,9 @@ pub enum ToolChoiceStyle {
     Openai,
     /// `any` where OpenAI says `required` (Mistral).
     Any,
-    /// Only `auto` and `none`: a forced call is an error (Z.ai, Moonshot while thinking).
+    /// Only `auto` and `none`: a forced call is an error (Moonshot while thinking).
+    Unforced,
+    /// Only `auto`; where no tool may be called, none is offered (Z.ai).
     AutoOnly,
 }
 

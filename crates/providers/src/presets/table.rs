@@ -182,10 +182,11 @@ pub(super) const PRESETS: &[Preset] = &[
         large: "glm-5.3",
         small: "glm-5.3-flash",
         quirks: Quirks {
-            effort: EffortStyle::Thinking,
+            effort: EffortStyle::Zai,
             thinking: ThinkingBack::ReasoningContent,
             schema: SchemaStyle::JsonObject,
             tool_choice: ToolChoiceStyle::AutoOnly,
+            tool_stream: true,
             ..Quirks::IMITATION
         },
         ..VENDOR
@@ -202,7 +203,7 @@ pub(super) const PRESETS: &[Preset] = &[
             effort: EffortStyle::Thinking,
             thinking: ThinkingBack::ReasoningContent,
             temperature: Temperature::UnlessReasoning,
-            tool_choice: ToolChoiceStyle::AutoOnly,
+            tool_choice: ToolChoiceStyle::Unforced,
             cache_key: true,
             ..Quirks::IMITATION
         },
@@ -249,7 +250,7 @@ pub(super) const PRESETS: &[Preset] = &[
         base_url: "https://router.huggingface.co/v1",
         key_env: &["HF_TOKEN", "HUGGINGFACE_API_KEY"],
         url_env: &["HF_BASE_URL", "HUGGINGFACE_API_BASE"],
-        large: "moonshotai/Kimi-K2.6",
+        large: "openai/gpt-oss-120b",
         small: "openai/gpt-oss-20b",
         quirks: Quirks::IMITATION,
         ..GATEWAY
@@ -260,8 +261,8 @@ pub(super) const PRESETS: &[Preset] = &[
         base_url: "https://api.together.xyz/v1",
         key_env: &["TOGETHER_API_KEY"],
         url_env: &["TOGETHER_BASE_URL", "TOGETHER_API_BASE"],
-        large: "moonshotai/Kimi-K2.6",
-        small: "openai/gpt-oss-20b",
+        large: "zai-org/GLM-5.3",
+        small: "zai-org/GLM-5.3-Flash",
         quirks: Quirks {
             effort: EffortStyle::GptOss,
             ..Quirks::IMITATION
@@ -274,7 +275,7 @@ pub(super) const PRESETS: &[Preset] = &[
         base_url: "https://api.fireworks.ai/inference/v1",
         key_env: &["FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY"],
         url_env: &["FIREWORKS_BASE_URL", "FIREWORKS_API_BASE"],
-        large: "accounts/fireworks/models/kimi-k2p6",
+        large: "accounts/fireworks/models/gpt-oss-120b",
         small: "accounts/fireworks/models/gpt-oss-20b",
         quirks: Quirks {
             effort: EffortStyle::ThreeSteps,

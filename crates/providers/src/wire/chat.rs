@@ -39,7 +39,11 @@ pub(crate) fn body(
     fields.shift_remove("messages");
     let mut pieces = Pieces::default();
     open(&mut pieces, &fields);
-    tools(&mut pieces, kept.tools(&request.tools, render_tools), extra_tools);
+    let offered = match (&request.tool_choice, settings.quirks.tool_choice) {
+        (ToolChoice::None, ToolChoiceStyle::AutoOnly) => Bytes::new(),
+        _ => kept.tools(&request.tools, render_tools),
+    };
+    tools(&mut pieces, offered, extra_tools);
     pieces.text(",\"messages\":[");
     messages::write(&mut pieces, request, info, settings, kept, notices);
     pieces.text("]}");
@@ -163,6 +167,9 @@ fn fields(request: &Request, info: &Info, quirks: &Quirks) -> Map<String, Value>
     if let Some(temperature) = request.temperature.filter(|_| samples) {
         fields.insert("temperature".into(), json!(temperature));
     }
+    if quirks.tool_stream && !request.tools.is_empty() {
+        fields.insert("tool_stream".into(), json!(true));
+    }
     if !request.tools.is_empty()
         && let Some(choice) = tool_choice(&request.tool_choice, quirks.tool_choice)
     {
@@ -174,8 +181,8 @@ fn fields(request: &Request, info: &Info, quirks: &Quirks) -> Map<String, Value>
     if let Some(affinity) = request.affinity.as_ref().filter(|_| quirks.cache_key) {
         fields.insert("prompt_cache_key".into(), json!(affinity));
     }
-    if let Some(effort) = request.effort.filter(|_| info.features.reasoning) {
-        merge(&mut fields, &effort_fields(effort, &info.id, quirks.effort));
+    if info.features.reasoning {
+        merge(&mut fields, &effort_fields(request.effort, &info.id, quirks.effort));
     }
     fields
 }
@@ -192,9 +199,9 @@ pub(crate) fn max_output(request: &Request, info: &Info) -> Option<u64> {
 
 fn tool_choice(choice: &ToolChoice, style: ToolChoiceStyle) -> Option<Value> {
     match (choice, style) {
-        (ToolChoice::Auto, _) => None,
+        (ToolChoice::Auto, _) | (_, ToolChoiceStyle::AutoOnly) => None,
         (ToolChoice::None, _) => Some(json!("none")),
-        (ToolChoice::Required | ToolChoice::Named(_), ToolChoiceStyle::AutoOnly) => None,
+        (ToolChoice::Required | ToolChoice::Named(_), ToolChoiceStyle::Unforced) => None,
         (ToolChoice::Required, ToolChoiceStyle::Any) => Some(json!("any")),
         (ToolChoice::Required, ToolChoiceStyle::Openai) => Some(json!("required")),
         (ToolChoice::Named(name), ToolChoiceStyle::Openai | ToolChoiceStyle::Any) => {
@@ -239,9 +246,28 @@ pub(crate) fn fits_strict(schema: &Value) -> bool {
 }
 
 /// The fields by which a server is told how hard the model shall think.
-fn effort_fields(effort: Effort, id: &str, style: EffortStyle) -> Map<String, Value> {
-    let on = effort != Effort::None;
+fn effort_fields(effort: Option<Effort>, id: &str, style: EffortStyle) -> Map<String, Value> {
+    let on = effort != Some(Effort::None);
     let value = match style {
+        EffortStyle::Zai if on => json!({
+            "thinking": {"type": "enabled", "clear_thinking": false},
+            "reasoning_effort": effort.and_then(|effort| effort::zai(id, effort)),
+        }),
+        EffortStyle::Zai => json!({"thinking": {"type": "disabled"}}),
+        _ => match effort {
+            Some(effort) => effort_value(effort, id, style),
+            None => json!({}),
+        },
+    };
+    match value {
+        Value::Object(map) => map,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    }
+}
+
+fn effort_value(effort: Effort, id: &str, style: EffortStyle) -> Value {
+    let on = effort != Effort::None;
+    match style {
         // A word that is absent is `null`, and `null` takes the field away.
         EffortStyle::Openai => json!({"reasoning_effort": openai_effort(id, effort)}),
         EffortStyle::ThreeSteps => json!({"reasoning_effort": effort::three_steps(effort)}),
@@ -255,11 +281,7 @@ fn effort_fields(effort: Effort, id: &str, style: EffortStyle) -> Map<String, Va
             json!({"thinking": {"type": "enabled"}, "reasoning_effort": effort::deepseek(effort)})
         }
         EffortStyle::Deepseek => json!({"thinking": {"type": "disabled"}}),
-        EffortStyle::Never => json!({}),
-    };
-    match value {
-        Value::Object(map) => map,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+        EffortStyle::Zai | EffortStyle::Never => json!({}),
     }
 }
 

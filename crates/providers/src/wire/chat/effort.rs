@@ -80,6 +80,14 @@ pub(super) fn gateway(effort: Effort) -> &'static str {
     }
 }
 
+/// The word for Z.ai's model of this id; those before GLM-5.2 take none.
+pub(super) fn zai(id: &str, effort: Effort) -> Option<&'static str> {
+    let version = id.strip_prefix("glm-").and_then(|rest| rest.split('-').next());
+    let (major, minor) = version.and_then(|version| version.split_once('.'))?;
+    let version: (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    (version >= (5, 2)).then(|| deepseek(effort))
+}
+
 /// The word for DeepSeek, where thinking is on.
 pub(super) fn deepseek(effort: Effort) -> &'static str {
     match effort {
@@ -114,6 +122,10 @@ mod tests {
         for (id, effort, expected) in cases {
             assert_eq!(openai_effort(id, effort), expected, "{id} {effort:?}");
         }
+        assert_eq!(
+            [zai("glm-5.3-flash", Effort::Max), zai("glm-4.7", Effort::Max)],
+            [Some("max"), None]
+        );
         let cases = [
             ("grok-3-mini", Effort::Medium, Some("high")),
             ("grok-4-fast", Effort::High, None),

@@ -41,7 +41,7 @@ pub(super) fn write(
             Turn::Whole {
                 form,
                 marked: Marked::Yes,
-            } => marked_object(pieces, form),
+            } => marked_whole(pieces, form),
             Turn::Bridge => pieces.text(BRIDGE),
             Turn::User(run) => user(pieces, run),
         }
@@ -174,6 +174,23 @@ fn user(pieces: &mut Pieces, run: Vec<(Said, Marked)>) {
             (Said::Parts(parts), Marked::Yes) => marked_object(pieces, parts),
         }
     }
+    pieces.text("]}");
+}
+
+/// Writes whole messages and marks the last: a tool's result in its text, as the gateways document it.
+fn marked_whole(pieces: &mut Pieces, form: Bytes) {
+    // Inside a JSON string every quote is escaped, so that this can only be the last message's own key.
+    const KEY: &[u8] = b"\",\"content\":\"";
+    let result = form.starts_with(b"{\"role\":\"tool\"");
+    let Some(key) = memchr::memmem::rfind(&form, KEY).filter(|_| result) else {
+        return marked_object(pieces, form);
+    };
+    let text = key + KEY.len() - 1;
+    let end = form.len().saturating_sub(1);
+    pieces.share(form.slice(..text));
+    pieces.text("[{\"type\":\"text\",\"text\":");
+    pieces.share(form.slice(text..end));
+    pieces.text(MARK);
     pieces.text("]}");
 }
 

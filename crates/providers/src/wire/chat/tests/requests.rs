@@ -152,7 +152,8 @@ fn each_provider_is_told_in_its_own_words() {
         (
             "zai",
             "glm-5.3",
-            json!({"max_tokens": 9, "thinking": {"type": "enabled"}, "response_format": {"type": "json_object"}, "temperature": 1.0}),
+            json!({"max_tokens": 9, "thinking": {"type": "enabled", "clear_thinking": false}, "reasoning_effort": "max",
+            "tool_stream": true, "response_format": {"type": "json_object"}, "temperature": 1.0}),
         ),
         (
             "moonshot",
@@ -380,7 +381,10 @@ fn claude_behind_a_gateway_gets_cache_marks_where_they_are_asked_for() {
             Arc::new(Message::user("one")),
             Arc::new(Message::user("two")),
             Arc::new(says(Role::Assistant, vec![call("c1")])),
-            Arc::new(says(Role::User, vec![result("c1", vec![Block::text("x")])])),
+            Arc::new(says(
+                Role::User,
+                vec![result("c1", vec![Block::text("x \",\"content\":\" y")])],
+            )),
         ],
         breakpoints: vec![Breakpoint::System(0), Breakpoint::Message(1), Breakpoint::Message(3)],
         ..Request::default()
@@ -402,7 +406,7 @@ fn claude_behind_a_gateway_gets_cache_marks_where_they_are_asked_for() {
     assert_eq!(sent_messages[2].get("cache_control"), None);
     assert_eq!(
         sent_messages[3],
-        json!({"role": "tool", "tool_call_id": "c1", "content": "x", "cache_control": mark})
+        json!({"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "x \",\"content\":\" y", "cache_control": mark}]})
     );
     let (value, _) = sent(
         &request,
