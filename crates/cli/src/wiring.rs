@@ -9,11 +9,11 @@ use crate::models::Models;
 use crate::output::words;
 use crate::places;
 use agent::{Approvals, Handle, Setup};
-use model::{Info, Model, OutputSchema};
+use model::{Info, Model, OutputSchema, Part, Stop};
 use policy::Policy;
 use prompt::{Call, Facts};
 use providers::presets::presets;
-use session::{Lease, Loaded, New, SessionId, Store, Totals};
+use session::{Body, End, Item, Lease, Loaded, New, SessionId, Store, Totals};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,6 +64,8 @@ pub(crate) struct Started {
     pub(crate) permission: Permission,
     /// What it had cost before.
     pub(crate) totals: Totals,
+    /// Whether the model had said all it wanted to say.
+    pub(crate) complete: bool,
     /// The right to write to it, held until the end.
     pub(crate) lease: Lease,
 }
@@ -84,6 +86,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let permission = config.permission.unwrap_or(Permission::Workspace);
     let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
     let system = prompt::system(&facts(&workspace, &mode.name, env));
+    let complete = is_complete(&opened.items);
     let setup = Setup {
         session: opened.id,
         items: opened.items,
@@ -118,6 +121,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         mode: mode.name,
         permission,
         totals: opened.totals,
+        complete,
         lease: opened.lease,
     })
 }
@@ -152,7 +156,7 @@ async fn connect(models: &Models<'_>, config: &Config) -> Result<(Arc<dyn Model>
 
 struct Open {
     id: SessionId,
-    items: Vec<Arc<session::Item>>,
+    items: Vec<Arc<Item>>,
     totals: Totals,
     title: Option<String>,
     lease: Lease,
@@ -187,6 +191,22 @@ async fn open(start: &Start<'_>, model: &str) -> Result<Open> {
                 lease,
             })
         }
+    }
+}
+
+/// Whether the model has said all it wanted to say.
+fn is_complete(items: &[Arc<Item>]) -> bool {
+    let last = items
+        .iter()
+        .rev()
+        .find(|item| !matches!(item.body, Body::Notice { .. }));
+    match last.map(|item| &item.body) {
+        Some(Body::Reply { message, end, .. }) => {
+            let calls = message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
+            *end == End::Finished(Stop::End) && !calls
+        }
+        Some(Body::Prompt { .. } | Body::Result { .. } | Body::Summary { .. } | Body::Notice { .. }) => false,
+        None => true,
     }
 }
 

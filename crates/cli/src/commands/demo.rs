@@ -7,7 +7,7 @@ mod story;
 
 use super::drive::{self, Told};
 use crate::args::Demo as Args;
-use crate::config::{Config, ModeName, ModelEntry, Permission, ProviderEntry, WireName};
+use crate::config::{Config, Effort, ModeName, ModelEntry, Permission, ProviderEntry, WireName};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -131,6 +131,7 @@ fn config(server: &Server) -> Config {
         model: Some("demo/scripted".into()),
         mode: Some(ModeName::Code),
         permission: Some(Permission::Workspace),
+        effort: Some(Effort::Low),
         title: Some(false),
         providers: [("demo".to_string(), provider)].into(),
         models: [("demo/scripted".to_string(), model)].into(),

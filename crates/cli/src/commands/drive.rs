@@ -139,9 +139,21 @@ impl Task {
             }
         }
         drop(commands);
-        // A task that broke down has told why, or could not.
-        drop(task.await);
-        exit.unwrap_or(Exit::Failed)
+        let ended = task.await;
+        match exit {
+            Some(exit) => exit,
+            None => {
+                let why = ended.err().map_or("it ended early".into(), |error| error.to_string());
+                self.show.complain(
+                    &format!("the session broke down: {why}"),
+                    &format!(
+                        "everything that was finished is saved; `{}` goes on",
+                        resume_command(self.id)
+                    ),
+                );
+                Exit::Failed
+            }
+        }
     }
 
     /// Shows an event and says what follows from it.

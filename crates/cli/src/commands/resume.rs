@@ -1,15 +1,13 @@
 //! `hew resume`: goes on with a session where it stopped.
 
 use super::answer::Expected;
-use super::run::{self, resume_command};
+use super::run;
 use crate::args::{Global, Resume};
 use crate::environment::Environment;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::{project, wiring};
-use model::{Part, Stop};
-use session::{Body, Command, End, Item, Store};
-use std::sync::Arc;
+use session::Command;
 
 pub(super) async fn resume(args: Resume, global: &Global, env: &Environment) -> Result<Exit> {
     let expected = args.turn.output_schema.as_deref().map(Expected::read).transpose()?;
@@ -17,17 +15,7 @@ pub(super) async fn resume(args: Resume, global: &Global, env: &Environment) -> 
     let root = project::root(global.cwd.as_deref(), env)?;
     let store = wiring::open_store(env)?;
     let meta = run::find(&store, id.as_deref(), &root).await?;
-    let command = match run::prompt(&words, &args.turn)? {
-        Some(command) => command,
-        None => {
-            let loaded = store.load(meta.id).await?;
-            if is_complete(&loaded.items) {
-                return Err(Failure::usage("this session has nothing unfinished")
-                    .hint(format!("say what to do next: {} \"…\"", resume_command(meta.id))));
-            }
-            Command::Continue
-        }
-    };
+    let command = run::prompt(&words, &args.turn)?.unwrap_or(Command::Continue);
     run::go_on(meta, store, command, args.turn, expected, global, env).await
 }
 
@@ -39,22 +27,6 @@ fn sort_out(id: Option<String>, prompt: Vec<String>) -> (Option<String>, Vec<Str
     match id {
         Some(word) if !like_an_id(&word) => (None, [word].into_iter().chain(prompt).collect()),
         id => (id.filter(|word| word != "last"), prompt),
-    }
-}
-
-/// Whether the model has said all it wanted to say.
-fn is_complete(items: &[Arc<Item>]) -> bool {
-    let last = items
-        .iter()
-        .rev()
-        .find(|item| !matches!(item.body, Body::Notice { .. }));
-    match last.map(|item| &item.body) {
-        Some(Body::Reply { message, end, .. }) => {
-            let calls = message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
-            *end == End::Finished(Stop::End) && !calls
-        }
-        Some(Body::Prompt { .. } | Body::Result { .. } | Body::Summary { .. } | Body::Notice { .. }) => false,
-        None => true,
     }
 }
 

@@ -46,7 +46,8 @@ pub(super) async fn find(store: &Sqlite, id: Option<&str>, root: &Path) -> Resul
     match id {
         Some(prefix) => {
             let id = store.find(prefix).await?;
-            Ok(store.load(id).await?.meta)
+            let meta = store.list(None).await?.into_iter().find(|meta| meta.id == id);
+            meta.ok_or_else(|| session::Error::Unknown(prefix.into()).into())
         }
         None => {
             let newest = store.list(Some(root.into())).await?.into_iter().next();
@@ -133,6 +134,10 @@ impl Work {
             output_schema: self.expected.as_ref().map(Expected::for_model),
         })
         .await?;
+        if started.complete && self.command == Command::Continue {
+            return Err(Failure::usage("this session has nothing unfinished")
+                .hint(format!("say what to do next: {} \"…\"", resume_command(started.id))));
+        }
         let told = Told {
             json: self.turn.json,
             quiet: self.turn.quiet,

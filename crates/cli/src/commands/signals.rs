@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM.
+//! Ctrl-C, SIGTERM, and the terminal that goes away.
 
 use crate::exit::Exit;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -7,14 +7,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(super) struct Signals {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
+    hangup: Option<Signal>,
 }
 
 impl Signals {
-    /// Takes over both signals. Where that is not possible they end hew at once, as they always do.
+    /// Takes over the signals. Where that is not possible they end hew at once, as they always do.
     pub(super) fn listen() -> Self {
         Signals {
             interrupt: signal(SignalKind::interrupt()).ok(),
             terminate: signal(SignalKind::terminate()).ok(),
+            hangup: signal(SignalKind::hangup()).ok(),
         }
     }
 
@@ -23,6 +25,8 @@ impl Signals {
         tokio::select! {
             () = received(&mut self.interrupt) => Exit::Interrupted,
             () = received(&mut self.terminate) => Exit::Terminated,
+            // Without this, commands that a tool had started would outlive the terminal.
+            () = received(&mut self.hangup) => Exit::Terminated,
         }
     }
 }

@@ -64,5 +64,7 @@ impl Paint {
 /// The terminal's width in columns.
 pub(crate) fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr());
-    size.map_or(80, |size| usize::from(size.ws_col)).clamp(20, 1_000)
+    // Some terminals, and most that are simulated, do not know their width.
+    let wide = size.map_or(0, |size| usize::from(size.ws_col));
+    if wide == 0 { 80 } else { wide.clamp(20, 1_000) }
 }

@@ -275,8 +275,12 @@ impl Text {
         let paint = self.style.err;
         let mark = if ok { paint.green("✓") } else { paint.red("✗") };
         let width = (self.style.columns)();
-        let took = took(Duration::from_millis(millis));
-        let room = width.saturating_sub(tool.chars().count() + took.len() + 8);
+        let took = match millis {
+            // What takes no time need not be said.
+            0..20 => String::new(),
+            _ => format!(" · {}", took(Duration::from_millis(millis))),
+        };
+        let room = width.saturating_sub(tool.chars().count() + took.chars().count() + 6);
         let summary = line(summary.unwrap_or_default(), room / 2);
         let title = line(title, room.saturating_sub(summary.chars().count()).max(16));
         let mut told = format!("{mark} {}", paint.bold(tool));
@@ -286,7 +290,7 @@ impl Text {
         if !summary.is_empty() {
             told.push_str(&format!(" · {summary}"));
         }
-        format!("{told} {}", paint.dim(format!("· {took}")))
+        format!("{told}{}", paint.dim(took))
     }
 
     fn asked(&mut self, question: &Question) {
@@ -367,4 +371,174 @@ fn plural(count: u32, what: &str) -> String {
 fn put(out: &mut Box<dyn Write>, text: &str) {
     // A reader who has left is no mistake: the work goes on, and the session has everything.
     drop(out.write_all(text.as_bytes()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{CallId, Message, Outcome, Role};
+    use session::{End, ItemId, RequestId, Time, Totals};
+    use std::cell::RefCell;
+    use std::rc::Rc;
+    use std::sync::Arc;
+
+    /// Both streams in one, as a terminal shows them.
+    #[derive(Clone, Default)]
+    struct Screen(Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Screen {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn style(answer: Showing, live: bool) -> Style {
+        Style {
+            answer,
+            out: Paint::Plain,
+            err: Paint::Plain,
+            live,
+            quiet: false,
+            columns: || 60,
+        }
+    }
+
+    fn item(body: Body) -> Event {
+        Event::ItemFinished {
+            item: Arc::new(Item {
+                id: ItemId::new(),
+                parent: None,
+                at: Time(0),
+                body,
+            }),
+        }
+    }
+
+    fn reply(parts: Vec<Part>) -> Event {
+        item(Body::Reply {
+            message: Arc::new(Message {
+                role: Role::Assistant,
+                parts,
+            }),
+            model: "p/m".into(),
+            request: RequestId::new(),
+            end: End::Interrupted,
+        })
+    }
+
+    fn result(outcome: Outcome, title: &str, summary: &str, millis: u64) -> Event {
+        let call = CallId::from("c");
+        let parts = vec![Part::ToolResult {
+            id: call.clone(),
+            name: "terminal".into(),
+            content: Vec::new(),
+            outcome,
+        }];
+        item(Body::Result {
+            message: Arc::new(Message {
+                role: Role::User,
+                parts,
+            }),
+            call,
+            tool: "terminal".into(),
+            title: title.into(),
+            summary: Some(summary.into()),
+            millis,
+            changes: Vec::new(),
+        })
+    }
+
+    fn story() -> Vec<Event> {
+        let id = ItemId::new();
+        let delta = |delta| Event::ItemDelta { id, delta };
+        let call = Part::ToolCall {
+            id: "c".into(),
+            name: "terminal".into(),
+            input: serde_json::Value::Null,
+            malformed: None,
+            replay: None,
+        };
+        vec![
+            Event::TurnStarted,
+            Event::ItemStarted {
+                id,
+                kind: ItemKind::Reply,
+            },
+            delta(Delta::Thinking("Where to\nbegin? ".into())),
+            delta(Delta::Thinking("With the tests.".into())),
+            delta(Delta::Text("I will ".into())),
+            delta(Delta::Text("test\u{1b}[31m it.".into())),
+            delta(Delta::Call {
+                call: "c".into(),
+                tool: "terminal".into(),
+            }),
+            reply(vec![Part::text("I will test it."), call]),
+            result(Outcome::Error, "make test", "exit code 2", 1_234),
+            result(Outcome::Ok, &"long ".repeat(40), "fine", 1),
+            Event::Retrying {
+                error: "busy".into(),
+                attempt: 2,
+                delay: Duration::from_secs(3),
+            },
+            delta(Delta::Text("Done.".into())),
+            reply(vec![Part::text("Done.")]),
+        ]
+    }
+
+    fn show(style: Style, ending: &Ending) -> String {
+        let screen = Screen::default();
+        let mut text = Text::new(Box::new(screen.clone()), Box::new(screen.clone()), style, "p/m");
+        for event in story() {
+            text.event(&event);
+        }
+        let finish = Finish {
+            ending,
+            answer: "Done.",
+            output: None,
+            duration: Duration::from_secs(2),
+            totals: &Totals::default(),
+            exit_code: 0,
+        };
+        text.finish(&finish, "hew resume 0199");
+        let shown = String::from_utf8(screen.0.borrow().clone()).unwrap();
+        shown
+    }
+
+    #[test]
+    fn a_terminal_sees_the_answer_stream_between_tool_lines() {
+        insta::assert_snapshot!(show(style(Showing::Streaming, false), &Ending::Completed));
+    }
+
+    #[test]
+    fn a_pipe_sees_the_last_answer_and_how_it_ended() {
+        insta::assert_snapshot!(show(style(Showing::Last, false), &Ending::Limit(Limit::Steps(1))));
+    }
+
+    #[test]
+    fn the_live_line_is_gone_before_anything_else_is_printed() {
+        let screen = Screen::default();
+        let mut text = Text::new(
+            Box::new(screen.clone()),
+            Box::new(screen.clone()),
+            style(Showing::Streaming, true),
+            "p/m",
+        );
+        for event in story() {
+            text.event(&event);
+            text.tick();
+        }
+        let shown = String::from_utf8(screen.0.borrow().clone()).unwrap();
+        let clear = "\r\u{1b}[2K";
+        for line in shown.split('\n') {
+            let last = line.rsplit(clear).next().unwrap_or(line);
+            let drawn = last.contains("p/m") || last.contains("m · 0s");
+            let unfinished = line == shown.split('\n').next_back().unwrap_or_default();
+            assert!(!drawn || unfinished, "{line:?}");
+        }
+        assert!(shown.contains("m · 0s · step 1"), "{shown}");
+    }
 }
