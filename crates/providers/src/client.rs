@@ -7,7 +7,7 @@ use crate::google::{Cached, GoogleAuth, fetch};
 use crate::http::{Pieces, chain, is_loopback, url};
 use crate::kept::Kept;
 use crate::reading::Reading;
-use crate::settings::Settings;
+use crate::settings::{Secret, Settings};
 use crate::wire::{self, anthropic};
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -271,8 +271,31 @@ impl Inner {
         error
     }
 
+    /// Everything that a provider might repeat and nobody should read.
     fn secrets(&self) -> Vec<String> {
-        self.settings.key.iter().map(|key| key.reveal().to_string()).collect()
+        let settings = &self.settings;
+        let mut secrets: Vec<&str> = settings.key.iter().map(Secret::reveal).collect();
+        let telling = |name: &str| {
+            ["auth", "key", "token", "secret"]
+                .iter()
+                .any(|word| name.to_lowercase().contains(word))
+        };
+        secrets.extend(
+            settings
+                .headers
+                .iter()
+                .filter(|(name, _)| telling(name))
+                .map(|(_, value)| value.as_str()),
+        );
+        match settings.aws.as_ref().map(|aws| &aws.auth) {
+            Some(AwsAuth::Bearer(token)) => secrets.push(token.reveal()),
+            Some(AwsAuth::Keys(keys)) => secrets.extend(keys.session.iter().map(Secret::reveal)),
+            None => {}
+        }
+        if let Some(GoogleAuth::Token(token)) = settings.google.as_ref().map(|google| &google.auth) {
+            secrets.push(token.reveal());
+        }
+        secrets.into_iter().map(str::to_string).collect()
     }
 }
 

@@ -5,8 +5,7 @@ use crate::settings::Settings;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use reqwest::Url;
-use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt as _;
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -60,24 +59,57 @@ fn build(settings: &Settings, urls: &[&Url]) -> Result<reqwest::Client, Error> {
         .map_err(|error| address(settings, &settings.base_url, &error))
 }
 
-/// Loading the system's certificates takes milliseconds and megabytes, so plain HTTP goes without.
+/// Loading the system's certificates takes milliseconds, so plain HTTP goes without.
 fn tls(encrypted: bool) -> Result<ClientConfig, Error> {
-    let certificates = |error: rustls::Error| Error::Certificates {
-        detail: error.to_string(),
-    };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(certificates)?;
+        .map_err(|error| certificates(&error))?;
     if encrypted {
-        Ok(builder
-            .with_platform_verifier()
-            .map_err(certificates)?
-            .with_no_client_auth())
+        verified(builder)
     } else {
         Ok(builder
-            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_root_certificates(RootCertStore::empty())
             .with_no_client_auth())
+    }
+}
+
+/// Trusts what the system trusts.
+///
+/// Linux keeps its certificates twice, as one bundle and as hundreds of files; reading both takes ten times as long as the
+/// bundle alone. A folder that somebody chose on purpose is still read.
+#[cfg(target_os = "linux")]
+fn verified(builder: ConfigBuilder<ClientConfig, WantsVerifier>) -> Result<ClientConfig, Error> {
+    use rustls_native_certs::load_certs_from_paths;
+    let found = openssl_probe::probe();
+    let bundle = found.cert_file.as_deref();
+    let usual = |dir: &std::path::Path| openssl_probe::candidate_cert_dirs().any(|usual| usual == dir);
+    let mut loaded = load_certs_from_paths(bundle, None).certs;
+    let bundled = !loaded.is_empty();
+    for dir in found.cert_dir.iter().filter(|dir| !(bundled && usual(dir))) {
+        loaded.extend(load_certs_from_paths(None, Some(dir)).certs);
+    }
+    let mut roots = RootCertStore::empty();
+    let (trusted, _) = roots.add_parsable_certificates(loaded);
+    if trusted == 0 {
+        return Err(Error::Certificates {
+            detail: "none were found".to_string(),
+        });
+    }
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// Trusts what the system trusts.
+#[cfg(not(target_os = "linux"))]
+fn verified(builder: ConfigBuilder<ClientConfig, WantsVerifier>) -> Result<ClientConfig, Error> {
+    use rustls_platform_verifier::BuilderVerifierExt as _;
+    let builder = builder.with_platform_verifier().map_err(|error| certificates(&error))?;
+    Ok(builder.with_no_client_auth())
+}
+
+fn certificates(error: &rustls::Error) -> Error {
+    Error::Certificates {
+        detail: error.to_string(),
     }
 }
 

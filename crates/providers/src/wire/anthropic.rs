@@ -19,6 +19,8 @@ use std::sync::Arc;
 const MOST_MARKS: usize = 4;
 /// The longest reply where neither the caller nor the catalogue knows a limit.
 const UNKNOWN_OUTPUT: u64 = 8_192;
+/// The longest reply by default where room for it is taken from the window beforehand.
+const MODEST_OUTPUT: u64 = 32_000;
 const MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
 /// Who serves the model, and with that where its name and version stand.
@@ -107,9 +109,11 @@ fn head(request: &Request, info: &Info, settings: &Settings, envelope: Envelope)
     } else {
         UNKNOWN_OUTPUT
     };
-    let max_tokens = request
-        .max_output
-        .map_or(limit, |asked| u64::from(asked).min(limit.max(1)));
+    let max_tokens = match request.max_output {
+        Some(asked) => u64::from(asked).min(limit),
+        None if thinking::counts_output_as_prompt(info) => limit.min(MODEST_OUTPUT),
+        None => limit,
+    };
     head.insert("max_tokens".into(), json!(max_tokens));
     let thinks = thinking::apply(&mut head, request, info, max_tokens);
     if let Some(temperature) = request.temperature

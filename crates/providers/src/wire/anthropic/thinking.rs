@@ -90,6 +90,11 @@ pub(super) fn takes_temperature(info: &Info, thinks: bool) -> bool {
     !thinks && Version::of(&info.id).is_none()
 }
 
+/// Before 4.5, prompt and longest reply together had to fit the window, or the request was refused.
+pub(super) fn counts_output_as_prompt(info: &Info) -> bool {
+    Version::of(&info.id).is_some_and(|version| version < Version { major: 4, minor: 5 })
+}
+
 fn level(effort: Effort) -> &'static str {
     match effort {
         Effort::None | Effort::Minimal | Effort::Low => "low",
