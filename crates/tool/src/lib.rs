@@ -7,11 +7,13 @@ mod coerce;
 mod context;
 mod error;
 mod output;
+mod preview;
 mod registry;
 mod tool;
 
 pub use context::{Context, Progress};
 pub use error::Error;
-pub use output::{Change, Next, Output};
+pub use output::{Change, Next, Output, Spent};
+pub use preview::{Glimpse, Op, Preview, Sight};
 pub use registry::Registry;
 pub use tool::{DynTool, Effect, Tool};

@@ -1,7 +1,7 @@
 //! The typed tool and its erased twin.
 
 use crate::coerce::coerce;
-use crate::{Context, Error, Output};
+use crate::{Context, Error, Output, Preview};
 use futures::future::{BoxFuture, FutureExt};
 use model::ToolSpec;
 use policy::Action;
@@ -37,6 +37,11 @@ pub trait Tool: Send + Sync + 'static {
     /// What it needs approved before it may run with this input.
     fn actions(&self, input: &Self::Input) -> Vec<Action>;
 
+    /// Shows what a call will do while its input still streams, where the tool can.
+    fn preview(&self) -> Option<Box<dyn Preview>> {
+        None
+    }
+
     /// Does it. Dropping the future stops it.
     fn run(&self, input: Self::Input, context: Context) -> impl Future<Output = Result<Output, Error>> + Send;
 }
@@ -57,6 +62,9 @@ pub trait DynTool: Send + Sync {
 
     /// What it needs approved, or what is wrong with the input.
     fn actions(&self, input: &Value) -> Result<Vec<Action>, Error>;
+
+    /// Shows what a call will do while its input still streams, where the tool can.
+    fn preview(&self) -> Option<Box<dyn Preview>>;
 
     /// Does it.
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>>;
@@ -141,6 +149,10 @@ impl<T: Tool> DynTool for Erased<T> {
 
     fn actions(&self, input: &Value) -> Result<Vec<Action>, Error> {
         self.parse(input).map(|input| self.tool.actions(&input))
+    }
+
+    fn preview(&self) -> Option<Box<dyn Preview>> {
+        self.tool.preview()
     }
 
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>> {
