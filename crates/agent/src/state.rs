@@ -8,12 +8,15 @@ use bytes::Bytes;
 use model::{CallId, Message, Model, Part, Reply, Usage};
 use policy::{Mode, Policy};
 use prompt::Frame;
-use session::{Body, Change, Draft, Error, Event, Item, ItemId, Level, Record, SessionId, Store, Time, Totals};
+use session::{
+    Body, Change, Draft, Error, Event, Item, ItemId, Level, Record, RequestId, SessionId, Store, Time, Totals,
+};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
+use tool::Spent;
 
 /// A session as the agent holds it.
 pub(crate) struct State {
@@ -156,8 +159,12 @@ impl State {
     }
 
     /// Adds what a tool answered, with the files that it changed.
-    pub(crate) async fn append_result(&mut self, finished: Finished) -> Result<(), Error> {
+    pub(crate) async fn append_result(&mut self, mut finished: Finished) -> Result<(), Error> {
         let message = Arc::new(result_message(&finished));
+        for spent in std::mem::take(&mut finished.output.spent) {
+            let event = self.count_spent(spent);
+            self.tell(event).await;
+        }
         let id = self.started.remove(&finished.id).unwrap_or_default();
         let keep = |bytes: Option<Vec<u8>>| bytes.map(|bytes| self.store.put_blob(Bytes::from(bytes)));
         let changes = finished.output.changes.into_iter().map(|change| Change {
@@ -209,6 +216,25 @@ impl State {
             cost: live.reply.cost.or_else(|| info.cost(&usage)),
             outcome,
             sections: live.sections.clone(),
+        })
+    }
+
+    /// Enters a request that a tool made into the ledger.
+    fn count_spent(&mut self, spent: Spent) -> Event {
+        let total = spent.took.as_millis() as u64;
+        self.count(Record {
+            id: RequestId::new(),
+            item: None,
+            purpose: spent.purpose.into(),
+            model: spent.model,
+            attempt: 1,
+            at: Time((self.clock)().0.saturating_sub(total)),
+            first_chunk: None,
+            total,
+            usage: spent.usage,
+            cost: spent.cost,
+            outcome: spent.outcome,
+            sections: Vec::new(),
         })
     }
 

@@ -10,7 +10,7 @@ pub struct Record {
     pub id: RequestId,
     /// The item that came of it.
     pub item: Option<ItemId>,
-    /// What it was for: `turn` or `title`.
+    /// What it was for: `turn`, `title`, or what a tool says it was for.
     pub purpose: String,
     /// The model, as `provider/id`.
     pub model: String,
