@@ -3,7 +3,10 @@
 mod file;
 mod path;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::format::{self, Format};
 use crate::refusal::{Refusal, Refused, Why};
@@ -95,17 +98,42 @@ pub fn plan(text: &str, format: Format, target: Option<&Path>, lookup: &Lookup<'
     plan_edits(&edits, format, target, lookup)
 }
 
+/// Files, each looked up once.
+pub(crate) struct Files<'a> {
+    lookup: &'a Lookup<'a>,
+    seen: RefCell<HashMap<PathBuf, Option<Rc<str>>>>,
+}
+
+impl Files<'_> {
+    pub(crate) fn read(&self, path: &Path) -> Option<Rc<str>> {
+        if let Some(known) = self.seen.borrow().get(path) {
+            return known.clone();
+        }
+        let content: Option<Rc<str>> = (self.lookup)(path).map(Rc::from);
+        self.seen.borrow_mut().insert(path.to_owned(), content.clone());
+        content
+    }
+
+    pub(crate) fn holds(&self, path: &Path) -> bool {
+        self.read(path).is_some()
+    }
+}
+
 /// Makes a plan of edits that are parsed already.
 pub fn plan_edits(edits: &[Edit], format: Format, target: Option<&Path>, lookup: &Lookup<'_>) -> Result<Plan, Refused> {
     if edits.is_empty() {
         return Err(refused(0, None, Why::Nothing));
     }
+    let files = Files {
+        lookup,
+        seen: RefCell::default(),
+    };
     let mut refusals = Vec::new();
     let mut pending: Vec<Pending> = Vec::new();
     let mut last: Option<PathBuf> = None;
     for (at, edit) in edits.iter().enumerate() {
         let number = at + 1;
-        let path = match path::choose(edit, target, last.as_deref(), lookup) {
+        let path = match path::choose(edit, target, last.as_deref(), &files) {
             Ok(path) => path,
             Err(why) => {
                 refusals.push(Refusal {
@@ -122,12 +150,12 @@ pub fn plan_edits(edits: &[Edit], format: Format, target: Option<&Path>, lookup:
         let file = match pending.iter().position(|file| file.path == path) {
             Some(at) => &mut pending[at],
             None => {
-                pending.push(Pending::new(path.clone(), lookup(&path)));
+                pending.push(Pending::new(path.clone(), files.read(&path).as_deref()));
                 let last = pending.len() - 1;
                 &mut pending[last]
             }
         };
-        if let Err((why, nearest)) = file.take(number, edit, alike, lookup) {
+        if let Err((why, nearest)) = file.take(number, edit, alike, &files) {
             refusals.push(Refusal {
                 edit: number,
                 path: Some(path),

@@ -106,7 +106,7 @@ fn stripped(text: &str) -> String {
 
 /// The text without the line numbers that every line of it carries, and the first number.
 fn unnumbered(text: &str) -> Option<(String, Option<usize>)> {
-    let mut first = None;
+    let (mut first, mut last) = (None, None);
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         if is_blank(line) {
@@ -114,6 +114,9 @@ fn unnumbered(text: &str) -> Option<(String, Option<usize>)> {
             continue;
         }
         let (number, rest) = numbered(line)?;
+        if last.replace(number).is_some_and(|last| last >= number) {
+            return None;
+        }
         first.get_or_insert(number);
         out.push_str(rest);
     }

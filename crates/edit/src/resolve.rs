@@ -118,7 +118,7 @@ pub(crate) fn carry_out(
     candidate: &Candidate,
     ops: &[Op],
     (source, end): (Source, EndOfFile),
-) -> Vec<Splice> {
+) -> Result<Vec<Splice>, Why> {
     let document = haystack.document;
     let reindent = reindent_for(document, quoted, candidate, ops, source);
     let mut groups = Groups {
@@ -158,11 +158,18 @@ pub(crate) fn carry_out(
             }
         }
     }
-    groups
-        .groups
+    let groups = groups.groups;
+    if let Some(first) = groups.first()
+        && groups.iter().all(|group| group.is_there_already(document, candidate))
+    {
+        return Err(Why::AlreadyApplied {
+            line: first.lines.start.max(1),
+        });
+    }
+    Ok(groups
         .into_iter()
         .filter_map(|group| group.splice(document, end))
-        .collect()
+        .collect())
 }
 
 fn is_blank_add(op: &Op) -> bool {
@@ -253,6 +260,24 @@ impl Groups {
 }
 
 impl Group {
+    /// Whether lines that are only added stand already next to the quoted ones: the edit was made before.
+    fn is_there_already(&self, document: &Document, candidate: &Candidate) -> bool {
+        let (at, count) = (self.lines.start, self.added.len());
+        let same = |from: usize| {
+            self.added
+                .iter()
+                .enumerate()
+                .all(|(step, line)| document.line(from + step).trim_end() == line.trim_end())
+        };
+        let says_something = self
+            .added
+            .iter()
+            .any(|line| line.chars().filter(|c| c.is_alphanumeric()).count() > 2);
+        let follows = at >= candidate.end() && at + count <= document.line_count() && same(at);
+        let precedes = at <= candidate.first() && at >= count && same(at - count);
+        self.lines.is_empty() && says_something && (follows || precedes)
+    }
+
     /// The change without the lines at its ends that stay the same.
     fn splice(self, document: &Document, end: EndOfFile) -> Option<Splice> {
         let Self { mut lines, mut added } = self;

@@ -74,6 +74,10 @@ impl ApplyPatch {
 
     fn line(&mut self, line: &str, events: &mut Vec<Event>) {
         self.number += 1;
+        if self.has_ended && line.trim() == "*** Begin Patch" {
+            self.has_ended = false;
+            return;
+        }
         if self.problem.is_some() || self.has_ended {
             return;
         }
@@ -310,7 +314,7 @@ fn next_hunk(hunks: &mut Vec<Hunk>, hunk: &mut Hunk, header: &str) {
 }
 
 /// The header's text, and the line of a `-12,3 +12,4 @@` header.
-fn header_parts(header: &str) -> (Option<String>, Option<usize>) {
+pub(crate) fn header_parts(header: &str) -> (Option<String>, Option<usize>) {
     let mut text = header.trim();
     let mut hint = None;
     if let Some(rest) = text.strip_prefix('-')

@@ -265,7 +265,7 @@ fn header_number(line: &str, name: &str) -> Option<usize> {
 
 /// What the up to three lines above a block may call its file, the nearest first.
 fn names(before: &[String]) -> Vec<String> {
-    let mut names = Vec::new();
+    let (mut names, mut mentions) = (Vec::new(), Vec::new());
     for line in before.iter().rev() {
         let bare = line.trim();
         let is_fence = bare.starts_with("```") || bare.starts_with("~~~") || bare.starts_with("<source>");
@@ -282,6 +282,14 @@ fn names(before: &[String]) -> Vec<String> {
             break;
         }
         names.push(bare.to_owned());
+        mentions.extend(
+            bare.split('`')
+                .skip(1)
+                .step_by(2)
+                .filter(|name| looks_like_path(name))
+                .map(str::to_owned),
+        );
     }
+    names.extend(mentions);
     names
 }

@@ -1,7 +1,7 @@
 //! Unified diffs. Line numbers are hints only; names, creations, deletions and renames are taken from the headers.
 
 use crate::format::{Delta, Event, Malformed};
-use crate::parse::apply_patch::hunk_line;
+use crate::parse::apply_patch::{header_parts, hunk_line};
 use crate::parse::{Lines, ended, event};
 use crate::script::{Change, Edit, EndOfFile, Hunk, HunkLine};
 
@@ -120,7 +120,14 @@ impl Unified {
 
     fn open_hunk(&mut self, line: &str) {
         let (old, new) = ranges(line);
+        // With numbers, what follows them only names the enclosing definition and may be cut short.
+        let name = if old.is_none() {
+            header_parts(line.trim_start_matches('@')).0
+        } else {
+            None
+        };
         let hunk = Hunk {
+            headers: name.into_iter().collect(),
             hint: old.map(|(start, _)| start),
             end: EndOfFile::AsItWas,
             ..Hunk::default()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::index::Index;
 use crate::matcher::Haystack;
 use crate::plan::path::tidy;
-use crate::plan::{FileChange, Lookup, Report};
+use crate::plan::{FileChange, Files, Report};
 use crate::reading::unfenced;
 use crate::refusal::{Region, Why};
 use crate::resolve::hunk::{self, Order, new_text, old_text};
@@ -58,8 +58,9 @@ impl State {
 }
 
 impl Pending {
-    pub(crate) fn new(path: PathBuf, before: Option<String>) -> Self {
-        let state = before.as_deref().map_or(State::Missing, State::text);
+    pub(crate) fn new(path: PathBuf, before: Option<&str>) -> Self {
+        let state = before.map_or(State::Missing, State::text);
+        let before = before.map(str::to_owned);
         Self {
             path,
             before,
@@ -71,18 +72,12 @@ impl Pending {
     }
 
     /// Places one edit, or says why not. `alike` counts the hunks from this one on that quote the same lines.
-    pub(crate) fn take(
-        &mut self,
-        number: usize,
-        edit: &Edit,
-        alike: usize,
-        lookup: &Lookup<'_>,
-    ) -> Result<(), Refusing> {
+    pub(crate) fn take(&mut self, number: usize, edit: &Edit, alike: usize, files: &Files<'_>) -> Result<(), Refusing> {
         match &edit.change {
             Change::Create(content) => self.create(number, content),
             Change::Write(content) => self.write(number, content),
             Change::Delete => self.delete(number),
-            Change::Move(to) => self.rename(number, to, lookup),
+            Change::Move(to) => self.rename(number, to, files),
             Change::Replace(replace) if replace.readings.iter().all(|(old, _)| old.trim().is_empty()) => {
                 self.fill(number, replace)
             }
@@ -151,11 +146,15 @@ impl Pending {
         }
     }
 
-    fn rename(&mut self, number: usize, to: &str, lookup: &Lookup<'_>) -> Result<(), Refusing> {
+    fn rename(&mut self, number: usize, to: &str, files: &Files<'_>) -> Result<(), Refusing> {
         let target = tidy(to).ok_or_else(|| (Why::PathEscapes(to.to_owned()), None))?;
         match &self.state {
             State::Text(_) if self.moved.is_none() => {
-                let replaced = if target == self.path { None } else { lookup(&target) };
+                let replaced = if target == self.path {
+                    None
+                } else {
+                    files.read(&target).as_deref().map(str::to_owned)
+                };
                 self.moved = Some((target, replaced));
                 self.report(number, 0..0, How::Whole, true);
                 Ok(())
@@ -476,6 +475,10 @@ fn explain(haystack: &Haystack<'_>, change: &Change, why: Why) -> Refusing {
             ),
             None => (why, nearest::region(haystack, &old)),
         },
+        Why::AlreadyApplied { line } => (
+            why,
+            Some(nearest::around(haystack, line.saturating_sub(1), new.lines().count())),
+        ),
         Why::NoHeader(ref header) => {
             let region = nearest::region(haystack, header);
             (why, region)

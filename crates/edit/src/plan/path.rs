@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::plan::Lookup;
+use crate::plan::Files;
 use crate::refusal::Why;
 use crate::script::{Change, Edit, Naming};
 
@@ -11,17 +11,17 @@ pub(crate) fn choose(
     edit: &Edit,
     target: Option<&Path>,
     last: Option<&Path>,
-    lookup: &Lookup<'_>,
+    files: &Files<'_>,
 ) -> Result<PathBuf, Why> {
     let mut named = Vec::new();
     for name in &edit.names {
         let readings = match edit.naming {
-            Naming::Stated => vec![name.trim().to_owned()],
+            Naming::Stated => stated(name),
             Naming::Guessed => readings(name),
         };
         for reading in &readings {
             if let Some(path) = tidy(reading)
-                && lookup(&path).is_some()
+                && files.holds(&path)
             {
                 return Ok(path);
             }
@@ -43,10 +43,21 @@ pub(crate) fn choose(
     if let Some(name) = named.first() {
         return tidy(name).ok_or_else(|| Why::PathEscapes(name.clone()));
     }
-    if edit.names.is_empty() {
-        return last.map(Path::to_owned).ok_or(Why::NoPath);
+    // Lines above a block that are no names leave it with the file of the block before.
+    last.map(Path::to_owned).ok_or(Why::NoPath)
+}
+
+/// A name in a field of its own, with and without quotes around it and in the slashes of other systems.
+fn stated(name: &str) -> Vec<String> {
+    let plain = name.trim();
+    let bare = plain.trim_matches(['`', '"', '\'']);
+    let mut out = vec![plain.to_owned()];
+    for other in [bare.to_owned(), bare.replace('\\', "/")] {
+        if !out.contains(&other) {
+            out.push(other);
+        }
     }
-    Err(Why::NoPath)
+    out
 }
 
 /// A name with and without the decoration that models put around it, the plainest last.

@@ -1,12 +1,15 @@
 //! Old text with "..." lines: each part is placed on its own, what is left out stays as it is.
 
-use crate::fold::is_blank;
+use std::ops::Range;
+
+use crate::fold::{indent_of, is_blank};
 use crate::matcher::{Haystack, Pick, Quoted, pick};
 use crate::placeholder::is_omission;
 use crate::refusal::Why;
 use crate::resolve::replace::{Wanted, ambiguous, by_lines};
 use crate::resolve::{How, Resolved};
 use crate::script::Scope;
+use crate::text::Document;
 
 /// Nothing when the old text leaves nothing out.
 pub(crate) fn resolve(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Option<Result<Resolved, Why>> {
@@ -18,6 +21,24 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Option<Res
         return Some(Err(Why::Elision));
     }
     Some(place(haystack, &old, &new, wanted.hint))
+}
+
+/// Whether the lines left out lead out of the block that the part above them began, or are out of all proportion.
+fn leaves_block(document: &Document, above: &Range<usize>, below: usize) -> bool {
+    const MOST: usize = 300;
+    let width = |line: &str| {
+        indent_of(line)
+            .chars()
+            .map(|c| if c == '\t' { 4 } else { 1 })
+            .sum::<usize>()
+    };
+    let (outer, inner) = (width(document.line(above.start)), width(document.line(below)));
+    let least = if inner > outer { outer + 1 } else { inner };
+    let left_out = above.end..below;
+    left_out.len() > MOST
+        || left_out
+            .map(|at| document.line(at))
+            .any(|line| !is_blank(line) && width(line) < least)
 }
 
 fn parts(text: &str) -> Vec<Vec<&str>> {
@@ -39,6 +60,7 @@ fn place(
     mut hint: Option<usize>,
 ) -> Result<Resolved, Why> {
     let mut from = 0;
+    let mut above: Option<Range<usize>> = None;
     let mut all: Option<Resolved> = None;
     for (old, new) in old.iter().zip(new) {
         if old.iter().all(|line| is_blank(line)) {
@@ -58,8 +80,13 @@ fn place(
             Pick::Many(_) if old == new => {}
             Pick::Many(lines) => return Err(ambiguous(&lines)),
             Pick::One(candidate) => {
+                if let Some(above) = above.replace(candidate.first()..candidate.end())
+                    && leaves_block(haystack.document, &above, candidate.first())
+                {
+                    return Err(Why::Elision);
+                }
                 from = candidate.end();
-                let found = by_lines(haystack, &quoted, old, new, &candidate);
+                let found = by_lines(haystack, &quoted, old, new, &candidate)?;
                 let all = all.get_or_insert(Resolved {
                     splices: Vec::new(),
                     lines: found.lines.clone(),

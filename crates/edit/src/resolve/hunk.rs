@@ -116,7 +116,7 @@ fn place(
         Pick::Many(lines) => Err(ambiguous(&lines)),
         Pick::One(candidate) => {
             let ops = with_real_tabs(haystack, ops);
-            let splices = carry_out(haystack, quoted, &candidate, &ops, (Source::Patch, hunk.end));
+            let splices = carry_out(haystack, quoted, &candidate, &ops, (Source::Patch, hunk.end))?;
             Ok(Some(Resolved {
                 splices,
                 lines: candidate.first()..candidate.end(),

@@ -52,7 +52,7 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Res
     let new: Vec<&str> = wanted.new.lines().collect();
     let quoted: Vec<Quoted> = old.iter().map(|line| Quoted::plain(*line)).collect();
     match pick(haystack.slips(&quoted), wanted.hint) {
-        Pick::One(candidate) => Ok(by_lines(haystack, &quoted, &old, &new, &candidate)),
+        Pick::One(candidate) => by_lines(haystack, &quoted, &old, &new, &candidate),
         Pick::Many(lines) => Err(ambiguous(&lines)),
         Pick::None => Err(Why::NotFound),
     }
@@ -104,6 +104,11 @@ fn exact(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>
     let (Some(first), Some(last)) = (chosen.first(), chosen.last()) else {
         return Ok(None);
     };
+    if wanted.scope == Scope::One && is_there_already(body, *first, wanted) {
+        return Err(Why::AlreadyApplied {
+            line: document.line_at(*first) + 1,
+        });
+    }
     let lines = document.line_at(*first)..document.line_at(last + wanted.old.len().saturating_sub(1)) + 1;
     let splices = chosen
         .iter()
@@ -114,6 +119,22 @@ fn exact(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>
         lines,
         how: How::Exact,
     }))
+}
+
+/// Whether the new text only adds to the old, and what it adds stands there already: the edit was made before.
+fn is_there_already(body: &str, start: usize, wanted: Wanted<'_>) -> bool {
+    let says_something = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count() > 2;
+    let (before, after) = (&body[..start], &body[start + wanted.old.len()..]);
+    let added_after = wanted
+        .new
+        .strip_prefix(wanted.old)
+        .filter(|added| says_something(added));
+    let added_before = wanted
+        .new
+        .strip_suffix(wanted.old)
+        .filter(|added| says_something(added));
+    added_after.is_some_and(|added| after.starts_with(added.trim_end_matches('\n')))
+        || added_before.is_some_and(|added| before.ends_with(added))
 }
 
 /// Replaces `old` at `start` by `new`, but for the whole lines that they share at their ends.
@@ -171,7 +192,7 @@ fn lines(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>
     }
     match pick(candidates, wanted.hint) {
         Pick::None => Ok(None),
-        Pick::One(candidate) => Ok(Some(by_lines(haystack, &quoted, &old, &new, &candidate))),
+        Pick::One(candidate) => by_lines(haystack, &quoted, &old, &new, &candidate).map(Some),
         Pick::Many(lines) => Err(ambiguous(&lines)),
     }
 }
@@ -201,7 +222,7 @@ fn all_lines(
         if all.as_ref().is_some_and(|all| candidate.first() < all.lines.end) {
             continue;
         }
-        let found = by_lines(haystack, quoted, old, new, &candidate);
+        let found = by_lines(haystack, quoted, old, new, &candidate)?;
         match &mut all {
             None => all = Some(found),
             Some(all) => {
@@ -219,25 +240,25 @@ pub(crate) fn by_lines(
     old: &[&str],
     new: &[&str],
     candidate: &Candidate,
-) -> Resolved {
+) -> Result<Resolved, Why> {
     let splices = carry_out(
         haystack,
         quoted,
         candidate,
         &line_ops(old, new),
         (Source::Replacement, EndOfFile::AsItWas),
-    );
-    Resolved {
+    )?;
+    Ok(Resolved {
         splices,
         lines: candidate.first()..candidate.end(),
         how: How::of(candidate),
-    }
+    })
 }
 
 /// Line formats may still quote a piece of a line; it must be unique and not start or end inside a word.
 fn inside_line(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>, Why> {
     let (old, new) = (wanted.old.trim_end_matches('\n'), wanted.new.trim_end_matches('\n'));
-    if old.trim().len() < 4 || wanted.scope == Scope::All {
+    if old.trim().len() < 2 || wanted.scope == Scope::All {
         return Ok(None);
     }
     let body = haystack.document.body();
