@@ -13,7 +13,10 @@ const RUNS: usize = 7;
 
 #[tokio::main]
 async fn main() {
-    println!("{:28} {:>9} {:>9} {:>11}", "median of 7", "wall ms", "cpu ms", "written KB");
+    println!(
+        "{:28} {:>9} {:>9} {:>11}",
+        "median of 7", "wall ms", "cpu ms", "written KB"
+    );
     version().await;
     task("one prompt, one answer", Script::new().turn(Turn::text("Hello."))).await;
     task("20 steps", steps(20)).await;
@@ -29,7 +32,9 @@ fn steps(count: usize) -> Script {
 }
 
 fn stream() -> Script {
-    Script::new().turn(Turn::text("a few words. ".repeat(200 * 1024 / 13))).pace(Pace::pieces(12))
+    Script::new()
+        .turn(Turn::text("a few words. ".repeat(200 * 1024 / 13)))
+        .pace(Pace::pieces(12))
 }
 
 async fn version() {
@@ -62,7 +67,10 @@ async fn growth() {
         late.push(median(&gaps[180..200]));
     }
     let (early, late) = (median(&early), median(&late));
-    println!("step 20: {early:.2?}, step 200: {late:.2?}, ratio {:.2}", late.as_secs_f64() / early.as_secs_f64());
+    println!(
+        "step 20: {early:.2?}, step 200: {late:.2?}, ratio {:.2}",
+        late.as_secs_f64() / early.as_secs_f64()
+    );
 }
 
 fn project() -> Project {
@@ -70,7 +78,10 @@ fn project() -> Project {
 }
 
 fn run(server: &Server, project: &Project) -> Hew {
-    let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap().talks_to(server).folder(project.root());
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(server)
+        .folder(project.root());
     hew.args(["run", "--model", "anthropic/claude-sonnet-4-6", "work"])
 }
 
@@ -107,8 +118,12 @@ impl Figures {
 /// Processor time and bytes written to disk by all children that have ended.
 fn children() -> (Duration, u64) {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
-    let time = |value: nix::sys::time::TimeVal| Duration::from_micros((value.tv_sec() * 1_000_000 + value.tv_usec()) as u64);
-    (time(usage.user_time()) + time(usage.system_time()), usage.block_writes() as u64 * 512)
+    let time =
+        |value: nix::sys::time::TimeVal| Duration::from_micros((value.tv_sec() * 1_000_000 + value.tv_usec()) as u64);
+    (
+        time(usage.user_time()) + time(usage.system_time()),
+        usage.block_writes() as u64 * 512,
+    )
 }
 
 fn median(values: &[Duration]) -> Duration {

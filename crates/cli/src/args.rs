@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// A coding agent: it reads, changes and runs your project until the task is done
 #[derive(Debug, Parser)]
-#[command(name = "hew", version, max_term_width = 100, after_help = exit::TABLE, disable_help_subcommand = true)]
+#[command(name = "hew", version, max_term_width = 100, after_help = exit::TABLE)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct Hew {
     #[command(flatten)]

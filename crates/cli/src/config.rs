@@ -18,6 +18,8 @@ pub(crate) use schema::{
     Config, Effort, Limits, ModeName, ModelEntry, Permission, ProviderEntry, WireName, json_schema,
 };
 pub(crate) use span::Span;
+#[cfg(test)]
+pub(crate) use variables::VARIABLES;
 
 use crate::environment::Environment;
 use crate::failure::Result;

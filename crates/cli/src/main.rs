@@ -3,6 +3,8 @@
 mod args;
 mod commands;
 mod config;
+#[cfg(test)]
+mod docs;
 mod environment;
 mod exit;
 mod failure;

@@ -6,7 +6,7 @@ use crate::environment::Environment;
 use crate::failure::Result;
 
 /// The variables and the keys that they set.
-pub(super) const VARIABLES: &[(&str, &str)] = &[
+pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("HEW_MODEL", "model"),
     ("HEW_SMALL_MODEL", "small_model"),
     ("HEW_MODE", "mode"),
