@@ -168,7 +168,7 @@ pub(crate) fn carry_out(
     }
     Ok(groups
         .into_iter()
-        .filter_map(|group| group.splice(document, end))
+        .flat_map(|group| group.splices(document, source, end))
         .collect())
 }
 
@@ -276,6 +276,25 @@ impl Group {
         let follows = at >= candidate.end() && at + count <= document.line_count() && same(at);
         let precedes = at <= candidate.first() && at >= count && same(at - count);
         self.lines.is_empty() && says_something && (follows || precedes)
+    }
+
+    /// The changes to make. A replacement line for line leaves each line its own ending.
+    fn splices(self, document: &Document, source: Source, end: EndOfFile) -> Vec<Splice> {
+        if source == Source::Patch || self.lines.len() != self.added.len() {
+            return self.splice(document, end).into_iter().collect();
+        }
+        let content = |line: usize| {
+            let start = document.line_start(line);
+            start..start + document.line(line).len()
+        };
+        self.lines
+            .zip(self.added)
+            .filter(|(line, text)| document.line(*line) != text)
+            .map(|(line, text)| Splice {
+                range: content(line),
+                text,
+            })
+            .collect()
     }
 
     /// The change without the lines at its ends that stay the same.

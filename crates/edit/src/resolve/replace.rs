@@ -112,7 +112,7 @@ fn exact(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>
     let lines = document.line_at(*first)..document.line_at(last + wanted.old.len().saturating_sub(1)) + 1;
     let splices = chosen
         .iter()
-        .map(|start| narrowed(*start, wanted.old, wanted.new))
+        .flat_map(|start| narrowed(*start, wanted.old, wanted.new))
         .collect();
     Ok(Some(Resolved {
         splices,
@@ -137,8 +137,23 @@ fn is_there_already(body: &str, start: usize, wanted: Wanted<'_>) -> bool {
         || added_before.is_some_and(|added| before.ends_with(added))
 }
 
-/// Replaces `old` at `start` by `new`, but for the whole lines that they share at their ends.
-fn narrowed(start: usize, old: &str, new: &str) -> Splice {
+/// Replaces `old` at `start` by `new`: line for line where they have as many, so that each line keeps its own ending, else but for the
+/// whole lines that they share at their ends.
+fn narrowed(start: usize, old: &str, new: &str) -> Vec<Splice> {
+    if old.matches('\n').count() == new.matches('\n').count() {
+        let mut at = start;
+        let mut splices = Vec::new();
+        for (one, other) in old.split('\n').zip(new.split('\n')) {
+            if one != other {
+                splices.push(Splice {
+                    range: at..at + one.len(),
+                    text: other.to_owned(),
+                });
+            }
+            at += one.len() + 1;
+        }
+        return splices;
+    }
     let mut head = 0;
     for (one, other) in old.split_inclusive('\n').zip(new.split_inclusive('\n')) {
         if one != other || !one.ends_with('\n') {
@@ -156,10 +171,10 @@ fn narrowed(start: usize, old: &str, new: &str) -> Splice {
         tail = next;
     }
     let text = new_rest[..new_rest.len() - tail].to_owned();
-    Splice {
+    vec![Splice {
         range: start + head..start + old.len() - tail,
         text,
-    }
+    }]
 }
 
 /// Where `needle` starts in `text`, overlapping occurrences included; stops after a thousand.
