@@ -179,23 +179,16 @@ impl Permissions {
         {
             weighed.reasons.push(why);
         }
-        if !weighed.covered {
-            let forbids = self.rules.iter().any(|layer| {
-                let [deny, ask, _] = layer.rules();
-                deny.iter().chain(ask).any(Rule::is_about_commands)
-            });
-            // What cannot be read may hide what the rules forbid.
-            if forbids || approval.commands == Auto::Ask {
-                weighed.reasons.extend(script.unclear.iter().map(ToString::to_string));
-            }
-            if approval.commands == Auto::Ask {
-                weighed.reasons.extend(
-                    weighed
-                        .uncovered
-                        .iter()
-                        .map(|command| format!("no rule covers `{command}`")),
-                );
-            }
+        let asks = approval.commands == Auto::Ask && !weighed.covered;
+        // What cannot be read may hide what the rules forbid.
+        if asks || self.forbids(Rule::is_about_commands) {
+            weighed.reasons.extend(script.unclear.iter().map(ToString::to_string));
+        }
+        if asks {
+            let uncovered = weighed.uncovered.iter();
+            weighed
+                .reasons
+                .extend(uncovered.map(|command| format!("no rule covers `{command}`")));
         }
         match weighed.reasons.is_empty() {
             true => Decision::Allow,
@@ -265,6 +258,14 @@ impl Permissions {
         self.places.place(path) == Place::Inside || self.places.is_temporary(path)
     }
 
+    /// Whether a rule of some kind denies or asks.
+    fn forbids(&self, kind: impl Fn(&Rule) -> bool) -> bool {
+        self.rules.iter().any(|layer| {
+            let [deny, ask, _] = layer.rules();
+            deny.iter().chain(ask).any(&kind)
+        })
+    }
+
     /// What is decided about every file that a line writes.
     fn writes(&self, tool: &str, script: &Script, cwd: &Path, approval: &Approval, covered: bool) -> Vec<Decision> {
         let mut decisions = Vec::new();
@@ -277,9 +278,9 @@ impl Permissions {
                 Reach::Nowhere => continue,
                 Reach::Unknown => {
                     // Where nothing is confined but by rules, a file that nobody can name is not covered.
-                    if approval.commands == Auto::Ask
-                        || (covered && approval.writes_outside == Auto::Ask && target.by == By::Redirection)
-                    {
+                    let confined = approval.commands == Auto::Allow && !covered;
+                    let by_shell = target.by == By::Redirection && approval.writes_outside == Auto::Ask;
+                    if self.forbids(Rule::is_about_writes) || (by_shell && !confined) {
                         decisions.push(Decision::Ask {
                             why: format!("where it writes by `{}` shows only when it runs", target.path),
                         });

@@ -85,6 +85,11 @@ impl Rule {
         matches!(self.what, What::Run(_) | What::Anything)
     }
 
+    /// Whether the rule is about changing files.
+    pub fn is_about_writes(&self) -> bool {
+        matches!(self.what, What::Write(_) | What::Anything)
+    }
+
     /// Whether the rule is about this deed as a whole. For a command line that is only so for a literal rule or one that
     /// means every command; use [`Rule::matches_command`] for its parts.
     pub fn matches(&self, tool: &str, deed: &Deed<'_>, places: &Places, reading: Reading) -> Match {

@@ -57,6 +57,25 @@ impl Walk {
             self.unclear(Unclear::Unparsed);
         }
         self.node(tree.root_node(), &text, 0);
+        if tree.root_node().has_error() {
+            self.guess(&text);
+        }
+    }
+
+    /// Guesses the commands in a line that cannot be parsed, so that what is denied is recognised there too.
+    fn guess(&mut self, text: &str) {
+        for part in text.split([';', '|', '&', '\n', '(', ')', '`']) {
+            let quotes: &[char] = &['"', '\'', '\\', '$'];
+            for separators in [&[' ', '\t'][..], &[' ', '\t', '{', '}', ','][..]] {
+                let words: Vec<Word> = part
+                    .split(separators)
+                    .map(|word| word.trim_matches(quotes))
+                    .filter(|word| !word.is_empty())
+                    .map(Word::text)
+                    .collect();
+                self.simple(Vec::new(), words);
+            }
+        }
     }
 
     fn unclear(&mut self, why: Unclear) {
@@ -71,6 +90,9 @@ impl Walk {
         }
         if node.is_error() || node.is_missing() {
             self.unclear(Unclear::Unparsed);
+        }
+        if node.is_named() && node.child_count() == 0 {
+            self.leaf(node, src);
         }
         match node.kind() {
             "comment" | "heredoc_start" | "heredoc_end" => {}
@@ -109,6 +131,18 @@ impl Walk {
                 self.children(node, src, depth);
             }
             _ => self.children(node, src, depth),
+        }
+    }
+
+    /// The grammar takes some substitutions for mere text, as in ``${x:=`id`}``.
+    fn leaf(&mut self, node: Node<'_>, src: &str) {
+        let literal = matches!(
+            node.kind(),
+            "comment" | "raw_string" | "ansi_c_string" | "heredoc_start" | "heredoc_end" | "heredoc_body"
+        );
+        let text = source(node, src);
+        if !literal && (has_unescaped(text, "`") || has_unescaped(text, "$(")) {
+            self.unclear(Unclear::Expansion(short(text)));
         }
     }
 
@@ -363,7 +397,7 @@ impl Walk {
         if let Some(body) = body {
             let text = source(body, src).to_owned();
             // The grammar does not look into backticks here, the shell does.
-            if !quoted && text.contains('`') {
+            if !quoted && has_unescaped(&text, "`") {
                 self.unclear(Unclear::Expansion("`…`".into()));
             }
             if feeds_shell(node, src) {
@@ -523,6 +557,13 @@ fn feeds_shell(heredoc: Node<'_>, src: &str) -> bool {
 
 fn source<'s>(node: Node<'_>, src: &'s str) -> &'s str {
     src.get(node.byte_range()).unwrap_or_default()
+}
+
+fn has_unescaped(text: &str, mark: &str) -> bool {
+    text.match_indices(mark).any(|(at, _)| {
+        let backslashes = text[..at].bytes().rev().take_while(|&byte| byte == b'\\').count();
+        backslashes % 2 == 0
+    })
 }
 
 fn short(text: &str) -> String {

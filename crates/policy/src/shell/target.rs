@@ -19,7 +19,7 @@ pub enum Reach {
 impl Target {
     /// Where the target lies when the line starts in `cwd`.
     pub fn reach(&self, cwd: &Path, places: &Places) -> Reach {
-        let Some(path) = self.path.plain() else {
+        let Some(path) = self.resolved(places) else {
             return Reach::Unknown;
         };
         if is_sink(&path) {
@@ -35,6 +35,29 @@ impl Target {
         }
         paths.dedup();
         Reach::Known(paths)
+    }
+
+    /// The path, with the variables filled in that are known before the line runs.
+    fn resolved(&self, places: &Places) -> Option<String> {
+        match self.path.pieces.first() {
+            Some(Piece::Quoted(empty)) if empty.is_empty() => {}
+            Some(Piece::Variable { .. }) => {}
+            _ => return self.path.plain(),
+        }
+        let mut pieces = self
+            .path
+            .pieces
+            .iter()
+            .filter(|piece| **piece != Piece::Quoted(String::new()));
+        let start = match pieces.next() {
+            Some(Piece::Variable { name, .. }) if name == "HOME" => places.home.as_ref()?.to_str()?.to_owned(),
+            Some(Piece::Variable { name, .. }) if name == "PWD" => ".".to_owned(),
+            _ => return self.path.plain(),
+        };
+        let rest = Word {
+            pieces: pieces.cloned().collect(),
+        };
+        Some(start + &rest.plain()?)
     }
 }
 

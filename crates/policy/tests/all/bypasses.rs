@@ -1,0 +1,59 @@
+//! Commands that slipped past the rules of other agents, and commands that must not be in anyone's way.
+
+use crate::desk::{careful, commands, permissions, run, word};
+use policy::{Level, Permissions};
+
+const CASES: &str = include_str!("../data/commands.txt");
+
+#[test]
+fn every_command_is_decided_as_the_data_says() {
+    let mut rules = None;
+    let (mut cautious, mut wrong) = (0, Vec::new());
+    for line in CASES.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(setup) = line.strip_prefix("@ ") {
+            rules = Some(set_up(setup));
+            continue;
+        }
+        let mut fields = line.split('\t');
+        let (Some(expected), Some(command)) = (fields.next(), fields.next()) else {
+            panic!("not a case: {line}");
+        };
+        let command = command.replace('⏎', "\n").replace('⇥', "\t");
+        let (permissions, level) = rules.as_ref().expect("rules come first");
+        let decision = run(permissions, *level, &command);
+        if word(&decision) != expected {
+            wrong.push(format!("{expected} but {decision:?}: {command}"));
+        }
+        cautious += usize::from(expected != "allow");
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(cautious >= 200, "only {cautious} cases are refused or asked about");
+}
+
+/// Reads a line such as `level: full; allow: ls, cat; deny: rm`.
+fn set_up(text: &str) -> (Permissions, Level) {
+    let (mut allow, mut ask, mut deny) = (Vec::new(), Vec::new(), Vec::new());
+    let mut level = None;
+    for part in text.split(';') {
+        let (name, value) = part.split_once(':').expect("name: value");
+        let patterns = value.split(',').map(str::trim);
+        match name.trim() {
+            "allow" => allow.extend(patterns),
+            "ask" => ask.extend(patterns),
+            "deny" => deny.extend(patterns),
+            "level" => {
+                level = Some(if value.trim() == "full" {
+                    Level::Full
+                } else {
+                    Level::Workspace
+                })
+            }
+            other => panic!("unknown setting {other}"),
+        }
+    }
+    let mut permissions = permissions(&commands(&allow, &ask, &deny));
+    if level.is_none() {
+        permissions.approval = Some(careful());
+    }
+    (permissions, level.unwrap_or_default())
+}
