@@ -60,8 +60,16 @@ mod tests {
                 "one\n touch: /x: Read-only file system\ntwo\n",
                 Some("touch: /x: Read-only file system"),
             ),
-            (Status::Exited(6), "curl: (6) Could not resolve host: a.b", Some("curl: (6) Could not resolve host: a.b")),
-            (Status::Signalled(31), "", Some("it was ended for a forbidden system call")),
+            (
+                Status::Exited(6),
+                "curl: (6) Could not resolve host: a.b",
+                Some("curl: (6) Could not resolve host: a.b"),
+            ),
+            (
+                Status::Signalled(31),
+                "",
+                Some("it was ended for a forbidden system call"),
+            ),
             (Status::TimedOut, "Error: EPERM: nope", Some("Error: EPERM: nope")),
         ] {
             let output = Output {

@@ -46,7 +46,10 @@ impl Confined {
         let mut notes = Vec::new();
         if let Some(denial) = &self.denial {
             let evidence = denial.evidence.join("; ");
-            notes.push(format!("may have been blocked by the sandbox ({}): {evidence}", self.summary));
+            notes.push(format!(
+                "may have been blocked by the sandbox ({}): {evidence}",
+                self.summary
+            ));
         }
         if !self.undone.is_empty() {
             let paths: Vec<String> = self.undone.iter().map(|path| path.display().to_string()).collect();

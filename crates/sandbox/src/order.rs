@@ -63,7 +63,11 @@ impl Order {
             ("--memory", self.limits.memory),
             ("--file-size", self.limits.file_size),
         ] {
-            args.extend(limit.into_iter().flat_map(|limit| [flag.into(), limit.to_string().into()]));
+            args.extend(
+                limit
+                    .into_iter()
+                    .flat_map(|limit| [flag.into(), limit.to_string().into()]),
+            );
         }
         args.push("--".into());
         args.extend(self.command);
@@ -135,7 +139,13 @@ mod tests {
 
     #[test]
     fn other_arguments_are_no_order() {
-        for args in [&[][..], &["run"], &["__confine"], &["__confine", "--write"], &["__confine", "--odd", "--"]] {
+        for args in [
+            &[][..],
+            &["run"],
+            &["__confine"],
+            &["__confine", "--write"],
+            &["__confine", "--odd", "--"],
+        ] {
             assert_eq!(Order::from_args(args.iter().map(OsString::from)), None, "{args:?}");
         }
     }

@@ -64,12 +64,7 @@ enum Event {
 }
 
 impl Process {
-    pub(crate) fn new(
-        child: Child,
-        pipe: pipe::Receiver,
-        request: &Request,
-        guarded: Option<Guarded>,
-    ) -> Option<Self> {
+    pub(crate) fn new(child: Child, pipe: pipe::Receiver, request: &Request, guarded: Option<Guarded>) -> Option<Self> {
         let way: Option<Arc<UnixStream>> = guarded.as_ref().map(Guarded::way);
         let group = Group::led_by(child.id()?, way)?;
         let started = Instant::now();

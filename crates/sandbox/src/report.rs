@@ -115,13 +115,23 @@ mod tests {
     fn a_report_survives_the_way_from_the_guard() {
         let missing = || Layer::Missing("not permitted".into());
         for (landlock, seccomp, mounts, text, gaps) in [
-            (Some(7), Layer::Active, Layer::Active, "Landlock version 7, seccomp, read-only mounts", 0),
+            (
+                Some(7),
+                Layer::Active,
+                Layer::Active,
+                "Landlock version 7, seccomp, read-only mounts",
+                0,
+            ),
             (Some(6), Layer::Active, missing(), "Landlock version 6, seccomp", 1),
             (Some(2), Layer::Active, missing(), "Landlock version 2, seccomp", 3),
             (None, Layer::Active, Layer::Active, "seccomp, read-only mounts", 2),
             (None, missing(), missing(), "nothing is enforced", 4),
         ] {
-            let report = Report { landlock, seccomp, mounts };
+            let report = Report {
+                landlock,
+                seccomp,
+                mounts,
+            };
             assert_eq!(Report::parse(&report.encode()), Some(report.clone()));
             assert_eq!((report.to_string().as_str(), report.gaps().len()), (text, gaps));
         }

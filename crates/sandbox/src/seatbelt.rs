@@ -42,7 +42,10 @@ pub fn profile(confinement: &Confinement) -> String {
     rule("allow file-write*", &mut confinement.writable().into_iter());
     let protected = confinement.all_protected();
     rule("deny file-write*", &mut protected.iter().map(AsRef::as_ref));
-    rule("deny file-read* file-write*", &mut confinement.hidden.iter().map(AsRef::as_ref));
+    rule(
+        "deny file-read* file-write*",
+        &mut confinement.hidden.iter().map(AsRef::as_ref),
+    );
     // A folder with protected ones in it must not be moved away.
     let git = confinement.roots.iter().map(|root| root.join(".git"));
     for git in git.filter(|git| git.is_dir()) {
@@ -130,6 +133,9 @@ mod tests {
             assert!(text.contains(&format!("(deny file-write* (subpath {path}))")), "{text}");
         }
         let git = quoted(&folder.path().join(".git"));
-        assert!(text.ends_with(&format!("(deny file-write-unlink (literal {git}))\n")), "{text}");
+        assert!(
+            text.ends_with(&format!("(deny file-write-unlink (literal {git}))\n")),
+            "{text}"
+        );
     }
 }

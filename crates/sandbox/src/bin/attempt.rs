@@ -47,9 +47,20 @@ mod attempt {
             ["ptrace", pid] => traced(number(pid)),
             ["memory", pid, address] => read_memory(number(pid), number(address)),
             ["limits", pid] => {
-                let limit = libc::rlimit { rlim_cur: 512, rlim_max: 512 };
+                let limit = libc::rlimit {
+                    rlim_cur: 512,
+                    rlim_max: 512,
+                };
                 // SAFETY: the limit outlives the call, and nothing is written to the null pointer.
-                check(unsafe { syscall(libc::SYS_prlimit64, number(pid), libc::RLIMIT_MEMLOCK, &raw const limit, 0) })
+                check(unsafe {
+                    syscall(
+                        libc::SYS_prlimit64,
+                        number(pid),
+                        libc::RLIMIT_MEMLOCK,
+                        &raw const limit,
+                        0,
+                    )
+                })
             }
             ["kill", pid] => plain(libc::SYS_kill, [number(pid), 0, 0]),
             ["unshare", flags] => plain(libc::SYS_unshare, [number(flags), 0, 0]),
@@ -78,6 +89,21 @@ mod attempt {
                 // SAFETY: the path ends with a NUL and outlives the call.
                 check(unsafe { syscall(libc::SYS_truncate, path.as_ptr(), 0) })
             }
+            ["attribute", path] => {
+                let path = CString::new(*path)?;
+                // SAFETY: the strings end with a NUL and outlive the call, as does the value of one byte.
+                check(unsafe {
+                    c_long::from(libc::setxattr(
+                        path.as_ptr(),
+                        c"user.x".as_ptr(),
+                        b"x".as_ptr().cast(),
+                        1,
+                        0,
+                    ))
+                })
+            }
+            ["open", path] => std::fs::File::open(path).map(drop),
+            ["bind", path] => std::os::unix::net::UnixListener::bind(path).map(drop),
             ["environment", pid] => {
                 let mut text = Vec::new();
                 std::fs::File::open(format!("/proc/{pid}/environ"))?.read_to_end(&mut text)?;
@@ -119,8 +145,14 @@ mod attempt {
 
     fn read_memory(pid: c_long, address: c_long) -> io::Result<()> {
         let mut byte = 0_u8;
-        let local = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-        let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: 1 };
+        let local = libc::iovec {
+            iov_base: (&raw mut byte).cast(),
+            iov_len: 1,
+        };
+        let remote = libc::iovec {
+            iov_base: address as *mut libc::c_void,
+            iov_len: 1,
+        };
         // SAFETY: one byte is written to `byte`; the remote address is the other process's.
         check(unsafe { libc::process_vm_readv(pid as i32, &raw const local, 1, &raw const remote, 1, 0) as c_long })
     }
@@ -189,15 +221,31 @@ mod attempt {
             kind: i32,
             data: [u8; 128],
         }
-        let mut handle = Handle { bytes: 128, kind: 0, data: [0; 128] };
+        let mut handle = Handle {
+            bytes: 128,
+            kind: 0,
+            data: [0; 128],
+        };
         let (mut mount, path) = (0_i32, CString::new(path)?);
         let folder = std::fs::File::open("/")?;
         let folder = std::os::fd::AsRawFd::as_raw_fd(&folder);
         // SAFETY: the handle has room for the 128 bytes it names, and all pointers outlive the calls.
         unsafe {
             let named = (path.as_ptr(), &raw mut handle, &raw mut mount);
-            check(syscall(libc::SYS_name_to_handle_at, libc::AT_FDCWD, named.0, named.1, named.2, 0))?;
-            check(syscall(libc::SYS_open_by_handle_at, folder, &raw const handle, libc::O_RDONLY))
+            check(syscall(
+                libc::SYS_name_to_handle_at,
+                libc::AT_FDCWD,
+                named.0,
+                named.1,
+                named.2,
+                0,
+            ))?;
+            check(syscall(
+                libc::SYS_open_by_handle_at,
+                folder,
+                &raw const handle,
+                libc::O_RDONLY,
+            ))
         }
     }
 
@@ -224,7 +272,14 @@ mod attempt {
         // SAFETY: the memory is new, below 4 GiB, large enough for the path, and never unmapped.
         let low = unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_32BIT;
-            let low = libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            let low = libc::mmap(
+                std::ptr::null_mut(),
+                4096,
+                libc::PROT_READ | libc::PROT_WRITE,
+                flags,
+                -1,
+                0,
+            );
             if low == libc::MAP_FAILED {
                 return Err(io::Error::last_os_error());
             }

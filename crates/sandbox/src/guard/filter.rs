@@ -207,7 +207,12 @@ fn foreign_calls() -> Option<BpfProgram> {
     Some(vec![
         command(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
         command(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, FIRST),
-        command(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs()),
+        command(
+            libc::BPF_RET | libc::BPF_K,
+            0,
+            0,
+            libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs(),
+        ),
         command(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ])
 }

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::CWD;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind_recursive, mount_change, move_mount,
-    open_tree,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind_recursive, mount_change,
+    move_mount, open_tree,
 };
 use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
 
@@ -29,7 +29,11 @@ pub(super) fn arrange(order: &Order) -> io::Result<()> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
 
     // Taken aside first, the roots keep every flag they have, also of what is mounted in them.
-    let mut roots: Vec<PathBuf> = order.writable.iter().filter_map(|root| root.canonicalize().ok()).collect();
+    let mut roots: Vec<PathBuf> = order
+        .writable
+        .iter()
+        .filter_map(|root| root.canonicalize().ok())
+        .collect();
     roots.sort();
     roots.dedup();
     let aside = roots.iter().map(|root| Ok((root, take(root)?)));

@@ -1,6 +1,9 @@
 //! Landlock: which files the command may read and write, and that it reaches no other process.
 
-#![allow(clippy::disallowed_methods, reason = "a guard looks at the files its command will see")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a guard looks at the files its command will see"
+)]
 
 use std::path::{Path, PathBuf};
 

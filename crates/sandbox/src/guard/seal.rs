@@ -31,7 +31,10 @@ pub(super) struct Seal {
 #[derive(PartialEq, Eq)]
 enum State {
     Missing,
-    File { contents: Vec<u8>, mode: u32 },
+    File {
+        contents: Vec<u8>,
+        mode: u32,
+    },
     Link(PathBuf),
     Folder(BTreeMap<OsString, State>),
     /// Too large or too odd to keep.
@@ -55,7 +58,10 @@ impl Seal {
 
     /// Puts back what has changed, and names it.
     pub(super) fn check(self) -> Vec<PathBuf> {
-        let changed = self.kept.into_iter().filter(|(path, state)| State::of(path, MAX_DEPTH) != *state);
+        let changed = self
+            .kept
+            .into_iter()
+            .filter(|(path, state)| State::of(path, MAX_DEPTH) != *state);
         let changed: Vec<(PathBuf, State)> = changed.collect();
         changed
             .into_iter()
@@ -91,7 +97,9 @@ impl State {
             if entries.len() > MAX_ENTRIES {
                 return Ok(Self::Other);
             }
-            let entries = entries.iter().map(|entry| (entry.file_name(), Self::of(&entry.path(), depth - 1)));
+            let entries = entries
+                .iter()
+                .map(|entry| (entry.file_name(), Self::of(&entry.path(), depth - 1)));
             Ok(Self::Folder(entries.collect()))
         } else {
             Ok(Self::Other)
@@ -216,7 +224,11 @@ mod tests {
             let seal = Seal::new(&order, &Report::nothing("a test"));
             change(git);
             let undone: Vec<PathBuf> = undone.iter().map(|name| git.join(name)).collect();
-            assert_eq!((seal.check(), listing(git)), (undone, after.iter().map(|line| (*line).into()).collect()), "{name}");
+            assert_eq!(
+                (seal.check(), listing(git)),
+                (undone, after.iter().map(|line| (*line).into()).collect()),
+                "{name}"
+            );
         }
     }
 }

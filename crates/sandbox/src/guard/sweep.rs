@@ -1,6 +1,9 @@
 //! Ends what a command leaves behind. Its orphans become the guard's children, wherever they have hidden.
 
-#![allow(clippy::disallowed_methods, reason = "the kernel lists a process's children in a file")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the kernel lists a process's children in a file"
+)]
 
 use std::fs;
 
@@ -20,7 +23,10 @@ pub(super) fn everything() -> usize {
     loop {
         let children = children();
         // A dying child hands its own children over, so one more dead may be more to end.
-        let killed = children.into_iter().filter(|child| kill_process(*child, Signal::KILL).is_ok()).count();
+        let killed = children
+            .into_iter()
+            .filter(|child| kill_process(*child, Signal::KILL).is_ok())
+            .count();
         ended += killed;
         match wait(WaitOptions::empty()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -37,7 +43,11 @@ fn children() -> Vec<Pid> {
         .collect();
     match lists.is_empty() {
         true => children_the_long_way(),
-        false => lists.iter().flat_map(|list| list.split_whitespace()).filter_map(pid).collect(),
+        false => lists
+            .iter()
+            .flat_map(|list| list.split_whitespace())
+            .filter_map(pid)
+            .collect(),
     }
 }
 

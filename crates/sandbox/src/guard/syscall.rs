@@ -1,6 +1,9 @@
 //! The system calls that no safe interface offers. The only unsafe code of the crate.
 
-#![allow(unsafe_code, reason = "three system calls that neither the standard library nor rustix offers safely")]
+#![allow(
+    unsafe_code,
+    reason = "three system calls that neither the standard library nor rustix offers safely"
+)]
 
 use std::ffi::CStr;
 use std::io;

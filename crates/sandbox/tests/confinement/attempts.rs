@@ -1,0 +1,399 @@
+//! The attempts to escape, as data: a name, what must be in force to stop it, and a line that succeeds if it escaped.
+
+/// What stops an attempt. Each kind is enough, where there are several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Landlock or mounts: writing to a file.
+    Files,
+    /// Mounts alone.
+    Mounts,
+    /// Mounts, or failing them, putting back: changes within the workspace.
+    Undoing,
+    /// Mounts or Landlock's rules beside the hidden.
+    Hiding,
+    /// Landlock of at least this version.
+    Landlock(u32),
+    /// The filter of system calls, the given powers, or the environment: always there.
+    Always,
+}
+
+/// Whether the line escapes without a sandbox, which shows that it is a real attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Alone {
+    /// It does.
+    Escapes,
+    /// It does as root.
+    AsRoot,
+    /// It is not tried, because it would change the machine, or depends on what the machine has.
+    Untried,
+}
+
+pub(crate) type Attempt = (&'static str, Stop, Alone, &'static str);
+
+use Alone::{AsRoot, Escapes, Untried};
+use Stop::{Always, Files, Hiding, Landlock, Mounts, Undoing};
+
+pub(crate) const ATTEMPTS: &[Attempt] = &[
+    // Files elsewhere.
+    ("write a new file", Files, Escapes, "echo x > $OUTSIDE/new"),
+    ("overwrite a file", Files, Escapes, "echo x > $OUTSIDE/file"),
+    ("append to a file", Files, Escapes, "echo x >> $OUTSIDE/file"),
+    ("append to a shell's profile", Files, Escapes, "echo x >> ~/.profile"),
+    ("truncate by opening", Files, Escapes, ": > $OUTSIDE/file"),
+    ("truncate by path", Files, Escapes, "$ATTEMPT truncate $OUTSIDE/file"),
+    ("remove a file", Files, Escapes, "rm -f $OUTSIDE/file"),
+    ("remove a folder", Files, Escapes, "rmdir $OUTSIDE/folder"),
+    ("make a folder", Files, Escapes, "mkdir $OUTSIDE/new"),
+    ("make a link", Files, Escapes, "ln -s x $OUTSIDE/new"),
+    ("make a named pipe", Files, Escapes, "mkfifo $OUTSIDE/new"),
+    (
+        "take a file away",
+        Files,
+        Escapes,
+        "$ATTEMPT rename $OUTSIDE/file $WORK/stolen",
+    ),
+    (
+        "rename over a file",
+        Files,
+        Escapes,
+        "$ATTEMPT rename $WORK/file $OUTSIDE/file",
+    ),
+    ("rename the workspace", Files, Escapes, "cd / && mv $WORK $WORK-gone"),
+    ("copy with a program", Files, Escapes, "cp $WORK/file $OUTSIDE/copy"),
+    (
+        "write by the dynamic loader",
+        Files,
+        Untried,
+        "/lib64/ld-linux-x86-64.so.2 /bin/sh -c 'echo x > $OUTSIDE/new'",
+    ),
+    (
+        "write by a program in memory",
+        Files,
+        Escapes,
+        "$ATTEMPT memfd /bin/sh 'echo x > $OUTSIDE/new'",
+    ),
+    (
+        "write by a background process",
+        Files,
+        Escapes,
+        "(echo x > $OUTSIDE/new) & wait $!",
+    ),
+    (
+        "write to the kernel's settings",
+        Files,
+        AsRoot,
+        "cat /proc/sys/vm/swappiness > /proc/sys/vm/swappiness",
+    ),
+    (
+        "write to a device",
+        Files,
+        AsRoot,
+        "dd if=/dev/null of=/dev/mem count=0 conv=notrunc 2>&1",
+    ),
+    // Through links and the like.
+    ("write through a link", Files, Escapes, "echo x > link"),
+    (
+        "write through a new link to a folder",
+        Files,
+        Escapes,
+        "ln -s $OUTSIDE way && echo x > way/new",
+    ),
+    (
+        "write through a hard link",
+        Files,
+        Escapes,
+        "$ATTEMPT link $OUTSIDE/file hard && echo x > hard",
+    ),
+    (
+        "make a hard link elsewhere",
+        Files,
+        Escapes,
+        "$ATTEMPT link file $OUTSIDE/hard",
+    ),
+    (
+        "write through /proc/self/root",
+        Files,
+        Escapes,
+        "echo x > /proc/self/root$OUTSIDE/new",
+    ),
+    (
+        "write through /proc/self/cwd",
+        Files,
+        Escapes,
+        "echo x > /proc/self/cwd/../outside/new",
+    ),
+    (
+        "write through an open file",
+        Files,
+        Escapes,
+        "exec 3< $OUTSIDE/file; echo x > /proc/self/fd/3",
+    ),
+    (
+        "write through another process's root",
+        Landlock(1),
+        Escapes,
+        "echo x > /proc/$HEW/root$OUTSIDE/new",
+    ),
+    (
+        "write through another process's folder",
+        Landlock(1),
+        Escapes,
+        "echo x > /proc/$HEW/cwd/escaped && rm /proc/$HEW/cwd/escaped",
+    ),
+    // What is not contents.
+    ("change a mode", Mounts, Escapes, "chmod 777 $OUTSIDE/file"),
+    ("change a mode through a link", Mounts, Escapes, "chmod 777 link"),
+    ("change an owner", Mounts, AsRoot, "chown 12345 $OUTSIDE/file"),
+    ("change a time", Mounts, Escapes, "touch -d 2001-01-01 $OUTSIDE/file"),
+    ("add an attribute", Mounts, Untried, "$ATTEMPT attribute $OUTSIDE/file"),
+    ("make a device", Files, AsRoot, "$ATTEMPT device $WORK/memory"),
+    // What is protected in the workspace.
+    ("add a hook", Undoing, Escapes, "echo evil > .git/hooks/pre-commit"),
+    ("change a hook", Undoing, Escapes, "echo evil >> .git/hooks/pre-push"),
+    (
+        "make a hook executable",
+        Undoing,
+        Escapes,
+        "chmod +x .git/hooks/pre-push",
+    ),
+    (
+        "move the hooks away",
+        Undoing,
+        Escapes,
+        "mv .git/hooks .git/old && mkdir .git/hooks",
+    ),
+    (
+        "move the repository away",
+        Undoing,
+        Escapes,
+        "mv .git old && mkdir -p .git/hooks && echo evil > .git/config",
+    ),
+    ("configure git", Undoing, Untried, "git config core.fsmonitor evil"),
+    (
+        "write git's configuration",
+        Undoing,
+        Escapes,
+        "echo evil >> .git/config",
+    ),
+    (
+        "replace git's configuration",
+        Undoing,
+        Escapes,
+        "echo evil > new && mv -f new .git/config",
+    ),
+    ("remove git's configuration", Undoing, Escapes, "rm -f .git/config"),
+    (
+        "link over git's configuration",
+        Undoing,
+        Escapes,
+        "ln -sf ../file .git/config",
+    ),
+    (
+        "change a protected file",
+        Undoing,
+        Escapes,
+        "echo x >> .hew/config.toml",
+    ),
+    (
+        "replace a protected folder",
+        Undoing,
+        Escapes,
+        "mv .hew old && mkdir .hew",
+    ),
+    // What is hidden.
+    ("read a hidden file", Hiding, Escapes, "cat .env"),
+    ("read in a hidden folder", Hiding, Escapes, "cat secrets/key"),
+    (
+        "read a hidden file through a link",
+        Hiding,
+        Escapes,
+        "ln -s .env seen && cat seen",
+    ),
+    (
+        "read a hidden file through a hard link",
+        Hiding,
+        Escapes,
+        "$ATTEMPT link .env seen && cat seen",
+    ),
+    (
+        "read a hidden file after moving it",
+        Hiding,
+        Escapes,
+        "mv .env seen && cat seen",
+    ),
+    (
+        "move a hidden folder",
+        Hiding,
+        Escapes,
+        "mv secrets seen && cat seen/key",
+    ),
+    (
+        "read a hidden file through /proc",
+        Hiding,
+        Escapes,
+        "cat /proc/self/cwd/.env",
+    ),
+    (
+        "read a hidden file through another root",
+        Landlock(1),
+        Escapes,
+        "cat /proc/$HEW/root$WORK/.env",
+    ),
+    (
+        "uncover a hidden file",
+        Always,
+        Untried,
+        "umount $WORK/.env && cat .env",
+    ),
+    (
+        "read the disk itself",
+        Landlock(1),
+        Untried,
+        "for d in /dev/vda /dev/sda /dev/nvme0n1; do test -b $d && head -c 1 $d | wc -c | grep -q 1 && exit 0; done; false",
+    ),
+    (
+        "open a file by its handle",
+        Always,
+        AsRoot,
+        "$ATTEMPT handle $OUTSIDE/file",
+    ),
+    // The network.
+    ("connect by IPv4", Always, Escapes, "$ATTEMPT tcp 127.0.0.1:$PORT4"),
+    ("connect by IPv6", Always, Untried, "$ATTEMPT tcp [::1]:$PORT6"),
+    (
+        "connect with bash",
+        Always,
+        Untried,
+        "bash -c 'exec 3<>/dev/tcp/127.0.0.1/$PORT4'",
+    ),
+    ("listen", Always, Escapes, "$ATTEMPT listen 127.0.0.1:0"),
+    (
+        "ask a name server",
+        Always,
+        Escapes,
+        "$ATTEMPT udp 127.0.0.1:0 127.0.0.1:$UDP",
+    ),
+    ("connect to a local socket", Always, Escapes, "$ATTEMPT unix $SOCKET"),
+    ("send to a local socket", Always, Escapes, "$ATTEMPT datagram $DATAGRAM"),
+    (
+        "send to a local socket from a pair",
+        Always,
+        Escapes,
+        "$ATTEMPT datagram-pair $DATAGRAM",
+    ),
+    (
+        "connect to an abstract socket",
+        Always,
+        Escapes,
+        "$ATTEMPT abstract $ABSTRACT",
+    ),
+    ("offer a local socket", Always, Escapes, "$ATTEMPT bind $OUTSIDE/offer"),
+    ("open a raw socket", Always, AsRoot, "$ATTEMPT socket 2 3 1"),
+    ("open a raw IPv6 socket", Always, AsRoot, "$ATTEMPT socket 10 3 58"),
+    ("open a packet socket", Always, AsRoot, "$ATTEMPT socket 17 3 768"),
+    ("open a netlink socket", Always, Escapes, "$ATTEMPT socket 16 3 0"),
+    (
+        "open a socket to the machine's host",
+        Always,
+        Untried,
+        "$ATTEMPT socket 40 1 0",
+    ),
+    (
+        "open a socket to the kernel's ciphers",
+        Always,
+        Untried,
+        "$ATTEMPT socket 38 5 0",
+    ),
+    // Other processes.
+    (
+        "see a key in the environment",
+        Always,
+        Untried,
+        "test -n \"$PROVIDER_API_KEY\"",
+    ),
+    (
+        "read another's environment",
+        Landlock(1),
+        Escapes,
+        "$ATTEMPT environment $HEW",
+    ),
+    (
+        "read the environment of all parents",
+        Landlock(1),
+        Untried,
+        "for p in /proc/[0-9]*; do cat $p/environ 2>/dev/null; done | grep -aq CARGO_MANIFEST_DIR",
+    ),
+    (
+        "open another's memory",
+        Landlock(1),
+        Escapes,
+        "$ATTEMPT open /proc/$HEW/mem",
+    ),
+    (
+        "read another's memory",
+        Always,
+        Escapes,
+        "$ATTEMPT memory $HEW $ADDRESS",
+    ),
+    ("see another's open files", Landlock(1), Escapes, "ls /proc/$HEW/fd/0"),
+    ("trace another", Always, Escapes, "$ATTEMPT ptrace $HEW"),
+    ("signal another", Landlock(6), Escapes, "$ATTEMPT kill $HEW"),
+    ("signal the guard", Landlock(6), Escapes, "$ATTEMPT kill $PPID"),
+    ("signal everybody", Always, Escapes, "$ATTEMPT kill -1"),
+    ("limit another", Always, Escapes, "$ATTEMPT limits $HEW"),
+    (
+        "make another a victim of low memory",
+        Files,
+        Escapes,
+        "cat /proc/$HEW/oom_score_adj > /proc/$HEW/oom_score_adj",
+    ),
+    // More power.
+    (
+        "gain privileges by a program",
+        Always,
+        Escapes,
+        "grep -q 'NoNewPrivs:.0' /proc/self/status",
+    ),
+    ("become another user", Always, AsRoot, "$ATTEMPT setuid 65534"),
+    ("make a user namespace", Always, Untried, "$ATTEMPT unshare 268435456"),
+    ("make a mount namespace", Always, AsRoot, "$ATTEMPT unshare 131072"),
+    (
+        "make a network namespace",
+        Always,
+        AsRoot,
+        "$ATTEMPT unshare 1073741824",
+    ),
+    (
+        "make a process in a user namespace",
+        Always,
+        Untried,
+        "$ATTEMPT clone 268435456",
+    ),
+    (
+        "make a process in a user namespace, by the newer call",
+        Always,
+        Untried,
+        "$ATTEMPT clone3 268435456",
+    ),
+    (
+        "enter another's mounts",
+        Always,
+        AsRoot,
+        "$ATTEMPT setns /proc/$HEW/ns/ipc",
+    ),
+    ("mount over the workspace", Always, Untried, "$ATTEMPT mount $WORK"),
+    ("mount the disk writable", Always, Untried, "mount -o remount,rw /"),
+    ("change the root", Always, AsRoot, "$ATTEMPT chroot $WORK"),
+    ("submit calls through a ring", Always, Untried, "$ATTEMPT uring"),
+    ("join a keyring", Always, Escapes, "$ATTEMPT keys"),
+    ("count the machine's events", Always, AsRoot, "$ATTEMPT perf"),
+    ("load a program into the kernel", Always, AsRoot, "$ATTEMPT bpf"),
+    ("handle page faults", Always, AsRoot, "$ATTEMPT userfaultfd"),
+    (
+        "use the numbers of 32-bit calls",
+        Files,
+        Untried,
+        "$ATTEMPT foreign $OUTSIDE/new",
+    ),
+    ("leave a core file", Always, Untried, "test \"$(ulimit -c)\" != 0"),
+];

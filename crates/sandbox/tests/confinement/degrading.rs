@@ -1,0 +1,76 @@
+//! On lesser kernels less is enforced, and said.
+
+use sandbox::{Confinement, Layer, Level};
+
+use crate::escapes::escaped;
+use crate::stage::Stage;
+
+#[tokio::test]
+async fn without_namespaces_landlock_and_undoing_hold() {
+    let escaped = escaped("no-namespaces", Stage::confinement).await;
+    assert!(escaped.is_empty(), "{} got out:\n{}", escaped.len(), escaped.join("\n"));
+}
+
+#[tokio::test]
+async fn without_landlock_the_mounts_hold() {
+    let escaped = escaped("no-landlock", Stage::confinement).await;
+    assert!(escaped.is_empty(), "{} got out:\n{}", escaped.len(), escaped.join("\n"));
+}
+
+#[tokio::test]
+async fn what_is_missing_is_said() {
+    let stage = Stage::new();
+    for (pretend, landlock, mounts, gaps) in [
+        ("no-landlock", false, None, 2),
+        ("no-namespaces", true, Some(false), 1),
+        ("no-namespaces no-landlock", false, Some(false), 3),
+    ] {
+        let mut request = stage.request("true");
+        request.environment = request.environment.with("PRETEND", pretend);
+        let exit = stage.confinement().spawn(&request).unwrap().exit().await;
+        let report = exit.confinement.unwrap().report;
+        let has = |layer: &Layer| layer.is_active();
+        assert!(report.landlock.is_none() || landlock, "{report:?}");
+        assert!(mounts.is_none_or(|mounts| mounts == has(&report.mounts)), "{report:?}");
+        assert!(report.gaps().len() >= gaps, "{:?}", report.gaps());
+    }
+}
+
+#[tokio::test]
+async fn the_report_is_what_a_command_then_gets() {
+    let stage = Stage::new();
+    let report = stage.confinement().report().unwrap();
+    println!("this machine enforces {report}");
+    let exit = stage.run(&stage.confinement(), "true").await;
+    assert_eq!(exit.confinement.unwrap().report, report);
+}
+
+#[tokio::test]
+async fn a_program_that_is_no_launcher_never_runs_the_command() {
+    let stage = Stage::new();
+    let wrong = Confinement {
+        launcher: "/bin/true".into(),
+        ..stage.confinement()
+    };
+    assert!(wrong.report().is_err());
+    let exit = stage.run(&wrong, "echo ran > ran").await;
+    assert!(!stage.work().join("ran").exists());
+    assert_eq!(exit.status, sandbox::Status::Unknown);
+    let missing = Confinement {
+        launcher: "/no/such/launcher".into(),
+        ..stage.confinement()
+    };
+    assert!(missing.spawn(&stage.request("true")).is_err());
+    let off = Confinement {
+        level: Level::Off,
+        ..missing
+    };
+    assert!(
+        off.spawn(&stage.request("true"))
+            .unwrap()
+            .exit()
+            .await
+            .confinement
+            .is_none()
+    );
+}

@@ -1,0 +1,195 @@
+//! A confined command and all it started end together, however they try.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use sandbox::{Confinement, Leftover, Request, Status};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+
+use crate::stage::Stage;
+
+/// Fails the test instead of hanging it.
+async fn soon<T>(work: impl Future<Output = T>) -> T {
+    let limit = Duration::from_secs(60);
+    tokio::time::timeout(limit, work)
+        .await
+        .expect("this should have ended long ago")
+}
+
+/// A named pipe in the workspace that ends for its reader when the last process that holds it for writing is gone.
+struct Watch(pipe::Receiver);
+
+impl Watch {
+    fn new(stage: &Stage) -> Self {
+        let path: PathBuf = stage.work().join("watch");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        Self(pipe::OpenOptions::new().open_receiver(path).unwrap())
+    }
+
+    async fn held(&mut self) {
+        soon(self.0.read_exact(&mut [0])).await.unwrap();
+    }
+
+    async fn released(mut self) {
+        soon(self.0.read_to_end(&mut Vec::new())).await.unwrap();
+    }
+}
+
+/// Ways to live on. Each holds the watch, in which it has put a byte before the command goes on.
+const DAEMONS: [&str; 5] = [
+    "(exec 9>watch; echo . >&9; exec sleep 600) & read go < go",
+    "(exec 9>watch; trap '' TERM HUP INT; echo . >&9; while :; do sleep 600; done) & read go < go",
+    "setsid sh -c 'exec 9>watch; echo . >&9; exec sleep 600' & read go < go",
+    "setsid setsid sh -c '(exec 9>watch; echo . >&9; exec sleep 600) & exit' & wait; read go < go",
+    "nohup setsid sh -c 'trap \"\" TERM; exec 9>watch; echo . >&9; (while :; do sleep 1; done)' >/dev/null 2>&1 & read go < go",
+];
+
+fn with_go(stage: &Stage) -> Watch {
+    let go = stage.work().join("go");
+    rustix::fs::mknodat(rustix::fs::CWD, &go, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    Watch::new(stage)
+}
+
+#[tokio::test]
+async fn daemons_end_with_the_command_that_started_them() {
+    for line in DAEMONS {
+        let stage = Stage::new();
+        let mut watch = with_go(&stage);
+        let mut process = stage.confinement().spawn(&stage.request(line)).unwrap();
+        watch.held().await;
+        std::fs::write(stage.work().join("go"), "\n").unwrap();
+        let exit = soon(process.exit()).await;
+        assert_eq!(
+            (exit.status, exit.leftover),
+            (Status::Exited(0), Leftover::Running),
+            "{line}"
+        );
+        // Although the process is not dropped yet.
+        watch.released().await;
+    }
+}
+
+#[tokio::test]
+async fn daemons_end_when_the_process_is_dropped() {
+    for line in DAEMONS {
+        let stage = Stage::new();
+        let mut watch = with_go(&stage);
+        let process = stage.confinement().spawn(&stage.request(line)).unwrap();
+        watch.held().await;
+        drop(process);
+        watch.released().await;
+    }
+}
+
+#[tokio::test]
+async fn daemons_end_at_a_timeout() {
+    let stage = Stage::new();
+    let mut watch = with_go(&stage);
+    let request = Request {
+        timeout: Some(Duration::from_millis(300)),
+        ..stage.request(DAEMONS[4])
+    };
+    let mut process = stage.confinement().spawn(&request).unwrap();
+    watch.held().await;
+    assert_eq!(soon(process.exit()).await.status, Status::TimedOut);
+    watch.released().await;
+}
+
+#[tokio::test]
+async fn everything_ends_when_the_starter_is_killed() {
+    let stage = Stage::new();
+    let mut watch = with_go(&stage);
+    // Somebody else who holds the only way to the guard.
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut holder = Command::new("sleep")
+        .arg("600")
+        .stdin(Stdio::from(std::os::fd::OwnedFd::from(ours)))
+        .spawn()
+        .unwrap();
+    let mut guard = Command::new(stage.confinement().launcher)
+        .args(["__confine", "--write"])
+        .arg(stage.work())
+        .args(["--", "/bin/sh", "-c", DAEMONS[2]])
+        .current_dir(stage.work())
+        .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
+        .spawn()
+        .unwrap();
+    watch.held().await;
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    watch.released().await;
+    guard.wait().unwrap();
+}
+
+#[tokio::test]
+async fn an_exit_says_how_the_command_itself_ended() {
+    let stage = Stage::new();
+    for (line, status, output) in [
+        ("echo out; echo err >&2", Status::Exited(0), "out\nerr\n"),
+        ("exit 3", Status::Exited(3), ""),
+        ("kill -9 $$", Status::Signalled(9), ""),
+        ("kill -PIPE $$", Status::Signalled(13), ""),
+        ("cat; pwd | grep -c work", Status::Exited(0), "1\n"),
+    ] {
+        let exit = stage.run(&stage.confinement(), line).await;
+        assert_eq!((exit.status, exit.output.head.as_str()), (status, output), "{line}");
+        assert_eq!(exit.leftover, Leftover::None, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_with_the_confinement() {
+    let stage = Stage::new();
+    let exit = stage.run(&stage.confinement(), "touch $OUTSIDE/new").await;
+    let note = exit.confinement.unwrap().note().unwrap();
+    assert!(
+        note.starts_with("may have been blocked by the sandbox (writes only in "),
+        "{note}"
+    );
+    let fine = stage.run(&stage.confinement(), "touch new").await;
+    assert_eq!(fine.confinement.unwrap().note(), None);
+}
+
+#[tokio::test]
+async fn what_appears_in_a_protected_place_is_moved_aside() {
+    let stage = Stage::new();
+    let exit = stage.run(&stage.confinement(), "echo ../evil > .git/commondir").await;
+    let git = stage.work().join(".git");
+    assert_eq!(exit.confinement.unwrap().undone, [git.join("commondir")]);
+    assert!(!git.join("commondir").exists() && git.join("commondir.blocked").exists());
+}
+
+#[tokio::test]
+async fn limits_hold() {
+    let stage = Stage::new();
+    for (limits, line) in [
+        (
+            sandbox::Limits {
+                file_size: Some(1_000),
+                ..Default::default()
+            },
+            "head -c 2000 /dev/zero > big",
+        ),
+        (
+            sandbox::Limits {
+                memory: Some(200_000_000),
+                ..Default::default()
+            },
+            "head -c 400000000 /dev/zero | tail -n 1 > /dev/null",
+        ),
+    ] {
+        let limited = Confinement {
+            limits,
+            ..stage.confinement()
+        };
+        assert_ne!(stage.run(&limited, line).await.status, Status::Exited(0), "{line}");
+        assert_eq!(
+            stage.run(&stage.confinement(), line).await.status,
+            Status::Exited(0),
+            "{line}"
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! Nothing gets out: each attempt fails, and nothing outside has changed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use sandbox::{Confinement, Level, Network, Report, Status};
+
+use crate::attempts::{ATTEMPTS, Alone, Stop};
+use crate::stage::Stage;
+
+/// Runs every attempt in a world of its own, and tells of those that got out.
+pub(crate) async fn escaped(pretend: &str, confinement: impl Fn(&Stage) -> Confinement) -> Vec<String> {
+    let mut escaped = Vec::new();
+    for (name, stop, _, line) in ATTEMPTS {
+        let stage = Stage::new();
+        let before = stage.fingerprint();
+        let mut request = stage.request(line);
+        request.environment = request.environment.with("PRETEND", pretend);
+        let exit = confinement(&stage).spawn(&request).unwrap().exit().await;
+        let confined = exit.confinement.unwrap();
+        if !is_stopped(*stop, &confined.report) {
+            println!(
+                "skipped: {name}, because this machine enforces only {}",
+                confined.report
+            );
+            continue;
+        }
+        // Where a change can only be undone, the line itself succeeds.
+        let undone = *stop == Stop::Undoing && !confined.report.mounts.is_active();
+        let changed = changes(&before, &stage.fingerprint());
+        if (exit.status == Status::Exited(0) && !undone) || !changed.is_empty() {
+            escaped.push(format!("{name}: {:?}, {changed:#?}, {}", exit.status, exit.output.head));
+        }
+    }
+    escaped
+}
+
+/// Whether what is in force should stop it.
+fn is_stopped(stop: Stop, report: &Report) -> bool {
+    let (landlock, mounts) = (report.landlock.unwrap_or(0), report.mounts.is_active());
+    match stop {
+        Stop::Files => landlock >= 3 || mounts,
+        Stop::Mounts => mounts,
+        Stop::Undoing | Stop::Always => true,
+        Stop::Hiding => landlock > 0 || mounts,
+        Stop::Landlock(version) => landlock >= version,
+    }
+}
+
+fn changes(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>) -> Vec<String> {
+    let paths = before
+        .keys()
+        .chain(after.keys().filter(|path| !before.contains_key(*path)));
+    // What was found in place of something protected is kept beside it.
+    let paths = paths.filter(|path| path.extension().is_none_or(|extension| extension != "blocked"));
+    let changed = paths.filter(|path| before.get(*path) != after.get(*path));
+    changed
+        .map(|path| {
+            format!(
+                "{}: {:?} became {:?}",
+                path.display(),
+                before.get(path),
+                after.get(path)
+            )
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn every_attempt_is_a_real_one() {
+    let root = rustix::process::geteuid().is_root();
+    for (name, _, alone, line) in ATTEMPTS {
+        let tried = match alone {
+            Alone::Escapes => true,
+            Alone::AsRoot => root,
+            Alone::Untried => false,
+        };
+        if !tried {
+            println!("not tried without a sandbox: {name}");
+            continue;
+        }
+        let stage = Stage::new();
+        let exit = sandbox::spawn(&stage.request(line)).unwrap().exit().await;
+        assert_eq!(exit.status, Status::Exited(0), "{name}: {}", exit.output.head);
+    }
+}
+
+#[tokio::test]
+async fn nothing_escapes_the_workspace() {
+    assert!(ATTEMPTS.len() >= 40);
+    let escaped = escaped("", Stage::confinement).await;
+    assert!(escaped.is_empty(), "{} got out:\n{}", escaped.len(), escaped.join("\n"));
+}
+
+#[tokio::test]
+async fn nothing_escapes_where_all_is_read_only() {
+    let escaped = escaped("", |stage| Confinement {
+        level: Level::ReadOnly,
+        ..stage.confinement()
+    })
+    .await;
+    assert!(escaped.is_empty(), "{} got out:\n{}", escaped.len(), escaped.join("\n"));
+}
+
+#[tokio::test]
+async fn a_granted_network_opens_the_network_and_nothing_else() {
+    for (line, expected) in [
+        ("$ATTEMPT tcp 127.0.0.1:$PORT4", true),
+        ("$ATTEMPT udp 127.0.0.1:0 127.0.0.1:$UDP", true),
+        ("$ATTEMPT listen 127.0.0.1:0", true),
+        ("$ATTEMPT socket 16 3 0", true),
+        ("$ATTEMPT socket 16 3 9", false),
+        ("$ATTEMPT unix $SOCKET", false),
+        ("$ATTEMPT datagram $DATAGRAM", false),
+        ("$ATTEMPT abstract $ABSTRACT", false),
+        ("$ATTEMPT socket 2 3 1", false),
+        ("$ATTEMPT socket 10 3 58", false),
+        ("$ATTEMPT socket 17 3 768", false),
+        ("echo x > $OUTSIDE/new", false),
+    ] {
+        let stage = Stage::new();
+        let granted = Confinement {
+            network: Network::Granted,
+            ..stage.confinement()
+        };
+        let exit = stage.run(&granted, line).await;
+        assert_eq!(
+            exit.status == Status::Exited(0),
+            expected,
+            "{line}: {}",
+            exit.output.head
+        );
+    }
+}

@@ -1,0 +1,196 @@
+//! A small world to escape in: a workspace, and things around it that must not change.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sandbox::{Cap, Confinement, Environment, Exit, Level, Program, Request};
+use tempfile::TempDir;
+
+const ATTEMPT: &str = env!("CARGO_BIN_EXE_attempt");
+const CONFINE: &str = env!("CARGO_BIN_EXE_confine");
+/// In the memory of this process, for others to read.
+static MEMORY: u8 = 7;
+
+/// `base/work` is the workspace. Everything else in `base`, and what is protected in it, must not change.
+pub(crate) struct Stage {
+    base: TempDir,
+    _open: Open,
+    variables: Vec<(String, String)>,
+}
+
+/// What can be connected to, as long as it is kept.
+struct Open {
+    _streams: Vec<TcpListener>,
+    _datagrams: UdpSocket,
+    _unix: UnixListener,
+    _unix_datagrams: UnixDatagram,
+    _abstract: UnixListener,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        // Not in a folder for temporary files: those may be written.
+        let base = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let path = base.path();
+        for folder in [
+            "outside/folder",
+            "outside/home",
+            "work/.git/hooks",
+            "work/.hew",
+            "work/secrets",
+            "work/src",
+        ] {
+            fs::create_dir_all(path.join(folder)).unwrap();
+        }
+        for (file, contents) in [
+            ("outside/file", "precious\n"),
+            ("outside/home/.profile", "profile\n"),
+            ("work/file", "mine\n"),
+            ("work/.env", "KEY=hidden-value\n"),
+            ("work/secrets/key", "hidden-value\n"),
+            ("work/.hew/config.toml", "rules\n"),
+            ("work/.git/config", "[core]\n\trepositoryformatversion = 0\n"),
+            ("work/.git/HEAD", "ref: refs/heads/main\n"),
+            ("work/.git/hooks/pre-push", "#!/bin/sh\n"),
+        ] {
+            fs::write(path.join(file), contents).unwrap();
+        }
+        for folder in ["work/.git/objects", "work/.git/refs"] {
+            fs::create_dir(path.join(folder)).unwrap();
+        }
+        symlink("../outside/file", path.join("work/link")).unwrap();
+        let (open, mut variables) = Open::new(path);
+        for (name, value) in [("OUTSIDE", "outside"), ("WORK", "work"), ("HOME", "outside/home")] {
+            variables.push((name.into(), path.join(value).display().to_string()));
+        }
+        variables.extend([
+            ("ATTEMPT".into(), ATTEMPT.into()),
+            ("HEW".into(), std::process::id().to_string()),
+            ("ADDRESS".into(), (&raw const MEMORY).addr().to_string()),
+            ("PATH".into(), std::env::var("PATH").unwrap_or_default()),
+            ("PROVIDER_API_KEY".into(), "hidden-value".into()),
+        ]);
+        Self {
+            base,
+            _open: open,
+            variables,
+        }
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.base.path().join("work")
+    }
+
+    pub(crate) fn confinement(&self) -> Confinement {
+        let work = self.work();
+        Confinement {
+            protected: vec![work.join(".hew")],
+            hidden: vec![work.join(".env"), work.join("secrets")],
+            launcher: CONFINE.into(),
+            ..Confinement::new(Level::Workspace, [work])
+        }
+    }
+
+    pub(crate) fn request(&self, line: &str) -> Request {
+        let variables = self.variables.iter().map(|(name, value)| (name.into(), value.into()));
+        let none: [&str; 0] = [];
+        Request {
+            program: Program::Shell(line.into()),
+            cwd: self.work(),
+            environment: Environment::scrubbed(variables, &none, &none),
+            timeout: Some(Duration::from_secs(120)),
+            grace: Duration::from_millis(500),
+            output: Cap {
+                head: 16_000,
+                tail: 16_000,
+            },
+        }
+    }
+
+    pub(crate) async fn run(&self, confinement: &Confinement, line: &str) -> Exit {
+        confinement.spawn(&self.request(line)).unwrap().exit().await
+    }
+
+    /// Everything that must not change: what it is, its mode, owner, time of change and contents.
+    pub(crate) fn fingerprint(&self) -> BTreeMap<PathBuf, String> {
+        let mut found = BTreeMap::new();
+        for kept in [
+            "outside",
+            "work/.hew",
+            "work/.git/hooks",
+            "work/.git/config",
+            "work/.git/commondir",
+        ] {
+            note(&self.base.path().join(kept), &mut found);
+        }
+        let names = fs::read_dir(self.base.path()).unwrap().flatten();
+        found.extend(
+            names
+                .map(|entry| (entry.path(), found.get(&entry.path()).cloned().unwrap_or_default()))
+                .collect::<Vec<_>>(),
+        );
+        found
+    }
+}
+
+fn note(path: &Path, found: &mut BTreeMap<PathBuf, String>) {
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        return;
+    };
+    let contents = match metadata.is_file() {
+        true => fs::read_to_string(path).unwrap_or_default(),
+        false => String::new(),
+    };
+    let (kind, mode, owner) = (metadata.file_type(), metadata.permissions().mode(), metadata.uid());
+    let text = format!(
+        "{kind:?} {mode:o} {owner} {} {} {contents}",
+        metadata.mtime(),
+        metadata.nlink()
+    );
+    found.insert(path.into(), text);
+    if metadata.is_dir() {
+        fs::read_dir(path)
+            .unwrap()
+            .flatten()
+            .for_each(|entry| note(&entry.path(), found));
+    }
+}
+
+impl Open {
+    fn new(base: &Path) -> (Self, Vec<(String, String)>) {
+        let port = |listener: &io::Result<TcpListener>| {
+            let address = listener.as_ref().ok().and_then(|listener| listener.local_addr().ok());
+            // Nothing listens at port 9 of a machine without this kind of address.
+            address.map_or("9".to_owned(), |address| address.port().to_string())
+        };
+        let (v4, v6) = (TcpListener::bind("127.0.0.1:0"), TcpListener::bind("[::1]:0"));
+        let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let path = |name: &str| base.join("outside").join(name);
+        // Such an address holds a hundred characters; the folder's own name is unique enough.
+        let name = format!("hew-{}", base.file_name().unwrap().to_string_lossy());
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
+        let variables = [
+            ("PORT4", port(&v4)),
+            ("PORT6", port(&v6)),
+            ("UDP", datagrams.local_addr().unwrap().port().to_string()),
+            ("SOCKET", path("socket").display().to_string()),
+            ("DATAGRAM", path("datagram").display().to_string()),
+            ("ABSTRACT", name),
+        ];
+        let open = Self {
+            _streams: [v4, v6].into_iter().flatten().collect(),
+            _datagrams: datagrams,
+            _unix: UnixListener::bind(path("socket")).unwrap(),
+            _unix_datagrams: UnixDatagram::bind(path("datagram")).unwrap(),
+            _abstract: UnixListener::bind_addr(&address).unwrap(),
+        };
+        (open, variables.map(|(name, value)| (name.into(), value)).into())
+    }
+}
