@@ -31,7 +31,7 @@ pub use families::format_for;
 pub use format::{Delta, Event, Format, Malformed, Parser, detect, parse};
 pub use locator::{Guess, Locator};
 pub use plan::{FileChange, Lookup, Plan, Report, plan, plan_edits};
-pub use preview::{Glimpse, Preview, Sight};
+pub use preview::{Glimpse, Preview, Sight, Source};
 pub use refusal::{Refusal, Refused, Region, Why};
 pub use resolve::How;
 pub use script::{Change, Edit, EndOfFile, Hunk, HunkLine, Naming, Place, Replace, Scope, Unit};

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use crate::diff::{CharOp, StreamingDiff};
 use crate::format::{Delta, Event, Format, Parser};
 use crate::locator::{Guess, Locator};
-use crate::plan::Lookup;
 use crate::text::Document;
 
 /// News for whoever shows the edit.
@@ -47,11 +46,14 @@ pub enum Sight {
     Finished,
 }
 
+/// Looks up a file for a [`Preview`], which owns it so that it can live as long as the text takes to arrive.
+pub type Source = Box<dyn Fn(&Path) -> Option<String> + Send>;
+
 /// Watches edit text arrive.
-pub struct Preview<'a> {
+pub struct Preview {
     parser: Parser,
     target: Option<PathBuf>,
-    lookup: &'a Lookup<'a>,
+    lookup: Source,
     current: Option<Current>,
 }
 
@@ -76,9 +78,9 @@ enum Stage {
     Blind,
 }
 
-impl<'a> Preview<'a> {
+impl Preview {
     /// A preview of text in `format`; `target` is the file for edits that name none.
-    pub fn new(format: Format, target: Option<&Path>, lookup: &'a Lookup<'a>) -> Self {
+    pub fn new(format: Format, target: Option<&Path>, lookup: Source) -> Self {
         Self {
             parser: Parser::new(format),
             target: target.map(Path::to_owned),
@@ -238,8 +240,8 @@ mod tests {
     #[test]
     fn an_edit_is_seen_growing() {
         let file = "fn a() {\n    go(1);\n}\n\nfn b() {\n    go(2);\n}\n".to_owned();
-        let lookup = |_: &Path| Some(file.clone());
-        let mut preview = Preview::new(Format::SearchReplace, Some(Path::new("a.rs")), &lookup);
+        let lookup = Box::new(move |_: &Path| Some(file.clone()));
+        let mut preview = Preview::new(Format::SearchReplace, Some(Path::new("a.rs")), lookup);
         let text = "<<<<<<< SEARCH\nfn b() {\n    go(2);\n=======\nfn b() {\n    go(3);\n>>>>>>> REPLACE\n";
         let mut sights: Vec<Sight> = Vec::new();
         for piece in text.split_inclusive('\n') {

@@ -20,7 +20,7 @@ pub fn check(input: &[u8], format: Format) {
     assert_eq!(whole.finish(), cut.finish());
 
     let lookup = |path: &Path| (path == Path::new("a.rs")).then(|| FILE.to_owned());
-    let mut preview = Preview::new(format, Some(Path::new("a.rs")), &lookup);
+    let mut preview = Preview::new(format, Some(Path::new("a.rs")), Box::new(lookup));
     preview.push(&text);
     preview.finish();
     if let Ok(plan) = plan(&text, format, Some(Path::new("a.rs")), &lookup) {
