@@ -6,6 +6,7 @@
 mod actor;
 mod calls;
 mod inbox;
+mod preview;
 mod receive;
 mod repeats;
 mod retry;
@@ -57,6 +58,8 @@ pub struct Setup {
     pub limits: Limits,
     /// How the model is asked.
     pub call: prompt::Call,
+    /// Whether the front end shows changes while they are written.
+    pub previews: Previews,
     /// The first delay before a failed request is sent again; it doubles each time.
     pub backoff: Duration,
     /// What time it is.
@@ -70,6 +73,15 @@ pub enum Approvals {
     Ask,
     /// Nobody does: what would be asked is refused, and the model is told.
     Deny,
+}
+
+/// Whether the front end shows changes while they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Previews {
+    /// It does.
+    Show,
+    /// It does not, and nothing is spent on them.
+    Skip,
 }
 
 /// When a turn must stop.

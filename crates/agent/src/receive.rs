@@ -2,6 +2,7 @@
 
 use crate::calls::{Finished, Queue};
 use crate::inbox::Inbox;
+use crate::preview::Watching;
 use crate::repeats::{Repeats, Verdict};
 use crate::retry;
 use crate::state::{Live, State};
@@ -138,6 +139,7 @@ async fn stream(
         sent: Instant::now(),
         first_chunk: None,
         sections: assembled.sections,
+        watching: Watching::new(state.previews),
     });
     state
         .tell(Event::ItemStarted {
@@ -189,7 +191,12 @@ async fn take(
         }
     }
     for chunk in &good {
-        if let Some(delta) = delta(chunk) {
+        let seen = state
+            .live
+            .as_mut()
+            .map(|live| live.watching.see(chunk, &state.tools))
+            .unwrap_or_default();
+        for delta in delta(chunk).into_iter().chain(seen) {
             state.tell(Event::ItemDelta { id, delta }).await;
         }
     }

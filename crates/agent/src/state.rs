@@ -1,9 +1,10 @@
 //! A session as the agent holds it, and the few things that may be done to it.
 
 use crate::calls::Finished;
+use crate::preview::Watching;
 use crate::receive::result_message;
 use crate::title::{self, Titled};
-use crate::{Approvals, Limits, ModelSource, Setup};
+use crate::{Approvals, Limits, ModelSource, Previews, Setup};
 use bytes::Bytes;
 use model::{CallId, Message, Model, Part, Reply, Usage};
 use policy::{Mode, Policy};
@@ -35,6 +36,7 @@ pub(crate) struct State {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) frame: Frame,
     pub(crate) limits: Limits,
+    pub(crate) previews: Previews,
     pub(crate) backoff: Duration,
     pub(crate) clock: fn() -> Time,
     pub(crate) events: mpsc::Sender<Event>,
@@ -63,6 +65,7 @@ pub(crate) struct Live {
     pub(crate) sent: Instant,
     pub(crate) first_chunk: Option<Duration>,
     pub(crate) sections: Vec<session::Section>,
+    pub(crate) watching: Watching,
 }
 
 impl State {
@@ -89,6 +92,7 @@ impl State {
             store: setup.store,
             frame,
             limits: setup.limits,
+            previews: setup.previews,
             backoff: setup.backoff,
             clock: setup.clock,
             events,

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Result};
 use crate::models::Models;
 use crate::output::words;
 use crate::places;
-use agent::{Approvals, Handle, Setup};
+use agent::{Approvals, Handle, Previews, Setup};
 use model::{Info, Model, OutputSchema, Part, Stop};
 use policy::Policy;
 use prompt::{Call, Facts};
@@ -38,6 +38,8 @@ pub(crate) struct Start<'a> {
     pub(crate) which: Which,
     /// Whether there is anybody to ask.
     pub(crate) approvals: Approvals,
+    /// Whether changes are shown while they are written.
+    pub(crate) previews: Previews,
     /// The JSON schema that the answer must follow.
     pub(crate) output_schema: Option<OutputSchema>,
 }
@@ -111,6 +113,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
             output_schema: start.output_schema,
             options: serde_json::Map::new(),
         },
+        previews: start.previews,
         backoff: BACKOFF,
         clock: words::now,
     };

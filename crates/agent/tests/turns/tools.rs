@@ -251,3 +251,47 @@ async fn calls_in_a_reply_that_claims_to_be_the_end_are_run_all_the_same() {
     world.turn("go").await;
     assert_eq!(world.story().last().unwrap(), "model: done");
 }
+
+#[tokio::test]
+async fn a_change_is_shown_while_its_input_streams() {
+    let id = model::CallId::from("1");
+    let input = |delta: &str| Chunk::ToolInput {
+        id: id.clone(),
+        delta: delta.into(),
+    };
+    let mut chunks = vec![
+        Chunk::ToolStart {
+            id: id.clone(),
+            name: "change".into(),
+        },
+        input(r#"{"text""#),
+    ];
+    // Usage in between keeps the two deltas apart.
+    chunks.push(Chunk::Usage(model::Usage::default()));
+    chunks.extend([
+        input(r#":"c"}"#),
+        Chunk::ToolEnd { id: id.clone() },
+        Chunk::Stop(Stop::ToolUse),
+    ]);
+    let mut world = world(vec![Answer::Chunks(chunks), says("done")]);
+    let (_, events) = world.turn("go").await;
+    let kept: Vec<usize> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::ItemDelta {
+                delta: session::Delta::Preview { glimpse, .. },
+                ..
+            } => match &glimpse.sight {
+                session::Sight::Edited { ops, .. } => Some(ops.clone()),
+                other => panic!("{other:?}"),
+            },
+            _ => None,
+        })
+        .flatten()
+        .map(|op| match op {
+            session::Op::Keep(bytes) => bytes,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(kept, [7, 12]);
+}

@@ -1,7 +1,7 @@
 //! A small world for turns: a model that plays a script, tools that do little, and a front end that collects events.
 
 use crate::memory::Memory;
-use agent::{Approvals, Handle, Limits, Setup};
+use agent::{Approvals, Handle, Limits, Previews, Setup};
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt};
 use model::*;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tool::{Context, Effect, Next, Output, Registry, Tool};
+use tool::{Context, Effect, Glimpse, Next, Op, Output, Preview, Registry, Sight, Tool};
 
 /// One answer of the scripted model.
 pub(crate) enum Answer {
@@ -200,6 +200,10 @@ impl Tool for Change {
         }]
     }
 
+    fn preview(&self) -> Option<Box<dyn Preview>> {
+        Some(Box::new(Growing(0)))
+    }
+
     async fn run(&self, input: EchoInput, _: Context) -> Result<Output, tool::Error> {
         self.0.note(format!("change {} begins", input.text));
         if input.text == "wait" {
@@ -213,6 +217,24 @@ impl Tool for Change {
             after: Some(b"x".to_vec()),
         };
         Ok(Output::text("changed").changed(change))
+    }
+}
+
+/// Shows how many bytes of input have arrived.
+struct Growing(usize);
+
+impl Preview for Growing {
+    fn push(&mut self, json: &str) -> Vec<Glimpse> {
+        self.0 += json.len();
+        let sight = Sight::Edited {
+            first_line: 1,
+            ops: vec![Op::Keep(self.0)],
+        };
+        vec![Glimpse {
+            edit: 1,
+            path: None,
+            sight,
+        }]
     }
 }
 
@@ -276,6 +298,7 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut Setup)) 
         system: vec!["be good".into()],
         limits: Limits::default(),
         call: prompt::Call::default(),
+        previews: Previews::Show,
         backoff: Duration::from_millis(1),
         clock: || Time(7),
     };

@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result};
 use crate::output;
 use crate::output::paint::Paint;
 use crate::wiring::{self, Start, Which};
-use agent::Approvals;
+use agent::{Approvals, Previews};
 use model::Message;
 use sandbox::{Cap, Program, Request, Status};
 use session::{Command, Delivery, SessionId};
@@ -97,6 +97,7 @@ async fn work(project: &Path, folder: &Path, server: &Server, env: &Environment)
         store,
         which: Which::New,
         approvals: Approvals::Deny,
+        previews: Previews::Skip,
         output_schema: None,
     })
     .await?;

@@ -116,10 +116,10 @@ impl Task {
                     }
                     for event in batch.drain(..) {
                         if let Some(next) = self.take(event) {
-                            match &next {
-                                Next::Ask(command) => drop(commands.send(command.clone()).await),
+                            match next {
+                                Next::Ask(command) => drop(commands.send(*command).await),
                                 Next::End(ended) => {
-                                    exit = Some(*ended);
+                                    exit = Some(ended);
                                     drop(commands.send(Command::Close).await);
                                 }
                             }
@@ -204,10 +204,10 @@ impl Task {
             let complaint = expected.complaint(wrong);
             self.show
                 .notice(&format!("the answer does not match the schema: {wrong}; asking again"));
-            return Next::Ask(Command::Prompt {
+            return Next::Ask(Box::new(Command::Prompt {
                 message: Message::user(complaint),
                 delivery: Delivery::Queue,
-            });
+            }));
         }
         let output = checked.as_ref().ok().and_then(Option::as_ref);
         self.report(ending, output, exit);
@@ -243,7 +243,7 @@ impl Task {
 /// What follows from an event.
 enum Next {
     /// The session has one more thing to do.
-    Ask(Command),
+    Ask(Box<Command>),
     /// The task is over.
     End(Exit),
 }

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::wiring::{self, Start, Which};
 use crate::{input, project};
-use agent::Approvals;
+use agent::{Approvals, Previews};
 use session::{Command, Delivery, Meta, SessionId, Store};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -131,6 +131,10 @@ impl Work {
             store: self.store,
             which: self.which,
             approvals,
+            previews: match self.turn.json {
+                true => Previews::Show,
+                false => Previews::Skip,
+            },
             output_schema: self.expected.as_ref().map(Expected::for_model),
         })
         .await?;

@@ -211,11 +211,63 @@ pub(crate) enum Added<'a> {
         /// Raw JSON text.
         json: &'a str,
     },
+    /// What a tool call will change, seen while the model still writes it. Nothing in it is binding.
+    Preview {
+        /// The tool call's id.
+        call: &'a str,
+        /// Which change of the call, counted from 1.
+        edit: usize,
+        /// The file, where it is known.
+        path: Option<String>,
+        /// What can be seen.
+        sight: Seen<'a>,
+    },
     /// Live output of a tool.
     Output {
         /// More of it.
         text: &'a str,
     },
+}
+
+/// What can be seen of a change that is being written. Lines are counted from 1.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub(crate) enum Seen<'a> {
+    /// The old text is being quoted and can only be here.
+    Resolving {
+        /// The first line.
+        first_line: usize,
+        /// The last line so far.
+        last_line: usize,
+    },
+    /// The old text fits several places.
+    Ambiguous {
+        /// Where they begin.
+        lines: &'a [usize],
+    },
+    /// The old text has not been found.
+    Unresolved,
+    /// The text from this line on changes like this; the operations follow those shown before.
+    Edited {
+        /// The first line of the text that the operations are for; 0 when it is a new file.
+        first_line: usize,
+        /// The next operations, on bytes.
+        ops: Vec<Operation<'a>>,
+    },
+    /// The change is written out.
+    Finished,
+}
+
+/// One operation on text.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Operation<'a> {
+    /// So many bytes stay.
+    Keep(usize),
+    /// So many bytes go.
+    Delete(usize),
+    /// This comes.
+    Insert(&'a str),
 }
 
 /// A saved item of the session's log.

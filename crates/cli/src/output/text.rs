@@ -113,7 +113,7 @@ impl Text {
                     self.end_line();
                     self.status.doing = Doing::Calling(tool.clone());
                 }
-                Delta::Input { .. } => {}
+                Delta::Input { .. } | Delta::Preview { .. } => {}
                 Delta::Output(text) => self.status.printed(*id, text),
             },
             Event::ItemFinished { item } => self.item(item),
@@ -504,8 +504,7 @@ mod tests {
             exit_code: 0,
         };
         text.finish(&finish, "hew resume 0199");
-        let shown = String::from_utf8(screen.0.borrow().clone()).unwrap();
-        shown
+        String::from_utf8(screen.0.take()).unwrap()
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! From hew's own events and items to those of the format.
 
-use super::{Added, Begun, Changed, Close, Content, Entry, Piece, Sum, Tokens, Told, Weight};
+use super::{Added, Begun, Changed, Close, Content, Entry, Operation, Piece, Seen, Sum, Tokens, Told, Weight};
 use model::{Block, Cost, Outcome, Part, Stop, Usage};
 use serde_json::Value;
-use session::{Body, Delta, End, Ending, Event, Item, ItemKind, Level, Limit, Totals};
+use session::{Body, Delta, End, Ending, Event, Item, ItemKind, Level, Limit, Op, Sight, Totals};
 use std::borrow::Cow;
 
 impl<'a> Told<'a> {
@@ -83,7 +83,41 @@ impl<'a> Added<'a> {
                 call: call.as_str(),
                 json,
             },
+            Delta::Preview { call, glimpse } => Added::Preview {
+                call: call.as_str(),
+                edit: glimpse.edit,
+                path: glimpse.path.as_ref().map(|path| path.display().to_string()),
+                sight: Seen::of(&glimpse.sight),
+            },
             Delta::Output(text) => Added::Output { text },
+        }
+    }
+}
+
+impl<'a> Seen<'a> {
+    fn of(sight: &'a Sight) -> Self {
+        match sight {
+            Sight::Resolving { first_line, last_line } => Seen::Resolving {
+                first_line: *first_line,
+                last_line: *last_line,
+            },
+            Sight::Ambiguous { lines } => Seen::Ambiguous { lines },
+            Sight::Unresolved => Seen::Unresolved,
+            Sight::Edited { first_line, ops } => Seen::Edited {
+                first_line: *first_line,
+                ops: ops.iter().map(Operation::of).collect(),
+            },
+            Sight::Finished => Seen::Finished,
+        }
+    }
+}
+
+impl<'a> Operation<'a> {
+    fn of(op: &'a Op) -> Self {
+        match op {
+            Op::Keep(bytes) => Operation::Keep(*bytes),
+            Op::Delete(bytes) => Operation::Delete(*bytes),
+            Op::Insert(text) => Operation::Insert(text),
         }
     }
 }
