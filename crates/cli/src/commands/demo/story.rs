@@ -14,9 +14,9 @@ pub(super) const TASK: &str = "The tests fail. Find out why and mend it.";
 
 /// The project's files.
 pub(super) const FILES: &[(&str, &str)] = &[
-    ("README.md", include_str!("data/README.md")),
-    ("stats.sh", include_str!("data/stats.sh")),
-    ("test.sh", include_str!("data/test.sh")),
+    ("README.md", include_str!("project/README.md")),
+    ("stats.sh", include_str!("project/stats.sh")),
+    ("test.sh", include_str!("project/test.sh")),
 ];
 
 /// What the model says and does.
