@@ -70,6 +70,14 @@ impl Location {
         &self.root
     }
 
+    /// Another resolved path of the same project.
+    pub(crate) fn beside(&self, path: &Path) -> Self {
+        Self {
+            root: Arc::clone(&self.root),
+            path: path.to_owned(),
+        }
+    }
+
     /// Shows another path in the way this one is shown.
     pub(crate) fn show<'a>(&self, path: &'a Path) -> Cow<'a, str> {
         match path.strip_prefix(&self.root) {

@@ -303,3 +303,45 @@ fn a_writable_file_in_a_locked_folder_is_written_in_place() {
     fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(file.read_bytes(99).unwrap(), b"new");
 }
+
+#[test]
+fn a_file_that_was_removed_comes_back_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(dir.path()).unwrap();
+    let file = workspace.locate("run.sh").unwrap();
+    fs::write(file.path(), "#!/bin/sh\n").unwrap();
+    fs::set_permissions(file.path(), fs::Permissions::from_mode(0o750)).unwrap();
+    let old = Snapshot::of(b"something else");
+    assert!(matches!(file.remove(old), Err(Error::Changed { .. })));
+    let removed = file.remove(Snapshot::of(b"#!/bin/sh\n")).unwrap();
+    assert!(!file.exists());
+    file.restore(&removed).unwrap();
+    assert_eq!(fs::read(file.path()).unwrap(), b"#!/bin/sh\n");
+    assert_eq!(fs::metadata(file.path()).unwrap().permissions().mode() & 0o777, 0o750);
+    assert!(matches!(file.restore(&removed), Err(Error::Exists { .. })));
+}
+
+#[test]
+fn a_file_gets_another_name_only_where_nothing_stands() {
+    let dir = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(dir.path()).unwrap();
+    let [from, to, taken] = ["a", "x/y/b", "c"].map(|name| workspace.locate(name).unwrap());
+    fs::write(from.path(), "a").unwrap();
+    fs::write(taken.path(), "c").unwrap();
+    assert!(matches!(from.rename(&taken), Err(Error::Exists { .. })));
+    let missing = to.missing_folders();
+    assert_eq!(
+        missing
+            .iter()
+            .map(|folder| folder.shown().into_owned())
+            .collect::<Vec<_>>(),
+        ["x/y", "x"]
+    );
+    from.rename(&to).unwrap();
+    assert!(!from.exists() && to.exists());
+    missing[0].remove_empty_folder().unwrap();
+    assert!(to.exists(), "a folder that is not empty stays");
+    to.rename(&from).unwrap();
+    missing.iter().for_each(|folder| folder.remove_empty_folder().unwrap());
+    assert!(!missing[1].exists());
+}
