@@ -87,14 +87,14 @@ impl Confinement {
         /// Must not appear either; `commondir` would take the configuration from elsewhere.
         const GIT: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
         let git = self.roots.iter().map(|root| root.join(".git"));
-        let inside = git.flat_map(|git| match git.is_dir() {
+        let inside = git.flat_map(|git| match git.is_dir() && !git.is_symlink() {
             true => {
                 // The repositories of submodules, with hooks of their own.
                 let modules = Some(git.join("modules")).filter(|modules| modules.is_dir());
                 GIT.map(|name| git.join(name)).into_iter().chain(modules).collect()
             }
-            // A work tree's link to its repository; or nothing, and then making one is ordinary work.
-            false if git.exists() => vec![git],
+            // A link of one kind or another to the repository; or nothing, and then making one is ordinary work.
+            false if git.exists() || git.is_symlink() => vec![git],
             false => Vec::new(),
         });
         self.protected.iter().cloned().chain(inside).collect()

@@ -32,7 +32,7 @@ impl Order {
         let git = roots.iter().map(|root| root.join(".git"));
         Self {
             writable: confinement.writable().into_iter().map(PathBuf::from).collect(),
-            pinned: git.filter(|git| git.is_dir()).collect(),
+            pinned: git.filter(|git| git.is_dir() && !git.is_symlink()).collect(),
             protected: match confinement.level {
                 Level::Workspace => confinement.all_protected(),
                 // Nothing can be written anyway.

@@ -20,12 +20,11 @@ pub(super) fn drop_all_but_files() -> io::Result<()> {
         return Ok(());
     }
     if own.effective.contains(CapabilitySet::SETPCAP) {
-        for number in 0..64 {
-            let one = CapabilitySet::from_bits_retain(1 << number);
-            // Beyond the last one the kernel knows, it says so.
-            if !KEPT.contains(one) && capability_is_in_bounding_set(one).unwrap_or(false) {
-                remove_capability_from_bounding_set(one)?;
-            }
+        let all = (0..64).map(|number| CapabilitySet::from_bits_retain(1 << number));
+        // Asked for one it does not know, the kernel says so; that is the end of them.
+        let known = all.take_while(|one| capability_is_in_bounding_set(*one).is_ok());
+        for one in known.filter(|one| !KEPT.contains(*one)) {
+            remove_capability_from_bounding_set(one)?;
         }
     }
     clear_ambient_capability_set()?;

@@ -354,7 +354,7 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
         Escapes,
         "grep -q 'NoNewPrivs:.0' /proc/self/status",
     ),
-    ("become another user", Always, AsRoot, "$ATTEMPT setuid 65534"),
+    ("become another user", Always, AsRoot, "$ATTEMPT setuid 12345"),
     ("make a user namespace", Always, Untried, "$ATTEMPT unshare 268435456"),
     ("make a mount namespace", Always, AsRoot, "$ATTEMPT unshare 131072"),
     (

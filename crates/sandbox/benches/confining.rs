@@ -1,0 +1,70 @@
+//! What confining adds to a command: the same empty command without, read-only, and in a workspace.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a failed preparation is a failed benchmark"
+)]
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use criterion::Criterion;
+use sandbox::{Cap, Confinement, Environment, Level, Program, Request, Status};
+
+fn main() -> ExitCode {
+    // This program is its own launcher, as hew is.
+    if let Some(code) = sandbox::guard() {
+        return code;
+    }
+    let mut criterion = Criterion::default().configure_from_args();
+    compare(&mut criterion);
+    criterion.final_summary();
+    ExitCode::SUCCESS
+}
+
+fn compare(criterion: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let work = folder.path().to_owned();
+    std::fs::create_dir_all(work.join(".git/hooks")).unwrap();
+    for name in [".git/config", ".env", "secret"] {
+        std::fs::write(work.join(name), "x").unwrap();
+    }
+    let none: [&str; 0] = [];
+    let request = Request {
+        program: Program::Shell("true".into()),
+        cwd: work.clone(),
+        environment: Environment::scrubbed([("PATH".into(), "/usr/bin:/bin".into())], &none, &none),
+        timeout: Some(Duration::from_secs(60)),
+        grace: Request::GRACE,
+        output: Cap {
+            head: 1_000,
+            tail: 1_000,
+        },
+    };
+    let workspace = Confinement {
+        hidden: vec![work.join(".env"), work.join("secret")],
+        ..Confinement::new(Level::Workspace, [work.clone()])
+    };
+    println!("this machine enforces {}", workspace.report().unwrap());
+
+    let mut group = criterion.benchmark_group("an empty command");
+    for (name, confinement) in [
+        ("off", Confinement::new(Level::Off, [])),
+        ("read-only", Confinement::new(Level::ReadOnly, [])),
+        ("workspace", workspace),
+    ] {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let exit = runtime.block_on(async { confinement.spawn(&request).unwrap().exit().await });
+                assert_eq!(exit.status, Status::Exited(0));
+            });
+        });
+    }
+    group.finish();
+}
