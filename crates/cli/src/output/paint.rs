@@ -54,9 +54,10 @@ impl Paint {
     }
 
     fn with(self, code: &str, text: impl Display) -> String {
+        let text = text.to_string();
         match self {
-            Paint::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-            Paint::Plain => text.to_string(),
+            Paint::Colour if !text.is_empty() => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Paint::Colour | Paint::Plain => text,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The live line at the bottom: what is going on, for how long, at what price.
 
-use super::words::{line, money, tokens, took};
+use super::words::{self, line, money, tokens, took};
 use session::{ItemId, Totals};
 use std::time::Instant;
 
@@ -87,14 +87,19 @@ impl Status {
     /// The line at its next frame, no wider than this.
     pub(crate) fn render(&mut self, width: usize) -> String {
         self.frame = (self.frame + 1) % FRAMES.len();
-        let figures = self.figures();
-        let text = format!("{} {} · {}", FRAMES[self.frame], figures, self.activity());
         // The last column stays free: some terminals wrap when it is filled.
-        line(&text, width.saturating_sub(1))
+        let room = width.saturating_sub(1);
+        let figures = self.figures(width);
+        let activity = self.activity(room.saturating_sub(words::width(&figures) + 5).max(16));
+        line(&format!("{} {activity} · {figures}", FRAMES[self.frame]), room)
     }
 
-    fn figures(&self) -> String {
-        let mut parts = vec![self.model.clone(), took_whole(self.elapsed())];
+    fn figures(&self, width: usize) -> String {
+        let mut parts = vec![took_whole(self.elapsed())];
+        // Where there is little room, what a tool prints is worth more than a name that does not change.
+        if self.running.is_empty() || width >= WIDE {
+            parts.insert(0, self.model.clone());
+        }
         if self.step > 0 {
             parts.push(format!("step {}", self.step));
         }
@@ -108,8 +113,8 @@ impl Status {
         parts.join(" · ")
     }
 
-    fn activity(&self) -> String {
-        match self.running.as_slice() {
+    fn activity(&self, room: usize) -> String {
+        let text = match self.running.as_slice() {
             [] => match &self.doing {
                 Doing::Waiting => "waiting for the model".into(),
                 Doing::Thinking(words) => format!("thinking: {words}"),
@@ -118,21 +123,25 @@ impl Status {
                 Doing::Nothing => "working".into(),
             },
             [(_, label, printed), more @ ..] => {
-                let others = if more.is_empty() {
-                    String::new()
-                } else {
-                    format!(" (+{} more)", more.len())
+                let others = match more.len() {
+                    0 => String::new(),
+                    more => format!(" (+{more} more)"),
                 };
-                let printed = if printed.is_empty() {
-                    String::new()
-                } else {
-                    format!(" › {printed}")
-                };
-                format!("{label}{others}{printed}")
+                let left = room.saturating_sub(words::width(&others));
+                if printed.is_empty() {
+                    return line(label, left) + &others;
+                }
+                // Both get half of the room, and what the other does not need.
+                let label = line(label, (left / 2).max(left.saturating_sub(words::width(printed) + 3)));
+                format!("{label}{others} › {printed}")
             }
-        }
+        };
+        line(&text, room)
     }
 }
+
+/// From this many columns on, everything has its place.
+const WIDE: usize = 100;
 
 /// Time that does not flicker: whole seconds from the first on.
 fn took_whole(time: std::time::Duration) -> String {

@@ -538,6 +538,6 @@ mod tests {
             let unfinished = line == shown.split('\n').next_back().unwrap_or_default();
             assert!(!drawn || unfinished, "{line:?}");
         }
-        assert!(shown.contains("m · 0s · step 1"), "{shown}");
+        assert!(shown.contains("calling terminal · m · 0s · step 1"), "{shown}");
     }
 }
