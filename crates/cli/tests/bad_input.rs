@@ -140,19 +140,37 @@ async fn a_read_only_home_is_named() {
     let hew = hew().talks_to(&server);
     let home = hew.home().join("locked");
     fs::create_dir(&home).unwrap();
+    // Permissions do not count for a superuser, who may mount a file system that nobody can write to instead.
     fs::set_permissions(&home, Permissions::from_mode(0o555)).unwrap();
-    let output = hew
-        .clone()
-        .env("HEW_DATA_DIR", home.join("data"))
-        .args(["run", "-m", "gpt-5.5", "x"])
+    let binary = env!("CARGO_BIN_EXE_hew");
+    let story = format!(
+        "mount -t tmpfs -o ro none {}; {binary} run -m gpt-5.5 x",
+        home.display()
+    );
+    let shell = |program: &str| {
+        Hew::new(program)
+            .unwrap()
+            .talks_to(&server)
+            .env("PATH", "/usr/bin:/bin")
+    };
+    let data = home.join("data");
+    let mut output = shell("/usr/bin/unshare")
+        .env("HEW_DATA_DIR", &data)
+        .args(["-rm", "sh", "-c", &story])
         .run()
         .await
         .unwrap();
-    // A superuser may write everywhere; for anybody else the folder is closed.
-    if !home.join("data").exists() {
-        check(&output, 1, "error: cannot use the session database", "HEW_DATA_DIR");
+    if output.stderr.contains("unshare") {
+        output = shell("/bin/sh")
+            .env("HEW_DATA_DIR", &data)
+            .args(["-c", &story])
+            .run()
+            .await
+            .unwrap();
     }
     fs::set_permissions(&home, Permissions::from_mode(0o755)).unwrap();
+    check(&output, 1, "error: cannot use the session database", "HEW_DATA_DIR");
+    assert!(server.requests().is_empty(), "nothing is asked before it can be kept");
 }
 
 #[tokio::test]
