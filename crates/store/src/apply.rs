@@ -37,9 +37,7 @@ pub(crate) fn piece(connection: &Connection, piece: &Piece) -> rusqlite::Result<
     let draft = &piece.draft;
     connection
         .prepare_cached(
-            "INSERT INTO drafts (session, id, seq, parent, model, request, at, chunks)
-             VALUES (?1, ?2, (SELECT coalesce(max(seq) + 1, 0) FROM drafts WHERE session = ?1 AND id = ?2),
-                     ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO drafts (session, id, parent, model, request, at, chunks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
         .execute(params![
             Key(piece.session.0),
@@ -95,7 +93,9 @@ pub(crate) fn insert(connection: &Connection, session: SessionId, item: &Item) -
             kind,
             body,
         ])?;
-    discard(connection, session, item.id)?;
+    if let Body::Reply { .. } = &item.body {
+        discard(connection, session, item.id)?;
+    }
     Ok(())
 }
 

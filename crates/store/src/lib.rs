@@ -18,8 +18,10 @@
 //!
 //! # How much is written
 //!
-//! Deltas of a streaming reply are joined in memory and written at most ten times a second; a reply that finishes sooner
-//! is written once. The log is copied back when the writer pauses, so it stays a few megabytes in size.
+//! Deltas of a streaming reply are joined in memory and written about ten times a second; a reply that finishes sooner is
+//! written once. Titles and ledger entries that nobody waits for share the transaction of the item that follows them, or
+//! are written after the same tenth of a second. The log is copied back when the writer pauses, so it stays a few megabytes
+//! in size.
 
 mod apply;
 mod blob;

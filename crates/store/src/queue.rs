@@ -11,7 +11,7 @@ use session::{BlobId, Draft, Error, Item, ItemId, New, Record, SessionId};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How far what is kept of a streaming reply may be behind what has arrived. A commit takes its part of the promised 100 ms.
+/// How long what nobody waits for may wait for company. A commit takes its part of the 100 ms that are promised for drafts.
 const BEHIND: Duration = Duration::from_millis(90);
 
 /// How long the writer waits before it tries again to keep what a full disk did not take.
@@ -93,8 +93,10 @@ struct State {
     writes: Vec<Waiting>,
     pieces: Pieces,
     reads: Vec<Job>,
-    /// When the pieces are to be written, whatever else comes.
-    pieces_due: Option<Instant>,
+    /// Whether something must not wait for company.
+    is_urgent: bool,
+    /// When what can wait is to be written, whatever else comes.
+    due: Option<Instant>,
     is_working: bool,
     is_closed: bool,
 }
@@ -115,9 +117,18 @@ impl Queue {
     /// Hands over what has arrived of a reply.
     pub(crate) fn draft(&self, session: SessionId, draft: Draft, chunks: Vec<Chunk>) {
         let mut state = self.lock();
+        if state.is_closed {
+            return;
+        }
         state.pieces.add(session, draft, chunks);
-        if state.pieces_due.is_none() {
-            state.pieces_due = Some(Instant::now() + BEHIND);
+        self.soon(&mut state);
+    }
+
+    /// Has everything that was handed over written now, because somebody waits.
+    pub(crate) fn hurry(&self) {
+        let mut state = self.lock();
+        if !state.writes.is_empty() {
+            state.is_urgent = true;
             self.changed.notify_one();
         }
     }
@@ -129,14 +140,18 @@ impl Queue {
 
     /// Has something read after all that was handed over before it.
     pub(crate) fn read(&self, job: Job) {
-        self.lock().reads.push(job);
-        self.changed.notify_one();
+        let mut state = self.lock();
+        // A job that is dropped tells whoever waits for it.
+        if !state.is_closed {
+            state.reads.push(job);
+            self.changed.notify_one();
+        }
     }
 
     /// Whether everything handed over has been dealt with.
     pub(crate) fn is_settled(&self) -> bool {
         let state = self.lock();
-        !state.is_working && state.writes.is_empty() && state.blobs.is_empty() && state.pieces.is_empty()
+        !state.is_working && state.is_empty()
     }
 
     /// Puts back pieces that could not be written, except those that are no longer wanted.
@@ -148,7 +163,9 @@ impl Queue {
                 state.pieces.put_back(piece);
             }
         }
-        state.pieces_due = (!state.pieces.is_empty()).then(|| Instant::now() + AGAIN);
+        if !state.pieces.is_empty() {
+            state.due = Some(Instant::now() + AGAIN);
+        }
     }
 
     /// Waits for work, until it is time to rest at the latest.
@@ -167,7 +184,7 @@ impl Queue {
             if rest.is_some_and(|rest| rest <= now) {
                 return Next::Rest;
             }
-            let wake = [rest, state.pieces_due].into_iter().flatten().min();
+            let wake = [rest, state.due].into_iter().flatten().min();
             state = match wake {
                 Some(at) => {
                     let waited = self.changed.wait_timeout(state, at.saturating_duration_since(now));
@@ -178,22 +195,46 @@ impl Queue {
         }
     }
 
-    /// Has the writer end once all that was handed over is written.
+    /// Takes nothing more, and has the writer end once all that was handed over is written.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.changed.notify_one();
     }
 
+    /// Takes nothing more and forgets what waits, because nobody will write it: whoever waits for it is told.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        drop(state.take());
+    }
+
     fn push(&self, write: Write, receipt: Option<oneshot::Sender<Result<(), Error>>>) {
         let mut state = self.lock();
+        if state.is_closed {
+            return;
+        }
         if let Write::Append { item, .. } = &write {
             state.forget(item.id);
         }
         if let Write::Discard { reply, .. } = &write {
             state.forget(*reply);
         }
+        let can_wait = write.can_wait();
         state.writes.push(Waiting { write, receipt });
-        self.changed.notify_one();
+        match can_wait {
+            true => self.soon(&mut state),
+            false => {
+                state.is_urgent = true;
+                self.changed.notify_one();
+            }
+        }
+    }
+
+    fn soon(&self, state: &mut State) {
+        if state.due.is_none() {
+            state.due = Some(Instant::now() + BEHIND);
+            self.changed.notify_one();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -204,19 +245,24 @@ impl Queue {
 impl State {
     fn forget(&mut self, reply: ItemId) {
         self.pieces.forget(reply);
-        if self.pieces.is_empty() {
-            self.pieces_due = None;
+        if self.pieces.is_empty() && self.writes.is_empty() {
+            self.due = None;
         }
     }
 
+    fn is_empty(&self) -> bool {
+        self.writes.is_empty() && self.blobs.is_empty() && self.pieces.is_empty()
+    }
+
     fn is_ready(&self, now: Instant) -> bool {
-        let is_due = self.pieces_due.is_some_and(|due| due <= now);
-        let is_left = self.is_closed && !(self.pieces.is_empty() && self.blobs.is_empty());
-        is_due || is_left || !self.writes.is_empty() || !self.reads.is_empty()
+        let is_due = self.due.is_some_and(|due| due <= now);
+        let is_last = self.is_closed && !self.is_empty();
+        self.is_urgent || is_due || is_last || !self.reads.is_empty()
     }
 
     fn take(&mut self) -> Batch {
-        self.pieces_due = None;
+        self.due = None;
+        self.is_urgent = false;
         Batch {
             blobs: std::mem::take(&mut self.blobs),
             writes: std::mem::take(&mut self.writes),
@@ -227,6 +273,19 @@ impl State {
 }
 
 impl Write {
+    /// Whether it may wait a little, for the write that usually follows it to share a transaction.
+    fn can_wait(&self) -> bool {
+        match self {
+            Write::Discard { .. } | Write::Title { .. } | Write::Record { .. } => true,
+            Write::Create(_)
+            | Write::Append { .. }
+            | Write::Rewind { .. }
+            | Write::Mend(_)
+            | Write::Delete(_)
+            | Write::Flush => false,
+        }
+    }
+
     /// Whether it makes the draft of this reply unnecessary.
     fn settles(&self, id: ItemId) -> bool {
         match self {

@@ -11,7 +11,13 @@ use std::thread::{Builder, JoinHandle};
 /// The thread that reads.
 pub(crate) struct Reader {
     path: PathBuf,
-    running: Mutex<Option<Running>>,
+    state: Mutex<State>,
+}
+
+enum State {
+    Unasked,
+    Running(Running),
+    Closed,
 }
 
 struct Running {
@@ -23,16 +29,16 @@ impl Reader {
     pub(crate) fn new(path: PathBuf) -> Self {
         Reader {
             path,
-            running: Mutex::new(None),
+            state: Mutex::new(State::Unasked),
         }
     }
 
-    /// Has something read.
+    /// Has something read. A job that cannot be is dropped, which whoever waits for it notices.
     pub(crate) fn read(&self, job: Job) {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.is_none() {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let State::Unasked = *state {
             match start(self.path.clone()) {
-                Ok(started) => *running = Some(started),
+                Ok(running) => *state = State::Running(running),
                 Err(error) => {
                     return job(Err(Error::Unusable {
                         path: self.path.clone(),
@@ -41,16 +47,18 @@ impl Reader {
                 }
             }
         }
-        if let Some(running) = running.as_ref() {
-            // A job that does not arrive is dropped, which whoever waits for it notices.
-            running.jobs.send(job).unwrap_or_default();
+        match &*state {
+            State::Running(running) => running.jobs.send(job).unwrap_or_default(),
+            State::Unasked | State::Closed => {}
         }
     }
 
     /// Ends the thread after the questions that were asked.
     pub(crate) fn close(&self) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Running { jobs, thread }) = running {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = std::mem::replace(&mut *state, State::Closed);
+        drop(state);
+        if let State::Running(Running { jobs, thread }) = last {
             drop(jobs);
             thread.join().unwrap_or_default();
         }

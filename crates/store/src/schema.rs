@@ -37,13 +37,14 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Fa
 
 /// The layout that the file has, once it is clear that the file is ours and not too new.
 fn checked(connection: &Connection, path: &Path) -> Result<i64, Fault> {
-    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let tables: i64 = match application {
-        APPLICATION => 0,
-        _ => connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?,
-    };
-    if tables > 0 {
+    // One statement, so that all of it is of the same moment.
+    let (found, application, tables): (i64, i64, i64) = connection.query_row(
+        "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
+         FROM pragma_user_version, pragma_application_id",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+    )?;
+    if application != APPLICATION && tables > 0 {
         return Err(Fault::Refused(Error::Unusable {
             path: path.to_path_buf(),
             detail: "it belongs to another program".into(),

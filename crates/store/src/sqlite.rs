@@ -203,8 +203,12 @@ impl Store for Sqlite {
 impl Shared {
     fn write(&self, write: Write) -> Receipt {
         let outcome = self.queue.write(write);
+        let queue = Arc::clone(&self.queue);
         let path = self.path.clone();
-        Box::pin(async move { outcome.await.unwrap_or_else(|_| Err(stopped(path))) })
+        Box::pin(async move {
+            queue.hurry();
+            outcome.await.unwrap_or_else(|_| Err(stopped(path)))
+        })
     }
 
     fn load(self: &Arc<Self>, id: SessionId) -> BoxFuture<'static, Result<Loaded, Error>> {

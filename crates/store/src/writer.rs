@@ -235,6 +235,12 @@ impl Writer {
     }
 }
 
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue.abandon();
+    }
+}
+
 /// The file versions that an item names.
 fn blobs_of(item: &Item) -> impl Iterator<Item = &BlobId> {
     let changes = match &item.body {

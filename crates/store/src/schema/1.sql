@@ -21,31 +21,33 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 
 -- The append-only tree: what the model and the person saw. `body` is JSON; its shape depends on `kind`.
+-- Rows are kept in the order of their writing, which lets SQLite add one by writing a single page.
 CREATE TABLE items (
+    seq     INTEGER PRIMARY KEY,
     session BLOB NOT NULL,
     id      BLOB NOT NULL,
     parent  BLOB,
     at      INTEGER NOT NULL,
     kind    TEXT NOT NULL,
-    body    TEXT NOT NULL,
-    PRIMARY KEY (session, id)
-) STRICT, WITHOUT ROWID;
+    body    TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX items_by_id ON items (session, id);
 
--- Replies that still stream, piece by piece. Rows live until their item is written.
+-- Replies that still stream, piece by piece. Rows live until their item is written: there are few, and they need no index.
 CREATE TABLE drafts (
+    seq     INTEGER PRIMARY KEY,
     session BLOB NOT NULL,
     id      BLOB NOT NULL,
-    seq     INTEGER NOT NULL,
     parent  BLOB,
     model   TEXT NOT NULL,
     request BLOB NOT NULL,
     at      INTEGER NOT NULL,
-    chunks  TEXT NOT NULL,
-    PRIMARY KEY (session, id, seq)
-) STRICT, WITHOUT ROWID;
+    chunks  TEXT NOT NULL
+) STRICT;
 
 -- The ledger: one row for every request to a model.
 CREATE TABLE requests (
+    seq            INTEGER PRIMARY KEY,
     session        BLOB NOT NULL,
     id             BLOB NOT NULL,
     item           BLOB,
@@ -64,9 +66,9 @@ CREATE TABLE requests (
     estimated      INTEGER NOT NULL,
     cost           INTEGER,
     outcome        TEXT NOT NULL,
-    sections       TEXT NOT NULL,
-    PRIMARY KEY (session, id)
-) STRICT, WITHOUT ROWID;
+    sections       TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX requests_by_id ON requests (session, id);
 
 -- Files that items changed, by the names of their contents.
 CREATE TABLE changes (
@@ -81,7 +83,8 @@ CREATE TABLE changes (
 
 -- Contents of files, by their SHA-256. `at` is when one was last asked to be kept.
 CREATE TABLE blobs (
-    id    BLOB PRIMARY KEY,
+    seq   INTEGER PRIMARY KEY,
+    id    BLOB NOT NULL UNIQUE,
     at    INTEGER NOT NULL,
     bytes BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;

@@ -1,1 +1,0 @@
-//! Round trips of every row.

@@ -1,0 +1,89 @@
+//! How much is written, measured by the size of the log.
+
+use crate::story::{draft, new_session, prompt, record, reply};
+use model::Chunk;
+use session::{SessionId, Store};
+use std::path::Path;
+use std::sync::Arc;
+use store::Sqlite;
+
+/// The log only grows until the writer pauses for a second, which none of these stories does for long.
+fn log(folder: &Path) -> u64 {
+    std::fs::metadata(folder.join("hew.db-wal")).map_or(0, |log| log.len())
+}
+
+async fn begun(folder: &Path) -> (Sqlite, SessionId) {
+    let store = Sqlite::open(folder).unwrap();
+    let new = new_session();
+    let session = new.id;
+    drop(store.create(new).await.unwrap());
+    (store, session)
+}
+
+#[tokio::test]
+async fn a_reply_in_tiny_deltas_is_written_a_few_times_at_most() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, session) = begun(folder.path()).await;
+    let answer = draft(None);
+    let before = log(folder.path());
+    let text = "word".repeat(50_000);
+    for _ in 0..50_000 {
+        store.draft(session, answer.clone(), vec![Chunk::Text("word".into())]);
+    }
+    store.append(session, reply(&answer, &text)).await.unwrap();
+    let written = log(folder.path()) - before;
+    assert!(written < 3 * 200_000, "{written} bytes");
+}
+
+#[tokio::test]
+async fn each_piece_of_a_slow_reply_costs_about_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, session) = begun(folder.path()).await;
+    let answer = draft(None);
+    let before = log(folder.path());
+    for _ in 0..100 {
+        store.draft(
+            session,
+            answer.clone(),
+            vec![Chunk::Text("forty characters of an answer that comes".into())],
+        );
+        store.flush().await.unwrap();
+    }
+    let each = (log(folder.path()) - before) / 100;
+    assert!(each < 4_000, "{each} bytes");
+}
+
+#[tokio::test]
+async fn a_step_costs_a_few_times_its_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, session) = begun(folder.path()).await;
+    let mut parent = None;
+    let before = log(folder.path());
+    for _ in 0..100 {
+        let answer = draft(parent);
+        drop(store.record(session, record(1)));
+        store
+            .append(session, reply(&answer, &"word ".repeat(80)))
+            .await
+            .unwrap();
+        let said = prompt(Some(answer.id), &"word ".repeat(400));
+        store.append(session, Arc::clone(&said)).await.unwrap();
+        parent = Some(said.id);
+    }
+    let each = (log(folder.path()) - before) / 100;
+    assert!(each < 20_000, "{each} bytes");
+}
+
+#[tokio::test]
+async fn the_log_does_not_grow_without_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, session) = begun(folder.path()).await;
+    let mut parent = None;
+    for _ in 0..400 {
+        let said = prompt(parent, &"word ".repeat(20_000));
+        store.append(session, Arc::clone(&said)).await.unwrap();
+        parent = Some(said.id);
+    }
+    let size = log(folder.path());
+    assert!(size < 20_000_000, "{size} bytes after 40 MB");
+}
