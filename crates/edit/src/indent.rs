@@ -55,10 +55,10 @@ impl Shift {
                 return Self::by(pairs, character).or_else(scaled);
             }
         }
-        if only(quoted, ' ') && only(actual, '\t') {
+        if only(quoted, ' ') && pairs.iter().all(|(_, actual)| is_tabs_then_spaces(actual)) {
             return scaled(pairs).map(|(width, offset)| Self::ToTabs { width, offset });
         }
-        if only(quoted, '\t') && only(actual, ' ') {
+        if only(actual, ' ') && pairs.iter().all(|(quoted, _)| is_tabs_then_spaces(quoted)) {
             let swapped: Vec<Pair<'_>> = pairs.iter().map(|(quoted, actual)| (*actual, *quoted)).collect();
             return scaled(&swapped).map(|(width, offset)| Self::ToSpaces { width, offset: -offset });
         }
@@ -119,6 +119,15 @@ impl Shift {
             .then(|| Self::Stripped(extra.to_owned()))
     }
 
+    /// Whether lines stay at their depth, if perhaps in other characters.
+    pub(crate) fn is_plain(&self) -> bool {
+        match self {
+            Self::None => true,
+            Self::ToTabs { offset, .. } | Self::ToSpaces { offset, .. } => *offset == 0,
+            Self::By { .. } | Self::Scaled { .. } | Self::Prefixed(_) | Self::Stripped(_) => false,
+        }
+    }
+
     /// `line` with its indentation shifted; blank lines pass through.
     pub(crate) fn apply(&self, line: &str) -> String {
         if is_blank(line) {
@@ -153,6 +162,11 @@ impl Shift {
     }
 }
 
+/// Tabs, then perhaps a few spaces that align a comment.
+fn is_tabs_then_spaces(indent: &str) -> bool {
+    indent.trim_start_matches('\t').chars().all(|c| c == ' ')
+}
+
 /// Adds or takes away `count` of `character` at the front of `indent`, never below nothing.
 fn grown(indent: &str, character: char, count: isize) -> String {
     if count >= 0 {
@@ -164,8 +178,9 @@ fn grown(indent: &str, character: char, count: isize) -> String {
 
 /// The tab width and offset with which (spaces, tabs) pairs agree: no offset if possible, common widths first.
 fn scaled(pairs: &[Pair<'_>]) -> Option<(usize, isize)> {
+    let columns = |width: usize, tabs: &str| tabs.chars().map(|c| if c == '\t' { width } else { 1 }).sum::<usize>();
     let offset =
-        |width: usize, (spaces, tabs): &Pair<'_>| (tabs.len() * width).cast_signed() - spaces.len().cast_signed();
+        |width: usize, (spaces, tabs): &Pair<'_>| columns(width, tabs).cast_signed() - spaces.len().cast_signed();
     let agreed = |width: usize| {
         let first = offset(width, pairs.first()?);
         pairs
@@ -216,10 +231,16 @@ impl Reindent {
         let first = Shift::of(&indents[..1]).unwrap_or(Shift::None);
         if let Some(rest) = Shift::of(others) {
             // The first line was quoted without its indentation. If the new text follows it in that, it all moves alike.
+            let outermost = others
+                .iter()
+                .map(|(_, actual)| actual.len())
+                .min()
+                .unwrap_or(0)
+                .min(actual.len());
             let falls_out = new
                 .iter()
                 .skip(1)
-                .any(|line| !is_blank(line) && indent_of(&rest.apply(line)).len() < actual.len());
+                .any(|line| !is_blank(line) && indent_of(&rest.apply(line)).len() < outermost);
             let rest = if falls_out { first.clone() } else { rest };
             return Self {
                 first,

@@ -23,6 +23,7 @@ impl Quoted {
     /// The reading that comes nearest to `actual`.
     pub(crate) fn nearest<'a>(&'a self, actual: &str) -> &'a str {
         match &self.or {
+            _ if self.text == actual => &self.text,
             Some(other) if other.trim_end() == actual.trim_end() => other,
             Some(other) if indent_of(other) == indent_of(actual) && indent_of(&self.text) != indent_of(actual) => other,
             _ => &self.text,
@@ -83,7 +84,7 @@ pub(crate) struct Haystack<'d> {
 }
 
 impl Haystack<'_> {
-    /// The best places for `quoted`: all candidates of the best rank there is.
+    /// The best places for `quoted`.
     pub(crate) fn best(&self, quoted: &[Quoted]) -> Vec<Candidate> {
         best(self.all(quoted))
     }
@@ -198,22 +199,54 @@ impl Haystack<'_> {
     }
 
     fn level(&self, quoted: &[Quoted], pairs: &[Option<usize>]) -> Level {
-        let mut level = Level::Exact;
-        let mut indents = Vec::new();
-        for (line, pair) in quoted.iter().zip(pairs) {
-            let Some(actual) = pair.map(|pair| self.document.line(pair)) else {
-                continue;
-            };
-            let text = line.nearest(actual);
-            level = level.max(line_level(text, actual));
-            if !is_blank(text) {
-                indents.push((indent_of(text), indent_of(actual)));
-            }
-        }
+        let texts = texts(self.document, quoted, pairs);
+        let level = texts
+            .iter()
+            .map(|(_, text, actual)| line_level(text, actual))
+            .max()
+            .unwrap_or(Level::Exact);
+        let indents: Vec<_> = texts
+            .iter()
+            .map(|(_, text, actual)| (indent_of(text), indent_of(actual)))
+            .collect();
         if level == Level::Indent && Shift::of(&indents).is_none() {
             Level::UnevenIndent
         } else {
             level
+        }
+    }
+}
+
+/// The matched lines that are not blank: their number, the quoted text and the file's. Where context lines have two readings, each takes
+/// the nearer one, unless all of them make more sense with the other.
+pub(crate) fn texts<'a>(
+    document: &'a Document,
+    quoted: &'a [Quoted],
+    pairs: &[Option<usize>],
+) -> Vec<(usize, &'a str, &'a str)> {
+    let read = |pick: fn(&'a Quoted, &str) -> &'a str| -> Vec<(usize, &'a str, &'a str)> {
+        let lines = quoted.iter().zip(pairs).enumerate();
+        lines
+            .filter_map(|(number, (line, pair))| {
+                let actual = document.line((*pair)?);
+                Some((number, pick(line, actual), actual)).filter(|(_, text, _)| !is_blank(text))
+            })
+            .collect()
+    };
+    let shift = |texts: &[(usize, &str, &str)]| {
+        let indents: Vec<_> = texts
+            .iter()
+            .map(|(_, text, actual)| (indent_of(text), indent_of(actual)))
+            .collect();
+        Shift::of(&indents)
+    };
+    let nearest = read(Quoted::nearest);
+    match shift(&nearest) {
+        Some(shift) if shift.is_plain() => nearest,
+        found => {
+            let other = read(|line, _| line.or.as_ref().unwrap_or(&line.text));
+            let is_better = shift(&other).is_some_and(|shift| shift.is_plain() || found.is_none());
+            if is_better { other } else { nearest }
         }
     }
 }
@@ -239,12 +272,20 @@ pub(crate) fn solid_lines(quoted: &[Quoted]) -> Vec<usize> {
     (0..quoted.len()).filter(|at| !is_blank(&quoted[*at].text)).collect()
 }
 
-/// The candidates of the best rank there is.
+/// The candidates that no other one beats: closer lines with different blank lines and looser lines with the same ones do not compare.
 pub(crate) fn best(all: Vec<Candidate>) -> Vec<Candidate> {
-    let Some(best) = all.iter().map(Candidate::rank).min() else {
-        return all;
-    };
-    all.into_iter().filter(|candidate| candidate.rank() == best).collect()
+    let mut ranks: Vec<(Level, Blanks)> = all.iter().map(Candidate::rank).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let beats = |one: (Level, Blanks), other: (Level, Blanks)| one != other && one.0 <= other.0 && one.1 <= other.1;
+    let unbeaten: Vec<(Level, Blanks)> = ranks
+        .iter()
+        .copied()
+        .filter(|rank| !ranks.iter().any(|other| beats(*other, *rank)))
+        .collect();
+    all.into_iter()
+        .filter(|candidate| unbeaten.contains(&candidate.rank()))
+        .collect()
 }
 
 /// What to do with the candidates of one search.
@@ -271,13 +312,27 @@ pub(crate) fn pick(mut candidates: Vec<Candidate>, hint: Option<usize>) -> Pick 
     }
 }
 
+/// Whether the quoted lines are nothing but brackets and the like, which are everywhere.
+pub(crate) fn is_trivial(quoted: &[Quoted]) -> bool {
+    !quoted.iter().any(|line| line.text.chars().any(char::is_alphanumeric))
+}
+
+/// Where a looser fit stands nearer to the line that was named than the one chosen: hint and text contradict each other.
+pub(crate) fn against_hint(all: &[Candidate], chosen: &Candidate, hint: Option<usize>) -> Option<Vec<usize>> {
+    let distance = |candidate: &Candidate| hint.map(|hint| candidate.first().abs_diff(hint));
+    let is_only_one = all.iter().filter(|other| other.rank() <= chosen.rank()).count() == 1;
+    let other = all.iter().min_by_key(|other| distance(other))?;
+    let contradicts = distance(other) < distance(chosen) && (!is_only_one || distance(other) == Some(0));
+    contradicts.then(|| vec![other.first(), chosen.first()])
+}
+
 /// Which of `lines` the hint means: clearly nearer than every other one, and not far away.
 pub(crate) fn nearest(lines: &[usize], hint: usize) -> Option<usize> {
-    const FAR: usize = 200;
+    const FAR: usize = 20;
     let distance = |at: &usize| lines[*at].abs_diff(hint);
     let best = (0..lines.len()).min_by_key(distance)?;
     let second = (0..lines.len()).filter(|at| *at != best).map(|at| distance(&at)).min();
     let near = distance(&best);
-    let is_clear = second.is_none_or(|second| near == 0 && second > 0 || 2 * near <= second && near < second);
+    let is_clear = second.is_none_or(|second| near == 0 && second > 0 || second >= 4 * near + 8);
     (near <= FAR && is_clear).then_some(best)
 }

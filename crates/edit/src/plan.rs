@@ -2,6 +2,7 @@
 
 mod file;
 mod path;
+mod working;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -175,7 +176,7 @@ pub fn plan_edits(edits: &[Edit], format: Format, target: Option<&Path>, lookup:
 fn same_place(one: &Edit, other: &Edit) -> bool {
     match (&one.change, &other.change) {
         (Change::Hunk(a), Change::Hunk(b)) => {
-            one.names == other.names && a.headers == b.headers && file::quoted_lines(a) == file::quoted_lines(b)
+            one.names == other.names && a.headers == b.headers && working::quoted_lines(a) == working::quoted_lines(b)
         }
         _ => false,
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::fold::{indent_of, is_blank};
 use crate::indent::Reindent;
-use crate::matcher::{Blanks, Candidate, Haystack, Level, Quoted};
+use crate::matcher::{Blanks, Candidate, Haystack, Level, Quoted, texts};
 use crate::placeholder::{is_bare_dots, is_omission};
 use crate::reading::Dressing;
 use crate::refusal::Why;
@@ -187,20 +187,17 @@ fn is_between_additions(ops: &[Op], at: usize) -> bool {
 }
 
 fn reindent_for(document: &Document, quoted: &[Quoted], candidate: &Candidate, ops: &[Op], source: Source) -> Reindent {
-    // A patch whose lines are each off by another amount says nothing about where its new lines belong.
-    let is_uneven_patch = candidate.level == Level::UnevenIndent && source == Source::Patch;
-    if candidate.level <= Level::TrailingSpace || is_uneven_patch {
+    if candidate.level <= Level::TrailingSpace {
         return Reindent::none();
     }
-    let mut pairs = Vec::new();
-    for (number, (line, pair)) in quoted.iter().zip(&candidate.pairs).enumerate() {
-        let Some(actual) = pair.map(|pair| document.line(pair)) else {
-            continue;
-        };
-        let text = line.nearest(actual);
-        if !is_blank(text) {
-            pairs.push((number, (indent_of(text), indent_of(actual))));
-        }
+    let pairs: Vec<_> = texts(document, quoted, &candidate.pairs)
+        .into_iter()
+        .map(|(number, text, actual)| (number, (indent_of(text), indent_of(actual))))
+        .collect();
+    // A patch whose lines are each off by another amount says nothing about where its new lines belong.
+    let is_first_cut = pairs.iter().skip(1).all(|(_, (quoted, actual))| quoted == actual) && pairs.len() > 1;
+    if candidate.level == Level::UnevenIndent && source == Source::Patch && !is_first_cut {
+        return Reindent::none();
     }
     let new: Vec<&str> = ops
         .iter()

@@ -1,7 +1,7 @@
 //! A hunk finds its place by its context; headers, order, line numbers and the end of the file single out one of several.
 
 use crate::fold::{collapse, is_blank, squash_key};
-use crate::matcher::{Candidate, Haystack, Pick, Quoted, best, pick, solid_lines};
+use crate::matcher::{Candidate, Haystack, Pick, Quoted, against_hint, best, is_trivial, pick, solid_lines};
 use crate::reading::unescaped_tabs;
 use crate::refusal::Why;
 use crate::resolve::replace::{self, Wanted, ambiguous};
@@ -107,14 +107,24 @@ fn place(
     if let Some(lines) = overlooked(quoted, spots, &all) {
         return Err(ambiguous(&lines));
     }
-    let mut candidates = best(all);
+    let is_bare = is_trivial(quoted) && spots.is_empty();
+    let mut candidates = if is_bare { all.clone() } else { best(all.clone()) };
     candidates = at_end_of_file(haystack, hunk, candidates);
     candidates = below_header(spots, candidates);
     candidates = in_order(candidates, order);
-    match pick(candidates, hunk.hint.map(|line| line.saturating_sub(1))) {
+    let hint = hunk.hint.map(|line| line.saturating_sub(1));
+    let is_hinted = candidates.len() > 1;
+    let is_guess = |candidate: &Candidate| is_bare && is_hinted && hint != Some(candidate.first());
+    match pick(candidates, hint) {
         Pick::None => Ok(None),
         Pick::Many(lines) => Err(ambiguous(&lines)),
+        Pick::One(candidate) if is_guess(&candidate) => {
+            Err(ambiguous(&all.iter().map(Candidate::first).collect::<Vec<_>>()))
+        }
         Pick::One(candidate) => {
+            if let Some(lines) = against_hint(&all, &candidate, hint).filter(|_| is_hinted) {
+                return Err(ambiguous(&lines));
+            }
             let ops = with_real_tabs(haystack, ops);
             let splices = carry_out(haystack, quoted, &candidate, &ops, (Source::Patch, hunk.end))?;
             Ok(Some(Resolved {

@@ -1,6 +1,6 @@
 //! Quoted old text and its replacement: exact text first, then lines, then other readings of the same text.
 
-use crate::matcher::{Candidate, Haystack, Level, Pick, Quoted, best, nearest, pick};
+use crate::matcher::{Candidate, Haystack, Level, Pick, Quoted, against_hint, best, is_trivial, nearest, pick};
 use crate::reading::others;
 use crate::refusal::Why;
 use crate::resolve::{How, Resolved, Source, carry_out, elision, line_ops, reflow};
@@ -15,6 +15,17 @@ pub(crate) struct Wanted<'a> {
     pub(crate) hint: Option<usize>,
     pub(crate) scope: Scope,
     pub(crate) unit: Unit,
+}
+
+impl<'a> Wanted<'a> {
+    /// Both texts as lines. A newline at the end counts as the start of an empty line only if the old text does not end in one.
+    fn lines(self) -> (Vec<&'a str>, Vec<&'a str>) {
+        if self.unit == Unit::Lines || self.old.ends_with('\n') {
+            (self.old.lines().collect(), self.new.lines().collect())
+        } else {
+            (self.old.split('\n').collect(), self.new.split('\n').collect())
+        }
+    }
 }
 
 /// Finds the place of `wanted`.
@@ -48,8 +59,7 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Res
     {
         return Ok(found);
     }
-    let old: Vec<&str> = wanted.old.lines().collect();
-    let new: Vec<&str> = wanted.new.lines().collect();
+    let (old, new) = wanted.lines();
     let quoted: Vec<Quoted> = old.iter().map(|line| Quoted::plain(*line)).collect();
     match pick(haystack.slips(&quoted), wanted.hint) {
         Pick::One(candidate) => by_lines(haystack, &quoted, &old, &new, &candidate),
@@ -194,34 +204,28 @@ fn overlapping(text: &str, needle: &str) -> Vec<usize> {
 
 /// The text line by line, whitespace and look-alikes aside.
 fn lines(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>, Why> {
-    let old: Vec<&str> = wanted.old.lines().collect();
-    let new: Vec<&str> = wanted.new.lines().collect();
+    let (old, new) = wanted.lines();
     let quoted: Vec<Quoted> = old.iter().map(|line| Quoted::plain(*line)).collect();
     let all = haystack.all(&quoted);
-    if let Some(lines) = against_hint(&all, wanted.hint) {
-        return Err(ambiguous(&lines));
-    }
-    let candidates = best(all);
+    let candidates = if is_trivial(&quoted) {
+        all.clone()
+    } else {
+        best(all.clone())
+    };
     if wanted.scope == Scope::All && candidates.len() > 1 {
         return all_lines(haystack, &quoted, &old, &new, candidates).map(Some);
     }
     match pick(candidates, wanted.hint) {
         Pick::None => Ok(None),
-        Pick::One(candidate) => by_lines(haystack, &quoted, &old, &new, &candidate).map(Some),
+        Pick::One(candidate) if all.len() > 1 && is_trivial(&quoted) && wanted.hint != Some(candidate.first()) => {
+            Err(ambiguous(&all.iter().map(Candidate::first).collect::<Vec<_>>()))
+        }
+        Pick::One(candidate) => match against_hint(&all, &candidate, wanted.hint) {
+            Some(lines) => Err(ambiguous(&lines)),
+            None => by_lines(haystack, &quoted, &old, &new, &candidate).map(Some),
+        },
         Pick::Many(lines) => Err(ambiguous(&lines)),
     }
-}
-
-/// A looser fit on the very line that was named and one closer fit elsewhere contradict each other.
-fn against_hint(all: &[Candidate], hint: Option<usize>) -> Option<Vec<usize>> {
-    let named = all.iter().find(|candidate| Some(candidate.first()) == hint)?;
-    let best = all.iter().map(Candidate::rank).min()?;
-    let closer: Vec<usize> = all
-        .iter()
-        .filter(|other| other.rank() == best)
-        .map(Candidate::first)
-        .collect();
-    (named.rank() > best && closer.len() == 1).then(|| vec![named.first(), closer[0]])
 }
 
 fn all_lines(
