@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use edit::{FileChange, Format, Plan, plan};
+use edit::{FileChange, Format, Parser, Plan, parse, plan};
 use serde_json::Value;
 
 const SOURCES: [&str; 9] = [
@@ -271,5 +271,25 @@ fn the_format_is_recognised_by_the_text_alone() {
     for case in all_cases() {
         let (outcome, said) = judge(&case, Format::Auto);
         assert_eq!(outcome, wanted(&case), "{}\n{said}", id(&case));
+    }
+}
+
+#[test]
+fn real_edits_are_the_same_in_any_chunks() {
+    for case in all_cases() {
+        let (text, format) = (case["edit"].as_str().expect("edit"), format_of(&case));
+        let characters: Vec<char> = text.chars().collect();
+        for size in [1, 7, 61] {
+            let mut parser = Parser::new(format);
+            for chunk in characters.chunks(size) {
+                parser.push(&chunk.iter().collect::<String>());
+            }
+            assert_eq!(
+                parser.finish(),
+                parse(text, format),
+                "{} in chunks of {size}",
+                id(&case)
+            );
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! A file's content while its edits are placed one after the other and checked against each other, before any is carried out.
 
+use crate::fold::squash;
 use crate::index::Index;
 use crate::matcher::Haystack;
 use crate::reading::unfenced;
@@ -251,6 +252,14 @@ fn insert(document: &Document, place: Place, text: &str) -> Result<Resolved, Why
     })
 }
 
+/// Whether the new text has a line that the old one has not.
+fn brings_something(old: &str, new: &str) -> bool {
+    let squashed: Vec<String> = old.lines().map(squash).collect();
+    new.lines()
+        .map(squash)
+        .any(|line| !line.is_empty() && !squashed.contains(&line))
+}
+
 /// Adds what helps: the nearest lines, or that the change is there already.
 fn explain(haystack: &Haystack<'_>, change: &Change, why: Why) -> Refusing {
     let (old, new) = match change {
@@ -260,7 +269,7 @@ fn explain(haystack: &Haystack<'_>, change: &Change, why: Why) -> Refusing {
     };
     let (old, new) = (plain(&old), plain(&new));
     match why {
-        Why::NotFound => match present(haystack, &new).filter(|_| old != new) {
+        Why::NotFound => match present(haystack, &new).filter(|_| brings_something(&old, &new)) {
             Some(line) => (
                 Why::AlreadyApplied { line: line + 1 },
                 Some(nearest::around(haystack, line, new.lines().count())),
