@@ -4,10 +4,12 @@
 //! same for a whole session; [`assemble`] lays out one request from it and the session's items.
 
 mod assemble;
+mod edit_request;
 mod repair;
 mod system;
 mod title;
 
 pub use assemble::{Assembled, Call, Frame, assemble};
+pub use edit_request::{EditForm, EditTask, edit_request, edit_retry};
 pub use system::{Facts, Rules, system};
 pub use title::{clean_title, plain_title, title_request};
