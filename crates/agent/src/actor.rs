@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 /// How long the end of a session waits for a title that is on its way.
-const TITLE_AT_END: Duration = Duration::from_secs(2);
+const TITLE_AT_END: Duration = Duration::from_secs(1);
 
 /// A session between turns.
 struct Actor {

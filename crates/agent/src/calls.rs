@@ -2,7 +2,7 @@
 
 use crate::Approvals;
 use crate::inbox::Inbox;
-use crate::state::State;
+use crate::state::{Started, State};
 use futures::FutureExt as _;
 use model::{Block, CallId, Features, Outcome, Part};
 use policy::{Action, Decision, Mode, Policy};
@@ -116,7 +116,13 @@ impl Queue {
     ) {
         let item = ItemId::new();
         let title = tool.as_ref().map(|tool| tool.title(&call.input)).unwrap_or_default();
-        state.started.insert(call.id.clone(), item);
+        state.started.insert(
+            call.id.clone(),
+            Started {
+                item,
+                title: title.clone(),
+            },
+        );
         let kind = ItemKind::Result {
             call: call.id.clone(),
             tool: call.tool.clone(),

@@ -320,10 +320,10 @@ pub(crate) fn serve(state: &mut State, calls: &mut Queue, served: Result<Finishe
 }
 
 async fn show(state: &State, call: CallId, text: String) {
-    if let Some(id) = state.started.get(&call) {
+    if let Some(started) = state.started.get(&call) {
         state
             .tell(Event::ItemDelta {
-                id: *id,
+                id: started.item,
                 delta: Delta::Output(text),
             })
             .await;

@@ -27,12 +27,11 @@ pub(crate) async fn interrupted(state: &mut State) -> Result<(), Error> {
         state.append_result(finished).await?;
     }
     for (id, tool) in unanswered(state) {
-        let why = if state.started.contains_key(&id) {
-            WAS_RUNNING
-        } else {
-            NOT_STARTED
+        let (title, why) = match state.started.get(&id) {
+            Some(started) => (started.title.clone(), WAS_RUNNING),
+            None => (String::new(), NOT_STARTED),
         };
-        state.append_result(stopped(id, tool, String::new(), why)).await?;
+        state.append_result(stopped(id, tool, title, why)).await?;
     }
     state.started.clear();
     state.tell_rest().await;

@@ -44,8 +44,8 @@ pub(crate) struct State {
     pub(crate) live: Option<Live>,
     /// The tools at work.
     pub(crate) running: JoinSet<Finished>,
-    /// Calls that have started and whose results are not kept yet, with the item that the result will become.
-    pub(crate) started: HashMap<CallId, ItemId>,
+    /// Calls that have started and whose results are not kept yet.
+    pub(crate) started: HashMap<CallId, Started>,
     /// Results that are not kept yet.
     pub(crate) unkept: VecDeque<Finished>,
     /// The prompt for which a title is still to be asked.
@@ -54,6 +54,14 @@ pub(crate) struct State {
     pub(crate) titling: Option<JoinHandle<Titled>>,
     /// How many of the items the front end has been told of.
     told: usize,
+}
+
+/// A call that has started.
+pub(crate) struct Started {
+    /// The item that its result will become.
+    pub(crate) item: ItemId,
+    /// What it does, in one line for the person.
+    pub(crate) title: String,
 }
 
 /// A reply that is arriving.
@@ -169,7 +177,11 @@ impl State {
             let event = self.count_spent(spent);
             self.tell(event).await;
         }
-        let id = self.started.remove(&finished.id).unwrap_or_default();
+        let id = self
+            .started
+            .remove(&finished.id)
+            .map(|started| started.item)
+            .unwrap_or_default();
         let keep = |bytes: Option<Vec<u8>>| bytes.map(|bytes| self.store.put_blob(Bytes::from(bytes)));
         let changes = finished.output.changes.into_iter().map(|change| Change {
             path: change.path,
