@@ -157,13 +157,19 @@ impl Hunk {
         self.lines.iter().any(|line| !matches!(line, HunkLine::Keep { .. }))
     }
 
-    /// Whether it only adds lines and quotes nothing to find them by.
+    /// Whether it only adds lines and quotes nothing to find them by. Blank lines after the last addition are no quotation.
     pub(crate) fn is_addition(&self) -> bool {
-        self.is_change()
-            && self.lines.iter().all(|line| match line {
-                HunkLine::Add(_) => true,
-                HunkLine::Keep { text, .. } => text.trim().is_empty(),
-                HunkLine::Remove(_) => false,
-            })
+        let last = self.lines.iter().rposition(|line| matches!(line, HunkLine::Add(_)));
+        let is_start = matches!(self.lines.first(), Some(HunkLine::Add(_)));
+        let is_blank = |line: &HunkLine| matches!(line, HunkLine::Keep { text, .. } if text.trim().is_empty());
+        let is_unmarked = |line: &HunkLine| matches!(line, HunkLine::Keep { bare: true, .. }) && is_blank(line);
+        last.is_some_and(|last| {
+            let (head, tail) = self.lines.split_at(last);
+            is_start
+                && head
+                    .iter()
+                    .all(|line| matches!(line, HunkLine::Add(_)) || is_unmarked(line))
+                && tail.iter().skip(1).all(is_blank)
+        })
     }
 }

@@ -1,13 +1,15 @@
 //! A hunk finds its place by its context; headers, order, line numbers and the end of the file single out one of several.
 
-use crate::fold::{collapse, is_blank, squash_key};
+use std::ops::Range;
+
+use crate::fold::{collapse, indent_of, is_blank, squash_key};
 use crate::matcher::{Candidate, Haystack, Pick, Quoted, against_hint, best, is_trivial, pick, solid_lines};
 use crate::reading::unescaped_tabs;
 use crate::refusal::Why;
 use crate::resolve::replace::{self, Wanted, ambiguous};
 use crate::resolve::{How, Op, Resolved, Source, carry_out};
 use crate::script::{EndOfFile, Hunk, HunkLine, Scope, Unit};
-use crate::text::FinalNewline;
+use crate::text::{Document, FinalNewline};
 
 /// What is known from the hunks before and after in the same file.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +112,7 @@ fn place(
     let is_bare = is_trivial(quoted) && spots.is_empty();
     let mut candidates = if is_bare { all.clone() } else { best(all.clone()) };
     candidates = at_end_of_file(haystack, hunk, candidates);
-    candidates = below_header(spots, candidates);
+    candidates = below_header(haystack.document, spots, candidates);
     candidates = in_order(candidates, order);
     let hint = hunk.hint.map(|line| line.saturating_sub(1));
     let is_hinted = candidates.len() > 1;
@@ -178,28 +180,47 @@ fn at_end_of_file(haystack: &Haystack<'_>, hunk: &Hunk, candidates: Vec<Candidat
     }
 }
 
-/// Of several candidates those that come first after a header.
-fn below_header(spots: &[usize], candidates: Vec<Candidate>) -> Vec<Candidate> {
-    if spots.is_empty() || candidates.len() < 2 {
+/// Of several candidates those below a header; of several of these the ones in the block that it opens.
+fn below_header(document: &Document, spots: &[usize], candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let Some(top) = spots.iter().copied().min() else {
         return candidates;
-    }
-    let mut firsts: Vec<usize> = spots
-        .iter()
-        .filter_map(|spot| {
-            candidates
-                .iter()
-                .map(Candidate::first)
-                .filter(|first| first >= spot)
-                .min()
-        })
-        .collect();
-    firsts.dedup();
+    };
     let below: Vec<Candidate> = candidates
         .iter()
-        .filter(|candidate| firsts.contains(&candidate.first()))
+        .filter(|candidate| candidate.first() >= top)
         .cloned()
         .collect();
-    if below.is_empty() { candidates } else { below }
+    if below.len() < 2 {
+        return if below.is_empty() { candidates } else { below };
+    }
+    let blocks: Vec<Range<usize>> = spots.iter().map(|spot| *spot..block_end(document, *spot)).collect();
+    let inside: Vec<Candidate> = below
+        .iter()
+        .filter(|candidate| {
+            blocks
+                .iter()
+                .any(|block| block.contains(&candidate.first()) && candidate.end() <= block.end)
+        })
+        .cloned()
+        .collect();
+    if inside.is_empty() { below } else { inside }
+}
+
+/// The line after the block that the line `spot` opens: what is indented below it, and the line that closes it.
+fn block_end(document: &Document, spot: usize) -> usize {
+    let width = |line: &str| {
+        indent_of(line)
+            .chars()
+            .map(|c| if c == '\t' { 4 } else { 1 })
+            .sum::<usize>()
+    };
+    let outer = width(document.line(spot));
+    let ends = |at: &usize| !is_blank(document.line(*at)) && width(document.line(*at)) <= outer;
+    match (spot + 1..document.line_count()).find(ends) {
+        Some(at) if !document.line(at).contains(char::is_alphanumeric) => at + 1,
+        Some(at) => at,
+        None => document.line_count(),
+    }
 }
 
 /// Of several candidates those after the previous hunk; the first of them when as many hunks alike are still to come.
