@@ -64,7 +64,7 @@ impl Permissions {
             Deed::Run { command, cwd } => {
                 let script = shell::parse(command);
                 match shell::refusal(&script, cwd, &self.places) {
-                    Some(Danger::Refused(why)) => return Decision::Deny { why },
+                    Some(Danger::Refused(why)) => Decision::Deny { why },
                     doubt if level != Level::ReadOnly => self.run(level, tool, deed, &script, cwd, &approval, doubt),
                     _ => deny("this run may not run commands"),
                 }

@@ -9,6 +9,7 @@ mod program;
 mod quote;
 mod removal;
 mod target;
+mod tree;
 mod word;
 mod wrapper;
 

@@ -1,7 +1,13 @@
 //! Walks the syntax tree of a command line and lists what it would do.
 
+mod words;
+
+use super::tree::{
+    adjacent, children, destinations, feeds_shell, first_word, gaps, has_unescaped, heredoc_arguments, is_odd,
+    is_reserved, is_space, is_text, is_variable, masked, may_comment, may_separate, short, source,
+};
 use super::word::Piece;
-use super::{By, Folder, Script, Simple, Target, Unclear, Word, program, quote, target, wrapper};
+use super::{By, Folder, Script, Simple, Target, Unclear, Word, program, target, wrapper};
 use tree_sitter::{Node, Parser};
 
 /// Longer lines are not looked through.
@@ -50,14 +56,16 @@ impl Walk {
         if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
             return self.unclear(Unclear::Unparsed);
         }
-        let Some(tree) = parser.parse(&text, None) else {
+        let Some(tree) = parser.parse(masked(&text), None) else {
             return self.unclear(Unclear::Unparsed);
         };
-        if joins_lines(tree.root_node(), &text) {
+        let root = tree.root_node();
+        let around = [text.get(..root.start_byte()), text.get(root.end_byte()..)];
+        if around.into_iter().flatten().any(|text| !is_space(text)) {
             self.unclear(Unclear::Unparsed);
         }
-        self.node(tree.root_node(), &text, 0);
-        if tree.root_node().has_error() {
+        self.node(root, &text, 0);
+        if root.has_error() || self.script.unclear.contains(&Unclear::Unparsed) {
             self.guess(&text);
         }
     }
@@ -94,8 +102,24 @@ impl Walk {
         if node.is_named() && node.child_count() == 0 {
             self.leaf(node, src);
         }
+        if !is_text(node.kind()) && !gaps(node, src).into_iter().all(|gap| may_separate(gap, node.kind())) {
+            self.unclear(Unclear::Unparsed);
+        }
         match node.kind() {
-            "comment" | "heredoc_start" | "heredoc_end" => {}
+            "heredoc_start" | "heredoc_end" => {}
+            "comment" => {
+                if !may_comment(src.get(..node.start_byte()).unwrap_or_default()) {
+                    self.unclear(Unclear::Unparsed);
+                }
+            }
+            "compound_statement" => {
+                // Only a brace that stands alone opens a group; `{a,b}` is a word.
+                let text = source(node, src);
+                if text.starts_with('{') && !text[1..].starts_with(char::is_whitespace) {
+                    self.unclear(Unclear::Unparsed);
+                }
+                self.children(node, src, depth);
+            }
             "command" => self.command(node, Vec::new(), src, depth),
             "redirected_statement" => self.redirected(node, src, depth),
             "declaration_command" | "unset_command" => self.declaration(node, src, depth),
@@ -189,8 +213,11 @@ impl Walk {
         let mut more = Vec::new();
         for child in children(node) {
             match child.kind() {
-                "file_redirect" => more.extend(destinations(child).into_iter().skip(1)),
-                "heredoc_redirect" => more.extend(heredoc_arguments(child)),
+                "file_redirect" => {
+                    let words = destinations(child);
+                    more.extend(words.iter().copied().skip(first_word(&words, src)));
+                }
+                "heredoc_redirect" => more.extend(heredoc_arguments(child, src)),
                 _ => {}
             }
         }
@@ -205,9 +232,10 @@ impl Walk {
             }
             None if more.is_empty() => {}
             None => {
-                let words = more
+                let groups = adjacent(&more, src);
+                let words = groups
                     .iter()
-                    .flat_map(|word| self.word(*word, src).expand_braces())
+                    .flat_map(|group| self.joined(group, src).expand_braces())
                     .collect();
                 self.simple(Vec::new(), words);
             }
@@ -220,28 +248,25 @@ impl Walk {
     }
 
     fn command(&mut self, node: Node<'_>, more: Vec<Node<'_>>, src: &str, depth: usize) {
-        let (mut env, mut words) = (Vec::new(), Vec::new());
+        let mut parts = Vec::new();
         for child in children(node).into_iter().chain(more) {
             match child.kind() {
-                "variable_assignment" => {
-                    let value = child
-                        .child_by_field_name("value")
-                        .map_or_else(Word::default, |value| self.word(value, src));
-                    let name = child.child_by_field_name("name").map_or("", |name| source(name, src));
-                    env.push((name.trim_end_matches('+').to_owned(), value));
-                }
-                "file_redirect" => {
-                    for word in destinations(child).into_iter().skip(1) {
-                        words.extend(self.word(word, src).expand_braces());
-                    }
-                }
                 "herestring_redirect" | "heredoc_redirect" | "subshell" | "comment" => {}
-                "command_name" => {
-                    for part in children(child) {
-                        words.extend(self.word(part, src).expand_braces());
-                    }
-                }
-                _ => words.extend(self.word(child, src).expand_braces()),
+                "file_redirect" => parts.extend(
+                    destinations(child)
+                        .into_iter()
+                        .skip(first_word(&destinations(child), src)),
+                ),
+                "command_name" => parts.extend(children(child)),
+                _ => parts.push(child),
+            }
+        }
+        let (mut env, mut words) = (Vec::new(), Vec::new());
+        for group in adjacent(&parts, src) {
+            if group[0].kind() == "variable_assignment" && words.is_empty() {
+                env.push(self.set(&group, src));
+            } else {
+                words.extend(self.joined(&group, src).expand_braces());
             }
         }
         let before = self.folders.clone();
@@ -271,6 +296,9 @@ impl Walk {
             return;
         };
         let name = source(name, src);
+        if !is_variable(name) {
+            self.unclear(Unclear::Unparsed);
+        }
         if program::changes_programs(name) {
             self.unclear(Unclear::Variable(name.to_owned()));
         }
@@ -295,7 +323,15 @@ impl Walk {
         self.take(simple, 0);
     }
 
-    fn take(&mut self, simple: Simple, depth: usize) {
+    fn take(&mut self, mut simple: Simple, depth: usize) {
+        // The grammar takes `{` after `!` and `!` after `time` for programs.
+        while simple.words.first().is_some_and(is_reserved) {
+            self.unclear(Unclear::Unparsed);
+            simple.words.remove(0);
+        }
+        if simple.words.is_empty() {
+            return;
+        }
         if self.script.commands.len() >= MOST_COMMANDS || depth > MOST_NESTED {
             return self.unclear(Unclear::TooLarge);
         }
@@ -358,10 +394,10 @@ impl Walk {
             .into_iter()
             .find(|child| !child.is_named())
             .map_or("", |child| source(child, src));
-        if let Some(&to) = destinations(node).first()
-            && to.kind() != "process_substitution"
-        {
-            let words = self.word(to, src).expand_braces();
+        let to = destinations(node);
+        let to = &to[..first_word(&to, src)];
+        if to.first().is_some_and(|to| to.kind() != "process_substitution") {
+            let words = self.joined(to, src).expand_braces();
             for word in words {
                 self.redirected_to(operator, word);
             }
@@ -394,6 +430,10 @@ impl Walk {
         let start = children(node).into_iter().find(|child| child.kind() == "heredoc_start");
         let body = children(node).into_iter().find(|child| child.kind() == "heredoc_body");
         let quoted = start.is_some_and(|start| source(start, src).contains(['\'', '"', '\\']));
+        let after = start.and_then(|start| src.get(start.end_byte()..)?.chars().next());
+        if after.is_some_and(|after| !after.is_whitespace() && !";|&()<>".contains(after)) {
+            self.unclear(Unclear::Unparsed);
+        }
         if let Some(body) = body {
             let text = source(body, src).to_owned();
             // The grammar does not look into backticks here, the shell does.
@@ -437,171 +477,5 @@ impl Walk {
         if text.contains('\'') && (text.contains("$(") || text.contains('`')) {
             self.unclear(Unclear::Expansion(short(text)));
         }
-    }
-
-    fn word(&mut self, node: Node<'_>, src: &str) -> Word {
-        let mut word = Word::default();
-        self.pieces(node, src, &mut word);
-        word
-    }
-
-    fn pieces(&mut self, node: Node<'_>, src: &str, word: &mut Word) {
-        let text = source(node, src);
-        match node.kind() {
-            "word" | "number" | "variable_name" | "file_descriptor" | "special_variable_name" => word.push_bare(text),
-            "raw_string" => word.push_text(Piece::Quoted(
-                text.trim_start_matches('\'').trim_end_matches('\'').to_owned(),
-            )),
-            "ansi_c_string" => {
-                let inside = text.strip_prefix("$'").and_then(|text| text.strip_suffix('\''));
-                match inside.and_then(quote::ansi_c) {
-                    Some(text) => word.push_text(Piece::Quoted(text)),
-                    None => word.push_text(Piece::Unknown { quoted: true }),
-                }
-            }
-            "string" | "translated_string" => self.string(node, src, word),
-            "simple_expansion" => word.push_text(Piece::Variable {
-                name: text.trim_start_matches('$').to_owned(),
-                quoted: false,
-            }),
-            "expansion" => word.push_text(expanded(text, false)),
-            "command_substitution" | "brace_expression" => word.push_text(Piece::Unknown { quoted: false }),
-            "arithmetic_expansion" | "process_substitution" => word.push_text(Piece::Unknown { quoted: true }),
-            "extglob_pattern" => word.push_text(Piece::Glob(text.to_owned())),
-            "concatenation" | "command_name" => {
-                let mut end = node.start_byte();
-                for child in children(node) {
-                    if !src.get(end..child.start_byte()).unwrap_or_default().is_empty() {
-                        self.unclear(Unclear::Unparsed);
-                    }
-                    end = child.end_byte();
-                    self.pieces(child, src, word);
-                }
-            }
-            _ if !node.is_named() => word.push_bare(text),
-            _ => word.push_text(Piece::Unknown { quoted: false }),
-        }
-    }
-
-    fn string(&mut self, node: Node<'_>, src: &str, word: &mut Word) {
-        let open = if source(node, src).starts_with('$') { 2 } else { 1 };
-        let mut at = node.start_byte() + open;
-        let end = node.end_byte().saturating_sub(1);
-        word.push_text(Piece::Quoted(String::new()));
-        for child in children(node) {
-            let piece = match child.kind() {
-                "simple_expansion" => Piece::Variable {
-                    name: source(child, src).trim_start_matches('$').to_owned(),
-                    quoted: !source(child, src).ends_with('@'),
-                },
-                "expansion" => expanded(source(child, src), true),
-                "command_substitution" | "arithmetic_expansion" | "process_substitution" => {
-                    Piece::Unknown { quoted: true }
-                }
-                _ => continue,
-            };
-            let between = src.get(at..child.start_byte()).unwrap_or_default();
-            word.push_text(Piece::Quoted(quote::double(between)));
-            word.push_text(piece);
-            at = child.end_byte();
-        }
-        let rest = src.get(at..end).unwrap_or_default();
-        word.push_text(Piece::Quoted(quote::double(rest)));
-    }
-}
-
-/// A `${…}`: a variable when it is only that.
-fn expanded(text: &str, quoted: bool) -> Piece {
-    let inside = text.trim_start_matches("${").trim_end_matches('}');
-    if !inside.is_empty() && inside.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return Piece::Variable {
-            name: inside.to_owned(),
-            quoted,
-        };
-    }
-    Piece::Unknown {
-        quoted: quoted && !inside.contains('@'),
-    }
-}
-
-fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
-    let mut cursor = node.walk();
-    node.children(&mut cursor).collect()
-}
-
-fn destinations<'t>(redirect: Node<'t>) -> Vec<Node<'t>> {
-    let mut cursor = redirect.walk();
-    redirect.children_by_field_name("destination", &mut cursor).collect()
-}
-
-fn heredoc_arguments<'t>(redirect: Node<'t>) -> Vec<Node<'t>> {
-    let mut cursor = redirect.walk();
-    let mut words: Vec<_> = redirect.children_by_field_name("argument", &mut cursor).collect();
-    for child in children(redirect) {
-        if child.kind() == "file_redirect" {
-            words.extend(destinations(child).into_iter().skip(1));
-        }
-    }
-    words
-}
-
-/// Whether a here-document is the input of a shell.
-fn feeds_shell(heredoc: Node<'_>, src: &str) -> bool {
-    let Some(body) = heredoc.parent().and_then(|parent| parent.child_by_field_name("body")) else {
-        return false;
-    };
-    source(body, src)
-        .split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'))
-        .any(program::is_shell)
-}
-
-fn source<'s>(node: Node<'_>, src: &'s str) -> &'s str {
-    src.get(node.byte_range()).unwrap_or_default()
-}
-
-fn has_unescaped(text: &str, mark: &str) -> bool {
-    text.match_indices(mark).any(|(at, _)| {
-        let backslashes = text[..at].bytes().rev().take_while(|&byte| byte == b'\\').count();
-        backslashes % 2 == 0
-    })
-}
-
-fn short(text: &str) -> String {
-    text.chars().take(40).collect()
-}
-
-/// Whether a line goes on in the middle of a word, which the grammar takes for two words.
-fn joins_lines(root: Node<'_>, text: &str) -> bool {
-    text.match_indices("\\\n").any(|(at, _)| {
-        let before = text[..at].chars().next_back().is_some_and(|c| !c.is_whitespace());
-        let after = text[at + 2..].chars().next().is_some_and(|c| !c.is_whitespace());
-        before && after && !within_quotes(root, at)
-    })
-}
-
-fn within_quotes(root: Node<'_>, at: usize) -> bool {
-    let mut node = root.descendant_for_byte_range(at, at + 1);
-    while let Some(current) = node {
-        if matches!(
-            current.kind(),
-            "string" | "raw_string" | "ansi_c_string" | "heredoc_body" | "comment"
-        ) {
-            return true;
-        }
-        node = current.parent();
-    }
-    false
-}
-
-/// Characters that hide something from a reader, or that shells and this grammar may read differently.
-fn is_odd(c: char) -> bool {
-    match c {
-        '\n' | '\t' | '\r' => false,
-        _ if c.is_control() => true,
-        _ if c.is_ascii() => false,
-        _ if c.is_whitespace() => true,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' => true,
-        '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
-        _ => false,
     }
 }

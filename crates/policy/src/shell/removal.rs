@@ -21,46 +21,16 @@ const REMOVERS: &[&str] = &[
 ];
 
 /// Folders right under `/` without which a system does not work.
+#[rustfmt::skip]
 const SYSTEM: &[&str] = &[
-    "applications",
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib32",
-    "lib64",
-    "library",
-    "opt",
-    "private",
-    "proc",
-    "root",
-    "sbin",
-    "sys",
-    "system",
-    "users",
-    "usr",
-    "var",
-    "volumes",
+    "applications", "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "library", "opt", "private", "proc",
+    "root", "sbin", "sys", "system", "users", "usr", "var", "volumes",
 ];
 
+#[rustfmt::skip]
 const DISKS: &[&str] = &[
-    "/dev/sd",
-    "/dev/hd",
-    "/dev/vd",
-    "/dev/xvd",
-    "/dev/nvme",
-    "/dev/mmcblk",
-    "/dev/disk",
-    "/dev/rdisk",
-    "/dev/mapper/",
-    "/dev/md",
-    "/dev/dm-",
-    "/dev/mem",
-    "/dev/kmem",
-    "/dev/port",
-    "/dev/loop",
+    "/dev/sd", "/dev/hd", "/dev/vd", "/dev/xvd", "/dev/nvme", "/dev/mmcblk", "/dev/disk", "/dev/rdisk",
+    "/dev/mapper/", "/dev/md", "/dev/dm-", "/dev/mem", "/dev/kmem", "/dev/port", "/dev/loop",
 ];
 
 /// Stands for the home folder when nobody has said where it is.
@@ -249,7 +219,7 @@ impl Site<'_> {
         for (at, piece) in word.pieces.iter().enumerate() {
             match piece {
                 Piece::Bare(part) | Piece::Quoted(part) | Piece::Tilde(part) => text.push_str(part),
-                Piece::Variable { name, .. } if name == "HOME" && at == 0 || text.is_empty() && name == "HOME" => {
+                Piece::Variable { name, .. } if name == "HOME" && text.is_empty() => {
                     text.push_str(&self.home().to_string_lossy());
                 }
                 Piece::Variable { name, .. } if name == "PWD" && text.is_empty() => text.push('.'),
@@ -303,8 +273,9 @@ impl Site<'_> {
             .iter()
             .any(|piece| matches!(piece, Piece::Variable { .. } | Piece::Unknown { .. }));
         let starts_at_home = matches!(word.pieces.first(), Some(Piece::Variable { name, .. }) if name == "HOME");
-        unknown && !starts_at_home && !start.trim_start_matches("./").contains('/')
-            || unknown && start.trim_matches(['/', '.']).is_empty() && !starts_at_home
+        // A known folder in front keeps the rest in it.
+        let in_folder = start.trim_start_matches("./").contains('/') && !start.trim_matches(['/', '.']).is_empty();
+        unknown && !starts_at_home && !in_folder
     }
 }
 

@@ -244,7 +244,7 @@ fn an_answer_is_remembered_for_exactly_what_was_asked() {
     permissions.approval = Some(careful());
     let cwd = Path::new(ROOT);
     let deed = |command| Deed::Run { command, cwd };
-    let decided = |permissions: &Permissions, command| word(&run(permissions, Level::Workspace, command));
+    let decided = |permissions: &Permissions, command: &str| word(&run(permissions, Level::Workspace, command));
     let granted = "git push origin main && echo \"$X\" > ~/x";
     assert_eq!(decided(&permissions, granted), "ask");
 
