@@ -3,6 +3,14 @@
 //! [`plan`] takes edit text in any of the known [`Format`]s and a way to look up files, and gives back a [`Plan`] in which every
 //! edit has found its one place, or [`Refused`]. Nothing here touches a file: carrying out the plan is the caller's part.
 //!
+//! ```
+//! use std::path::Path;
+//! let lookup = |path: &Path| (path == Path::new("a.rs")).then(|| "let x = 1;\nlet y = 2;\n".to_owned());
+//! let text = "<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 3;\n>>>>>>> REPLACE\n";
+//! let plan = edit::plan(text, edit::Format::Auto, Some(Path::new("a.rs")), &lookup).map_err(|refused| refused.to_string());
+//! assert_eq!(plan.map(|plan| plan.files[0].after().map(str::to_owned)), Ok(Some("let x = 3;\nlet y = 2;\n".to_owned())));
+//! ```
+//!
 //! While text still streams, a [`Parser`] says what has arrived, edit by edit, a [`Preview`] shows where it goes and how the file
 //! changes there. What was carried out waits in an [`ActionLog`] until someone has looked at it.
 

@@ -72,6 +72,32 @@ pub enum FileChange {
     },
 }
 
+impl FileChange {
+    /// The file, by the name it has before the change, or after it when it is new.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Create { path, .. } | Self::Update { path, .. } | Self::Delete { path, .. } => path,
+            Self::Move { from, .. } => from,
+        }
+    }
+
+    /// The content that the plan was made for; nothing when the file is new.
+    pub fn before(&self) -> Option<&str> {
+        match self {
+            Self::Create { .. } => None,
+            Self::Update { before, .. } | Self::Move { before, .. } | Self::Delete { before, .. } => Some(before),
+        }
+    }
+
+    /// The content to write; nothing when the file goes.
+    pub fn after(&self) -> Option<&str> {
+        match self {
+            Self::Create { content: after, .. } | Self::Update { after, .. } | Self::Move { after, .. } => Some(after),
+            Self::Delete { .. } => None,
+        }
+    }
+}
+
 /// How one edit was placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {

@@ -47,6 +47,24 @@ pub enum How {
 }
 
 impl How {
+    /// A word for it, as reports use it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::TrailingSpace => "trailing-space",
+            Self::Indentation => "indentation",
+            Self::Spacing => "spacing",
+            Self::BlankLines => "blank-lines",
+            Self::LineNumbers => "line-numbers",
+            Self::Escapes => "escapes",
+            Self::Fences => "fences",
+            Self::Elision => "elision",
+            Self::Slips => "slips",
+            Self::Place => "place",
+            Self::Whole => "whole",
+        }
+    }
+
     fn of(candidate: &Candidate) -> Self {
         match (candidate.level, candidate.blanks) {
             (Level::Slips, _) => Self::Slips,
