@@ -2,19 +2,26 @@
 
 use std::path::Path;
 
-use edit::{Edit, FileChange, Format, How, Plan, Refused, Replace, Report, Scope, Unit, Why};
+use edit::{Edit, FileChange, Format, Plan, Refused, Replace, Report, Scope, Unit};
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool::{Context, Effect, Error, Output, Tool};
+use tool::{Context, Effect, Error, Output, Preview, Tool};
 use workspace::{Expect, Location, Snapshot};
 
+use crate::editor::EditAgent;
+use crate::preview;
 use crate::project::{Project, aside, explain};
 use crate::reads::Reads;
 use crate::text::count;
+use crate::told;
 use crate::write_file::change;
 
-pub(crate) struct EditFile(pub(crate) Project);
+pub(crate) struct EditFile {
+    pub(crate) project: Project,
+    /// Writes edits that are only described, where there is a model for that.
+    pub(crate) agent: Option<EditAgent>,
+}
 
 /// Replaces text in a file that was read. `old_text` must be what the file holds, without line numbers, and fit one place:
 /// take in enough lines around it.
@@ -36,6 +43,8 @@ pub(crate) struct Input {
     line: Option<usize>,
     /// Further replacements in this file; either all are made or none.
     edits: Option<Vec<Further>>,
+    /// Instead of texts: what to change, or what a new file should hold, in full. Another model that sees only the file writes it.
+    instructions: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -51,7 +60,15 @@ pub(crate) struct Further {
 
 impl Tool for EditFile {
     const NAME: &'static str = "edit_file";
-    const ALIASES: &'static [&'static str] = &["edit", "multiedit", "replace_string_in_file", "str_replace"];
+    const ALIASES: &'static [&'static str] = &[
+        "edit",
+        "multi_edit",
+        "multiedit",
+        "replace",
+        "replace_string_in_file",
+        "search_replace",
+        "str_replace",
+    ];
     const EFFECT: Effect = Effect::Changes;
     type Input = Input;
 
@@ -60,25 +77,54 @@ impl Tool for EditFile {
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        self.0.writing(&input.path)
+        self.project.writing(&input.path)
     }
 
-    async fn run(&self, input: Input, _: Context) -> Result<Output, Error> {
-        let file = self.0.locate(&input.path)?;
-        let edits = edits(input)?;
-        let planned = {
-            let (file, reads) = (file.clone(), self.0.reads.clone());
-            aside(move || plan(&file, &reads, &edits)).await?
-        };
-        // No await from here on: a dropped call has either written nothing or reported what it wrote.
-        let written = file
-            .write(&planned.bytes, Expect::Content(planned.snapshot))
-            .map_err(explain)?;
-        self.0.reads.remember(&file, written.snapshot);
-        Ok(Output::text(told(&file, &planned.reports))
-            .summary(count(planned.reports.len(), "place"))
-            .changed(change(&file, written.before, planned.bytes)))
+    fn preview(&self) -> Option<Box<dyn Preview>> {
+        Some(preview::of_input(&self.project.workspace))
     }
+
+    async fn run(&self, input: Input, context: Context) -> Result<Output, Error> {
+        if let (Some(instructions), Some(agent)) = (input.described(), &self.agent) {
+            return agent.run(&input.path, instructions, &context).await;
+        }
+        let file = self.project.locate(&input.path)?;
+        write_edits(&self.project, file, edits(input)?, Format::Json).await
+    }
+}
+
+impl Input {
+    /// What is to be done, where no text says it.
+    fn described(&self) -> Option<&str> {
+        let is_empty = |text: &Option<String>| text.as_deref().unwrap_or_default().is_empty();
+        let has_text = !is_empty(&self.old_text) || !is_empty(&self.new_text) || self.edits.is_some();
+        self.instructions
+            .as_deref()
+            .map(str::trim)
+            .filter(|instructions| !instructions.is_empty() && !has_text)
+    }
+}
+
+/// Makes edits of one file that the model knows.
+pub(crate) async fn write_edits(
+    project: &Project,
+    file: Location,
+    edits: Vec<Edit>,
+    format: Format,
+) -> Result<Output, Error> {
+    let planned = {
+        let (file, reads) = (file.clone(), project.reads.clone());
+        aside(move || plan(&file, &reads, &edits, format)).await?
+    };
+    // No await from here on: a dropped call has either written nothing or reported what it wrote.
+    let written = file
+        .write(&planned.bytes, Expect::Content(planned.snapshot))
+        .map_err(explain)?;
+    project.reads.remember(&file, written.snapshot);
+    let told = format!("edited {} {}", file.shown(), told::places(planned.reports.iter()));
+    Ok(Output::text(told)
+        .summary(count(planned.reports.len(), "place"))
+        .changed(change(&file, written.before, planned.bytes)))
 }
 
 /// A change that is ready to be written.
@@ -89,10 +135,10 @@ struct Planned {
     reports: Vec<Report>,
 }
 
-fn plan(file: &Location, reads: &Reads, edits: &[Edit]) -> Result<Planned, Error> {
+fn plan(file: &Location, reads: &Reads, edits: &[Edit], format: Format) -> Result<Planned, Error> {
     let text = file.read_text().map_err(explain)?;
     reads.check(file, text.snapshot)?;
-    let (after, reports) = place(file, &text.content, edits)?;
+    let (after, reports) = place(file, &text.content, edits, format)?;
     Ok(Planned {
         snapshot: text.snapshot,
         bytes: text.bom.encode(&after),
@@ -146,9 +192,9 @@ impl From<Further> for Edit {
 }
 
 /// The content with every edit in its place.
-fn place(file: &Location, content: &str, edits: &[Edit]) -> Result<(String, Vec<Report>), Error> {
+fn place(file: &Location, content: &str, edits: &[Edit], format: Format) -> Result<(String, Vec<Report>), Error> {
     let lookup = |_: &Path| Some(content.to_owned());
-    let planned = edit::plan_edits(edits, Format::Json, Some(file.relative()), &lookup);
+    let planned = edit::plan_edits(edits, format, Some(file.relative()), &lookup);
     let Plan { files, edits, .. } = planned.map_err(|refused| Error::Failed(refusal(&refused)))?;
     match files.into_iter().next() {
         Some(FileChange::Update { after, .. }) => Ok((after, edits)),
@@ -159,44 +205,8 @@ fn place(file: &Location, content: &str, edits: &[Edit]) -> Result<(String, Vec<
 }
 
 fn refusal(refused: &Refused) -> String {
-    let ambiguous = refused
-        .refusals
-        .iter()
-        .any(|refusal| matches!(refusal.why, Why::Ambiguous { .. }));
-    match ambiguous {
+    match told::is_ambiguous(refused) {
         true => format!("{refused} Set replace_all to change every place."),
         false => refused.to_string(),
-    }
-}
-
-/// Where the edits went. A place that was not found as quoted is told, so that the model can look.
-fn told(file: &Location, reports: &[Report]) -> String {
-    let places = reports.iter().filter(|report| report.changes).map(|report| {
-        let lines = match report.first_line >= report.last_line {
-            true => report.first_line.to_string(),
-            false => format!("{}-{}", report.first_line, report.last_line),
-        };
-        match slack(report.how) {
-            "" => lines,
-            slack => format!("{lines} ({slack})"),
-        }
-    });
-    let places = places.collect::<Vec<_>>().join(", ");
-    format!("edited {} at line {places}", file.shown())
-}
-
-/// How far the quoted text was from what the file holds.
-fn slack(how: How) -> &'static str {
-    match how {
-        How::Exact | How::Place | How::Whole => "",
-        How::TrailingSpace => "but for trailing spaces",
-        How::Indentation => "but for indentation",
-        How::Spacing => "but for spacing",
-        How::BlankLines => "but for blank lines",
-        How::LineNumbers => "without line numbers",
-        How::Escapes => "without escapes",
-        How::Fences => "without code fences",
-        How::Elision => "around lines left out",
-        How::Slips => "but for small slips",
     }
 }

@@ -13,6 +13,17 @@ pub(crate) struct Reads {
     seen: Arc<Mutex<HashMap<PathBuf, Snapshot>>>,
 }
 
+/// What the model knows of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Knowledge {
+    /// It has seen the file as it is.
+    Fresh,
+    /// It has seen the file, which has changed since.
+    Stale,
+    /// It has not seen the file.
+    None,
+}
+
 impl Reads {
     /// The model now knows this file.
     pub(crate) fn remember(&self, file: &Location, snapshot: Snapshot) {
@@ -22,26 +33,38 @@ impl Reads {
             .insert(file.path().to_owned(), snapshot);
     }
 
-    /// Refuses a change to a file that the model does not know as it is now.
-    pub(crate) fn check(&self, file: &Location, now: Snapshot) -> Result<(), Error> {
-        let seen = self
-            .seen
+    /// The file is gone.
+    pub(crate) fn forget(&self, file: &Location) {
+        self.seen
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .get(file.path())
-            .copied();
-        match seen {
-            Some(seen) if seen == now => Ok(()),
-            Some(_) => {
+            .remove(file.path());
+    }
+
+    /// Refuses a change to a file that the model does not know as it is now.
+    pub(crate) fn check(&self, file: &Location, now: Snapshot) -> Result<(), Error> {
+        match self.knowledge(file, now) {
+            Knowledge::Fresh => Ok(()),
+            Knowledge::Stale => {
                 let error = workspace::Error::Changed {
                     path: file.shown().into_owned(),
                 };
                 Err(crate::project::explain(error))
             }
-            None => Err(Error::Failed(format!(
+            Knowledge::None => Err(Error::Failed(format!(
                 "{} has not been read yet; read it before changing it",
                 file.shown()
             ))),
+        }
+    }
+
+    /// What the model knows of a file that holds this now.
+    pub(crate) fn knowledge(&self, file: &Location, now: Snapshot) -> Knowledge {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match seen.get(file.path()) {
+            Some(seen) if *seen == now => Knowledge::Fresh,
+            Some(_) => Knowledge::Stale,
+            None => Knowledge::None,
         }
     }
 }

@@ -3,15 +3,16 @@
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool::{Change, Context, Effect, Error, Output, Tool};
+use tool::{Change, Context, Effect, Error, Output, Preview, Tool};
 use workspace::{Expect, Location};
 
+use crate::preview;
 use crate::project::{Project, explain};
 use crate::text::{LineEnd, count};
 
 pub(crate) struct WriteFile(pub(crate) Project);
 
-/// Writes a whole file; folders are created. An existing file must have been read. To change a part, use edit_file.
+/// Writes a whole file; folders are created. An existing file must have been read. To change a part, edit it instead.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     #[serde(alias = "file_path", alias = "filePath", alias = "target_file")]
@@ -32,6 +33,10 @@ impl Tool for WriteFile {
 
     fn actions(&self, input: &Input) -> Vec<Action> {
         self.0.writing(&input.path)
+    }
+
+    fn preview(&self) -> Option<Box<dyn Preview>> {
+        Some(preview::of_input(&self.0.workspace))
     }
 
     /// Works without an await, so that a dropped call has either written nothing or reported what it wrote.

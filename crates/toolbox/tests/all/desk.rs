@@ -12,6 +12,7 @@ use policy::Action;
 use sandbox::Environment;
 use serde_json::{Value, json};
 use tool::{Context, Output, Progress, Registry};
+use toolbox::Options;
 use workspace::Workspace;
 
 pub(crate) struct Desk {
@@ -23,6 +24,11 @@ pub(crate) struct Desk {
 impl Desk {
     /// A project `project` in a folder of its own, with these files.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        Self::fitted(files, Options::default())
+    }
+
+    /// The same, with tools that are fitted to a model.
+    pub(crate) fn fitted(files: &[(&str, &str)], options: Options<'_>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let root = dir.path().canonicalize().unwrap().join("project");
@@ -33,7 +39,7 @@ impl Desk {
             ("A_TOKEN".into(), "x".into()),
         ];
         let environment = Environment::scrubbed(variables, &none, &none);
-        let tools = toolbox::all(Workspace::open(&root).unwrap(), environment);
+        let tools = toolbox::fitted(Workspace::open(&root).unwrap(), environment, options);
         let desk = Self { _dir: dir, root, tools };
         files.iter().for_each(|(path, content)| desk.put(path, content));
         desk

@@ -6,8 +6,12 @@
     reason = "a test prepares files, and a failed preparation is a failed test"
 )]
 
+mod describing;
 mod desk;
 mod editing;
+mod offering;
+mod patching;
+mod previewing;
 mod reading;
 mod searching;
 mod terminal;
