@@ -16,6 +16,7 @@ mod seal;
 mod sweep;
 mod syscall;
 
+use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -83,11 +84,17 @@ fn keep(order: Order, hew: UnixStream) -> ExitCode {
         }
     };
     let listening = hew.try_clone().map(|hew| thread::spawn(move || listen(hew, leader)));
-    if let Err(error) = listening {
+    if listening.is_err() {
+        // Nobody could end it.
         sweep::end(leader, Signal::KILL);
-        tell(Record::Failed(error.to_string()));
     }
     let status = wait_for(leader);
+    // Its ends of the pipes would keep the readers waiting until it is gone.
+    let nowhere = OpenOptions::new().write(true).open("/dev/null");
+    if let Ok(nowhere) = nowhere {
+        rustix::stdio::dup2_stdout(&nowhere).ok();
+        rustix::stdio::dup2_stderr(&nowhere).ok();
+    }
     if sweep::everything() > 0 {
         tell(Record::Left);
     }
@@ -135,8 +142,7 @@ struct Prepared {
 
 impl Prepared {
     fn new(order: &Order) -> io::Result<Self> {
-        // Without a terminal, nothing the command starts can wait there for a password. Fails only if it is so already.
-        rustix::process::setsid().ok();
+        syscall::leave_terminal();
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
         let mounts = match mounts::arrange(order) {
             Ok(()) => Layer::Active,

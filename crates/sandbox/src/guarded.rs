@@ -1,6 +1,6 @@
 //! The way to a guard, and what it tells.
 
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::record::Record;
 use crate::{Confined, Output, Report, Status};
 
 /// More than a guard ever tells.
-const MAX_TOLD: u64 = 256 * 1024;
+const MAX_TOLD: usize = 256 * 1024;
 /// The exit code of a command that was found but could not be started, as of every shell.
 const NOT_STARTED: i32 = 126;
 
@@ -18,13 +18,15 @@ const NOT_STARTED: i32 = 126;
 #[derive(Debug)]
 pub(crate) struct Guarded {
     way: Arc<UnixStream>,
+    /// The same, to be awaited.
+    ear: tokio::net::UnixStream,
+    told: Vec<u8>,
     summary: String,
 }
 
 /// What a guard told about a process that has ended.
 #[derive(Debug)]
 pub(crate) struct Testimony {
-    summary: String,
     pub(crate) status: Status,
     pub(crate) left: bool,
     /// Why the process was not even started.
@@ -34,32 +36,68 @@ pub(crate) struct Testimony {
 }
 
 impl Guarded {
-    /// A way to a guard, and the guard's end of it.
+    /// A way to a guard, and the guard's end of it. Must be called within a tokio runtime.
     pub(crate) fn new(summary: String) -> io::Result<(Self, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        let way = Arc::new(ours);
-        Ok((Self { way, summary }, theirs))
+        let guarded = Self {
+            ear: tokio::net::UnixStream::from_std(ours.try_clone()?)?,
+            way: Arc::new(ours),
+            told: Vec::new(),
+            summary,
+        };
+        Ok((guarded, theirs))
     }
 
     pub(crate) fn way(&self) -> Arc<UnixStream> {
         Arc::clone(&self.way)
     }
 
-    /// Everything a guard that has ended told.
-    pub(crate) fn hear(&mut self) -> Testimony {
-        let mut told = Vec::new();
-        // What there is was kept, whether it ends by the guard's end or, without one, by there being no more.
-        drop(self.way.as_ref().take(MAX_TOLD).read_to_end(&mut told));
-        let mut testimony = Testimony {
+    /// Waits until the guard has told how it all ended, or is gone. The kernel takes its time to clear away the guard's
+    /// view of the file system, and nobody has to wait for that.
+    pub(crate) async fn ended(&mut self) {
+        let mut buffer = [0; 1024];
+        while !self.has_ended() && self.told.len() < MAX_TOLD {
+            match self.ear.readable().await.and_then(|()| self.ear.try_read(&mut buffer)) {
+                Ok(0) => return,
+                Ok(count) => self.told.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Whether the guard has told how it all ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        Record::decode(&self.told).any(|record| record.is_last())
+    }
+
+    pub(crate) fn testimony(&self) -> Testimony {
+        Testimony::from(self.told.as_slice())
+    }
+
+    pub(crate) fn confined(&self, testimony: Testimony, status: Status, output: &Output) -> Confined {
+        Confined {
             summary: self.summary.clone(),
+            report: testimony
+                .report
+                .unwrap_or_else(|| Report::nothing("the guard ended early")),
+            denial: denial::signs(status, output),
+            undone: testimony.undone,
+        }
+    }
+}
+
+impl From<&[u8]> for Testimony {
+    fn from(told: &[u8]) -> Self {
+        let mut testimony = Self {
             status: Status::Unknown,
             left: false,
             failure: None,
             report: None,
             undone: Vec::new(),
         };
-        for record in Record::decode(&told) {
+        for record in Record::decode(told) {
             match record {
                 Record::Enforced(report) => testimony.report = Some(report),
                 Record::Failed(why) => {
@@ -72,16 +110,5 @@ impl Guarded {
             }
         }
         testimony
-    }
-}
-
-impl Testimony {
-    pub(crate) fn confined(self, status: Status, output: &Output) -> Confined {
-        Confined {
-            summary: self.summary,
-            report: self.report.unwrap_or_else(|| Report::nothing("the guard ended early")),
-            denial: denial::signs(status, output),
-            undone: self.undone,
-        }
     }
 }

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use crate::capture::Capture;
 use crate::decode::Decode;
 use crate::group::Group;
-use crate::guarded::{Guarded, Testimony};
+use crate::guarded::Guarded;
 use crate::{Exit, Leftover, Request, Status};
 
 /// How long output is still awaited after the process itself has ended, while something it started holds the pipe.
@@ -59,7 +59,7 @@ enum Phase {
 /// What can happen next.
 enum Event {
     Due,
-    Ended(io::Result<ExitStatus>),
+    Ended(Option<ExitStatus>),
     Read(io::Result<usize>),
 }
 
@@ -91,7 +91,7 @@ impl Process {
         while self.ended.is_none() || self.pipe.is_some() {
             match self.event().await {
                 Event::Due => self.advance(),
-                Event::Ended(status) => self.end(status.ok()),
+                Event::Ended(status) => self.end(status),
                 Event::Read(Ok(0) | Err(_)) => self.pipe = None,
                 Event::Read(Ok(count)) => {
                     let text = self.take(count);
@@ -108,24 +108,23 @@ impl Process {
     pub async fn exit(&mut self) -> Exit {
         while self.next().await.is_some() {}
         let (status, at) = self.ended.unwrap_or((None, Instant::now()));
-        let testimony = self.guarded.as_mut().map(Guarded::hear);
-        if let (Some(Testimony { failure: Some(why), .. }), Some(capture)) = (&testimony, &mut self.capture) {
+        let testimony = self.guarded.as_ref().map(Guarded::testimony);
+        let failure = testimony.as_ref().and_then(|testimony| testimony.failure.as_ref());
+        if let (Some(why), Some(capture)) = (failure, &mut self.capture) {
             capture.add(format!("The command was not started: {why}\n").as_bytes());
         }
-        let left = match &testimony {
-            Some(testimony) => testimony.left,
-            None => self.group.is_alive(),
-        };
-        let status = match &testimony {
-            Some(testimony) if !self.timed_out => testimony.status,
-            Some(_) | None => self.status(status),
+        let (status, left) = match &testimony {
+            Some(testimony) if !self.timed_out => (testimony.status, testimony.left),
+            Some(testimony) => (Status::TimedOut, testimony.left),
+            None => (self.status(status), self.group.is_alive()),
         };
         let output = self.capture.take().map(Capture::finish).unwrap_or_default();
+        let told = self.guarded.as_ref().zip(testimony);
         Exit {
             status,
             duration: at.duration_since(self.started),
             leftover: if left { Leftover::Running } else { Leftover::None },
-            confinement: testimony.map(|testimony| testimony.confined(status, &output)),
+            confinement: told.map(|(guarded, testimony)| guarded.confined(testimony, status, &output)),
             output,
         }
     }
@@ -138,9 +137,13 @@ impl Process {
             }
         };
         let ended = async {
-            match (&self.ended, &mut self.child) {
-                (None, Some(child)) => child.wait().await,
-                (Some(_), _) | (None, None) => pending().await,
+            match (&self.ended, &mut self.guarded, &mut self.child) {
+                (None, Some(guarded), _) => {
+                    guarded.ended().await;
+                    None
+                }
+                (None, None, Some(child)) => child.wait().await.ok(),
+                (Some(_), _, _) | (None, None, None) => pending().await,
             }
         };
         let read = async {
@@ -210,6 +213,10 @@ impl Process {
         }
     }
 
+    fn told_all(&self) -> bool {
+        self.guarded.as_ref().is_some_and(Guarded::has_ended)
+    }
+
     fn status(&self, status: Option<ExitStatus>) -> Status {
         if self.timed_out {
             return Status::TimedOut;
@@ -237,7 +244,8 @@ async fn read(pipe: &pipe::Receiver, buffer: &mut [u8]) -> io::Result<usize> {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if self.ended.is_some() && !self.group.is_alive() {
+        // A guard that has told of the end has nothing left to do but to go.
+        if self.ended.is_some() && (!self.group.is_alive() || self.told_all()) {
             return;
         }
         self.group.terminate();

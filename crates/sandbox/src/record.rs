@@ -22,6 +22,14 @@ pub(crate) enum Record {
 }
 
 impl Record {
+    /// Whether nothing comes after it.
+    pub(crate) fn is_last(&self) -> bool {
+        match self {
+            Self::Failed(_) | Self::Ended(_) => true,
+            Self::Enforced(_) | Self::Left | Self::Undone(_) => false,
+        }
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let (tag, payload) = match self {
             Self::Enforced(report) => (b'E', report.encode().into_bytes()),

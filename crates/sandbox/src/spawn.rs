@@ -4,9 +4,10 @@
 //! tables: an absolute path to the program, a process group instead of code run between fork and exec.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +15,7 @@ use std::process::{Command, Stdio};
 use rustix::fs::{Access, Mode, OFlags};
 use tokio::net::unix::pipe;
 
-use crate::guarded::Guarded;
+use crate::guarded::{Guarded, Testimony};
 use crate::order::Order;
 use crate::{Confinement, Environment, Error, Level, Process, Program, Report, Request};
 
@@ -61,21 +62,23 @@ impl Confinement {
         })?;
         let order = Order::new(self, [vec![resolved.path.into()], resolved.args].concat());
         let mut command = Command::new(&self.launcher);
-        command.stdin(OwnedFd::from(theirs));
+        command.stdin(OwnedFd::from(theirs)).process_group(0);
         start(command, &order.into_args(), request, &launcher, Some(guarded))
     }
 
     #[cfg(target_os = "linux")]
     fn probe(&self) -> io::Result<Report> {
-        let (mut guarded, theirs) = Guarded::new(self.summary())?;
+        let (mut ours, theirs) = UnixStream::pair()?;
         Command::new(&self.launcher)
             .args(Order::new(self, Vec::new()).into_args())
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status()?;
+        let mut told = Vec::new();
+        ours.read_to_end(&mut told)?;
         let missing = || io::Error::other("it is not a launcher of confined processes");
-        guarded.hear().report.ok_or_else(missing)
+        Testimony::from(told.as_slice()).report.ok_or_else(missing)
     }
 
     #[cfg(not(target_os = "linux"))]

@@ -2,14 +2,16 @@
 
 #![allow(
     unsafe_code,
-    reason = "three system calls that neither the standard library nor rustix offers safely"
+    reason = "four system calls that neither the standard library nor rustix offers safely"
 )]
 
 use std::ffi::CStr;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::thread::UnshareFlags;
 
 /// What of a mount is changed, with everything mounted below it.
@@ -33,6 +35,17 @@ pub(super) fn landlock_version() -> Option<u32> {
         )
     };
     u32::try_from(version).ok().filter(|version| *version > 0)
+}
+
+/// Gives up the terminal, so that nothing this process starts can wait there for a password. A session of its own would do
+/// that too, but the kernel also gives each session its own share of the processors, to which a busy machine comes late.
+pub(super) fn leave_terminal() {
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let Ok(terminal) = rustix::fs::open("/dev/tty", flags, Mode::empty()) else {
+        return;
+    };
+    // SAFETY: the request takes no argument, and the descriptor is open. It fails only if there is no terminal to leave.
+    unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCNOTTY) };
 }
 
 /// Gives this process its own view of the given things.
