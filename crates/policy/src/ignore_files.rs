@@ -1,8 +1,8 @@
 //! Paths that are hidden from every tool, by files in the syntax of `.gitignore`.
 
 use crate::Problem;
-use crate::places::{Places, normalise};
-use crate::shell::{self, Folder, Script, Simple, Target};
+use crate::places::Places;
+use crate::shell::{Script, Shown};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::{Path, PathBuf};
 
@@ -87,48 +87,12 @@ impl Ignore {
         if self.files.is_empty() {
             return None;
         }
-        let reads = script
-            .reads
-            .iter()
-            .filter_map(|target| self.hidden_target(target, cwd, places));
-        let named = script
-            .commands
-            .iter()
-            .filter_map(|simple| self.named_by(simple, cwd, places));
-        named.chain(reads).next()
-    }
-
-    fn hidden_target(&self, target: &Target, cwd: &Path, places: &Places) -> Option<PathBuf> {
-        match target.reach(cwd, places) {
-            shell::Reach::Known(paths) => paths.into_iter().find(|path| self.hides(path, places)),
-            shell::Reach::Nowhere | shell::Reach::Unknown => None,
-        }
-    }
-
-    fn named_by(&self, simple: &Simple, cwd: &Path, places: &Places) -> Option<PathBuf> {
-        let name = simple.name()?;
-        if shell::shows_no_content(&name) {
-            return None;
-        }
-        let reads = shell::reads_files(&name);
-        for path in shell::named_paths(simple) {
-            // `npm run build` does not mean the folder `build`.
-            if path.is_empty() || (!reads && !path.contains('/')) {
-                continue;
-            }
-            for folder in &simple.folders {
-                let folder = match folder {
-                    Folder::Unknown => &Folder::At(String::new()),
-                    known => known,
-                };
-                let Some(found) = shell::absolute(&path, path.starts_with('~'), folder, cwd, places) else {
-                    continue;
-                };
-                if self.hides(&found, places) || (reads && self.hides_folder(&found, places)) {
-                    return Some(normalise(&found));
-                }
-            }
-        }
-        None
+        let hides =
+            |shown: &Shown| self.hides(&shown.path, places) || (shown.whole && self.hides_folder(&shown.path, places));
+        script
+            .shown(cwd, places)
+            .into_iter()
+            .find(hides)
+            .map(|shown| shown.path)
     }
 }

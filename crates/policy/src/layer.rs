@@ -217,6 +217,13 @@ impl Layer {
                 Ruling::Silent | Ruling::Allow => {}
             }
         }
+        for simple in &script.wrappers {
+            match on_command([self], "", simple) {
+                Ruling::Deny(why) => return Ruling::Deny(why),
+                Ruling::Ask(why) => ruling = Ruling::Ask(why),
+                Ruling::Silent | Ruling::Allow => {}
+            }
+        }
         for target in &script.writes {
             let shell::Reach::Known(paths) = target.reach(&places.root, places) else {
                 continue;

@@ -170,6 +170,13 @@ impl Permissions {
                 Decision::Allow => {}
             }
         }
+        for ruling in self.reads(tool, script, cwd) {
+            match ruling {
+                Ruling::Deny(why) => return Decision::Deny { why },
+                Ruling::Ask(why) => weighed.reasons.push(why),
+                Ruling::Allow | Ruling::Silent => {}
+            }
+        }
         if self.grants.cover(tool, deed, &self.places) {
             return Decision::Allow;
         }
@@ -217,6 +224,13 @@ impl Permissions {
                 Ruling::Silent => weighed.uncovered.push(short(simple)),
             }
         }
+        for simple in &script.wrappers {
+            match layer::on_command(self.rules.iter(), tool, simple) {
+                Ruling::Deny(why) => weighed.denied = weighed.denied.or(Some(why)),
+                Ruling::Ask(why) => weighed.reasons.push(why),
+                Ruling::Allow | Ruling::Silent => {}
+            }
+        }
         weighed.covered = whole || (weighed.uncovered.is_empty() && script.unclear.is_empty());
         weighed
     }
@@ -256,6 +270,19 @@ impl Permissions {
 
     fn is_workplace(&self, path: &Path) -> bool {
         self.places.place(path) == Place::Inside || self.places.is_temporary(path)
+    }
+
+    /// What the rules about reading say about every file that a line may show.
+    fn reads(&self, tool: &str, script: &Script, cwd: &Path) -> Vec<Ruling> {
+        if !self.forbids(Rule::is_about_reads) {
+            return Vec::new();
+        }
+        let ruling = |path: &Path| {
+            let place = self.places.place(path);
+            layer::on_deed(self.rules.iter(), tool, &Deed::Read { path, place }, &self.places)
+        };
+        let shown = script.shown(cwd, &self.places);
+        shown.iter().map(|shown| ruling(&shown.path)).collect()
     }
 
     /// Whether a rule of some kind denies or asks.

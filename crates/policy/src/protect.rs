@@ -5,7 +5,7 @@ use crate::places::Places;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::Path;
 
-/// What is protected unless a configuration adds more.
+/// What is protected, besides what a configuration adds.
 pub const PROTECTED: [&str; 27] = [
     ".hew/**",
     ".hewignore",
@@ -42,9 +42,12 @@ pub struct Protected {
     patterns: Gitignore,
 }
 
+/// Nothing is protected.
 impl Default for Protected {
     fn default() -> Self {
-        Protected::new(&[]).0
+        Protected {
+            patterns: Gitignore::empty(),
+        }
     }
 }
 

@@ -85,6 +85,11 @@ impl Rule {
         matches!(self.what, What::Run(_) | What::Anything)
     }
 
+    /// Whether the rule is about reading files.
+    pub fn is_about_reads(&self) -> bool {
+        matches!(self.what, What::Read(_) | What::Anything)
+    }
+
     /// Whether the rule is about changing files.
     pub fn is_about_writes(&self) -> bool {
         matches!(self.what, What::Write(_) | What::Anything)

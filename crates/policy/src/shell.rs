@@ -20,10 +20,9 @@ pub use word::Word;
 
 pub(crate) use hazard::hazard;
 pub(crate) use program::{
-    GLOBAL_VALUES, basename, carries_no_command, harmless_variable, is_interpreter, is_shell, is_standard, reads_files,
-    shows_no_content,
+    GLOBAL_VALUES, basename, carries_no_command, harmless_variable, is_interpreter, is_shell, is_standard,
 };
-pub(crate) use target::{absolute, cd_target, named_paths};
+pub(crate) use target::{Shown, cd_target};
 pub(crate) use word::Piece;
 
 use std::fmt;
@@ -33,6 +32,9 @@ use std::fmt;
 pub struct Script {
     /// Every simple command that may run, also those inside substitutions, functions and wrappers such as `env`.
     pub commands: Vec<Simple>,
+    /// Commands that only run one of the others, such as `env` in front of it. They need no rule that allows them, but may be
+    /// denied.
+    pub wrappers: Vec<Simple>,
     /// The files that it writes by redirection or by programs known to write the files they are given.
     pub writes: Vec<Target>,
     /// The files that it reads by redirection.

@@ -153,6 +153,9 @@ fn git(simple: &Simple) -> Option<String> {
             subcommand = Some(text.clone());
         }
     }
+    if simple.open_ended {
+        return Some("…".to_owned());
+    }
     let operands = operands(simple, &["-C"]);
     let second = operands.get(1).and_then(Word::plain);
     match (subcommand.as_deref(), second.as_deref()) {

@@ -4,7 +4,8 @@ mod words;
 
 use super::tree::{
     adjacent, children, destinations, feeds_shell, first_word, gaps, has_unescaped, heredoc_arguments, is_odd,
-    is_reserved, is_space, is_text, is_variable, masked, may_comment, may_separate, short, source,
+    is_reserved, is_space, is_test, is_text, is_variable, masked, may_be_descriptor, may_comment, may_separate, short,
+    source,
 };
 use super::word::Piece;
 use super::{By, Folder, Script, Simple, Target, Unclear, Word, program, target, wrapper};
@@ -27,8 +28,13 @@ pub fn parse(line: &str) -> Script {
         script: Script::default(),
         folders: vec![Folder::At(String::new())],
         nested: 0,
+        calculates: false,
+        holds_substitution: false,
     };
     walk.source(line);
+    if walk.calculates && walk.holds_substitution {
+        walk.unclear(Unclear::Expansion("$((…))".into()));
+    }
     walk.script.unclear.sort();
     walk.script.unclear.dedup();
     walk.script
@@ -38,6 +44,10 @@ struct Walk {
     script: Script,
     folders: Vec<Folder>,
     nested: usize,
+    /// Whether something is calculated, which runs the substitutions in the values of variables.
+    calculates: bool,
+    /// Whether a text holds a substitution that does not run where it stands.
+    holds_substitution: bool,
 }
 
 impl Walk {
@@ -115,6 +125,7 @@ impl Walk {
             "compound_statement" => {
                 // Only a brace that stands alone opens a group; `{a,b}` is a word.
                 let text = source(node, src);
+                self.calculates |= text.starts_with("((");
                 if text.starts_with('{') && !text[1..].starts_with(char::is_whitespace) {
                     self.unclear(Unclear::Unparsed);
                 }
@@ -131,6 +142,10 @@ impl Walk {
             "heredoc_redirect" => self.heredoc(node, src, depth),
             "expansion" => {
                 self.expansion(node, src);
+                self.children(node, src, depth);
+            }
+            "arithmetic_expansion" | "c_style_for_statement" | "subscript" => {
+                self.calculates = true;
                 self.children(node, src, depth);
             }
             "command_substitution" => {
@@ -160,6 +175,8 @@ impl Walk {
 
     /// The grammar takes some substitutions for mere text, as in ``${x:=`id`}``.
     fn leaf(&mut self, node: Node<'_>, src: &str) {
+        let text = source(node, src);
+        self.holds_substitution |= node.kind() != "comment" && (text.contains("$(") || text.contains('`'));
         let literal = matches!(
             node.kind(),
             "comment" | "raw_string" | "ansi_c_string" | "heredoc_start" | "heredoc_end" | "heredoc_body"
@@ -338,6 +355,10 @@ impl Walk {
         match simple.name() {
             None => self.unclear(Unclear::Program(simple.words[0].to_string())),
             Some(name) => {
+                let evaluates = [
+                    "let", "declare", "typeset", "local", "test", "printf", "read", "unset", "export",
+                ];
+                self.calculates |= evaluates.contains(&name.as_str());
                 self.script.writes.extend(target::written(&simple, &name));
                 self.change_folder(&simple, &name);
             }
@@ -346,8 +367,9 @@ impl Walk {
         for why in opened.unclear {
             self.unclear(why);
         }
-        if opened.counts {
-            self.script.commands.push(simple);
+        match opened.counts {
+            true => self.script.commands.push(simple),
+            false => self.script.wrappers.push(simple),
         }
         for inner in opened.commands {
             self.take(inner, depth + 1);
@@ -390,6 +412,10 @@ impl Walk {
     }
 
     fn redirect(&mut self, node: Node<'_>, src: &str, depth: usize) {
+        let before = src.get(..node.start_byte()).unwrap_or_default();
+        if node.child_by_field_name("descriptor").is_some() && !may_be_descriptor(before) {
+            self.unclear(Unclear::Unparsed);
+        }
         let operator = children(node)
             .into_iter()
             .find(|child| !child.is_named())
@@ -471,11 +497,16 @@ impl Walk {
         }
     }
 
-    /// Some tests evaluate their operands once more, even quoted ones: `[[ -v 'a[$(id)]' ]]`.
+    /// Tests and calculations evaluate their operands once more, even quoted ones: `[[ -v 'a[$(id)]' ]]`.
     fn test(&mut self, node: Node<'_>, src: &str) {
         let text = source(node, src);
-        if text.contains('\'') && (text.contains("$(") || text.contains('`')) {
+        if !is_test(text) {
+            self.unclear(Unclear::Unparsed);
+        }
+        let quotes = text.contains('\'') || text.contains('\\');
+        if quotes && (text.contains("$(") || text.contains('`')) {
             self.unclear(Unclear::Expansion(short(text)));
         }
+        self.calculates = true;
     }
 }

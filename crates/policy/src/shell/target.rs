@@ -1,6 +1,6 @@
 //! Files that a command writes, and where they lie.
 
-use super::{By, Folder, Simple, Target, Word};
+use super::{By, Folder, Script, Simple, Target, Word, program};
 use crate::places::{Places, normalise};
 use crate::shell::word::Piece;
 use std::path::{Path, PathBuf};
@@ -253,8 +253,50 @@ pub(crate) fn option_values(simple: &Simple, options: &[&str]) -> Vec<Word> {
     words
 }
 
-/// The paths that the words of a command may name, for those who hide paths.
-pub(crate) fn named_paths(simple: &Simple) -> Vec<String> {
+/// A file whose content a command line may show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) path: PathBuf,
+    /// Whether the path may be a folder that is read as a whole.
+    pub(crate) whole: bool,
+}
+
+impl Script {
+    /// The files whose content the line may show, by redirection or by naming them, as far as its text tells.
+    pub(crate) fn shown(&self, cwd: &Path, places: &Places) -> Vec<Shown> {
+        let mut shown = Vec::new();
+        for simple in &self.commands {
+            let Some(name) = simple.name() else { continue };
+            if program::shows_no_content(&name) {
+                continue;
+            }
+            let whole = program::reads_files(&name);
+            // `npm run build` does not mean the folder `build`.
+            let named = named_paths(simple)
+                .into_iter()
+                .filter(|path| !path.is_empty() && (whole || path.contains('/')));
+            for path in named {
+                for folder in &simple.folders {
+                    let folder = match folder {
+                        Folder::Unknown => &Folder::At(String::new()),
+                        known => known,
+                    };
+                    let path = absolute(&path, path.starts_with('~'), folder, cwd, places);
+                    shown.extend(path.map(|path| Shown { path, whole }));
+                }
+            }
+        }
+        for target in &self.reads {
+            if let Reach::Known(paths) = target.reach(cwd, places) {
+                shown.extend(paths.into_iter().map(|path| Shown { path, whole: false }));
+            }
+        }
+        shown
+    }
+}
+
+/// The paths that the words of a command may name.
+fn named_paths(simple: &Simple) -> Vec<String> {
     let mut paths = Vec::new();
     for word in simple.words.iter().skip(1) {
         let Some(text) = word.plain() else { continue };

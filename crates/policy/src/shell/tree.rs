@@ -46,9 +46,32 @@ pub(super) fn may_separate(gap: &str, kind: &str) -> bool {
         "command" | "file_redirect" | "variable_assignment" | "declaration_command" | "unset_command" | "concatenation"
     );
     match kind {
-        "negated_command" => is_space(gap) && !gap.is_empty(),
+        "negated_command" => is_space(gap) && !gap.replace("\\\n", "").is_empty(),
         _ => is_space(gap) && !(one_line && gap.replace("\\\n", "").contains('\n')),
     }
+}
+
+/// Whether a dollar in unquoted text begins an expansion after all.
+pub(super) fn hides_expansion(text: &str, after: &str) -> bool {
+    text.match_indices('$').any(|(at, _)| {
+        let next = text[at + 1..].chars().chain(after.chars()).next();
+        let begins = next.is_some_and(|next| next.is_ascii_alphanumeric() || "_{([@*#?$!-".contains(next));
+        let backslashes = text[..at].bytes().rev().take_while(|&byte| byte == b'\\').count();
+        begins && backslashes % 2 == 0
+    })
+}
+
+/// Whether a test in single brackets is one: operators of the shell end it early.
+pub(super) fn is_test(text: &str) -> bool {
+    text.starts_with("[[")
+        || text.starts_with("((")
+        || (text.len() > 3 && !text.contains(['|', '&', ';', '\n', '<', '>', '(']))
+}
+
+/// Whether the number in front of a redirection is one, and not the end of a word.
+pub(super) fn may_be_descriptor(before: &str) -> bool {
+    let last = before.trim_end_matches("\\\n").chars().next_back();
+    last.is_none_or(|last| last.is_whitespace() || ";|&()`{}<>".contains(last))
 }
 
 /// Whether a comment may begin after this text; in the middle of a word, even one that goes on in the next line, it may not.

@@ -1,7 +1,8 @@
 //! A project, a person and rules to try things with.
 
 use policy::{
-    Approval, Auto, Decision, Deed, Grants, Layer, Level, Mode, Origin, Permissions, Places, Problem, RuleText,
+    Approval, Auto, Decision, Deed, Grants, Layer, Level, Mode, Origin, Permissions, Places, Problem, Protected,
+    RuleText,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub(crate) fn permissions(text: &RuleText) -> Permissions {
         rules: Arc::new(vec![layer]),
         grants: Arc::new(Grants::default()),
         places: Arc::new(places()),
+        protected: Arc::new(Protected::new(&[]).0),
         ..Permissions::default()
     }
 }

@@ -1,9 +1,7 @@
 //! What Roo Code decided in its own unit tests, decided again. Where hew is stricter, the reason stands in a list.
 
 use crate::desk::{careful, commands, permissions, run, word};
-use policy::{
-    Deed, Group, Ignore, Level, Mode, Modes, Permissions, Place, Places, Profile, Protected, Switch, parse_modes, shell,
-};
+use policy::{Deed, Group, Ignore, Level, Mode, Modes, Place, Places, Profile, Protected, Switch, parse_modes, shell};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -426,7 +424,8 @@ fn commands_that_show_hidden_files_are_the_same() {
 
 #[test]
 fn the_same_files_are_protected() {
-    let protected = Protected::default();
+    let (protected, problems) = Protected::new(&[]);
+    assert!(problems.is_empty());
     for record in records(PROTECT, "RooProtectedController#isWriteProtected") {
         let places = Places {
             root: record["ctx"]["cwd"].as_str().expect("a folder").into(),
@@ -441,10 +440,7 @@ fn the_same_files_are_protected() {
 
 #[test]
 fn a_protected_file_is_asked_about_although_writing_is_allowed() {
-    let permissions = Permissions {
-        places: std::sync::Arc::new(crate::desk::places()),
-        ..Permissions::default()
-    };
+    let permissions = permissions(&policy::RuleText::default());
     for (path, expected) in [
         ("AGENTS.md", "ask"),
         (".roo/x", "ask"),

@@ -1,6 +1,6 @@
 //! Makes words of the parts that the grammar finds.
 
-use super::super::tree::{children, has_unescaped, is_variable, source};
+use super::super::tree::{children, has_unescaped, hides_expansion, is_variable, source};
 use super::super::word::Piece;
 use super::super::{Unclear, Word, quote};
 use super::Walk;
@@ -47,7 +47,8 @@ impl Walk {
         match node.kind() {
             "word" | "number" | "variable_name" | "file_descriptor" | "special_variable_name" => {
                 // The grammar takes a line break before a backslash for a part of the word.
-                if [" ", "\t", "\n"].iter().any(|space| has_unescaped(text, space)) {
+                let after = src.get(node.end_byte()..).unwrap_or_default();
+                if hides_expansion(text, after) || [" ", "\t", "\n"].iter().any(|space| has_unescaped(text, space)) {
                     self.unclear(Unclear::Unparsed);
                 }
                 word.push_bare(text);
@@ -86,7 +87,12 @@ impl Walk {
             _ if text == "$" && src.get(node.end_byte()..).is_some_and(|rest| rest.starts_with('\'')) => {
                 self.unclear(Unclear::Unparsed);
             }
-            _ if !node.is_named() => word.push_bare(text),
+            _ if !node.is_named() => {
+                if hides_expansion(text, src.get(node.end_byte()..).unwrap_or_default()) {
+                    self.unclear(Unclear::Unparsed);
+                }
+                word.push_bare(text);
+            }
             _ => word.push_text(Piece::Unknown { quoted: false }),
         }
     }
