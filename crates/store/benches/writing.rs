@@ -1,5 +1,7 @@
 //! What writing costs: time for opening, appending and streaming, and bytes for a streamed reply and a working step.
 
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on may panic")]
+
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use model::{Chunk, Cost, Message, Stop, Usage};
 use session::{Body, Draft, End, Item, ItemId, New, Record, RequestId, Section, SessionId, Store, Time};

@@ -26,6 +26,7 @@ pub(crate) fn write(connection: &Connection, write: &Write, path: &Path) -> Resu
         Write::Rewind { session, head } => rewind(connection, *session, *head, path),
         Write::Title { session, title } => retitle(connection, *session, title),
         Write::Record { session, record } => account(connection, *session, record),
+        Write::Piece(arrived) => Ok(piece(connection, arrived)?),
         Write::Mend(session) => mend::mend(connection, *session),
         Write::Delete(session) => delete(connection, *session),
         Write::Flush => Ok(()),
@@ -72,7 +73,11 @@ pub(crate) fn insert(connection: &Connection, session: SessionId, item: &Item) -
     let (kind, body) = row::encode_body(&item.body).map_err(unwritable)?;
     let model = match &item.body {
         Body::Reply { model, .. } => Some(model.as_str()),
-        Body::Prompt { .. } | Body::Result { .. } | Body::Summary { .. } | Body::Notice { .. } => None,
+        Body::Prompt { .. }
+        | Body::Result { .. }
+        | Body::Summary { .. }
+        | Body::Notice { .. }
+        | Body::Review { .. } => None,
     };
     let known = connection
         .prepare_cached(
@@ -203,10 +208,7 @@ fn append(connection: &Connection, session: SessionId, item: &Item, path: &Path)
             false => unknown(session),
         });
     }
-    let changes = match &item.body {
-        Body::Result { changes, .. } => changes.as_slice(),
-        Body::Prompt { .. } | Body::Reply { .. } | Body::Summary { .. } | Body::Notice { .. } => &[],
-    };
+    let changes = row::changes_of(&item.body);
     let keys: Vec<Versions> = changes
         .iter()
         .map(|change| versions(connection, change, path))

@@ -49,9 +49,15 @@ impl Pieces {
         }
     }
 
-    /// Forgets a reply.
-    pub(crate) fn forget(&mut self, reply: ItemId) {
-        self.0.retain(|piece| piece.draft.id != reply);
+    /// Hands over the piece of a reply.
+    pub(crate) fn take_reply(&mut self, reply: ItemId) -> Option<Piece> {
+        let index = self.0.iter().position(|piece| piece.draft.id == reply)?;
+        Some(self.0.remove(index))
+    }
+
+    /// Hands over the pieces of a session.
+    pub(crate) fn take_session(&mut self, session: SessionId) -> Vec<Piece> {
+        self.0.extract_if(.., |piece| piece.session == session).collect()
     }
 
     /// Hands all pieces over.

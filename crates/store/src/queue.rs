@@ -41,6 +41,8 @@ pub(crate) enum Write {
         session: SessionId,
         record: Record,
     },
+    /// What has arrived of a reply, when something else must come after it.
+    Piece(Piece),
     Mend(SessionId),
     Delete(SessionId),
     /// Nothing by itself: its receipt stands for all that came before.
@@ -213,12 +215,7 @@ impl Queue {
         if state.is_closed {
             return;
         }
-        if let Write::Append { item, .. } = &write {
-            state.forget(item.id);
-        }
-        if let Write::Discard { reply, .. } = &write {
-            state.forget(*reply);
-        }
+        state.make_way(&write);
         let can_wait = write.can_wait();
         state.writes.push(Waiting { write, receipt });
         match can_wait {
@@ -243,8 +240,26 @@ impl Queue {
 }
 
 impl State {
-    fn forget(&mut self, reply: ItemId) {
-        self.pieces.forget(reply);
+    /// Drafts are written after everything else. What must come after a draft, or instead of it, sees to that here.
+    fn make_way(&mut self, write: &Write) {
+        match write {
+            Write::Append { item, .. } => drop(self.pieces.take_reply(item.id)),
+            Write::Discard { reply, .. } => drop(self.pieces.take_reply(*reply)),
+            Write::Delete(session) => drop(self.pieces.take_session(*session)),
+            Write::Mend(session) => {
+                let before = self.pieces.take_session(*session).into_iter().map(|piece| Waiting {
+                    write: Write::Piece(piece),
+                    receipt: None,
+                });
+                self.writes.extend(before);
+            }
+            Write::Create(_)
+            | Write::Rewind { .. }
+            | Write::Title { .. }
+            | Write::Record { .. }
+            | Write::Piece(_)
+            | Write::Flush => {}
+        }
         if self.pieces.is_empty() && self.writes.is_empty() {
             self.due = None;
         }
@@ -280,6 +295,7 @@ impl Write {
             Write::Create(_)
             | Write::Append { .. }
             | Write::Rewind { .. }
+            | Write::Piece(_)
             | Write::Mend(_)
             | Write::Delete(_)
             | Write::Flush => false,
@@ -295,6 +311,7 @@ impl Write {
             | Write::Rewind { .. }
             | Write::Title { .. }
             | Write::Record { .. }
+            | Write::Piece(_)
             | Write::Mend(_)
             | Write::Delete(_)
             | Write::Flush => false,

@@ -9,6 +9,6 @@ mod message;
 mod section;
 mod shared;
 
-pub(crate) use body::{decode as decode_body, encode as encode_body};
+pub(crate) use body::{changes as changes_of, decode as decode_body, encode as encode_body};
 pub(crate) use chunk::{decode as decode_chunks, encode as encode_chunks};
 pub(crate) use section::{decode as decode_sections, encode as encode_sections};

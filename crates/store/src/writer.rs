@@ -4,8 +4,9 @@ use crate::apply;
 use crate::draft::Piece;
 use crate::fault::{Fault, told};
 use crate::queue::{Batch, Blob, Next, Queue, Waiting, Write};
+use crate::row;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
-use session::{BlobId, Body, Error, Item, ItemId};
+use session::{BlobId, Error, Item, ItemId};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -211,7 +212,7 @@ impl Writer {
         let Write::Append { item, .. } = write else {
             return None;
         };
-        let is_unsaved = |id: &BlobId| self.blobs.iter().any(|blob| blob.id == *id);
+        let is_unsaved = |id: BlobId| self.blobs.iter().any(|blob| blob.id == id);
         blobs_of(item).any(is_unsaved).then(|| self.left().err()).flatten()
     }
 
@@ -242,14 +243,11 @@ impl Drop for Writer {
 }
 
 /// The file versions that an item names.
-fn blobs_of(item: &Item) -> impl Iterator<Item = &BlobId> {
-    let changes = match &item.body {
-        Body::Result { changes, .. } => changes.as_slice(),
-        Body::Prompt { .. } | Body::Reply { .. } | Body::Summary { .. } | Body::Notice { .. } => &[],
-    };
+fn blobs_of(item: &Item) -> impl Iterator<Item = BlobId> {
+    let changes = row::changes_of(&item.body).into_owned();
     changes
-        .iter()
-        .flat_map(|change| change.before.iter().chain(&change.after))
+        .into_iter()
+        .flat_map(|change| change.before.into_iter().chain(change.after))
 }
 
 /// Why an item cannot be written whose parent could not be.
@@ -261,6 +259,7 @@ fn refused(write: &Write, lost: &HashMap<ItemId, Error>) -> Option<Error> {
         | Write::Discard { .. }
         | Write::Title { .. }
         | Write::Record { .. }
+        | Write::Piece(_)
         | Write::Mend(_)
         | Write::Delete(_)
         | Write::Flush => None,
@@ -298,3 +297,6 @@ fn bounded(mut blobs: Vec<Blob>) -> Vec<Blob> {
         .count();
     blobs.split_off(blobs.len() - kept)
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,10 +4,36 @@ use super::message::Message;
 use super::shared::Stop;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
-use session::{Body, Change, RequestId};
+use session::{Body, Change, RequestId, Reviewed};
 use std::borrow::Cow;
 use std::str::FromStr;
 use std::sync::Arc;
+
+/// The versions of files that a body names, as rows of their own: before and after a change, or what counts as accepted
+/// and what the file held after a review.
+pub(crate) fn changes(body: &Body) -> Cow<'_, [Change]> {
+    match body {
+        Body::Result { changes, .. } => Cow::Borrowed(changes),
+        Body::Review { changes } => Cow::Owned(changes.iter().map(change).collect()),
+        Body::Prompt { .. } | Body::Reply { .. } | Body::Summary { .. } | Body::Notice { .. } => Cow::Borrowed(&[]),
+    }
+}
+
+fn change(reviewed: &Reviewed) -> Change {
+    Change {
+        path: reviewed.path.clone(),
+        before: reviewed.base.clone(),
+        after: reviewed.current.clone(),
+    }
+}
+
+fn reviewed(change: Change) -> Reviewed {
+    Reviewed {
+        path: change.path,
+        base: change.before,
+        current: change.after,
+    }
+}
 
 /// The kind and the JSON of a body. Changes of files are kept in a table of their own.
 pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> {
@@ -20,6 +46,8 @@ pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> 
                 text: Cow::Borrowed(text),
             })?,
         ),
+        // Everything about it is in the table of changes.
+        Body::Review { changes: _ } => ("review", "{}".into()),
         Body::Reply {
             message,
             model,
@@ -71,6 +99,9 @@ pub(crate) fn decode(kind: &str, json: &str, changes: Vec<Change>) -> serde_json
                 text: text.into_owned(),
             }))
         }
+        "review" => Ok(Some(Body::Review {
+            changes: changes.into_iter().map(reviewed).collect(),
+        })),
         "reply" => serde_json::from_str::<Reply<'_>>(json)?.known(),
         "result" => serde_json::from_str::<Outcome<'_>>(json)?.known(changes),
         _ => Ok(None),

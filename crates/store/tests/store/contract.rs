@@ -4,7 +4,7 @@ use crate::story::{draft, item, new_session, prompt, record, reply, result};
 use bytes::Bytes;
 use model::{Block, Chunk, ChunkPart, Cost, Media, Message, Outcome, Part, Replay, Role, Stop, Usage};
 use serde_json::json;
-use session::{BlobId, Body, Change, Draft, End, Error, Item, ItemId, RequestId, SessionId, Store, Totals};
+use session::{BlobId, Body, Change, Draft, End, Error, Item, ItemId, RequestId, Reviewed, SessionId, Store, Totals};
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::Sqlite;
@@ -43,6 +43,7 @@ stories!(
     what_is_not_there_is_unknown,
     every_request_is_counted_once,
     a_draft_becomes_an_interrupted_reply_when_the_session_is_opened,
+    a_draft_that_was_just_handed_over_is_mended_too,
     a_draft_with_nothing_in_it_is_dropped,
     a_draft_that_had_arrived_whole_becomes_a_finished_reply,
     a_draft_is_settled_by_its_item,
@@ -191,6 +192,10 @@ fn every_body(changes: Vec<Change>) -> Vec<Body> {
         Body::Notice {
             text: "The limit was reached.".into(),
         },
+        Body::Review {
+            changes: changes.iter().map(reviewed).collect(),
+        },
+        Body::Review { changes: Vec::new() },
     ];
     for (outcome, summary, changes) in [
         (Outcome::Ok, Some("2 files".to_owned()), changes),
@@ -220,6 +225,14 @@ fn every_body(changes: Vec<Change>) -> Vec<Body> {
             .map(|stop| reply(vec![text("x", None)], End::Finished(stop))),
     );
     bodies
+}
+
+fn reviewed(change: &Change) -> Reviewed {
+    Reviewed {
+        path: change.path.clone(),
+        base: change.before.clone(),
+        current: change.after.clone(),
+    }
 }
 
 async fn a_session_is_listed_from_its_first_item_on(store: &dyn Store) {
@@ -486,6 +499,18 @@ async fn a_draft_becomes_an_interrupted_reply_when_the_session_is_opened(store: 
     let again = store.open(session).await.unwrap();
     assert_eq!(again.loaded.items, opened.loaded.items);
     store.append(session, prompt(Some(answer.id), "go on")).await.unwrap();
+}
+
+async fn a_draft_that_was_just_handed_over_is_mended_too(store: &dyn Store) {
+    let (session, lease) = begun(store).await;
+    store.draft(session, draft(None), vec![Chunk::Text("just ".into())]);
+    store.flush().await.unwrap();
+    let late = draft(None);
+    store.draft(session, late.clone(), vec![Chunk::Text("in time".into())]);
+    drop(lease);
+    let opened = store.open(session).await.unwrap();
+    assert_eq!(opened.loaded.meta.items, 2);
+    assert_eq!(opened.loaded.items.last().unwrap().id, late.id);
 }
 
 async fn a_draft_with_nothing_in_it_is_dropped(store: &dyn Store) {

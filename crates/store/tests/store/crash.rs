@@ -82,7 +82,11 @@ async fn check(store: &Sqlite, acknowledged: &Acknowledged) {
 fn changes(body: &Body) -> &[Change] {
     match body {
         Body::Result { changes, .. } => changes,
-        Body::Prompt { .. } | Body::Reply { .. } | Body::Summary { .. } | Body::Notice { .. } => &[],
+        Body::Prompt { .. }
+        | Body::Reply { .. }
+        | Body::Summary { .. }
+        | Body::Notice { .. }
+        | Body::Review { .. } => &[],
     }
 }
 
@@ -101,13 +105,12 @@ fn killed_after(folder: &Path, lines: usize) -> Acknowledged {
         .spawn()
         .unwrap();
     let mut acknowledged = Acknowledged::default();
-    let mut said = 0;
-    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+    let out = BufReader::new(child.stdout.take().unwrap());
+    for (line, said) in out.lines().zip(0..) {
         let line = line.unwrap();
         if said == lines {
             child.kill().unwrap();
         }
-        said += 1;
         // What was said before the kill counts, even when it is read after it. The last line may be cut.
         if let Some(line) = line.strip_suffix('.') {
             acknowledged.take(line);

@@ -1,5 +1,11 @@
 //! The store's promises, as stories.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a story that cannot go on has failed"
+)]
+
 mod contract;
 #[cfg(unix)]
 mod crash;

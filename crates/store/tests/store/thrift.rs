@@ -2,9 +2,11 @@
 
 use crate::story::{draft, new_session, prompt, record, reply};
 use model::Chunk;
+use rusqlite::Connection;
 use session::{SessionId, Store};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use store::Sqlite;
 
 /// The log only grows until the writer pauses for a second, which none of these stories does for long.
@@ -86,4 +88,41 @@ async fn the_log_does_not_grow_without_end() {
     }
     let size = log(folder.path());
     assert!(size < 20_000_000, "{size} bytes after 40 MB");
+}
+
+/// Waits for something that happens by itself.
+fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::yield_now();
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_waits_for_is_written_soon_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, session) = begun(folder.path()).await;
+    let other = Connection::open(folder.path().join("hew.db")).unwrap();
+    let count = |table: &str| -> i64 {
+        let question = format!("SELECT count(*) FROM {table}");
+        other.query_row(&question, [], |row| row.get(0)).unwrap()
+    };
+    store.draft(session, draft(None), vec![Chunk::Text("x".into())]);
+    eventually("the draft", || count("drafts") == 1);
+    drop(store.record(session, record(1)));
+    eventually("the record", || count("requests") == 1);
+}
+
+#[tokio::test]
+async fn the_log_is_copied_back_when_the_writer_pauses() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, session) = begun(folder.path()).await;
+    store
+        .append(session, prompt(None, &"word ".repeat(10_000)))
+        .await
+        .unwrap();
+    let size = || std::fs::metadata(folder.path().join("hew.db")).unwrap().len();
+    eventually("the copy", || size() > 50_000);
+    assert_eq!(store.load(session).await.unwrap().items.len(), 1);
 }
