@@ -61,7 +61,7 @@ fn unanswered(state: &State) -> Vec<(CallId, String)> {
                 });
                 return calls.filter(|(id, _)| !answered.contains(id)).collect();
             }
-            Body::Prompt { .. } | Body::Summary { .. } | Body::Notice { .. } => {}
+            Body::Prompt { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Review { .. } => {}
         }
     }
     Vec::new()

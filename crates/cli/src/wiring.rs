@@ -202,13 +202,19 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
     let last = items
         .iter()
         .rev()
-        .find(|item| !matches!(item.body, Body::Notice { .. }));
+        .find(|item| !matches!(item.body, Body::Notice { .. } | Body::Review { .. }));
     match last.map(|item| &item.body) {
         Some(Body::Reply { message, end, .. }) => {
             let calls = message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
             *end == End::Finished(Stop::End) && !calls
         }
-        Some(Body::Prompt { .. } | Body::Result { .. } | Body::Summary { .. } | Body::Notice { .. }) => false,
+        Some(
+            Body::Prompt { .. }
+            | Body::Result { .. }
+            | Body::Summary { .. }
+            | Body::Notice { .. }
+            | Body::Review { .. },
+        ) => false,
         None => true,
     }
 }

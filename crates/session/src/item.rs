@@ -64,6 +64,11 @@ pub enum Body {
         /// What they should know.
         text: String,
     },
+    /// The person looked at changes of files and took some as good or back. The model does not see it.
+    Review {
+        /// The files that were looked at.
+        changes: Vec<Reviewed>,
+    },
 }
 
 impl Item {
@@ -74,7 +79,7 @@ impl Item {
             | Body::Reply { message, .. }
             | Body::Result { message, .. }
             | Body::Summary { message } => Some(message),
-            Body::Notice { .. } => None,
+            Body::Notice { .. } | Body::Review { .. } => None,
         }
     }
 }
@@ -102,4 +107,15 @@ pub struct Change {
     pub before: Option<BlobId>,
     /// Its bytes after; `None` where it no longer exists.
     pub after: Option<BlobId>,
+}
+
+/// How a review left a file: what differs between the two versions still waits to be looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reviewed {
+    /// The file, relative to the project where it lies inside it.
+    pub path: PathBuf,
+    /// The bytes that now count as accepted; `None` for no file.
+    pub base: Option<BlobId>,
+    /// The bytes that the file held after the review; `None` where it did not exist.
+    pub current: Option<BlobId>,
 }

@@ -13,6 +13,6 @@ mod store;
 pub use command::{Answer, Command, Delivery};
 pub use event::{Delta, Ending, Event, Glimpse, ItemKind, Level, Limit, Op, Question, Sight, Totals};
 pub use id::{BlobId, ItemId, QuestionId, RequestId, SessionId, Time};
-pub use item::{Body, Change, End, Item};
+pub use item::{Body, Change, End, Item, Reviewed};
 pub use ledger::{Record, Section};
 pub use store::{Draft, Error, Lease, Loaded, Meta, New, Opened, Receipt, Store};

@@ -68,6 +68,7 @@ impl Store for Memory {
             Body::Result { .. } => "result",
             Body::Summary { .. } => "summary",
             Body::Notice { .. } => "notice",
+            Body::Review { .. } => "review",
         };
         self.note(format!("append {kind}"));
         assert_eq!(item.parent, items.last().map(|last| last.id), "the log is one chain");

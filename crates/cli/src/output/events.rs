@@ -330,6 +330,11 @@ pub(crate) enum Content<'a> {
         /// What it is.
         text: &'a str,
     },
+    /// The person looked at changes of files and took some as good or back.
+    Review {
+        /// The files that were looked at.
+        files: Vec<LookedAt>,
+    },
 }
 
 /// A part of a message.
@@ -373,6 +378,15 @@ pub(crate) struct Changed {
     path: String,
     /// `created`, `modified` or `deleted`.
     change: &'static str,
+}
+
+/// A file whose changes were looked at.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LookedAt {
+    /// The file.
+    path: String,
+    /// Whether nothing of it was left to look at.
+    settled: bool,
 }
 
 /// Tokens of a request or a session. The prompt is `input` + `cache_read` + `cache_write`.

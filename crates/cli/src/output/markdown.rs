@@ -90,6 +90,13 @@ fn body(out: &mut String, body: &Body, detail: Detail) -> std::fmt::Result {
             parts(out, message, detail)
         }
         Body::Notice { text } => writeln!(out, "\n*{text}*"),
+        Body::Review { changes } => {
+            writeln!(out, "\n*You reviewed the changes of:*")?;
+            for reviewed in changes {
+                writeln!(out, "- `{}`", reviewed.path.display())?;
+            }
+            Ok(())
+        }
     }
 }
 

@@ -267,7 +267,7 @@ impl Text {
                 let told = self.result(tool, title, summary.as_deref(), *millis, succeeded(&message.parts));
                 self.say(&told);
             }
-            Body::Prompt { .. } | Body::Summary { .. } | Body::Notice { .. } => {}
+            Body::Prompt { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Review { .. } => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! From hew's own events and items to those of the format.
 
-use super::{Added, Begun, Changed, Close, Content, Entry, Operation, Piece, Seen, Sum, Tokens, Told, Weight};
+use super::{Added, Begun, Changed, Close, Content, Entry, LookedAt, Operation, Piece, Seen, Sum, Tokens, Told, Weight};
 use model::{Block, Cost, Outcome, Part, Stop, Usage};
 use serde_json::Value;
 use session::{Body, Delta, End, Ending, Event, Item, ItemKind, Level, Limit, Op, Sight, Totals};
@@ -169,6 +169,9 @@ impl<'a> Content<'a> {
                 parts: pieces(&message.parts),
             },
             Body::Notice { text } => Content::Notice { text },
+            Body::Review { changes } => Content::Review {
+                files: changes.iter().map(LookedAt::of).collect(),
+            },
         }
     }
 }
@@ -192,6 +195,15 @@ impl Changed {
                 (Some(_), Some(_)) => "modified",
                 (Some(_), None) => "deleted",
             },
+        }
+    }
+}
+
+impl LookedAt {
+    fn of(reviewed: &session::Reviewed) -> Self {
+        LookedAt {
+            path: reviewed.path.display().to_string(),
+            settled: reviewed.base == reviewed.current,
         }
     }
 }
