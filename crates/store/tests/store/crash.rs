@@ -82,11 +82,9 @@ async fn check(store: &Sqlite, acknowledged: &Acknowledged) {
 fn changes(body: &Body) -> &[Change] {
     match body {
         Body::Result { changes, .. } => changes,
-        Body::Prompt { .. }
-        | Body::Reply { .. }
-        | Body::Summary { .. }
-        | Body::Notice { .. }
-        | Body::Review { .. } => &[],
+        Body::Prompt { .. } | Body::Reply { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Review { .. } => {
+            &[]
+        }
     }
 }
 

@@ -6,6 +6,7 @@
     reason = "a story that cannot go on has failed"
 )]
 
+mod bodies;
 mod contract;
 #[cfg(unix)]
 mod crash;

@@ -1,0 +1,139 @@
+//! Every kind of item, with every kind of part.
+
+use bytes::Bytes;
+use model::{Block, Media, Message, Outcome, Part, Replay, Role, Stop};
+use serde_json::json;
+use session::{Body, Change, End, RequestId, Reviewed};
+use std::sync::Arc;
+
+/// One body of each kind at least; the results and reviews name these changes.
+pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
+    let replay = || {
+        Some(Replay {
+            wire: "a-wire".into(),
+            data: json!({"signature": "AbC=", "list": [1, 2.5, null, true, "z\u{0}\u{1F600}"]}),
+        })
+    };
+    let media = |mime: &str, name: Option<&str>| Media {
+        mime: mime.into(),
+        name: name.map(Into::into),
+        data: Bytes::from((0..=255).collect::<Vec<u8>>()),
+    };
+    let message = |role, parts| Arc::new(Message { role, parts });
+    let reply = |parts, end| Body::Reply {
+        message: message(Role::Assistant, parts),
+        model: "maker/model-2".into(),
+        request: RequestId::new(),
+        end,
+    };
+    let text = |text: &str, replay| Part::Text {
+        text: text.into(),
+        replay,
+    };
+    let stops = [
+        Stop::End,
+        Stop::ToolUse,
+        Stop::MaxTokens,
+        Stop::Refusal { detail: None },
+        Stop::Refusal {
+            detail: Some("no".into()),
+        },
+        Stop::Other { word: "pause".into() },
+    ];
+    let mut bodies = vec![
+        Body::Prompt {
+            message: message(
+                Role::User,
+                vec![
+                    text("", None),
+                    text("line\r\n\"quoted\" \\ \u{2028} ü", replay()),
+                    Part::Media(media("image/png", None)),
+                    Part::Media(media("application/pdf", Some("a.pdf"))),
+                ],
+            ),
+        },
+        Body::Prompt {
+            message: message(Role::User, Vec::new()),
+        },
+        reply(
+            vec![
+                Part::Thinking {
+                    text: "hm".into(),
+                    replay: replay(),
+                },
+                Part::Thinking {
+                    text: String::new(),
+                    replay: None,
+                },
+                text(&"long ".repeat(50_000), None),
+                Part::ToolCall {
+                    id: "c1".into(),
+                    name: "read_file".into(),
+                    input: json!({"path": "a", "z": 1, "b": {"y": [], "a": -3.25e10}}),
+                    malformed: None,
+                    replay: replay(),
+                },
+                Part::ToolCall {
+                    id: "c2".into(),
+                    name: "grep".into(),
+                    input: json!({}),
+                    malformed: Some("{\"unclosed".into()),
+                    replay: None,
+                },
+            ],
+            End::Interrupted,
+        ),
+        reply(
+            Vec::new(),
+            End::Cut {
+                error: "reset by peer".into(),
+            },
+        ),
+        Body::Summary {
+            message: message(Role::User, vec![text("so far", None)]),
+        },
+        Body::Notice {
+            text: "The limit was reached.".into(),
+        },
+        Body::Review {
+            changes: changes.iter().map(reviewed).collect(),
+        },
+        Body::Review { changes: Vec::new() },
+    ];
+    for (outcome, summary, changes) in [
+        (Outcome::Ok, Some("2 files".to_owned()), changes),
+        (Outcome::Error, None, Vec::new()),
+    ] {
+        bodies.push(Body::Result {
+            message: message(
+                Role::User,
+                vec![Part::ToolResult {
+                    id: "c1".into(),
+                    name: "read_file".into(),
+                    content: vec![Block::text("text"), Block::Media(media("image/webp", None))],
+                    outcome,
+                }],
+            ),
+            call: "c1".into(),
+            tool: "read_file".into(),
+            title: "Read a".into(),
+            summary,
+            millis: u64::from(u32::MAX),
+            changes,
+        });
+    }
+    bodies.extend(
+        stops
+            .into_iter()
+            .map(|stop| reply(vec![text("x", None)], End::Finished(stop))),
+    );
+    bodies
+}
+
+fn reviewed(change: &Change) -> Reviewed {
+    Reviewed {
+        path: change.path.clone(),
+        base: change.before.clone(),
+        current: change.after.clone(),
+    }
+}
