@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tracked::Tracked;
-pub use tracked::{ReviewHunk, Status};
+pub use tracked::{Authors, ReviewHunk, Status};
 
 /// The changes that wait for review, by file. It touches no file: what is to be written comes back as [`Restore`].
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,15 @@ pub struct ActionLog {
     files: BTreeMap<PathBuf, Tracked>,
     /// What the last rejection of everything took away.
     rejected: Vec<(PathBuf, Tracked)>,
+}
+
+/// How a decision leaves a file: what differs between the two texts still waits for review. Nothing means no file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// The text that counts as accepted.
+    pub base: Option<String>,
+    /// The text that the file must hold now.
+    pub current: Option<String>,
 }
 
 /// What a file must hold after a rejection.
@@ -28,25 +37,48 @@ pub struct Restore {
 impl ActionLog {
     /// The agent wrote a file: what was there before, what is there now. Nothing means no file.
     pub fn agent_wrote(&mut self, path: &Path, before: Option<&str>, after: Option<&str>) {
+        self.person_wrote(path, before);
         let file = self
             .files
             .entry(path.to_owned())
             .or_insert_with(|| Tracked::new(before));
-        if file.current() != before {
-            file.person_wrote(before);
-        }
         file.agent_wrote(after);
         self.settle(path);
     }
 
-    /// Someone else wrote a file. Changes apart from the agent's do not show up for review; those that touch them become part of them.
+    /// Someone else wrote a file, or it is as it was. Changes apart from the agent's do not show up for review; those that touch
+    /// them become part of them. Whoever removes a file, or puts one where the agent removed it, has decided about it.
     pub fn person_wrote(&mut self, path: &Path, after: Option<&str>) {
-        if after.is_none() {
+        let Some(file) = self.files.get_mut(path).filter(|file| file.current() != after) else {
+            return;
+        };
+        if file.current().is_none() || after.is_none() {
             self.files.remove(path);
-        } else if let Some(file) = self.files.get_mut(path) {
+        } else {
             file.person_wrote(after);
             self.settle(path);
         }
+    }
+
+    /// Someone looked at a file: `base` counts as accepted from then on, and `current` is what the file held then.
+    pub fn reviewed(&mut self, path: &Path, base: Option<&str>, current: Option<&str>) {
+        self.person_wrote(path, current);
+        let file = self
+            .files
+            .entry(path.to_owned())
+            .or_insert_with(|| Tracked::new(current));
+        file.reviewed(base);
+        self.settle(path);
+    }
+
+    /// Forgets a file, whatever there is to review in it.
+    pub fn forget(&mut self, path: &Path) {
+        self.files.remove(path);
+    }
+
+    /// The text of a file that counts as accepted and the text that it holds.
+    pub fn texts(&self, path: &Path) -> Option<(Option<&str>, Option<&str>)> {
+        self.files.get(path).map(|file| (file.base(), file.current()))
     }
 
     /// The files with changes to review.
@@ -61,10 +93,20 @@ impl ActionLog {
 
     /// Takes one change of a file (by its place in [`Self::hunks`]) as good.
     pub fn accept(&mut self, path: &Path, hunk: usize) {
-        if let Some(file) = self.files.get_mut(path) {
-            file.accept(hunk);
-            self.settle(path);
-        }
+        self.decide(path, &[hunk], &[]);
+    }
+
+    /// Takes some changes of a file as good and others back, all at once (by their places in [`Self::hunks`]). Nothing when the
+    /// file is not there, or when it is new, is to go, and a person has worked on it.
+    pub fn decide(&mut self, path: &Path, accepted: &[usize], rejected: &[usize]) -> Option<Decided> {
+        let file = self.files.get_mut(path)?;
+        file.decide(accepted, rejected)?;
+        let decided = Decided {
+            base: file.base().map(str::to_owned),
+            current: file.current().map(str::to_owned),
+        };
+        self.settle(path);
+        Some(decided)
     }
 
     /// Takes every change of a file as good.
@@ -79,9 +121,10 @@ impl ActionLog {
 
     /// Takes back one change of a file. Nothing when there is no such change, or when the file is new and a person has worked on it.
     pub fn reject(&mut self, path: &Path, hunk: usize) -> Option<Restore> {
-        let file = self.files.get_mut(path)?;
-        let content = file.reject(hunk)?;
-        self.settle(path);
+        if hunk >= self.hunks(path).len() {
+            return None;
+        }
+        let content = self.decide(path, &[], &[hunk])?.current;
         Some(Restore {
             path: path.to_owned(),
             content,

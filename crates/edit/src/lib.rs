@@ -33,7 +33,7 @@ mod resolve;
 mod script;
 mod text;
 
-pub use action_log::{ActionLog, Restore, ReviewHunk, Status};
+pub use action_log::{ActionLog, Authors, Decided, Restore, ReviewHunk, Status};
 pub use diff::{CharOp, StreamingDiff, apply_ops};
 pub use families::format_for;
 pub use format::{Delta, Event, Format, Malformed, Parser, detect, parse};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use edit::{ActionLog, Restore, Status};
+use edit::{ActionLog, Authors, Decided, Restore, Status};
 use proptest::prelude::*;
 
 const BASE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
@@ -123,6 +123,91 @@ fn what_is_committed_counts_as_accepted() {
     assert_eq!(log.files().count(), 0);
 }
 
+#[test]
+fn several_decisions_about_one_file_are_made_on_one_comparison() {
+    let mut log = changed(&BASE.replace("two", "TWO").replace("four", "FOUR").replace("six", "SIX"));
+    assert_eq!(
+        log.decide(path(), &[0], &[2]),
+        Some(Decided {
+            base: Some(BASE.replace("two", "TWO")),
+            current: Some(BASE.replace("two", "TWO").replace("four", "FOUR")),
+        })
+    );
+    assert_eq!(log.hunks(path()).len(), 1);
+}
+
+#[test]
+fn what_was_reviewed_is_not_up_for_review_again() {
+    let agent = BASE.replace("two", "TWO").replace("six", "SIX");
+    let mut log = changed(&agent);
+    log.reviewed(path(), Some(&BASE.replace("two", "TWO")), Some(&agent));
+    assert_eq!(log.hunks(path()).len(), 1);
+    // The second change was taken back, and a person wrote at the end: the log first hears of both here.
+    let reviewed = format!("{}mine\n", BASE.replace("two", "TWO"));
+    log.reviewed(path(), Some(&reviewed), Some(&reviewed));
+    assert_eq!(log.files().count(), 0);
+    log.agent_wrote(path(), Some(&reviewed), Some(&reviewed.replace("four", "FOUR")));
+    assert_eq!(content(log.reject_file(path())), Some(reviewed));
+}
+
+#[test]
+fn a_change_that_holds_a_persons_work_says_so_until_it_is_decided() {
+    let agent = BASE.replace("two", "TWO").replace("six", "SIX");
+    let mut log = changed(&agent);
+    let person = agent.replace("TWO", "TWO!");
+    log.person_wrote(path(), Some(&person));
+    // What is written above moves it down.
+    let later = format!("zero\n{}", person.replace("SIX", "SIX AND MORE"));
+    log.agent_wrote(path(), Some(&person), Some(&later));
+    let authors = |log: &ActionLog| {
+        log.hunks(path())
+            .into_iter()
+            .map(|hunk| hunk.authors)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(authors(&log), [Authors::Agent, Authors::Mixed, Authors::Agent]);
+    log.accept(path(), 1);
+    assert_eq!(authors(&log), [Authors::Agent, Authors::Agent]);
+    log.agent_wrote(path(), Some(&later), Some(&later.replace("TWO!", "2")));
+    assert_eq!(authors(&log), [Authors::Agent, Authors::Agent, Authors::Agent]);
+}
+
+#[test]
+fn a_persons_removal_beside_the_agents_is_marked_too() {
+    let agent = BASE.replace("two\n", "");
+    let mut log = changed(&agent);
+    log.person_wrote(path(), Some(&agent.replace("three\n", "")));
+    let hunks = log.hunks(path());
+    assert_eq!((hunks.len(), hunks[0].authors), (1, Authors::Mixed));
+    assert_eq!(hunks[0].before, "two\nthree\n");
+}
+
+#[test]
+fn who_removes_a_file_or_puts_one_where_the_agent_removed_it_has_decided() {
+    let mut log = changed(&BASE.replace("two", "TWO"));
+    log.agent_wrote(path(), None, Some("anew\n"));
+    assert_eq!(log.files().collect::<Vec<_>>(), [(path(), Status::Created)]);
+    let mut log = ActionLog::default();
+    log.agent_wrote(path(), Some(BASE), None);
+    log.person_wrote(path(), None);
+    assert_eq!(log.files().count(), 1, "it is as the agent left it");
+    log.person_wrote(path(), Some("mine\n"));
+    assert_eq!(log.files().count(), 0);
+}
+
+#[test]
+fn an_empty_file_that_came_or_went_is_one_change() {
+    for (before, after) in [(None, Some("")), (Some(""), None)] {
+        let mut log = ActionLog::default();
+        log.agent_wrote(path(), before, after);
+        assert_eq!(log.hunks(path()).len(), 1);
+        assert_eq!(content(log.reject(path(), 0)).as_deref(), before);
+        log.agent_wrote(path(), before, after);
+        log.accept(path(), 0);
+        assert_eq!(log.files().count(), 0);
+    }
+}
+
 fn lines() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec("[a-d]{1,2}\n", 0..30)
 }
@@ -165,6 +250,33 @@ proptest! {
             }
         }
         prop_assert_eq!(text, if accept { after } else { before });
+    }
+
+    #[test]
+    fn any_choice_leaves_the_rest_as_it_was(before in lines(), after in lines(), choice in prop::collection::vec(0u8..3, 30)) {
+        let (before, after) = (before.concat(), after.concat());
+        let mut log = ActionLog::default();
+        log.agent_wrote(path(), Some(&before), Some(&after));
+        let hunks = log.hunks(path());
+        let chosen = |wanted: u8| (0..hunks.len()).filter(|at| choice[*at] == wanted).collect::<Vec<_>>();
+        let Some(decided) = log.decide(path(), &chosen(1), &chosen(2)) else {
+            prop_assert!(hunks.is_empty());
+            return Ok(());
+        };
+        // The same by hand: each text, cut at its hunks, with what was chosen in their places.
+        let build = |text: &str, first: fn(&edit::ReviewHunk) -> usize, own: fn(&edit::ReviewHunk) -> &str, other: fn(&edit::ReviewHunk) -> &str, wanted: u8| {
+            let lines: Vec<&str> = text.split_inclusive('\n').collect();
+            let (mut built, mut next) = (String::new(), 0);
+            for (at, hunk) in hunks.iter().enumerate() {
+                built.push_str(&lines[next..first(hunk) - 1].concat());
+                built.push_str(if choice[at] == wanted { other(hunk) } else { own(hunk) });
+                next = first(hunk) - 1 + own(hunk).lines().count();
+            }
+            built + &lines[next..].concat()
+        };
+        let base = build(&before, |hunk| hunk.first_line_before, |hunk| &hunk.before, |hunk| &hunk.after, 1);
+        let current = build(&after, |hunk| hunk.first_line, |hunk| &hunk.after, |hunk| &hunk.before, 2);
+        prop_assert_eq!(decided, Decided { base: Some(base), current: Some(current) });
     }
 
     #[test]

@@ -18,10 +18,23 @@ pub enum Status {
 pub struct ReviewHunk {
     /// The first line of the change in the file as it is, counted from 1.
     pub first_line: usize,
+    /// The first line of the change in the accepted text, counted from 1.
+    pub first_line_before: usize,
     /// The text before.
     pub before: String,
     /// The text now.
     pub after: String,
+    /// Whose it is.
+    pub authors: Authors,
+}
+
+/// Who made a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authors {
+    /// The agent alone.
+    Agent,
+    /// The agent and someone else, who changed what touches it: taking it back takes their part back as well.
+    Mixed,
 }
 
 #[derive(Clone, Debug)]
@@ -31,6 +44,8 @@ pub(crate) struct Tracked {
     current: Option<String>,
     /// Whether someone else has written the file since the agent did.
     is_shared: bool,
+    /// Lines of the current text where someone else changed what touches a change of the agent. One that removed lines is empty.
+    mixed: Vec<Range<usize>>,
 }
 
 /// Lines of the base and the lines that stand for them now.
@@ -43,7 +58,12 @@ impl Tracked {
             base: text.clone(),
             current: text,
             is_shared: false,
+            mixed: Vec::new(),
         }
+    }
+
+    pub(crate) fn base(&self) -> Option<&str> {
+        self.base.as_deref()
     }
 
     pub(crate) fn current(&self) -> Option<&str> {
@@ -63,7 +83,12 @@ impl Tracked {
     }
 
     pub(crate) fn agent_wrote(&mut self, after: Option<&str>) {
-        self.current = after.map(str::to_owned);
+        self.replace_current(after.map(str::to_owned));
+    }
+
+    pub(crate) fn reviewed(&mut self, base: Option<&str>) {
+        self.base = base.map(str::to_owned);
+        self.forget_mixed();
     }
 
     /// Carries a foreign change over into the base where it does not touch a change of the agent.
@@ -76,8 +101,10 @@ impl Tracked {
         let (base_lines, current_lines, after_lines) = (lines(base), lines(current), lines(after));
         let agents = regions(&base_lines, &current_lines);
         let mut rebased: Vec<&str> = base_lines.clone();
+        let mut met = Vec::new();
         for (theirs, written) in regions(&current_lines, &after_lines).into_iter().rev() {
             if agents.iter().any(|(_, agent)| conflicts(agent, &theirs)) {
+                met.push(written);
                 continue;
             }
             let shift: isize = agents
@@ -95,48 +122,57 @@ impl Tracked {
         }
         let rebased = rebased.concat();
         self.is_shared |= current != after;
+        self.replace_current(Some(after.to_owned()));
         self.base = Some(rebased);
-        self.current = Some(after.to_owned());
+        self.mixed.append(&mut met);
+        self.forget_mixed();
     }
 
     pub(crate) fn hunks(&self) -> Vec<ReviewHunk> {
         let (base, current) = self.texts();
         let (base, current) = (lines(base), lines(current));
-        regions(&base, &current)
+        let mut found = regions(&base, &current);
+        if found.is_empty() && self.is_whole() {
+            // An empty file comes or goes without a line.
+            found.push((0..0, 0..0));
+        }
+        found
             .into_iter()
             .map(|(before, after)| ReviewHunk {
                 first_line: after.start + 1,
+                first_line_before: before.start + 1,
+                authors: self.authors(&after),
                 before: base[before].concat(),
                 after: current[after].concat(),
             })
             .collect()
     }
 
-    pub(crate) fn accept(&mut self, hunk: usize) {
-        if self.current.is_none() || self.base.is_none() {
-            self.base.clone_from(&self.current);
-            return;
+    /// Takes changes as good or back, all of them found in one comparison. A file that is new or gone is one change.
+    pub(crate) fn decide(&mut self, accepted: &[usize], rejected: &[usize]) -> Option<()> {
+        if self.is_whole() {
+            if !rejected.is_empty() {
+                self.current = self.reject_all()?;
+            } else if !accepted.is_empty() {
+                self.base.clone_from(&self.current);
+            }
+            return Some(());
         }
         let (base, current) = self.texts();
         let (base_lines, current_lines) = (lines(base), lines(current));
-        if let Some((before, after)) = regions(&base_lines, &current_lines).into_iter().nth(hunk) {
-            self.base = Some(replaced(&base_lines, before, &current_lines[after]));
+        let (mut new_base, mut new_current) = (base_lines.clone(), current_lines.clone());
+        for (at, (before, after)) in regions(&base_lines, &current_lines).into_iter().enumerate().rev() {
+            if rejected.contains(&at) {
+                new_current.splice(after, base_lines[before].iter().copied());
+            } else if accepted.contains(&at) {
+                new_base.splice(before, current_lines[after].iter().copied());
+            }
         }
-    }
-
-    /// The content after one change is taken back.
-    pub(crate) fn reject(&mut self, hunk: usize) -> Option<Option<String>> {
-        let (base, current) = self.texts();
-        let (base_lines, current_lines) = (lines(base), lines(current));
-        let found = regions(&base_lines, &current_lines).into_iter().nth(hunk);
-        if self.base.is_none() || self.current.is_none() {
-            let content = self.reject_all()?;
-            self.current.clone_from(&content);
-            return Some(content);
-        }
-        let (before, after) = found?;
-        self.current = Some(replaced(&current_lines, after, &base_lines[before]));
-        Some(self.current.clone())
+        let (new_base, new_current) = (new_base.concat(), new_current.concat());
+        self.replace_current(Some(new_current));
+        self.base = Some(new_base);
+        self.forget_mixed();
+        Some(())
     }
 
     /// The content after every change is taken back; nothing for a new file that others have worked on.
@@ -164,6 +200,43 @@ impl Tracked {
         if self.base.is_some() {
             self.base = Some(accepted.concat());
         }
+    }
+
+    /// Whether the file as a whole came or went.
+    fn is_whole(&self) -> bool {
+        self.base.is_none() || self.current.is_none()
+    }
+
+    fn authors(&self, hunk: &Range<usize>) -> Authors {
+        let is_mixed = match self.is_whole() {
+            true => self.is_shared,
+            false => self.mixed.iter().any(|theirs| conflicts(hunk, theirs)),
+        };
+        if is_mixed { Authors::Mixed } else { Authors::Agent }
+    }
+
+    /// Puts another text in place of the current one; the lines that are known by their numbers move along.
+    fn replace_current(&mut self, text: Option<String>) {
+        if !self.mixed.is_empty() {
+            let (old, new) = (self.current.as_deref(), text.as_deref());
+            let moves = regions(&lines(old.unwrap_or_default()), &lines(new.unwrap_or_default()));
+            for range in &mut self.mixed {
+                *range = moved(range, &moves);
+            }
+        }
+        self.current = text;
+    }
+
+    /// Forgets where others met the agent's changes once those are decided.
+    fn forget_mixed(&mut self) {
+        if self.mixed.is_empty() {
+            return;
+        }
+        let mut mixed = std::mem::take(&mut self.mixed);
+        let (base, current) = self.texts();
+        let hunks = regions(&lines(base), &lines(current));
+        mixed.retain(|theirs| hunks.iter().any(|(_, hunk)| conflicts(hunk, theirs)));
+        self.mixed = mixed;
     }
 
     fn texts(&self) -> (&str, &str) {
@@ -205,8 +278,20 @@ fn conflicts(agent: &Range<usize>, theirs: &Range<usize>) -> bool {
     }
 }
 
-fn replaced(lines: &[&str], range: Range<usize>, with: &[&str]) -> String {
-    let mut all = lines.to_vec();
-    all.splice(range, with.iter().copied());
-    all.concat()
+/// Where lines are after these changes. What is changed itself becomes all that stands in its place.
+fn moved(range: &Range<usize>, moves: &[Region]) -> Range<usize> {
+    let place = |line: usize, at_end: bool| {
+        let mut shift = 0;
+        for (old, new) in moves {
+            if old.start < line && line < old.end {
+                return if at_end { new.end } else { new.start };
+            }
+            if old.end <= line && (old.start < line || !at_end) {
+                shift = new.end.cast_signed() - old.end.cast_signed();
+            }
+        }
+        line.saturating_add_signed(shift)
+    };
+    let start = place(range.start, false);
+    start..place(range.end, true).max(start)
 }
