@@ -54,8 +54,16 @@ impl Tool for ApplyPatch {
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        let paths = Patching::new(&self.0).paths(input);
-        paths.iter().flat_map(|path| self.0.writing(path)).collect()
+        let patching = Patching::new(&self.0);
+        let paths = patching.paths(input);
+        let actions = paths.iter().flat_map(|path| {
+            let reading = match patching.is_news(path) {
+                true => self.0.reading(path),
+                false => Vec::new(),
+            };
+            reading.into_iter().chain(self.0.writing(path))
+        });
+        actions.collect()
     }
 
     fn preview(&self) -> Option<Box<dyn Preview>> {
@@ -134,6 +142,15 @@ impl<'a> Patching<'a> {
             }
         }
         shown
+    }
+
+    /// Whether the file is there and has not been read, so that a refusal would show something of it for the first time.
+    fn is_news(&self, path: &str) -> bool {
+        self.content(Path::new(path));
+        match self.files.borrow().get(Path::new(path)) {
+            Some(Ok(Found { file, text })) => self.project.reads.knowledge(file, text.snapshot) != Knowledge::Fresh,
+            Some(Err(_)) | None => false,
+        }
     }
 
     fn plan(&self, input: &Input) -> Result<Plan, Refused> {

@@ -77,7 +77,12 @@ impl Tool for EditFile {
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        self.project.writing(&input.path)
+        let writing = self.project.writing(&input.path);
+        match (input.described(), &self.agent) {
+            // The file is shown to the other model.
+            (Some(_), Some(_)) => [self.project.reading(&input.path), writing].concat(),
+            _ => writing,
+        }
     }
 
     fn preview(&self) -> Option<Box<dyn Preview>> {

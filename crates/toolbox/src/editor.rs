@@ -1,16 +1,19 @@
 //! The edit agent: a second model writes the edits that the first one has only described.
 
-use std::fmt::Write as _;
+mod bill;
+mod show;
+
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
+use bill::Bill;
 use edit::{FileChange, Format, Plan, Report};
 use futures::StreamExt;
-use model::{Chunk, Cost, Model, Request, Stop, Usage};
+use model::{Chunk, Model, Request, Stop};
 use prompt::{EditForm, EditTask};
+use show::Show;
 use similar::TextDiff;
-use tool::{Context, Error, Glimpse, Op, Output, Sight, Spent};
+use tool::{Context, Error, Output, Spent};
 use workspace::{Expect, Location, Text as FileText};
 
 use crate::learned::{Learned, Placed};
@@ -85,7 +88,7 @@ impl EditAgent {
         });
         let mut refusal = String::new();
         for attempt in [Attempt::First, Attempt::Second] {
-            let mut bill = self.bill(&request);
+            let mut bill = Bill::new(&self.editor.model, &self.owed, &request);
             let reply = self.ask(&request, format, &file, context, &mut bill).await?;
             let placed = {
                 let (reply, file, content) = (reply.clone(), file.clone(), content.map(str::to_owned));
@@ -128,7 +131,7 @@ impl EditAgent {
 
     /// The family's form first, then whatever experience prefers.
     fn format(&self, content: Option<&str>) -> Format {
-        let Some(content) = content else {
+        let Some(content) = content.filter(|content| !content.trim().is_empty()) else {
             return Format::Whole;
         };
         let info = self.editor.model.info();
@@ -147,8 +150,8 @@ impl EditAgent {
     }
 
     fn learn<T>(&self, attempt: Attempt, format: Format, content: Option<&str>, placed: &Result<T, String>) {
-        // A second try has been helped, and a new file leaves nothing to choose.
-        if attempt == Attempt::First && content.is_some() {
+        // A second try has been helped, and a file without text leaves nothing to choose.
+        if attempt == Attempt::First && content.is_some_and(|content| !content.trim().is_empty()) {
             let placed = match placed {
                 Ok(_) => Placed::Yes,
                 Err(_) => Placed::No,
@@ -244,76 +247,12 @@ impl EditAgent {
             ..output.changed(change(file, written.before, bytes))
         })
     }
-
-    fn bill(&self, request: &Request) -> Bill {
-        let prompt: usize = request.system.iter().map(|section| section.len()).sum::<usize>()
-            + request
-                .messages
-                .iter()
-                .map(|message| message.text().len())
-                .sum::<usize>();
-        Bill {
-            model: Arc::clone(&self.editor.model),
-            owed: Arc::clone(&self.owed),
-            begun: Instant::now(),
-            prompt,
-            text: String::new(),
-            usage: None,
-            cost: None,
-            outcome: "interrupted".into(),
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     First,
     Second,
-}
-
-/// A request that has to be paid for, however it ends: it is entered when this is dropped.
-struct Bill {
-    model: Arc<dyn Model>,
-    owed: Arc<Mutex<Vec<Spent>>>,
-    begun: Instant,
-    /// The length of what was asked, in bytes.
-    prompt: usize,
-    /// What was answered so far.
-    text: String,
-    usage: Option<Usage>,
-    cost: Option<Cost>,
-    outcome: String,
-}
-
-impl Drop for Bill {
-    fn drop(&mut self) {
-        let info = self.model.info();
-        let usage = self.usage.unwrap_or_else(|| self.estimate());
-        let spent = Spent {
-            purpose: "edit",
-            model: info.name(),
-            usage,
-            cost: self.cost.or_else(|| info.cost(&usage)),
-            took: self.begun.elapsed(),
-            outcome: std::mem::take(&mut self.outcome),
-        };
-        self.owed.lock().unwrap_or_else(PoisonError::into_inner).push(spent);
-    }
-}
-
-impl Bill {
-    /// What a provider that says nothing has probably counted; nothing if it never answered.
-    fn estimate(&self) -> Usage {
-        match self.text.is_empty() {
-            true => Usage::default(),
-            false => Usage {
-                input: self.prompt as u64 / 4,
-                output: self.text.len() as u64 / 4,
-                estimated: true,
-                ..Usage::default()
-            },
-        }
-    }
 }
 
 fn form(format: Format) -> EditForm {
@@ -386,37 +325,4 @@ fn diff(before: &str, after: &str) -> (String, Cut) {
         ),
         Cut::Something,
     )
-}
-
-/// Shows edits to the person as they are written: where, and what comes there.
-#[derive(Default)]
-struct Show {
-    edit: usize,
-}
-
-impl Show {
-    fn glimpses(&mut self, glimpses: Vec<Glimpse>, context: &Context) {
-        let mut text = String::new();
-        for glimpse in glimpses {
-            match glimpse.sight {
-                Sight::Edited { first_line, ops } => {
-                    if self.edit != glimpse.edit {
-                        self.edit = glimpse.edit;
-                        // Writing to a string cannot fail.
-                        writeln!(text, "@@ line {} @@", first_line.max(1)).ok();
-                    }
-                    for op in ops {
-                        match op {
-                            Op::Insert(new) => text.push_str(&new),
-                            Op::Keep(_) | Op::Delete(_) => {}
-                        }
-                    }
-                }
-                Sight::Resolving { .. } | Sight::Ambiguous { .. } | Sight::Unresolved | Sight::Finished => {}
-            }
-        }
-        if !text.is_empty() {
-            context.progress.show(&context.call, text);
-        }
-    }
 }

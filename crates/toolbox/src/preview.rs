@@ -22,8 +22,8 @@ pub(crate) const PATCH: [&str; 5] = ["input", "patch", "patchText", "patch_text"
 const MAX_HELD: usize = 256 * 1024;
 /// A patch shows its format sooner than this.
 const MAX_UNKNOWN: usize = 8 * 1024;
-/// A larger file is changed without being shown.
-const MAX_FILE: u64 = 4 * 1024 * 1024;
+/// A larger file is changed without being shown: the lines of a file are looked at anew for every edit of it.
+const MAX_FILE: u64 = 512 * 1024;
 
 /// A preview of a call to any of the edit tools.
 pub(crate) fn of_input(workspace: &Workspace) -> Box<dyn Preview> {

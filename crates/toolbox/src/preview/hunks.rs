@@ -1,6 +1,7 @@
 //! Shows a patch while it is being written. Its lines come mixed, old and new in turn, and each is shown as it is read.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use edit::{Delta, Event, Guess, Locator, Parser, Source};
 use tool::{Glimpse, Op, Sight};
@@ -10,6 +11,8 @@ pub(crate) struct Hunks {
     parser: Parser,
     source: Source,
     path: Option<PathBuf>,
+    /// The file that the last hunk was for.
+    file: Option<Arc<File>>,
     /// How many edits have been told to be finished.
     ended: usize,
     current: Option<Hunk>,
@@ -30,11 +33,23 @@ enum Place {
     /// Where the quoted lines stand is being found out.
     File {
         locator: Box<Locator>,
-        lines: Vec<String>,
+        file: Arc<File>,
         shown: Guess,
         walk: Option<Walk>,
     },
     Lost,
+}
+
+/// A file that a patch changes.
+struct File {
+    path: Option<PathBuf>,
+    content: String,
+    lines: Vec<FileLine>,
+}
+
+struct FileLine {
+    bytes: usize,
+    is_blank: bool,
 }
 
 /// The way through the lines of a hunk whose place is known.
@@ -59,6 +74,7 @@ impl Hunks {
             parser,
             source,
             path: target,
+            file: None,
             ended: 0,
             current: None,
         }
@@ -109,18 +125,14 @@ impl Hunks {
     }
 
     fn start(&mut self, edit: usize, hint: Option<usize>) {
-        let content = self.path.as_deref().and_then(|path| (self.source)(path));
-        let place = match content {
+        let place = match self.file() {
             None => Place::NewFile,
-            Some(content) => {
-                let content = content.replace("\r\n", "\n");
-                Place::File {
-                    locator: Box::new(Locator::new(&content, hint)),
-                    lines: content.split_inclusive('\n').map(str::to_owned).collect(),
-                    shown: Guess::Unknown,
-                    walk: None,
-                }
-            }
+            Some(file) => Place::File {
+                locator: Box::new(Locator::new(&file.content, hint)),
+                file,
+                shown: Guess::Unknown,
+                walk: None,
+            },
         };
         self.current = Some(Hunk {
             edit,
@@ -128,6 +140,25 @@ impl Hunks {
             place,
             held: Vec::new(),
         });
+    }
+
+    /// The file that is being patched, if it is there.
+    fn file(&mut self) -> Option<Arc<File>> {
+        if let Some(file) = self.file.as_ref().filter(|file| file.path == self.path) {
+            return Some(Arc::clone(file));
+        }
+        let content = (self.source)(self.path.as_deref()?)?.replace("\r\n", "\n");
+        let lines = content.split_inclusive('\n').map(|line| FileLine {
+            bytes: line.len(),
+            is_blank: line.trim().is_empty(),
+        });
+        let file = Arc::new(File {
+            path: self.path.clone(),
+            lines: lines.collect(),
+            content,
+        });
+        self.file = Some(Arc::clone(&file));
+        Some(file)
     }
 
     fn end(&mut self, glimpses: &mut Vec<Glimpse>) {
@@ -222,8 +253,8 @@ impl Hunk {
         for line in self.held.drain(..) {
             match line {
                 Line::New(text) => ops.push(Op::Insert(text)),
-                Line::Kept(text) => step(lines, &mut walk.next, &text, &mut ops, Op::Keep),
-                Line::Old(text) => step(lines, &mut walk.next, &text, &mut ops, Op::Delete),
+                Line::Kept(text) => step(&file.lines, &mut walk.next, &text, &mut ops, Op::Keep),
+                Line::Old(text) => step(&file.lines, &mut walk.next, &text, &mut ops, Op::Delete),
             }
         }
         let first_line = walk.first_line;
@@ -232,21 +263,20 @@ impl Hunk {
 }
 
 /// Deals with the file's line for a quoted one. Blank lines do not count when lines are found, so there may be more or fewer of them.
-fn step(lines: &[String], next: &mut usize, quoted: &str, ops: &mut Vec<Op>, op: fn(usize) -> Op) {
-    let is_blank = |line: &String| line.trim().is_empty();
+fn step(lines: &[FileLine], next: &mut usize, quoted: &str, ops: &mut Vec<Op>, op: fn(usize) -> Op) {
     if quoted.trim().is_empty() {
-        if let Some(line) = lines.get(*next).filter(|line| is_blank(line)) {
-            ops.push(op(line.len()));
+        if let Some(line) = lines.get(*next).filter(|line| line.is_blank) {
+            ops.push(op(line.bytes));
             *next += 1;
         }
         return;
     }
-    while let Some(line) = lines.get(*next).filter(|line| is_blank(line)) {
-        ops.push(Op::Keep(line.len()));
+    while let Some(line) = lines.get(*next).filter(|line| line.is_blank) {
+        ops.push(Op::Keep(line.bytes));
         *next += 1;
     }
     if let Some(line) = lines.get(*next) {
-        ops.push(op(line.len()));
+        ops.push(op(line.bytes));
         *next += 1;
     }
 }

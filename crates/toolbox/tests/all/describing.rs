@@ -163,6 +163,34 @@ async fn each_family_is_asked_in_its_own_form_and_every_form_lands() {
     }
 }
 
+#[test]
+fn a_file_that_another_model_is_shown_must_be_allowed_to_be_read() {
+    let story = story(Scripted::new("claude-x", []), Learned::default());
+    let (path, place) = (story.desk.root.join("a.rs"), policy::Place::Inside);
+    let actions = [
+        policy::Action::Read {
+            path: path.clone(),
+            place,
+        },
+        policy::Action::Write { path, place },
+    ];
+    assert_eq!(story.desk.actions("edit_file", described()), actions);
+    let quoted = json!({"path": "a.rs", "old_text": "a", "new_text": "b", "instructions": "rename"});
+    assert_eq!(story.desk.actions("edit_file", quoted), actions[1..]);
+}
+
+#[tokio::test]
+async fn an_empty_file_is_filled_as_a_whole() {
+    let story = story(Scripted::new("claude-x", ["````\nx\n````"]), Learned::default());
+    story.desk.put("void", "");
+    story
+        .desk
+        .output("edit_file", json!({"path": "void", "instructions": "put an x"}))
+        .await;
+    assert_eq!(story.desk.get("void"), "x\n");
+    assert_eq!(story.learned.to_json(), "{}");
+}
+
 #[tokio::test]
 async fn what_the_request_cost_is_reported() {
     let story = story(Scripted::new("claude-x", [XML]), Learned::default());
@@ -389,6 +417,50 @@ async fn the_edit_is_shown_while_it_is_written() {
     }
     assert!(shown.starts_with("@@ line 6 @@\n"), "{shown}");
     assert!(shown.contains('3'), "{shown}");
+}
+
+/// Says this much and then nothing more.
+struct Hanging(Scripted);
+
+impl Model for Hanging {
+    fn info(&self) -> &Info {
+        self.0.info()
+    }
+
+    fn stream(&self, request: Request) -> BoxFuture<'static, Result<Stream, model::Error>> {
+        let said = self.0.stream(request);
+        async move { Ok(said.await?.chain(stream::pending()).boxed()) }.boxed()
+    }
+}
+
+#[tokio::test]
+async fn an_edit_that_is_stopped_changes_nothing_and_is_paid_for_later() {
+    let half = XML.split_inclusive("go(3);\n").next().unwrap().to_owned() + "    more";
+    let unfinished = vec![Ok(Chunk::Text(half))];
+    let model = Hanging(Scripted::streaming("claude-x", [unfinished, answer(XML, Stop::End)]));
+    let editor = Editor {
+        model: Arc::new(model),
+        learned: Learned::default(),
+    };
+    let options = Options {
+        model: None,
+        editor: Some(editor),
+    };
+    let desk = Desk::fitted(&[("a.rs", FILE)], options);
+    let (sender, mut receiver) = mpsc::channel(100);
+    let context = Context {
+        progress: Progress::new(sender),
+        ..context()
+    };
+    tokio::select! {
+        done = desk.call("edit_file", described(), context) => panic!("{done:?}"),
+        shown = receiver.recv() => assert!(shown.is_some()),
+    }
+    assert_eq!(desk.get("a.rs"), FILE);
+    let output = desk.output("edit_file", described()).await;
+    let outcomes: Vec<&str> = output.spent.iter().map(|spent| spent.outcome.as_str()).collect();
+    assert_eq!(outcomes, ["interrupted", "applied"]);
+    assert!(output.spent[0].usage.estimated);
 }
 
 #[tokio::test]

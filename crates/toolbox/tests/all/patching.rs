@@ -51,13 +51,21 @@ async fn one_patch_adds_updates_moves_and_deletes() {
         "*** Delete File: b.rs",
     ]);
     let actions = desk.actions("apply_patch", input.clone());
-    let written = |path: &str| Action::Write {
-        path: desk.root.join(path),
-        place: Place::Inside,
-    };
+    let (place, at) = (Place::Inside, |path: &str| desk.root.join(path));
+    let read = |path: &str| Action::Read { path: at(path), place };
+    let write = |path: &str| Action::Write { path: at(path), place };
     assert_eq!(
         actions,
-        ["new/deep/d.rs", "a.rs", "old/c.rs", "new/c.rs", "b.rs"].map(written)
+        [
+            write("new/deep/d.rs"),
+            // What has not been read may be shown when the patch does not fit.
+            read("a.rs"),
+            write("a.rs"),
+            read("old/c.rs"),
+            write("old/c.rs"),
+            write("new/c.rs"),
+            write("b.rs"),
+        ]
     );
     assert_eq!(desk.tools.get("apply_patch").unwrap().title(&input), "5 files");
     let output = desk.output("apply_patch", input).await;
@@ -342,6 +350,7 @@ async fn what_a_patch_cannot_do_is_explained() {
 #[tokio::test]
 async fn a_patch_names_every_path_that_it_wants_to_touch() {
     let desk = Desk::with(&[("f", "one\n")]);
+    desk.read("f").await;
     let outside = desk.root.parent().unwrap().join("outside");
     let input = patch(&[
         &format!("*** Add File: {}", outside.display()),
