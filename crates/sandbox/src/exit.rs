@@ -14,7 +14,8 @@ pub struct Exit {
     pub duration: Duration,
     /// What it wrote.
     pub output: Output,
-    /// Whether it left processes of its own behind. They end when the [`Process`](crate::Process) is dropped.
+    /// Whether it left processes of its own behind. They end when the [`Process`](crate::Process) is dropped; those of a
+    /// confined one have ended already.
     pub leftover: Leftover,
     /// What its confinement did, if it had one.
     pub confinement: Option<Confined>,

@@ -4,12 +4,29 @@ use std::path::Path;
 
 use crate::{Confinement, Level, Network};
 
-/// What runs a program under a profile.
+/// Starts a program under the profile.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn invocation(confinement: &Confinement) -> (&'static str, Vec<std::ffi::OsString>) {
-    // By its full path, so that nothing on the search path can take its place.
-    let args = vec!["-p".into(), profile(confinement).into(), "--".into()];
-    ("/usr/bin/sandbox-exec", args)
+pub(crate) fn start(
+    confinement: &Confinement,
+    resolved: crate::spawn::Resolved,
+    request: &crate::Request,
+) -> Result<crate::Process, crate::Error> {
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
+
+    /// By its full path, so that nothing on the search path can take its place.
+    const PROGRAM: &str = "/usr/bin/sandbox-exec";
+    let mut args = vec!["-p".into(), profile(confinement).into(), "--".into()];
+    args.extend(resolved.into_words());
+    let mut command = Command::new(PROGRAM);
+    command.stdin(Stdio::null()).process_group(0);
+    crate::spawn::start(command, &args, request, PROGRAM, None)
+}
+
+/// Seatbelt cannot be asked what it enforces.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn probe(_: &Confinement) -> std::io::Result<crate::Report> {
+    Ok(crate::Report::nothing("Seatbelt confines here, untested"))
 }
 
 /// The profile of a confinement, in Seatbelt's language: the last rule that matches decides.

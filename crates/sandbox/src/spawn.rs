@@ -4,10 +4,9 @@
 //! tables: an absolute path to the program, a process group instead of code run between fork and exec.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,8 +14,11 @@ use std::process::{Command, Stdio};
 use rustix::fs::{Access, Mode, OFlags};
 use tokio::net::unix::pipe;
 
-use crate::guarded::{Guarded, Testimony};
-use crate::order::Order;
+use crate::guarded::Guarded;
+#[cfg(target_os = "linux")]
+use crate::launch as platform;
+#[cfg(not(target_os = "linux"))]
+use crate::seatbelt as platform;
 use crate::{Confinement, Environment, Error, Level, Process, Program, Report, Request};
 
 /// The longest single argument Linux takes, one byte of which ends it.
@@ -42,68 +44,31 @@ impl Confinement {
                 source: io::ErrorKind::PermissionDenied.into(),
             });
         }
-        self.start(resolved, request)
+        platform::start(self, resolved, request)
     }
 
     /// Finds out what this machine enforces, by letting a guard try. Takes about as long as an empty command.
     pub fn report(&self) -> Result<Report, Error> {
-        self.probe().map_err(|source| Error::Start {
+        platform::probe(self).map_err(|source| Error::Start {
             program: self.launcher.to_string_lossy().into_owned(),
             source,
         })
     }
-
-    #[cfg(target_os = "linux")]
-    fn start(&self, resolved: Resolved, request: &Request) -> Result<Process, Error> {
-        let launcher = self.launcher.to_string_lossy().into_owned();
-        let (guarded, theirs) = Guarded::new(self.summary()).map_err(|source| Error::Start {
-            program: launcher.clone(),
-            source,
-        })?;
-        let order = Order::new(self, [vec![resolved.path.into()], resolved.args].concat());
-        let mut command = Command::new(&self.launcher);
-        command.stdin(OwnedFd::from(theirs)).process_group(0);
-        start(command, &order.into_args(), request, &launcher, Some(guarded))
-    }
-
-    #[cfg(target_os = "linux")]
-    fn probe(&self) -> io::Result<Report> {
-        let (mut ours, theirs) = UnixStream::pair()?;
-        Command::new(&self.launcher)
-            .args(Order::new(self, Vec::new()).into_args())
-            .stdin(OwnedFd::from(theirs))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()?;
-        let mut told = Vec::new();
-        ours.read_to_end(&mut told)?;
-        let missing = || io::Error::other("it is not a launcher of confined processes");
-        Testimony::from(told.as_slice()).report.ok_or_else(missing)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn start(&self, resolved: Resolved, request: &Request) -> Result<Process, Error> {
-        let (program, mut args) = crate::seatbelt::invocation(self);
-        args.extend([vec![resolved.path.into()], resolved.args].concat());
-        let mut command = Command::new(program);
-        command.stdin(Stdio::null()).process_group(0);
-        start(command, &args, request, program, None)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn probe(&self) -> io::Result<Report> {
-        Ok(Report::nothing("Seatbelt"))
-    }
 }
 
 /// A program that was found, and what it is given.
-struct Resolved {
+pub(crate) struct Resolved {
     name: String,
     path: PathBuf,
     args: Vec<OsString>,
 }
 
 impl Resolved {
+    /// The program and what it is given, as one line.
+    pub(crate) fn into_words(self) -> Vec<OsString> {
+        [vec![self.path.into()], self.args].concat()
+    }
+
     fn new(request: &Request) -> Result<Self, Error> {
         let (program, args) = arguments(&request.program);
         check(&args)?;
@@ -115,7 +80,8 @@ impl Resolved {
     }
 }
 
-fn start(
+/// Starts a prepared command with these arguments, as the request wants it.
+pub(crate) fn start(
     mut command: Command,
     args: &[OsString],
     request: &Request,
