@@ -238,9 +238,7 @@ impl Hunk {
     fn show(&mut self, glimpses: &mut Vec<Glimpse>) {
         let changes = self.held.iter().any(|line| !matches!(line, Line::Kept(_)));
         let Place::File {
-            lines,
-            walk: Some(walk),
-            ..
+            file, walk: Some(walk), ..
         } = &mut self.place
         else {
             return;
