@@ -26,6 +26,8 @@ use crate::order::Order;
 pub(super) fn arrange(order: &Order) -> io::Result<()> {
     let cwd = std::env::current_dir();
     separate().map_err(|error| because("no mount namespace", &error))?;
+    // Shared memory and queues of the user's other programs. A kernel without namespaces for them may have none of them.
+    unshare(UnshareFlags::NEWIPC).ok();
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
 
     // Taken aside first, the roots keep every flag they have, also of what is mounted in them.
@@ -50,8 +52,29 @@ pub(super) fn arrange(order: &Order) -> io::Result<()> {
         set_mount(path, Mounted::ReadOnly)?;
     }
     order.hidden.iter().try_for_each(|path| cover(path))?;
+    own_terminals()?;
     // The folder was entered before it was mounted anew.
     std::env::set_current_dir(cwd?)
+}
+
+/// Terminals of its own, in which programs can open new ones but not those of the person.
+fn own_terminals() -> io::Result<()> {
+    let (folder, maker) = (Path::new("/dev/pts"), Path::new("/dev/ptmx"));
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    mount(
+        "devpts",
+        folder,
+        "devpts",
+        flags,
+        c"newinstance,ptmxmode=0666,mode=0620",
+    )?;
+    if maker.exists() && !maker.is_symlink() {
+        mount_bind_recursive(folder.join("ptmx"), maker)?;
+    }
+    Ok(())
 }
 
 fn because(what: &str, error: &io::Error) -> io::Error {

@@ -17,8 +17,10 @@ use crate::{Layer, Network};
 
 /// The newest version whose every right is known here. Older kernels take what they know of it.
 const NEWEST: ABI = ABI::V6;
-/// Devices that everything uses, and the pseudo terminals.
-const DEVICES: [&str; 8] = ["null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts"];
+/// Devices that everything uses.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+/// What opens new terminals, and all that are open.
+const TERMINALS: [&str; 2] = ["ptmx", "pts"];
 
 /// Restricts this thread and all it will start.
 pub(super) fn restrict(order: &Order, mounts: &Layer) -> Result<(), RulesetError> {
@@ -41,13 +43,19 @@ pub(super) fn restrict(order: &Order, mounts: &Layer) -> Result<(), RulesetError
         // Reading is granted name by name.
         false => all & !devices & !make_bitflags!(AccessFs::{ReadFile | Execute}),
     };
+    let terminals = match mounts {
+        Layer::Active => TERMINALS.as_slice(),
+        // Among them are those of the person.
+        Layer::Missing(_) => &[],
+    };
+    let usable = DEVICES.iter().chain(terminals).map(|name| Path::new("/dev").join(name));
     rules
         .create()?
         // Names may be listed everywhere.
         .add_rules(path_beneath_rules(["/"], AccessFs::ReadDir))?
         .add_rules(path_beneath_rules(readable(hidden), read))?
         .add_rules(path_beneath_rules(present(&order.writable), write))?
-        .add_rules(path_beneath_rules(DEVICES.map(|name| Path::new("/dev").join(name)), device))?
+        .add_rules(path_beneath_rules(usable, device))?
         .restrict_self()?;
     Ok(())
 }

@@ -347,6 +347,20 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
         Escapes,
         "cat /proc/$HEW/oom_score_adj > /proc/$HEW/oom_score_adj",
     ),
+    ("write to the person's terminal", Files, Escapes, "echo x > $TERMINAL"),
+    (
+        "read from the person's terminal",
+        Landlock(1),
+        Escapes,
+        "$ATTEMPT open $TERMINAL",
+    ),
+    ("attach shared memory", Mounts, Escapes, "$ATTEMPT shared $SHARED"),
+    (
+        "use an inherited file",
+        Always,
+        Untried,
+        "test -e /dev/fd/3 && echo x >&3",
+    ),
     // More power.
     (
         "gain privileges by a program",

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use sandbox::{Confinement, Level, Network, Report, Status};
 
 use crate::attempts::{ATTEMPTS, Alone, Stop};
-use crate::stage::Stage;
+use crate::stage::{Print, Stage};
 
 /// Runs every attempt in a world of its own, and tells of those that got out.
 pub(crate) async fn escaped(pretend: &str, confinement: impl Fn(&Stage) -> Confinement) -> Vec<String> {
@@ -27,7 +27,14 @@ pub(crate) async fn escaped(pretend: &str, confinement: impl Fn(&Stage) -> Confi
         }
         // Where a change can only be undone, the line itself succeeds.
         let undone = *stop == Stop::Undoing && !confined.report.mounts.is_active();
-        let changed = changes(&before, &stage.fingerprint());
+        let mut after = stage.fingerprint();
+        if undone {
+            // Putting back takes its time.
+            after
+                .iter_mut()
+                .for_each(|(path, print)| print.when = before.get(path).map_or(0, |before| before.when));
+        }
+        let changed = changes(&before, &after);
         if (exit.status == Status::Exited(0) && !undone) || !changed.is_empty() {
             escaped.push(format!("{name}: {:?}, {changed:#?}, {}", exit.status, exit.output.head));
         }
@@ -47,7 +54,7 @@ fn is_stopped(stop: Stop, report: &Report) -> bool {
     }
 }
 
-fn changes(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>) -> Vec<String> {
+fn changes(before: &BTreeMap<PathBuf, Print>, after: &BTreeMap<PathBuf, Print>) -> Vec<String> {
     let paths = before
         .keys()
         .chain(after.keys().filter(|path| !before.contains_key(*path)));

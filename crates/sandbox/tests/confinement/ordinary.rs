@@ -167,6 +167,21 @@ async fn ordinary_work_passes_without_namespaces() {
 }
 
 #[tokio::test]
+async fn new_terminals_can_be_opened() {
+    let stage = Stage::new();
+    let line = "python3 -c 'import os, pty; ours, theirs = pty.openpty(); os.write(theirs, b\"tty\"); print(os.read(ours, 3))'";
+    let exit = stage.run(&stage.confinement(), line).await;
+    if !has("python3") || !exit.confinement.unwrap().report.mounts.is_active() {
+        println!("skipped: python3 is not there, or there are no namespaces to have terminals in");
+        return;
+    }
+    assert_eq!(
+        (exit.status, exit.output.head.as_str()),
+        (Status::Exited(0), "b'tty'\n")
+    );
+}
+
+#[tokio::test]
 async fn what_is_hidden_does_not_disturb_what_is_beside_it() {
     let stage = Stage::new();
     let line = "echo new > beside && cat beside file && ls .env && ls -d secrets";

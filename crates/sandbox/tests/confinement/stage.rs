@@ -15,6 +15,38 @@ use tempfile::TempDir;
 
 const ATTEMPT: &str = env!("CARGO_BIN_EXE_attempt");
 const CONFINE: &str = env!("CARGO_BIN_EXE_confine");
+/// A terminal, and a piece of shared memory, of this process.
+#[allow(unsafe_code, reason = "no safe interface makes either")]
+mod shared {
+    use std::fs::{File, OpenOptions};
+    use std::os::fd::AsRawFd;
+
+    pub(super) fn terminal() -> (File, String) {
+        let maker = OpenOptions::new().read(true).write(true).open("/dev/ptmx").unwrap();
+        let (mut number, unlocked) = (0_i32, 0_i32);
+        // SAFETY: both requests take a pointer to a number that outlives the call.
+        let results = unsafe {
+            [
+                libc::ioctl(maker.as_raw_fd(), libc::TIOCSPTLCK, &raw const unlocked),
+                libc::ioctl(maker.as_raw_fd(), libc::TIOCGPTN, &raw mut number),
+            ]
+        };
+        assert_eq!(results, [0, 0]);
+        (maker, format!("/dev/pts/{number}"))
+    }
+
+    /// Gone with the last process that has attached it, which is this one.
+    pub(super) fn memory() -> i32 {
+        // SAFETY: new memory at an address of the kernel's choosing, which is not used; then it is marked to go.
+        unsafe {
+            let id = libc::shmget(libc::IPC_PRIVATE, 4096, 0o600);
+            libc::shmat(id, std::ptr::null(), 0);
+            libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut());
+            id
+        }
+    }
+}
+
 /// In the memory of this process, for others to read.
 static MEMORY: u8 = 7;
 
@@ -25,6 +57,13 @@ pub(crate) struct Stage {
     variables: Vec<(String, String)>,
 }
 
+/// What a path is, its mode, owner, links and contents; and when it was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Print {
+    pub(crate) what: String,
+    pub(crate) when: i64,
+}
+
 /// What can be connected to, as long as it is kept.
 struct Open {
     _streams: Vec<TcpListener>,
@@ -32,6 +71,7 @@ struct Open {
     _unix: UnixListener,
     _unix_datagrams: UnixDatagram,
     _abstract: UnixListener,
+    _terminal: fs::File,
 }
 
 impl Stage {
@@ -118,8 +158,8 @@ impl Stage {
         confinement.spawn(&self.request(line)).unwrap().exit().await
     }
 
-    /// Everything that must not change: what it is, its mode, owner, time of change and contents.
-    pub(crate) fn fingerprint(&self) -> BTreeMap<PathBuf, String> {
+    /// Everything that must not change.
+    pub(crate) fn fingerprint(&self) -> BTreeMap<PathBuf, Print> {
         let mut found = BTreeMap::new();
         for kept in [
             "outside",
@@ -140,7 +180,7 @@ impl Stage {
     }
 }
 
-fn note(path: &Path, found: &mut BTreeMap<PathBuf, String>) {
+fn note(path: &Path, found: &mut BTreeMap<PathBuf, Print>) {
     let Ok(metadata) = fs::symlink_metadata(path) else {
         return;
     };
@@ -149,12 +189,9 @@ fn note(path: &Path, found: &mut BTreeMap<PathBuf, String>) {
         false => String::new(),
     };
     let (kind, mode, owner) = (metadata.file_type(), metadata.permissions().mode(), metadata.uid());
-    let text = format!(
-        "{kind:?} {mode:o} {owner} {} {} {contents}",
-        metadata.mtime(),
-        metadata.nlink()
-    );
-    found.insert(path.into(), text);
+    let what = format!("{kind:?} {mode:o} {owner} {} {contents}", metadata.nlink());
+    let when = metadata.mtime();
+    found.insert(path.into(), Print { what, when });
     if metadata.is_dir() {
         fs::read_dir(path)
             .unwrap()
@@ -184,13 +221,17 @@ impl Open {
             ("DATAGRAM", path("datagram").display().to_string()),
             ("ABSTRACT", name),
         ];
+        let (terminal, terminal_path) = shared::terminal();
         let open = Self {
+            _terminal: terminal,
             _streams: [v4, v6].into_iter().flatten().collect(),
             _datagrams: datagrams,
             _unix: UnixListener::bind(path("socket")).unwrap(),
             _unix_datagrams: UnixDatagram::bind(path("datagram")).unwrap(),
             _abstract: UnixListener::bind_addr(&address).unwrap(),
         };
-        (open, variables.map(|(name, value)| (name.into(), value)).into())
+        let others = [("TERMINAL", terminal_path), ("SHARED", shared::memory().to_string())];
+        let variables = variables.into_iter().chain(others);
+        (open, variables.map(|(name, value)| (name.into(), value)).collect())
     }
 }
