@@ -249,7 +249,7 @@ fn group(name: &str) -> Result<Group, String> {
 }
 
 fn parse_yaml<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
-    serde_saphyr::from_str(text).map_err(|error| {
+    serde_yaml_ng::from_str(text).map_err(|error| {
         let message = error.to_string();
         message.lines().next().unwrap_or_default().to_owned()
     })
