@@ -146,7 +146,8 @@ impl Prepared {
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
         let mounts = match mounts::arrange(order) {
             Ok(()) => Layer::Active,
-            Err(error) => Layer::Missing(error.to_string()),
+            Err(mounts::Trouble::Unavailable(error)) => Layer::Missing(error.to_string()),
+            Err(mounts::Trouble::Halfway(error)) => return Err(error),
         };
         capabilities::drop_all_but_files()?;
         let filter = filter::Filter::new(order.network);

@@ -141,6 +141,62 @@ async fn an_exit_says_how_the_command_itself_ended() {
 }
 
 #[tokio::test]
+async fn a_program_that_cannot_be_started_is_explained() {
+    let stage = Stage::new();
+    let file = stage.work().join("garbage");
+    std::fs::write(&file, [0; 100]).unwrap();
+    let request = |program: &std::path::Path| Request {
+        program: sandbox::Program::Exec {
+            program: program.into(),
+            args: Vec::new(),
+        },
+        ..stage.request("")
+    };
+    let error = stage.confinement().spawn(&request(&file)).unwrap_err().to_string();
+    assert!(error.ends_with("garbage could not be started"), "{error}");
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let exit = stage.confinement().spawn(&request(&file)).unwrap().exit().await;
+    assert_eq!(exit.status, Status::Exited(126));
+    assert!(
+        exit.output
+            .head
+            .starts_with("The command was not started: Exec format error"),
+        "{exit:?}"
+    );
+    let nowhere = Request {
+        cwd: "/no/such/folder".into(),
+        ..stage.request("true")
+    };
+    assert!(matches!(
+        stage.confinement().spawn(&nowhere),
+        Err(sandbox::Error::Directory { .. })
+    ));
+}
+
+#[tokio::test]
+async fn many_run_side_by_side() {
+    let stage = Stage::new();
+    let confinement = stage.confinement();
+    let mut running: Vec<_> = (0..30)
+        .map(|number| {
+            (
+                number,
+                confinement
+                    .spawn(&stage.request(&format!("echo {number}; exit {number}")))
+                    .unwrap(),
+            )
+        })
+        .collect();
+    for (number, process) in &mut running {
+        let exit = soon(process.exit()).await;
+        assert_eq!(
+            (exit.status, exit.output.head),
+            (Status::Exited(*number), format!("{number}\n"))
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_refusal_is_told_with_the_confinement() {
     let stage = Stage::new();
     let exit = stage.run(&stage.confinement(), "touch $OUTSIDE/new").await;
