@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// What is protected, besides what a configuration adds.
 pub const PROTECTED: [&str; 27] = [
-    ".hew/**",
+    ".hew/",
     ".hewignore",
     ".hewrules*",
     ".aiignore",
@@ -15,17 +15,17 @@ pub const PROTECTED: [&str; 27] = [
     ".roomodes",
     ".roorules*",
     ".rooprotected",
-    ".roo/**",
+    ".roo/",
     ".clinerules*",
     ".cursorrules",
-    ".cursor/**",
-    ".claude/**",
-    ".zed/**",
-    ".vscode/**",
-    ".idea/**",
+    ".cursor/",
+    ".claude/",
+    ".zed/",
+    ".vscode/",
+    ".idea/",
     "*.code-workspace",
     ".mcp.json",
-    ".git/**",
+    ".git/",
     ".gitmodules",
     ".envrc",
     "AGENTS.md",
@@ -81,7 +81,11 @@ impl Protected {
         let Some(path) = places.relative(path) else {
             return false;
         };
-        !path.as_os_str().is_empty() && self.patterns.matched_path_or_any_parents(&path, false).is_ignore()
+        // A folder is protected when what is in it is.
+        let inside = path.join("_");
+        !path.as_os_str().is_empty()
+            && (self.patterns.matched_path_or_any_parents(&path, false).is_ignore()
+                || self.patterns.matched_path_or_any_parents(&inside, false).is_ignore())
     }
 }
 

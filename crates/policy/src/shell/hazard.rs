@@ -127,7 +127,11 @@ fn git(simple: &Simple) -> Option<String> {
     let mut skip = false;
     for (at, text) in texts.iter().enumerate().skip(1) {
         let Some(text) = text else {
-            if subcommand.is_none() || simple.words[at].may_be_flag() && !is_only_pattern(&simple.words[at]) {
+            // What follows `-m` is a message, whatever it holds.
+            let message =
+                matches!(texts[at - 1].as_deref(), Some("-m" | "-am" | "--message")) && simple.words[at].is_single();
+            let option = simple.words[at].may_be_flag() && !is_only_pattern(&simple.words[at]);
+            if subcommand.is_none() || (option && !message) {
                 return Some(simple.words[at].to_string());
             }
             continue;

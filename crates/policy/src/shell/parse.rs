@@ -3,9 +3,9 @@
 mod words;
 
 use super::tree::{
-    adjacent, children, destinations, feeds_shell, first_word, gaps, has_unescaped, heredoc_arguments, is_odd,
-    is_reserved, is_space, is_test, is_text, is_variable, masked, may_be_descriptor, may_comment, may_separate, short,
-    source,
+    adjacent, children, destinations, ends_as_in_shell, feeds_shell, first_word, gaps, has_unescaped,
+    heredoc_arguments, is_odd, is_reserved, is_space, is_test, is_text, is_variable, masked, may_be_descriptor,
+    may_comment, may_separate, short, source, unread,
 };
 use super::word::Piece;
 use super::{By, Folder, Script, Simple, Target, Unclear, Word, program, target, wrapper};
@@ -112,7 +112,12 @@ impl Walk {
         if node.is_named() && node.child_count() == 0 {
             self.leaf(node, src);
         }
-        if !is_text(node.kind()) && !gaps(node, src).into_iter().all(|gap| may_separate(gap, node.kind())) {
+        if is_text(node.kind()) && node.kind() != "heredoc_body" {
+            let overlooked = |text: &str| has_unescaped(text, "$(") || has_unescaped(text, "`");
+            if gaps(node, src).into_iter().any(overlooked) {
+                self.unclear(Unclear::Unparsed);
+            }
+        } else if !is_text(node.kind()) && !gaps(node, src).into_iter().all(|gap| may_separate(gap, node.kind())) {
             self.unclear(Unclear::Unparsed);
         }
         match node.kind() {
@@ -457,14 +462,16 @@ impl Walk {
         let body = children(node).into_iter().find(|child| child.kind() == "heredoc_body");
         let quoted = start.is_some_and(|start| source(start, src).contains(['\'', '"', '\\']));
         let after = start.and_then(|start| src.get(start.end_byte()..)?.chars().next());
-        if after.is_some_and(|after| !after.is_whitespace() && !";|&()<>".contains(after)) {
+        let odd = after.is_some_and(|after| !after.is_whitespace() && !";|&()<>".contains(after));
+        if odd || !ends_as_in_shell(node, src) {
             self.unclear(Unclear::Unparsed);
         }
         if let Some(body) = body {
             let text = source(body, src).to_owned();
-            // The grammar does not look into backticks here, the shell does.
-            if !quoted && has_unescaped(&text, "`") {
-                self.unclear(Unclear::Expansion("`…`".into()));
+            // The grammar overlooks backticks here, and a substitution that comes first; the shell does not.
+            let overlooked = unread(body, src).into_iter().any(|text| has_unescaped(text, "$("));
+            if !quoted && (overlooked || has_unescaped(&text, "`")) {
+                self.unclear(Unclear::Expansion(short(text.trim())));
             }
             if feeds_shell(node, src) {
                 self.nested += 1;

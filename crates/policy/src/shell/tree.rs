@@ -34,6 +34,41 @@ pub(super) fn gaps<'s>(node: Node<'_>, src: &'s str) -> Vec<&'s str> {
     between.filter_map(|range| src.get(range)).collect()
 }
 
+/// The text of a part that none of its parts has.
+pub(super) fn unread<'s>(node: Node<'_>, src: &'s str) -> Vec<&'s str> {
+    let parts = children(node);
+    let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
+        return vec![source(node, src)];
+    };
+    let ends = [node.start_byte()..first.start_byte(), last.end_byte()..node.end_byte()];
+    let ends = ends.into_iter().filter_map(|range| src.get(range));
+    ends.chain(gaps(node, src)).collect()
+}
+
+/// Whether a here-document ends where the shell ends it: at the first line that is the delimiter and nothing else.
+pub(super) fn ends_as_in_shell(heredoc: Node<'_>, src: &str) -> bool {
+    let part = |kind: &str| children(heredoc).into_iter().find(|child| child.kind() == kind);
+    let (Some(start), Some(end)) = (part("heredoc_start"), part("heredoc_end")) else {
+        return false;
+    };
+    let delimiter: String = source(start, src).chars().filter(|c| !"'\"\\".contains(*c)).collect();
+    let Some(rest) = src.get(start.end_byte()..) else {
+        return false;
+    };
+    let mut at = start.end_byte();
+    for (number, line) in rest.split('\n').enumerate() {
+        let text = match part("<<-") {
+            Some(_) => line.trim_start_matches('\t'),
+            None => line,
+        };
+        if number > 0 && text == delimiter {
+            return end.start_byte() == at + line.len() - text.len();
+        }
+        at += line.len() + 1;
+    }
+    false
+}
+
 /// Whether nothing but space stands there; the grammar also skips a backslash before a space, the shell does not.
 pub(super) fn is_space(text: &str) -> bool {
     text.replace("\\\n", "").chars().all(|c| matches!(c, ' ' | '\t' | '\n'))
