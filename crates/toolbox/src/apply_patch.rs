@@ -91,8 +91,8 @@ impl Tool for ApplyPatch {
 
 /// A patch that is ready to be carried out.
 #[derive(Default)]
-struct Ready {
-    steps: Vec<Step>,
+pub(crate) struct Ready {
+    pub(crate) steps: Vec<Step>,
     changes: Vec<Change>,
     /// What each file holds afterwards, where the model may go on from that; nothing for a file that is gone.
     known: Vec<(Location, Option<Snapshot>)>,
@@ -101,9 +101,20 @@ struct Ready {
 }
 
 /// The files that a patch looks at, each read once.
-struct Patching<'a> {
+pub(crate) struct Patching<'a> {
     project: &'a Project,
+    format: Format,
+    author: Author,
     files: RefCell<HashMap<PathBuf, Result<Found, workspace::Error>>>,
+}
+
+/// Who wrote a patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Author {
+    /// A model, which must have seen what it changes.
+    Model,
+    /// A person, who knows what they do.
+    Person,
 }
 
 #[derive(Clone)]
@@ -114,8 +125,14 @@ struct Found {
 
 impl<'a> Patching<'a> {
     fn new(project: &'a Project) -> Self {
+        Self::by(Author::Model, project, Format::Auto)
+    }
+
+    pub(crate) fn by(author: Author, project: &'a Project, format: Format) -> Self {
         Self {
             project,
+            format,
+            author,
             files: RefCell::default(),
         }
     }
@@ -154,8 +171,11 @@ impl<'a> Patching<'a> {
     }
 
     fn plan(&self, input: &Input) -> Result<Plan, Refused> {
-        let target = input.path.as_deref().map(Path::new);
-        edit::plan(&input.input, Format::Auto, target, &|path| self.content(path))
+        self.plan_text(&input.input, input.path.as_deref().map(Path::new))
+    }
+
+    pub(crate) fn plan_text(&self, text: &str, target: Option<&Path>) -> Result<Plan, Refused> {
+        edit::plan(text, self.format, target, &|path| self.content(path))
     }
 
     fn content(&self, path: &Path) -> Option<String> {
@@ -170,6 +190,10 @@ impl<'a> Patching<'a> {
 
     fn prepare(&self, input: &Input) -> Result<Ready, Error> {
         let plan = self.plan(input).map_err(|refused| self.refusal(refused))?;
+        self.ready(&plan)
+    }
+
+    pub(crate) fn ready(&self, plan: &Plan) -> Result<Ready, Error> {
         let mut ready = Ready::default();
         for change in &plan.files {
             self.change(change, &plan.edits, &mut ready)?;
@@ -177,20 +201,23 @@ impl<'a> Patching<'a> {
         Ok(ready)
     }
 
-    /// Why a patch is refused. A file that is there but cannot be edited is more than one that is missing.
+    /// Why a patch is refused.
     fn refusal(&self, refused: Refused) -> Error {
-        let unreadable = refused.refusals.iter().find_map(|refusal| match refusal.why {
+        match self.unreadable(&refused) {
+            Some(text) => Error::Failed(text),
+            None => Error::Failed(refused.to_string()),
+        }
+    }
+
+    /// A file that is there but cannot be edited is more than one that is missing.
+    pub(crate) fn unreadable(&self, refused: &Refused) -> Option<String> {
+        let error = refused.refusals.iter().find_map(|refusal| match refusal.why {
             Why::NoFile => self.files.borrow_mut().remove(refusal.path.as_deref()?)?.err(),
             _ => None,
-        });
-        match unreadable {
-            Some(error) => {
-                let Error::Failed(text) = explain(error) else {
-                    return Error::Failed(refused.to_string());
-                };
-                Error::Failed(format!("{text}. Nothing was changed."))
-            }
-            None => Error::Failed(refused.to_string()),
+        })?;
+        match explain(error) {
+            Error::Failed(text) => Some(format!("{text}. Nothing was changed.")),
+            Error::Input { .. } => None,
         }
     }
 
@@ -255,7 +282,7 @@ impl<'a> Patching<'a> {
 
     /// Nothing may vanish that the model has not seen.
     fn check_seen(&self, found: &Found) -> Result<(), Error> {
-        match found.text.content.is_empty() {
+        match found.text.content.is_empty() || self.author == Author::Person {
             true => Ok(()),
             false => self.project.reads.check(&found.file, found.text.snapshot),
         }

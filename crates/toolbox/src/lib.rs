@@ -3,6 +3,7 @@
 //! To add a tool, write its file beside the others and add one line to [`fitted`]. The doc comments of its input are what
 //! the model reads, and every request pays for them: say what a model would otherwise get wrong, and nothing else.
 
+mod apply;
 mod apply_patch;
 mod edit_file;
 mod editor;
@@ -23,6 +24,7 @@ mod told;
 mod transaction;
 mod write_file;
 
+pub use apply::{Carry, NotApplied, apply};
 pub use editor::Editor;
 pub use learned::Learned;
 

@@ -22,6 +22,16 @@ pub(crate) enum Step {
     Rename { from: Location, to: Location },
 }
 
+impl Step {
+    /// The files that it touches.
+    pub(crate) fn files(&self) -> Vec<&Location> {
+        match self {
+            Self::Create { file, .. } | Self::Write { file, .. } | Self::Remove { file, .. } => vec![file],
+            Self::Rename { from, to } => vec![from, to],
+        }
+    }
+}
+
 /// What undoes a step.
 enum Undo {
     Create {
