@@ -109,6 +109,7 @@ impl Actor {
             self.queue.push_front(Job::Prompt(message));
         }
         self.keep_ending(&ending).await;
+        self.state.count_spending().await;
         self.state.tell(Event::TurnFinished { ending }).await;
     }
 

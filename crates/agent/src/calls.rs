@@ -13,7 +13,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
-use tool::{Context, DynTool, Effect, Next, Output, Progress};
+use tool::{Context, DynTool, Effect, Next, Output, Progress, Spending};
 
 /// At most this many tools look around at the same time.
 const READERS: usize = 8;
@@ -138,6 +138,7 @@ impl Queue {
             inbox: Arc::clone(inbox),
             features: state.model.info().features,
             progress: Progress::new(self.progress.clone()),
+            spending: state.spending.clone(),
             names: state.tools.names().collect::<Vec<_>>().join(", "),
         };
         state.running.spawn(async move {
@@ -178,6 +179,7 @@ struct Desk {
     inbox: Arc<Inbox>,
     features: Features,
     progress: Progress,
+    spending: Spending,
     names: String,
 }
 
@@ -214,6 +216,7 @@ impl Desk {
             call: call.id,
             features: self.features,
             progress: self.progress,
+            spending: self.spending,
         };
         tool.run(call.input, context).await.map_err(|error| error.to_string())
     }

@@ -280,23 +280,21 @@ pub(crate) async fn keep_reply(state: &mut State, end: End) -> Result<Said, sess
     let accounted = state.account(&live, outcome);
     let message = Arc::new(live.reply.into_message());
     let said = said(&message);
-    if said == Said::Nothing && end == End::Interrupted {
+    let kept = if said == Said::Nothing && end == End::Interrupted {
         state.store.discard(state.session, id);
+        Ok(())
     } else {
-        state
-            .append(
-                id,
-                Body::Reply {
-                    message,
-                    model,
-                    request,
-                    end,
-                },
-            )
-            .await?;
-    }
+        let body = Body::Reply {
+            message,
+            model,
+            request,
+            end,
+        };
+        state.append(id, body).await
+    };
+    // A reply that cannot be kept has been paid for as well.
     state.tell(accounted).await;
-    Ok(said)
+    kept.map(|()| said)
 }
 
 fn said(message: &Message) -> Said {

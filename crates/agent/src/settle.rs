@@ -22,6 +22,8 @@ pub(crate) async fn interrupted(state: &mut State) -> Result<(), Error> {
     while let Some(served) = state.running.join_next().await {
         state.unkept.extend(served.ok());
     }
+    // First of all: what was spent counts even if nothing else can be kept.
+    state.count_spending().await;
     keep_reply(state, End::Interrupted).await?;
     while let Some(finished) = state.unkept.pop_front() {
         state.append_result(finished).await?;

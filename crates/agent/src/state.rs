@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
-use tool::Spent;
+use tool::{Spending, Spent};
 
 /// A session as the agent holds it.
 pub(crate) struct State {
@@ -52,6 +52,10 @@ pub(crate) struct State {
     pub(crate) untitled: Option<String>,
     /// A title that is on its way.
     pub(crate) titling: Option<JoinHandle<Titled>>,
+    /// Where tools report the requests that they make themselves.
+    pub(crate) spending: Spending,
+    /// Requests of tools that are not counted yet.
+    spent: mpsc::UnboundedReceiver<Spent>,
     /// How many of the items the front end has been told of.
     told: usize,
 }
@@ -85,6 +89,7 @@ impl State {
             call: setup.call,
         };
         let told = setup.items.len();
+        let (sender, spent) = mpsc::unbounded_channel();
         State {
             session: setup.session,
             items: setup.items,
@@ -110,6 +115,8 @@ impl State {
             unkept: VecDeque::new(),
             untitled: None,
             titling: None,
+            spending: Spending::new(sender),
+            spent,
             told,
         }
     }
@@ -171,12 +178,9 @@ impl State {
     }
 
     /// Adds what a tool answered, with the files that it changed.
-    pub(crate) async fn append_result(&mut self, mut finished: Finished) -> Result<(), Error> {
+    pub(crate) async fn append_result(&mut self, finished: Finished) -> Result<(), Error> {
         let message = Arc::new(result_message(&finished));
-        for spent in std::mem::take(&mut finished.output.spent) {
-            let event = self.count_spent(spent);
-            self.tell(event).await;
-        }
+        self.count_spending().await;
         let id = self
             .started
             .remove(&finished.id)
@@ -233,6 +237,18 @@ impl State {
             outcome,
             sections: live.sections.clone(),
         })
+    }
+
+    /// Counts the requests that tools have made themselves, however those tools have ended.
+    pub(crate) async fn count_spending(&mut self) {
+        while !self.spent.is_empty() {
+            // Nothing is taken before there is room to tell of it: a turn that is stopped here loses neither.
+            let room = self.events.clone().reserve_owned().await;
+            let Ok(spent) = self.spent.try_recv() else { return };
+            let event = self.count_spent(spent);
+            // A front end that is gone needs no events.
+            drop(room.map(|room| room.send(event)));
+        }
     }
 
     /// Enters a request that a tool made into the ledger.

@@ -1,5 +1,6 @@
 //! What a tool is told about the call it serves.
 
+use crate::Spending;
 use model::{CallId, Features};
 use tokio::sync::mpsc;
 
@@ -12,6 +13,8 @@ pub struct Context {
     pub features: Features,
     /// Where live output goes.
     pub progress: Progress,
+    /// Where requests to models go that the tool makes itself.
+    pub spending: Spending,
 }
 
 /// Live output for the person, such as what a command prints while it runs.

@@ -9,11 +9,13 @@ mod error;
 mod output;
 mod preview;
 mod registry;
+mod spending;
 mod tool;
 
 pub use context::{Context, Progress};
 pub use error::Error;
-pub use output::{Change, Next, Output, Spent};
+pub use output::{Change, Next, Output};
 pub use preview::{Glimpse, Op, Preview, Sight};
 pub use registry::Registry;
+pub use spending::{Spending, Spent};
 pub use tool::{DynTool, Effect, Tool};

@@ -1,8 +1,7 @@
 //! What a tool gives back.
 
-use model::{Block, Cost, Usage};
+use model::Block;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// What a tool gives back: what the model sees, what the person sees, what changed on disk.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -15,25 +14,6 @@ pub struct Output {
     pub changes: Vec<Change>,
     /// What happens next.
     pub next: Next,
-    /// Requests to models that the tool made itself, for the ledger.
-    pub spent: Vec<Spent>,
-}
-
-/// A request to a model that a tool made itself.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Spent {
-    /// What it was for, such as `edit`.
-    pub purpose: &'static str,
-    /// The model, as `provider/id`.
-    pub model: String,
-    /// Its tokens.
-    pub usage: Usage,
-    /// Its price, where one is known.
-    pub cost: Option<Cost>,
-    /// How long it took.
-    pub took: Duration,
-    /// How it ended.
-    pub outcome: String,
 }
 
 /// What happens after a tool has answered.

@@ -56,7 +56,7 @@ impl std::fmt::Debug for Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Context, Effect, Error, Output, Progress};
+    use crate::{Context, Effect, Error, Output, Progress, Spending};
     use policy::Action;
     use schemars::JsonSchema;
     use serde::Deserialize;
@@ -111,6 +111,7 @@ mod tests {
             call: "c".into(),
             features,
             progress: Progress::none(),
+            spending: Spending::none(),
         };
         Arc::clone(registry.get("sum").unwrap()).run(input, context).await
     }

@@ -4,7 +4,7 @@ mod bill;
 mod show;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bill::Bill;
 use edit::{FileChange, Format, Plan, Report};
@@ -13,7 +13,7 @@ use model::{Chunk, Model, Request, Stop};
 use prompt::{EditForm, EditTask};
 use show::Show;
 use similar::TextDiff;
-use tool::{Context, Error, Output, Spent};
+use tool::{Context, Error, Output};
 use workspace::{Expect, Location, Text as FileText};
 
 use crate::learned::{Learned, Placed};
@@ -56,17 +56,11 @@ impl std::fmt::Debug for Editor {
 pub(crate) struct EditAgent {
     project: Project,
     editor: Editor,
-    /// Requests that no output has told of yet. An error cannot, so they wait for the next output.
-    owed: Arc<Mutex<Vec<Spent>>>,
 }
 
 impl EditAgent {
     pub(crate) fn new(project: Project, editor: Editor) -> Self {
-        Self {
-            project,
-            editor,
-            owed: Arc::default(),
-        }
+        Self { project, editor }
     }
 
     /// Changes or creates a file as described.
@@ -88,7 +82,7 @@ impl EditAgent {
         });
         let mut refusal = String::new();
         for attempt in [Attempt::First, Attempt::Second] {
-            let mut bill = Bill::new(&self.editor.model, &self.owed, &request);
+            let mut bill = Bill::new(&self.editor.model, &context.spending, &request);
             let reply = self.ask(&request, format, &file, context, &mut bill).await?;
             let placed = {
                 let (reply, file, content) = (reply.clone(), file.clone(), content.map(str::to_owned));
@@ -242,10 +236,7 @@ impl EditAgent {
                     .summary(count(placed.reports.len(), "place"))
             }
         };
-        Ok(Output {
-            spent: std::mem::take(&mut self.owed.lock().unwrap_or_else(PoisonError::into_inner)),
-            ..output.changed(change(file, written.before, bytes))
-        })
+        Ok(output.changed(change(file, written.before, bytes)))
     }
 }
 

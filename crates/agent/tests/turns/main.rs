@@ -4,6 +4,7 @@
 
 mod ends;
 mod memory;
+mod spending;
 mod stops;
 mod tools;
 mod world;

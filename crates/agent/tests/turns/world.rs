@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tool::{Context, Effect, Glimpse, Next, Op, Output, Preview, Registry, Sight, Tool};
+use tool::{Context, Effect, Glimpse, Next, Op, Output, Preview, Registry, Sight, Spending, Spent, Tool};
 
 /// One answer of the scripted model.
 pub(crate) enum Answer {
@@ -143,7 +143,8 @@ pub(crate) struct EchoInput {
     text: String,
 }
 
-/// A tool that only looks. `fail`, `panic` and `wait` do what they say; anything else is echoed.
+/// A tool that only looks. `fail`, `panic` and `wait` do what they say, after `pay and` they cost something too; anything else
+/// is echoed.
 pub(crate) struct Look(Arc<Memory>, Arc<Semaphore>);
 
 impl Tool for Look {
@@ -167,9 +168,11 @@ impl Tool for Look {
         }]
     }
 
-    async fn run(&self, input: EchoInput, _: Context) -> Result<Output, tool::Error> {
+    async fn run(&self, input: EchoInput, context: Context) -> Result<Output, tool::Error> {
         self.0.note(format!("look {}", input.text));
-        match input.text.as_str() {
+        let unpaid = input.text.strip_prefix("pay and ");
+        let _bill = unpaid.map(|_| Bill(context.spending));
+        match unpaid.unwrap_or(&input.text) {
             "fail" => Err(tool::Error::Failed("it failed".into())),
             "panic" => panic!("on purpose"),
             "wait" => {
@@ -178,6 +181,26 @@ impl Tool for Look {
             }
             text => Ok(Output::text(text)),
         }
+    }
+}
+
+/// A request that is reported when it is over, however it ends.
+struct Bill(Spending);
+
+impl Drop for Bill {
+    fn drop(&mut self) {
+        self.0.add(Spent {
+            purpose: "edit",
+            model: "script/two".into(),
+            usage: Usage {
+                input: 1_000,
+                output: 7,
+                ..Usage::default()
+            },
+            cost: Some(Cost::from_usd(0.25)),
+            took: Duration::from_millis(3),
+            outcome: "paid".into(),
+        });
     }
 }
 

@@ -1,15 +1,15 @@
 //! What a request to the editing model costs, however it ends.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use model::{Cost, Model, Request, Usage};
-use tool::Spent;
+use tool::{Spending, Spent};
 
-/// A request that has to be paid for, however it ends: it is entered when this is dropped.
+/// A request that has to be paid for, however it ends: it is reported when this is dropped.
 pub(crate) struct Bill {
     model: Arc<dyn Model>,
-    owed: Arc<Mutex<Vec<Spent>>>,
+    spending: Spending,
     begun: Instant,
     /// The length of what was asked, in bytes.
     prompt: usize,
@@ -24,25 +24,24 @@ impl Drop for Bill {
     fn drop(&mut self) {
         let info = self.model.info();
         let usage = self.usage.unwrap_or_else(|| self.estimate());
-        let spent = Spent {
+        self.spending.add(Spent {
             purpose: "edit",
             model: info.name(),
             usage,
             cost: self.cost.or_else(|| info.cost(&usage)),
             took: self.begun.elapsed(),
             outcome: std::mem::take(&mut self.outcome),
-        };
-        self.owed.lock().unwrap_or_else(PoisonError::into_inner).push(spent);
+        });
     }
 }
 
 impl Bill {
-    pub(crate) fn new(model: &Arc<dyn Model>, owed: &Arc<Mutex<Vec<Spent>>>, request: &Request) -> Self {
+    pub(crate) fn new(model: &Arc<dyn Model>, spending: &Spending, request: &Request) -> Self {
         let system: usize = request.system.iter().map(|section| section.len()).sum();
         let said: usize = request.messages.iter().map(|message| message.text().len()).sum();
         Self {
             model: Arc::clone(model),
-            owed: Arc::clone(owed),
+            spending: spending.clone(),
             begun: Instant::now(),
             prompt: system + said,
             text: String::new(),

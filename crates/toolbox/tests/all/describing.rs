@@ -8,7 +8,7 @@ use futures::stream::{self, StreamExt};
 use model::{Chunk, Cost, Features, Info, Limits, Model, Prices, Request, Stop, Stream, Tier, Usage, Wire};
 use serde_json::json;
 use tokio::sync::mpsc;
-use tool::{Context, Output, Progress};
+use tool::{Context, Output, Progress, Spending, Spent};
 use toolbox::{Editor, Learned, Options};
 
 use crate::desk::{Desk, context};
@@ -117,6 +117,25 @@ fn story(model: Scripted, learned: Learned) -> Story {
     Story { desk, model, learned }
 }
 
+/// A context in which spending is written down.
+fn billed() -> (Context, Ledger) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let spending = Spending::new(sender);
+    (Context { spending, ..context() }, Ledger(receiver))
+}
+
+struct Ledger(mpsc::UnboundedReceiver<Spent>);
+
+impl Ledger {
+    fn spent(&mut self) -> Vec<Spent> {
+        std::iter::from_fn(|| self.0.try_recv().ok()).collect()
+    }
+
+    fn outcomes(&mut self) -> Vec<String> {
+        self.spent().into_iter().map(|spent| spent.outcome).collect()
+    }
+}
+
 fn described() -> serde_json::Value {
     json!({"path": "a.rs", "instructions": "b shall go 3 steps"})
 }
@@ -194,8 +213,9 @@ async fn an_empty_file_is_filled_as_a_whole() {
 #[tokio::test]
 async fn what_the_request_cost_is_reported() {
     let story = story(Scripted::new("claude-x", [XML]), Learned::default());
-    let output = story.desk.output("edit_file", described()).await;
-    let [spent] = output.spent.try_into().unwrap();
+    let (context, mut ledger) = billed();
+    story.desk.call("edit_file", described(), context).await.unwrap();
+    let [spent] = ledger.spent().try_into().unwrap();
     assert_eq!((spent.purpose, spent.model.as_str()), ("edit", "test/claude-x"));
     assert_eq!((spent.usage.input, spent.usage.output), (100, 10));
     assert_eq!(spent.cost, Some(Cost::from_usd(0.000_2)));
@@ -232,10 +252,10 @@ async fn a_new_file_is_created_as_a_whole() {
 #[tokio::test]
 async fn a_refusal_is_told_to_the_editing_model_which_then_gets_it_right() {
     let story = story(Scripted::new("claude-x", [WRONG, XML]), Learned::default());
-    let output = story.desk.output("edit_file", described()).await;
+    let (context, mut ledger) = billed();
+    story.desk.call("edit_file", described(), context).await.unwrap();
     assert_eq!(story.desk.get("a.rs"), CHANGED);
-    let outcomes: Vec<&str> = output.spent.iter().map(|spent| spent.outcome.as_str()).collect();
-    assert_eq!(outcomes, ["refused", "applied"]);
+    assert_eq!(ledger.outcomes(), ["refused", "applied"]);
     let requests = story.model.asked();
     assert!(Arc::ptr_eq(&requests[0].messages[0], &requests[1].messages[0]));
     assert_eq!(requests[1].messages[1].text(), WRONG);
@@ -249,17 +269,18 @@ async fn a_refusal_is_told_to_the_editing_model_which_then_gets_it_right() {
 }
 
 #[tokio::test]
-async fn two_refusals_are_an_error_and_are_paid_for_later() {
-    let story = story(Scripted::new("claude-x", [WRONG, WRONG, XML]), Learned::default());
-    let said = story.desk.run("edit_file", described()).await;
+async fn two_refusals_are_an_error_and_are_paid_for_all_the_same() {
+    let story = story(Scripted::new("claude-x", [WRONG, WRONG]), Learned::default());
+    let (context, mut ledger) = billed();
+    let error = story.desk.call("edit_file", described(), context).await.unwrap_err();
+    let said = error.to_string();
     assert!(
-        said.starts_with("error: test/claude-x could not write this change so that it fits, twice;"),
+        said.starts_with("test/claude-x could not write this change so that it fits, twice;"),
         "{said}"
     );
     assert!(said.contains("the old text is not in the file."), "{said}");
     assert_eq!(story.desk.get("a.rs"), FILE);
-    let output = story.desk.output("edit_file", described()).await;
-    assert_eq!(output.spent.len(), 3);
+    assert_eq!(ledger.outcomes(), ["refused", "refused"]);
 }
 
 #[tokio::test]
@@ -325,14 +346,17 @@ async fn a_reply_that_fails_or_is_cut_off_changes_nothing() {
         ),
     ] {
         let story = story(Scripted::streaming("claude-x", [reply]), Learned::default());
+        let (context, mut ledger) = billed();
+        let error = story.desk.call("edit_file", described(), context).await.unwrap_err();
         assert_eq!(
-            story.desk.run("edit_file", described()).await,
+            error.to_string(),
             format!(
-                "error: test/claude-x could not be asked for the edit: {why}; make the change with old_text and new_text instead"
+                "test/claude-x could not be asked for the edit: {why}; make the change with old_text and new_text instead"
             )
         );
         assert_eq!(story.desk.get("a.rs"), FILE);
         assert_eq!(story.learned.to_json(), "{}", "that says nothing about the form");
+        assert_eq!(ledger.outcomes(), [why]);
     }
 }
 
@@ -434,10 +458,10 @@ impl Model for Hanging {
 }
 
 #[tokio::test]
-async fn an_edit_that_is_stopped_changes_nothing_and_is_paid_for_later() {
+async fn an_edit_that_is_stopped_changes_nothing_and_is_paid_for() {
     let half = XML.split_inclusive("go(3);\n").next().unwrap().to_owned() + "    more";
     let unfinished = vec![Ok(Chunk::Text(half))];
-    let model = Hanging(Scripted::streaming("claude-x", [unfinished, answer(XML, Stop::End)]));
+    let model = Hanging(Scripted::streaming("claude-x", [unfinished]));
     let editor = Editor {
         model: Arc::new(model),
         learned: Learned::default(),
@@ -448,19 +472,19 @@ async fn an_edit_that_is_stopped_changes_nothing_and_is_paid_for_later() {
     };
     let desk = Desk::fitted(&[("a.rs", FILE)], options);
     let (sender, mut receiver) = mpsc::channel(100);
+    let (context, mut ledger) = billed();
     let context = Context {
         progress: Progress::new(sender),
-        ..context()
+        ..context
     };
     tokio::select! {
         done = desk.call("edit_file", described(), context) => panic!("{done:?}"),
         shown = receiver.recv() => assert!(shown.is_some()),
     }
     assert_eq!(desk.get("a.rs"), FILE);
-    let output = desk.output("edit_file", described()).await;
-    let outcomes: Vec<&str> = output.spent.iter().map(|spent| spent.outcome.as_str()).collect();
-    assert_eq!(outcomes, ["interrupted", "applied"]);
-    assert!(output.spent[0].usage.estimated);
+    let [spent] = ledger.spent().try_into().unwrap();
+    assert_eq!(spent.outcome, "interrupted");
+    assert!(spent.usage.estimated && spent.usage.output > 0, "{spent:?}");
 }
 
 #[tokio::test]

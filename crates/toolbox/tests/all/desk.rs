@@ -11,7 +11,7 @@ use model::{Block, Features};
 use policy::Action;
 use sandbox::Environment;
 use serde_json::{Value, json};
-use tool::{Context, Output, Progress, Registry};
+use tool::{Context, Output, Progress, Registry, Spending};
 use toolbox::Options;
 use workspace::Workspace;
 
@@ -105,6 +105,7 @@ pub(crate) fn context() -> Context {
         call: "call".into(),
         features,
         progress: Progress::none(),
+        spending: Spending::none(),
     }
 }
 

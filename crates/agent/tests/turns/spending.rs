@@ -1,0 +1,78 @@
+//! Requests that tools make themselves are in the ledger, however the tools end.
+
+use crate::world::*;
+use model::Cost;
+use session::{Command, Delivery, Ending, Event, Totals};
+
+/// What each request in the ledger was for.
+fn purposes(world: &World) -> Vec<String> {
+    let records = world.store.records.lock().unwrap();
+    records.iter().map(|record| record.purpose.clone()).collect()
+}
+
+/// The totals that the front end was told last.
+fn told(events: &[Event]) -> Totals {
+    let totals = events.iter().rev().find_map(|event| match event {
+        Event::Usage { totals, .. } => Some(*totals),
+        _ => None,
+    });
+    totals.unwrap()
+}
+
+#[tokio::test]
+async fn what_a_tool_spends_counts_whether_it_answers_fails_or_crashes() {
+    let script = vec![
+        calls(&[
+            ("1", "look", r#"{"text":"pay and look"}"#),
+            ("2", "look", r#"{"text":"pay and fail"}"#),
+            ("3", "look", r#"{"text":"pay and panic"}"#),
+        ]),
+        says("done"),
+    ];
+    let mut world = world(script);
+    let (ending, events) = world.turn("go").await;
+    assert_eq!(ending, Ending::Completed);
+    let results: Vec<String> = world.story().into_iter().skip(4).collect();
+    assert!(results.contains(&"Error (2): it failed".into()), "{results:?}");
+    assert_eq!(purposes(&world), ["turn", "edit", "edit", "edit", "turn"]);
+    let record = world.store.records.lock().unwrap()[1].clone();
+    assert_eq!((record.model.as_str(), record.usage.input), ("script/two", 1_000));
+    assert_eq!((record.total, record.outcome.as_str()), (3, "paid"));
+    let totals = told(&events);
+    assert_eq!((totals.requests, totals.usage.input), (5, 3_200));
+    assert_eq!(totals.usage.output, 41);
+    assert!(totals.cost >= Cost::from_usd(0.75), "{totals:?}");
+}
+
+#[tokio::test]
+async fn what_a_tool_has_spent_counts_when_it_is_stopped_and_even_if_nothing_else_can_be_kept() {
+    for full_from in [None, Some(2)] {
+        let call = call_chunks(&[("1", "look", r#"{"text":"pay and wait"}"#)]);
+        let mut world = world(vec![Answer::Hanging(call)]);
+        *world.store.full_from.lock().unwrap() = full_from;
+        world.prompt("go", Delivery::Queue).await;
+        while !world.log().contains(&"look pay and wait".to_string()) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(purposes(&world), [""; 0]);
+        world.send(Command::Interrupt).await;
+        let (ending, events) = world.ending().await;
+        assert_eq!(ending == Ending::Interrupted, full_from.is_none(), "{ending:?}");
+        assert_eq!(purposes(&world), ["edit", "turn"]);
+        let first = events.iter().find_map(|event| match event {
+            Event::Usage { usage, .. } => Some(usage.input),
+            _ => None,
+        });
+        assert_eq!(first, Some(1_000));
+        assert_eq!(told(&events).requests, 2);
+    }
+}
+
+#[tokio::test]
+async fn what_tools_spend_counts_towards_the_limit() {
+    let script = vec![calls(&[("1", "look", r#"{"text":"pay and fail"}"#)]), says("not asked")];
+    let limit = Cost::from_usd(0.2);
+    let mut world = world_with(script, |setup| setup.limits.cost = Some(limit));
+    let (ending, _) = world.turn("go").await;
+    assert_eq!(ending, Ending::Limit(session::Limit::Cost(limit)));
+}
