@@ -18,21 +18,37 @@ pub(super) fn end(leader: Pid, signal: Signal) {
 /// Ends all that is left of a command that has ended itself, and says how many processes that took.
 pub(super) fn everything() -> usize {
     let mut ended = 0;
-    // Those that have ended already are no find.
-    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+    let mut patience = WaitOptions::NOHANG;
     loop {
-        let children = children();
-        // A dying child hands its own children over, so one more dead may be more to end.
-        let killed = children
-            .into_iter()
-            .filter(|child| kill_process(*child, Signal::KILL).is_ok())
-            .count();
-        ended += killed;
-        match wait(WaitOptions::empty()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        match wait(patience) {
+            // Those that have ended already are no find. A dying one hands its own children over, so look again.
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => patience = WaitOptions::NOHANG,
+            Ok(None) => {
+                let killed = kill_children();
+                // The kernel knows of some, but shows none.
+                if killed == 0 {
+                    return ended;
+                }
+                ended += killed;
+                patience = WaitOptions::empty();
+            }
             // No child is left.
             Err(_) => return ended,
         }
+    }
+}
+
+fn kill_children() -> usize {
+    let kill = |children: Vec<Pid>| {
+        let killed = children
+            .into_iter()
+            .filter(|child| kill_process(*child, Signal::KILL).is_ok());
+        killed.count()
+    };
+    // The list may miss some while others end.
+    match kill(children()) {
+        0 => kill(children_the_long_way()),
+        killed => killed,
     }
 }
 
@@ -41,17 +57,14 @@ fn children() -> Vec<Pid> {
     let lists: Vec<String> = threads
         .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
         .collect();
-    match lists.is_empty() {
-        true => children_the_long_way(),
-        false => lists
-            .iter()
-            .flat_map(|list| list.split_whitespace())
-            .filter_map(pid)
-            .collect(),
-    }
+    lists
+        .iter()
+        .flat_map(|list| list.split_whitespace())
+        .filter_map(pid)
+        .collect()
 }
 
-/// For kernels without the list: looks at every process.
+/// Looks at every process, also for kernels without the list.
 fn children_the_long_way() -> Vec<Pid> {
     let own = rustix::process::getpid().as_raw_nonzero().to_string();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
