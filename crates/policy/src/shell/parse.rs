@@ -3,7 +3,7 @@
 mod words;
 
 use super::tree::{
-    adjacent, children, destinations, ends_as_in_shell, feeds_shell, first_word, gaps, has_unescaped,
+    adjacent, children, cuts_redirection, destinations, ends_as_in_shell, feeds_shell, first_word, gaps, has_unescaped,
     heredoc_arguments, is_odd, is_reserved, is_space, is_test, is_text, is_variable, masked, may_be_descriptor,
     may_comment, may_separate, short, source, unread,
 };
@@ -118,6 +118,9 @@ impl Walk {
                 self.unclear(Unclear::Unparsed);
             }
         } else if !is_text(node.kind()) && !gaps(node, src).into_iter().all(|gap| may_separate(gap, node.kind())) {
+            self.unclear(Unclear::Unparsed);
+        }
+        if cuts_redirection(node) {
             self.unclear(Unclear::Unparsed);
         }
         match node.kind() {
@@ -418,8 +421,11 @@ impl Walk {
 
     fn redirect(&mut self, node: Node<'_>, src: &str, depth: usize) {
         let before = src.get(..node.start_byte()).unwrap_or_default();
-        if node.child_by_field_name("descriptor").is_some() && !may_be_descriptor(before) {
-            self.unclear(Unclear::Unparsed);
+        if let Some(descriptor) = node.child_by_field_name("descriptor") {
+            let number = source(descriptor, src).bytes().all(|byte| byte.is_ascii_digit());
+            if !number || !may_be_descriptor(before) {
+                self.unclear(Unclear::Unparsed);
+            }
         }
         let operator = children(node)
             .into_iter()
@@ -440,6 +446,10 @@ impl Walk {
         let text = path.plain().unwrap_or_default();
         if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
             self.unclear(Unclear::Network(text.clone()));
+        }
+        // The shell expands this word once more before it takes it for a file.
+        if matches!(operator, ">&" | "<&") && (text.contains("$(") || text.contains('`')) {
+            self.unclear(Unclear::Expansion(short(&text)));
         }
         let duplicates = matches!(operator, ">&" | "<&")
             && (text == "-" || (!text.is_empty() && text.trim_end_matches('-').chars().all(|c| c.is_ascii_digit())));

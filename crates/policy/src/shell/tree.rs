@@ -69,6 +69,20 @@ pub(super) fn ends_as_in_shell(heredoc: Node<'_>, src: &str) -> bool {
     false
 }
 
+/// Whether a word follows a redirection without a space, so that it is the end of the name of the file.
+pub(super) fn cuts_redirection(node: Node<'_>) -> bool {
+    let redirects = |node: Node<'_>| {
+        matches!(
+            node.kind(),
+            "file_redirect" | "herestring_redirect" | "heredoc_redirect"
+        )
+    };
+    let parts = children(node);
+    parts.windows(2).any(|pair| {
+        redirects(pair[0]) && pair[1].is_named() && !redirects(pair[1]) && pair[0].end_byte() == pair[1].start_byte()
+    })
+}
+
 /// Whether nothing but space stands there; the grammar also skips a backslash before a space, the shell does not.
 pub(super) fn is_space(text: &str) -> bool {
     text.replace("\\\n", "").chars().all(|c| matches!(c, ' ' | '\t' | '\n'))

@@ -34,7 +34,7 @@ fn wrapped(command: String) -> impl Strategy<Value = String> {
         "nice -n 3 @",
         "time @",
         "command @",
-        "(@)",
+        "( @ )",
         "{ @; }",
         "true && @",
         "false || @",
