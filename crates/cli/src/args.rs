@@ -1,7 +1,9 @@
 //! The command line: one definition for parsing, help, the man page and shell completions.
 
+mod changes;
 mod turn;
 
+pub(crate) use changes::Changes;
 pub(crate) use turn::{Resume, Run, Turn};
 
 use crate::exit;
@@ -44,6 +46,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<Sessions>,
     },
+    /// Review what was changed in a session, and accept or reject it change by change
+    Changes(Changes),
     /// List models with their prices and abilities
     Models(Models),
     /// Show and change the configuration
@@ -60,7 +64,7 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Watch hew mend a small project, with a scripted model: no key and no network needed
     Demo(Demo),
-    /// Print the JSON schema of what `hew run --json` prints, or of the configuration
+    /// Print the JSON schema of what `hew run --json` or `hew changes --json` prints, or of the configuration
     Schema {
         /// Which schema
         #[arg(value_enum)]
@@ -239,6 +243,8 @@ pub(crate) enum SchemaOf {
     Events,
     /// Configuration files
     Config,
+    /// What `hew changes --json` prints
+    Changes,
 }
 
 /// Reads the command line; explains mistakes and answers `--help` itself.

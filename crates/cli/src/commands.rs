@@ -2,6 +2,7 @@
 
 mod answer;
 mod ask;
+pub(crate) mod changes;
 mod config;
 mod demo;
 mod doctor;
@@ -31,6 +32,7 @@ pub(crate) fn dispatch(hew: Hew) -> Exit {
     let json = match &hew.command {
         Command::Run(run) => run.turn.json,
         Command::Resume(resume) => resume.turn.json,
+        Command::Changes(changes) => changes.json,
         _ => false,
     };
     match carry_out(hew, &env) {
@@ -51,6 +53,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Run(args) => block_on(run::run(*args, global, env)),
         Command::Resume(args) => block_on(resume::resume(*args, global, env)),
         Command::Sessions { command } => block_on(sessions::sessions(command.as_ref(), global, env)),
+        Command::Changes(args) => block_on(changes::changes(&args, global, env)),
         Command::Models(args) => block_on(models::models(&args, global, env)),
         Command::Config { command } => config::config(command.as_ref(), global, env),
         Command::Keys { command } => block_on(keys::keys(&command, global, env)),

@@ -96,6 +96,21 @@ fn every_type_of_line_is_described() {
 }
 
 #[test]
+fn every_field_of_changes_is_described() {
+    let page = page("json-changes.md");
+    let schema = crate::commands::changes::json_schema();
+    let definitions = schema["$defs"].as_object().unwrap().values();
+    let mut count = 0;
+    for object in definitions.chain([&schema]) {
+        for key in object["properties"].as_object().unwrap().keys() {
+            assert!(page.contains(&format!("`{key}`")), "docs/json-changes.md lacks {key}");
+            count += 1;
+        }
+    }
+    assert!(count > 15, "the schema names its fields: {count}");
+}
+
+#[test]
 fn every_exit_code_is_described() {
     let page = page("cli.md");
     for exit in [

@@ -11,6 +11,7 @@ pub(super) fn schema(of: SchemaOf) -> Result<Exit> {
     let schema = match of {
         SchemaOf::Events => output::events::json_schema(),
         SchemaOf::Config => config::json_schema(),
+        SchemaOf::Changes => super::changes::json_schema(),
     };
     output::deliver(&output::pretty(&schema)?)?;
     Ok(Exit::Done)
