@@ -46,6 +46,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<Sessions>,
     },
+    /// Carry out edits of any format from stdin: all of them, or none
+    Apply(Apply),
     /// Review what was changed in a session, and accept or reject it change by change
     Changes(Changes),
     /// List models with their prices and abilities
@@ -82,6 +84,57 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
         out: Option<PathBuf>,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Apply {
+    /// The folder that paths are relative to; nothing outside it is touched
+    #[arg(long, value_name = "DIR", default_value = ".", value_hint = clap::ValueHint::DirPath)]
+    pub(crate) root: PathBuf,
+    /// The file for edits that name none, relative to the root
+    #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+    /// The format of the edit text
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) format: EditFormat,
+    /// Check everything, write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print JSON: for each edit where it went and how it matched, or why not
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EditFormat {
+    /// Judged by the text itself
+    Auto,
+    /// `*** Begin Patch`
+    ApplyPatch,
+    /// SEARCH/REPLACE blocks
+    SearchReplace,
+    /// `<old_text>` and `<new_text>`
+    Xml,
+    /// Tool arguments: a path and old and new text
+    Json,
+    /// A unified diff; line numbers may be wrong
+    Unified,
+    /// A whole file, in a code fence or not
+    Whole,
+}
+
+impl From<EditFormat> for edit::Format {
+    fn from(format: EditFormat) -> Self {
+        match format {
+            EditFormat::Auto => edit::Format::Auto,
+            EditFormat::ApplyPatch => edit::Format::ApplyPatch,
+            EditFormat::SearchReplace => edit::Format::SearchReplace,
+            EditFormat::Xml => edit::Format::Xml,
+            EditFormat::Json => edit::Format::Json,
+            EditFormat::Unified => edit::Format::Unified,
+            EditFormat::Whole => edit::Format::Whole,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Subcommand)]

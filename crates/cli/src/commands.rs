@@ -1,6 +1,7 @@
 //! What each command does.
 
 mod answer;
+mod apply;
 mod ask;
 pub(crate) mod changes;
 mod config;
@@ -53,6 +54,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Run(args) => block_on(run::run(*args, global, env)),
         Command::Resume(args) => block_on(resume::resume(*args, global, env)),
         Command::Sessions { command } => block_on(sessions::sessions(command.as_ref(), global, env)),
+        Command::Apply(args) => apply::apply(&args),
         Command::Changes(args) => block_on(changes::changes(&args, global, env)),
         Command::Models(args) => block_on(models::models(&args, global, env)),
         Command::Config { command } => config::config(command.as_ref(), global, env),
