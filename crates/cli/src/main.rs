@@ -1,6 +1,7 @@
 //! `hew`: a coding agent in one binary.
 
 mod args;
+mod atomic;
 mod commands;
 mod config;
 #[cfg(test)]

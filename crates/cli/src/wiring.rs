@@ -1,5 +1,6 @@
 //! Introduces everybody to everybody: configuration, models, tools and store become a running session.
 
+mod formats;
 mod rules;
 
 use crate::config::{Config, Limits, ModeName, Permission};
@@ -9,9 +10,11 @@ use crate::models::Models;
 use crate::output::words;
 use crate::places;
 use agent::{Approvals, Handle, Previews, Setup};
+use formats::EditFormats;
 use model::{Info, Model, OutputSchema, Part, Stop};
 use policy::Policy;
 use prompt::{Call, Facts};
+use providers::Settings;
 use providers::presets::presets;
 use session::{Body, End, Item, Lease, Loaded, New, SessionId, Store, Totals};
 use std::ffi::OsString;
@@ -19,10 +22,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Sqlite;
+use toolbox::{Editor, Options};
 use workspace::Workspace;
 
 /// The first delay before a failed request is sent again.
 const BACKOFF: Duration = Duration::from_secs(2);
+/// What `edit_model` says for the main model.
+const SAME: &str = "same";
 
 /// What a session is started with.
 pub(crate) struct Start<'a> {
@@ -70,6 +76,8 @@ pub(crate) struct Started {
     pub(crate) complete: bool,
     /// The right to write to it, held until the end.
     pub(crate) lease: Lease,
+    /// What is learned about edits, to be saved at the end.
+    pub(crate) formats: Option<EditFormats>,
 }
 
 /// Opens the session database.
@@ -81,23 +89,31 @@ pub(crate) fn open_store(env: &Environment) -> Result<Arc<Sqlite>> {
 pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let Start { config, env, root, .. } = start;
     let models = Models::new(config, env);
-    let (model, small) = connect(&models, config).await?;
-    let name = model.info().name();
+    let Connected { main, small, edit } = connect(&models, config).await?;
+    let name = main.info().name();
     let opened = open(&start, &name).await?;
     let mode = config.mode.unwrap_or(ModeName::Code).mode();
     let permission = config.permission.unwrap_or(Permission::Workspace);
     let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
     let system = prompt::system(&facts(&workspace, &mode.name, env));
     let complete = is_complete(&opened.items);
+    let formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
+    let options = Options {
+        model: Some(&name),
+        editor: edit.zip(formats.as_ref()).map(|(model, formats)| Editor {
+            model,
+            learned: formats.learned.clone(),
+        }),
+    };
     let setup = Setup {
         session: opened.id,
         items: opened.items,
         totals: opened.totals,
         title: opened.title,
-        model,
+        model: main,
         small,
         models: model_source(config.clone(), env.clone()),
-        tools: toolbox::all(workspace, tool_environment(config, env)),
+        tools: toolbox::fitted(workspace, tool_environment(config, env), options),
         policy: Policy {
             level: permission.into(),
         },
@@ -126,11 +142,21 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         totals: opened.totals,
         complete,
         lease: opened.lease,
+        formats,
     })
 }
 
-/// The model for the work, and the one for small jobs where there is one and it is wanted.
-async fn connect(models: &Models<'_>, config: &Config) -> Result<(Arc<dyn Model>, Option<Arc<dyn Model>>)> {
+/// The models of a session.
+struct Connected {
+    /// Does the work.
+    main: Arc<dyn Model>,
+    /// Does small jobs, where there is one and it is wanted.
+    small: Option<Arc<dyn Model>>,
+    /// Writes edits that are only described, where that is wanted.
+    edit: Option<Arc<dyn Model>>,
+}
+
+async fn connect(models: &Models<'_>, config: &Config) -> Result<Connected> {
     let name = match &config.model {
         Some(name) => name.clone(),
         None => models.default_name().await?,
@@ -142,19 +168,32 @@ async fn connect(models: &Models<'_>, config: &Config) -> Result<(Arc<dyn Model>
         // The provider's own small model is a convenience; where it cannot be used, a title is made without a model.
         None => models.small_name(&info).and_then(|name| models.find(&name).ok()),
     };
+    let edit = match config.edit_model.as_deref() {
+        Some(SAME) | None => None,
+        Some(name) => Some(models.find(name)?),
+    };
     let settings = models.settings(&info).await?;
+    let main = providers::connect(info, settings.clone())?;
     let small = match small {
-        // Clones share connections, and the key need not be looked for twice.
-        Some(small) if small.provider == info.provider => {
-            let mut same = settings.clone();
-            same.wire = small.wire;
-            same.model_options = models.model_options(&small);
-            Some(providers::connect(small, same)?)
-        }
-        Some(small) => Some(models.connect(small).await?),
+        Some(small) => Some(connect_beside(models, small, &settings).await?),
         None => None,
     };
-    Ok((providers::connect(info, settings)?, small))
+    let edit = match edit {
+        Some(edit) => Some(connect_beside(models, edit, &settings).await?),
+        None => config.edit_model.as_ref().map(|_| Arc::clone(&main)),
+    };
+    Ok(Connected { main, small, edit })
+}
+
+/// Connects a model beside the main one. If they have one provider, they share connections, and the key is not looked for twice.
+async fn connect_beside(models: &Models<'_>, info: Info, main: &Settings) -> Result<Arc<dyn Model>> {
+    if info.provider != main.provider {
+        return models.connect(info).await;
+    }
+    let mut same = main.clone();
+    same.wire = info.wire;
+    same.model_options = models.model_options(&info);
+    Ok(providers::connect(info, same)?)
 }
 
 struct Open {

@@ -347,3 +347,128 @@ async fn a_read_only_run_changes_nothing_and_the_model_is_told() {
         last.messages
     );
 }
+
+/// A script in which the main model describes a change of a.txt and another one, asked without tools, writes it.
+fn describing(edit: &str) -> Script {
+    let instructions = json!({"path": "a.txt", "instructions": "say goodbye instead"});
+    Script::new()
+        .turn(Turn::calls("edit_file", instructions))
+        .turn(Turn::text("Done."))
+        .side(edit)
+}
+
+const TAGS: &str = "<old_text line=1>\nhello\n</old_text>\n<new_text>\ngoodbye\n</new_text>\n";
+const PATCH: &str = "*** Begin Patch\n*** Update File: a.txt\n@@\n-hello\n+goodbye\n*** End Patch\n";
+
+#[tokio::test]
+async fn a_change_that_is_only_described_is_written_by_the_edit_model_and_counted() {
+    for (edit_model, name, reply, form) in [
+        ("same", MODEL, TAGS, "xml"),
+        ("anthropic/claude-haiku-4-5", "anthropic/claude-haiku-4-5", TAGS, "xml"),
+        ("openai/gpt-5.5", "openai/gpt-5.5", PATCH, "apply-patch"),
+    ] {
+        let server = Server::start(describing(reply)).await.unwrap();
+        let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
+        let hew = hew(&server, &project);
+        let data = hew.home().join("data");
+        let hew = hew.env("HEW_EDIT_MODEL", edit_model).env("HEW_DATA_DIR", &data);
+        let args = ["run", "--json", "--no-title", "-m", MODEL, "be polite"];
+        let output = hew.clone().args(args).run().await.unwrap();
+        assert_eq!(output.code(), Some(0), "{}{}", output.stdout, output.stderr);
+        assert_eq!(project.read("a.txt").unwrap(), "goodbye\n", "{}", output.stdout);
+
+        let requests: Vec<_> = server.requests().iter().filter_map(|request| request.seen()).collect();
+        let [first, edit, last] = requests.as_slice() else {
+            panic!("{} requests", requests.len())
+        };
+        assert!(first.raw.to_string().contains("instructions") && edit.tools.is_empty());
+        assert!(name.ends_with(&edit.model), "{}", edit.model);
+        assert!(edit.last_user_text().contains("hello") && edit.last_user_text().contains("say goodbye instead"));
+        assert!(last.results().all(|result| result.text.starts_with("edited a.txt")));
+
+        let events = lines(&output);
+        let usage: Vec<&Value> = events.iter().filter(|event| event["type"] == "usage").collect();
+        assert_eq!(usage.len(), 3, "{usage:?}");
+        assert_eq!(usage[2]["totals"]["requests"], 3, "{}", usage[2]);
+        let exported = hew
+            .clone()
+            .args(["sessions", "export", "-f", "json"])
+            .run()
+            .await
+            .unwrap();
+        let exported: Value = serde_json::from_str(&exported.stdout).unwrap();
+        let asked = exported["requests"].as_array().unwrap();
+        let purposes: Vec<&Value> = asked.iter().map(|request| &request["purpose"]).collect();
+        assert_eq!(purposes, ["turn", "edit", "turn"]);
+        assert_eq!(
+            (&asked[1]["model"], &asked[1]["outcome"]),
+            (&json!(name), &json!("applied"))
+        );
+        assert!(asked[1]["usage"]["input"].as_u64().unwrap() > 0, "{}", asked[1]);
+        assert!(asked[1]["cost_usd"].as_f64().unwrap() > 0.0, "{}", asked[1]);
+        let learned = std::fs::read_to_string(data.join("edit-formats.json")).unwrap();
+        let learned: Value = serde_json::from_str(&learned).unwrap();
+        assert_eq!(learned, json!({name: {form: {"tries": 1, "successes": 1}}}));
+    }
+}
+
+#[tokio::test]
+async fn a_described_change_that_fails_is_counted_too() {
+    let (server, project) = (
+        Server::start(describing("I would rather not.")).await.unwrap(),
+        Project::new(&[("a.txt", "hello\n")]).unwrap(),
+    );
+    let hew = hew(&server, &project).env("HEW_EDIT_MODEL", "same");
+    let args = ["run", "--json", "--no-title", "-m", MODEL, "be polite"];
+    let output = hew.args(args).run().await.unwrap();
+    assert_eq!(output.code(), Some(0), "{}{}", output.stdout, output.stderr);
+    assert_eq!(project.read("a.txt").unwrap(), "hello\n");
+    let last = server.main_requests().last().unwrap().seen().unwrap();
+    assert!(
+        last.results()
+            .all(|result| result.text.contains("could not write this change"))
+    );
+    let usage = lines(&output).into_iter().filter(|event| event["type"] == "usage");
+    assert_eq!(usage.count(), 4, "two turns and two attempts");
+}
+
+#[tokio::test]
+async fn without_an_edit_model_edits_cannot_be_described() {
+    let (output, project, server) = run(describing(TAGS), &["--no-title", "be polite"]).await;
+    assert_eq!(output.code(), Some(0), "{}", output.stderr);
+    assert_eq!(project.read("a.txt").unwrap(), "hello\n");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(!requests[0].json().to_string().contains("instructions"));
+    let last = requests[1].seen().unwrap();
+    assert!(
+        last.results()
+            .all(|result| result.text.contains("missing field `old_text`"))
+    );
+}
+
+#[tokio::test]
+async fn what_was_learned_about_edits_is_started_afresh_when_it_is_damaged() {
+    let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
+    let project = Project::new(&[]).unwrap();
+    let hew = hew(&server, &project);
+    let data = hew.home().join("data");
+    std::fs::create_dir(&data).unwrap();
+    let file = data.join("edit-formats.json");
+    std::fs::write(&file, "{\"anthropic").unwrap();
+    let hew = hew
+        .env("HEW_DATA_DIR", &data)
+        .args(["run", "-m", MODEL, "--set", "edit_model=same", "go"]);
+    let output = hew.clone().run().await.unwrap();
+    assert_eq!((output.code(), output.stdout.as_str()), (Some(0), "ok\n"));
+    assert!(
+        output.stderr.contains("edit-formats.json is damaged"),
+        "{}",
+        output.stderr
+    );
+    let again = hew.clone().run().await.unwrap();
+    assert!(!again.stderr.contains("edit-formats.json"), "{}", again.stderr);
+    let unknown = hew.args(["--set", "edit_model=no-such-model"]).run().await.unwrap();
+    assert_eq!(unknown.code(), Some(2), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("no-such-model"), "{}", unknown.stderr);
+}

@@ -49,7 +49,10 @@ pub(super) async fn drive(
     env: &Environment,
 ) -> Result<Exit> {
     let Started { handle, id, lease, .. } = &started;
-    let show = Show::begin(&started, told, expected.is_some(), env);
+    let mut show = Show::begin(&started, told, expected.is_some(), env);
+    if let Some(warning) = started.formats.as_ref().and_then(|formats| formats.warning.as_deref()) {
+        show.notice(warning);
+    }
     let mut task = Task {
         show,
         id: *id,
@@ -65,8 +68,14 @@ pub(super) async fn drive(
     let _held = lease;
     // The queue is empty yet, so that this cannot wait; if the session is gone already, its events say why.
     drop(handle.commands.send(command).await);
-    let Started { handle, .. } = started;
-    Ok(task.run(handle).await)
+    let Started { handle, formats, .. } = started;
+    let exit = task.run(handle).await;
+    if let Some(Err(failure)) = formats.map(|formats| formats.save()) {
+        // The work is done all the same.
+        task.show.notice(&failure.what);
+        task.show.flush();
+    }
+    Ok(exit)
 }
 
 struct Task {

@@ -1,8 +1,9 @@
 //! Changes one key of a configuration file and leaves comments and order alone.
 
 use super::{Origin, check, layer};
+use crate::atomic;
 use crate::failure::{Failure, Result};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 use toml_edit::{DocumentMut, Item, Table};
 
@@ -65,34 +66,9 @@ fn change(file: &Path, path: &[String], edit: impl FnOnce(&mut Table, &str)) -> 
     edit(table, last);
     let new = document.to_string();
     check::parse(&new, file)?;
-    write(file, &new).map_err(|error| {
+    atomic::write(file, &new).map_err(|error| {
         Failure::file("write", file, &error).hint("check the folder's permissions, or set HEW_CONFIG to another file")
     })
-}
-
-/// Writes the whole file or nothing, readable by its owner only, because keys may stand in it.
-fn write(file: &Path, text: &str) -> std::io::Result<()> {
-    // A link is followed, so that a configuration kept elsewhere stays there.
-    let target = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
-    let folder = target.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let fresh = folder.join(format!(".config.toml.{}", std::process::id()));
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let written = options
-        .open(&fresh)
-        .and_then(|mut out| out.write_all(text.as_bytes()).and_then(|()| out.sync_all()))
-        .and_then(|()| std::fs::rename(&fresh, &target));
-    if written.is_err() {
-        // The rest of an attempt that failed is of no use to anybody.
-        drop(std::fs::remove_file(&fresh));
-    }
-    written
 }
 
 #[cfg(test)]

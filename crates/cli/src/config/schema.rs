@@ -15,6 +15,8 @@ pub(crate) struct Config {
     pub(crate) model: Option<String>,
     /// The model for titles and other small jobs, as `provider/id`.
     pub(crate) small_model: Option<String>,
+    /// The model that writes edits which the main model only describes, as `provider/id`, or `same` for the main model.
+    pub(crate) edit_model: Option<String>,
     /// The way of working.
     pub(crate) mode: Option<ModeName>,
     /// What is allowed without asking.

@@ -9,6 +9,7 @@ use crate::failure::Result;
 pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("HEW_MODEL", "model"),
     ("HEW_SMALL_MODEL", "small_model"),
+    ("HEW_EDIT_MODEL", "edit_model"),
     ("HEW_MODE", "mode"),
     ("HEW_PERMISSION", "permission"),
     ("HEW_EFFORT", "effort"),
