@@ -184,7 +184,10 @@ mod tests {
             output: 500,
             ..Usage::default()
         };
-        assert_eq!(prices.cost(&usage).nano_usd, 3_000_000 + 3_000_000 + 7_500_000 + 7_500_000);
+        assert_eq!(
+            prices.cost(&usage).nano_usd,
+            3_000_000 + 3_000_000 + 7_500_000 + 7_500_000
+        );
         let long = Usage {
             input: 1_000,
             cache_read: 200_000,

@@ -214,8 +214,9 @@ mod tests {
     }
 
     #[test]
-    fn notices_and_empty_replies_are_not_shown_and_a_reply_at_the_end_is_asked_to_go_on() {
+    fn notices_reviews_and_empty_replies_are_not_shown_and_a_reply_at_the_end_is_asked_to_go_on() {
         let notice = item(Body::Notice { text: "told".into() });
+        let review = item(Body::Review { changes: Vec::new() });
         let empty = item(Body::Reply {
             message: Arc::new(Message {
                 role: Role::Assistant,
@@ -226,7 +227,7 @@ mod tests {
             end: End::Interrupted,
         });
         assert_eq!(
-            texts(&[prompt("a"), notice, empty, reply("half")]),
+            texts(&[prompt("a"), notice, empty, reply("half"), review]),
             ["a", "half", GO_ON]
         );
     }

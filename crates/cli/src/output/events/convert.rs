@@ -1,6 +1,8 @@
 //! From hew's own events and items to those of the format.
 
-use super::{Added, Begun, Changed, Close, Content, Entry, LookedAt, Operation, Piece, Seen, Sum, Tokens, Told, Weight};
+use super::{
+    Added, Begun, Changed, Close, Content, Entry, LookedAt, Operation, Piece, Seen, Sum, Tokens, Told, Weight,
+};
 use model::{Block, Cost, Outcome, Part, Stop, Usage};
 use serde_json::Value;
 use session::{Body, Delta, End, Ending, Event, Item, ItemKind, Level, Limit, Op, Sight, Totals};
