@@ -106,23 +106,7 @@ impl Walk {
         if depth > MOST_DEPTH {
             return self.unclear(Unclear::TooLarge);
         }
-        if node.is_error() || node.is_missing() {
-            self.unclear(Unclear::Unparsed);
-        }
-        if node.is_named() && node.child_count() == 0 {
-            self.leaf(node, src);
-        }
-        if is_text(node.kind()) && node.kind() != "heredoc_body" {
-            let overlooked = |text: &str| has_unescaped(text, "$(") || has_unescaped(text, "`");
-            if gaps(node, src).into_iter().any(overlooked) {
-                self.unclear(Unclear::Unparsed);
-            }
-        } else if !is_text(node.kind()) && !gaps(node, src).into_iter().all(|gap| may_separate(gap, node.kind())) {
-            self.unclear(Unclear::Unparsed);
-        }
-        if cuts_redirection(node) {
-            self.unclear(Unclear::Unparsed);
-        }
+        self.doubt(node, src);
         match node.kind() {
             "heredoc_start" | "heredoc_end" => {}
             "comment" => {
@@ -178,6 +162,27 @@ impl Walk {
                 self.children(node, src, depth);
             }
             _ => self.children(node, src, depth),
+        }
+    }
+
+    /// Looks for places at which the grammar and the shell may disagree.
+    fn doubt(&mut self, node: Node<'_>, src: &str) {
+        if node.is_error() || node.is_missing() {
+            self.unclear(Unclear::Unparsed);
+        }
+        if node.is_named() && node.child_count() == 0 {
+            self.leaf(node, src);
+        }
+        if is_text(node.kind()) && node.kind() != "heredoc_body" {
+            let overlooked = |text: &str| has_unescaped(text, "$(") || has_unescaped(text, "`");
+            if gaps(node, src).into_iter().any(overlooked) {
+                self.unclear(Unclear::Unparsed);
+            }
+        } else if !is_text(node.kind()) && !gaps(node, src).into_iter().all(|gap| may_separate(gap, node.kind())) {
+            self.unclear(Unclear::Unparsed);
+        }
+        if cuts_redirection(node, src) {
+            self.unclear(Unclear::Unparsed);
         }
     }
 
@@ -248,7 +253,10 @@ impl Walk {
         }
         let body = node.child_by_field_name("body");
         match body {
-            Some(body) if body.kind() == "command" => self.command(body, more, src, depth + 1),
+            Some(body) if body.kind() == "command" => {
+                self.doubt(body, src);
+                self.command(body, more, src, depth + 1);
+            }
             Some(body) => {
                 if !more.is_empty() {
                     self.unclear(Unclear::Unparsed);

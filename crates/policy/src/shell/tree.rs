@@ -70,7 +70,7 @@ pub(super) fn ends_as_in_shell(heredoc: Node<'_>, src: &str) -> bool {
 }
 
 /// Whether a word follows a redirection without a space, so that it is the end of the name of the file.
-pub(super) fn cuts_redirection(node: Node<'_>) -> bool {
+pub(super) fn cuts_redirection(node: Node<'_>, src: &str) -> bool {
     let redirects = |node: Node<'_>| {
         matches!(
             node.kind(),
@@ -78,9 +78,9 @@ pub(super) fn cuts_redirection(node: Node<'_>) -> bool {
         )
     };
     let parts = children(node);
-    parts.windows(2).any(|pair| {
-        redirects(pair[0]) && pair[1].is_named() && !redirects(pair[1]) && pair[0].end_byte() == pair[1].start_byte()
-    })
+    parts
+        .windows(2)
+        .any(|pair| redirects(pair[0]) && pair[1].is_named() && !redirects(pair[1]) && touch(pair[0], pair[1], src))
 }
 
 /// Whether nothing but space stands there; the grammar also skips a backslash before a space, the shell does not.
