@@ -46,12 +46,7 @@ pub struct Options<'a> {
     pub editor: Option<Editor>,
 }
 
-/// Every tool we ship, at work in this project. The environment is what commands see.
-pub fn all(workspace: Workspace, environment: Environment) -> Registry {
-    fitted(workspace, environment, Options::default())
-}
-
-/// The same, fitted to a model.
+/// Every tool we ship, at work in this project and fitted to a model. The environment is what commands see.
 pub fn fitted(workspace: Workspace, environment: Environment, options: Options<'_>) -> Registry {
     let project = Project::new(workspace);
     let agent = options.editor.map(|editor| EditAgent::new(project.clone(), editor));
