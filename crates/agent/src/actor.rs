@@ -26,7 +26,8 @@ struct Actor {
 
 /// A turn to run.
 enum Job {
-    Prompt(Message),
+    /// What the person said; usually one prompt.
+    Prompts(Vec<Message>),
     Continue,
 }
 
@@ -70,7 +71,7 @@ impl Actor {
             };
             match command {
                 None | Some(Command::Close) => self.closing = true,
-                Some(Command::Prompt { message, .. }) => self.queue.push_back(Job::Prompt(message)),
+                Some(Command::Prompt { message, .. }) => self.queue.push_back(Job::Prompts(vec![message])),
                 Some(Command::Continue) => self.queue.push_back(Job::Continue),
                 Some(Command::Rewind { to }) => self.rewind(to).await,
                 Some(Command::SetModel { name }) => self.set_model(&name).await,
@@ -84,7 +85,11 @@ impl Actor {
     /// Runs one turn, listening to commands meanwhile.
     async fn work(&mut self, job: Job) {
         self.state.tell(Event::TurnStarted).await;
-        if let Job::Prompt(message) = job {
+        let messages = match job {
+            Job::Prompts(messages) => messages,
+            Job::Continue => Vec::new(),
+        };
+        for message in messages {
             let text = message.text();
             if let Err(error) = self.state.append_prompt(message).await {
                 let ending = Ending::Failed {
@@ -104,13 +109,24 @@ impl Actor {
             };
         }
         self.inbox.forget_questions();
-        for message in self.inbox.take_steering() {
-            // What came too late for this turn begins the next one.
-            self.queue.push_front(Job::Prompt(message));
-        }
+        self.take_late_steering();
         self.keep_ending(&ending).await;
         self.state.count_spending().await;
         self.state.tell(Event::TurnFinished { ending }).await;
+    }
+
+    /// What came too late for this turn opens the next one, before anything that was said later.
+    fn take_late_steering(&mut self) {
+        let late: Vec<Message> = std::iter::from_fn(|| self.inbox.next_steering()).collect();
+        if late.is_empty() {
+            return;
+        }
+        match self.queue.front_mut() {
+            Some(Job::Prompts(messages)) => {
+                messages.splice(0..0, late);
+            }
+            Some(Job::Continue) | None => self.queue.push_front(Job::Prompts(late)),
+        }
     }
 
     async fn run_turn(&mut self) -> Ending {
@@ -150,17 +166,20 @@ impl Actor {
             };
             match command {
                 // Nobody is left who could stop the turn: it runs to its end, and so does the session.
-                None => (deaf, *closing) = (true, true),
+                None => {
+                    (deaf, *closing) = (true, true);
+                    inbox.nobody_answers();
+                }
                 Some(Command::Close) => *closing = true,
                 Some(Command::Interrupt) => {
-                    give_back(queue, &events).await;
+                    give_back(queue, inbox, &events).await;
                     return Ending::Interrupted;
                 }
                 Some(Command::Prompt { message, delivery }) => match delivery {
                     Delivery::Steer => inbox.steer(message),
-                    Delivery::Queue => queue.push_back(Job::Prompt(message)),
+                    Delivery::Queue => queue.push_back(Job::Prompts(vec![message])),
                     Delivery::Interrupt => {
-                        queue.push_front(Job::Prompt(message));
+                        queue.push_front(Job::Prompts(vec![message]));
                         return Ending::Interrupted;
                     }
                 },
@@ -229,8 +248,8 @@ impl Actor {
 
     async fn take_title(&mut self, titled: Option<Titled>) {
         let Some(Titled { title, record }) = titled else { return };
-        let usage = self.state.count(record);
-        self.state.tell(usage).await;
+        self.state.count(record);
+        self.state.tell_untold().await;
         if let Some(title) = title {
             drop(self.state.store.title(self.state.session, title.clone()));
             self.state.title = Some(title.clone());
@@ -249,19 +268,24 @@ impl Actor {
 }
 
 /// Gives prompts that were still waiting back to the person.
-async fn give_back(queue: &mut VecDeque<Job>, events: &mpsc::Sender<Event>) {
+async fn give_back(queue: &mut VecDeque<Job>, inbox: &Inbox, events: &mpsc::Sender<Event>) {
+    let mut waiting: Vec<Message> = std::iter::from_fn(|| inbox.next_steering()).collect();
     for job in queue.drain(..) {
-        if let Job::Prompt(message) = job {
-            let text = format!("not sent, because the turn was stopped: {}", message.text());
-            drop(
-                events
-                    .send(Event::Notice {
-                        level: Level::Info,
-                        text,
-                    })
-                    .await,
-            );
+        match job {
+            Job::Prompts(messages) => waiting.extend(messages),
+            Job::Continue => {}
         }
+    }
+    for message in waiting {
+        let text = format!("not sent, because the turn was stopped: {}", message.text());
+        drop(
+            events
+                .send(Event::Notice {
+                    level: Level::Info,
+                    text,
+                })
+                .await,
+        );
     }
 }
 

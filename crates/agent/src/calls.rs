@@ -9,7 +9,7 @@ use policy::{Action, Decision, Mode, Policy};
 use serde_json::Value;
 use session::{Answer, Event, ItemId, ItemKind, Question, QuestionId, Store};
 use std::collections::VecDeque;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
@@ -43,7 +43,7 @@ pub(crate) struct Finished {
     pub(crate) output: Output,
     pub(crate) outcome: Outcome,
     pub(crate) millis: u64,
-    effect: Effect,
+    pub(crate) effect: Effect,
 }
 
 impl Queue {
@@ -90,6 +90,9 @@ impl Queue {
     /// A call that changes something waits for all calls before it, and all calls after it wait for it, so that every tool sees
     /// the world as the model meant it to be.
     pub(crate) async fn start(&mut self, state: &mut State, inbox: &Arc<Inbox>) {
+        if state.running.is_empty() {
+            self.changing = false;
+        }
         while let Some(call) = self.waiting.front() {
             let tool = state.tools.get(&call.tool).cloned();
             let effect = tool.as_ref().map_or(Effect::Reads, |tool| tool.effect());
@@ -115,7 +118,9 @@ impl Queue {
         inbox: &Arc<Inbox>,
     ) {
         let item = ItemId::new();
-        let title = tool.as_ref().map(|tool| tool.title(&call.input)).unwrap_or_default();
+        // What a tool says about itself must not end the session either.
+        let say = AssertUnwindSafe(|| tool.as_ref().map(|tool| tool.title(&call.input)));
+        let title = catch_unwind(say).ok().flatten().unwrap_or_default();
         state.started.insert(
             call.id.clone(),
             Started {
@@ -192,7 +197,7 @@ impl Desk {
                 .map(|error| error.to_string())
                 .unwrap_or_default();
             return Err(format!(
-                "The input of this call is not valid JSON: {why}. Nothing was done. Send the whole call again."
+                "The input of this call is not valid JSON: {why}. Nothing was done. Send the whole call again; if it was cut off for its length, make several smaller calls of it."
             ));
         }
         let Some(tool) = tool else {

@@ -3,7 +3,7 @@
 use model::{Message, Model};
 use policy::Mode;
 use session::{Answer, QuestionId};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
@@ -15,19 +15,22 @@ pub(crate) struct Inbox {
 
 #[derive(Default)]
 struct Inner {
-    steering: Vec<Message>,
+    steering: VecDeque<Message>,
     model: Option<Arc<dyn Model>>,
     mode: Option<Mode>,
     waiting: HashMap<QuestionId, oneshot::Sender<Answer>>,
+    /// Nobody is left to answer.
+    nobody: bool,
 }
 
 impl Inbox {
     pub(crate) fn steer(&self, message: Message) {
-        self.lock().steering.push(message);
+        self.lock().steering.push_back(message);
     }
 
-    pub(crate) fn take_steering(&self) -> Vec<Message> {
-        std::mem::take(&mut self.lock().steering)
+    /// The oldest steering prompt, taken out.
+    pub(crate) fn next_steering(&self) -> Option<Message> {
+        self.lock().steering.pop_front()
     }
 
     pub(crate) fn has_steering(&self) -> bool {
@@ -53,7 +56,10 @@ impl Inbox {
     /// Waits for the answer to a question.
     pub(crate) fn expect(&self, question: QuestionId) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
-        self.lock().waiting.insert(question, sender);
+        let mut inner = self.lock();
+        if !inner.nobody {
+            inner.waiting.insert(question, sender);
+        }
         receiver
     }
 
@@ -63,6 +69,12 @@ impl Inbox {
         if let Some(sender) = waiting {
             drop(sender.send(answer));
         }
+    }
+
+    /// Nobody is left to answer questions, those that wait and those to come.
+    pub(crate) fn nobody_answers(&self) {
+        self.lock().nobody = true;
+        self.forget_questions();
     }
 
     /// Forgets all questions: whoever waits is told that nobody will answer.

@@ -4,6 +4,7 @@ use crate::Previews;
 use model::{CallId, Chunk};
 use session::{Delta, Glimpse, Op, Sight};
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use tool::{Preview, Registry};
 
@@ -29,14 +30,20 @@ impl Watching {
         }
         match chunk {
             Chunk::ToolStart { id, name } => {
-                if let Some(preview) = tools.get(name).and_then(|tool| tool.preview()) {
+                let watch = AssertUnwindSafe(|| tools.get(name).and_then(|tool| tool.preview()));
+                if let Ok(Some(preview)) = catch_unwind(watch) {
                     self.calls.insert(id.clone(), Mutex::new(preview));
                 }
                 Vec::new()
             }
             Chunk::ToolInput { id, delta } => {
                 let preview = self.calls.get_mut(id).and_then(|preview| preview.get_mut().ok());
-                let glimpses = preview.map(|preview| preview.push(delta)).unwrap_or_default();
+                let look = AssertUnwindSafe(|| preview.map(|preview| preview.push(delta)).unwrap_or_default());
+                // A preview that breaks on what a model writes is given up; the session goes on.
+                let Ok(glimpses) = catch_unwind(look) else {
+                    self.calls.remove(id);
+                    return Vec::new();
+                };
                 glimpses
                     .into_iter()
                     .map(|glimpse| Delta::Preview {

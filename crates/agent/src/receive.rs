@@ -29,6 +29,8 @@ pub(crate) enum Said {
     Nothing,
     Words,
     Calls,
+    /// Calls, one of which is not whole.
+    BrokenCalls,
 }
 
 /// Why a step could not be done.
@@ -97,11 +99,10 @@ async fn request(
                 error: error.to_string(),
             });
         }
-        let dropped = state.drop_live(&error).await;
+        state.drop_live(&error).await;
         let Some(delay) = retry::delay(&error, attempt, state.backoff) else {
             return Err(Failure::Model(error));
         };
-        state.tell(Event::ItemDropped { id: dropped }).await;
         attempt += 1;
         state
             .tell(Event::Retrying {
@@ -170,7 +171,8 @@ async fn stream(
     }
 }
 
-/// Takes in the chunks that have arrived together: told, drafted, gathered, and calls that are complete started.
+/// Takes in the chunks that have arrived together: gathered and drafted first, so that nothing is shown that could be lost,
+/// then told, and calls that are complete started.
 async fn take(
     state: &mut State,
     inbox: &Arc<Inbox>,
@@ -178,58 +180,55 @@ async fn take(
     id: ItemId,
     batch: Vec<Result<Chunk, model::Error>>,
 ) -> Result<(), model::Error> {
-    let mut failed = None;
-    let mut good = Vec::with_capacity(batch.len());
-    for chunk in batch {
-        match chunk {
-            Ok(Chunk::Notice(text)) => state.notice(Level::Warning, text).await,
-            Ok(chunk) => merge(&mut good, chunk),
-            Err(error) => {
-                failed = Some(error);
-                break;
-            }
-        }
+    let (good, notices, failed) = sort(batch);
+    let deltas = gather(state, calls, &good);
+    for text in notices {
+        state.notice(Level::Warning, text).await;
     }
-    for chunk in &good {
-        let seen = state
-            .live
-            .as_mut()
-            .map(|live| live.watching.see(chunk, &state.tools))
-            .unwrap_or_default();
-        for delta in delta(chunk).into_iter().chain(seen) {
-            state.tell(Event::ItemDelta { id, delta }).await;
-        }
-    }
-    state.ask_title();
-    let mut complete = Vec::new();
-    if let Some(live) = &mut state.live {
-        live.first_chunk.get_or_insert_with(|| live.sent.elapsed());
-        state.store.draft(state.session, live.draft.clone(), good.clone());
-        for chunk in good {
-            let ended = match &chunk {
-                Chunk::ToolEnd { id } => Some(id.clone()),
-                Chunk::Text(_)
-                | Chunk::Thinking(_)
-                | Chunk::Replay { .. }
-                | Chunk::ToolStart { .. }
-                | Chunk::ToolInput { .. }
-                | Chunk::Usage(_)
-                | Chunk::Cost(_)
-                | Chunk::Notice(_)
-                | Chunk::Stop(_) => None,
-            };
-            live.reply.push(chunk);
-            complete.extend(ended.and_then(|id| live.reply.finished_call(&id)));
-        }
-    }
-    for call in complete {
-        calls.push(call);
+    for delta in deltas {
+        state.tell(Event::ItemDelta { id, delta }).await;
     }
     calls.start(state, inbox).await;
     match failed {
         Some(error) => Err(error),
         None => Ok(()),
     }
+}
+
+/// What has arrived, what the person should know, and what broke the stream.
+fn sort(batch: Vec<Result<Chunk, model::Error>>) -> (Vec<Chunk>, Vec<String>, Option<model::Error>) {
+    let (mut good, mut notices) = (Vec::with_capacity(batch.len()), Vec::new());
+    for chunk in batch {
+        match chunk {
+            Ok(Chunk::Notice(text)) => notices.push(text),
+            Ok(chunk) => merge(&mut good, chunk),
+            Err(error) => return (good, notices, Some(error)),
+        }
+    }
+    (good, notices, None)
+}
+
+/// Adds chunks to the reply and its draft, queues the calls that are complete, and says what there is to tell.
+fn gather(state: &mut State, calls: &mut Queue, chunks: &[Chunk]) -> Vec<Delta> {
+    let mut deltas = Vec::new();
+    if chunks.is_empty() {
+        return deltas;
+    }
+    state.ask_title();
+    let Some(live) = &mut state.live else { return deltas };
+    live.first_chunk.get_or_insert_with(|| live.sent.elapsed());
+    state.store.draft(state.session, live.draft.clone(), chunks.to_vec());
+    for chunk in chunks {
+        deltas.extend(delta(chunk));
+        deltas.extend(live.watching.see(chunk, &state.tools));
+        live.reply.push(chunk.clone());
+        if let Chunk::ToolEnd { id } = chunk
+            && let Some(call) = live.reply.finished_call(id)
+        {
+            calls.push(call);
+        }
+    }
+    deltas
 }
 
 /// Adds a chunk, joined to the one before it where both are deltas of the same kind.
@@ -277,11 +276,12 @@ pub(crate) async fn keep_reply(state: &mut State, end: End) -> Result<Said, sess
         End::Cut { error } => error.clone(),
     };
     let Draft { id, model, request, .. } = live.draft.clone();
-    let accounted = state.account(&live, outcome);
+    state.account(&live, outcome);
     let message = Arc::new(live.reply.into_message());
     let said = said(&message);
     let kept = if said == Said::Nothing && end == End::Interrupted {
         state.store.discard(state.session, id);
+        state.untold.push_back(Event::ItemDropped { id });
         Ok(())
     } else {
         let body = Body::Reply {
@@ -293,14 +293,17 @@ pub(crate) async fn keep_reply(state: &mut State, end: End) -> Result<Said, sess
         state.append(id, body).await
     };
     // A reply that cannot be kept has been paid for as well.
-    state.tell(accounted).await;
+    state.tell_untold().await;
     kept.map(|()| said)
 }
 
 fn said(message: &Message) -> Said {
     let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
     let is_word = |part: &Part| matches!(part, Part::Text { text, .. } if !text.trim().is_empty());
-    if message.parts.iter().any(is_call) {
+    let is_broken = |part: &Part| matches!(part, Part::ToolCall { malformed: Some(_), .. });
+    if message.parts.iter().any(is_broken) {
+        Said::BrokenCalls
+    } else if message.parts.iter().any(is_call) {
         Said::Calls
     } else if message.parts.iter().any(is_word) {
         Said::Words
@@ -334,7 +337,7 @@ async fn keep_result(
     repeats: &mut Repeats,
     step: &mut Step,
 ) -> Result<(), session::Error> {
-    match repeats.note(&finished.tool, &finished.input, &finished.output.content) {
+    match repeats.note(&finished) {
         Verdict::Fine => {}
         Verdict::Warn(text) => finished.output.content.push(Block::text(text)),
         Verdict::Stop(times) => step.looped = Some((finished.tool.clone(), times)),

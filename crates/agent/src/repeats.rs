@@ -1,9 +1,10 @@
-//! Notices when the model makes the same call over and over, with the same result.
+//! Notices when the model makes the same call over and over, with the same result and nothing new in between.
 
-use model::Block;
-use serde_json::Value;
-use std::collections::VecDeque;
+use crate::calls::Finished;
+use model::{Block, Outcome};
+use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use tool::Effect;
 
 /// How many calls back are looked at.
 const WINDOW: usize = 24;
@@ -16,6 +17,7 @@ const STOP: u32 = 6;
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
     recent: VecDeque<u64>,
+    seen: HashSet<u64>,
 }
 
 /// What to make of a call.
@@ -30,17 +32,15 @@ pub(crate) enum Verdict {
 
 impl Repeats {
     /// Takes note of a call and its result.
-    pub(crate) fn note(&mut self, tool: &str, input: &Value, result: &[Block]) -> Verdict {
-        let mut hasher = DefaultHasher::new();
-        tool.hash(&mut hasher);
-        input.to_string().hash(&mut hasher);
-        for block in result {
-            match block {
-                Block::Text { text } => text.hash(&mut hasher),
-                Block::Media(media) => media.data.hash(&mut hasher),
-            }
+    ///
+    /// A change that was not made before is progress: checks that come after it count anew, so that editing and testing in
+    /// turn is not taken for a circle.
+    pub(crate) fn note(&mut self, call: &Finished) -> Verdict {
+        let signature = signature(call);
+        let is_new = self.seen.insert(signature);
+        if is_new && call.effect == Effect::Changes && call.outcome == Outcome::Ok {
+            self.recent.clear();
         }
-        let signature = hasher.finish();
         let times = 1 + self.recent.iter().filter(|earlier| **earlier == signature).count() as u32;
         self.recent.push_back(signature);
         if self.recent.len() > WINDOW {
@@ -56,15 +56,39 @@ impl Repeats {
     }
 }
 
+fn signature(call: &Finished) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    call.tool.hash(&mut hasher);
+    call.input.to_string().hash(&mut hasher);
+    for block in &call.output.content {
+        match block {
+            Block::Text { text } => text.hash(&mut hasher),
+            Block::Media(media) => media.data.hash(&mut hasher),
+        }
+    }
+    hasher.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::stopped;
     use serde_json::json;
+
+    fn call(effect: Effect, path: &str, text: &str) -> Finished {
+        let call = stopped("c".into(), "tool".into(), String::new(), text);
+        Finished {
+            input: json!({"path": path}),
+            outcome: Outcome::Ok,
+            effect,
+            ..call
+        }
+    }
 
     #[test]
     fn the_same_call_with_the_same_result_is_warned_about_and_then_stopped() {
         let mut repeats = Repeats::default();
-        let mut note = |path: &str, text: &str| repeats.note("read", &json!({"path": path}), &[Block::text(text)]);
+        let mut note = |path: &str, text: &str| repeats.note(&call(Effect::Reads, path, text));
         assert_eq!(note("a", "x"), Verdict::Fine);
         assert_eq!(note("a", "x"), Verdict::Fine);
         assert_eq!(note("a", "changed"), Verdict::Fine);
@@ -73,5 +97,27 @@ mod tests {
             assert!(matches!(note("a", "x"), Verdict::Warn(_)));
         }
         assert_eq!(note("a", "x"), Verdict::Stop(6));
+    }
+
+    #[test]
+    fn editing_and_checking_in_turn_is_no_circle_but_two_calls_in_turn_are() {
+        let mut repeats = Repeats::default();
+        for n in 0..20 {
+            assert_eq!(
+                repeats.note(&call(Effect::Changes, &format!("edit {n}"), "done")),
+                Verdict::Fine
+            );
+            assert_eq!(
+                repeats.note(&call(Effect::Changes, "check", "exit code 0")),
+                Verdict::Fine
+            );
+        }
+        let verdicts: Vec<Verdict> = (0..12)
+            .map(|n| repeats.note(&call(Effect::Changes, ["p", "q"][n % 2], "same")))
+            .collect();
+        assert!(
+            matches!(verdicts.last(), Some(Verdict::Warn(_) | Verdict::Stop(_))),
+            "{verdicts:?}"
+        );
     }
 }

@@ -7,11 +7,11 @@ use model::{CallId, Part};
 use session::{Body, End, Error};
 use std::collections::HashSet;
 
-/// What the model is told about a call that was at work when the person stopped the turn.
+/// What the model is told about a call that was at work when the turn was stopped.
 const WAS_RUNNING: &str =
-    "The person stopped this while it was running. It may have taken effect in part: check before repeating it.";
-/// What the model is told about a call that had not started when the person stopped the turn.
-const NOT_STARTED: &str = "The person stopped the turn before this began. It was not done.";
+    "The turn was stopped while this was running. It may have taken effect in part: check before repeating it.";
+/// What the model is told about a call that had not started when the turn was stopped.
+const NOT_STARTED: &str = "The turn was stopped before this began. It was not done.";
 /// What the model is told about a call whose result a crash swallowed.
 const CRASHED: &str =
     "hew ended before the result of this was kept. It may or may not have taken effect: check before repeating it.";
@@ -24,6 +24,17 @@ pub(crate) async fn interrupted(state: &mut State) -> Result<(), Error> {
     }
     // First of all: what was spent counts even if nothing else can be kept.
     state.count_spending().await;
+    let kept = keep(state).await;
+    // Whatever could not be kept must not be taken for a part of the next turn.
+    state.started.clear();
+    state.unkept.clear();
+    state.tell_rest().await;
+    state.tell_untold().await;
+    kept
+}
+
+async fn keep(state: &mut State) -> Result<(), Error> {
+    state.confirm().await?;
     keep_reply(state, End::Interrupted).await?;
     while let Some(finished) = state.unkept.pop_front() {
         state.append_result(finished).await?;
@@ -35,8 +46,6 @@ pub(crate) async fn interrupted(state: &mut State) -> Result<(), Error> {
         };
         state.append_result(stopped(id, tool, title, why)).await?;
     }
-    state.started.clear();
-    state.tell_rest().await;
     Ok(())
 }
 

@@ -6,11 +6,13 @@ use crate::receive::result_message;
 use crate::title::{self, Titled};
 use crate::{Approvals, Limits, ModelSource, Previews, Setup};
 use bytes::Bytes;
+use futures::FutureExt as _;
+use futures::future::Shared;
 use model::{CallId, Message, Model, Part, Reply, Usage};
 use policy::{Mode, Policy};
 use prompt::Frame;
 use session::{
-    Body, Change, Draft, Error, Event, Item, ItemId, Level, Record, RequestId, SessionId, Store, Time, Totals,
+    Body, Change, Draft, Error, Event, Item, ItemId, Level, Receipt, Record, RequestId, SessionId, Store, Time, Totals,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -56,6 +58,10 @@ pub(crate) struct State {
     pub(crate) spending: Spending,
     /// Requests of tools that are not counted yet.
     spent: mpsc::UnboundedReceiver<Spent>,
+    /// The write of the newest item, while it is under way.
+    pending: Option<Shared<Receipt>>,
+    /// What is to be told as soon as there is room.
+    pub(crate) untold: VecDeque<Event>,
     /// How many of the items the front end has been told of.
     told: usize,
 }
@@ -117,6 +123,8 @@ impl State {
             titling: None,
             spending: Spending::new(sender),
             spent,
+            pending: None,
+            untold: VecDeque::new(),
             told,
         }
     }
@@ -140,6 +148,9 @@ impl State {
     }
 
     /// Adds an item, waits until it is durable, and only then tells of it.
+    ///
+    /// The write is under way at the first poll: the item counts from then on, even if this future is dropped before it is
+    /// durable. [`State::confirm`] then waits in its place.
     pub(crate) async fn append(&mut self, id: ItemId, body: Body) -> Result<(), Error> {
         let item = Arc::new(Item {
             id,
@@ -147,22 +158,46 @@ impl State {
             at: (self.clock)(),
             body,
         });
-        let receipt = self.store.append(self.session, Arc::clone(&item));
-        // The write is under way: the item counts from here on, even if this future is dropped before it is durable.
+        self.pending = Some(self.store.append(self.session, Arc::clone(&item)).shared());
         self.items.push(item);
-        if let Err(error) = receipt.await {
-            self.items.pop();
-            return Err(error);
-        }
+        self.confirm().await?;
         self.tell_rest().await;
         Ok(())
     }
 
+    /// Waits until the newest item is durable; one that cannot be kept no longer counts.
+    pub(crate) async fn confirm(&mut self) -> Result<(), Error> {
+        let Some(receipt) = self.pending.clone() else {
+            return Ok(());
+        };
+        let kept = receipt.await;
+        self.pending = None;
+        if kept.is_err() {
+            self.items.pop();
+        }
+        kept
+    }
+
     /// Tells of the items that the front end has not been told of.
     pub(crate) async fn tell_rest(&mut self) {
-        while let Some(item) = self.items.get(self.told).cloned() {
+        while self.told < self.items.len() {
+            // Nothing is ticked off before there is room to tell of it: a turn that is stopped here loses nothing.
+            let room = self.events.clone().reserve_owned().await;
+            let Some(item) = self.items.get(self.told).cloned() else {
+                return;
+            };
             self.told += 1;
-            self.tell(Event::ItemFinished { item }).await;
+            // A front end that is gone needs no events.
+            drop(room.map(|room| room.send(Event::ItemFinished { item })));
+        }
+    }
+
+    /// Tells what has been put aside to be told.
+    pub(crate) async fn tell_untold(&mut self) {
+        while !self.untold.is_empty() {
+            let room = self.events.clone().reserve_owned().await;
+            let Some(event) = self.untold.pop_front() else { return };
+            drop(room.map(|room| room.send(event)));
         }
     }
 
@@ -180,7 +215,6 @@ impl State {
     /// Adds what a tool answered, with the files that it changed.
     pub(crate) async fn append_result(&mut self, finished: Finished) -> Result<(), Error> {
         let message = Arc::new(result_message(&finished));
-        self.count_spending().await;
         let id = self
             .started
             .remove(&finished.id)
@@ -201,26 +235,36 @@ impl State {
             millis: finished.millis,
             changes: changes.collect(),
         };
-        self.append(id, body).await
+        let kept = self.append(id, body).await;
+        self.count_spending().await;
+        kept
     }
 
     /// Forgets the reply that is arriving, because its request failed; its tokens are accounted for all the same.
-    pub(crate) async fn drop_live(&mut self, error: &model::Error) -> ItemId {
-        let Some(live) = self.live.take() else {
-            return ItemId::new();
-        };
-        self.store.discard(self.session, live.draft.id);
-        let accounted = self.account(&live, error.to_string());
-        self.tell(accounted).await;
-        live.draft.id
+    pub(crate) async fn drop_live(&mut self, error: &model::Error) {
+        if let Some(live) = self.live.take() {
+            self.store.discard(self.session, live.draft.id);
+            self.account(&live, error.to_string());
+            self.untold.push_back(Event::ItemDropped { id: live.draft.id });
+        }
+        self.tell_untold().await;
     }
 
-    /// Enters a request into the ledger. The event tells the front end.
-    pub(crate) fn account(&mut self, live: &Live, outcome: String) -> Event {
-        let usage = match live.reply.usage {
-            Some(usage) => usage,
-            None if live.first_chunk.is_some() => estimate(live),
-            None => Usage::default(),
+    /// Enters a request into the ledger.
+    pub(crate) fn account(&mut self, live: &Live, outcome: String) {
+        let usage = match (live.reply.usage, live.first_chunk) {
+            (Some(usage), _) if live.reply.stop.is_some() => usage,
+            // The provider's figures come last, or grow: a reply that was cut off is counted by what had arrived.
+            (Some(usage), _) => {
+                let arrived = estimate(live).output.max(usage.output);
+                Usage {
+                    output: arrived,
+                    estimated: true,
+                    ..usage
+                }
+            }
+            (None, Some(_)) => estimate(live),
+            (None, None) => Usage::default(),
         };
         let info = self.model.info();
         self.count(Record {
@@ -236,23 +280,19 @@ impl State {
             cost: live.reply.cost.or_else(|| info.cost(&usage)),
             outcome,
             sections: live.sections.clone(),
-        })
+        });
     }
 
     /// Counts the requests that tools have made themselves, however those tools have ended.
     pub(crate) async fn count_spending(&mut self) {
-        while !self.spent.is_empty() {
-            // Nothing is taken before there is room to tell of it: a turn that is stopped here loses neither.
-            let room = self.events.clone().reserve_owned().await;
-            let Ok(spent) = self.spent.try_recv() else { return };
-            let event = self.count_spent(spent);
-            // A front end that is gone needs no events.
-            drop(room.map(|room| room.send(event)));
+        while let Ok(spent) = self.spent.try_recv() {
+            self.count_spent(spent);
         }
+        self.tell_untold().await;
     }
 
     /// Enters a request that a tool made into the ledger.
-    fn count_spent(&mut self, spent: Spent) -> Event {
+    fn count_spent(&mut self, spent: Spent) {
         let total = spent.took.as_millis() as u64;
         self.count(Record {
             id: RequestId::new(),
@@ -267,23 +307,22 @@ impl State {
             cost: spent.cost,
             outcome: spent.outcome,
             sections: Vec::new(),
-        })
+        });
     }
 
-    /// Adds a request to the totals and the ledger.
-    pub(crate) fn count(&mut self, record: Record) -> Event {
+    /// Adds a request to the totals and the ledger. The front end is told with [`State::tell_untold`].
+    pub(crate) fn count(&mut self, record: Record) {
         self.totals.usage += record.usage;
         self.totals.cost += record.cost.unwrap_or_default();
         self.totals.requests += 1;
-        let event = Event::Usage {
+        self.untold.push_back(Event::Usage {
             request: record.id,
             usage: record.usage,
             cost: record.cost,
             totals: self.totals,
-        };
+        });
         // The next item that is waited for makes it durable too: writes are kept in order.
         drop(self.store.record(self.session, record));
-        event
     }
 
     /// Asks the small model for a title, once, now that the first reply has begun and nothing is delayed by it.
@@ -300,9 +339,18 @@ impl State {
     }
 }
 
+/// About what images and documents take, for providers that do not say.
+const MEDIA_TOKENS: u64 = 1_500;
+
 /// About how many tokens a request took, for providers that do not say.
 fn estimate(live: &Live) -> Usage {
-    let bytes: u64 = live.sections.iter().map(|section| section.bytes).sum();
+    let (media, text): (Vec<_>, Vec<_>) = live.sections.iter().partition(|section| section.name == prompt::MEDIA);
+    let bytes: u64 = text.iter().map(|section| section.bytes).sum();
+    let pictured = if media.iter().any(|section| section.bytes > 0) {
+        MEDIA_TOKENS
+    } else {
+        0
+    };
     let said = live.reply.clone().into_message();
     let written: usize = said
         .parts
@@ -314,7 +362,7 @@ fn estimate(live: &Live) -> Usage {
         })
         .sum();
     Usage {
-        input: bytes.div_ceil(4),
+        input: bytes.div_ceil(4) + pictured,
         output: (written as u64).div_ceil(4),
         estimated: true,
         ..Usage::default()

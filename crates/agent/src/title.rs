@@ -1,7 +1,7 @@
 //! Gives a session its title, beside the first turn and without delaying it.
 
 use futures::StreamExt as _;
-use model::{Chunk, Model, Reply};
+use model::{Chunk, Model, Reply, Usage};
 use session::{Record, RequestId, Time};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,7 +34,15 @@ pub(crate) async fn ask(model: Arc<dyn Model>, prompt: String, clock: fn() -> Ti
         Ok(Err(error)) => error.to_string(),
         Err(_) => "took too long".to_string(),
     };
-    let usage = reply.usage.unwrap_or_default();
+    let usage = match (reply.usage, first_chunk) {
+        (Some(usage), _) => usage,
+        (None, None) => Usage::default(),
+        (None, Some(_)) => Usage {
+            input: (prompt.len() as u64).div_ceil(4),
+            estimated: true,
+            ..Usage::default()
+        },
+    };
     let cost = reply.cost.or_else(|| model.info().cost(&usage));
     let record = Record {
         id: RequestId::new(),

@@ -11,11 +11,13 @@ use tool::Next;
 
 /// How often in a row a model may say nothing at all.
 const SILENCES: u32 = 2;
+/// How often in a row the output limit may cut off a call before the person is told.
+const CUTS: u32 = 1;
 
 /// Runs a turn to its end. Dropping the future interrupts it; `settle` then keeps what had arrived.
 pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
     let mut repeats = Repeats::default();
-    let mut silences = 0;
+    let (mut silences, mut cuts) = (0, 0);
     for steps in 0.. {
         if let Err(error) = stitch(state, inbox).await {
             return lost(error);
@@ -34,6 +36,10 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
             Err(Failure::Store(error)) => return lost(error),
         };
         silences = if step.said == Said::Nothing { silences + 1 } else { 0 };
+        cuts = if is_cut_call(&step) { cuts + 1 } else { 0 };
+        if cuts > CUTS {
+            return Ending::MaxTokens;
+        }
         if let Some(ending) = ending(&step, silences) {
             if ending == Ending::Completed && inbox.has_steering() {
                 continue;
@@ -57,10 +63,16 @@ async fn stitch(state: &mut State, inbox: &Inbox) -> Result<(), Error> {
     if let Some(mode) = inbox.take_mode() {
         state.mode = mode;
     }
-    for message in inbox.take_steering() {
+    // One at a time: what is not appended yet stays in the inbox, wherever this is stopped.
+    while let Some(message) = inbox.next_steering() {
         state.append_prompt(message).await?;
     }
     Ok(())
+}
+
+/// Whether the output limit cut off a call. The model is told and tries again, once.
+fn is_cut_call(step: &Step) -> bool {
+    step.end == End::Finished(Stop::MaxTokens) && step.said == Said::BrokenCalls
 }
 
 /// The limit that has been reached, if one has. Time is watched by the actor, since it passes within steps too.
@@ -88,9 +100,9 @@ fn ending(step: &Step, silences: u32) -> Option<Ending> {
     }
     match (&step.end, step.said) {
         (End::Finished(Stop::Refusal { detail }), _) => Some(Ending::Refused { detail: detail.clone() }),
-        (_, Said::Calls) => None,
+        (_, Said::Calls | Said::BrokenCalls) => None,
         (End::Finished(Stop::MaxTokens), _) => Some(Ending::MaxTokens),
-        (End::Cut { .. }, _) => None,
+        (End::Cut { .. }, Said::Words) => None,
         (_, Said::Nothing) if silences > SILENCES => Some(Ending::Failed {
             error: format!("the model said nothing {silences} times in a row"),
             hint: "ask differently, or choose another model".into(),

@@ -68,6 +68,16 @@ fn unfence(text: &str) -> &str {
     }
 }
 
+/// How sure it is what a backslash means.
+enum Escape {
+    /// It can mean one thing only.
+    Sure,
+    /// A letter that JSON escapes, as a path or a pattern may have it after a backslash too.
+    Letter,
+    /// No escape of JSON.
+    Odd,
+}
+
 /// Deeper nesting than this is an attack or an accident.
 const DEEPEST: usize = 128;
 
@@ -98,6 +108,8 @@ impl Reader<'_> {
     fn object(&mut self) -> Result<Value, Malformed> {
         self.at += 1;
         let mut map = Map::new();
+        // One comma may follow each entry.
+        let mut comma = false;
         loop {
             self.space();
             match self.peek() {
@@ -105,14 +117,19 @@ impl Reader<'_> {
                     self.at += 1;
                     return Ok(Value::Object(map));
                 }
-                Some(',') if !map.is_empty() => self.at += 1,
+                Some(',') if comma => {
+                    comma = false;
+                    self.at += 1;
+                }
                 Some(quote @ ('"' | '\'')) => {
                     let key = self.string(quote)?;
                     self.entry(&mut map, key)?;
+                    comma = true;
                 }
                 Some(c) if c.is_alphabetic() || c == '_' => {
                     let key = self.bare();
                     self.entry(&mut map, key)?;
+                    comma = true;
                 }
                 Some(_) => return Err(self.fail("a key or the end of the object should stand here")),
                 None => return Err(self.fail("the JSON ends inside an object")),
@@ -141,6 +158,7 @@ impl Reader<'_> {
     fn array(&mut self) -> Result<Value, Malformed> {
         self.at += 1;
         let mut items = Vec::new();
+        let mut comma = false;
         loop {
             self.space();
             match self.peek() {
@@ -148,9 +166,13 @@ impl Reader<'_> {
                     self.at += 1;
                     return Ok(Value::Array(items));
                 }
-                Some(',') if !items.is_empty() => self.at += 1,
+                Some(',') if comma => {
+                    comma = false;
+                    self.at += 1;
+                }
                 Some(_) => {
                     items.push(self.value()?);
+                    comma = true;
                     self.space();
                     if !matches!(self.peek(), Some(',' | ']')) {
                         return Err(self.fail("a comma or the end of the list should stand here"));
@@ -164,20 +186,32 @@ impl Reader<'_> {
     fn string(&mut self, quote: char) -> Result<String, Malformed> {
         self.at += 1;
         let mut out = String::new();
+        let (mut plain, mut odd) = (false, false);
         loop {
             let Some(c) = self.peek() else {
                 return Err(self.fail("the JSON ends inside a string"));
             };
             self.at += c.len_utf8();
             match c {
-                '\\' => self.escape(&mut out)?,
-                _ if c == quote => return Ok(out),
+                '\\' => match self.escape(&mut out, quote)? {
+                    Escape::Sure => {}
+                    Escape::Letter => plain = true,
+                    Escape::Odd => odd = true,
+                },
+                _ if c == quote => break,
                 _ => out.push(c),
             }
         }
+        // In `\\new\\d` nobody can tell whether the first is a line break or a folder.
+        match plain && odd {
+            true => {
+                Err(self.fail("a string mixes escapes of JSON with backslashes that are none; double the backslashes"))
+            }
+            false => Ok(out),
+        }
     }
 
-    fn escape(&mut self, out: &mut String) -> Result<(), Malformed> {
+    fn escape(&mut self, out: &mut String, quote: char) -> Result<Escape, Malformed> {
         let Some(c) = self.peek() else {
             return Err(self.fail("the JSON ends inside a string"));
         };
@@ -188,15 +222,27 @@ impl Reader<'_> {
             'r' => out.push('\r'),
             'b' => out.push('\u{8}'),
             'f' => out.push('\u{c}'),
-            '"' | '\\' | '/' | '\'' => out.push(c),
-            'u' => out.push(self.unicode()?),
+            '"' | '\\' | '/' => {
+                out.push(c);
+                return Ok(Escape::Sure);
+            }
+            '\'' if quote == '\'' => {
+                out.push(c);
+                return Ok(Escape::Sure);
+            }
+            '\'' => return Err(self.fail("a single quote needs no backslash inside double quotes")),
+            'u' => {
+                out.push(self.unicode()?);
+                return Ok(Escape::Sure);
+            }
             // An escape that JSON does not have (`\d`, `\.`, `\$`): the model meant the backslash itself.
             _ => {
                 out.push('\\');
                 out.push(c);
+                return Ok(Escape::Odd);
             }
         }
-        Ok(())
+        Ok(Escape::Letter)
     }
 
     fn unicode(&mut self) -> Result<char, Malformed> {
@@ -209,7 +255,10 @@ impl Reader<'_> {
         }
         self.at += 2;
         let low = self.hex4()?;
-        let code = 0x10000 + ((high - 0xD800) << 10) + low.wrapping_sub(0xDC00);
+        if !(0xDC00..0xE000).contains(&low) {
+            return Err(self.fail("a \\u escape is half of a pair"));
+        }
+        let code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
         char::from_u32(code).ok_or_else(|| self.fail("a \\u escape is half of a pair"))
     }
 
@@ -307,6 +356,13 @@ mod tests {
             "[1, 2]",
             "please read the file",
             "{\"a\": \"\\ud83d\"}",
+            "{\"a\": \"\\ud83d\\u0041\",}",
+            "{\"a\": \"\\ud83d\\ue000\",}",
+            "{\"pattern\": \"\\bfn\\s+\"}",
+            "{\"path\": \"C:\\new\\dir\"}",
+            "{\"command\": \"echo it\\'s\"}",
+            "{\"a\": [1,,2]}",
+            "{\"a\": 1,, \"b\": 2}",
         ];
         for text in cases {
             assert!(object(text).is_err(), "{text}");

@@ -108,23 +108,23 @@ fn sections(frame: &Frame, messages: &[Arc<Message>]) -> Vec<Section> {
         .map(|tool| tool.name.len() + tool.description.len() + size(&tool.input_schema))
         .sum();
     let system: usize = frame.system.iter().map(|section| section.len()).sum();
-    let (mut prompts, mut replies, mut results) = (0, 0, 0);
-    for part in messages
-        .iter()
-        .flat_map(|message| message.parts.iter().map(move |part| (message.role, part)))
-    {
-        match part {
-            (Role::User, Part::ToolResult { content, .. }) => results += content.iter().map(block_size).sum::<usize>(),
-            (Role::User, part) => prompts += part_size(part),
-            (Role::Assistant, part) => replies += part_size(part),
-        }
+    let mut sizes = Sizes::default();
+    for message in messages {
+        message.parts.iter().for_each(|part| sizes.add(message.role, part));
     }
+    let Sizes {
+        prompts,
+        replies,
+        results,
+        media,
+    } = sizes;
     [
         ("tools", tools),
         ("system", system),
         ("prompts", prompts),
         ("replies", replies),
         ("results", results),
+        (MEDIA, media),
     ]
     .into_iter()
     .map(|(name, bytes)| Section {
@@ -134,19 +134,32 @@ fn sections(frame: &Frame, messages: &[Arc<Message>]) -> Vec<Section> {
     .collect()
 }
 
-fn part_size(part: &Part) -> usize {
-    match part {
-        Part::Text { text, .. } | Part::Thinking { text, .. } => text.len(),
-        Part::ToolCall { name, input, .. } => name.len() + size(input),
-        Part::ToolResult { content, .. } => content.iter().map(block_size).sum(),
-        Part::Media(media) => media.data.len(),
-    }
+/// The section of images and documents, whose bytes say little about their tokens.
+pub const MEDIA: &str = "media";
+
+/// How many bytes of each kind the messages have.
+#[derive(Default)]
+struct Sizes {
+    prompts: usize,
+    replies: usize,
+    results: usize,
+    media: usize,
 }
 
-fn block_size(block: &Block) -> usize {
-    match block {
-        Block::Text { text } => text.len(),
-        Block::Media(media) => media.data.len(),
+impl Sizes {
+    fn add(&mut self, role: Role, part: &Part) {
+        match part {
+            Part::Text { text, .. } | Part::Thinking { text, .. } => match role {
+                Role::User => self.prompts += text.len(),
+                Role::Assistant => self.replies += text.len(),
+            },
+            Part::ToolCall { name, input, .. } => self.replies += name.len() + size(input),
+            Part::ToolResult { content, .. } => content.iter().for_each(|block| match block {
+                Block::Text { text } => self.results += text.len(),
+                Block::Media(media) => self.media += media.data.len(),
+            }),
+            Part::Media(media) => self.media += media.data.len(),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod repair;
 mod system;
 mod title;
 
-pub use assemble::{Assembled, Call, Frame, assemble};
+pub use assemble::{Assembled, Call, Frame, MEDIA, assemble};
 pub use edit_request::{EditForm, EditTask, edit_request, edit_retry};
 pub use system::{Facts, Rules, system};
 pub use title::{clean_title, plain_title, title_request};

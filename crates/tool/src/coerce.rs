@@ -26,7 +26,10 @@ pub(crate) fn coerce(value: Value, schema: &Value) -> Value {
         }
         (Some("array" | "object"), Value::String(text)) => match serde_json::from_str::<Value>(&text) {
             Ok(inner @ (Value::Array(_) | Value::Object(_))) => coerce(inner, schema),
-            Ok(_) | Err(_) if wanted == Some("array") => Value::Array(vec![Value::String(text)]),
+            // Text that begins like JSON and is none was meant to be more than one thing.
+            Ok(_) | Err(_) if wanted == Some("array") && !text.trim_start().starts_with(['[', '{']) => {
+                Value::Array(vec![Value::String(text)])
+            }
             Ok(_) | Err(_) => Value::String(text),
         },
         (Some("array"), single @ Value::Object(_)) => coerce(Value::Array(vec![single]), schema),
@@ -34,7 +37,7 @@ pub(crate) fn coerce(value: Value, schema: &Value) -> Value {
             text.trim().parse().map(Value::Number).unwrap_or(Value::String(text))
         }
         (Some("integer"), Value::Number(number)) => match number.as_f64() {
-            Some(float) if number.is_f64() && float.fract() == 0.0 => Value::from(float as i64),
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15 => Value::from(float as i64),
             Some(_) | None => Value::Number(number),
         },
         (Some("boolean"), Value::String(text)) => match text.trim() {

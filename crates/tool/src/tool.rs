@@ -193,7 +193,13 @@ fn slim(schema: &mut Value) {
             if let Some(Value::String(text)) = object.get_mut("description") {
                 *text = unwrap_lines(text);
             }
-            object.values_mut().for_each(slim);
+            for (key, value) in object.iter_mut() {
+                match value {
+                    // The keys in here are names of fields, not words of the schema.
+                    Value::Object(fields) if key == "properties" => fields.values_mut().for_each(slim),
+                    _ => slim(value),
+                }
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(slim),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}

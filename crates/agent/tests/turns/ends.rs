@@ -164,3 +164,52 @@ async fn the_small_model_gives_the_title_and_its_tokens_count_too() {
         .collect();
     assert_eq!(purposes, ["turn", "title"]);
 }
+
+#[tokio::test]
+async fn a_call_that_the_output_limit_cuts_off_twice_ends_the_turn() {
+    let cut = || {
+        let mut chunks = call_chunks(&[("1", "change", r#"{"text": "a very long fi"#)]);
+        chunks.push(Chunk::Stop(Stop::MaxTokens));
+        Answer::Chunks(chunks)
+    };
+    let mut world = world(vec![cut(), cut()]);
+    assert_eq!(world.turn("go").await.0, Ending::MaxTokens);
+    assert!(
+        world
+            .last_request()
+            .last()
+            .unwrap()
+            .contains("make several smaller calls")
+    );
+}
+
+#[tokio::test]
+async fn a_failure_before_anything_arrives_costs_nothing_and_a_cut_costs_what_had_arrived() {
+    let overloaded = Error::Overloaded {
+        provider: "script".into(),
+        detail: "busy".into(),
+        retry_after: None,
+    };
+    let begun = Chunk::Usage(model::Usage {
+        input: 100,
+        output: 1,
+        ..model::Usage::default()
+    });
+    let cut = Error::Cut {
+        provider: "script".into(),
+        detail: "gone".into(),
+    };
+    let text = Chunk::Text("words ".repeat(100));
+    let mut world = world(vec![
+        Answer::Broken(vec![], overloaded),
+        Answer::Broken(vec![begun, text], cut),
+        says("done"),
+    ]);
+    assert_eq!(world.turn("go").await.0, Ending::Completed);
+    let records = world.store.records.lock().unwrap();
+    let usages: Vec<(u64, u64, bool)> = records
+        .iter()
+        .map(|r| (r.usage.input, r.usage.output, r.usage.estimated))
+        .collect();
+    assert_eq!(usages, [(0, 0, false), (100, 150, true), (100, 10, false)]);
+}

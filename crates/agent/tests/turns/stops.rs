@@ -49,11 +49,11 @@ async fn interrupting_stops_the_tool_at_work_and_tells_the_model_what_did_not_ha
     assert!(!world.log().contains(&"change b begins".to_string()));
     let story = world.story();
     assert!(
-        story[3].starts_with("Error (1): The person stopped this while it was running."),
+        story[3].starts_with("Error (1): The turn was stopped while this was running."),
         "{story:?}"
     );
     assert!(
-        story[4].starts_with("Error (2): The person stopped the turn before this began."),
+        story[4].starts_with("Error (2): The turn was stopped before this began."),
         "{story:?}"
     );
     let finished = events
@@ -126,15 +126,19 @@ async fn steering_joins_the_next_request_and_queued_prompts_wait_for_the_end() {
 }
 
 #[tokio::test]
-async fn steering_that_comes_while_the_last_reply_streams_is_still_answered_in_the_turn() {
+async fn steering_that_comes_with_a_new_prompt_that_interrupts_opens_the_same_turn() {
     let mut world = world(vec![hanging_text("…"), says("both done")]);
     world.prompt("go", Delivery::Queue).await;
     world.until(is_delta).await;
+    world.prompt("one more", Delivery::Steer).await;
     world.prompt("this too", Delivery::Steer).await;
-    world.send(Command::Interrupt).await;
+    world.prompt("at once", Delivery::Interrupt).await;
     assert_eq!(world.ending().await.0, Ending::Interrupted);
     assert_eq!(world.ending().await.0, Ending::Completed);
-    assert_eq!(world.story()[2..], ["user: this too", "model: both done"]);
+    assert_eq!(
+        world.story()[2..],
+        ["user: one more", "user: this too", "user: at once", "model: both done"]
+    );
 }
 
 #[tokio::test]
@@ -143,8 +147,14 @@ async fn a_prompt_that_waits_is_given_back_when_the_turn_is_stopped() {
     world.prompt("go", Delivery::Queue).await;
     world.until(is_delta).await;
     world.prompt("later", Delivery::Queue).await;
+    world.prompt("sooner", Delivery::Steer).await;
     world.send(Command::Interrupt).await;
     let (_, events) = world.ending().await;
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, Event::Notice { text, .. } if text.ends_with(": sooner")))
+    );
     assert!(
         events
             .iter()
