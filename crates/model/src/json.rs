@@ -202,7 +202,7 @@ impl Reader<'_> {
                 _ => out.push(c),
             }
         }
-        // In `\\new\\d` nobody can tell whether the first is a line break or a folder.
+        // In `\new\d` nobody can tell whether the first is a line break or a folder.
         match plain && odd {
             true => {
                 Err(self.fail("a string mixes escapes of JSON with backslashes that are none; double the backslashes"))
