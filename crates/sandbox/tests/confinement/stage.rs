@@ -76,12 +76,12 @@ struct Open {
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        // Not in a folder for temporary files: those may be written.
         let base = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let path = base.path();
         for folder in [
             "outside/folder",
             "outside/home",
+            "temp",
             "work/.git/hooks",
             "work/.hew",
             "work/secrets",
@@ -107,7 +107,12 @@ impl Stage {
         }
         symlink("../outside/file", path.join("work/link")).unwrap();
         let (open, mut variables) = Open::new(path);
-        for (name, value) in [("OUTSIDE", "outside"), ("WORK", "work"), ("HOME", "outside/home")] {
+        for (name, value) in [
+            ("OUTSIDE", "outside"),
+            ("WORK", "work"),
+            ("HOME", "outside/home"),
+            ("TMPDIR", "temp"),
+        ] {
             variables.push((name.into(), path.join(value).display().to_string()));
         }
         variables.extend([
@@ -128,9 +133,15 @@ impl Stage {
         self.base.path().join("work")
     }
 
+    /// Where temporary files may be written. Not the usual folders: the checkout, and so this stage, may lie in one of them.
+    fn temp(&self) -> PathBuf {
+        self.base.path().join("temp")
+    }
+
     pub(crate) fn confinement(&self) -> Confinement {
         let work = self.work();
         Confinement {
+            temp: vec![self.temp(), "/dev/shm".into()],
             protected: vec![work.join(".hew")],
             hidden: vec![work.join(".env"), work.join("secrets")],
             launcher: CONFINE.into(),
