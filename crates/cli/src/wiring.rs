@@ -2,6 +2,7 @@
 
 mod formats;
 mod rules;
+mod seen;
 
 use crate::config::{Config, Limits, ModeName, Permission};
 use crate::environment::Environment;
@@ -104,6 +105,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
             model,
             learned: formats.learned.clone(),
         }),
+        seen: seen::files(&opened.items),
     };
     let setup = Setup {
         session: opened.id,

@@ -322,3 +322,35 @@ async fn completions_and_man_pages_follow_the_definition() {
         jsonschema::validator_for(&schema).unwrap();
     }
 }
+
+#[tokio::test]
+async fn a_file_that_was_read_before_a_resume_can_be_edited_after_it_unless_it_has_changed() {
+    for (changed, expected) in [(false, "one\nzwei\n"), (true, "other\ntwo\n")] {
+        let edit = json!({"path": "a.txt", "old_text": "two", "new_text": "zwei"});
+        let script = Script::new()
+            .turn(Turn::calls("read_file", json!({"path": "a.txt"})))
+            .turn(Turn::calls("edit_file", edit))
+            .turn(Turn::text("Done."));
+        let server = Server::start(script).await.unwrap();
+        let project = Project::new(&[("a.txt", "one\ntwo\n")]).unwrap();
+        let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
+            .unwrap()
+            .talks_to(&server)
+            .folder(project.root());
+        let model = ["--model", "anthropic/claude-sonnet-4-6", "--no-title"];
+        let first = hew
+            .clone()
+            .args(["run", "--max-steps", "1", "go"])
+            .args(model)
+            .run()
+            .await
+            .unwrap();
+        assert_eq!(first.code(), Some(3), "{first:?}");
+        if changed {
+            project.write("a.txt", "other\ntwo\n").unwrap();
+        }
+        let second = hew.clone().arg("resume").args(model).run().await.unwrap();
+        assert_eq!(second.code(), Some(0), "{second:?}");
+        assert_eq!(project.read("a.txt").unwrap(), expected);
+    }
+}

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use uuid::Uuid;
+use std::time::SystemTime;
+use uuid::{NoContext, Timestamp, Uuid};
 
 macro_rules! identifier {
     ($(#[$doc:meta])* $name:ident) => {
@@ -14,7 +15,7 @@ macro_rules! identifier {
         impl $name {
             /// A new one, later than all before it.
             pub fn new() -> Self {
-                $name(Uuid::now_v7())
+                $name(later())
             }
         }
 
@@ -38,6 +39,14 @@ macro_rules! identifier {
             }
         }
     };
+}
+
+/// An id later than all before it. A clock that stands before 1970 only costs the order.
+fn later() -> Uuid {
+    match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(_) => Uuid::now_v7(),
+        Err(_) => Uuid::new_v7(Timestamp::from_unix(NoContext, 0, 0)),
+    }
 }
 
 identifier!(

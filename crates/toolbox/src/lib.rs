@@ -28,7 +28,9 @@ pub use apply::{Carry, NotApplied, apply};
 pub use editor::Editor;
 pub use learned::Learned;
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use editor::EditAgent;
 use offered::Offered;
@@ -44,11 +46,14 @@ pub struct Options<'a> {
     pub model: Option<&'a str>,
     /// Writes edits that the model only describes.
     pub editor: Option<Editor>,
+    /// Files that the model has read or written before, as it named them, and when: a session that goes on knows them.
+    pub seen: Vec<(PathBuf, SystemTime)>,
 }
 
 /// Every tool we ship, at work in this project and fitted to a model. The environment is what commands see.
 pub fn fitted(workspace: Workspace, environment: Environment, options: Options<'_>) -> Registry {
     let project = Project::new(workspace);
+    project.recall(&options.seen);
     let agent = options.editor.map(|editor| EditAgent::new(project.clone(), editor));
     let mut tools = Registry::default()
         .with(find_path::FindPath(project.clone()))

@@ -1,6 +1,7 @@
 //! What the file tools share: the project, what has been read of it, and how its errors are told to the model.
 
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 use policy::{Action, Place};
 use tool::Error;
@@ -23,6 +24,19 @@ impl Project {
         Self {
             workspace,
             reads: Reads::default(),
+        }
+    }
+
+    /// Takes files for known that have not changed since the model saw them.
+    pub(crate) fn recall(&self, seen: &[(PathBuf, SystemTime)]) {
+        for (path, at) in seen {
+            let Ok(file) = self.workspace.locate(path) else {
+                continue;
+            };
+            let is_unchanged = file.modified().is_ok_and(|modified| modified <= *at);
+            if is_unchanged && let Ok(snapshot) = file.snapshot() {
+                self.reads.remember(&file, snapshot);
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Read};
+use std::time::SystemTime;
 
 use crate::{Error, Location};
 
@@ -28,6 +29,13 @@ impl Location {
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
         let mut file = self.open()?;
         hash(&mut file).map_err(|error| self.error(error))
+    }
+
+    /// When its content last changed.
+    pub fn modified(&self) -> Result<SystemTime, Error> {
+        let file = self.open()?;
+        let modified = file.metadata().and_then(|metadata| metadata.modified());
+        modified.map_err(|error| self.error(error))
     }
 }
 

@@ -112,6 +112,7 @@ fn story(model: Scripted, learned: Learned) -> Story {
         Options {
             model: None,
             editor: Some(editor),
+            ..Default::default()
         },
     );
     Story { desk, model, learned }
@@ -390,6 +391,7 @@ async fn a_file_that_changes_meanwhile_or_is_too_large_is_left_alone() {
     let options = Options {
         model: None,
         editor: Some(editor),
+        ..Default::default()
     };
     let environment = sandbox::Environment::scrubbed([], &[""; 0], &[""; 0]);
     let tools = toolbox::fitted(
@@ -469,6 +471,7 @@ async fn an_edit_that_is_stopped_changes_nothing_and_is_paid_for() {
     let options = Options {
         model: None,
         editor: Some(editor),
+        ..Default::default()
     };
     let desk = Desk::fitted(&[("a.rs", FILE)], options);
     let (sender, mut receiver) = mpsc::channel(100);

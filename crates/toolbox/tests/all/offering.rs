@@ -18,7 +18,14 @@ fn size(tools: &Registry) -> usize {
 }
 
 fn offered(model: Option<&str>) -> Desk {
-    Desk::fitted(&[("f", "one\ntwo\n")], Options { model, editor: None })
+    Desk::fitted(
+        &[("f", "one\ntwo\n")],
+        Options {
+            model,
+            editor: None,
+            ..Options::default()
+        },
+    )
 }
 
 #[test]
@@ -75,6 +82,7 @@ fn the_catalogue_stays_small() {
         Options {
             model: None,
             editor: Some(editor),
+            ..Default::default()
         },
     );
     let sizes = [size(&usual.tools), size(&patches.tools), size(&described.tools)];

@@ -334,6 +334,7 @@ async fn what_a_patch_cannot_do_is_explained() {
             toolbox::Options {
                 model: Some("gpt-5.5"),
                 editor: None,
+                ..Default::default()
             },
         );
         let said = match std::sync::Arc::clone(tools.get("apply_patch").unwrap())
