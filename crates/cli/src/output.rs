@@ -1,7 +1,11 @@
 //! What hew prints: text for people, JSON lines for programs, tables.
 
+pub(crate) mod call;
+pub(crate) mod closing;
 pub(crate) mod events;
 pub(crate) mod json;
+pub(crate) mod live;
+pub(crate) mod lost;
 pub(crate) mod markdown;
 pub(crate) mod paint;
 pub(crate) mod status;
@@ -9,8 +13,9 @@ pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod words;
 
-use crate::failure::{Failure, Result, plain};
-use std::io::{self, ErrorKind, Write};
+use crate::failure::{Failure, Result};
+use lost::Lost;
+use std::io::{self, Write};
 
 /// Prints to stdout. A reader who has left, such as `head`, is no mistake.
 pub(crate) fn print(text: &str) {
@@ -25,11 +30,9 @@ pub(crate) fn complain(text: &str) {
 /// Prints to stdout and says when that failed, for output that somebody keeps.
 pub(crate) fn deliver(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Failure::failed(format!("cannot write the output: {}", plain(&error)))),
-    }
+    let mut lost = Lost::default();
+    lost.note(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    lost.failure().map_or(Ok(()), Err)
 }
 
 /// A value as JSON for people to read.

@@ -281,6 +281,43 @@ async fn a_reader_who_leaves_is_no_mistake() {
 }
 
 #[tokio::test]
+async fn an_answer_that_cannot_be_written_is_an_error() {
+    for flag in ["--quiet", "--json"] {
+        let server = Server::start(Script::new().turn(Turn::text("Done."))).await.unwrap();
+        let project = Project::new(&[]).unwrap();
+        let binary = env!("CARGO_BIN_EXE_hew");
+        let script = format!("{binary} run {flag} -m {MODEL} go >/dev/full; echo code=$?");
+        let sh = Hew::new("/bin/sh").unwrap().talks_to(&server).folder(project.root());
+        let output = sh
+            .args(["-c", &script])
+            .env("PATH", "/usr/bin:/bin")
+            .run()
+            .await
+            .unwrap();
+        assert_eq!(output.stdout, "code=1\n", "{flag}: {}", output.stderr);
+        let wanted = "error: cannot write the output: No space left on device\nhint: `hew sessions show ";
+        assert!(output.stderr.starts_with(wanted), "{flag}: {}", output.stderr);
+    }
+}
+
+#[tokio::test]
+async fn a_run_tells_why_a_call_failed_and_how_to_review_what_changed() {
+    let script = Script::new()
+        .turn(Turn::calls("read_file", json!({"path": "missing.txt"})))
+        .turn(
+            Turn::calls("write_file", json!({"path": "b.txt", "content": "x\n"})).fails(Fault::rate_limit_for_ms(1), 1),
+        )
+        .turn(Turn::text("Done."));
+    let (output, ..) = run(script, &["go"]).await;
+    let said = &output.stderr;
+    let failed = said.lines().find(|line| line.starts_with("✗ read_file")).expect(said);
+    assert!(failed.starts_with("✗ read_file missing.txt · "), "{said}");
+    assert!(said.contains(" · 3 steps · "), "{said}");
+    let last = said.lines().last().unwrap();
+    assert!(last.starts_with("1 file changed · hew changes "), "{said}");
+}
+
+#[tokio::test]
 async fn keys_reach_neither_tools_nor_the_session() {
     let script = Script::new()
         .turn(Turn::calls("terminal", json!({"command": "env; echo end"})))

@@ -111,6 +111,7 @@ async fn work(project: &Path, folder: &Path, server: &Server, env: &Environment)
         quiet: false,
         resumed: false,
         root: project,
+        prefix: &format!("HEW_DATA_DIR={} ", folder.join("data").display()),
     };
     Ok((drive::drive(started, command, None, &told, env).await?, id))
 }

@@ -2,12 +2,13 @@
 
 use super::answer::Expected;
 use super::ask::Answers;
-use super::run::resume_command;
+use super::run::{resume_command, short};
 use super::signals::Signals;
 use crate::environment::Environment;
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output;
+use crate::output::closing::Commands;
 use crate::output::events::Told as Line;
 use crate::output::json::{Finish, Json};
 use crate::output::text::{Showing, Style, Text};
@@ -31,6 +32,8 @@ pub(super) struct Told<'a> {
     pub(super) resumed: bool,
     /// The project's folder.
     pub(super) root: &'a Path,
+    /// What stands before commands that the person may copy, such as `HEW_DATA_DIR=… `.
+    pub(super) prefix: &'a str,
 }
 
 /// How often the live line is drawn.
@@ -55,8 +58,9 @@ pub(super) async fn drive(
     }
     let mut task = Task {
         show,
-        id: *id,
+        commands: commands(*id, told.prefix),
         totals: started.totals,
+        started: Instant::now(),
         began: Instant::now(),
         answer: String::new(),
         expected,
@@ -66,6 +70,7 @@ pub(super) async fn drive(
         answers: Answers::new(),
     };
     let _held = lease;
+    let look = format!("`{}hew sessions show {}` shows the answer", told.prefix, short(*id));
     // The queue is empty yet, so that this cannot wait; if the session is gone already, its events say why.
     drop(handle.commands.send(command).await);
     let Started { handle, formats, .. } = started;
@@ -75,13 +80,19 @@ pub(super) async fn drive(
         task.show.notice(&failure.what);
         task.show.flush();
     }
-    Ok(exit)
+    match task.show.lost() {
+        Some(failure) => Err(failure.hint(look)),
+        None => Ok(exit),
+    }
 }
 
 struct Task {
     show: Show,
-    id: SessionId,
+    commands: Commands,
     totals: Totals,
+    /// When hew began to work.
+    started: Instant,
+    /// When the turn began.
     began: Instant,
     /// The text of the newest reply.
     answer: String,
@@ -140,6 +151,7 @@ impl Task {
                     if let Some(question) = self.asked.pop_front() {
                         drop(commands.send(Command::Answer { question, answer }).await);
                     }
+                    self.show.answered();
                     if !self.asked.is_empty() {
                         self.answers.ask();
                     }
@@ -157,7 +169,7 @@ impl Task {
                     &format!("the session broke down: {why}"),
                     &format!(
                         "everything that was finished is saved; `{}` goes on",
-                        resume_command(self.id)
+                        self.commands.resume
                     ),
                 );
                 Exit::Failed
@@ -235,16 +247,17 @@ impl Task {
             answer: &self.answer,
             output,
             duration: self.began.elapsed(),
+            run: self.started.elapsed(),
             totals: &self.totals,
             exit_code: exit.code(),
         };
-        self.show.finish(&finish, self.id);
+        self.show.finish(&finish, &self.commands);
     }
 
     /// Leaves at once: the person asked twice. Everything that was finished is saved.
     fn leave(&mut self, signal: Exit) -> ! {
         self.show.flush();
-        output::complain(&format!("\nhint: `{}` goes on\n", resume_command(self.id)));
+        output::complain(&format!("\nhint: `{}` goes on\n", self.commands.resume));
         std::process::exit(i32::from(signal.code()));
     }
 }
@@ -255,6 +268,13 @@ enum Next {
     Ask(Box<Command>),
     /// The task is over.
     End(Exit),
+}
+
+fn commands(id: SessionId, prefix: &str) -> Commands {
+    Commands {
+        resume: format!("{prefix}{}", resume_command(id)),
+        review: format!("{prefix}hew changes {}", short(id)),
+    }
 }
 
 fn frames() -> Interval {
@@ -325,10 +345,29 @@ impl Show {
         }
     }
 
-    fn finish(&mut self, finish: &Finish<'_>, id: SessionId) {
+    fn finish(&mut self, finish: &Finish<'_>, commands: &Commands) {
         match self {
-            Show::Text { text, .. } => text.finish(finish, &resume_command(id)),
+            Show::Text { text, .. } => text.finish(finish, commands),
             Show::Json(json) => json.finish(finish),
+        }
+    }
+
+    /// The person answered the question on the screen.
+    fn answered(&mut self) {
+        match self {
+            Show::Text { text, .. } => {
+                text.answered();
+                text.flush();
+            }
+            Show::Json(_) => {}
+        }
+    }
+
+    /// What could not be written.
+    fn lost(&self) -> Option<Failure> {
+        match self {
+            Show::Text { text, .. } => text.lost(),
+            Show::Json(json) => json.lost(),
         }
     }
 

@@ -147,6 +147,7 @@ impl Work {
             quiet: self.turn.quiet,
             resumed,
             root: &self.root,
+            prefix: "",
         };
         drive::drive(started, self.command, self.expected, &told, env).await
     }

@@ -1,6 +1,7 @@
 //! Events as JSON lines.
 
 use super::events::{Close, Line, Sum, Told};
+use super::lost::Lost;
 use crate::failure::Failure;
 use serde_json::Value;
 use session::{Ending, Event, Totals};
@@ -10,6 +11,7 @@ use std::time::Duration;
 /// Writes one JSON object per line.
 pub(crate) struct Json<W: Write = BufWriter<Stdout>> {
     out: W,
+    lost: Lost,
 }
 
 /// What there is to say when a turn is over.
@@ -22,6 +24,8 @@ pub(crate) struct Finish<'a> {
     pub(crate) output: Option<&'a Value>,
     /// How long it took.
     pub(crate) duration: Duration,
+    /// How long this run of hew took, earlier turns included.
+    pub(crate) run: Duration,
     /// The whole session so far.
     pub(crate) totals: &'a Totals,
     /// The code with which hew exits if this is the last turn.
@@ -38,7 +42,10 @@ impl Json {
 impl<W: Write> Json<W> {
     /// Lines on any writer.
     pub(crate) fn new(out: W) -> Self {
-        Json { out }
+        Json {
+            out,
+            lost: Lost::default(),
+        }
     }
 
     /// Tells of an event. The end of a turn is told by [`Json::finish`].
@@ -50,13 +57,9 @@ impl<W: Write> Json<W> {
 
     /// Writes a line.
     pub(crate) fn tell(&mut self, told: Told<'_>) {
-        // A reader who has left is no mistake: the work goes on, and the session has everything.
-        let written = serde_json::to_writer(&mut self.out, &Line::new(told));
-        drop(
-            written
-                .map_err(std::io::Error::from)
-                .and_then(|()| self.out.write_all(b"\n")),
-        );
+        let written = serde_json::to_writer(&mut self.out, &Line::new(told)).map_err(std::io::Error::from);
+        let ended = written.and_then(|()| self.out.write_all(b"\n"));
+        self.lost.note(ended);
     }
 
     /// Tells that a turn is over.
@@ -74,9 +77,10 @@ impl<W: Write> Json<W> {
 
     /// Tells that hew could not do what it was asked.
     pub(crate) fn error(&mut self, failure: &Failure) {
+        let hint = failure.hint.as_deref().map(one_line);
         self.tell(Told::Error {
             message: &failure.what,
-            hint: failure.hint.as_deref(),
+            hint: hint.as_deref(),
             exit_code: failure.exit.code(),
         });
         self.flush();
@@ -84,6 +88,34 @@ impl<W: Write> Json<W> {
 
     /// Hands over what was written so far.
     pub(crate) fn flush(&mut self) {
-        drop(self.out.flush());
+        self.lost.note(self.out.flush());
+    }
+
+    /// What could not be written.
+    pub(crate) fn lost(&self) -> Option<Failure> {
+        self.lost.failure()
+    }
+}
+
+/// Hints for people stand on lines of their own; a program gets them as one.
+fn one_line(hints: &str) -> String {
+    let hints = hints.lines().map(|line| {
+        let line = line.trim();
+        line.strip_prefix("hint: ").unwrap_or(line)
+    });
+    hints.filter(|hint| !hint.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_hints_are_one_clean_string() {
+        let failure = Failure::usage("no key").hint("set a key\n  hint: or name a model\nhint: or watch the demo");
+        let mut json = Json::new(Vec::new());
+        json.error(&failure);
+        let line: Value = serde_json::from_slice(&json.out).unwrap();
+        assert_eq!(line["hint"], "set a key; or name a model; or watch the demo");
     }
 }

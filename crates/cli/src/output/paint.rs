@@ -67,5 +67,5 @@ pub(crate) fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr());
     // Some terminals, and most that are simulated, do not know their width.
     let wide = size.map_or(0, |size| usize::from(size.ws_col));
-    if wide == 0 { 80 } else { wide.clamp(20, 1_000) }
+    if wide == 0 { 80 } else { wide.min(1_000) }
 }

@@ -1,7 +1,8 @@
 //! The live line at the bottom: what is going on, for how long, at what price.
 
+use super::closing::Done;
 use super::words::{self, line, money, tokens, took};
-use session::{ItemId, Totals};
+use session::ItemId;
 use std::time::Instant;
 
 /// What the live line says.
@@ -10,10 +11,8 @@ pub(crate) struct Status {
     /// The model's name.
     model: String,
     started: Instant,
-    /// Requests to the model in this turn.
+    /// The step that is under way, or the last one.
     pub(crate) step: u32,
-    /// The session so far.
-    pub(crate) totals: Totals,
     /// What the model is doing.
     pub(crate) doing: Doing,
     /// The tools that run, with their titles and the last line that each printed.
@@ -46,7 +45,6 @@ impl Status {
             model: name.into(),
             started: Instant::now(),
             step: 0,
-            totals: Totals::default(),
             doing: Doing::Nothing,
             running: Vec::new(),
             frame: 0,
@@ -71,30 +69,28 @@ impl Status {
         self.running.retain(|(id, ..)| *id != item);
     }
 
-    /// How long the turn has taken.
+    /// How long this run has taken.
     pub(crate) fn elapsed(&self) -> std::time::Duration {
         self.started.elapsed()
     }
 
     /// A new turn begins.
     pub(crate) fn restart(&mut self) {
-        self.started = Instant::now();
-        self.step = 0;
         self.running.clear();
         self.doing = Doing::Waiting;
     }
 
-    /// The line at its next frame, no wider than this.
-    pub(crate) fn render(&mut self, width: usize) -> String {
+    /// The line at its next frame, for a terminal of this width.
+    pub(crate) fn render(&mut self, done: &Done, width: usize) -> String {
         self.frame = (self.frame + 1) % FRAMES.len();
-        // The last column stays free: some terminals wrap when it is filled.
-        let room = width.saturating_sub(1);
-        let figures = self.figures(width);
+        // Two columns stay free: some terminals wrap when the last one is filled, and some signs are wider than told.
+        let room = width.saturating_sub(2);
+        let figures = self.figures(done, width);
         let activity = self.activity(room.saturating_sub(words::width(&figures) + 5).max(16));
         line(&format!("{} {activity} · {figures}", FRAMES[self.frame]), room)
     }
 
-    fn figures(&self, width: usize) -> String {
+    fn figures(&self, done: &Done, width: usize) -> String {
         let mut parts = vec![took_whole(self.elapsed())];
         // Where there is little room, what a tool prints is worth more than a name that does not change.
         if self.running.is_empty() || width >= WIDE {
@@ -103,12 +99,12 @@ impl Status {
         if self.step > 0 {
             parts.push(format!("step {}", self.step));
         }
-        let count = self.totals.usage.prompt() + self.totals.usage.output;
+        let count = done.usage.prompt() + done.usage.output;
         if count > 0 {
             parts.push(format!("{} tokens", tokens(count)));
         }
-        if self.totals.cost.nano_usd > 0 {
-            parts.push(money(self.totals.cost));
+        if done.cost.nano_usd > 0 {
+            parts.push(money(done.cost));
         }
         parts.join(" · ")
     }

@@ -3,17 +3,26 @@
 //! On a terminal the answer streams and a live line shows what is going on. Elsewhere stdout gets the last answer and
 //! nothing more, so that it can be piped on.
 
-use super::events::succeeded;
+use super::call::Call;
+use super::closing::{Commands, Done, explain};
 use super::json::Finish;
+use super::live::{Cursor, Live, Row};
+use super::lost::Lost;
 use super::paint::{self, Paint};
 use super::status::{Doing, Status};
-use super::words::{line, money, tame, tokens, took};
-use crate::config::Span;
+use super::words::{line, tame, took};
 use crate::environment::Environment;
+use crate::failure::Failure;
 use model::Part;
-use session::{Body, Delta, Ending, Event, Item, ItemKind, Level, Limit, Question};
+use session::{Body, Delta, Ending, Event, Item, ItemKind, Level, Question};
+use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// After this time without a word the live line is shown although the answer's line is still open.
+const SILENCE: Duration = Duration::from_secs(1);
+/// In fewer columns there is no live line.
+const NARROW: usize = 20;
 
 /// What the streams can do and what the person wants to see.
 #[derive(Debug, Clone, Copy)]
@@ -64,11 +73,18 @@ pub(crate) struct Text {
     err: Box<dyn Write>,
     style: Style,
     status: Status,
-    /// Whether the live line is on the screen.
-    drawn: bool,
+    live: Live,
+    done: Done,
     /// Whether the answer's last line is still open.
     open: bool,
+    /// When the answer last grew.
+    wrote: Instant,
     thinking: String,
+    /// Whether a question waits for its answer on the screen.
+    asking: bool,
+    /// What happened meanwhile, shown after the answer.
+    held: VecDeque<Event>,
+    lost: Lost,
 }
 
 impl Text {
@@ -84,19 +100,50 @@ impl Text {
             err,
             style,
             status: Status::new(model),
-            drawn: false,
+            live: Live::default(),
+            done: Done::default(),
             open: false,
+            wrote: Instant::now(),
             thinking: String::new(),
+            asking: false,
+            held: VecDeque::new(),
+            lost: Lost::default(),
         }
     }
 
     /// Tells of an event. The end of a turn is told by [`Text::finish`].
     pub(crate) fn event(&mut self, event: &Event) {
+        // Only the live line shows what a tool prints: there is nothing to hold back.
+        let printed = matches!(
+            event,
+            Event::ItemDelta {
+                delta: Delta::Output(_),
+                ..
+            }
+        );
+        if self.asking && !printed {
+            self.held.push_back(event.clone());
+        } else {
+            self.show(event);
+        }
+    }
+
+    /// The question on the screen was answered: what happened meanwhile is shown, up to the next question.
+    pub(crate) fn answered(&mut self) {
+        self.asking = false;
+        while !self.asking
+            && let Some(event) = self.held.pop_front()
+        {
+            self.show(&event);
+        }
+    }
+
+    fn show(&mut self, event: &Event) {
         match event {
             Event::TurnStarted => self.status.restart(),
             Event::ItemStarted { id, kind } => match kind {
                 ItemKind::Reply => {
-                    self.status.step += 1;
+                    self.status.step = self.done.steps + 1;
                     self.status.doing = Doing::Waiting;
                 }
                 ItemKind::Result { tool, title, .. } => {
@@ -126,7 +173,10 @@ impl Text {
             }
             Event::Asked { question } => self.asked(question),
             Event::Answered { .. } => {}
-            Event::Usage { totals, .. } => self.status.totals = *totals,
+            Event::Usage { usage, cost, .. } => {
+                self.done.usage += *usage;
+                self.done.cost += cost.unwrap_or_default();
+            }
             Event::Retrying { error, attempt, delay } => {
                 let when = if delay.is_zero() {
                     "now".into()
@@ -143,8 +193,15 @@ impl Text {
         }
     }
 
-    /// Tells that the turn is over; `resume` is the command that goes on with it.
-    pub(crate) fn finish(&mut self, finish: &Finish<'_>, resume: &str) {
+    /// Tells that the turn is over.
+    pub(crate) fn finish(&mut self, finish: &Finish<'_>, commands: &Commands) {
+        if self.asking {
+            // Nobody waits for the answer any more, and the cursor still stands behind the question.
+            put(&mut self.err, "\n");
+        }
+        while self.asking {
+            self.answered();
+        }
         self.end_thinking();
         self.end_line();
         self.clear();
@@ -157,45 +214,47 @@ impl Text {
                 Paint::Colour => tame(finish.answer),
                 Paint::Plain => finish.answer.to_string(),
             };
-            put(&mut self.out, text.trim_end());
-            put(&mut self.out, "\n");
+            self.print(&format!("{}\n", text.trim_end()));
         }
-        if let Some((what, hint)) = explain(finish.ending, resume) {
+        if let Some((what, hint)) = explain(finish.ending, &commands.resume) {
             put(&mut self.err, &format!("{}\nhint: {hint}\n", self.style.err.red(what)));
         }
-        let mut parts = vec![took(finish.duration), plural(self.status.step, "step")];
-        let usage = finish.totals.usage;
-        if usage.prompt() + usage.output > 0 {
-            parts.push(format!(
-                "{} tokens in, {} out",
-                tokens(usage.prompt()),
-                tokens(usage.output)
-            ));
+        let figures = self.done.figures(finish);
+        self.say(&self.style.err.dim(format!("— {figures}")));
+        if let Some(review) = self.done.review(commands) {
+            self.say(&review);
         }
-        if usage.cache_read > 0 {
-            parts.push(format!("{}% cached", usage.cache_read * 100 / usage.prompt().max(1)));
-        }
-        if finish.totals.cost.nano_usd > 0 {
-            parts.push(money(finish.totals.cost));
-        }
-        self.say(&self.style.err.dim(format!("— {}", parts.join(" · "))));
         self.flush();
     }
 
     /// Draws the live line anew. Called a few times a second.
     pub(crate) fn tick(&mut self) {
-        if !self.style.live || self.open {
+        if !self.style.live {
             return;
         }
-        let text = self.status.render((self.style.columns)());
-        put(&mut self.err, &format!("\r\u{1b}[2K{}", self.style.err.dim(text)));
+        let columns = (self.style.columns)();
+        if columns < NARROW || self.live.is_stale(columns) {
+            self.clear();
+        }
+        if columns < NARROW || (self.open && self.wrote.elapsed() < SILENCE) {
+            return;
+        }
+        let row = if self.open { Row::Below } else { Row::Here };
+        let text = self.status.render(&self.done, columns);
+        let before = self.live.draw(&text, columns, row);
+        put(&mut self.err, &format!("{before}{}", self.style.err.dim(text)));
         drop(self.err.flush());
-        self.drawn = true;
     }
 
     /// Hands over what was written so far.
     pub(crate) fn flush(&mut self) {
-        drop(self.out.flush().and_then(|()| self.err.flush()));
+        self.lost.note(self.out.flush());
+        drop(self.err.flush());
+    }
+
+    /// What of the answer could not be written.
+    pub(crate) fn lost(&self) -> Option<Failure> {
+        self.lost.failure()
     }
 
     /// Says something on stderr, on a line of its own.
@@ -215,7 +274,8 @@ impl Text {
             return;
         }
         self.clear();
-        put(&mut self.out, &tame(text));
+        self.print(&tame(text));
+        self.wrote = Instant::now();
         self.open = !text.ends_with('\n');
     }
 
@@ -248,6 +308,7 @@ impl Text {
             Body::Reply { message, .. } => {
                 self.end_thinking();
                 self.end_line();
+                self.done.steps += 1;
                 self.status.doing = Doing::Nothing;
                 let calls = message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
                 let text = message.text();
@@ -261,36 +322,22 @@ impl Text {
                 title,
                 summary,
                 millis,
+                changes,
                 ..
             } => {
                 self.status.end(item.id);
-                let told = self.result(tool, title, summary.as_deref(), *millis, succeeded(&message.parts));
-                self.say(&told);
+                self.done.changed(changes);
+                let call = Call {
+                    tool,
+                    title,
+                    summary: summary.as_deref(),
+                    parts: &message.parts,
+                    millis: *millis,
+                };
+                self.say(&call.render(self.style.err, (self.style.columns)()));
             }
             Body::Prompt { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Review { .. } => {}
         }
-    }
-
-    fn result(&self, tool: &str, title: &str, summary: Option<&str>, millis: u64, ok: bool) -> String {
-        let paint = self.style.err;
-        let mark = if ok { paint.green("✓") } else { paint.red("✗") };
-        let width = (self.style.columns)();
-        let took = match millis {
-            // What takes no time need not be said.
-            0..20 => String::new(),
-            _ => format!(" · {}", took(Duration::from_millis(millis))),
-        };
-        let room = width.saturating_sub(tool.chars().count() + took.chars().count() + 6);
-        let summary = line(summary.unwrap_or_default(), room / 2);
-        let title = line(title, room.saturating_sub(summary.chars().count()).max(16));
-        let mut told = format!("{mark} {}", paint.bold(tool));
-        if !title.is_empty() {
-            told.push_str(&format!(" {title}"));
-        }
-        if !summary.is_empty() {
-            told.push_str(&format!(" · {summary}"));
-        }
-        format!("{told}{}", paint.dim(took))
     }
 
     fn asked(&mut self, question: &Question) {
@@ -303,22 +350,32 @@ impl Text {
             question.why
         );
         put(&mut self.err, &format!("{}\n", self.style.err.yellow(text)));
+        self.asking = true;
     }
 
     fn end_line(&mut self) {
-        if self.open {
-            put(&mut self.out, "\n");
-            drop(self.out.flush());
-            self.open = false;
+        if !self.open {
+            return;
+        }
+        self.clear();
+        // Wiping the live line may have left the text's row already.
+        if std::mem::take(&mut self.open) {
+            self.print("\n");
+            self.lost.note(self.out.flush());
         }
     }
 
     fn clear(&mut self) {
-        if self.drawn {
-            put(&mut self.err, "\r\u{1b}[2K");
+        if let Some((wipe, cursor)) = self.live.wipe((self.style.columns)()) {
+            put(&mut self.err, &wipe);
             drop(self.err.flush());
-            self.drawn = false;
+            self.open &= cursor == Cursor::Back;
         }
+    }
+
+    /// Writes to stdout.
+    fn print(&mut self, text: &str) {
+        self.lost.note(self.out.write_all(text.as_bytes()));
     }
 }
 
@@ -331,53 +388,16 @@ pub(crate) fn describe(action: &policy::Action) -> String {
     }
 }
 
-/// What to say about an ending that is not what the person hoped for, and what they can do.
-fn explain(ending: &Ending, resume: &str) -> Option<(String, String)> {
-    let go_on = format!("`{resume}` goes on");
-    Some(match ending {
-        Ending::Completed => return None,
-        Ending::MaxTokens => (
-            "the output limit cut the answer".into(),
-            format!("raise --max-output, or let it go on with `{resume}`"),
-        ),
-        Ending::Refused { detail } => (
-            match detail {
-                Some(detail) => format!("the model refused: {detail}"),
-                None => "the model refused".into(),
-            },
-            "put the task differently, or choose another model".into(),
-        ),
-        Ending::Interrupted => ("interrupted".into(), go_on),
-        Ending::Limit(limit) => (
-            match limit {
-                Limit::Steps(steps) => format!("stopped after {}", plural(*steps, "step")),
-                Limit::Cost(cost) => format!("stopped at the cost limit of {}", money(*cost)),
-                Limit::Time(time) => format!("stopped at the time limit of {}", Span(*time)),
-            },
-            go_on,
-        ),
-        Ending::Loop { tool, times } => (
-            format!("stopped: the model called `{tool}` {times} times with the same input"),
-            format!("say what to do differently: {resume} \"…\""),
-        ),
-        Ending::Failed { error, hint } => (format!("error: {error}"), format!("{hint}; then `{resume}` goes on")),
-    })
-}
-
-fn plural(count: u32, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 fn put(out: &mut Box<dyn Write>, text: &str) {
-    // A reader who has left is no mistake: the work goes on, and the session has everything.
+    // Nobody can be told that stderr cannot be written.
     drop(out.write_all(text.as_bytes()));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{CallId, Message, Outcome, Role};
-    use session::{End, ItemId, RequestId, Time, Totals};
+    use model::{Block, CallId, Message, Outcome, Role};
+    use session::{BlobId, Change, End, ItemId, Limit, QuestionId, RequestId, Time, Totals};
     use std::cell::RefCell;
     use std::rc::Rc;
     use std::sync::Arc;
@@ -430,12 +450,19 @@ mod tests {
         })
     }
 
+    fn commands() -> Commands {
+        Commands {
+            resume: "hew resume 0199".into(),
+            review: "hew changes 0199".into(),
+        }
+    }
+
     fn result(outcome: Outcome, title: &str, summary: &str, millis: u64) -> Event {
         let call = CallId::from("c");
         let parts = vec![Part::ToolResult {
             id: call.clone(),
             name: "terminal".into(),
-            content: Vec::new(),
+            content: vec![Block::text(summary)],
             outcome,
         }];
         item(Body::Result {
@@ -448,7 +475,11 @@ mod tests {
             title: title.into(),
             summary: Some(summary.into()),
             millis,
-            changes: Vec::new(),
+            changes: vec![Change {
+                path: "a.txt".into(),
+                before: None,
+                after: Some(BlobId(title.into())),
+            }],
         })
     }
 
@@ -477,7 +508,12 @@ mod tests {
                 tool: "terminal".into(),
             }),
             reply(vec![Part::text("I will test it."), call]),
-            result(Outcome::Error, "make test", "exit code 2", 1_234),
+            result(
+                Outcome::Error,
+                "make test",
+                "The person said no.\nDo not try again.",
+                1_234,
+            ),
             result(Outcome::Ok, &"long ".repeat(40), "fine", 1),
             Event::Retrying {
                 error: "busy".into(),
@@ -500,10 +536,11 @@ mod tests {
             answer: "Done.",
             output: None,
             duration: Duration::from_secs(2),
+            run: Duration::from_secs(2),
             totals: &Totals::default(),
             exit_code: 0,
         };
-        text.finish(&finish, "hew resume 0199");
+        text.finish(&finish, &commands());
         String::from_utf8(screen.0.take()).unwrap()
     }
 
@@ -539,5 +576,102 @@ mod tests {
             assert!(!drawn || unfinished, "{line:?}");
         }
         assert!(shown.contains("calling terminal · m · 0s · step 1"), "{shown}");
+    }
+
+    fn screen_of(style: Style) -> (Screen, Text) {
+        let screen = Screen::default();
+        let text = Text::new(Box::new(screen.clone()), Box::new(screen.clone()), style, "p/m");
+        (screen, text)
+    }
+
+    fn shown(screen: &Screen) -> String {
+        String::from_utf8(screen.0.take()).unwrap()
+    }
+
+    fn asked(why: &str) -> Event {
+        Event::Asked {
+            question: Question {
+                id: QuestionId::new(),
+                call: "c".into(),
+                tool: "terminal".into(),
+                action: policy::Action::Run {
+                    command: "make".into(),
+                    cwd: "/".into(),
+                },
+                why: why.into(),
+            },
+        }
+    }
+
+    #[test]
+    fn what_happens_while_a_question_is_open_is_shown_after_the_answer() {
+        let (screen, mut text) = screen_of(style(Showing::Streaming, false));
+        for event in [
+            asked("first"),
+            result(Outcome::Ok, "a", "fine", 1),
+            asked("second"),
+            result(Outcome::Ok, "b", "fine", 1),
+        ] {
+            text.event(&event);
+        }
+        assert_eq!(shown(&screen), "? terminal wants to run `make`: first\n");
+        text.answered();
+        assert_eq!(
+            shown(&screen),
+            "✓ terminal a · fine\n? terminal wants to run `make`: second\n"
+        );
+        text.answered();
+        assert_eq!(shown(&screen), "✓ terminal b · fine\n");
+    }
+
+    #[test]
+    fn a_silent_stream_shows_the_live_line_below_and_goes_on_where_it_was() {
+        let (screen, mut text) = screen_of(style(Showing::Streaming, true));
+        let say = |text: &mut Text, words: &str| {
+            text.event(&Event::ItemDelta {
+                id: ItemId::new(),
+                delta: Delta::Text(words.into()),
+            });
+        };
+        say(&mut text, "to be");
+        text.wrote = Instant::now() + Duration::from_secs(60);
+        text.tick();
+        assert_eq!(shown(&screen), "to be");
+        text.wrote = Instant::now().checked_sub(SILENCE).unwrap();
+        text.tick();
+        let drawn = shown(&screen);
+        assert!(drawn.starts_with("\u{1b}D\u{1b}[A\u{1b}7\r\n"), "{drawn:?}");
+        say(&mut text, " continued\n");
+        assert_eq!(shown(&screen), "\r\u{1b}[2K\u{1b}8 continued\n");
+    }
+
+    #[test]
+    fn a_narrow_terminal_has_no_live_line() {
+        let narrow = Style {
+            columns: || NARROW - 1,
+            ..style(Showing::Streaming, true)
+        };
+        let (screen, mut text) = screen_of(narrow);
+        text.event(&Event::TurnStarted);
+        text.tick();
+        assert_eq!(shown(&screen), "");
+    }
+
+    #[test]
+    fn a_request_that_is_sent_again_is_one_step() {
+        let (screen, mut text) = screen_of(style(Showing::Streaming, true));
+        let id = ItemId::new();
+        let kind = ItemKind::Reply;
+        for event in [
+            Event::ItemStarted { id, kind: kind.clone() },
+            Event::ItemDropped { id },
+            Event::ItemStarted { id, kind },
+        ] {
+            text.event(&event);
+        }
+        text.tick();
+        assert!(shown(&screen).contains("step 1"));
+        text.event(&reply(vec![Part::text("x")]));
+        assert_eq!(text.done.steps, 1);
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn took(time: Duration) -> String {
 
 /// How long ago something was: `just now`, `5 min ago`, `3 days ago`.
 pub(crate) fn ago(then: Time, now: Time) -> String {
-    let plural = |count: u64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
+    let plural = |count: u64, unit: &str| plural(count, unit) + " ago";
     match now.0.saturating_sub(then.0) / 60_000 {
         0 => "just now".into(),
         minutes @ 1..60 => format!("{minutes} min ago"),
@@ -76,7 +76,8 @@ pub(crate) fn now() -> Time {
 /// Text on one line: line breaks become spaces, control characters vanish, and what is too wide is cut with `…`.
 pub(crate) fn line(text: &str, width: usize) -> String {
     let mut out = String::new();
-    let mut used = 0;
+    // How wide it is, and up to where it leaves a column for the `…`.
+    let (mut used, mut cut) = (0, 0);
     let mut gap = false;
     for c in text.chars() {
         if c.is_whitespace() {
@@ -86,22 +87,27 @@ pub(crate) fn line(text: &str, width: usize) -> String {
         let Some(wide) = c.width().filter(|_| !c.is_control()) else {
             continue;
         };
-        let wide = wide + usize::from(gap);
-        if used + wide > width.saturating_sub(1) {
-            let rest_fits = used + wide == width && text.ends_with(c);
-            if !rest_fits {
-                out.push('…');
-                return out;
-            }
-        }
-        if gap {
+        if std::mem::take(&mut gap) {
             out.push(' ');
-            gap = false;
+            used += 1;
         }
         out.push(c);
         used += wide;
+        if used > width {
+            out.truncate(cut);
+            out.push('…');
+            return out;
+        }
+        if used < width {
+            cut = out.len();
+        }
     }
     out
+}
+
+/// A count of things: `1 file`, `2 files`.
+pub(crate) fn plural(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// How many columns a text takes.
@@ -177,6 +183,9 @@ mod tests {
         assert_eq!(line("  a\n\n b\tc ", 10), "a b c");
         assert_eq!(line("abcdefgh", 5), "abcd…");
         assert_eq!(line("abcde", 5), "abcde");
+        assert_eq!(line("abcde ", 5), "abcde");
+        assert_eq!(line("abcdefge", 5), "abcd…");
+        assert_eq!(line("abcdefgd e", 4), "abc…");
         assert_eq!(line("名前名前", 5), "名前…");
         assert_eq!(line("\u{1b}[31mred\u{7}", 20), "[31mred");
     }

@@ -1,0 +1,176 @@
+//! What is said when a turn is over: how it ended, what it took, what is left to do.
+
+use super::json::Finish;
+use super::words::{money, plural, tokens, took};
+use crate::config::Span;
+use model::{Cost, Usage};
+use session::{BlobId, Change, Ending, Limit};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Commands for the person to copy.
+#[derive(Debug, Clone)]
+pub(crate) struct Commands {
+    /// Goes on with the session.
+    pub(crate) resume: String,
+    /// Shows the files that it changed.
+    pub(crate) review: String,
+}
+
+/// What this run of hew has done so far.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// Requests that the model answered.
+    pub(crate) steps: u32,
+    /// All tokens.
+    pub(crate) usage: Usage,
+    /// All money, as far as prices are known.
+    pub(crate) cost: Cost,
+    /// Files with what they held before and hold now.
+    files: BTreeMap<PathBuf, (Option<BlobId>, Option<BlobId>)>,
+}
+
+impl Done {
+    /// A tool changed files.
+    pub(crate) fn changed(&mut self, changes: &[Change]) {
+        for change in changes {
+            let held = self.files.entry(change.path.clone());
+            held.or_insert_with(|| (change.before.clone(), None)).1 = change.after.clone();
+        }
+    }
+
+    /// Time, steps, tokens and money in one line.
+    pub(crate) fn figures(&self, finish: &Finish<'_>) -> String {
+        let mut parts = vec![took(finish.run)];
+        if self.steps > 0 {
+            parts.push(plural(self.steps.into(), "step"));
+        }
+        let Usage { cache_read, output, .. } = self.usage;
+        let prompt = self.usage.prompt();
+        if prompt + output > 0 {
+            parts.push(format!("{} tokens in, {} out", tokens(prompt), tokens(output)));
+        }
+        if cache_read > 0 {
+            parts.push(format!("{}% cached", cache_read * 100 / prompt.max(1)));
+        }
+        if self.cost.nano_usd > 0 {
+            parts.push(money(self.cost));
+        }
+        // A session that began earlier has cost more than this run.
+        if finish.totals.cost.nano_usd > self.cost.nano_usd {
+            parts.push(format!("session {}", money(finish.totals.cost)));
+        }
+        parts.join(" · ")
+    }
+
+    /// How many files are not what they were, and how to look at them.
+    pub(crate) fn review(&self, commands: &Commands) -> Option<String> {
+        let count = self.files.values().filter(|(before, after)| before != after).count();
+        (count > 0).then(|| format!("{} changed · {}", plural(count as u64, "file"), commands.review))
+    }
+}
+
+/// What to say about an ending that is not what the person hoped for, and what they can do.
+pub(crate) fn explain(ending: &Ending, resume: &str) -> Option<(String, String)> {
+    let go_on = format!("`{resume}` goes on");
+    Some(match ending {
+        Ending::Completed => return None,
+        Ending::MaxTokens => (
+            "the output limit cut the answer".into(),
+            format!("raise --max-output, or let it go on with `{resume}`"),
+        ),
+        Ending::Refused { detail } => (
+            match detail {
+                Some(detail) => format!("the model refused: {detail}"),
+                None => "the model refused".into(),
+            },
+            "put the task differently, or choose another model".into(),
+        ),
+        Ending::Interrupted => ("interrupted".into(), go_on),
+        Ending::Limit(limit) => (
+            match limit {
+                Limit::Steps(steps) => format!("stopped after {}", plural((*steps).into(), "step")),
+                Limit::Cost(cost) => format!("stopped at the cost limit of {}", money(*cost)),
+                Limit::Time(time) => format!("stopped at the time limit of {}", Span(*time)),
+            },
+            go_on,
+        ),
+        Ending::Loop { tool, times } => (
+            format!("stopped: the model called `{tool}` {times} times with the same input"),
+            format!("say what to do differently: {resume} \"…\""),
+        ),
+        Ending::Failed { error, hint } => (format!("error: {error}"), format!("{hint}; then `{resume}` goes on")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use session::Totals;
+    use std::time::Duration;
+
+    #[test]
+    fn figures_are_of_this_run_and_the_session_is_named_apart() {
+        let done = Done {
+            steps: 1,
+            usage: Usage {
+                input: 500,
+                cache_read: 1_500,
+                output: 20,
+                ..Usage::default()
+            },
+            cost: Cost::from_usd(0.01),
+            ..Done::default()
+        };
+        for (session, wanted) in [
+            (0.01, "2.0s · 1 step · 2k tokens in, 20 out · 75% cached · $0.0100"),
+            (
+                0.12,
+                "2.0s · 1 step · 2k tokens in, 20 out · 75% cached · $0.0100 · session $0.12",
+            ),
+        ] {
+            let totals = Totals {
+                cost: Cost::from_usd(session),
+                ..Totals::default()
+            };
+            let finish = Finish {
+                ending: &Ending::Completed,
+                answer: "",
+                output: None,
+                duration: Duration::from_secs(1),
+                run: Duration::from_secs(2),
+                totals: &totals,
+                exit_code: 0,
+            };
+            assert_eq!(done.figures(&finish), wanted);
+        }
+    }
+
+    #[test]
+    fn files_count_once_and_only_if_they_differ_in_the_end() {
+        let commands = Commands {
+            resume: "hew resume 01".into(),
+            review: "hew changes 01".into(),
+        };
+        let blob = |name: Option<&str>| name.map(|name| BlobId(name.into()));
+        let (old, new) = (Some("old"), Some("new"));
+        let change = |path: &str, before, after| Change {
+            path: path.into(),
+            before: blob(before),
+            after: blob(after),
+        };
+        let mut done = Done::default();
+        assert_eq!(done.review(&commands), None);
+        done.changed(&[change("a", old, new), change("b", None, new)]);
+        done.changed(&[change("b", new, old)]);
+        assert_eq!(
+            done.review(&commands).as_deref(),
+            Some("2 files changed · hew changes 01")
+        );
+        done.changed(&[change("b", old, None)]);
+        assert_eq!(
+            done.review(&commands).as_deref(),
+            Some("1 file changed · hew changes 01")
+        );
+    }
+}
