@@ -46,7 +46,11 @@ impl Tool for ListDirectory {
             let (shown, total) = (listing.entries.len(), listing.total);
             lines.push(format!("[{shown} of {total} entries; use find_path for the others]"));
         }
-        Ok(Output::text(lines.join("\n")).summary(format!("{} entries", listing.total)))
+        let summary: String = match listing.total {
+            1 => "1 entry".into(),
+            total => format!("{total} entries"),
+        };
+        Ok(Output::text(lines.join("\n")).summary(summary))
     }
 }
 

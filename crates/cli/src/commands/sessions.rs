@@ -9,7 +9,7 @@ use crate::failure::{Failure, Result};
 use crate::output::markdown::{self, Detail};
 use crate::output::paint::columns;
 use crate::output::table::{self, Align};
-use crate::output::words::{ago, line, moment, money, now, tame, tokens};
+use crate::output::words::{ago, line, moment, money, now, plural, tame, tokens};
 use crate::{output, places, project, wiring};
 use serde::Serialize;
 use session::{Meta, Store};
@@ -160,7 +160,7 @@ async fn delete(store: &Sqlite, ids: &[String], yes: bool) -> Result<()> {
                     Failure::usage(format!("deleting {name} needs a yes")).hint("add --yes where nobody can be asked")
                 );
             }
-            if !ask::confirm(&format!("delete {name} with {} items?", meta.items)) {
+            if !ask::confirm(&format!("delete {name} with {}?", plural(meta.items, "item"))) {
                 continue;
             }
         }

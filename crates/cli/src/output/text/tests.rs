@@ -1,0 +1,281 @@
+//! What a terminal and a pipe get to see of a run.
+
+use super::*;
+use model::{Block, CallId, Message, Outcome, Role};
+use session::{BlobId, Change, End, ItemId, Limit, QuestionId, RequestId, Time, Totals};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Both streams in one, as a terminal shows them.
+#[derive(Clone, Default)]
+struct Screen(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Screen {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn style(answer: Showing, live: bool) -> Style {
+    Style {
+        answer,
+        out: Paint::Plain,
+        err: Paint::Plain,
+        live,
+        quiet: false,
+        columns: || 60,
+    }
+}
+
+fn item(body: Body) -> Event {
+    Event::ItemFinished {
+        item: Arc::new(Item {
+            id: ItemId::new(),
+            parent: None,
+            at: Time(0),
+            body,
+        }),
+    }
+}
+
+fn reply(parts: Vec<Part>) -> Event {
+    item(Body::Reply {
+        message: Arc::new(Message {
+            role: Role::Assistant,
+            parts,
+        }),
+        model: "p/m".into(),
+        request: RequestId::new(),
+        end: End::Interrupted,
+    })
+}
+
+fn commands() -> Commands {
+    Commands {
+        resume: "hew resume 0199".into(),
+        review: "hew changes 0199".into(),
+    }
+}
+
+fn result(outcome: Outcome, title: &str, summary: &str, millis: u64) -> Event {
+    let call = CallId::from("c");
+    let parts = vec![Part::ToolResult {
+        id: call.clone(),
+        name: "terminal".into(),
+        content: vec![Block::text(summary)],
+        outcome,
+    }];
+    item(Body::Result {
+        message: Arc::new(Message {
+            role: Role::User,
+            parts,
+        }),
+        call,
+        tool: "terminal".into(),
+        title: title.into(),
+        summary: Some(summary.into()),
+        millis,
+        changes: vec![Change {
+            path: "a.txt".into(),
+            before: None,
+            after: Some(BlobId(title.into())),
+        }],
+    })
+}
+
+fn story() -> Vec<Event> {
+    let id = ItemId::new();
+    let delta = |delta| Event::ItemDelta { id, delta };
+    let call = Part::ToolCall {
+        id: "c".into(),
+        name: "terminal".into(),
+        input: serde_json::Value::Null,
+        malformed: None,
+        replay: None,
+    };
+    vec![
+        Event::TurnStarted,
+        Event::ItemStarted {
+            id,
+            kind: ItemKind::Reply,
+        },
+        delta(Delta::Thinking("Where to\nbegin? ".into())),
+        delta(Delta::Thinking("With the tests.".into())),
+        delta(Delta::Text("I will ".into())),
+        delta(Delta::Text("test\u{1b}[31m it.".into())),
+        delta(Delta::Call {
+            call: "c".into(),
+            tool: "terminal".into(),
+        }),
+        reply(vec![Part::text("I will test it."), call]),
+        result(
+            Outcome::Error,
+            "make test",
+            "The person said no.\nDo not try again.",
+            1_234,
+        ),
+        result(Outcome::Ok, &"long ".repeat(40), "fine", 1),
+        Event::Retrying {
+            error: "busy".into(),
+            attempt: 2,
+            delay: Duration::from_secs(3),
+        },
+        delta(Delta::Text("Done.".into())),
+        reply(vec![Part::text("Done.")]),
+    ]
+}
+
+fn show(style: Style, ending: &Ending) -> String {
+    let screen = Screen::default();
+    let mut text = Text::new(Box::new(screen.clone()), Box::new(screen.clone()), style, "p/m");
+    for event in story() {
+        text.event(&event);
+    }
+    let finish = Finish {
+        ending,
+        answer: "Done.",
+        output: None,
+        duration: Duration::from_secs(2),
+        run: Duration::from_secs(2),
+        totals: &Totals::default(),
+        exit_code: 0,
+    };
+    text.finish(&finish, &commands());
+    String::from_utf8(screen.0.take()).unwrap()
+}
+
+#[test]
+fn a_terminal_sees_the_answer_stream_between_tool_lines() {
+    insta::assert_snapshot!(show(style(Showing::Streaming, false), &Ending::Completed));
+}
+
+#[test]
+fn a_pipe_sees_the_last_answer_and_how_it_ended() {
+    insta::assert_snapshot!(show(style(Showing::Last, false), &Ending::Limit(Limit::Steps(1))));
+}
+
+#[test]
+fn the_live_line_is_gone_before_anything_else_is_printed() {
+    let screen = Screen::default();
+    let mut text = Text::new(
+        Box::new(screen.clone()),
+        Box::new(screen.clone()),
+        style(Showing::Streaming, true),
+        "p/m",
+    );
+    for event in story() {
+        text.event(&event);
+        text.tick();
+    }
+    let shown = String::from_utf8(screen.0.borrow().clone()).unwrap();
+    let clear = "\r\u{1b}[2K";
+    for line in shown.split('\n') {
+        let last = line.rsplit(clear).next().unwrap_or(line);
+        let drawn = last.contains("p/m") || last.contains("m · 0s");
+        let unfinished = line == shown.split('\n').next_back().unwrap_or_default();
+        assert!(!drawn || unfinished, "{line:?}");
+    }
+    assert!(shown.contains("calling terminal · m · 0s · step 1"), "{shown}");
+}
+
+fn screen_of(style: Style) -> (Screen, Text) {
+    let screen = Screen::default();
+    let text = Text::new(Box::new(screen.clone()), Box::new(screen.clone()), style, "p/m");
+    (screen, text)
+}
+
+fn shown(screen: &Screen) -> String {
+    String::from_utf8(screen.0.take()).unwrap()
+}
+
+fn asked(why: &str) -> Event {
+    Event::Asked {
+        question: Question {
+            id: QuestionId::new(),
+            call: "c".into(),
+            tool: "terminal".into(),
+            action: policy::Action::Run {
+                command: "make".into(),
+                cwd: "/".into(),
+            },
+            why: why.into(),
+        },
+    }
+}
+
+#[test]
+fn what_happens_while_a_question_is_open_is_shown_after_the_answer() {
+    let (screen, mut text) = screen_of(style(Showing::Streaming, false));
+    for event in [
+        asked("first"),
+        result(Outcome::Ok, "a", "fine", 1),
+        asked("second"),
+        result(Outcome::Ok, "b", "fine", 1),
+    ] {
+        text.event(&event);
+    }
+    assert_eq!(shown(&screen), "? terminal wants to run `make`: first\n");
+    text.answered();
+    assert_eq!(
+        shown(&screen),
+        "✓ terminal a · fine\n? terminal wants to run `make`: second\n"
+    );
+    text.answered();
+    assert_eq!(shown(&screen), "✓ terminal b · fine\n");
+}
+
+#[test]
+fn a_silent_stream_shows_the_live_line_below_and_goes_on_where_it_was() {
+    let (screen, mut text) = screen_of(style(Showing::Streaming, true));
+    let say = |text: &mut Text, words: &str| {
+        text.event(&Event::ItemDelta {
+            id: ItemId::new(),
+            delta: Delta::Text(words.into()),
+        });
+    };
+    say(&mut text, "to be");
+    text.wrote = Instant::now() + Duration::from_secs(60);
+    text.tick();
+    assert_eq!(shown(&screen), "to be");
+    text.wrote = Instant::now().checked_sub(SILENCE).unwrap();
+    text.tick();
+    let drawn = shown(&screen);
+    assert!(drawn.starts_with("\u{1b}D\u{1b}[A\u{1b}7\r\n"), "{drawn:?}");
+    say(&mut text, " continued\n");
+    assert_eq!(shown(&screen), "\r\u{1b}[2K\u{1b}8 continued\n");
+}
+
+#[test]
+fn a_narrow_terminal_has_no_live_line() {
+    let narrow = Style {
+        columns: || NARROW - 1,
+        ..style(Showing::Streaming, true)
+    };
+    let (screen, mut text) = screen_of(narrow);
+    text.event(&Event::TurnStarted);
+    text.tick();
+    assert_eq!(shown(&screen), "");
+}
+
+#[test]
+fn a_request_that_is_sent_again_is_one_step() {
+    let (screen, mut text) = screen_of(style(Showing::Streaming, true));
+    let id = ItemId::new();
+    let kind = ItemKind::Reply;
+    for event in [
+        Event::ItemStarted { id, kind: kind.clone() },
+        Event::ItemDropped { id },
+        Event::ItemStarted { id, kind },
+    ] {
+        text.event(&event);
+    }
+    text.tick();
+    assert!(shown(&screen).contains("step 1"));
+    text.event(&reply(vec![Part::text("x")]));
+    assert_eq!(text.done.steps, 1);
+}
