@@ -1,12 +1,14 @@
 //! The command line: one definition for parsing, help, the man page and shell completions.
 
 mod changes;
+mod mistake;
 mod turn;
 
 pub(crate) use changes::Changes;
 pub(crate) use turn::{Resume, Run, Turn};
 
 use crate::exit;
+use crate::failure::Result;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     Resume(Box<Resume>),
     /// List, show, export and delete sessions
     Sessions {
+        #[command(flatten)]
+        list: SessionsList,
         #[command(subcommand)]
         command: Option<Sessions>,
     },
@@ -161,6 +165,7 @@ pub(crate) enum Sessions {
         output: Option<PathBuf>,
     },
     /// Remove sessions and everything kept for them
+    #[command(visible_alias = "rm")]
     Delete {
         /// The sessions, or the beginnings of their ids
         #[arg(required = true)]
@@ -176,9 +181,9 @@ pub(crate) struct SessionsList {
     /// The sessions of all projects
     #[arg(long, short)]
     pub(crate) all: bool,
-    /// At most this many
-    #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 20)]
-    pub(crate) limit: usize,
+    /// At most this many, instead of 20
+    #[arg(long, short = 'n', value_name = "COUNT")]
+    pub(crate) limit: Option<usize>,
     /// Print a JSON array
     #[arg(long)]
     pub(crate) json: bool,
@@ -300,9 +305,37 @@ pub(crate) enum SchemaOf {
     Changes,
 }
 
-/// Reads the command line; explains mistakes and answers `--help` itself.
-pub(crate) fn parse() -> Hew {
-    Hew::parse()
+impl SessionsList {
+    /// How many sessions are listed when nobody says how many.
+    const USUAL: usize = 20;
+
+    /// How many sessions are listed at most.
+    pub(crate) fn most(&self) -> usize {
+        self.limit.unwrap_or(Self::USUAL)
+    }
+
+    /// The same, with what was said before the word `list`.
+    pub(crate) fn or(&self, before: &SessionsList) -> SessionsList {
+        SessionsList {
+            all: self.all || before.all,
+            limit: self.limit.or(before.limit),
+            json: self.json || before.json,
+        }
+    }
+
+    /// Whether nothing is said about the list.
+    pub(crate) fn is_silent(&self) -> bool {
+        !self.all && !self.json && self.limit.is_none()
+    }
+}
+
+/// Reads the command line; answers `--help` itself.
+pub(crate) fn parse() -> Result<Hew> {
+    Hew::try_parse().map_err(|error| {
+        let said: Vec<String> = std::env::args().skip(1).collect();
+        // What is no task is explained by the parser, which also answers `--help`.
+        mistake::task_without_run(&error, &said).unwrap_or_else(|| error.exit())
+    })
 }
 
 /// The definition itself, for the man page and completions.

@@ -53,7 +53,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
     match hew.command {
         Command::Run(args) => block_on(run::run(*args, global, env)),
         Command::Resume(args) => block_on(resume::resume(*args, global, env)),
-        Command::Sessions { command } => block_on(sessions::sessions(command.as_ref(), global, env)),
+        Command::Sessions { list, command } => block_on(sessions::sessions(&list, command.as_ref(), global, env)),
         Command::Apply(args) => apply::apply(&args),
         Command::Changes(args) => block_on(changes::changes(&args, global, env)),
         Command::Models(args) => block_on(models::models(&args, global, env)),

@@ -3,6 +3,7 @@
 //! Each source is a [`Layer`]: a table and where it comes from. Layers are checked one by one, so that a mistake is
 //! reported where it was made, then laid over each other and read as one [`Config`].
 
+mod bounds;
 mod check;
 mod edit;
 mod layer;
@@ -11,8 +12,9 @@ mod schema;
 mod span;
 mod variables;
 
-pub(crate) use check::value_for;
-pub(crate) use edit::{remove, set};
+pub(crate) use bounds::is_full_name;
+pub(crate) use check::{known_key, value_for};
+pub(crate) use edit::{Unset, remove, set};
 pub(crate) use layer::{Layer, Leaf, Origin, key_path, put};
 pub(crate) use schema::{
     Config, Effort, Limits, ModeName, ModelEntry, Permission, ProviderEntry, WireName, json_schema,
@@ -65,9 +67,12 @@ pub(crate) fn load(root: Option<&Path>, env: &Environment, flags: Vec<Layer>) ->
     if let Some(file) = files.project.filter(|file| *file != files.user)
         && let Some(layer) = Layer::read(&file, Origin::Project)?
     {
-        layers.push(restrain::restrain(layer, &layer::merge(&layers), &mut warnings));
+        layers.push(restrain::restrain(layer, &layer::merge(&layers), env, &mut warnings));
     }
     layers.extend(variables::layers(env)?);
+    for flag in &flags {
+        check::fits(flag)?;
+    }
     layers.extend(flags);
     let config = check::read(&layer::merge(&layers))?;
     Ok(Loaded {

@@ -25,5 +25,11 @@ fn main() -> ExitCode {
         output::print(&format!("hew {}\n", env!("CARGO_PKG_VERSION")));
         return ExitCode::SUCCESS;
     }
-    commands::dispatch(args::parse()).into()
+    match args::parse() {
+        Ok(hew) => commands::dispatch(hew).into(),
+        Err(failure) => {
+            failure.print();
+            failure.exit.into()
+        }
+    }
 }

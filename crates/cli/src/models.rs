@@ -3,6 +3,7 @@
 mod address;
 mod lookup;
 mod settings;
+mod suggest;
 
 use crate::config::{Config, ProviderEntry};
 use crate::environment::Environment;

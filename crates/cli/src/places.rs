@@ -25,8 +25,8 @@ fn base(env: &Environment, variable: &str, below_home: &str) -> Result<PathBuf> 
     if let Some(path) = env.get(variable).map(Path::new).filter(|path| path.is_absolute()) {
         return Ok(path.into());
     }
-    match home(env) {
-        Some(home) => Ok(home.join(below_home)),
+    match env.first(["HOME", "USERPROFILE"]) {
+        Some((name, home)) => Ok(absolute(name, home)?.join(below_home)),
         None => Err(
             Failure::usage("HOME is not set, so hew does not know where its files are")
                 .hint("set HOME, or set both HEW_CONFIG and HEW_DATA_DIR"),
@@ -76,7 +76,13 @@ mod tests {
         assert_eq!((user_config(&set), data(&set)), (Ok("/c.toml".into()), Ok("/d".into())));
         let nowhere = Environment::default();
         assert!(data(&nowhere).is_err_and(|failure| failure.hint.is_some_and(|hint| hint.contains("HEW_DATA_DIR"))));
-        assert!(data(&Environment::from([("HEW_DATA_DIR", "d")])).is_err());
+        for variable in ["HEW_DATA_DIR", "HOME"] {
+            let failure = data(&Environment::from([(variable, "d")])).unwrap_err();
+            assert_eq!(
+                failure.what,
+                format!("{variable} must be an absolute path, but it is `d`")
+            );
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Result, plain};
+use crate::places;
 use std::path::{Path, PathBuf};
 
 /// The project's folder, canonical: the one that was asked for, or the one hew was started in.
@@ -23,6 +24,18 @@ pub(crate) fn root(asked: Option<&Path>, env: &Environment) -> Result<PathBuf> {
         return Err(Failure::usage(format!("{} is not a folder", root.display())).hint("-C takes the project's folder"));
     }
     Ok(root)
+}
+
+/// What a folder is that holds far more than a project: the whole disk, or everything a person has.
+pub(crate) fn too_wide(root: &Path, env: &Environment) -> Option<&'static str> {
+    let home = places::home(env).and_then(|home| home.canonicalize().ok());
+    if root.parent().is_none() {
+        Some("the whole disk")
+    } else if home.is_some_and(|home| home == root) {
+        Some("your whole home folder")
+    } else {
+        None
+    }
 }
 
 /// The project's own configuration file: `.hew/config.toml` in the folder or, inside a git repository, above it.
@@ -58,6 +71,17 @@ mod tests {
         fs::create_dir_all(deep.join(".hew")).unwrap();
         fs::write(deep.join(".hew/config.toml"), "").unwrap();
         assert_eq!(config_file(&deep), Some(deep.join(".hew/config.toml")));
+    }
+
+    #[test]
+    fn the_disk_and_the_home_folder_are_too_wide_but_not_what_is_in_them() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = temp.path().canonicalize().unwrap();
+        let env = Environment::from([("HOME", home.to_str().unwrap())]);
+        assert_eq!(too_wide(Path::new("/"), &env), Some("the whole disk"));
+        assert_eq!(too_wide(&home, &env), Some("your whole home folder"));
+        assert_eq!(too_wide(&home.join("project"), &env), None);
+        assert_eq!(too_wide(&home, &Environment::default()), None);
     }
 
     #[test]

@@ -26,10 +26,9 @@ async fn edits_of_several_files_are_carried_out_together_or_not_at_all() {
     assert_eq!(output.code(), Some(0), "{output:?}");
     assert_eq!(project.read("a.txt").unwrap(), "one\nzwei\nthree\n");
     assert_eq!(project.read("new/b.txt").unwrap(), "hello\n");
-    assert!(
-        output.stdout.contains("edited a.txt\ncreated new/b.txt\n"),
-        "{}",
-        output.stdout
+    assert_eq!(
+        output.stdout,
+        "edited a.txt\ncreated new/b.txt\n  edit 1: a.txt:1-2 (exact)\n  edit 2: new/b.txt (whole)\n"
     );
 
     let project = Project::new(&[("a.txt", "one\nother\nthree\n")]).unwrap();
@@ -108,6 +107,32 @@ async fn bad_input_is_named() {
     assert_eq!(output.code(), Some(1));
     assert!(
         output.stderr.contains("format of the edit text is not recognised"),
+        "{}",
+        output.stderr
+    );
+    assert!(
+        output.stderr.contains("hint: --format names one: auto, apply-patch, "),
+        "{}",
+        output.stderr
+    );
+    let block = "<<<<<<< SEARCH\none\n=======\nuno\n>>>>>>> REPLACE\n";
+    let output = apply(&project, block, &[]).await;
+    assert_eq!(output.code(), Some(1));
+    assert!(
+        output.stderr.contains("hint: name the file with --file PATH"),
+        "{}",
+        output.stderr
+    );
+    let output = apply(&project, block, &["--json"]).await;
+    let told: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(
+        (&told["applied"], &told["format"]),
+        (&false.into(), &"search-replace".into())
+    );
+    let output = apply(&project, " \n", &[]).await;
+    assert_eq!(output.code(), Some(2));
+    assert!(
+        output.stderr.contains("error: there is no edit text on stdin"),
         "{}",
         output.stderr
     );

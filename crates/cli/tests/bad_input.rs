@@ -274,3 +274,157 @@ async fn a_schema_that_is_none_is_named_before_anything_is_asked() {
         .unwrap();
     check(&output, 2, "is not a JSON schema", "error:");
 }
+
+#[tokio::test]
+async fn limits_and_addresses_that_make_no_sense_are_refused() {
+    for (args, what) in [
+        (
+            ["run", "--max-cost", "0", "x"],
+            "error: --max-cost: limits.cost: it must be a number above 0",
+        ),
+        (
+            ["run", "--max-cost", "nan", "x"],
+            "error: --max-cost: limits.cost: it must be a number above 0",
+        ),
+        (
+            ["run", "--max-steps", "0", "x"],
+            "error: --max-steps: limits.steps: it must be at least 1",
+        ),
+        (
+            ["run", "--max-output", "0", "x"],
+            "error: --max-output: max_output: it must be at least 1",
+        ),
+        (
+            ["run", "--temperature", "3", "x"],
+            "error: --temperature: temperature: it must be between 0 and 2",
+        ),
+        (
+            ["config", "set", "limits.cost", "-1"],
+            "limits.cost: it must be a number above 0",
+        ),
+        (
+            ["config", "set", "providers.x.base_url", "there"],
+            "`there` is not an address",
+        ),
+        (
+            ["config", "set", "model", "nonsense"],
+            "error: there is no model `nonsense`",
+        ),
+        (
+            ["config", "set", "model", "a b/c"],
+            "`a b/c` is not the name of a model",
+        ),
+    ] {
+        let args: Vec<&str> = match args {
+            ["config", "set", key, value] => vec!["config", "set", "--", key, value],
+            other => other.to_vec(),
+        };
+        check(&hew().args(args).run().await.unwrap(), 2, what, "hint: ");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_does_not_exist_gets_the_nearest_and_one_that_is_not_set_is_named() {
+    for command in ["get", "unset"] {
+        let output = hew().args(["config", command, "limits.stps"]).run().await.unwrap();
+        check(
+            &output,
+            2,
+            "error: there is no key `limits.stps`",
+            "hint: did you mean `steps`?",
+        );
+    }
+    let output = hew().args(["config", "get", "limits.steps"]).run().await.unwrap();
+    check(&output, 1, "error: `limits.steps` is not set", "hint: ");
+    let output = hew().args(["config", "unset", "limits.steps"]).run().await.unwrap();
+    check(&output, 0, "`limits.steps` is not set in ", "");
+}
+
+#[tokio::test]
+async fn a_task_without_a_command_gets_the_command() {
+    for (args, hint) in [
+        (&["fix it"][..], "hint: to have something done: hew run \"fix it\""),
+        (&["-p", "fix it"], "hint: to have something done: hew run \"…\""),
+        (&["exec", "fix it"], "hint: to have something done: hew run \"…\""),
+        (&["sesions"], "a similar subcommand exists: 'sessions'"),
+    ] {
+        check(&hew().args(args).run().await.unwrap(), 2, "error: ", hint);
+    }
+}
+
+#[tokio::test]
+async fn a_relative_home_and_a_project_file_that_is_not_text_are_named() {
+    let output = hew()
+        .env("HOME", "home")
+        .env("HEW_DATA_DIR", "")
+        .env("XDG_DATA_HOME", "")
+        .args(["sessions"])
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(output.code(), Some(2), "{}", output.stderr);
+    assert!(
+        output
+            .stderr
+            .contains("HOME must be an absolute path, but it is `home`"),
+        "{}",
+        output.stderr
+    );
+    let project = Project::new(&[(".hew/config.toml", "")]).unwrap();
+    fs::write(project.path(".hew/config.toml"), b"model = '\xff'").unwrap();
+    let output = hew().folder(project.root()).args(["config"]).run().await.unwrap();
+    check(&output, 2, "is not UTF-8 text", "hint: save the file as UTF-8");
+}
+
+#[tokio::test]
+async fn a_key_with_a_line_break_is_named_and_not_shown() {
+    let output = hew()
+        .env("ANTHROPIC_API_KEY", "sk-one\nsk-two")
+        .args(["run", "-m", "anthropic/claude-sonnet-4-6", "x"])
+        .run()
+        .await
+        .unwrap();
+    check(
+        &output,
+        2,
+        "error: the key of Anthropic from $ANTHROPIC_API_KEY is broken",
+        "hint: copy it again, in one line",
+    );
+    assert!(!output.stderr.contains("sk-"), "{}", output.stderr);
+}
+
+#[tokio::test]
+async fn the_home_folder_as_the_project_is_warned_of() {
+    let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
+    let hew = hew().talks_to(&server);
+    let home = hew.home().to_path_buf();
+    let output = hew
+        .env("HOME", &home)
+        .folder(&home)
+        .args(["run", "-m", "gpt-5.5", "--no-title", "x"])
+        .run()
+        .await
+        .unwrap();
+    check(
+        &output,
+        0,
+        "warning: your whole home folder is the project",
+        "-C names another folder",
+    );
+}
+
+#[tokio::test]
+async fn without_a_keyring_no_key_is_asked_for() {
+    let output = hew()
+        .env("PATH", "/nowhere")
+        .args(["keys", "set", "anthropic"])
+        .run()
+        .await
+        .unwrap();
+    check(
+        &output,
+        1,
+        "error: there is no keyring",
+        "keys can also come from the environment",
+    );
+}

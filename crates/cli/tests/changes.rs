@@ -462,3 +462,52 @@ async fn what_is_listed_matches_its_schema() {
     let errors: Vec<String> = validator.iter_errors(&listing).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
 }
+
+#[tokio::test]
+async fn a_filter_names_files_that_were_changed_and_the_rest_is_not_forgotten() {
+    let script = Script::new()
+        .turn(
+            Turn::calls("write_file", json!({"path": "new/deep/a.txt", "content": "a\n"}))
+                .call("write_file", json!({"path": "old/b.txt", "content": "b\n"})),
+        )
+        .turn(Turn::text("Done."));
+    let world = World::new(&[("old/keep.txt", "x\n")], script).await;
+    world.run(&["--no-title", "go"]).await;
+    world
+        .refused(
+            &["--file", "old/keep.txt", "--accept-all"],
+            2,
+            "nothing was changed in old/keep.txt",
+        )
+        .await;
+    let output = world.changes(&["--file", "typo"]).await;
+    assert_eq!(output.code(), Some(2));
+    assert!(
+        output
+            .stderr
+            .contains("hint: changes wait in new/deep/a.txt, old/b.txt"),
+        "{}",
+        output.stderr
+    );
+    let output = world.changes(&["--file", "new", "--reject-all"]).await;
+    assert!(
+        output
+            .stderr
+            .contains("rejected 1; nothing is left to review there; 1 change in 1 file elsewhere"),
+        "{}",
+        output.stderr
+    );
+    let tells_age = fs::metadata(world.project.root()).unwrap().created().is_ok();
+    assert_eq!(
+        world.project.path("new").exists(),
+        !tells_age,
+        "a folder made for it goes with it"
+    );
+    let output = world.changes(&["--reject-all"]).await;
+    assert!(
+        output.stderr.contains("nothing is left to review\n"),
+        "{}",
+        output.stderr
+    );
+    assert!(world.project.path("old/keep.txt").exists());
+}

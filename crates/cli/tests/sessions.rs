@@ -35,6 +35,17 @@ async fn a_session_is_listed_shown_exported_continued_and_deleted() {
     let id = list[0]["id"].as_str().unwrap().to_string();
     assert_eq!(list[0]["model"], MODEL);
     assert_eq!(list[0]["title"], "Reading a greeting");
+    for short in [
+        &["sessions", "--json"][..],
+        &["sessions", "-n", "32", "--all", "list", "--json"],
+    ] {
+        let same: Value = serde_json::from_str(&stdout(hew.clone().args(short)).await).unwrap();
+        assert_eq!(same, list, "{short:?}");
+    }
+    assert_eq!(
+        stdout(hew.clone().args(["sessions", "-n", "0", "--json"])).await.trim(),
+        "[]"
+    );
     let table = stdout(hew.clone().args(["sessions"])).await;
     assert!(
         table.contains("Reading a greeting") && table.contains(&id[..13]),
@@ -64,7 +75,7 @@ async fn a_session_is_listed_shown_exported_continued_and_deleted() {
 
     let refused = hew.clone().args(["sessions", "delete", &id]).run().await.unwrap();
     assert_eq!(refused.code(), Some(2), "without a terminal nobody can say yes");
-    stdout(hew.clone().args(["sessions", "delete", "--yes", &id])).await;
+    stdout(hew.clone().args(["sessions", "rm", "--yes", &id])).await;
     assert_eq!(
         stdout(hew.args(["sessions", "list", "--all", "--json"])).await.trim(),
         "[]"

@@ -1,10 +1,11 @@
 //! `hew apply`: carries out edit text from stdin, all of it or nothing.
 
-use crate::args::Apply;
+use crate::args::{Apply, EditFormat};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, plain};
 use crate::output;
-use edit::{FileChange, Format, Plan, Refused};
+use clap::ValueEnum;
+use edit::{FileChange, Format, Plan, Refused, Report, Why};
 use serde::Serialize;
 use std::io::Read as _;
 use std::path::Path;
@@ -25,7 +26,7 @@ pub(super) fn apply(args: &Apply) -> Result<Exit> {
     };
     let done = toolbox::apply(workspace, &text, args.format.into(), args.file.as_deref(), carry);
     if args.json {
-        output::deliver(&output::pretty(&Told::of(&done, args))?)?;
+        output::deliver(&output::pretty(&Told::of(&done, &text, args))?)?;
     }
     match done {
         Ok(plan) => {
@@ -35,8 +36,27 @@ pub(super) fn apply(args: &Apply) -> Result<Exit> {
             Ok(Exit::Done)
         }
         Err(_) if args.json => Ok(Exit::Failed),
-        Err(why) => Err(Failure::failed(why.to_string().trim_end_matches('.')).hint("nothing was written")),
+        Err(why) => Err(Failure::failed(why.to_string().trim_end_matches('.')).hint(advice(&why))),
     }
+}
+
+/// What the person can do about a refusal.
+fn advice(why: &NotApplied) -> String {
+    let is = |wanted: fn(&Why) -> bool| match why {
+        NotApplied::Refused(refused) => refused.refusals.iter().any(|refusal| wanted(&refusal.why)),
+        NotApplied::Failed(_) => false,
+    };
+    if is(|why| matches!(why, Why::NoPath)) {
+        return "name the file with --file PATH; nothing was written".into();
+    }
+    if is(|why| matches!(why, Why::UnknownFormat)) {
+        let formats = EditFormat::value_variants()
+            .iter()
+            .filter_map(ValueEnum::to_possible_value);
+        let names: Vec<String> = formats.map(|format| format.get_name().to_string()).collect();
+        return format!("--format names one: {}; nothing was written", names.join(", "));
+    }
+    "nothing was written".into()
 }
 
 fn edit_text() -> Result<String> {
@@ -49,7 +69,11 @@ fn edit_text() -> Result<String> {
             LONGEST >> 20
         )));
     }
-    String::from_utf8(bytes).map_err(|_| Failure::usage("the edit text on stdin is not UTF-8"))
+    let text = String::from_utf8(bytes).map_err(|_| Failure::usage("the edit text on stdin is not UTF-8"))?;
+    match text.trim().is_empty() {
+        true => Err(Failure::usage("there is no edit text on stdin").hint("pipe it in: hew apply < change.patch")),
+        false => Ok(text),
+    }
 }
 
 /// One line for each file, then one for each edit that was not found as quoted.
@@ -70,12 +94,24 @@ fn summary(plan: &Plan, carry: Carry) -> String {
     }
     for edit in plan.edits.iter().filter(|edit| edit.changes) {
         let (path, how) = (edit.path.display(), edit.how.name());
-        text.push_str(&format!(
-            "  edit {}: {path}:{}-{} ({how})\n",
-            edit.edit, edit.first_line, edit.last_line
-        ));
+        let place = match lines(plan, edit) {
+            Some((first, last)) if first < last => format!("{path}:{first}-{last}"),
+            // One line, or the line before which others are inserted.
+            Some((first, _)) => format!("{path}:{first}"),
+            None => path.to_string(),
+        };
+        text.push_str(&format!("  edit {}: {place} ({how})\n", edit.edit));
     }
     text
+}
+
+/// The lines that an edit touches, in the file as it was; `None` where there was no file.
+fn lines(plan: &Plan, edit: &Report) -> Option<(usize, usize)> {
+    let is_new = plan.files.iter().any(|file| match file {
+        FileChange::Create { path, .. } => *path == edit.path,
+        FileChange::Update { .. } | FileChange::Move { .. } | FileChange::Delete { .. } => false,
+    });
+    (!is_new).then_some((edit.first_line, edit.last_line))
 }
 
 /// What `--json` prints.
@@ -115,7 +151,11 @@ struct Nearest {
 }
 
 impl Told {
-    fn of(done: &std::result::Result<Plan, NotApplied>, args: &Apply) -> Self {
+    fn of(done: &std::result::Result<Plan, NotApplied>, text: &str, args: &Apply) -> Self {
+        let format = match args.format.into() {
+            Format::Auto => edit::detect(text).unwrap_or(Format::Auto),
+            named => named,
+        };
         let told = |applied, format: Format, edits, error| Told {
             applied,
             dry_run: args.dry_run,
@@ -125,8 +165,8 @@ impl Told {
         };
         match done {
             Ok(plan) => told(!args.dry_run, plan.format, placed(plan), None),
-            Err(NotApplied::Refused(refused)) => told(false, args.format.into(), refusals(refused), None),
-            Err(NotApplied::Failed(why)) => told(false, args.format.into(), Vec::new(), Some(why.clone())),
+            Err(NotApplied::Refused(refused)) => told(false, format, refusals(refused), None),
+            Err(NotApplied::Failed(why)) => told(false, format, Vec::new(), Some(why.clone())),
         }
     }
 }
@@ -135,8 +175,8 @@ fn placed(plan: &Plan) -> Vec<Edit> {
     let edits = plan.edits.iter().map(|report| Edit {
         edit: report.edit,
         path: Some(shown(&report.path)),
-        first_line: Some(report.first_line),
-        last_line: Some(report.last_line),
+        first_line: lines(plan, report).map(|(first, _)| first),
+        last_line: lines(plan, report).map(|(_, last)| last),
         how: Some(report.how.name()),
         why: None,
         nearest: None,

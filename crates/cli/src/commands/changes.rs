@@ -1,6 +1,7 @@
 //! `hew changes`: every change that the agent made in a session, to be taken as good or back one by one.
 
 mod decide;
+mod folders;
 mod gather;
 mod json;
 mod pending;
@@ -66,13 +67,16 @@ struct Review {
 impl Review {
     async fn list(&self, args: &Changes, env: &Environment) -> Result<()> {
         let Loaded { items, .. } = self.store.load(self.meta.id).await?;
-        let pending = self.pending(&items).await?;
+        let Waiting { pending, elsewhere } = self.waiting(&items).await?;
         if args.json {
             return self.print_json(&pending, &[], &[]);
         }
         let name = short(self.meta.id);
         if pending.files.is_empty() {
-            output::complain(&format!("nothing waits for review in session {name}\n"));
+            let there = elsewhere
+                .map(|sum| format!(" there; {sum} elsewhere"))
+                .unwrap_or_default();
+            output::complain(&format!("nothing waits for review in session {name}{there}\n"));
             return Ok(());
         }
         let stdout = std::io::stdout();
@@ -92,25 +96,33 @@ impl Review {
         // From here to the end nobody else writes to the session.
         let Opened { loaded, lease } = self.store.open(self.meta.id).await?;
         let mut items = loaded.items;
-        let mut pending = self.pending(&items).await?;
+        let Waiting { mut pending, .. } = self.waiting(&items).await?;
         let verdicts = choose(&pending, args)?;
         let owned = |ids: Vec<&str>| ids.into_iter().map(String::from).collect::<Vec<String>>();
         let (accepted, rejected) = verdicts.ids(&pending);
         let (accepted, rejected) = (owned(accepted), owned(rejected));
         let outcomes = verdicts.outcomes(&mut pending)?;
         // The files first: if the session cannot be written after that, they still tell what was taken back.
-        put_back(steps(&pending, &outcomes)).map_err(refused)?;
+        let steps = steps(&pending, &outcomes);
+        let gone = folders::of_removed(&steps);
+        put_back(steps).map_err(refused)?;
+        folders::remove_empty(&self.workspace, gone, self.meta.created);
         if !outcomes.is_empty() {
             items.push(self.keep(&items, &pending, &outcomes).await?);
         }
         drop(lease);
-        let left = self.pending(&items).await?;
+        let Waiting {
+            pending: left,
+            elsewhere,
+        } = self.waiting(&items).await?;
         if args.json {
             return self.print_json(&left, &accepted, &rejected);
         }
-        let rest = match left.files.is_empty() {
-            true => "nothing is left to review".into(),
-            false => format!("{} left", show::sum(&left)),
+        let rest = match (left.files.is_empty(), elsewhere) {
+            (true, None) => "nothing is left to review".into(),
+            (true, Some(sum)) => format!("nothing is left to review there; {sum} elsewhere"),
+            (false, None) => format!("{} left", show::sum(&left)),
+            (false, Some(sum)) => format!("{} left there; {sum} elsewhere", show::sum(&left)),
         };
         output::complain(&format!(
             "accepted {}, rejected {}; {rest}\n",
@@ -121,11 +133,16 @@ impl Review {
     }
 
     /// What waits, as far as it was asked for.
-    async fn pending(&self, items: &[Arc<Item>]) -> Result<Pending> {
+    async fn waiting(&self, items: &[Arc<Item>]) -> Result<Waiting> {
         let mut pending = gather(self.store.as_ref(), &self.workspace, items).await?;
-        pending.files.retain(|file| self.scope.has(&file.path));
+        self.scope.check(&pending)?;
+        let mut elsewhere = Pending::default();
+        (pending.files, elsewhere.files) = pending.files.into_iter().partition(|file| self.scope.has(&file.path));
         pending.known.retain(|path| self.scope.has(path));
-        Ok(pending)
+        Ok(Waiting {
+            pending,
+            elsewhere: (!elsewhere.files.is_empty()).then(|| show::sum(&elsewhere)),
+        })
     }
 
     /// Keeps what was decided.
@@ -158,6 +175,14 @@ impl Review {
     }
 }
 
+/// What waits for review.
+struct Waiting {
+    /// What was asked for.
+    pending: Pending,
+    /// How much waits besides, in words.
+    elsewhere: Option<String>,
+}
+
 /// Why the files could not be written.
 fn refused(refused: Refused) -> Failure {
     let Refused { error, left } = refused;
@@ -171,7 +196,21 @@ fn refused(refused: Refused) -> Failure {
 }
 
 /// Files and folders to which the person keeps to; none means all.
-struct Scope(Vec<PathBuf>);
+struct Scope(Vec<Wanted>);
+
+/// A file or a folder that the person names.
+struct Wanted {
+    /// As it was typed.
+    typed: PathBuf,
+    /// What it may mean.
+    means: Vec<PathBuf>,
+}
+
+impl Wanted {
+    fn has(&self, path: &Path) -> bool {
+        self.means.iter().any(|wanted| path.starts_with(wanted))
+    }
+}
 
 impl Scope {
     /// Paths from the folder hew was started in, as people type them, or from the project's, as the list shows them.
@@ -179,17 +218,48 @@ impl Scope {
         let mut all = Vec::new();
         for path in paths {
             let typed = env.cwd.iter().map(|cwd| cwd.join(path));
+            let mut means = Vec::new();
             for path in typed.chain([path.clone()]) {
                 let location = workspace
                     .locate(&path)
                     .map_err(|error| Failure::usage(error.to_string()))?;
-                all.push(location.relative().to_owned());
+                means.push(location.relative().to_owned());
             }
+            all.push(Wanted {
+                typed: path.clone(),
+                means,
+            });
         }
         Ok(Scope(all))
     }
 
     fn has(&self, path: &Path) -> bool {
-        self.0.is_empty() || self.0.iter().any(|wanted| path.starts_with(wanted))
+        self.0.is_empty() || self.0.iter().any(|wanted| wanted.has(path))
+    }
+
+    /// Refuses a path in which the session never changed anything: it is mistyped.
+    fn check(&self, pending: &Pending) -> Result<()> {
+        let is_strange = |wanted: &&Wanted| !pending.known.iter().any(|path| wanted.has(path));
+        let Some(wanted) = self.0.iter().find(is_strange) else {
+            return Ok(());
+        };
+        let files: Vec<String> = pending
+            .files
+            .iter()
+            .map(|file| file.path.display().to_string())
+            .collect();
+        let more = files.len().saturating_sub(NAMED);
+        let mut names = files.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        if more > 0 {
+            names.push_str(&format!(" and {more} more"));
+        }
+        let hint = match files.is_empty() {
+            true => "nothing waits for review in this session".into(),
+            false => format!("changes wait in {names}"),
+        };
+        Err(Failure::usage(format!("nothing was changed in {}", wanted.typed.display())).hint(hint))
     }
 }
+
+/// How many files a hint names.
+const NAMED: usize = 8;

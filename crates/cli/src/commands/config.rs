@@ -2,10 +2,11 @@
 
 use super::load;
 use crate::args::{Config as Args, Global};
-use crate::config::{self, Files, Leaf};
+use crate::config::{self, Files, Leaf, Unset};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::models::Models;
 use crate::output::words::mask;
 use crate::{output, places, project};
 use std::path::PathBuf;
@@ -19,13 +20,17 @@ pub(super) fn config(command: Option<&Args>, global: &Global, env: &Environment)
         Some(Args::Get { key }) => get(key, global, env)?,
         Some(Args::Set { key, value, project }) => {
             let file = target(*project, global, env)?;
+            check_model(key, value, global, env)?;
             config::set(&file, key, value)?;
             output::complain(&format!("set in {}\n", places::tidy(&file, env)));
         }
         Some(Args::Unset { key, project }) => {
             let file = target(*project, global, env)?;
-            config::remove(&file, key)?;
-            output::complain(&format!("removed from {}\n", places::tidy(&file, env)));
+            let place = places::tidy(&file, env);
+            output::complain(&match config::remove(&file, key)? {
+                Unset::Removed => format!("removed from {place}\n"),
+                Unset::NotThere => format!("`{key}` is not set in {place}\n"),
+            });
         }
         Some(Args::Schema) => output::deliver(&output::pretty(&config::json_schema())?)?,
     }
@@ -95,9 +100,20 @@ fn get(key: &str, global: &Global, env: &Environment) -> Result<()> {
         }
     }
     if inside.is_empty() {
+        config::known_key(&wanted)?;
         return Err(Failure::failed(format!("`{key}` is not set")).hint("`hew config schema` describes all keys"));
     }
     output::deliver(&inside.to_string())
+}
+
+/// A model named without its provider must be one that hew knows; else nobody could say who serves it.
+fn check_model(key: &str, value: &str, global: &Global, env: &Environment) -> Result<()> {
+    let names_model = matches!(key, "model" | "small_model") || (key == "edit_model" && value != "same");
+    if names_model && !config::is_full_name(value) && !value.contains('/') {
+        let (_, loaded) = load(global, env, Vec::new())?;
+        Models::new(&loaded.config, env).find(value)?;
+    }
+    Ok(())
 }
 
 fn target(project: bool, global: &Global, env: &Environment) -> Result<PathBuf> {

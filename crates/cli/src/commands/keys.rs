@@ -27,6 +27,7 @@ pub(super) async fn keys(command: &Args, global: &Global, env: &Environment) -> 
     match command {
         Args::Set { provider } => {
             known(&models, provider)?;
+            keyring.check()?;
             let key = read_key(provider)?;
             keyring.set(provider, &key).await?;
             output::complain(&format!("the key {} of {provider} is in the keyring\n", mask(&key)));

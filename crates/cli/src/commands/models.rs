@@ -99,15 +99,21 @@ fn add_listed(models: &Models<'_>, infos: &mut Vec<Info>) {
 async fn add_discovered(models: &Models<'_>, args: &Args, infos: &mut Vec<Info>, usable: &mut BTreeMap<String, bool>) {
     let mut servers = Vec::new();
     for provider in models.providers() {
-        let asked = match &args.provider {
+        // A filter that is the name of a provider means that provider.
+        let named = args
+            .provider
+            .as_deref()
+            .or(args.filter.as_deref().filter(|name| models.provider(name).is_some()));
+        let asked = match named {
             Some(name) => name == provider.name,
             None => provider.local() || provider.preset.is_none(),
         };
+        if !asked {
+            continue;
+        }
         let key = models.key(&provider).await.unwrap_or(None);
         let any = models.any_info(&provider);
-        if let Ok(settings) = models.settings_with(&any, &provider, key)
-            && asked
-        {
+        if let Ok(settings) = models.settings_with(&any, &provider, key) {
             servers.push(settings);
         }
     }

@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::wiring::{self, Start, Which};
-use crate::{input, project};
+use crate::{input, output, project};
 use agent::{Approvals, Previews};
 use session::{Command, Delivery, Meta, SessionId, Store};
 use std::path::{Path, PathBuf};
@@ -120,6 +120,11 @@ impl Work {
             Which::New => false,
             Which::Existing(_) => true,
         };
+        if let Some(what) = project::too_wide(&self.root, env) {
+            output::complain(&format!(
+                "warning: {what} is the project: everything in it may be read and changed; -C names another folder\n"
+            ));
+        }
         let approvals = match !self.turn.json && ask::somebody_is_there() {
             true => Approvals::Ask,
             false => Approvals::Deny,

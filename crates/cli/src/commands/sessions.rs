@@ -16,15 +16,22 @@ use session::{Meta, Store};
 use std::io::IsTerminal;
 use store::Sqlite;
 
-pub(super) async fn sessions(command: Option<&Sessions>, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn sessions(
+    about_list: &SessionsList,
+    command: Option<&Sessions>,
+    global: &Global,
+    env: &Environment,
+) -> Result<Exit> {
+    if !about_list.is_silent() && !matches!(command, None | Some(Sessions::List(_))) {
+        return Err(
+            Failure::usage("--all, --limit and --json before the command are for `list` only")
+                .hint("`hew sessions --help` lists the commands"),
+        );
+    }
     let store = wiring::open_store(env)?;
-    let list_all = SessionsList {
-        limit: 20,
-        ..SessionsList::default()
-    };
     match command {
-        None => list(&store, &list_all, global, env).await?,
-        Some(Sessions::List(args)) => list(&store, args, global, env).await?,
+        None => list(&store, about_list, global, env).await?,
+        Some(Sessions::List(args)) => list(&store, &args.or(about_list), global, env).await?,
         Some(Sessions::Show { id, full }) => {
             let loaded = load(&store, id.as_deref(), global, env).await?;
             let detail = if *full { Detail::Full } else { Detail::Short };
@@ -93,7 +100,7 @@ async fn list(store: &Sqlite, args: &SessionsList, global: &Global, env: &Enviro
         false => Some(project::root(global.cwd.as_deref(), env)?),
     };
     let all = store.list(root.clone()).await?;
-    let shown: Vec<&Meta> = all.iter().take(args.limit).collect();
+    let shown: Vec<&Meta> = all.iter().take(args.most()).collect();
     if args.json {
         let rows: Vec<Row<'_>> = shown.iter().map(|meta| Row::of(meta)).collect();
         return output::deliver(&output::pretty(&rows)?);

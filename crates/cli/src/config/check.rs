@@ -44,6 +44,46 @@ pub(crate) fn value_for(path: &[String], text: &str, origin: Origin) -> Result<L
     Err(describe(&key, &message, &format!("{origin}: ")))
 }
 
+/// Checks a layer that was put together from values of the right type.
+pub(super) fn fits(layer: &Layer) -> Result<()> {
+    match serde_path_to_error::deserialize::<_, Config>(layer.table.clone()) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let key = error.path().to_string();
+            Err(describe(
+                &key,
+                error.into_inner().message(),
+                &format!("{}: ", layer.origin),
+            ))
+        }
+    }
+}
+
+/// Checks that there is such a key, whether it is set or not.
+pub(crate) fn known_key(path: &[String]) -> Result<()> {
+    // No key takes a date, so that each that exists complains about the date, and each other about itself.
+    let probe = toml::value::Datetime {
+        date: Some(toml::value::Date {
+            year: 1970,
+            month: 1,
+            day: 1,
+        }),
+        time: None,
+        offset: None,
+    };
+    let layer = Layer::one(Origin::BuiltIn, path, Value::Datetime(probe));
+    match serde_path_to_error::deserialize::<_, Config>(layer.table) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let key = error.path().to_string();
+            match error.into_inner().message() {
+                message if message.starts_with("unknown field") => Err(describe(&key, message, "")),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
 fn explain(error: &toml::de::Error, key: &str, text: &str, path: &Path) -> Failure {
     let line = error
         .span()

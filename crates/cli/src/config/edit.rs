@@ -1,6 +1,6 @@
 //! Changes one key of a configuration file and leaves comments and order alone.
 
-use super::{Origin, check, layer};
+use super::{Layer, Origin, check, layer};
 use crate::atomic;
 use crate::failure::{Failure, Result};
 use std::io::ErrorKind;
@@ -26,12 +26,27 @@ pub(crate) fn set(file: &Path, key: &str, text: &str) -> Result<()> {
     })
 }
 
-/// Removes a key; what is not there is no mistake.
-pub(crate) fn remove(file: &Path, key: &str) -> Result<()> {
+/// Whether a key was there to be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unset {
+    /// It was, and it is gone.
+    Removed,
+    /// It was not; the file is as it was.
+    NotThere,
+}
+
+/// Removes a key.
+pub(crate) fn remove(file: &Path, key: &str) -> Result<Unset> {
     let path = layer::key_path(key)?;
+    check::known_key(&path)?;
+    let set = Layer::read(file, Origin::User)?.is_some_and(|layer| layer::get(&layer.table, &path).is_some());
+    if !set {
+        return Ok(Unset::NotThere);
+    }
     change(file, &path, |table, last| {
         table.remove(last);
-    })
+    })?;
+    Ok(Unset::Removed)
 }
 
 fn change(file: &Path, path: &[String], edit: impl FnOnce(&mut Table, &str)) -> Result<()> {
@@ -89,7 +104,10 @@ mod tests {
         std::fs::write(&file, commented).unwrap();
         set(&file, "limits.steps", "6").unwrap();
         set(&file, "models.\"a/b\".window", "1000").unwrap();
-        remove(&file, "model").unwrap();
+        assert_eq!(remove(&file, "model"), Ok(Unset::Removed));
+        assert_eq!(remove(&file, "model"), Ok(Unset::NotThere));
+        let wrong = remove(&file, "modle").unwrap_err();
+        assert_eq!(wrong.hint.as_deref(), Some("did you mean `model`?"));
         assert_eq!(
             std::fs::read_to_string(&file).unwrap(),
             "\n# mine\n[limits]\nsteps = 6 # few\n\n[models.\"a/b\"]\nwindow = 1000\n"

@@ -78,6 +78,12 @@ impl Layer {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(
+                    Failure::usage(format!("the configuration {} is not UTF-8 text", path.display()))
+                        .hint("save the file as UTF-8"),
+                );
+            }
             Err(error) => {
                 return Err(Failure::file("read the configuration", path, &error)
                     .hint("check the file's permissions, or set HEW_CONFIG to another file"));

@@ -4,19 +4,37 @@
 
 use super::layer::{Layer, get};
 use super::{Permission, Span};
+use crate::environment::Environment;
+use model::{Catalogue, Lookup};
+use providers::presets::presets;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 /// Keys that only the user may set: they decide where code and keys go, and what things cost.
 const USER_ONLY: &[&str] = &["providers", "models", "proxy"];
 
+/// Keys that name models.
+const MODELS: &[&str] = &["model", "small_model", "edit_model"];
+
 /// The project's layer without what it may not say; each thing left out gets a warning.
-pub(super) fn restrain(mut project: Layer, user: &Table, warnings: &mut Vec<String>) -> Layer {
+pub(super) fn restrain(mut project: Layer, user: &Table, env: &Environment, warnings: &mut Vec<String>) -> Layer {
     let origin = project.origin.clone();
     let mut warn = |key: &str, why: &str| warnings.push(format!("{origin}: `{key}` is ignored: {why}"));
     for key in USER_ONLY {
         if project.table.remove(*key).is_some() {
             warn(key, "only your own configuration may set it");
+        }
+    }
+    let trusted = providers_in_use(user, env);
+    for key in MODELS {
+        let said = project.table.get(*key).and_then(Value::as_str);
+        if said.is_some_and(|name| name != "same" && !provider_of(name).is_some_and(|name| trusted.contains(&name))) {
+            project.table.remove(*key);
+            warn(
+                key,
+                "a project may not choose a provider that your own configuration does not use",
+            );
         }
     }
     for (key, looser) in [
@@ -50,6 +68,31 @@ pub(super) fn restrain(mut project: Layer, user: &Table, warnings: &mut Vec<Stri
     project
 }
 
+/// The providers that the person uses: those that the configuration names, or else the first with a key in the environment.
+fn providers_in_use(user: &Table, env: &Environment) -> BTreeSet<String> {
+    let said = MODELS.iter().filter_map(|key| user.get(*key).and_then(Value::as_str));
+    let mut names: BTreeSet<String> = said.chain(env.get("HEW_MODEL")).filter_map(provider_of).collect();
+    if let Some(Value::Table(described)) = user.get("providers") {
+        names.extend(described.keys().cloned());
+    }
+    if names.is_empty() {
+        let has_key = presets()
+            .iter()
+            .find(|preset| env.first(preset.key_env.iter().copied()).is_some());
+        names.extend(has_key.map(|preset| preset.name.to_string()));
+    }
+    names
+}
+
+/// The provider that a model's name means; `None` where it is not clear.
+fn provider_of(name: &str) -> Option<String> {
+    match (name.split_once('/'), Catalogue::embedded().find(name)) {
+        (Some((provider, _)), _) => Some(provider.into()),
+        (None, Lookup::Found(info)) => Some(info.provider),
+        (None, Lookup::Ambiguous(_) | Lookup::Unknown(_)) => None,
+    }
+}
+
 fn looser<T: PartialOrd + for<'de> Deserialize<'de>>(new: &Value, old: &Value) -> bool {
     match (T::deserialize(new.clone()), T::deserialize(old.clone())) {
         (Ok(new), Ok(old)) => new > old,
@@ -69,7 +112,7 @@ mod tests {
             origin: Origin::Project("/p/.hew/config.toml".into()),
             table: project.parse().unwrap(),
         };
-        let layer = restrain(layer, &user.parse().unwrap(), &mut warnings);
+        let layer = restrain(layer, &user.parse().unwrap(), &Environment::default(), &mut warnings);
         assert!(
             warnings.iter().all(|text| text.starts_with("/p/.hew/config.toml: `")),
             "{warnings:?}"
@@ -80,7 +123,33 @@ mod tests {
     #[test]
     fn a_project_cannot_redirect_keys_or_hide_prices() {
         let hostile = "model = 'a/b'\nproxy = 'http://x'\n[providers.anthropic]\nbase_url = 'http://x'\n[models.'a/b']\nprices = {input = 0.0, output = 0.0}";
-        assert_eq!(check("", hostile), ("model = \"a/b\"".into(), 3));
+        assert_eq!(check("model = 'a/c'", hostile), ("model = \"a/b\"".into(), 3));
+    }
+
+    #[test]
+    fn a_project_may_choose_among_the_models_of_the_persons_own_providers() {
+        let theirs = "model = 'deepseek/deepseek-chat'";
+        assert_eq!(
+            check("model = 'anthropic/claude-sonnet-4-6'", theirs),
+            (String::new(), 1)
+        );
+        assert_eq!(check("", theirs), (String::new(), 1));
+        assert_eq!(check("[providers.deepseek]", theirs).1, 0);
+        assert_eq!(
+            check("model = 'gpt-5.5'", "small_model = 'openai/x'\nedit_model = 'same'").1,
+            0
+        );
+        assert_eq!(check("model = 'openai/gpt-5.5'", "model = 'gpt-5.5'").1, 0);
+        let one = Environment::from([("DEEPSEEK_API_KEY", "k")]);
+        assert_eq!(
+            providers_in_use(&Table::new(), &one),
+            BTreeSet::from(["deepseek".to_string()])
+        );
+        let two = Environment::from([("DEEPSEEK_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]);
+        assert_eq!(
+            providers_in_use(&Table::new(), &two),
+            BTreeSet::from(["anthropic".to_string()])
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What may stand in a configuration file. Doc comments become descriptions in the JSON schema for editors.
 
-use super::Span;
+use super::{Span, bounds};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,13 @@ use std::collections::BTreeMap;
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
     /// The model that does the work, as `provider/id`.
+    #[serde(deserialize_with = "bounds::model_name")]
     pub(crate) model: Option<String>,
     /// The model for titles and other small jobs, as `provider/id`.
+    #[serde(deserialize_with = "bounds::model_name")]
     pub(crate) small_model: Option<String>,
     /// The model that writes edits which the main model only describes, as `provider/id`, or `same` for the main model.
+    #[serde(deserialize_with = "bounds::model_name")]
     pub(crate) edit_model: Option<String>,
     /// The way of working.
     pub(crate) mode: Option<ModeName>,
@@ -23,9 +26,13 @@ pub(crate) struct Config {
     pub(crate) permission: Option<Permission>,
     /// How hard the model is asked to think.
     pub(crate) effort: Option<Effort>,
-    /// Sampling temperature, where the model takes one.
+    /// Sampling temperature from 0 to 2, where the model takes one.
+    #[serde(deserialize_with = "bounds::temperature")]
+    #[schemars(range(min = 0.0, max = 2.0))]
     pub(crate) temperature: Option<f64>,
     /// The most tokens that one reply may have.
+    #[serde(deserialize_with = "bounds::at_least_one")]
+    #[schemars(range(min = 1))]
     pub(crate) max_output: Option<u32>,
     /// Whether sessions get a title from the small model.
     pub(crate) title: Option<bool>,
@@ -36,6 +43,7 @@ pub(crate) struct Config {
     /// Providers by name: settings for those hew knows, and descriptions of others.
     pub(crate) providers: BTreeMap<String, ProviderEntry>,
     /// Models by `provider/id`: additions to the catalogue, and options.
+    #[serde(deserialize_with = "bounds::by_full_name")]
     pub(crate) models: BTreeMap<String, ModelEntry>,
 }
 
@@ -44,8 +52,11 @@ pub(crate) struct Config {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Limits {
     /// Requests to the model.
+    #[serde(deserialize_with = "bounds::at_least_one")]
+    #[schemars(range(min = 1))]
     pub(crate) steps: Option<u32>,
-    /// US dollars.
+    /// US dollars, more than 0.
+    #[serde(deserialize_with = "bounds::above_zero")]
     pub(crate) cost: Option<f64>,
     /// Time, such as `90s`, `10m` or `1h30m`.
     pub(crate) time: Option<Span>,
@@ -58,6 +69,7 @@ pub(crate) struct ProviderEntry {
     /// The dialect that it speaks. Needed for a provider that hew does not know.
     pub(crate) wire: Option<WireName>,
     /// Where its API begins. Needed for a provider that hew does not know.
+    #[serde(deserialize_with = "bounds::web_address")]
     pub(crate) base_url: Option<String>,
     /// The key itself. Better: `key_env`, `key_command` or `hew keys set`.
     pub(crate) key: Option<String>,
@@ -137,7 +149,7 @@ pub(crate) enum ModeName {
     Ask,
 }
 
-/// What is allowed without asking. What is not allowed is asked on a terminal and denied elsewhere.
+/// What is allowed without asking. What lies outside the project is asked on a terminal and denied elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Permission {

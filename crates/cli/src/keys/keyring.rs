@@ -22,6 +22,8 @@ pub(crate) struct Keyring<'a> {
 pub(crate) enum Problem {
     /// This system has none that hew can use.
     Absent,
+    /// There is nobody who could unlock it.
+    NoDesktop,
     /// It did not do what it was asked.
     Failed(String),
 }
@@ -34,6 +36,8 @@ impl From<Problem> for Failure {
                 Failure::failed("there is no keyring: the program `secret-tool` was not found")
                     .hint(format!("install libsecret-tools (Debian) or libsecret; {advice}"))
             }
+            Problem::NoDesktop => Failure::failed("the keyring cannot be reached: there is no desktop session")
+                .hint(format!("DBUS_SESSION_BUS_ADDRESS is not set; {advice}")),
             Problem::Absent => Failure::failed("hew has no keyring on this system").hint(advice),
             Problem::Failed(why) => Failure::failed(format!("the keyring did not do it: {why}")).hint(advice),
         }
@@ -48,14 +52,12 @@ impl<'a> Keyring<'a> {
 
     /// Whether there is a keyring that hew can use.
     pub(crate) fn present(&self) -> bool {
-        // Without a desktop session there is nobody who could unlock it, and asking would only cost time.
-        let program = match tool() {
-            Some(Tool::SecretTool) if self.env.get("DBUS_SESSION_BUS_ADDRESS").is_some() => "secret-tool",
-            Some(Tool::Security) => "security",
-            Some(Tool::SecretTool) | None => return false,
-        };
-        let path = self.env.get("PATH").unwrap_or_default();
-        std::env::split_paths(path).any(|folder| folder.join(program).is_file())
+        self.check().is_ok()
+    }
+
+    /// Why the keyring cannot be used, if so; asked before a person is bothered for a key.
+    pub(crate) fn check(&self) -> Result<(), Problem> {
+        self.tool().map(drop)
     }
 
     /// The key of a provider.
@@ -95,9 +97,19 @@ impl<'a> Keyring<'a> {
     }
 
     fn tool(&self) -> Result<Tool, Problem> {
-        match tool() {
-            Some(tool) if self.present() => Ok(tool),
-            Some(_) | None => Err(Problem::Absent),
+        let tool = tool().ok_or(Problem::Absent)?;
+        let program = match tool {
+            Tool::SecretTool => "secret-tool",
+            Tool::Security => "security",
+        };
+        let path = self.env.get("PATH").unwrap_or_default();
+        if !std::env::split_paths(path).any(|folder| folder.join(program).is_file()) {
+            return Err(Problem::Absent);
+        }
+        match tool {
+            // Without a desktop session there is nobody who could unlock it, and asking would only cost time.
+            Tool::SecretTool if self.env.get("DBUS_SESSION_BUS_ADDRESS").is_none() => Err(Problem::NoDesktop),
+            Tool::SecretTool | Tool::Security => Ok(tool),
         }
     }
 

@@ -1,5 +1,6 @@
 //! From a name to what is known about a model.
 
+use super::suggest::suggest;
 use super::{Models, Provider};
 use crate::config::ModelEntry;
 use crate::failure::{Failure, Result};
@@ -15,7 +16,7 @@ impl Models<'_> {
         match self.catalogue.find(name) {
             Lookup::Found(info) => Ok(*info),
             Lookup::Ambiguous(names) => self.choose(name, &names),
-            Lookup::Unknown(nearest) => self.describe_open(name).ok_or_else(|| self.unknown(name, &nearest)),
+            Lookup::Unknown(_) => self.describe_open(name).ok_or_else(|| self.unknown(name)),
         }
     }
 
@@ -41,9 +42,14 @@ impl Models<'_> {
         }
     }
 
-    fn unknown(&self, name: &str, nearest: &[String]) -> Failure {
+    fn unknown(&self, name: &str) -> Failure {
         let failure = Failure::usage(format!("there is no model `{name}`"));
-        if let Some((provider, _)) = name.split_once('/')
+        let nearest = suggest(&self.catalogue, name);
+        let (said, id) = match name.split_once('/') {
+            Some((provider, id)) => (Some(provider), id),
+            None => (None, name),
+        };
+        if let Some(provider) = said
             && self.provider(provider).is_none()
             && nearest.is_empty()
         {
@@ -53,13 +59,30 @@ impl Models<'_> {
                 names.join(", ")
             ));
         }
-        match nearest {
-            [] => failure.hint("`hew models` lists those that hew knows"),
-            names => failure.hint(format!(
-                "did you mean {}? A model that hew does not know yet can be used after adding [models.\"{name}\"] to the configuration",
-                names.join(" or ")
-            )),
-        }
+        // Whoever adds just this line can use the model, so it names a provider that exists.
+        let provider = said
+            .filter(|name| self.provider(name).is_some())
+            .map(String::from)
+            .or_else(|| nearest.first().map(|info| info.provider.clone()))
+            .or_else(|| self.first_with_key());
+        let add = match provider {
+            Some(provider) if !id.is_empty() => {
+                format!("adding [models.\"{provider}/{id}\"] to the configuration")
+            }
+            Some(_) | None => format!("naming its provider: -m PROVIDER/{id}, and adding [models.\"PROVIDER/{id}\"]"),
+        };
+        let add = format!("a model that hew does not know yet can be used after {add}");
+        let names: Vec<String> = nearest.iter().map(|info| info.name()).collect();
+        failure.hint(match names.is_empty() {
+            true => format!("`hew models` lists those that hew knows; {add}"),
+            false => format!("did you mean {}? {}", names.join(" or "), capital(&add)),
+        })
+    }
+
+    fn first_with_key(&self) -> Option<String> {
+        let providers = self.providers();
+        let first = providers.iter().find(|provider| self.key_at_hand(provider).is_some());
+        first.map(|provider| provider.name.to_string())
     }
 
     /// What is known about a model that need not be in the catalogue, because its provider takes any.
@@ -139,6 +162,14 @@ const USUAL: Features = Features {
     caching: false,
 };
 
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars
+        .next()
+        .map(|first| first.to_uppercase().chain(chars).collect())
+        .unwrap_or_default()
+}
+
 fn apply(info: &mut Info, entry: &ModelEntry) {
     if let Some(wire) = entry.wire {
         info.wire = wire.into();
@@ -200,6 +231,25 @@ mod tests {
                 .unwrap()
                 .starts_with("`nowhere` is not a provider; known are anthropic, openai, ")
         );
+    }
+
+    #[test]
+    fn the_hint_about_an_unknown_model_works_when_it_is_followed() {
+        for (name, key) in [
+            ("claude-sonnet-99", None),
+            ("anthropic/claude-zebra-99", None),
+            ("anthropc/claude-sonnet-99", None),
+            ("zzzz", Some(("OPENAI_API_KEY", "k"))),
+        ] {
+            let env = || key.map_or_else(Environment::default, |pair| Environment::from([pair]));
+            let hint = find("", env(), name).unwrap_err().hint.unwrap();
+            let table = hint.split_once("[models.").unwrap().1.split_once(']').unwrap().0;
+            let full = table.trim_matches('"');
+            let info = find(&format!("[models.{table}]"), env(), full).unwrap();
+            assert_eq!(info.name(), full, "{hint}");
+        }
+        let hint = find("", Environment::default(), "zzzz").unwrap_err().hint.unwrap();
+        assert!(hint.contains("-m PROVIDER/zzzz"), "{hint}");
     }
 
     #[test]

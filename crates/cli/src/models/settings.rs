@@ -49,6 +49,17 @@ impl Models<'_> {
         if let Some(stall) = entry.stall {
             settings.stall = stall.0;
         }
+        if let Some(key) = key
+            .as_ref()
+            .filter(|key| key.secret.reveal().contains(char::is_control))
+        {
+            return Err(Failure::usage(format!(
+                "the key of {} from {} is broken: it contains a line break or another control character",
+                provider.title(),
+                key.source
+            ))
+            .hint("copy it again, in one line"));
+        }
         let proxy = entry.proxy.as_deref().or(self.config.proxy.as_deref());
         settings.proxy = address::proxy(&base_url, proxy, self.env);
         self.prove(&mut settings, &quirks, provider, key)?;
