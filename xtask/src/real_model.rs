@@ -102,7 +102,7 @@ impl Place {
         fs::create_dir_all(&config)?;
         let text = format!(
             "model = \"small/coder\"\n\n[providers.small]\nwire = \"{wire}\"\nbase_url = \"{base_url}\"\nkey = \"none\"\n\n\
-             [models.\"small/coder\"]\nwindow = 8192\nmax_output = 512\n"
+             [models.\"small/coder\"]\nwindow = 8192\noutput = 512\n"
         );
         fs::write(config.join("config.toml"), text)?;
         Ok(place)
