@@ -191,6 +191,11 @@ async fn a_damaged_database_is_named_and_left_alone() {
     let doctor = hew.args(["doctor", "--offline"]).run().await.unwrap();
     assert_eq!(doctor.code(), Some(1));
     assert!(doctor.stdout.contains("✗ sessions"), "{}", doctor.stdout);
+    assert!(
+        doctor.stdout.contains("hint: move it away to start afresh: mv ") && !doctor.stdout.contains("`hew doctor`"),
+        "{}",
+        doctor.stdout
+    );
 }
 
 #[tokio::test]

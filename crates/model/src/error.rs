@@ -166,10 +166,32 @@ impl Error {
             Error::NotFound { .. } => {
                 "check the model's name (`hew models`) and the provider's base URL (`hew config`)"
             }
-            Error::Connection { .. } => "check the network, proxy and the provider's base URL (`hew doctor`)",
+            Error::Connection { provider, .. } => match provider.as_str() {
+                "ollama" => "is Ollama running? `ollama serve` starts it; OLLAMA_HOST says where it is",
+                "lmstudio" => "is the server of LM Studio running? `lms server start` starts it",
+                "llamacpp" | "vllm" => "is the server running, and at the provider's base URL (`hew doctor`)?",
+                _ => "check the network, proxy and the provider's base URL (`hew doctor`)",
+            },
             Error::Cut { .. } | Error::Stalled { .. } => "check the network; `hew resume` goes on where it stopped",
             Error::Garbled { .. } => "check that the base URL is the provider's API, not a web page (`hew doctor`)",
             Error::BadRequest { .. } => "check the model's options in the configuration (`hew config`)",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_on_this_machine_that_cannot_be_reached_may_not_be_running() {
+        let hint = |provider: &str| {
+            let detail = "connection refused".into();
+            let provider = provider.into();
+            Error::Connection { provider, detail }.hint()
+        };
+        assert!(hint("ollama").starts_with("is Ollama running?"));
+        assert!(hint("lmstudio").contains("lms server start"));
+        assert!(hint("anthropic").starts_with("check the network"));
     }
 }

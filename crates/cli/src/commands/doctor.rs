@@ -130,7 +130,7 @@ async fn data(env: &Environment) -> Vec<Check> {
     };
     let store = match Sqlite::open(&folder) {
         Ok(store) => store,
-        Err(error) => return vec![Check::problem("sessions", error.into())],
+        Err(error) => return vec![unsound(error, &folder)],
     };
     let size = std::fs::metadata(store.path()).map_or(0, |meta| meta.len());
     let sound = match store.integrity().await {
@@ -143,9 +143,23 @@ async fn data(env: &Environment) -> Vec<Check> {
                 size.div_ceil(1024)
             ),
         ),
-        Err(error) => Check::problem("sessions", error.into()),
+        Err(error) => unsound(error, &folder),
     };
     vec![sound]
+}
+
+/// What is wrong with the sessions. Who asks the doctor is not sent to the doctor.
+fn unsound(error: session::Error, folder: &Path) -> Check {
+    let is_damaged = matches!(error, session::Error::Damaged { .. });
+    let mut check = Check::problem("sessions", error.into());
+    if is_damaged {
+        let file = folder.join("hew.db");
+        check.hint = Some(format!(
+            "move it away to start afresh: mv {0} {0}.damaged; `sqlite3 {0}.damaged .recover` prints what can be saved",
+            file.display()
+        ));
+    }
+    check
 }
 
 async fn default_model(models: &Models<'_>, config: &Config) -> Check {

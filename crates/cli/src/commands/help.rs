@@ -32,6 +32,17 @@ pub(super) fn man(folder: Option<&Path>) -> Result<Exit> {
     let refuse = |path: &Path, error: &std::io::Error| Failure::file("write", path, error);
     std::fs::create_dir_all(folder).map_err(|error| refuse(folder, &error))?;
     clap_mangen::generate_to(args::definition(), folder).map_err(|error| refuse(folder, &error))?;
+    for entry in std::fs::read_dir(folder)
+        .map_err(|error| refuse(folder, &error))?
+        .flatten()
+    {
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        if name.starts_with("hew") && name.ends_with(".1") {
+            let text = std::fs::read_to_string(&path).map_err(|error| refuse(&path, &error))?;
+            std::fs::write(&path, with_exit_status(&text)).map_err(|error| refuse(&path, &error))?;
+        }
+    }
     Ok(Exit::Done)
 }
 
@@ -40,5 +51,38 @@ fn page(command: &clap::Command) -> Result<String> {
     clap_mangen::Man::new(command.clone())
         .render(&mut page)
         .map_err(|error| Failure::failed(format!("cannot make the man page: {error}")))?;
-    Ok(String::from_utf8_lossy(&page).into_owned())
+    Ok(with_exit_status(&String::from_utf8_lossy(&page)))
+}
+
+/// The page with its exit codes under the heading that man pages have for them.
+fn with_exit_status(page: &str) -> String {
+    // The generator knows no such section; the codes are what follows the options, and their lines are not to be joined.
+    match page.split_once(".SH EXTRA\nExit codes:\n") {
+        Some((before, after)) => {
+            let (codes, rest) = after
+                .split_once("\n.SH ")
+                .map_or((after, None), |(codes, rest)| (codes, Some(rest)));
+            let rest = rest.map(|rest| format!("\n.SH {rest}")).unwrap_or_default();
+            format!("{before}.SH \"EXIT STATUS\"\n.nf\n{}\n.fi{rest}", codes.trim_end())
+        }
+        None => page.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_have_their_section_in_the_man_page() {
+        let page = page(&args::definition()).unwrap();
+        let (_, codes) = page.split_once("\n.SH \"EXIT STATUS\"\n.nf\n").unwrap();
+        let (codes, rest) = codes.split_once("\n.fi").unwrap();
+        assert!(
+            codes.lines().count() > 7 && codes.contains("the task is done"),
+            "{codes}"
+        );
+        assert!(rest.contains("\n.SH VERSION\n"), "{rest}");
+        assert!(!page.contains("SH EXTRA"));
+    }
 }

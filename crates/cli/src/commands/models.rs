@@ -130,6 +130,9 @@ async fn add_discovered(models: &Models<'_>, args: &Args, infos: &mut Vec<Info>,
                     }
                 }
             }
+            Err(error) if servers.len() == 1 => {
+                output::complain(&format!("note: {error}\nhint: {}\n", error.hint()));
+            }
             Err(error) => output::complain(&format!("note: {error}\n")),
         }
     }

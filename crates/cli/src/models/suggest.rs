@@ -28,6 +28,8 @@ pub(super) fn suggest<'a>(catalogue: &'a Catalogue, name: &str) -> Vec<&'a Info>
                 .cmp(&version(&a.id))
                 .then_with(|| a.id.len().cmp(&b.id.len()))
         });
+        // The same model under its name with a date is not another one.
+        related.dedup_by(|a, b| a.provider == b.provider && version(&a.id) == version(&b.id));
         related.truncate(MOST);
         return related;
     }
@@ -68,13 +70,11 @@ fn is_version(part: &str) -> bool {
         .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// The numbers of an id, without dates.
+/// The numbers of an id up to its date.
 fn version(id: &str) -> Vec<u32> {
-    let parts = id.split(|c: char| !c.is_ascii_digit());
-    parts
-        .filter(|part| (1..4).contains(&part.len()))
-        .filter_map(|part| part.parse().ok())
-        .collect()
+    let numbers = id.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+    let before_date = numbers.take_while(|part| part.len() < 4);
+    before_date.filter_map(|part| part.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -117,6 +117,6 @@ mod tests {
         assert_eq!(family("claude-opus-4-20250514"), "claude-opus");
         assert_eq!(family("deepseek-v3.1"), "deepseek");
         assert_eq!(version("claude-opus-4-1-20250514"), [4, 1]);
-        assert_eq!(version("gpt-5.5"), [5, 5]);
+        assert_eq!(version("gpt-5.5-2026-04-23"), [5, 5]);
     }
 }

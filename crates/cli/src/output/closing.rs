@@ -99,13 +99,33 @@ pub(crate) fn explain(ending: &Ending, resume: &str) -> Option<(String, String)>
             format!("stopped: the model called `{tool}` {times} times with the same input"),
             format!("say what to do differently: {resume} \"…\""),
         ),
+        // A conversation that is too long stays too long: to go on with it would fail again.
+        Ending::Failed { error, hint } if *hint == too_long_hint() => (format!("error: {error}"), hint.clone()),
         Ending::Failed { error, hint } => (format!("error: {error}"), format!("{hint}; then `{resume}` goes on")),
     })
+}
+
+fn too_long_hint() -> &'static str {
+    model::Error::ContextOverflow { detail: String::new() }.hint()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_can_go_on_is_said_to_go_on() {
+        let hint = |hint: &str| {
+            let ending = Ending::Failed {
+                error: "x".into(),
+                hint: hint.into(),
+            };
+            explain(&ending, "hew resume 1").map(|(_, hint)| hint)
+        };
+        assert_eq!(hint(too_long_hint()).as_deref(), Some(too_long_hint()));
+        assert_eq!(hint("wait").as_deref(), Some("wait; then `hew resume 1` goes on"));
+    }
+
     use session::Totals;
     use std::time::Duration;
 
