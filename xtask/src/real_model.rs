@@ -69,7 +69,7 @@ fn reads(root: &Path, place: &Place) -> Result<()> {
 fn creates(root: &Path, place: &Place) -> Result<()> {
     place.hew(
         root,
-        "Create a file named greeting.txt whose whole content is the one word hello.",
+        "Create the file ./greeting.txt with the one word hello as its whole content.",
     )?;
     let file = place.project.join("greeting.txt");
     let text = fs::read_to_string(&file).context("greeting.txt was not created")?;

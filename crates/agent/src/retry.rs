@@ -5,12 +5,16 @@ use std::time::Duration;
 
 /// A provider that asks for a longer wait than this is not waited for.
 const LONGEST_ASKED: Duration = Duration::from_secs(120);
+/// The delay before a broken connection is made anew for the first time.
+const AT_ONCE: Duration = Duration::from_millis(50);
 /// The growing delay grows no further than this.
 const LONGEST_OWN: Duration = Duration::from_secs(60);
 
 /// The delay before the next attempt; `None` when there should be none. `failed` counts the attempts so far, from 1.
 pub(crate) fn delay(error: &Error, failed: u32, base: Duration) -> Option<Duration> {
     match error.retry() {
+        // Servers close connections that were kept open; a new one usually works at once.
+        Retry::UpTo { .. } if matches!(error, Error::Connection { .. }) && failed == 1 => Some(AT_ONCE.min(base)),
         Retry::Never => None,
         Retry::UpTo { times, .. } if failed > times => None,
         Retry::UpTo { after: Some(after), .. } => (after <= LONGEST_ASKED).then_some(after),
@@ -42,6 +46,12 @@ mod tests {
         assert_eq!(delays, [seconds(2), seconds(4), seconds(8), seconds(16), None]);
         assert_eq!(delay(&limited(Some(7)), 1, base), seconds(7));
         assert_eq!(delay(&limited(Some(3600)), 1, base), None);
+        let closed = Error::Connection {
+            provider: "p".into(),
+            detail: "closed".into(),
+        };
+        let delays: Vec<_> = (1..=4).map(|failed| delay(&closed, failed, base)).collect();
+        assert_eq!(delays, [Some(AT_ONCE), seconds(4), seconds(8), None]);
         let overflow = Error::ContextOverflow {
             detail: "too long".into(),
         };
