@@ -17,9 +17,8 @@ pub(crate) fn repair(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
     while let Some(message) = rest.next() {
         match message.role {
             Role::Assistant => {
-                let calls = calls(&message);
-                out.push(message);
-                if calls.is_empty() {
+                if !message.parts.iter().any(is_call) {
+                    out.push(message);
                     continue;
                 }
                 // Everything up to the next reply belongs to this step.
@@ -27,12 +26,40 @@ pub(crate) fn repair(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
                 while let Some(next) = rest.next_if(|next| next.role == Role::User) {
                     step.push(next);
                 }
-                answer(calls, step, &mut out);
+                if is_in_order(&message, &step) {
+                    out.push(message);
+                    out.append(&mut step);
+                } else {
+                    let calls = calls(&message);
+                    out.push(message);
+                    answer(calls, step, &mut out);
+                }
             }
             Role::User => out.extend(without_results(message)),
         }
     }
     out
+}
+
+/// Whether each call has its one result, in order, and nothing but talk follows: the usual case, told without any copying.
+fn is_in_order(message: &Message, step: &[Arc<Message>]) -> bool {
+    let mut rest = step.iter();
+    for part in &message.parts {
+        let Part::ToolCall { id, .. } = part else { continue };
+        match rest.next().map(|result| result.parts.as_slice()) {
+            Some([Part::ToolResult { id: answered, .. }]) if answered == id => {}
+            Some(_) | None => return false,
+        }
+    }
+    rest.all(|message| !message.parts.iter().any(is_result))
+}
+
+fn is_call(part: &Part) -> bool {
+    matches!(part, Part::ToolCall { .. })
+}
+
+fn is_result(part: &Part) -> bool {
+    matches!(part, Part::ToolResult { .. })
 }
 
 /// Pushes one result for each call, in the calls' order, then whatever else was said.
@@ -64,7 +91,6 @@ fn result_of(message: &Message) -> Option<CallId> {
 
 /// The message without stray results; nothing when nothing else is in it.
 fn without_results(message: Arc<Message>) -> Option<Arc<Message>> {
-    let is_result = |part: &Part| matches!(part, Part::ToolResult { .. });
     if !message.parts.iter().any(is_result) {
         return Some(message);
     }
