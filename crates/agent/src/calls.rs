@@ -239,7 +239,7 @@ impl Desk {
 
     async fn ask(&self, call: &Call, action: Action, why: String) -> Result<(), String> {
         let id = QuestionId::new();
-        let answer = self.inbox.expect(id);
+        let answer = self.inbox.listen(id);
         let question = Question {
             id,
             call: call.id.clone(),

@@ -54,7 +54,7 @@ impl Inbox {
     }
 
     /// Waits for the answer to a question.
-    pub(crate) fn expect(&self, question: QuestionId) -> oneshot::Receiver<Answer> {
+    pub(crate) fn listen(&self, question: QuestionId) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
         let mut inner = self.lock();
         if !inner.nobody {
