@@ -7,7 +7,7 @@ use crate::{Setup, settle, turn};
 use model::Message;
 use session::{Body, Command, Delivery, Ending, Event, ItemId, Level, Limit};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -76,6 +76,7 @@ impl Actor {
                 Some(Command::Rewind { to }) => self.rewind(to).await,
                 Some(Command::SetModel { name }) => self.set_model(&name).await,
                 Some(Command::SetMode { mode }) => self.inbox.set_mode(mode),
+                Some(Command::SetLevel { level }) => self.state.set_level(level),
                 // Nothing runs that could be stopped or waits for an answer.
                 Some(Command::Interrupt | Command::Answer { .. }) => {}
             }
@@ -141,6 +142,7 @@ impl Actor {
         let time = state.limits.time;
         let models = Arc::clone(&state.models);
         let events = state.events.clone();
+        let rules = Arc::clone(&state.policy);
         let mut deaf = false;
         let turn = turn::run(state, inbox);
         tokio::pin!(turn);
@@ -185,6 +187,7 @@ impl Actor {
                 },
                 Some(Command::Answer { question, answer }) => inbox.answer(question, answer),
                 Some(Command::SetMode { mode }) => inbox.set_mode(mode),
+                Some(Command::SetLevel { level }) => rules.lock().unwrap_or_else(PoisonError::into_inner).level = level,
                 Some(Command::SetModel { name }) => match models(&name) {
                     Ok(model) => inbox.set_model(model),
                     Err(why) => drop(events.send(notice(why)).await),

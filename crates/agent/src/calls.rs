@@ -1,19 +1,18 @@
 //! Runs tool calls: what only looks runs side by side, what changes something runs alone and in order.
 
-use crate::Approvals;
+use crate::desk::{Approved, Desk};
 use crate::inbox::Inbox;
 use crate::state::{Started, State};
 use futures::FutureExt as _;
-use model::{Block, CallId, Features, Outcome, Part};
-use policy::{Action, Decision, Mode, Policy};
+use model::{Block, CallId, Outcome, Part};
 use serde_json::Value;
-use session::{Answer, Event, ItemId, ItemKind, Question, QuestionId, Store};
+use session::{Event, ItemId, ItemKind};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
-use tool::{Context, DynTool, Effect, Next, Output, Progress, Spending};
+use tool::{Context, DynTool, Effect, Next, Output, Progress};
 
 /// At most this many tools look around at the same time.
 const READERS: usize = 8;
@@ -134,23 +133,33 @@ impl Queue {
             title: title.clone(),
         };
         state.tell(Event::ItemStarted { id: item, kind }).await;
-        let desk = Desk {
-            policy: state.policy,
+        let desk = Arc::new(Desk {
+            policy: Arc::clone(&state.policy),
             mode: state.mode.clone(),
             approvals: state.approvals,
             store: Arc::clone(&state.store),
             events: state.events.clone(),
             inbox: Arc::clone(inbox),
+            call: call.id.clone(),
+            tool: call.tool.clone(),
+        });
+        let context = Context {
+            call: call.id.clone(),
+            session: state.frame.affinity.clone().unwrap_or_default(),
+            level: desk.level(),
             features: state.model.info().features,
             progress: Progress::new(self.progress.clone()),
             spending: state.spending.clone(),
-            names: state.tools.names().collect::<Vec<_>>().join(", "),
+            desk: Arc::clone(&desk) as Arc<dyn tool::Desk>,
         };
+        let names = state.tools.names().collect::<Vec<_>>().join(", ");
         state.running.spawn(async move {
             let begun = Instant::now();
             let (id, name, input) = (call.id.clone(), call.tool.clone(), call.input.clone());
             // A panic in a tool ends that tool, not the session.
-            let served = AssertUnwindSafe(desk.serve(call, tool, effect)).catch_unwind().await;
+            let served = AssertUnwindSafe(serve(&desk, call, tool, names, context))
+                .catch_unwind()
+                .await;
             let (output, outcome) = match served {
                 Ok(Ok(output)) => (output, Outcome::Ok),
                 Ok(Err(why)) => (Output::text(why), Outcome::Error),
@@ -174,89 +183,42 @@ impl Queue {
     }
 }
 
-/// What serving a call needs.
-struct Desk {
-    policy: Policy,
-    mode: Mode,
-    approvals: Approvals,
-    store: Arc<dyn Store>,
-    events: mpsc::Sender<Event>,
-    inbox: Arc<Inbox>,
-    features: Features,
-    progress: Progress,
-    spending: Spending,
+/// Parse, decide, ask, run: the one way that every call goes. The error is a sentence for the model.
+async fn serve(
+    desk: &Desk,
+    call: Call,
+    tool: Option<Arc<dyn DynTool>>,
     names: String,
-}
-
-impl Desk {
-    /// Parse, decide, ask, run: the one way that every call goes. The error is a sentence for the model.
-    async fn serve(self, call: Call, tool: Option<Arc<dyn DynTool>>, effect: Effect) -> Result<Output, String> {
-        if let Some(raw) = &call.malformed {
-            let why = model::json::object(raw)
-                .err()
-                .map(|error| error.to_string())
-                .unwrap_or_default();
-            return Err(format!(
-                "The input of this call is not valid JSON: {why}. Nothing was done. Send the whole call again; if it was cut off for its length, make several smaller calls of it."
-            ));
-        }
-        let Some(tool) = tool else {
-            return Err(format!(
-                "There is no tool named `{}`. The tools are: {}.",
-                call.tool, self.names
-            ));
-        };
-        let actions = tool.actions(&call.input).map_err(|error| error.to_string())?;
-        for action in actions {
-            self.permit(&call, action).await?;
-        }
-        if effect == Effect::Changes {
-            // What changes the world must be on record before it happens, so that a crash never makes it happen twice.
-            self.store
-                .flush()
-                .await
-                .map_err(|error| format!("Not done, because it could not be recorded: {error}."))?;
-        }
-        let context = Context {
-            call: call.id,
-            features: self.features,
-            progress: self.progress,
-            spending: self.spending,
-        };
-        tool.run(call.input, context).await.map_err(|error| error.to_string())
+    context: Context,
+) -> Result<Output, String> {
+    if let Some(raw) = &call.malformed {
+        let why = model::json::object(raw)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default();
+        return Err(format!(
+            "The input of this call is not valid JSON: {why}. Nothing was done. Send the whole call again; if it was cut off for its length, make several smaller calls of it."
+        ));
     }
-
-    async fn permit(&self, call: &Call, action: Action) -> Result<(), String> {
-        match self.policy.decide(&self.mode, &action) {
-            Decision::Allow => Ok(()),
-            Decision::Deny { why } => Err(format!("Not allowed: {why}.")),
-            Decision::Ask { why } => match self.approvals {
-                Approvals::Deny => Err(format!("Not allowed: {why}, and nobody is there to be asked.")),
-                Approvals::Ask => self.ask(call, action, why).await,
-            },
-        }
+    let Some(tool) = tool else {
+        return Err(format!(
+            "There is no tool named `{}`. The tools are: {names}.",
+            call.tool
+        ));
+    };
+    let Approved { input, note } = desk.approve(tool.as_ref(), call.input).await?;
+    if tool.effect() == Effect::Changes {
+        // What changes the world must be on record before it happens, so that a crash never makes it happen twice.
+        desk.store
+            .flush()
+            .await
+            .map_err(|error| format!("Not done, because it could not be recorded: {error}."))?;
     }
-
-    async fn ask(&self, call: &Call, action: Action, why: String) -> Result<(), String> {
-        let id = QuestionId::new();
-        let answer = self.inbox.listen(id);
-        let question = Question {
-            id,
-            call: call.id.clone(),
-            tool: call.tool.clone(),
-            action,
-            why,
-        };
-        drop(self.events.send(Event::Asked { question }).await);
-        let answer = answer.await;
-        drop(self.events.send(Event::Answered { question: id }).await);
-        match answer {
-            Ok(Answer::Approve) => Ok(()),
-            Ok(Answer::Reject { reason: Some(reason) }) => Err(format!("The person said no: {reason}")),
-            Ok(Answer::Reject { reason: None }) => Err("The person said no.".into()),
-            Err(_) => Err("Nobody answered the question whether this is allowed.".into()),
-        }
+    let mut output = tool.run(input, context).await.map_err(|error| error.to_string())?;
+    if let Some(note) = note {
+        output.content.insert(0, Block::text(note));
     }
+    Ok(output)
 }
 
 /// What the model is told when a call was stopped.

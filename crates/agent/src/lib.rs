@@ -5,6 +5,7 @@
 
 mod actor;
 mod calls;
+mod desk;
 mod inbox;
 mod preview;
 mod receive;

@@ -342,8 +342,9 @@ async fn keep_result(
         Verdict::Warn(text) => finished.output.content.push(Block::text(text)),
         Verdict::Stop(times) => step.looped = Some((finished.tool.clone(), times)),
     }
-    if finished.output.next == Next::EndTurn {
-        step.next = Next::EndTurn;
+    match &finished.output.next {
+        Next::GoOn => {}
+        next @ (Next::EndTurn | Next::SwitchMode(_)) => step.next = next.clone(),
     }
     state.append_result(finished).await
 }

@@ -1,6 +1,7 @@
 //! A session as the agent holds it, and the few things that may be done to it.
 
 use crate::calls::Finished;
+use crate::desk::Rules;
 use crate::preview::Watching;
 use crate::receive::result_message;
 use crate::title::{self, Titled};
@@ -9,13 +10,13 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::Shared;
 use model::{CallId, Message, Model, Part, Reply, Usage};
-use policy::{Mode, Policy};
+use policy::Mode;
 use prompt::Frame;
 use session::{
     Body, Change, Draft, Error, Event, Item, ItemId, Level, Receipt, Record, RequestId, SessionId, Store, Time, Totals,
 };
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
@@ -32,7 +33,7 @@ pub(crate) struct State {
     pub(crate) small: Option<Arc<dyn Model>>,
     pub(crate) models: ModelSource,
     pub(crate) tools: tool::Registry,
-    pub(crate) policy: Policy,
+    pub(crate) policy: Rules,
     pub(crate) mode: Mode,
     pub(crate) approvals: Approvals,
     pub(crate) store: Arc<dyn Store>,
@@ -105,7 +106,7 @@ impl State {
             small: setup.small,
             models: setup.models,
             tools: setup.tools,
-            policy: setup.policy,
+            policy: Arc::new(Mutex::new(setup.policy)),
             mode: setup.mode,
             approvals: setup.approvals,
             store: setup.store,
@@ -330,6 +331,11 @@ impl State {
         if let (Some(prompt), Some(small)) = (self.untitled.take(), self.small.clone()) {
             self.titling = Some(tokio::spawn(title::ask(small, prompt, self.clock)));
         }
+    }
+
+    /// Allows more or less in general, from the next call on.
+    pub(crate) fn set_level(&self, level: policy::Level) {
+        self.policy.lock().unwrap_or_else(PoisonError::into_inner).level = level;
     }
 
     /// Goes back to the first so many items.

@@ -116,9 +116,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         small,
         models: model_source(config.clone(), env.clone()),
         tools: toolbox::fitted(workspace, tool_environment(config, env), options),
-        policy: Policy {
-            level: permission.into(),
-        },
+        policy: Policy::of(permission.into()),
         mode: mode.clone(),
         approvals: start.approvals,
         store: start.store,

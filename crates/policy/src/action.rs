@@ -28,6 +28,35 @@ pub enum Action {
         /// The folder in which it runs.
         cwd: PathBuf,
     },
+    /// Run a shell command outside the sandbox.
+    Escalate {
+        /// The command line.
+        command: String,
+        /// The folder in which it runs.
+        cwd: PathBuf,
+    },
+    /// Load something from the network.
+    Fetch {
+        /// Its address.
+        url: String,
+    },
+    /// Call a tool of an MCP server.
+    Mcp {
+        /// The name of the server.
+        server: String,
+        /// The name of the tool there.
+        tool: String,
+    },
+    /// Go on in another mode.
+    SwitchMode {
+        /// The name of the mode.
+        to: String,
+    },
+    /// Hand a part of the work to a conversation of its own.
+    Subtask {
+        /// The mode in which it works.
+        mode: String,
+    },
 }
 
 /// Where a path lies once symbolic links are followed.

@@ -34,25 +34,36 @@ pub enum Decision {
 }
 
 /// The rules in force.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Policy {
     /// What the person allows in general.
     pub level: Level,
+    /// Rules, remembered answers, hidden and protected files.
+    pub permissions: Permissions,
 }
 
 impl Policy {
-    /// Decides about one action by the level alone; what is refused whatever the rules say is refused here too.
-    pub fn decide(&self, mode: &Mode, action: &Action) -> Decision {
-        Permissions::default().decide(self.level, mode, "", &Deed::from(action))
+    /// The level alone.
+    pub fn of(level: Level) -> Self {
+        Policy {
+            level,
+            permissions: Permissions::default(),
+        }
+    }
+
+    /// Decides about one action of one tool.
+    pub fn decide(&self, mode: &Mode, tool: &str, action: &Action) -> Decision {
+        self.permissions.decide(self.level, mode, tool, &Deed::from(action))
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Place;
 
     fn decide(level: Level, mode: Mode, action: Action) -> &'static str {
-        match (Policy { level }).decide(&mode, &action) {
+        match Policy::of(level).decide(&mode, "", &action) {
             Decision::Allow => "allow",
             Decision::Ask { .. } => "ask",
             Decision::Deny { .. } => "deny",

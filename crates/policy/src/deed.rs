@@ -27,6 +27,13 @@ pub enum Deed<'a> {
         /// The folder in which it runs.
         cwd: &'a Path,
     },
+    /// Run a shell command outside the sandbox.
+    Escalate {
+        /// The command line.
+        command: &'a str,
+        /// The folder in which it runs.
+        cwd: &'a Path,
+    },
     /// Load something from the network.
     Fetch {
         /// Its address.
@@ -57,6 +64,11 @@ impl<'a> From<&'a Action> for Deed<'a> {
             Action::Read { path, place } => Deed::Read { path, place: *place },
             Action::Write { path, place } => Deed::Write { path, place: *place },
             Action::Run { command, cwd } => Deed::Run { command, cwd },
+            Action::Escalate { command, cwd } => Deed::Escalate { command, cwd },
+            Action::Fetch { url } => Deed::Fetch { url },
+            Action::Mcp { server, tool } => Deed::Mcp { server, tool },
+            Action::SwitchMode { to } => Deed::SwitchMode { to },
+            Action::Subtask { mode } => Deed::Subtask { mode },
         }
     }
 }

@@ -54,7 +54,7 @@ impl Grant {
     /// Exactly this deed; nothing when it cannot be written down.
     pub fn of(tool: &str, deed: &Deed<'_>, scope: Scope) -> Option<Grant> {
         let cwd = match deed {
-            Deed::Run { cwd, .. } => Some(cwd.to_path_buf()),
+            Deed::Run { cwd, .. } | Deed::Escalate { cwd, .. } => Some(cwd.to_path_buf()),
             Deed::Read { .. }
             | Deed::Write { .. }
             | Deed::Fetch { .. }
@@ -107,7 +107,7 @@ impl Grants {
     pub(crate) fn cover(&self, tool: &str, deed: &Deed<'_>, places: &Places) -> bool {
         self.list.iter().any(|grant| {
             let here = match (deed, &grant.cwd) {
-                (Deed::Run { cwd, .. }, Some(granted)) => granted == cwd,
+                (Deed::Run { cwd, .. } | Deed::Escalate { cwd, .. }, Some(granted)) => granted == cwd,
                 _ => true,
             };
             here && grant.tool == tool && grant.rule.matches(tool, deed, places, Reading::Narrow) == Match::Yes

@@ -186,6 +186,7 @@ impl Layer {
             Deed::Run { command, .. } => self.say_command(command, &places),
             Deed::Read { .. }
             | Deed::Write { .. }
+            | Deed::Escalate { .. }
             | Deed::Fetch { .. }
             | Deed::Mcp { .. }
             | Deed::SwitchMode { .. }

@@ -86,7 +86,7 @@ impl Deed<'_> {
         match self {
             Deed::Read { .. } => Group::Read,
             Deed::Write { .. } => Group::Edit,
-            Deed::Run { .. } => Group::Command,
+            Deed::Run { .. } | Deed::Escalate { .. } => Group::Command,
             Deed::Fetch { .. } => Group::Browser,
             Deed::Mcp { .. } => Group::Mcp,
             Deed::SwitchMode { .. } | Deed::Subtask { .. } => Group::Modes,
@@ -109,6 +109,7 @@ impl Mode {
         match deed {
             Deed::Read { path, .. } | Deed::Write { path, .. } => self.permits_file(group, path, places),
             Deed::Run { .. }
+            | Deed::Escalate { .. }
             | Deed::Fetch { .. }
             | Deed::Mcp { .. }
             | Deed::SwitchMode { .. }

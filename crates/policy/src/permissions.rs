@@ -69,6 +69,20 @@ impl Permissions {
                     _ => deny("this run may not run commands"),
                 }
             }
+            Deed::Escalate { command, cwd } => {
+                let script = shell::parse(command);
+                match shell::refusal(&script, cwd, &self.places) {
+                    Some(Danger::Refused(why)) => Decision::Deny { why },
+                    _ if level == Level::ReadOnly => deny("this run may not run commands"),
+                    _ => {
+                        let auto = match level {
+                            Level::Full => Auto::Allow,
+                            Level::ReadOnly | Level::Workspace => Auto::Ask,
+                        };
+                        self.simply(tool, deed, auto, "it would run outside the sandbox")
+                    }
+                }
+            }
             Deed::Fetch { url } => self.simply(tool, deed, approval.fetches, &format!("{url} would be fetched")),
             Deed::Mcp { server, tool: name } => {
                 let why = format!("`{name}` of the MCP server `{server}` may do anything");
@@ -95,7 +109,7 @@ impl Permissions {
             Deed::Read { path, .. } => texts.extend(self.folder_pattern("read", path)),
             Deed::Write { path, .. } => texts.extend(self.folder_pattern("write", path)),
             Deed::Mcp { server, .. } => texts.push(format!("mcp(={server})")),
-            Deed::Fetch { .. } | Deed::SwitchMode { .. } | Deed::Subtask { .. } => {}
+            Deed::Escalate { .. } | Deed::Fetch { .. } | Deed::SwitchMode { .. } | Deed::Subtask { .. } => {}
         }
         let broader = texts.iter().filter_map(|text| text.parse().ok());
         Rule::exactly(deed).into_iter().chain(broader).collect()

@@ -1,7 +1,7 @@
 //! The language of permission rules: `run(git log)`, `write(docs/**)`, `fetch(*.example.org)`, `mcp(github/*)`.
 //!
-//! A rule is `what` or `what(pattern)`, where `what` is one of `read`, `write`, `run`, `fetch`, `mcp`, `mode`, `task` and
-//! `tool`. In front may stand the name of a tool and a colon: `edit_file: write(*.md)`. A pattern that begins with `=` is
+//! A rule is `what` or `what(pattern)`, where `what` is one of `read`, `write`, `run`, `escalate`, `fetch`, `mcp`, `mode`,
+//! `task` and `tool`. In front may stand the name of a tool and a colon: `edit_file: write(*.md)`. A pattern that begins with `=` is
 //! taken literally, which is how remembered grants are written.
 
 mod command;
@@ -32,6 +32,7 @@ enum What {
     Read(Option<PathPattern>),
     Write(Option<PathPattern>),
     Run(Option<CommandPattern>),
+    Escalate(Option<CommandPattern>),
     Fetch(Option<Name>),
     Mcp(Option<(Name, Option<Name>)>),
     Mode(Option<Name>),
@@ -72,6 +73,7 @@ impl Rule {
             Deed::Read { path, .. } => format!("read(={})", path.to_str()?),
             Deed::Write { path, .. } => format!("write(={})", path.to_str()?),
             Deed::Run { command, .. } => format!("run(={})", command.trim()),
+            Deed::Escalate { command, .. } => format!("escalate(={})", command.trim()),
             Deed::Fetch { url } => format!("fetch(={})", host(url)?),
             Deed::Mcp { server, tool } => format!("mcp(={server}/{tool})"),
             Deed::SwitchMode { to } => format!("mode(={to})"),
@@ -102,6 +104,8 @@ impl Rule {
             return Match::No;
         }
         let found = match (&self.what, deed) {
+            // Nobody who allows a tool means by it that the tool may leave the sandbox.
+            (What::Anything, Deed::Escalate { .. }) => reading == Reading::Wide,
             (What::Anything, _) => true,
             (What::Read(pattern), Deed::Read { path, .. }) | (What::Write(pattern), Deed::Write { path, .. }) => {
                 pattern
@@ -109,7 +113,9 @@ impl Rule {
                     .is_none_or(|pattern| pattern.matches(path, places, reading))
             }
             (What::Run(None), Deed::Run { .. }) => true,
-            (What::Run(Some(pattern)), Deed::Run { command, .. }) => pattern.is_line(command),
+            (What::Escalate(None), Deed::Escalate { .. }) => true,
+            (What::Run(Some(pattern)), Deed::Run { command, .. })
+            | (What::Escalate(Some(pattern)), Deed::Escalate { command, .. }) => pattern.is_line(command),
             (What::Fetch(pattern), Deed::Fetch { url }) => {
                 let Some(pattern) = pattern else { return Match::Yes };
                 match host(url) {
@@ -185,6 +191,10 @@ impl FromStr for Rule {
             "run" => (
                 tool,
                 What::Run(pattern.map(|pattern| CommandPattern::new(pattern, text)).transpose()?),
+            ),
+            "escalate" => (
+                tool,
+                What::Escalate(pattern.map(|pattern| CommandPattern::new(pattern, text)).transpose()?),
             ),
             "fetch" => (tool, What::Fetch(name(pattern.map(str::to_lowercase).as_deref())?)),
             "mcp" => (tool, What::Mcp(pattern.map(server_and_tool).transpose()?)),

@@ -2,6 +2,8 @@
 
 use crate::{ItemId, QuestionId};
 use model::Message;
+use policy::Scope;
+use serde_json::Value;
 
 /// What a front end asks of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +34,11 @@ pub enum Command {
         /// The mode.
         mode: policy::Mode,
     },
+    /// Allow more or less in general from the next call on.
+    SetLevel {
+        /// What is allowed.
+        level: policy::Level,
+    },
     /// Go back to this item: what comes after it is kept in the log, but no longer seen.
     Rewind {
         /// The item that becomes the newest.
@@ -55,13 +62,38 @@ pub enum Delivery {
 }
 
 /// The answer to a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// Do it.
-    Approve,
+    Approve {
+        /// For how long the answer counts.
+        scope: Scope,
+        /// The rule to remember, as one of those that the question offers; without one, exactly what was asked.
+        rule: Option<String>,
+    },
+    /// Do it with this input instead of the model's.
+    Modify {
+        /// The whole input of the call.
+        input: Value,
+    },
     /// Do not do it.
     Reject {
         /// Why, in words for the model.
         reason: Option<String>,
     },
+    /// What the person says to a question of the model.
+    Say {
+        /// Their words.
+        text: String,
+    },
+}
+
+impl Answer {
+    /// Do it, this once.
+    pub fn once() -> Self {
+        Answer::Approve {
+            scope: Scope::Once,
+            rule: None,
+        }
+    }
 }

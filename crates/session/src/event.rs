@@ -3,6 +3,7 @@
 use crate::{Item, ItemId, QuestionId, RequestId};
 use model::{CallId, Cost, Usage};
 use policy::Action;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -183,7 +184,7 @@ pub enum Op {
     Insert(String),
 }
 
-/// A question to the person about something that a tool wants to do.
+/// A question to the person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// Names it.
@@ -192,10 +193,33 @@ pub struct Question {
     pub call: CallId,
     /// The tool's name.
     pub tool: String,
-    /// What the tool wants to do.
-    pub action: Action,
-    /// Why it is asked.
-    pub why: String,
+    /// What it is about.
+    pub subject: Subject,
+}
+
+/// What a question is about.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Subject {
+    /// Something that a tool wants to do.
+    Permission {
+        /// What it wants to do.
+        action: Action,
+        /// Why it is asked.
+        why: String,
+        /// The whole input of the call, which the person may change.
+        input: Value,
+        /// Rules that could be remembered, the exact one first.
+        rules: Vec<String>,
+    },
+    /// Something that the model wants to know.
+    Inquiry {
+        /// The question.
+        question: String,
+        /// Answers to choose from, and what each would mean; the person may always say something else.
+        choices: Vec<(String, Option<String>)>,
+        /// Whether several may be chosen.
+        several: bool,
+    },
 }
 
 /// How much a notice matters.

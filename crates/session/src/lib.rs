@@ -11,7 +11,7 @@ mod ledger;
 mod store;
 
 pub use command::{Answer, Command, Delivery};
-pub use event::{Delta, Ending, Event, Glimpse, ItemKind, Level, Limit, Op, Question, Sight, Totals};
+pub use event::{Delta, Ending, Event, Glimpse, ItemKind, Level, Limit, Op, Question, Sight, Subject, Totals};
 pub use id::{BlobId, ItemId, QuestionId, RequestId, SessionId, Time};
 pub use item::{Body, Change, End, Item, Reviewed};
 pub use ledger::{Record, Section};

@@ -1,20 +1,69 @@
 //! What a tool is told about the call it serves.
 
-use crate::Spending;
+use crate::{Desk, Error, Inquiry, Nobody, Report, Spending, Task};
 use model::{CallId, Features};
+use policy::{Action, Level};
+use std::fmt;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// What a tool is told about the call it serves. A call is cancelled by dropping the tool's future.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Context {
     /// The call.
     pub call: CallId,
+    /// The session that it belongs to.
+    pub session: Arc<str>,
+    /// What the person allows in general.
+    pub level: Level,
     /// What the model that called can take.
     pub features: Features,
     /// Where live output goes.
     pub progress: Progress,
     /// Where requests to models go that the tool makes itself.
     pub spending: Spending,
+    /// Where the tool turns while it runs.
+    pub desk: Arc<dyn Desk>,
+}
+
+impl Context {
+    /// For a call that stands alone: nobody watches, counts or can be asked.
+    pub fn alone(call: CallId, features: Features) -> Self {
+        Context {
+            call,
+            session: "".into(),
+            level: Level::default(),
+            features,
+            progress: Progress::none(),
+            spending: Spending::none(),
+            desk: Arc::new(Nobody),
+        }
+    }
+
+    /// Asks whether something may happen that shows only while the tool runs.
+    pub async fn permit(&self, action: Action) -> Result<(), Error> {
+        self.desk.permit(action).await
+    }
+
+    /// Asks the person something.
+    pub async fn ask(&self, inquiry: Inquiry) -> Result<String, Error> {
+        self.desk.ask(inquiry).await
+    }
+
+    /// Hands a part of the work to a conversation of its own.
+    pub async fn delegate(&self, task: Task) -> Result<Report, Error> {
+        self.desk.delegate(task).await
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("call", &self.call)
+            .field("session", &self.session)
+            .field("level", &self.level)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Live output for the person, such as what a command prints while it runs.

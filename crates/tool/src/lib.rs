@@ -5,6 +5,7 @@
 
 mod coerce;
 mod context;
+mod desk;
 mod error;
 mod output;
 mod preview;
@@ -13,6 +14,7 @@ mod spending;
 mod tool;
 
 pub use context::{Context, Progress};
+pub use desk::{Choice, Desk, Inquiry, Multiple, Nobody, Report, Task, Worker};
 pub use error::Error;
 pub use output::{Change, Next, Output};
 pub use preview::{Glimpse, Op, Preview, Sight};

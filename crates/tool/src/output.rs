@@ -17,13 +17,15 @@ pub struct Output {
 }
 
 /// What happens after a tool has answered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Next {
     /// The model is asked again, with the result.
     #[default]
     GoOn,
     /// The turn is over: the model has said that its work is done.
     EndTurn,
+    /// The model is asked again, in the mode of this name.
+    SwitchMode(String),
 }
 
 impl Output {

@@ -3,7 +3,7 @@
 use crate::tool::Erased;
 use crate::{DynTool, Tool};
 use model::ToolSpec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The tools on offer. They are listed in the order of their names, so that the list never changes by chance.
@@ -11,6 +11,7 @@ use std::sync::Arc;
 pub struct Registry {
     tools: BTreeMap<String, Arc<dyn DynTool>>,
     aliases: BTreeMap<&'static str, String>,
+    deferred: BTreeSet<String>,
 }
 
 impl Registry {
@@ -20,9 +21,23 @@ impl Registry {
         self
     }
 
+    /// The same, with one more tool that is served but not listed: the model finds it when it looks for one.
+    pub fn with_deferred(mut self, tool: impl Tool) -> Self {
+        self.add_deferred(Arc::new(Erased::new(tool)));
+        self
+    }
+
+    /// Adds a tool that is served but not listed.
+    pub fn add_deferred(&mut self, tool: Arc<dyn DynTool>) {
+        let name = tool.spec().name.clone();
+        self.add(tool);
+        self.deferred.insert(name);
+    }
+
     /// Adds a tool whose input type is not known at build time.
     pub fn add(&mut self, tool: Arc<dyn DynTool>) {
         let name = tool.spec().name.clone();
+        self.deferred.remove(&name);
         for alias in tool.aliases() {
             self.aliases.insert(alias, name.clone());
         }
@@ -41,9 +56,20 @@ impl Registry {
         self.tools.keys().map(String::as_str)
     }
 
-    /// How the model is told of them, in order.
+    /// How the model is told of them, in order; those that it has to look for are left out.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
-        self.tools.values().map(|tool| tool.spec().clone()).collect()
+        let listed = self.tools.iter().filter(|(name, _)| !self.deferred.contains(*name));
+        listed.map(|(_, tool)| tool.spec().clone()).collect()
+    }
+
+    /// The tools that the model has to look for, in order.
+    pub fn deferred(&self) -> impl Iterator<Item = &Arc<dyn DynTool>> {
+        self.deferred.iter().filter_map(|name| self.tools.get(name))
+    }
+
+    /// All tools, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn DynTool>> {
+        self.tools.values()
     }
 }
 
@@ -56,7 +82,7 @@ impl std::fmt::Debug for Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Context, Effect, Error, Output, Progress, Spending};
+    use crate::{Context, Effect, Error, Output};
     use policy::Action;
     use schemars::JsonSchema;
     use serde::Deserialize;
@@ -107,12 +133,7 @@ mod tests {
             reasoning: false,
             caching: false,
         };
-        let context = Context {
-            call: "c".into(),
-            features,
-            progress: Progress::none(),
-            spending: Spending::none(),
-        };
+        let context = Context::alone("c".into(), features);
         Arc::clone(registry.get("sum").unwrap()).run(input, context).await
     }
 

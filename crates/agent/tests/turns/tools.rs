@@ -185,7 +185,7 @@ async fn files_that_a_tool_changed_are_kept_as_blobs() {
 #[tokio::test]
 async fn the_person_is_asked_and_the_answer_counts() {
     for (answer, expected) in [
-        (Reply::Approve, "Ok (1): outside"),
+        (Reply::once(), "Ok (1): outside"),
         (
             Reply::Reject {
                 reason: Some("no need".into()),
@@ -201,7 +201,10 @@ async fn the_person_is_asked_and_the_answer_counts() {
         let Event::Asked { question } = asked else {
             unreachable!()
         };
-        assert_eq!(question.why, "/p is outside the project");
+        let session::Subject::Permission { why, .. } = question.subject else {
+            panic!()
+        };
+        assert_eq!(why, "/p is outside the project");
         world
             .send(Command::Answer {
                 question: question.id,

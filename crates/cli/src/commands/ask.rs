@@ -52,12 +52,12 @@ pub(super) fn confirm(question: &str) -> bool {
     crate::output::complain(&format!("{question} [y/N] "));
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
-    read.is_ok() && understand(&line) == Answer::Approve
+    read.is_ok() && understand(&line) == Answer::once()
 }
 
 fn understand(line: &str) -> Answer {
     match line.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Answer::Approve,
+        "y" | "yes" => Answer::once(),
         "" | "n" | "no" => Answer::Reject { reason: None },
         _ => Answer::Reject {
             reason: Some(line.trim().into()),
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn anything_but_yes_is_no_and_words_are_passed_on() {
-        assert_eq!(understand("Yes\n"), Answer::Approve);
+        assert_eq!(understand("Yes\n"), Answer::once());
         assert_eq!(understand("\n"), Answer::Reject { reason: None });
         let reason = Some("use the staging server".to_string());
         assert_eq!(understand("use the staging server\n"), Answer::Reject { reason });

@@ -87,7 +87,7 @@ pub(crate) enum Told<'a> {
         /// The item's id.
         id: String,
     },
-    /// A tool wants to do something that is not allowed without asking.
+    /// A tool wants to do something that is not allowed without asking, or the model wants to know something.
     #[serde(rename = "question")]
     Question {
         /// The question's id.
@@ -96,10 +96,9 @@ pub(crate) enum Told<'a> {
         call: &'a str,
         /// The tool's name.
         tool: &'a str,
-        /// What it wants to do.
-        action: Value,
-        /// Why it is asked.
-        why: &'a str,
+        /// What it is about.
+        #[serde(flatten)]
+        subject: Asked<'a>,
     },
     /// A question was answered.
     #[serde(rename = "question.answered")]
@@ -180,6 +179,30 @@ pub(crate) enum Begun<'a> {
         tool: &'a str,
         /// What the call does, in one line.
         title: &'a str,
+    },
+}
+
+/// What a question is about.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Asked<'a> {
+    /// Something that a tool wants to do.
+    Permission {
+        /// What it wants to do.
+        action: Value,
+        /// Why it is asked.
+        why: &'a str,
+        /// Rules that could be remembered, the exact one first.
+        rules: &'a [String],
+    },
+    /// Something that the model wants to know.
+    Inquiry {
+        /// The question.
+        question: &'a str,
+        /// Answers to choose from.
+        choices: Vec<&'a str>,
+        /// Whether several may be chosen.
+        several: bool,
     },
 }
 

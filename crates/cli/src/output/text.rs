@@ -14,7 +14,7 @@ use super::words::{line, tame, took};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use model::Part;
-use session::{Body, Delta, Ending, Event, Item, ItemKind, Level, Question};
+use session::{Body, Delta, Ending, Event, Item, ItemKind, Level, Question, Subject};
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -343,12 +343,16 @@ impl Text {
     fn asked(&mut self, question: &Question) {
         self.end_line();
         self.clear();
-        let text = format!(
-            "? {} wants {}: {}",
-            question.tool,
-            describe(&question.action),
-            question.why
-        );
+        let text = match &question.subject {
+            Subject::Permission { action, why, .. } => format!("? {} wants {}: {why}", question.tool, describe(action)),
+            Subject::Inquiry { question, choices, .. } => {
+                let choices = choices.iter().zip(1..).map(|((label, meaning), number)| match meaning {
+                    Some(meaning) => format!("\n  {number}. {label}: {meaning}"),
+                    None => format!("\n  {number}. {label}"),
+                });
+                format!("? {question}{}", choices.collect::<String>())
+            }
+        };
         put(&mut self.err, &format!("{}\n", self.style.err.yellow(text)));
         self.asking = true;
     }
@@ -385,6 +389,11 @@ pub(crate) fn describe(action: &policy::Action) -> String {
         policy::Action::Read { path, .. } => format!("to read {}", path.display()),
         policy::Action::Write { path, .. } => format!("to change {}", path.display()),
         policy::Action::Run { command, .. } => format!("to run `{}`", line(command, 200)),
+        policy::Action::Escalate { command, .. } => format!("to run `{}` outside the sandbox", line(command, 200)),
+        policy::Action::Fetch { url } => format!("to fetch {}", line(url, 200)),
+        policy::Action::Mcp { server, tool } => format!("to call `{tool}` of the MCP server `{server}`"),
+        policy::Action::SwitchMode { to } => format!("to go on in the mode `{to}`"),
+        policy::Action::Subtask { mode } => format!("to hand a part of the work to the mode `{mode}`"),
     }
 }
 

@@ -11,7 +11,7 @@ use model::{Block, Features};
 use policy::Action;
 use sandbox::Environment;
 use serde_json::{Value, json};
-use tool::{Context, Output, Progress, Registry, Spending};
+use tool::{Context, Output, Registry};
 use toolbox::Options;
 use workspace::Workspace;
 
@@ -101,12 +101,7 @@ pub(crate) fn context() -> Context {
         reasoning: false,
         caching: false,
     };
-    Context {
-        call: "call".into(),
-        features,
-        progress: Progress::none(),
-        spending: Spending::none(),
-    }
+    Context::alone("call".into(), features)
 }
 
 /// Runs work without the power of root. On Linux each thread has its own user, and its children inherit it.

@@ -1,11 +1,11 @@
 //! From hew's own events and items to those of the format.
 
 use super::{
-    Added, Begun, Changed, Close, Content, Entry, LookedAt, Operation, Piece, Seen, Sum, Tokens, Told, Weight,
+    Added, Asked, Begun, Changed, Close, Content, Entry, LookedAt, Operation, Piece, Seen, Sum, Tokens, Told, Weight,
 };
 use model::{Block, Cost, Outcome, Part, Stop, Usage};
 use serde_json::Value;
-use session::{Body, Delta, End, Ending, Event, Item, ItemKind, Level, Limit, Op, Sight, Totals};
+use session::{Body, Delta, End, Ending, Event, Item, ItemKind, Level, Limit, Op, Sight, Subject, Totals};
 use std::borrow::Cow;
 
 impl<'a> Told<'a> {
@@ -36,9 +36,7 @@ impl<'a> Told<'a> {
                 id: question.id.to_string(),
                 call: question.call.as_str(),
                 tool: &question.tool,
-                // Actions are plain data, so that this cannot fail; if it did, the words of `why` would still be there.
-                action: serde_json::to_value(&question.action).unwrap_or(Value::Null),
-                why: &question.why,
+                subject: Asked::of(&question.subject),
             },
             Event::Answered { question } => Told::QuestionAnswered {
                 id: question.to_string(),
@@ -69,6 +67,28 @@ impl<'a> Told<'a> {
             Event::Titled { title } => Told::SessionTitled { title },
             Event::TurnFinished { .. } => return None,
         })
+    }
+}
+
+impl<'a> Asked<'a> {
+    fn of(subject: &'a Subject) -> Self {
+        match subject {
+            Subject::Permission { action, why, rules, .. } => Asked::Permission {
+                // Actions are plain data, so that this cannot fail; if it did, the words of `why` would still be there.
+                action: serde_json::to_value(action).unwrap_or(Value::Null),
+                why,
+                rules,
+            },
+            Subject::Inquiry {
+                question,
+                choices,
+                several,
+            } => Asked::Inquiry {
+                question,
+                choices: choices.iter().map(|(label, _)| label.as_str()).collect(),
+                several: *several,
+            },
+        }
     }
 }
 

@@ -199,11 +199,15 @@ fn asked(why: &str) -> Event {
             id: QuestionId::new(),
             call: "c".into(),
             tool: "terminal".into(),
-            action: policy::Action::Run {
-                command: "make".into(),
-                cwd: "/".into(),
+            subject: session::Subject::Permission {
+                action: policy::Action::Run {
+                    command: "make".into(),
+                    cwd: "/".into(),
+                },
+                why: why.into(),
+                input: serde_json::Value::Null,
+                rules: Vec::new(),
             },
-            why: why.into(),
         },
     }
 }
