@@ -1,9 +1,10 @@
 //! Lays out one request from what a session has said.
 
 use crate::repair::repair;
+use crate::view;
 use model::{Block, Breakpoint, Effort, Message, OutputSchema, Part, Request, Role, ToolSpec};
 use serde_json::{Map, Value};
-use session::{Body, Item, Section};
+use session::{Item, Section};
 use std::sync::Arc;
 
 /// What stays the same from request to request of a session.
@@ -50,11 +51,7 @@ const GO_ON: &str = "Go on where you stopped.";
 ///
 /// Costs work in proportion to the number of items, not to their size: messages are shared, not copied.
 pub fn assemble(frame: &Frame, items: &[Arc<Item>]) -> Assembled {
-    let start = items
-        .iter()
-        .rposition(|item| matches!(item.body, Body::Summary { .. }))
-        .unwrap_or(0);
-    let said = items[start..].iter().filter_map(|item| item.message());
+    let said = view(items).filter_map(|item| item.message());
     let mut messages = repair(said.filter(|message| !message.parts.is_empty()).cloned().collect());
     if messages.last().is_none_or(|last| last.role == Role::Assistant) {
         messages.push(Arc::new(Message::user(GO_ON)));
@@ -183,7 +180,7 @@ fn size(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use session::{End, ItemId, RequestId, Time};
+    use session::{Body, End, ItemId, RequestId, Time};
 
     fn item(body: Body) -> Arc<Item> {
         Arc::new(Item {
@@ -222,6 +219,7 @@ mod tests {
     fn the_view_begins_at_the_newest_summary() {
         let summary = item(Body::Summary {
             message: Arc::new(Message::user("so far")),
+            kept: None,
         });
         assert_eq!(texts(&[prompt("a"), reply("b"), summary, prompt("c")]), ["so far", "c"]);
     }

@@ -4,12 +4,16 @@
 //! same for a whole session; [`assemble`] lays out one request from it and the session's items.
 
 mod assemble;
+mod compact;
 mod edit_request;
 mod repair;
 mod system;
 mod title;
+mod view;
 
 pub use assemble::{Assembled, Call, Frame, MEDIA, assemble};
+pub use compact::{Cut, Keep, Pressure, Unfit, message_bytes, pressure};
 pub use edit_request::{EditForm, EditTask, edit_request, edit_retry};
 pub use system::{Facts, Rules, system};
 pub use title::{clean_title, plain_title, title_request};
+pub use view::view;

@@ -58,6 +58,8 @@ pub enum Body {
     Summary {
         /// The summary, as the model sees it.
         message: Arc<Message>,
+        /// The first item before it that still stands as it is; `None` where it stands for all of them.
+        kept: Option<ItemId>,
     },
     /// The turn ended in a way that the person should know of.
     Notice {
@@ -78,7 +80,7 @@ impl Item {
             Body::Prompt { message }
             | Body::Reply { message, .. }
             | Body::Result { message, .. }
-            | Body::Summary { message } => Some(message),
+            | Body::Summary { message, .. } => Some(message),
             Body::Notice { .. } | Body::Review { .. } => None,
         }
     }

@@ -85,7 +85,7 @@ fn body(out: &mut String, body: &Body, detail: Detail) -> std::fmt::Result {
             }
             Ok(())
         }
-        Body::Summary { message } => {
+        Body::Summary { message, .. } => {
             writeln!(out, "\n## Summary of what came before\n")?;
             parts(out, message, detail)
         }

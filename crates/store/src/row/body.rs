@@ -4,7 +4,7 @@ use super::message::Message;
 use super::shared::Stop;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
-use session::{Body, Change, RequestId, Reviewed};
+use session::{Body, Change, ItemId, RequestId, Reviewed};
 use std::borrow::Cow;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -39,7 +39,13 @@ fn reviewed(change: Change) -> Reviewed {
 pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> {
     Ok(match body {
         Body::Prompt { message } => ("prompt", serde_json::to_string(&Said::of(message))?),
-        Body::Summary { message } => ("summary", serde_json::to_string(&Said::of(message))?),
+        Body::Summary { message, kept } => (
+            "summary",
+            serde_json::to_string(&Summary {
+                message: message.as_ref().into(),
+                kept: kept.map(|kept| Cow::Owned(kept.to_string())),
+            })?,
+        ),
         Body::Notice { text } => (
             "notice",
             serde_json::to_string(&Notice {
@@ -90,9 +96,7 @@ pub(crate) fn decode(kind: &str, json: &str, changes: Vec<Change>) -> serde_json
         "prompt" => Ok(serde_json::from_str::<Said<'_>>(json)?
             .message()?
             .map(|message| Body::Prompt { message })),
-        "summary" => Ok(serde_json::from_str::<Said<'_>>(json)?
-            .message()?
-            .map(|message| Body::Summary { message })),
+        "summary" => serde_json::from_str::<Summary<'_>>(json)?.known(),
         "notice" => {
             let Notice { text } = serde_json::from_str(json)?;
             Ok(Some(Body::Notice {
@@ -111,6 +115,13 @@ pub(crate) fn decode(kind: &str, json: &str, changes: Vec<Change>) -> serde_json
 #[derive(Serialize, Deserialize)]
 struct Said<'a> {
     message: Message<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Summary<'a> {
+    message: Message<'a>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kept: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -161,6 +172,14 @@ impl<'a> Said<'a> {
 
     fn message(self) -> serde_json::Result<Option<Arc<model::Message>>> {
         known(self.message)
+    }
+}
+
+impl Summary<'_> {
+    fn known(self) -> serde_json::Result<Option<Body>> {
+        let kept = self.kept.map(|kept| ItemId::from_str(&kept)).transpose();
+        let kept = kept.map_err(serde_json::Error::custom)?;
+        Ok(known(self.message)?.map(|message| Body::Summary { message, kept }))
     }
 }
 

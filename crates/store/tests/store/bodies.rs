@@ -91,6 +91,11 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
         ),
         Body::Summary {
             message: message(Role::User, vec![text("so far", None)]),
+            kept: None,
+        },
+        Body::Summary {
+            message: message(Role::User, vec![text("so far again", None)]),
+            kept: Some(session::ItemId::new()),
         },
         Body::Notice {
             text: "The limit was reached.".into(),

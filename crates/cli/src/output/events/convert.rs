@@ -187,7 +187,7 @@ impl<'a> Content<'a> {
                 duration_ms: *millis,
                 changes: changes.iter().map(Changed::of).collect(),
             },
-            Body::Summary { message } => Content::Summary {
+            Body::Summary { message, .. } => Content::Summary {
                 parts: pieces(&message.parts),
             },
             Body::Notice { text } => Content::Notice { text },
