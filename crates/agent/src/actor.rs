@@ -1,6 +1,7 @@
 //! The session's actor: takes commands one by one, and runs a turn at a time.
 
 use crate::inbox::Inbox;
+use crate::room::{self, Made};
 use crate::state::State;
 use crate::title::Titled;
 use crate::{Setup, settle, turn};
@@ -47,6 +48,8 @@ pub(crate) async fn run(setup: Setup, commands: mpsc::Receiver<Command>, events:
         actor.work(job).await;
     }
     actor.finish_title().await;
+    actor.state.room.close().await;
+    actor.state.count_spending().await;
     if let Err(error) = actor.state.store.flush().await {
         actor.state.notice(Level::Warning, error.to_string()).await;
     }
@@ -77,6 +80,7 @@ impl Actor {
                 Some(Command::SetModel { name }) => self.set_model(&name).await,
                 Some(Command::SetMode { mode }) => self.inbox.set_mode(mode),
                 Some(Command::SetLevel { level }) => self.state.set_level(level),
+                Some(Command::Compact { instructions }) => self.compact(instructions).await,
                 // Nothing runs that could be stopped or waits for an answer.
                 Some(Command::Interrupt | Command::Answer { .. }) => {}
             }
@@ -187,6 +191,7 @@ impl Actor {
                 },
                 Some(Command::Answer { question, answer }) => inbox.answer(question, answer),
                 Some(Command::SetMode { mode }) => inbox.set_mode(mode),
+                Some(Command::Compact { instructions }) => inbox.compact(instructions),
                 Some(Command::SetLevel { level }) => rules.lock().unwrap_or_else(PoisonError::into_inner).level = level,
                 Some(Command::SetModel { name }) => match models(&name) {
                     Ok(model) => inbox.set_model(model),
@@ -227,6 +232,18 @@ impl Actor {
         };
         match self.state.store.rewind(self.state.session, to).await {
             Ok(()) => self.state.rewind(place + 1),
+            Err(error) => self.state.notice(Level::Warning, error.to_string()).await,
+        }
+    }
+
+    /// Makes room between turns.
+    async fn compact(&mut self, instructions: Option<String>) {
+        match room::by_hand(&mut self.state, instructions).await {
+            Ok(Made::Room) => {}
+            Ok(Made::Nothing) => {
+                let text = "there is nothing to summarise yet";
+                self.state.notice(Level::Info, text).await;
+            }
             Err(error) => self.state.notice(Level::Warning, error.to_string()).await,
         }
     }

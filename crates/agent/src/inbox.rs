@@ -18,6 +18,7 @@ struct Inner {
     steering: VecDeque<Message>,
     model: Option<Arc<dyn Model>>,
     mode: Option<Mode>,
+    compaction: Option<Option<String>>,
     waiting: HashMap<QuestionId, oneshot::Sender<Answer>>,
     /// Nobody is left to answer.
     nobody: bool,
@@ -51,6 +52,15 @@ impl Inbox {
 
     pub(crate) fn take_mode(&self) -> Option<Mode> {
         self.lock().mode.take()
+    }
+
+    /// The person wants room to be made.
+    pub(crate) fn compact(&self, instructions: Option<String>) {
+        self.lock().compaction = Some(instructions);
+    }
+
+    pub(crate) fn take_compaction(&self) -> Option<Option<String>> {
+        self.lock().compaction.take()
     }
 
     /// Waits for the answer to a question.

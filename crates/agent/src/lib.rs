@@ -7,14 +7,18 @@ mod actor;
 mod calls;
 mod desk;
 mod inbox;
+mod notes;
 mod preview;
 mod receive;
 mod repeats;
 mod retry;
+mod room;
 mod settle;
 mod state;
 mod title;
 mod turn;
+
+pub use room::{Automatic, Compaction};
 
 use model::{Cost, Model};
 use policy::{Mode, Policy};
@@ -57,6 +61,8 @@ pub struct Setup {
     pub system: Vec<Arc<str>>,
     /// When a turn must stop.
     pub limits: Limits,
+    /// How room is made in a conversation that has grown too long.
+    pub compaction: Compaction,
     /// How the model is asked.
     pub call: prompt::Call,
     /// Whether the front end shows changes while they are written.

@@ -4,6 +4,7 @@ use crate::calls::Finished;
 use crate::desk::Rules;
 use crate::preview::Watching;
 use crate::receive::result_message;
+use crate::room::Room;
 use crate::title::{self, Titled};
 use crate::{Approvals, Limits, ModelSource, Previews, Setup};
 use bytes::Bytes;
@@ -39,6 +40,7 @@ pub(crate) struct State {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) frame: Frame,
     pub(crate) limits: Limits,
+    pub(crate) room: Room,
     pub(crate) previews: Previews,
     pub(crate) backoff: Duration,
     pub(crate) clock: fn() -> Time,
@@ -112,6 +114,7 @@ impl State {
             store: setup.store,
             frame,
             limits: setup.limits,
+            room: Room::new(setup.compaction),
             previews: setup.previews,
             backoff: setup.backoff,
             clock: setup.clock,
@@ -160,6 +163,7 @@ impl State {
             body,
         });
         self.pending = Some(self.store.append(self.session, Arc::clone(&item)).shared());
+        self.room.add(&item);
         self.items.push(item);
         self.confirm().await?;
         self.tell_rest().await;
@@ -267,6 +271,9 @@ impl State {
             (None, Some(_)) => estimate(live),
             (None, None) => Usage::default(),
         };
+        if live.reply.stop.is_some() {
+            self.room.count(usage.prompt() + usage.output);
+        }
         let info = self.model.info();
         self.count(Record {
             id: live.draft.request,
@@ -341,6 +348,7 @@ impl State {
     /// Goes back to the first so many items.
     pub(crate) fn rewind(&mut self, items: usize) {
         self.items.truncate(items);
+        self.room.forget();
         self.told = self.told.min(items);
     }
 }

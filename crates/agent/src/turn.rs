@@ -3,6 +3,7 @@
 use crate::inbox::Inbox;
 use crate::receive::{self, Failure, Said, Step};
 use crate::repeats::Repeats;
+use crate::room::{self, Made};
 use crate::state::State;
 use model::Stop;
 use session::{End, Ending, Error, Level, Limit};
@@ -17,7 +18,7 @@ const CUTS: u32 = 1;
 /// Runs a turn to its end. Dropping the future interrupts it; `settle` then keeps what had arrived.
 pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
     let mut repeats = Repeats::default();
-    let (mut silences, mut cuts) = (0, 0);
+    let (mut silences, mut cuts, mut overflows) = (0, 0, 0);
     for steps in 0.. {
         if let Err(error) = stitch(state, inbox).await {
             return lost(error);
@@ -25,16 +26,23 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
         if let Some(limit) = reached(state, steps) {
             return Ending::Limit(limit);
         }
+        if let Err(error) = room::before_request(state).await {
+            return lost(error);
+        }
         let step = match receive::step(state, inbox, &mut repeats).await {
             Ok(step) => step,
-            Err(Failure::Model(error)) => {
-                return Ending::Failed {
-                    error: error.to_string(),
-                    hint: error.hint().into(),
-                };
+            Err(Failure::Model(error @ model::Error::ContextOverflow { .. })) => {
+                match room::after_overflow(state, overflows).await {
+                    Ok(Made::Room) => overflows += 1,
+                    Ok(Made::Nothing) => return failed(&error),
+                    Err(error) => return lost(error),
+                }
+                continue;
             }
+            Err(Failure::Model(error)) => return failed(&error),
             Err(Failure::Store(error)) => return lost(error),
         };
+        overflows = 0;
         silences = if step.said == Said::Nothing { silences + 1 } else { 0 };
         cuts = if is_cut_call(&step) { cuts + 1 } else { 0 };
         if cuts > CUTS {
@@ -62,6 +70,9 @@ async fn stitch(state: &mut State, inbox: &Inbox) -> Result<(), Error> {
     }
     if let Some(mode) = inbox.take_mode() {
         state.mode = mode;
+    }
+    if let Some(instructions) = inbox.take_compaction() {
+        room::by_hand(state, instructions).await?;
     }
     // One at a time: what is not appended yet stays in the inbox, wherever this is stopped.
     while let Some(message) = inbox.next_steering() {
@@ -111,6 +122,13 @@ fn ending(step: &Step, silences: u32) -> Option<Ending> {
         (End::Finished(Stop::End | Stop::ToolUse | Stop::Other { .. }) | End::Interrupted, Said::Words) => {
             Some(Ending::Completed)
         }
+    }
+}
+
+fn failed(error: &model::Error) -> Ending {
+    Ending::Failed {
+        error: error.to_string(),
+        hint: error.hint().into(),
     }
 }
 

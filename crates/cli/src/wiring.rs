@@ -122,6 +122,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         store: start.store,
         system,
         limits: limits(&config.limits),
+        compaction: agent::Compaction::default(),
         call: Call {
             effort: config.effort.map(Into::into),
             temperature: config.temperature,

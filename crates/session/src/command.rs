@@ -44,6 +44,11 @@ pub enum Command {
         /// The item that becomes the newest.
         to: ItemId,
     },
+    /// Make room: have the conversation so far replaced by notes for the model. The log keeps all of it.
+    Compact {
+        /// What the notes should heed besides.
+        instructions: Option<String>,
+    },
     /// Go on with the turn that was interrupted, without a new prompt.
     Continue,
     /// Finish what is running and end.

@@ -4,6 +4,7 @@
 
 mod ends;
 mod memory;
+mod room;
 mod spending;
 mod stops;
 mod tools;

@@ -320,6 +320,7 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut Setup)) 
         store: Arc::clone(&store) as Arc<dyn session::Store>,
         system: vec!["be good".into()],
         limits: Limits::default(),
+        compaction: agent::Compaction::default(),
         call: prompt::Call::default(),
         previews: Previews::Show,
         backoff: Duration::from_millis(1),

@@ -1,0 +1,238 @@
+//! Makes room in the conversation before its window is full, and after a provider has said that it is.
+//!
+//! It never fails a turn and never loops: notes that no model can write are made from the log itself, and one request is
+//! preceded by at most two cuts. The full history stays in the log.
+
+use crate::notes::{Fits, Noted, Writer};
+use crate::state::State;
+use model::Model;
+use prompt::{Cut, Keep, Pressure};
+use session::{Body, Error, Item, ItemId, Level};
+use std::sync::Arc;
+use tokio::task::JoinHandle;
+
+/// How room is made.
+#[derive(Clone, Default)]
+pub struct Compaction {
+    /// Whether it happens by itself.
+    pub automatic: Automatic,
+    /// The model that writes the notes; without one, the model of the conversation, whose cache holds most of it.
+    pub model: Option<Arc<dyn Model>>,
+}
+
+/// Whether room is made without being asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Automatic {
+    /// It is.
+    #[default]
+    On,
+    /// Only the person asks for it.
+    Off,
+}
+
+/// How full the window is, and the notes that are being written for when it is too full.
+#[derive(Default)]
+pub(crate) struct Room {
+    compaction: Compaction,
+    /// The tokens in the window after the last reply, as the provider counted them; `None` before the first.
+    counted: Option<u64>,
+    /// About how many bytes came since.
+    since: usize,
+    preparing: Option<JoinHandle<Noted>>,
+}
+
+impl Room {
+    pub(crate) fn new(compaction: Compaction) -> Self {
+        Room {
+            compaction,
+            ..Room::default()
+        }
+    }
+
+    /// Ends what is still being written, because the session ends.
+    pub(crate) async fn close(&mut self) {
+        if let Some(preparing) = self.preparing.take() {
+            preparing.abort();
+            // What it has spent is reported when it is gone.
+            drop(preparing.await);
+        }
+    }
+
+    /// Takes note of the provider's own figure.
+    pub(crate) fn count(&mut self, tokens: u64) {
+        (self.counted, self.since) = (Some(tokens), 0);
+    }
+
+    /// Takes note of an item that the last request did not hold.
+    pub(crate) fn add(&mut self, item: &Item) {
+        match &item.body {
+            // The provider has counted it with the request that it answers.
+            Body::Reply { .. } => {}
+            _ => self.since += item.message().map_or(0, |message| prompt::message_bytes(message)),
+        }
+    }
+
+    /// The model no longer sees what it saw.
+    pub(crate) fn forget(&mut self) {
+        self.counted = None;
+        if let Some(preparing) = self.preparing.take() {
+            preparing.abort();
+        }
+    }
+}
+
+impl State {
+    /// About how many tokens the next request will have.
+    fn tokens(&self) -> u64 {
+        match self.room.counted {
+            Some(counted) => counted + self.room.since as u64 / 4,
+            None => {
+                let said: usize = prompt::view(&self.items)
+                    .filter_map(|item| item.message())
+                    .map(|message| prompt::message_bytes(message))
+                    .sum();
+                let system: usize = self.frame.system.iter().map(|section| section.len()).sum();
+                (said + system) as u64 / 4
+            }
+        }
+    }
+
+    fn writer(&self, instructions: Option<String>, fits: Fits) -> Writer {
+        Writer {
+            main: Arc::clone(&self.model),
+            chosen: self.room.compaction.model.clone(),
+            small: self.small.clone(),
+            frame: self.frame.clone(),
+            spending: self.spending.clone(),
+            instructions,
+            fits,
+        }
+    }
+}
+
+/// Makes room before the next request if it is needed, and has notes prepared if it soon will be.
+pub(crate) async fn before_request(state: &mut State) -> Result<(), Error> {
+    if state.room.compaction.automatic == Automatic::Off {
+        return Ok(());
+    }
+    match prompt::pressure(state.model.info(), state.tokens()) {
+        Pressure::Low => Ok(()),
+        Pressure::Rising => {
+            prepare(state, None, Fits::Yes);
+            Ok(())
+        }
+        Pressure::High => {
+            prepare(state, None, Fits::Yes);
+            apply_prepared(state).await?;
+            if prompt::pressure(state.model.info(), state.tokens()) == Pressure::High {
+                cut_without_model(state).await?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Whether room was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Made {
+    Room,
+    /// There was nothing to replace.
+    Nothing,
+}
+
+/// Makes room because the person asks for it.
+pub(crate) async fn by_hand(state: &mut State, instructions: Option<String>) -> Result<Made, Error> {
+    if let Some(preparing) = state.room.preparing.take() {
+        preparing.abort();
+    }
+    prepare(state, instructions, Fits::Yes);
+    apply_prepared(state).await
+}
+
+/// Makes room because the provider says that the window is full: first as usual, then with all means.
+pub(crate) async fn after_overflow(state: &mut State, attempt: u32) -> Result<Made, Error> {
+    if state.room.compaction.automatic == Automatic::Off {
+        return Ok(Made::Nothing);
+    }
+    match attempt {
+        0 => {
+            prepare(state, None, Fits::No);
+            match apply_prepared(state).await? {
+                Made::Room => Ok(Made::Room),
+                Made::Nothing => cut_without_model(state).await,
+            }
+        }
+        1 => cut_without_model(state).await,
+        _ => Ok(Made::Nothing),
+    }
+}
+
+/// Has notes written beside the conversation, unless that is under way.
+fn prepare(state: &mut State, instructions: Option<String>, fits: Fits) {
+    if state.room.preparing.is_some() {
+        return;
+    }
+    if let Some(cut) = Cut::at(&state.items, Keep::LastRound) {
+        let writer = state.writer(instructions, fits);
+        state.room.preparing = Some(tokio::spawn(writer.write(cut)));
+    }
+}
+
+/// Waits for the notes and puts them in the place of what they stand for.
+async fn apply_prepared(state: &mut State) -> Result<Made, Error> {
+    let Some(preparing) = &state.room.preparing else {
+        return Ok(Made::Nothing);
+    };
+    if !preparing.is_finished() {
+        state
+            .notice(Level::Info, "summarising the conversation to make room")
+            .await;
+    }
+    // Whoever stops the turn here finds the notes still being written.
+    let noted = match &mut state.room.preparing {
+        Some(preparing) => preparing.await,
+        None => return Ok(Made::Nothing),
+    };
+    state.room.preparing = None;
+    state.count_spending().await;
+    let Ok(noted) = noted else { return Ok(Made::Nothing) };
+    for failure in &noted.failures {
+        state
+            .notice(Level::Warning, format!("no usable summary: {failure}"))
+            .await;
+    }
+    let message = match &noted.notes {
+        Some(notes) => noted.cut.message(notes),
+        None => noted.cut.message_without_model(),
+    };
+    replace(state, &noted.cut, message).await
+}
+
+/// Replaces everything by what the log itself says.
+async fn cut_without_model(state: &mut State) -> Result<Made, Error> {
+    match Cut::at(&state.items, Keep::Nothing) {
+        Some(cut) => {
+            let message = cut.message_without_model();
+            replace(state, &cut, message).await
+        }
+        None => Ok(Made::Nothing),
+    }
+}
+
+async fn replace(state: &mut State, cut: &Cut, message: model::Message) -> Result<Made, Error> {
+    let after = prompt::message_bytes(&message);
+    if after >= cut.bytes() {
+        return Ok(Made::Nothing);
+    }
+    let before = state.tokens();
+    let body = Body::Summary {
+        message: Arc::new(message),
+        kept: cut.kept(),
+    };
+    state.append(ItemId::new(), body).await?;
+    state.room.forget();
+    let now = state.tokens();
+    let text = format!("summarised the conversation: about {before} tokens became {now}");
+    state.notice(Level::Info, text).await;
+    Ok(Made::Room)
+}
