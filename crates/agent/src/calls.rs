@@ -28,6 +28,9 @@ pub(crate) struct Queue {
 /// A call whose input is complete.
 struct Call {
     id: CallId,
+    /// The tool as the model named it.
+    called: String,
+    /// The tool that serves it.
     tool: String,
     input: Value,
     malformed: Option<String>,
@@ -36,6 +39,9 @@ struct Call {
 /// A call that has been served.
 pub(crate) struct Finished {
     pub(crate) id: CallId,
+    /// The tool as the model named it.
+    pub(crate) called: String,
+    /// The tool that served it.
     pub(crate) tool: String,
     pub(crate) title: String,
     pub(crate) input: Value,
@@ -66,6 +72,7 @@ impl Queue {
         {
             self.waiting.push_back(Call {
                 id,
+                called: name.clone(),
                 tool: name,
                 input,
                 malformed,
@@ -93,8 +100,8 @@ impl Queue {
             self.changing = false;
         }
         while let Some(call) = self.waiting.front() {
-            let tool = state.tools.get(&call.tool).cloned();
-            let effect = tool.as_ref().map_or(Effect::Reads, |tool| tool.effect());
+            let serving = state.tools.serving(&call.tool, &call.input);
+            let effect = serving.as_ref().map_or(Effect::Reads, |(tool, _)| tool.effect());
             let may_start = match effect {
                 Effect::Reads => !self.changing && state.running.len() < READERS,
                 Effect::Changes => state.running.is_empty(),
@@ -102,8 +109,17 @@ impl Queue {
             if !may_start {
                 return;
             }
-            let Some(call) = self.waiting.pop_front() else { return };
+            let Some(mut call) = self.waiting.pop_front() else {
+                return;
+            };
             self.changing = effect == Effect::Changes;
+            let tool = serving.map(|(tool, input)| {
+                if let Some(input) = input {
+                    call.tool = tool.spec().name.clone();
+                    call.input = input;
+                }
+                tool
+            });
             self.spawn(call, tool, effect, state, inbox).await;
         }
     }
@@ -141,11 +157,16 @@ impl Queue {
             events: state.events.clone(),
             inbox: Arc::clone(inbox),
             call: call.id.clone(),
-            tool: call.tool.clone(),
+            // Rules speak of tools by their own names, whatever a model calls them.
+            tool: match &tool {
+                Some(tool) => tool.spec().name.clone(),
+                None => call.tool.clone(),
+            },
         });
         let context = Context {
             call: call.id.clone(),
             session: state.frame.affinity.clone().unwrap_or_default(),
+            view: state.view,
             level: desk.level(),
             features: state.model.info().features,
             progress: Progress::new(self.progress.clone()),
@@ -156,6 +177,7 @@ impl Queue {
         state.running.spawn(async move {
             let begun = Instant::now();
             let (id, name, input) = (call.id.clone(), call.tool.clone(), call.input.clone());
+            let called = call.called.clone();
             // A panic in a tool ends that tool, not the session.
             let served = AssertUnwindSafe(serve(&desk, call, tool, names, context))
                 .catch_unwind()
@@ -171,6 +193,7 @@ impl Queue {
             let millis = begun.elapsed().as_millis() as u64;
             Finished {
                 id,
+                called,
                 tool: name,
                 title,
                 input,
@@ -225,6 +248,7 @@ async fn serve(
 pub(crate) fn stopped(id: CallId, tool: String, title: String, why: &str) -> Finished {
     Finished {
         id,
+        called: tool.clone(),
         tool,
         title,
         input: Value::Null,

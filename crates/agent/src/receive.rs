@@ -353,7 +353,7 @@ async fn keep_result(
 pub(crate) fn result_message(finished: &Finished) -> Message {
     let part = Part::ToolResult {
         id: finished.id.clone(),
-        name: finished.tool.clone(),
+        name: finished.called.clone(),
         content: finished.output.content.clone(),
         outcome: finished.outcome,
     };

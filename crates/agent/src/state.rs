@@ -28,6 +28,8 @@ pub(crate) struct State {
     pub(crate) session: SessionId,
     /// From the first item to the head.
     pub(crate) items: Vec<Arc<Item>>,
+    /// Another number whenever the model loses sight of earlier results.
+    pub(crate) view: u64,
     pub(crate) totals: Totals,
     pub(crate) title: Option<String>,
     pub(crate) model: Arc<dyn Model>,
@@ -102,6 +104,7 @@ impl State {
         State {
             session: setup.session,
             items: setup.items,
+            view: 0,
             totals: setup.totals,
             title: setup.title,
             model: setup.model,
@@ -162,6 +165,9 @@ impl State {
             at: (self.clock)(),
             body,
         });
+        if matches!(item.body, Body::Summary { .. }) {
+            self.view += 1;
+        }
         self.pending = Some(self.store.append(self.session, Arc::clone(&item)).shared());
         self.room.add(&item);
         self.items.push(item);
@@ -179,6 +185,7 @@ impl State {
         self.pending = None;
         if kept.is_err() {
             self.items.pop();
+            self.view += 1;
         }
         kept
     }
@@ -349,6 +356,7 @@ impl State {
     pub(crate) fn rewind(&mut self, items: usize) {
         self.items.truncate(items);
         self.room.forget();
+        self.view += 1;
         self.told = self.told.min(items);
     }
 }

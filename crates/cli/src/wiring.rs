@@ -3,6 +3,7 @@
 mod formats;
 mod rules;
 mod seen;
+pub(crate) mod spill;
 
 use crate::config::{Config, Limits, ModeName, Permission};
 use crate::environment::Environment;
@@ -106,6 +107,12 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
             learned: formats.learned.clone(),
         }),
         seen: seen::files(&opened.items),
+        window: Some(main.info().limits.window),
+        reasoning: main.info().features.reasoning,
+        spill: Some(spill::folder(env, opened.id)?),
+        enabled: config.tools.enabled.clone(),
+        disabled: config.tools.disabled.clone(),
+        further: Vec::new(),
     };
     let setup = Setup {
         session: opened.id,

@@ -14,6 +14,8 @@ pub struct Context {
     pub call: CallId,
     /// The session that it belongs to.
     pub session: Arc<str>,
+    /// Another number whenever the model loses sight of earlier results, as after a summary or a rewind.
+    pub view: u64,
     /// What the person allows in general.
     pub level: Level,
     /// What the model that called can take.
@@ -32,6 +34,7 @@ impl Context {
         Context {
             call,
             session: "".into(),
+            view: 0,
             level: Level::default(),
             features,
             progress: Progress::none(),

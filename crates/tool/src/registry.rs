@@ -3,6 +3,7 @@
 use crate::tool::Erased;
 use crate::{DynTool, Tool};
 use model::ToolSpec;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -51,6 +52,41 @@ impl Registry {
             .or_else(|| self.aliases.get(name).and_then(|name| self.tools.get(name)))
     }
 
+    /// The tool that serves a call of this name or alias, and the input for it where that is not the call's own.
+    pub fn serving(&self, name: &str, input: &Value) -> Option<(Arc<dyn DynTool>, Option<Value>)> {
+        let tool = self.get(name)?;
+        Some(match tool.resolve(input, self) {
+            Some((meant, input)) => (meant, Some(input)),
+            None => (Arc::clone(tool), None),
+        })
+    }
+
+    /// Takes a tool out, under its name or an alias.
+    pub fn remove(&mut self, name: &str) -> Option<Arc<dyn DynTool>> {
+        let name = self.get(name)?.spec().name.clone();
+        self.deferred.remove(&name);
+        self.aliases.retain(|_, of| *of != name);
+        self.tools.remove(&name)
+    }
+
+    /// Lists a tool that would have to be looked for; one that is listed stays so.
+    pub fn list(&mut self, name: &str) {
+        if let Some(name) = self.get(name).map(|tool| tool.spec().name.clone()) {
+            self.deferred.remove(&name);
+        }
+    }
+
+    /// Whether a tool has to be looked for.
+    pub fn is_deferred(&self, name: &str) -> bool {
+        self.deferred.contains(name)
+    }
+
+    /// The same tools, each put into something else of the same name.
+    pub fn map(mut self, wrap: impl Fn(Arc<dyn DynTool>) -> Arc<dyn DynTool>) -> Self {
+        self.tools = self.tools.into_iter().map(|(name, tool)| (name, wrap(tool))).collect();
+        self
+    }
+
     /// The names on offer, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(String::as_str)
@@ -86,7 +122,7 @@ mod tests {
     use policy::Action;
     use schemars::JsonSchema;
     use serde::Deserialize;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     /// Adds numbers
     /// together.

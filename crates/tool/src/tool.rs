@@ -1,7 +1,7 @@
 //! The typed tool and its erased twin.
 
 use crate::coerce::coerce;
-use crate::{Context, Error, Output, Preview};
+use crate::{Context, Error, Output, Preview, Registry};
 use futures::future::{BoxFuture, FutureExt};
 use model::ToolSpec;
 use policy::Action;
@@ -65,6 +65,12 @@ pub trait DynTool: Send + Sync {
 
     /// Shows what a call will do while its input still streams, where the tool can.
     fn preview(&self) -> Option<Box<dyn Preview>>;
+
+    /// The tool that a call means and the input for it, where this one only passes calls on: title, rules, effect and
+    /// result are then the other's.
+    fn resolve(&self, _input: &Value, _tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
+        None
+    }
 
     /// Does it.
     fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>>;

@@ -8,6 +8,7 @@ use workspace::{Place, Workspace};
 
 use crate::apply_patch::{Author, Patching};
 use crate::project::Project;
+use crate::spill::Spill;
 use crate::transaction::{Step, carry_out};
 
 /// Whether files are written.
@@ -38,7 +39,7 @@ pub fn apply(
     target: Option<&Path>,
     carry: Carry,
 ) -> Result<Plan, NotApplied> {
-    let project = Project::new(workspace);
+    let project = Project::new(workspace, Spill::default());
     let patching = Patching::by(Author::Person, &project, format);
     let plan = patching
         .plan_text(text, target)

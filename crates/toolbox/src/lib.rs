@@ -1,13 +1,20 @@
 //! The tools we ship, one file each.
 //!
-//! To add a tool, write its file beside the others and add one line to [`fitted`]. The doc comments of its input are what
+//! To add a tool, write its file beside the others and add one line to its group below [`fitted`]. The doc comments of its input are what
 //! the model reads, and every request pays for them: say what a model would otherwise get wrong, and nothing else.
 
 mod apply;
 mod apply_patch;
+mod bounded;
+mod call_tool;
+mod caps;
 mod edit_file;
 mod editor;
 mod find_path;
+mod find_tools;
+mod fit;
+#[allow(dead_code, reason = "for tools that print what programs print")]
+mod fold;
 mod grep;
 mod insert;
 mod learned;
@@ -18,6 +25,7 @@ mod project;
 mod read_file;
 mod reads;
 mod shell;
+mod spill;
 mod terminal;
 mod text;
 mod told;
@@ -32,38 +40,101 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use bounded::Bounded;
 use editor::EditAgent;
+use find_tools::FindTools;
 use offered::Offered;
 use project::Project;
 use sandbox::Environment;
-use tool::Registry;
+use spill::Spill;
+use tool::{DynTool, Registry};
 use workspace::Workspace;
 
 /// What the tools are fitted to.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Options<'a> {
     /// The name of the model that will call them: it is offered the edit tool that its family writes best.
     pub model: Option<&'a str>,
+    /// How many tokens that model takes and gives in all; 0 where nobody knows.
+    pub window: Option<u64>,
+    /// Whether that model thinks before it answers.
+    pub reasoning: bool,
     /// Writes edits that the model only describes.
     pub editor: Option<Editor>,
     /// Files that the model has read or written before, as it named them, and when: a session that goes on knows them.
     pub seen: Vec<(PathBuf, SystemTime)>,
+    /// The folder for answers that are too long for the model, one for each session. Without it they are only cut.
+    pub spill: Option<PathBuf>,
+    /// Tools that the model is told of, although it would have to look for them or is not to have them.
+    pub enabled: Vec<String>,
+    /// Tools that nobody is to have.
+    pub disabled: Vec<String>,
+    /// Further tools that the model has to look for, such as those of other programs.
+    pub further: Vec<Arc<dyn DynTool>>,
 }
 
 /// Every tool we ship, at work in this project and fitted to a model. The environment is what commands see.
-pub fn fitted(workspace: Workspace, environment: Environment, options: Options<'_>) -> Registry {
-    let project = Project::new(workspace);
+///
+/// A tool that most tasks need is listed, with `with`: every request pays for it. All others are put in with
+/// `with_deferred`: the model finds them with `find_tools` and calls them through `call_tool`.
+pub fn fitted(workspace: Workspace, environment: Environment, mut options: Options<'_>) -> Registry {
+    let project = Project::new(workspace, Spill::at(options.spill.take()));
     project.recall(&options.seen);
-    let agent = options.editor.map(|editor| EditAgent::new(project.clone(), editor));
-    let mut tools = Registry::default()
-        .with(find_path::FindPath(project.clone()))
-        .with(grep::Grep(project.clone()))
+    let mut tools = Registry::default();
+    tools = files(tools, &project);
+    tools = edits(tools, &project, &mut options);
+    tools = search(tools, &project);
+    tools = commands(tools, &project, environment);
+    for tool in std::mem::take(&mut options.further) {
+        tools.add_deferred(tool);
+    }
+    finish(tools, &project, &options)
+}
+
+/// Files and folders.
+fn files(tools: Registry, project: &Project) -> Registry {
+    tools
         .with(list_directory::ListDirectory(project.clone()))
         .with(read_file::ReadFile(project.clone()))
-        .with(terminal::Terminal(project.clone(), environment))
-        .with(write_file::WriteFile(project.clone()));
-    if let Some(edits) = Offered::new(&project, options.model, agent) {
+        .with(write_file::WriteFile(project.clone()))
+}
+
+/// Changes to files.
+fn edits(mut tools: Registry, project: &Project, options: &mut Options<'_>) -> Registry {
+    let agent = options
+        .editor
+        .take()
+        .map(|editor| EditAgent::new(project.clone(), editor));
+    if let Some(edits) = Offered::new(project, options.model, agent) {
         tools.add(Arc::new(edits));
     }
     tools
+}
+
+/// Finding things.
+fn search(tools: Registry, project: &Project) -> Registry {
+    tools
+        .with(find_path::FindPath(project.clone()))
+        .with(grep::Grep(project.clone()))
+}
+
+/// Running things.
+fn commands(tools: Registry, project: &Project, environment: Environment) -> Registry {
+    tools.with(terminal::Terminal(project.clone(), environment))
+}
+
+/// Bounds what the tools say, leaves out what this model is not to have, and makes the others findable.
+fn finish(tools: Registry, project: &Project, options: &Options<'_>) -> Registry {
+    let mut tools = tools.map(|tool| Arc::new(Bounded::new(tool, &project.spill)));
+    tools.add(Arc::new(call_tool::CallTool::new()));
+    tools.add(Arc::new(FindTools::of(&tools)));
+    let mut fitted = fit::fit(tools, options);
+    if fitted.deferred().next().is_none() {
+        fitted.remove(call_tool::NAME);
+        fitted.remove(find_tools::NAME);
+    } else if fitted.get(find_tools::NAME).is_some() {
+        // Only now it is known which tools there are to be found.
+        fitted.add(Arc::new(FindTools::of(&fitted)));
+    }
+    fitted
 }

@@ -8,22 +8,25 @@ use tool::Error;
 use workspace::{Ended, Location, Stop, Workspace};
 
 use crate::reads::Reads;
+use crate::spill::Spill;
 
 /// How long a search may take.
 const SEARCH_TIME: Duration = Duration::from_secs(20);
 
-/// The project that the tools work in. Clones share what has been read.
+/// The project that the tools work in. Clones share what has been read and where long answers go.
 #[derive(Debug, Clone)]
 pub(crate) struct Project {
     pub(crate) workspace: Workspace,
     pub(crate) reads: Reads,
+    pub(crate) spill: Spill,
 }
 
 impl Project {
-    pub(crate) fn new(workspace: Workspace) -> Self {
+    pub(crate) fn new(workspace: Workspace, spill: Spill) -> Self {
         Self {
             workspace,
             reads: Reads::default(),
+            spill,
         }
     }
 
@@ -44,9 +47,13 @@ impl Project {
         self.workspace.locate(path).map_err(explain)
     }
 
+    /// What reading a path needs approved: nothing for a long answer that was put there for the model.
     pub(crate) fn reading(&self, path: &str) -> Vec<Action> {
         let (path, place) = self.place(path);
-        vec![Action::Read { path, place }]
+        match self.spill.holds(&path) {
+            true => Vec::new(),
+            false => vec![Action::Read { path, place }],
+        }
     }
 
     pub(crate) fn writing(&self, path: &str) -> Vec<Action> {

@@ -47,7 +47,7 @@ pub(super) async fn sessions(
             let records = store.records(loaded.meta.id).await?;
             export::export(&loaded, &records, *format, output.as_deref())?;
         }
-        Some(Sessions::Delete { ids, yes }) => delete(&store, ids, *yes).await?,
+        Some(Sessions::Delete { ids, yes }) => delete(&store, ids, *yes, env).await?,
     }
     Ok(Exit::Done)
 }
@@ -153,7 +153,7 @@ fn render(shown: &[&Meta], with_project: bool, env: &Environment) -> String {
     table::render(&columns, &rows)
 }
 
-async fn delete(store: &Sqlite, ids: &[String], yes: bool) -> Result<()> {
+async fn delete(store: &Sqlite, ids: &[String], yes: bool, env: &Environment) -> Result<()> {
     let mut found = Vec::new();
     for id in ids {
         found.push(store.load(store.find(id).await?).await?.meta);
@@ -172,6 +172,7 @@ async fn delete(store: &Sqlite, ids: &[String], yes: bool) -> Result<()> {
             }
         }
         store.delete(meta.id).await?;
+        wiring::spill::forget(env, meta.id);
         output::complain(&format!("deleted {name}\n"));
     }
     Ok(())

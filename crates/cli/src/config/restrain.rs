@@ -50,6 +50,13 @@ pub(super) fn restrain(mut project: Layer, user: &Table, env: &Environment, warn
             warn(key, "a project may not allow more than you do");
         }
     }
+    if let Some(Value::Array(disabled)) = get(user, &["tools".into(), "disabled".into()])
+        && let Some(Value::Table(tools)) = project.table.get_mut("tools")
+        && let Some(Value::Array(theirs)) = tools.get_mut("disabled")
+    {
+        let missing: Vec<Value> = disabled.iter().filter(|name| !theirs.contains(name)).cloned().collect();
+        theirs.extend(missing);
+    }
     let Some(Value::Table(limits)) = project.table.get_mut("limits") else {
         return project;
     };
@@ -158,6 +165,12 @@ mod tests {
         assert_eq!(check(user, "permission = 'full'"), (String::new(), 1));
         assert_eq!(check(user, "permission = 'read-only'").1, 0);
         assert_eq!(check("mode = 'ask'", "mode = 'code'"), (String::new(), 1));
+        let disabled = "tools = {disabled = ['open']}";
+        assert_eq!(
+            check(disabled, "tools = {disabled = ['fetch']}"),
+            ("[tools]\ndisabled = [\"fetch\", \"open\"]".into(), 0),
+            "what the person does not want stays away"
+        );
         assert_eq!(
             check(user, "limits = {steps = 100, time = '90s', cost = 1.0}"),
             ("[limits]\ncost = 1.0\ntime = \"90s\"".into(), 1)

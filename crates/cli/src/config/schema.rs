@@ -40,6 +40,8 @@ pub(crate) struct Config {
     pub(crate) proxy: Option<String>,
     /// What stops a turn.
     pub(crate) limits: Limits,
+    /// Which tools the model gets.
+    pub(crate) tools: Tools,
     /// Providers by name: settings for those hew knows, and descriptions of others.
     pub(crate) providers: BTreeMap<String, ProviderEntry>,
     /// Models by `provider/id`: additions to the catalogue, and options.
@@ -60,6 +62,16 @@ pub(crate) struct Limits {
     pub(crate) cost: Option<f64>,
     /// Time, such as `90s`, `10m` or `1h30m`.
     pub(crate) time: Option<Span>,
+}
+
+/// Which tools the model gets, by name or by any name that `hew tools` lists for them.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Tools {
+    /// Tools that it does not get.
+    pub(crate) disabled: Vec<String>,
+    /// Tools that it is told of in every request, although it would have to look for them or would not get them.
+    pub(crate) enabled: Vec<String>,
 }
 
 /// A provider. Only the user's own configuration may have these.
