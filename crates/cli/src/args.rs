@@ -50,6 +50,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<Sessions>,
     },
+    /// Make room in a session: replace what the model sees of it by notes
+    Compact(Compact),
     /// Carry out edits of any format from stdin: all of them, or none
     Apply(Apply),
     /// Review what was changed in a session, and accept or reject it change by change
@@ -88,6 +90,14 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
         out: Option<PathBuf>,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compact {
+    /// The session, by its id or the beginning of it; the newest of the project unless said, or `last`
+    pub(crate) session: Option<String>,
+    /// What the notes should heed besides
+    pub(crate) instructions: Vec<String>,
 }
 
 #[derive(Debug, Args)]

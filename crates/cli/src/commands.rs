@@ -4,6 +4,7 @@ mod answer;
 mod apply;
 mod ask;
 pub(crate) mod changes;
+mod compact;
 mod config;
 mod demo;
 mod doctor;
@@ -54,6 +55,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Run(args) => block_on(run::run(*args, global, env)),
         Command::Resume(args) => block_on(resume::resume(*args, global, env)),
         Command::Sessions { list, command } => block_on(sessions::sessions(&list, command.as_ref(), global, env)),
+        Command::Compact(args) => block_on(compact::compact(args, global, env)),
         Command::Apply(args) => apply::apply(&args),
         Command::Changes(args) => block_on(changes::changes(&args, global, env)),
         Command::Models(args) => block_on(models::models(&args, global, env)),

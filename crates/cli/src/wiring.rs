@@ -11,7 +11,7 @@ use crate::failure::{Failure, Result};
 use crate::models::Models;
 use crate::output::words;
 use crate::places;
-use agent::{Approvals, Handle, Previews, Setup};
+use agent::{Approvals, Automatic, Compaction, Handle, Previews, Setup};
 use formats::EditFormats;
 use model::{Info, Model, OutputSchema, Part, Stop};
 use policy::Policy;
@@ -91,7 +91,12 @@ pub(crate) fn open_store(env: &Environment) -> Result<Arc<Sqlite>> {
 pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let Start { config, env, root, .. } = start;
     let models = Models::new(config, env);
-    let Connected { main, small, edit } = connect(&models, config).await?;
+    let Connected {
+        main,
+        small,
+        edit,
+        summary,
+    } = connect(&models, config).await?;
     let name = main.info().name();
     let opened = open(&start, &name).await?;
     let mode = config.mode.unwrap_or(ModeName::Code).mode();
@@ -129,7 +134,13 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         store: start.store,
         system,
         limits: limits(&config.limits),
-        compaction: agent::Compaction::default(),
+        compaction: Compaction {
+            automatic: match config.compact {
+                Some(false) => Automatic::Off,
+                Some(true) | None => Automatic::On,
+            },
+            model: summary,
+        },
         call: Call {
             effort: config.effort.map(Into::into),
             temperature: config.temperature,
@@ -162,6 +173,8 @@ struct Connected {
     small: Option<Arc<dyn Model>>,
     /// Writes edits that are only described, where that is wanted.
     edit: Option<Arc<dyn Model>>,
+    /// Summarises, where it is not the one that does the work.
+    summary: Option<Arc<dyn Model>>,
 }
 
 async fn connect(models: &Models<'_>, config: &Config) -> Result<Connected> {
@@ -180,6 +193,10 @@ async fn connect(models: &Models<'_>, config: &Config) -> Result<Connected> {
         Some(SAME) | None => None,
         Some(name) => Some(models.find(name)?),
     };
+    let summary = match config.summary_model.as_deref() {
+        Some(SAME) | None => None,
+        Some(name) => Some(models.find(name)?),
+    };
     let settings = models.settings(&info).await?;
     let main = providers::connect(info, settings.clone())?;
     let small = match small {
@@ -190,7 +207,16 @@ async fn connect(models: &Models<'_>, config: &Config) -> Result<Connected> {
         Some(edit) => Some(connect_beside(models, edit, &settings).await?),
         None => config.edit_model.as_ref().map(|_| Arc::clone(&main)),
     };
-    Ok(Connected { main, small, edit })
+    let summary = match summary {
+        Some(summary) => Some(connect_beside(models, summary, &settings).await?),
+        None => None,
+    };
+    Ok(Connected {
+        main,
+        small,
+        edit,
+        summary,
+    })
 }
 
 /// Connects a model beside the main one. If they have one provider, they share connections, and the key is not looked for twice.

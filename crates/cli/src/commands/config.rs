@@ -108,7 +108,8 @@ fn get(key: &str, global: &Global, env: &Environment) -> Result<()> {
 
 /// A model named without its provider must be one that hew knows; else nobody could say who serves it.
 fn check_model(key: &str, value: &str, global: &Global, env: &Environment) -> Result<()> {
-    let names_model = matches!(key, "model" | "small_model") || (key == "edit_model" && value != "same");
+    let names_model =
+        matches!(key, "model" | "small_model") || (matches!(key, "edit_model" | "summary_model") && value != "same");
     if names_model && !config::is_full_name(value) && !value.contains('/') {
         let (_, loaded) = load(global, env, Vec::new())?;
         Models::new(&loaded.config, env).find(value)?;

@@ -15,7 +15,7 @@ use toml::{Table, Value};
 const USER_ONLY: &[&str] = &["providers", "models", "proxy"];
 
 /// Keys that name models.
-const MODELS: &[&str] = &["model", "small_model", "edit_model"];
+const MODELS: &[&str] = &["model", "small_model", "edit_model", "summary_model"];
 
 /// The project's layer without what it may not say; each thing left out gets a warning.
 pub(super) fn restrain(mut project: Layer, user: &Table, env: &Environment, warnings: &mut Vec<String>) -> Layer {

@@ -20,6 +20,11 @@ pub(crate) struct Config {
     /// The model that writes edits which the main model only describes, as `provider/id`, or `same` for the main model.
     #[serde(deserialize_with = "bounds::model_name")]
     pub(crate) edit_model: Option<String>,
+    /// The model that summarises a conversation that has grown too long, as `provider/id`; else the main model.
+    #[serde(deserialize_with = "bounds::model_name")]
+    pub(crate) summary_model: Option<String>,
+    /// Whether a conversation is summarised by itself before the model's window is full.
+    pub(crate) compact: Option<bool>,
     /// The way of working.
     pub(crate) mode: Option<ModeName>,
     /// What is allowed without asking.

@@ -10,6 +10,8 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("HEW_MODEL", "model"),
     ("HEW_SMALL_MODEL", "small_model"),
     ("HEW_EDIT_MODEL", "edit_model"),
+    ("HEW_SUMMARY_MODEL", "summary_model"),
+    ("HEW_COMPACT", "compact"),
     ("HEW_MODE", "mode"),
     ("HEW_PERMISSION", "permission"),
     ("HEW_EFFORT", "effort"),
