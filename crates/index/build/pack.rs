@@ -1,0 +1,187 @@
+//! Takes the parse tables out of a generated parser and packs them.
+
+use std::collections::HashMap;
+
+/// A parser without its tables, and the tables.
+pub(crate) struct Packed {
+    /// The C source, with the tables as zeroed memory under names of their own.
+    pub(crate) source: Vec<u8>,
+    /// Both tables as little-endian 16-bit numbers, the large one first, deflated.
+    pub(crate) tables: Vec<u8>,
+    /// The function that returns the language.
+    pub(crate) symbol: String,
+    /// How many numbers the large table has.
+    pub(crate) large: usize,
+    /// How many numbers the small table has.
+    pub(crate) small: usize,
+}
+
+const LARGE: &[u8] = b"static const uint16_t ts_parse_table[LARGE_STATE_COUNT][SYMBOL_COUNT] = {";
+const SMALL: &[u8] = b"static const uint16_t ts_small_parse_table[] = {";
+const END: &[u8] = b"\n};";
+
+pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
+    let names = enumerators(source);
+    let columns = defined(source, "SYMBOL_COUNT")?;
+    let rows = defined(source, "LARGE_STATE_COUNT")?;
+    let symbol = language_function(source)?;
+    let mut rest = Vec::new();
+    let (before, inside, after) = cut(source, LARGE).ok_or("no parse table")?;
+    let large = large_table(inside, &names, rows, columns)?;
+    rest.extend_from_slice(before);
+    declare(&mut rest, &format!("{symbol}_parse_table"), large.len());
+    rest.extend_from_slice(
+        format!("#define ts_parse_table ((uint16_t (*)[SYMBOL_COUNT]){symbol}_parse_table)\n").as_bytes(),
+    );
+    let small = match cut(after, SMALL) {
+        Some((before, inside, after)) => {
+            let small = small_table(inside, &names)?;
+            rest.extend_from_slice(before);
+            declare(&mut rest, &format!("{symbol}_small_parse_table"), small.len());
+            rest.extend_from_slice(format!("#define ts_small_parse_table {symbol}_small_parse_table\n").as_bytes());
+            rest.extend_from_slice(after);
+            small
+        }
+        None => {
+            declare(&mut rest, &format!("{symbol}_small_parse_table"), 1);
+            rest.extend_from_slice(after);
+            vec![0]
+        }
+    };
+    let bytes: Vec<u8> = large
+        .iter()
+        .chain(&small)
+        .flat_map(|number| number.to_le_bytes())
+        .collect();
+    Ok(Packed {
+        source: rest,
+        tables: miniz_oxide::deflate::compress_to_vec(&bytes, 9),
+        symbol,
+        large: large.len(),
+        small: small.len(),
+    })
+}
+
+fn declare(source: &mut Vec<u8>, name: &str, length: usize) {
+    source.extend_from_slice(format!("uint16_t {name}[{length}];\n").as_bytes());
+}
+
+/// The text before a definition, the inside of its braces, and the text after it.
+fn cut<'a>(source: &'a [u8], head: &[u8]) -> Option<(&'a [u8], &'a [u8], &'a [u8])> {
+    let start = find(source, head)?;
+    let inside = &source[start + head.len()..];
+    let end = find(inside, END)?;
+    Some((&source[..start], &inside[..end], &inside[end + END.len()..]))
+}
+
+fn find(source: &[u8], what: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + source[from..].iter().position(|byte| *byte == what[0])?;
+        if source[at..].starts_with(what) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+}
+
+fn defined(source: &[u8], name: &str) -> Result<usize, String> {
+    let head = format!("#define {name} ");
+    let start = find(source, head.as_bytes()).ok_or_else(|| format!("{name} is not defined"))? + head.len();
+    let digits: String = source[start..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .map(|byte| char::from(*byte))
+        .collect();
+    digits.parse().map_err(|_| format!("{name} is not a number"))
+}
+
+fn language_function(source: &[u8]) -> Result<String, String> {
+    // It is at the very end of a file of many megabytes.
+    let tail = &source[source.len().saturating_sub(20_000)..];
+    let head = b"const TSLanguage *tree_sitter_";
+    let start = find(tail, head).ok_or("no language function")? + head.len() - "tree_sitter_".len();
+    Ok(tail[start..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
+        .map(|byte| char::from(*byte))
+        .collect())
+}
+
+/// The numbers of the symbols.
+fn enumerators(source: &[u8]) -> HashMap<&[u8], u16> {
+    let mut names = HashMap::from([(&b"ts_builtin_sym_end"[..], 0)]);
+    let head = b"enum ts_symbol_identifiers {";
+    if let Some((_, inside, _)) = cut(source, head) {
+        for line in inside.split(|byte| *byte == b',') {
+            let mut parts = line.trim_ascii().split(|byte| *byte == b'=');
+            if let (Some(name), Some(value)) = (parts.next(), parts.next().and_then(number)) {
+                names.insert(name.trim_ascii(), value);
+            }
+        }
+    }
+    names
+}
+
+fn number(text: &[u8]) -> Option<u16> {
+    std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
+}
+
+/// The value of `12`, `sym_name`, `ACTIONS(12)`, `STATE(12)` or `SMALL_STATE(12)`.
+fn value(text: &[u8], names: &HashMap<&[u8], u16>) -> Result<u16, String> {
+    let text = text.trim_ascii();
+    let inner = ["ACTIONS(", "STATE("]
+        .iter()
+        .find_map(|call| text.strip_prefix(call.as_bytes())?.strip_suffix(b")"));
+    number(inner.unwrap_or(text))
+        .or_else(|| names.get(text).copied())
+        .ok_or_else(|| format!("what is {:?}?", String::from_utf8_lossy(text)))
+}
+
+/// `[STATE(0)] = {` opens a row, `[sym] = ACTIONS(1),` is a cell of it, `},` closes it.
+fn large_table(inside: &[u8], names: &HashMap<&[u8], u16>, rows: usize, columns: usize) -> Result<Vec<u16>, String> {
+    let mut table = vec![0; rows * columns];
+    let mut row = 0;
+    for line in inside.split(|byte| *byte == b'\n') {
+        let Some((key, rest)) = designated(line.trim_ascii()) else {
+            continue;
+        };
+        let key = usize::from(value(key, names)?);
+        match rest.strip_suffix(b",") {
+            Some(cell) => *table.get_mut(row * columns + key).ok_or("a cell out of bounds")? = value(cell, names)?,
+            None => row = key,
+        }
+    }
+    Ok(table)
+}
+
+/// A list of values; `[12] = ` before one says where it stands.
+fn small_table(inside: &[u8], names: &HashMap<&[u8], u16>) -> Result<Vec<u16>, String> {
+    let mut table = Vec::new();
+    for item in inside.split(|byte| *byte == b',') {
+        let item = item.trim_ascii();
+        if item.is_empty() {
+            continue;
+        }
+        let item = match designated(item) {
+            Some((key, rest)) => {
+                let key = std::str::from_utf8(key).ok().and_then(|key| key.parse().ok());
+                if key != Some(table.len()) {
+                    return Err("the small table has a gap".into());
+                }
+                rest
+            }
+            None => item,
+        };
+        table.push(value(item, names)?);
+    }
+    Ok(table)
+}
+
+/// Splits `[key] = rest`.
+fn designated(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let inner = text.strip_prefix(b"[")?;
+    let end = inner.iter().position(|byte| *byte == b']')?;
+    let rest = inner[end + 1..].trim_ascii_start().strip_prefix(b"=")?;
+    Some((&inner[..end], rest.trim_ascii_start()))
+}

@@ -1,0 +1,2 @@
+(block . (identifier) @name) @block
+(config_file (body (attribute . (identifier) @name) @key))

@@ -1,0 +1,10 @@
+(module_declaration name: (_) @name) @module
+(class_declaration name: (identifier) @name) @class
+(record_declaration name: (identifier) @name) @class
+(enum_declaration name: (identifier) @name) @enum
+(interface_declaration name: (identifier) @name) @interface
+(annotation_type_declaration name: (identifier) @name) @interface
+(method_declaration name: (identifier) @name) @method
+(constructor_declaration name: (identifier) @name) @method
+(compact_constructor_declaration name: (identifier) @name) @method
+(annotation_type_element_declaration name: (identifier) @name) @method

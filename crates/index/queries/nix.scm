@@ -1,0 +1,2 @@
+(binding attrpath: (attrpath) @name expression: (function_expression)) @function
+(binding attrpath: (attrpath) @name) @key

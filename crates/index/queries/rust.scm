@@ -1,0 +1,13 @@
+(mod_item name: (identifier) @name) @module
+(struct_item name: (type_identifier) @name) @struct
+(union_item name: (type_identifier) @name) @struct
+(enum_item name: (type_identifier) @name) @enum
+(trait_item name: (type_identifier) @name) @interface
+(impl_item type: (_) @name) @impl
+(type_item name: (type_identifier) @name) @type
+(associated_type name: (type_identifier) @name) @type
+(function_item name: (identifier) @name) @function
+(function_signature_item name: (identifier) @name) @function
+(macro_definition name: (identifier) @name) @macro
+(const_item name: (identifier) @name) @constant
+(static_item name: (identifier) @name) @variable

@@ -1,0 +1,99 @@
+//! Where a name stands in a file, leaving out comments and strings.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tree_sitter::Node;
+
+use crate::outline::{Outline, of_tree, second_look, unknown};
+use crate::parse::parse;
+use crate::{Error, Language};
+
+/// More than this in one file are not kept.
+const MAX_MENTIONS: usize = 10_000;
+/// What may stand around a name in the same token, such as the colon of a Ruby symbol.
+const SIGILS: [char; 6] = [':', '@', '$', '#', '.', '\''];
+
+/// A place where a name stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in bytes, from 1.
+    pub column: usize,
+    /// What it is there for.
+    pub role: Role,
+}
+
+/// What a name is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It is defined here.
+    Definition,
+    /// It is used here.
+    Use,
+}
+
+/// Where a name stands in a text, and what the text defines.
+pub fn mentions(path: &Path, text: &str, name: &str, limit: Duration) -> Result<(Vec<Mention>, Outline), Error> {
+    let language = Language::of(path, text).ok_or_else(|| unknown(path))?;
+    let deadline = Instant::now().checked_add(limit);
+    let tree = parse(language, text, limit)?;
+    let outline = of_tree(language, &tree, text, deadline)?;
+    let outline = second_look(language, &tree, text, limit, outline);
+    let root = tree.root_node();
+    let mut mentions = Vec::new();
+    if name.is_empty() {
+        return Ok((mentions, outline));
+    }
+    for (start, _) in text.match_indices(name) {
+        let end = start + name.len();
+        if !is_whole_word(text, start, end) {
+            continue;
+        }
+        let Some(node) = root
+            .descendant_for_byte_range(start, end)
+            .filter(|node| is_name(*node, text, name))
+        else {
+            continue;
+        };
+        let at = node.start_byte();
+        let defines = outline
+            .definitions
+            .iter()
+            .any(|definition| definition.kind.introduces() && definition.name_at == at && definition.name == name);
+        let position = node.start_position();
+        mentions.push(Mention {
+            line: position.row + 1,
+            column: position.column + 1,
+            role: if defines { Role::Definition } else { Role::Use },
+        });
+        if mentions.len() == MAX_MENTIONS {
+            break;
+        }
+    }
+    Ok((mentions, outline))
+}
+
+fn is_whole_word(text: &str, start: usize, end: usize) -> bool {
+    let part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let inner = |letter: Option<char>| letter.is_some_and(part);
+    let before = text.get(..start).and_then(|text| text.chars().next_back());
+    let after = text.get(end..).and_then(|text| text.chars().next());
+    // A name such as `$x` or `empty?` need not end in a letter.
+    let first = text.get(start..end).and_then(|text| text.chars().next());
+    let last = text.get(start..end).and_then(|text| text.chars().next_back());
+    let runs_on = inner(before) && inner(first) || inner(after) && inner(last);
+    !runs_on
+}
+
+/// Whether a node is a token that says this name, and neither a comment nor a string.
+fn is_name(node: Node<'_>, text: &str, name: &str) -> bool {
+    let kind = node.kind();
+    let prose = ["comment", "string", "text", "content", "escape", "heredoc", "char"];
+    if prose.iter().any(|word| kind.contains(word)) || node.child_count() > 1 {
+        return false;
+    }
+    let token = text.get(node.byte_range()).unwrap_or_default();
+    token == name || token.trim_matches(SIGILS) == name.trim_matches(SIGILS)
+}
