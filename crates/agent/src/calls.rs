@@ -171,6 +171,7 @@ impl Queue {
             features: state.model.info().features,
             progress: Progress::new(self.progress.clone()),
             spending: state.spending.clone(),
+            changes: state.reported.sink(),
             desk: Arc::clone(&desk) as Arc<dyn tool::Desk>,
         };
         let names = state.tools.names().collect::<Vec<_>>().join(", ");

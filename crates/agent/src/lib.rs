@@ -5,6 +5,7 @@
 
 mod actor;
 mod calls;
+mod changed;
 mod desk;
 mod inbox;
 mod notes;

@@ -1,20 +1,20 @@
 //! A session as the agent holds it, and the few things that may be done to it.
 
 use crate::calls::Finished;
+use crate::changed::{self, Reported};
 use crate::desk::Rules;
 use crate::preview::Watching;
 use crate::receive::result_message;
 use crate::room::Room;
 use crate::title::{self, Titled};
 use crate::{Approvals, Limits, ModelSource, Previews, Setup};
-use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::Shared;
 use model::{CallId, Message, Model, Part, Reply, Usage};
 use policy::Mode;
 use prompt::Frame;
 use session::{
-    Body, Change, Draft, Error, Event, Item, ItemId, Level, Receipt, Record, RequestId, SessionId, Store, Time, Totals,
+    Body, Draft, Error, Event, Item, ItemId, Level, Receipt, Record, RequestId, SessionId, Store, Time, Totals,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -61,6 +61,8 @@ pub(crate) struct State {
     pub(crate) titling: Option<JoinHandle<Titled>>,
     /// Where tools report the requests that they make themselves.
     pub(crate) spending: Spending,
+    /// Changes of calls that were stopped.
+    pub(crate) reported: Reported,
     /// Requests of tools that are not counted yet.
     spent: mpsc::UnboundedReceiver<Spent>,
     /// The write of the newest item, while it is under way.
@@ -129,6 +131,7 @@ impl State {
             untitled: None,
             titling: None,
             spending: Spending::new(sender),
+            reported: Reported::default(),
             spent,
             pending: None,
             untold: VecDeque::new(),
@@ -232,12 +235,9 @@ impl State {
             .remove(&finished.id)
             .map(|started| started.item)
             .unwrap_or_default();
-        let keep = |bytes: Option<Vec<u8>>| bytes.map(|bytes| self.store.put_blob(Bytes::from(bytes)));
-        let changes = finished.output.changes.into_iter().map(|change| Change {
-            path: change.path,
-            before: keep(change.before),
-            after: keep(change.after),
-        });
+        let reported = self.reported.take(&finished.id);
+        let changes = reported.into_iter().chain(finished.output.changes);
+        let changes = changes.map(|change| changed::keep(self.store.as_ref(), change));
         let body = Body::Result {
             message,
             call: finished.id,

@@ -275,7 +275,7 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
     let last = items
         .iter()
         .rev()
-        .find(|item| !matches!(item.body, Body::Notice { .. } | Body::Review { .. }));
+        .find(|item| !matches!(item.body, Body::Notice { .. } | Body::Review { .. } | Body::Restored { .. }));
     match last.map(|item| &item.body) {
         Some(Body::Reply { message, end, .. }) => {
             let calls = message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
@@ -286,7 +286,8 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
             | Body::Result { .. }
             | Body::Summary { .. }
             | Body::Notice { .. }
-            | Body::Review { .. },
+            | Body::Review { .. }
+            | Body::Restored { .. },
         ) => false,
         None => true,
     }

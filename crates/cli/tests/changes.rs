@@ -86,8 +86,8 @@ impl World {
         let blob = |bytes: &Option<&[u8]>| bytes.map(|bytes| store.put_blob(Bytes::copy_from_slice(bytes)));
         let changes = changes.iter().map(|(path, before, after)| Change {
             path: path.into(),
-            before: blob(before),
-            after: blob(after),
+            before: blob(before).map(Into::into),
+            after: blob(after).map(Into::into),
         });
         let item = Item {
             id: ItemId::new(),

@@ -202,6 +202,7 @@ impl Cut {
                     }
                 }
                 Body::Summary { message, .. } => before = Some(message.text()),
+                Body::Restored { message, .. } => steps.push(format!("- {}", line(&message.text()))),
                 Body::Prompt { .. } | Body::Notice { .. } | Body::Review { .. } => {}
             }
         }
@@ -246,7 +247,11 @@ impl Cut {
                     }
                 }
                 Body::Result { changes, .. } => files.extend(changes.iter().map(|change| &change.path)),
-                Body::Reply { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Review { .. } => {}
+                Body::Reply { .. }
+                | Body::Summary { .. }
+                | Body::Notice { .. }
+                | Body::Review { .. }
+                | Body::Restored { .. } => {}
             }
         }
         if !prompts.is_empty() {
@@ -312,7 +317,11 @@ fn ask(instructions: Option<&str>) -> String {
 fn begins_round(item: &Item) -> bool {
     match &item.body {
         Body::Prompt { .. } | Body::Reply { .. } => true,
-        Body::Result { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Review { .. } => false,
+        Body::Result { .. }
+        | Body::Summary { .. }
+        | Body::Notice { .. }
+        | Body::Review { .. }
+        | Body::Restored { .. } => false,
     }
 }
 

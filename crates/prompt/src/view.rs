@@ -25,6 +25,7 @@ fn kept_from(items: &[Arc<Item>], at: usize) -> usize {
         | Body::Reply { .. }
         | Body::Result { .. }
         | Body::Notice { .. }
-        | Body::Review { .. } => at,
+        | Body::Review { .. }
+        | Body::Restored { .. } => at,
     }
 }

@@ -1,6 +1,6 @@
 //! What happened in a session and is kept.
 
-use crate::{BlobId, ItemId, RequestId, Time};
+use crate::{BlobId, Change, ItemId, RequestId, Time};
 use model::{CallId, Message, Stop};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,6 +71,28 @@ pub enum Body {
         /// The files that were looked at.
         changes: Vec<Reviewed>,
     },
+    /// The person had files put back to what they were, or forward again.
+    Restored {
+        /// What the model is told about it.
+        message: Arc<Message>,
+        /// What was asked for.
+        how: Restoring,
+        /// The items whose changes were taken back: the first of each turn, or earlier items of this kind.
+        of: Vec<ItemId>,
+        /// What that changed.
+        changes: Vec<Change>,
+    },
+}
+
+/// What was asked for when files were put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restoring {
+    /// The changes of turns were taken back.
+    Undo,
+    /// What an undo had taken back was made again.
+    Redo,
+    /// The conversation went back and the files stayed: they differ from what the conversation knows by these changes.
+    Left,
 }
 
 impl Item {
@@ -80,6 +102,7 @@ impl Item {
             Body::Prompt { message }
             | Body::Reply { message, .. }
             | Body::Result { message, .. }
+            | Body::Restored { message, .. }
             | Body::Summary { message, .. } => Some(message),
             Body::Notice { .. } | Body::Review { .. } => None,
         }
@@ -98,17 +121,6 @@ pub enum End {
         /// What happened.
         error: String,
     },
-}
-
-/// A file before and after a tool changed it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The file, relative to the project where it lies inside it.
-    pub path: PathBuf,
-    /// Its bytes before; `None` where it did not exist.
-    pub before: Option<BlobId>,
-    /// Its bytes after; `None` where it no longer exists.
-    pub after: Option<BlobId>,
 }
 
 /// How a review left a file: what differs between the two versions still waits to be looked at.

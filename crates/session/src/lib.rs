@@ -3,6 +3,7 @@
 //! Front ends know this crate and nothing of the agent: they hold a sender of [`Command`]s and a stream of [`Event`]s.
 //! The [`Store`] keeps the items; what the model sees is a view of them.
 
+mod change;
 mod command;
 mod event;
 mod id;
@@ -10,9 +11,10 @@ mod item;
 mod ledger;
 mod store;
 
+pub use change::{Change, Kind, Version};
 pub use command::{Answer, Command, Delivery};
 pub use event::{Delta, Ending, Event, Glimpse, ItemKind, Level, Limit, Op, Question, Sight, Subject, Totals};
 pub use id::{BlobId, ItemId, QuestionId, RequestId, SessionId, Time};
-pub use item::{Body, Change, End, Item, Reviewed};
+pub use item::{Body, End, Item, Restoring, Reviewed};
 pub use ledger::{Record, Section};
 pub use store::{Draft, Error, Lease, Loaded, Meta, New, Opened, Receipt, Store};

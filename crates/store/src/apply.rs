@@ -2,13 +2,15 @@
 
 use crate::blob;
 use crate::draft::Piece;
+use crate::files;
 use crate::fault::Fault;
 use crate::mend;
+use crate::prune;
 use crate::queue::{Blob, Write};
 use crate::row;
 use crate::value::{Key, Location, count};
 use rusqlite::{Connection, OptionalExtension, params};
-use session::{BlobId, Body, Change, Error, Item, ItemId, New, Record, SessionId};
+use session::{BlobId, Body, Change, Error, Item, ItemId, New, Record, SessionId, Version};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -28,7 +30,9 @@ pub(crate) fn write(connection: &Connection, write: &Write, path: &Path) -> Resu
         Write::Record { session, record } => account(connection, *session, record),
         Write::Piece(arrived) => Ok(piece(connection, arrived)?),
         Write::Mend(session) => mend::mend(connection, *session),
-        Write::Delete(session) => delete(connection, *session),
+        Write::Delete(session) => delete(connection, *session, path),
+        Write::Forget(session) => prune::forget(connection, *session, path),
+        Write::Unnamed => prune::unnamed(connection),
         Write::Flush => Ok(()),
     }
 }
@@ -77,7 +81,8 @@ pub(crate) fn insert(connection: &Connection, session: SessionId, item: &Item) -
         | Body::Result { .. }
         | Body::Summary { .. }
         | Body::Notice { .. }
-        | Body::Review { .. } => None,
+        | Body::Review { .. }
+        | Body::Restored { .. } => None,
     };
     let known = connection
         .prepare_cached(
@@ -217,7 +222,8 @@ fn append(connection: &Connection, session: SessionId, item: &Item, path: &Path)
     for ((change, (before, after)), seq) in changes.iter().zip(keys).zip(0_i64..) {
         connection
             .prepare_cached(
-                "INSERT INTO changes (session, item, seq, path, before, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT INTO changes (session, item, seq, path, before, after, before_kind, after_kind)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             )?
             .execute(params![
                 Key(session.0),
@@ -225,7 +231,9 @@ fn append(connection: &Connection, session: SessionId, item: &Item, path: &Path)
                 seq,
                 Location::value(&change.path),
                 before,
-                after
+                after,
+                row::kind_of(change.before.as_ref()),
+                row::kind_of(change.after.as_ref()),
             ])?;
     }
     Ok(())
@@ -234,9 +242,10 @@ fn append(connection: &Connection, session: SessionId, item: &Item, path: &Path)
 type Versions = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 fn versions(connection: &Connection, change: &Change, path: &Path) -> Result<Versions, Fault> {
-    let version = |id: &Option<BlobId>| match id {
-        Some(id) => kept(connection, id, path).map(Some),
-        None => Ok(None),
+    let version = |version: &Option<Version>| match version.as_ref().map(|version| (&version.content, version.kept)) {
+        Some((Some(id), true)) => kept(connection, id, path).map(Some),
+        Some((Some(id), false)) => Ok(blob::key(id)),
+        Some((None, _)) | None => Ok(None),
     };
     Ok((version(&change.before)?, version(&change.after)?))
 }
@@ -249,7 +258,7 @@ fn kept(connection: &Connection, id: &BlobId, path: &Path) -> Result<Vec<u8>, Fa
             .exists([key])
     };
     match blob::key(id) {
-        Some(key) if is_kept(&key)? => Ok(key),
+        Some(key) if is_kept(&key)? || files::beside(path).has(id) => Ok(key),
         Some(_) | None => Err(wrong(path, format!("the file version {id} was not saved"))),
     }
 }
@@ -299,14 +308,17 @@ fn is_session(connection: &Connection, session: SessionId) -> rusqlite::Result<b
 }
 
 /// Removes a session with all that is its own, and overwrites it in the file.
-fn delete(connection: &Connection, session: SessionId) -> Result<(), Fault> {
+fn delete(connection: &Connection, session: SessionId, path: &Path) -> Result<(), Fault> {
     if !is_session(connection, session)? {
         return Err(unknown(session));
     }
+    let own = prune::own_contents(connection, session)?;
     connection.execute_batch("PRAGMA secure_delete = ON")?;
     let outcome = remove(connection, session);
     connection.execute_batch("PRAGMA secure_delete = OFF")?;
-    Ok(outcome?)
+    outcome?;
+    prune::drop_files(path, &own);
+    Ok(())
 }
 
 fn remove(connection: &Connection, session: SessionId) -> rusqlite::Result<()> {

@@ -45,6 +45,10 @@ pub(crate) enum Write {
     Piece(Piece),
     Mend(SessionId),
     Delete(SessionId),
+    /// Forgets the versions of files that only this session names.
+    Forget(SessionId),
+    /// Forgets versions of files that nothing names.
+    Unnamed,
     /// Nothing by itself: its receipt stands for all that came before.
     Flush,
 }
@@ -258,6 +262,8 @@ impl State {
             | Write::Title { .. }
             | Write::Record { .. }
             | Write::Piece(_)
+            | Write::Forget(_)
+            | Write::Unnamed
             | Write::Flush => {}
         }
         if self.pieces.is_empty() && self.writes.is_empty() {
@@ -298,6 +304,8 @@ impl Write {
             | Write::Piece(_)
             | Write::Mend(_)
             | Write::Delete(_)
+            | Write::Forget(_)
+            | Write::Unnamed
             | Write::Flush => false,
         }
     }
@@ -314,6 +322,8 @@ impl Write {
             | Write::Piece(_)
             | Write::Mend(_)
             | Write::Delete(_)
+            | Write::Forget(_)
+            | Write::Unnamed
             | Write::Flush => false,
         }
     }

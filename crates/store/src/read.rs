@@ -3,7 +3,8 @@
 use crate::apply::unknown;
 use crate::blob;
 use crate::fault::Fault;
-use crate::row;
+use crate::files;
+use crate::row::{self, UNKEPT};
 use crate::value::{Key, Location, number};
 use bytes::Bytes;
 use model::{Cost, Usage};
@@ -37,6 +38,30 @@ pub(crate) fn load(connection: &Connection, session: SessionId, path: &Path) -> 
     };
     let items = branch(&snapshot, session, head, path)?;
     Ok(Loaded { meta, items })
+}
+
+/// The items of a session whose ids begin or end like this, on any branch.
+pub(crate) fn items_like(connection: &Connection, session: SessionId, part: &str) -> Result<Vec<ItemId>, Fault> {
+    let digits: String = part.chars().filter(|c| *c != '-').collect();
+    let mut statement = connection.prepare_cached("SELECT id FROM items WHERE session = ?1 ORDER BY seq")?;
+    let rows = statement.query_map([Key(session.0)], |row| Ok(ItemId(row.get::<_, Key>(0)?.0)))?;
+    let ids = rows.collect::<Result<Vec<_>, _>>()?;
+    let is_like = |id: &ItemId| {
+        let text = id.0.as_simple().to_string();
+        text.starts_with(&digits) || text.ends_with(&digits)
+    };
+    Ok(ids.into_iter().filter(is_like).collect())
+}
+
+/// From the first item of a session to this one.
+pub(crate) fn path_to(
+    connection: &Connection,
+    session: SessionId,
+    item: ItemId,
+    path: &Path,
+) -> Result<Vec<Arc<Item>>, Fault> {
+    let snapshot = connection.unchecked_transaction()?;
+    branch(&snapshot, session, Some(Key(item.0)), path)
 }
 
 /// The sessions of a project, or all, newest first.
@@ -105,7 +130,7 @@ pub(crate) fn records(connection: &Connection, session: SessionId) -> Result<Vec
 }
 
 /// Bytes that were kept.
-pub(crate) fn bytes(connection: &Connection, id: &BlobId) -> Result<Option<Bytes>, Fault> {
+pub(crate) fn bytes(connection: &Connection, id: &BlobId, path: &Path) -> Result<Option<Bytes>, Fault> {
     let Some(key) = blob::key(id) else {
         return Ok(None);
     };
@@ -113,7 +138,10 @@ pub(crate) fn bytes(connection: &Connection, id: &BlobId) -> Result<Option<Bytes
         .prepare_cached("SELECT bytes FROM blobs WHERE id = ?1")?
         .query_row([key], |row| row.get(0))
         .optional()?;
-    Ok(bytes.map(Bytes::from))
+    match bytes {
+        Some(bytes) => Ok(Some(bytes.into())),
+        None => files::read(path, id),
+    }
 }
 
 /// Checks every page, and that nothing names what is not there.
@@ -144,18 +172,29 @@ pub(crate) fn integrity(connection: &Connection, path: &Path) -> Result<(), Faul
             "SELECT count(*) FROM sessions AS s WHERE items <> (SELECT count(*) FROM items WHERE session = s.id)",
             "sessions count their items wrongly",
         ),
-        (
-            "SELECT count(*) FROM changes WHERE (before IS NOT NULL AND before NOT IN (SELECT id FROM blobs))
-                                            OR (after IS NOT NULL AND after NOT IN (SELECT id FROM blobs))",
-            "file versions are not there",
-        ),
     ] {
         let wrong: i64 = connection.query_row(question, [], |row| row.get(0))?;
         if wrong > 0 {
             return Err(damaged(format!("{wrong} {finding}")));
         }
     }
-    Ok(())
+    match missing(connection, path)? {
+        0 => Ok(()),
+        wrong => Err(damaged(format!("{wrong} file versions are not there"))),
+    }
+}
+
+/// How many versions of files should be there and are not.
+fn missing(connection: &Connection, path: &Path) -> Result<usize, Fault> {
+    let depot = files::beside(path);
+    let mut statement = connection.prepare(&format!(
+        "SELECT id FROM (SELECT before AS id FROM changes WHERE coalesce(before_kind, 0) & {UNKEPT} = 0
+                         UNION SELECT after FROM changes WHERE coalesce(after_kind, 0) & {UNKEPT} = 0)
+         WHERE id IS NOT NULL AND id NOT IN (SELECT id FROM blobs)"
+    ))?;
+    let ids = statement.query_map([], |row| Ok(blob::hex(&row.get::<_, Vec<u8>>(0)?)))?;
+    let ids = ids.collect::<Result<Vec<BlobId>, _>>()?;
+    Ok(ids.iter().filter(|id| !depot.has(id)).count())
 }
 
 /// That a column holds JSON that cannot be read.
@@ -206,12 +245,11 @@ fn branch(
 fn changes(connection: &Connection, session: SessionId) -> Result<HashMap<ItemId, Vec<Change>>, Fault> {
     let mut all: HashMap<ItemId, Vec<Change>> = HashMap::new();
     let mut statement = connection
-        .prepare_cached("SELECT item, path, before, after FROM changes WHERE session = ?1 ORDER BY item, seq")?;
+        .prepare_cached("SELECT item, path, before, after, before_kind, after_kind FROM changes WHERE session = ?1 ORDER BY item, seq")?;
     let mut rows = statement.query([Key(session.0)])?;
     while let Some(row) = rows.next()? {
-        let version = |column| -> rusqlite::Result<Option<BlobId>> {
-            Ok(row.get::<_, Option<Vec<u8>>>(column)?.map(|key| blob::hex(&key)))
-        };
+        let version =
+            |column: usize| -> rusqlite::Result<_> { Ok(row::version(row.get(column)?, row.get(column + 2)?)) };
         let change = Change {
             path: row.get::<_, Location>(1)?.0,
             before: version(2)?,

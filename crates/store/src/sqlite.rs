@@ -3,7 +3,9 @@
 use crate::blob;
 use crate::connect;
 use crate::fault::Fault;
+use crate::files;
 use crate::lease::Leases;
+use crate::prune;
 use crate::queue::{Blob, Job, Queue, Write};
 use crate::read;
 use crate::reader::Reader;
@@ -19,6 +21,7 @@ use session::{
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
+use workspace::checkpoint::Depot;
 
 /// The database within its folder.
 const FILE: &str = "hew.db";
@@ -69,6 +72,55 @@ impl Sqlite {
     /// The database file.
     pub fn path(&self) -> &Path {
         &self.shared.path
+    }
+
+    /// Where contents of files are kept that are too many or too large for the database.
+    pub fn files(&self) -> Depot {
+        files::beside(&self.shared.path)
+    }
+
+    /// The items of a session, on any branch, whose ids begin or end like this.
+    pub fn items_like(&self, session: SessionId, part: &str) -> BoxFuture<'static, Result<Vec<ItemId>, Error>> {
+        let part = part.to_ascii_lowercase();
+        self.shared
+            .read(move |connection, _| read::items_like(connection, session, &part))
+    }
+
+    /// From the first item of a session to this one, along one branch.
+    pub fn path_to(
+        &self,
+        session: SessionId,
+        item: ItemId,
+    ) -> BoxFuture<'static, Result<Vec<std::sync::Arc<Item>>, Error>> {
+        self.shared
+            .read(move |connection, path| read::path_to(connection, session, item, path))
+    }
+
+    /// Forgets versions of files until they take at most three quarters of the quota, if they take more than all of it: first
+    /// those that no session names, then those of the sessions that were worked on longest ago and are not open. What is
+    /// left takes so many bytes.
+    pub fn prune(&self, quota: u64) -> BoxFuture<'static, Result<u64, Error>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            let used = shared.read(prune::used).await?;
+            if used <= quota {
+                return Ok(used);
+            }
+            shared.read(prune::orphans).await?;
+            shared.write(Write::Unnamed).await?;
+            let mut used = shared.read(prune::used).await?;
+            let sessions = shared.read(|connection, _| prune::oldest(connection)).await?;
+            for session in sessions {
+                if used <= quota / 4 * 3 {
+                    break;
+                }
+                // A session that is open somewhere may want its versions back.
+                let Ok(_lease) = shared.leases.take(session) else { continue };
+                shared.write(Write::Forget(session)).await?;
+                used = shared.read(prune::used).await?;
+            }
+            Ok(used)
+        })
     }
 
     /// Reads the whole database and checks that it is sound. This takes time in proportion to its size.
@@ -188,7 +240,8 @@ impl Store for Sqlite {
     }
 
     fn get_blob(&self, id: BlobId) -> BoxFuture<'static, Result<Option<Bytes>, Error>> {
-        self.shared.read(move |connection, _| read::bytes(connection, &id))
+        self.shared
+            .read(move |connection, path| read::bytes(connection, &id, path))
     }
 
     fn delete(&self, session: SessionId) -> BoxFuture<'static, Result<(), Error>> {

@@ -248,6 +248,7 @@ fn blobs_of(item: &Item) -> impl Iterator<Item = BlobId> {
     changes
         .into_iter()
         .flat_map(|change| change.before.into_iter().chain(change.after))
+        .filter_map(|version| version.content)
 }
 
 /// Why an item cannot be written whose parent could not be.
@@ -262,6 +263,8 @@ fn refused(write: &Write, lost: &HashMap<ItemId, Error>) -> Option<Error> {
         | Write::Piece(_)
         | Write::Mend(_)
         | Write::Delete(_)
+        | Write::Forget(_)
+        | Write::Unnamed
         | Write::Flush => None,
     }
 }

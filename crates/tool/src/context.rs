@@ -1,6 +1,6 @@
 //! What a tool is told about the call it serves.
 
-use crate::{Desk, Error, Inquiry, Nobody, Report, Spending, Task};
+use crate::{Changes, Desk, Error, Inquiry, Nobody, Report, Spending, Task};
 use model::{CallId, Features};
 use policy::{Action, Level};
 use std::fmt;
@@ -24,6 +24,8 @@ pub struct Context {
     pub progress: Progress,
     /// Where requests to models go that the tool makes itself.
     pub spending: Spending,
+    /// Where changes of files go when the call is stopped before it can give them back.
+    pub changes: Changes,
     /// Where the tool turns while it runs.
     pub desk: Arc<dyn Desk>,
 }
@@ -39,6 +41,7 @@ impl Context {
             features,
             progress: Progress::none(),
             spending: Spending::none(),
+            changes: Changes::none(),
             desk: Arc::new(Nobody),
         }
     }

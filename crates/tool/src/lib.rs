@@ -3,6 +3,7 @@
 //! To add a tool, implement [`Tool`] for a type whose `Input` derives `Deserialize` and `JsonSchema`: the doc comment of
 //! the input is what the model reads. Then put it into the [`Registry`].
 
+mod change;
 mod coerce;
 mod context;
 mod desk;
@@ -14,11 +15,12 @@ mod registry;
 mod spending;
 mod tool;
 
+pub use change::{Change, Changes, Content, Kind, Version};
 pub use context::{Context, Progress};
 pub use desk::{Choice, Desk, Inquiry, Multiple, Nobody, Report, Task, Worker};
 pub use error::Error;
 pub use notice::{Notice, Notices};
-pub use output::{Change, Next, Output};
+pub use output::{Next, Output};
 pub use preview::{Glimpse, Op, Preview, Sight};
 pub use registry::Registry;
 pub use spending::{Spending, Spent};

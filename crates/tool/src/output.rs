@@ -1,7 +1,7 @@
 //! What a tool gives back.
 
+use crate::Change;
 use model::Block;
-use std::path::PathBuf;
 
 /// What a tool gives back: what the model sees, what the person sees, what changed on disk.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -48,15 +48,4 @@ impl Output {
         self.changes.push(change);
         self
     }
-}
-
-/// A file before and after a tool changed it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The file, relative to the project where it lies inside it.
-    pub path: PathBuf,
-    /// Its bytes before; `None` where it did not exist.
-    pub before: Option<Vec<u8>>,
-    /// Its bytes after; `None` where it no longer exists.
-    pub after: Option<Vec<u8>>,
 }

@@ -8,7 +8,7 @@ use edit::{FileChange, Format, How, Plan, Refused, Report, Why};
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool::{Change, Context, Effect, Error, Output, Preview, Tool};
+use tool::{Change, Context, Effect, Error, Output, Preview, Tool, Version};
 use workspace::{Location, Snapshot, Text};
 
 use crate::preview;
@@ -17,6 +17,7 @@ use crate::reads::Knowledge;
 use crate::text::count;
 use crate::told;
 use crate::transaction::{Step, carry_out};
+use crate::write_file::folders;
 
 /// More files than this are named by their number only.
 const MAX_NAMED: usize = 3;
@@ -315,10 +316,15 @@ impl Ready {
     fn change(&mut self, file: &Location, before: Option<Vec<u8>>, after: Option<Vec<u8>>) {
         let now = after.as_deref().map(Snapshot::of);
         self.known.push((file.clone(), now));
+        for folder in folders(&file.missing_folders()) {
+            if after.is_some() && !self.changes.contains(&folder) {
+                self.changes.push(folder);
+            }
+        }
         self.changes.push(Change {
             path: file.relative().to_owned(),
-            before,
-            after,
+            before: before.map(|bytes| Version::file(bytes, file.mode())),
+            after: after.map(Version::from),
         });
     }
 
@@ -373,7 +379,10 @@ impl Ready {
             });
         }
         self.change(&found.file, Some(found.bytes()), None);
-        self.change(&to, replaced.map(Found::bytes), Some(bytes));
+        self.change(&to, replaced.map(Found::bytes), Some(bytes.clone()));
+        if let Some(last) = self.changes.last_mut() {
+            last.after = Some(Version::file(bytes, found.file.mode()));
+        }
         if !was_known && !is_changed {
             // It has another name now, and still nobody has read it.
             self.known.pop();

@@ -22,7 +22,7 @@ use crate::project::{Project, aside, explain};
 use crate::reads::Knowledge;
 use crate::text::{LineEnd, count};
 use crate::told;
-use crate::write_file::change;
+use crate::write_file::{change, folders};
 
 /// A larger file is not sent to another model as a whole.
 const MAX_CONTENT: usize = 256 * 1024;
@@ -219,8 +219,9 @@ impl EditAgent {
             Some(text) => (text.bom.encode(&placed.after), Expect::Content(text.snapshot)),
             None => (placed.after.clone().into_bytes(), Expect::Absent),
         };
+        let missing = file.missing_folders();
         let written = file.write(&bytes, expect).map_err(explain)?;
-        let output = match before {
+        let mut output = match before {
             None => {
                 let lines = count(placed.after.lines().count(), "line");
                 Output::text(format!("created {} ({lines})", file.shown())).summary(format!("created, {lines}"))
@@ -236,6 +237,7 @@ impl EditAgent {
                     .summary(count(placed.reports.len(), "place"))
             }
         };
+        output.changes.extend(folders(&missing));
         Ok(output.changed(change(file, written.before, bytes)))
     }
 }

@@ -3,7 +3,7 @@
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool::{Change, Context, Effect, Error, Output, Preview, Tool};
+use tool::{Change, Context, Effect, Error, Output, Preview, Tool, Version};
 use workspace::{Expect, Location};
 
 use crate::preview;
@@ -46,6 +46,7 @@ impl Tool for WriteFile {
             false => (input.content.into_bytes(), Expect::Absent),
             true => self.replacement(&file, &input.content)?,
         };
+        let missing = file.missing_folders();
         let written = file.write(&bytes, expect).map_err(explain)?;
         self.0.reads.remember(&file, written.snapshot);
         let verb = match written.before {
@@ -53,9 +54,9 @@ impl Tool for WriteFile {
             None => "created",
         };
         let lines = count(String::from_utf8_lossy(&bytes).lines().count(), "line");
-        Ok(Output::text(format!("{verb} {} ({lines})", file.shown()))
-            .summary(format!("{verb}, {lines}"))
-            .changed(change(&file, written.before, bytes)))
+        let mut output = Output::text(format!("{verb} {} ({lines})", file.shown())).summary(format!("{verb}, {lines}"));
+        output.changes.extend(folders(&missing));
+        Ok(output.changed(change(&file, written.before, bytes)))
     }
 }
 
@@ -82,11 +83,20 @@ impl WriteFile {
     }
 }
 
-/// A change for the file history.
+/// A change of a file for the file history.
 pub(crate) fn change(file: &Location, before: Option<Vec<u8>>, after: Vec<u8>) -> Change {
     Change {
         path: file.relative().to_owned(),
-        before,
-        after: Some(after),
+        before: before.map(Version::from),
+        after: Some(after.into()),
     }
+}
+
+/// Folders that have been made for a file, for the file history: those that were missing before it was written.
+pub(crate) fn folders(missing: &[Location]) -> impl Iterator<Item = Change> {
+    missing.iter().rev().map(|folder| Change {
+        path: folder.relative().to_owned(),
+        before: None,
+        after: Some(Version::folder(None)),
+    })
 }

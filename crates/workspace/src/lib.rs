@@ -4,6 +4,7 @@
 //! the project. Everything else starts from a `Location`, so no unresolved path is ever opened. All functions block;
 //! asynchronous callers run them on a blocking thread and cancel searches by dropping a [`StopOnDrop`].
 
+pub mod checkpoint;
 mod error;
 mod find;
 mod git;

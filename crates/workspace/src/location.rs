@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,6 +60,12 @@ impl Location {
     /// Whether anything is there.
     pub fn exists(&self) -> bool {
         self.path.exists()
+    }
+
+    /// The permissions of what is there, as the twelve bits of a Unix mode.
+    pub fn mode(&self) -> Option<u32> {
+        let about = fs::symlink_metadata(&self.path).ok()?;
+        Some(about.permissions().mode() & 0o7777)
     }
 
     /// Whether a folder is there.

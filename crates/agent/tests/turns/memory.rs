@@ -69,6 +69,7 @@ impl Store for Memory {
             Body::Summary { .. } => "summary",
             Body::Notice { .. } => "notice",
             Body::Review { .. } => "review",
+            Body::Restored { .. } => "restored",
         };
         self.note(format!("append {kind}"));
         assert_eq!(item.parent, items.last().map(|last| last.id), "the log is one chain");

@@ -177,8 +177,8 @@ async fn files_that_a_tool_changed_are_kept_as_blobs() {
         .collect();
     assert_eq!(changes.len(), 1);
     assert_eq!(
-        changes[0].after.as_ref().map(|id| id.to_string()).as_deref(),
-        Some("blob1")
+        changes[0].after,
+        Some(session::Version::from(session::BlobId("blob1".into())))
     );
 }
 

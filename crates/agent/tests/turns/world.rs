@@ -237,7 +237,7 @@ impl Tool for Change {
         let change = tool::Change {
             path: "f".into(),
             before: None,
-            after: Some(b"x".to_vec()),
+            after: Some(b"x".to_vec().into()),
         };
         Ok(Output::text("changed").changed(change))
     }

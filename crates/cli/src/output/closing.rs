@@ -4,7 +4,7 @@ use super::json::Finish;
 use super::words::{money, plural, tokens, took};
 use crate::config::Span;
 use model::{Cost, Usage};
-use session::{BlobId, Change, Ending, Limit};
+use session::{Change, Ending, Limit, Version};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -27,13 +27,13 @@ pub(crate) struct Done {
     /// All money, as far as prices are known.
     pub(crate) cost: Cost,
     /// Files with what they held before and hold now.
-    files: BTreeMap<PathBuf, (Option<BlobId>, Option<BlobId>)>,
+    files: BTreeMap<PathBuf, (Option<Version>, Option<Version>)>,
 }
 
 impl Done {
     /// A tool changed files.
     pub(crate) fn changed(&mut self, changes: &[Change]) {
-        for change in changes {
+        for change in changes.iter().filter(|change| change.contents().is_some()) {
             let held = self.files.entry(change.path.clone());
             held.or_insert_with(|| (change.before.clone(), None)).1 = change.after.clone();
         }
@@ -111,6 +111,7 @@ fn too_long_hint() -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use session::BlobId;
     use super::*;
 
     #[test]
@@ -172,7 +173,7 @@ mod tests {
             resume: "hew resume 01".into(),
             review: "hew changes 01".into(),
         };
-        let blob = |name: Option<&str>| name.map(|name| BlobId(name.into()));
+        let blob = |name: Option<&str>| name.map(|name| Version::from(BlobId(name.into())));
         let (old, new) = (Some("old"), Some("new"));
         let change = |path: &str, before, after| Change {
             path: path.into(),

@@ -358,6 +358,15 @@ pub(crate) enum Content<'a> {
         /// The files that were looked at.
         files: Vec<LookedAt>,
     },
+    /// The person had files put back, or forward again.
+    Restored {
+        /// `undo`, `redo`, or `left`: the conversation went back and the files did not.
+        how: &'static str,
+        /// What the model is told about it.
+        parts: Vec<Piece<'a>>,
+        /// Files that this changed.
+        changes: Vec<Changed>,
+    },
 }
 
 /// A part of a message.

@@ -3,7 +3,7 @@
 use super::events::succeeded;
 use super::words::{moment, money, tokens};
 use model::{Block, Message, Part};
-use session::{Body, End, Loaded};
+use session::{Body, End, Loaded, Restoring};
 use std::fmt::Write;
 
 /// How much of a session is written out.
@@ -94,6 +94,18 @@ fn body(out: &mut String, body: &Body, detail: Detail) -> std::fmt::Result {
             writeln!(out, "\n*You reviewed the changes of:*")?;
             for reviewed in changes {
                 writeln!(out, "- `{}`", reviewed.path.display())?;
+            }
+            Ok(())
+        }
+        Body::Restored { how, changes, .. } => {
+            let what = match how {
+                Restoring::Undo => "You undid changes of:",
+                Restoring::Redo => "You made changes again in:",
+                Restoring::Left => "You went back in the conversation and left these files as they were:",
+            };
+            writeln!(out, "\n*{what}*")?;
+            for change in changes {
+                writeln!(out, "- `{}`", change.path.display())?;
             }
             Ok(())
         }

@@ -336,7 +336,7 @@ impl Text {
                 };
                 self.say(&call.render(self.style.err, (self.style.columns)()));
             }
-            Body::Prompt { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Review { .. } => {}
+            Body::Prompt { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Review { .. } | Body::Restored { .. } => {}
         }
     }
 

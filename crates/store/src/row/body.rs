@@ -4,7 +4,7 @@ use super::message::Message;
 use super::shared::Stop;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
-use session::{Body, Change, ItemId, RequestId, Reviewed};
+use session::{Body, Change, ItemId, RequestId, Restoring, Reviewed, Version};
 use std::borrow::Cow;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// and what the file held after a review.
 pub(crate) fn changes(body: &Body) -> Cow<'_, [Change]> {
     match body {
-        Body::Result { changes, .. } => Cow::Borrowed(changes),
+        Body::Result { changes, .. } | Body::Restored { changes, .. } => Cow::Borrowed(changes),
         Body::Review { changes } => Cow::Owned(changes.iter().map(change).collect()),
         Body::Prompt { .. } | Body::Reply { .. } | Body::Summary { .. } | Body::Notice { .. } => Cow::Borrowed(&[]),
     }
@@ -22,16 +22,16 @@ pub(crate) fn changes(body: &Body) -> Cow<'_, [Change]> {
 fn change(reviewed: &Reviewed) -> Change {
     Change {
         path: reviewed.path.clone(),
-        before: reviewed.base.clone(),
-        after: reviewed.current.clone(),
+        before: reviewed.base.clone().map(Version::from),
+        after: reviewed.current.clone().map(Version::from),
     }
 }
 
 fn reviewed(change: Change) -> Reviewed {
     Reviewed {
         path: change.path,
-        base: change.before,
-        current: change.after,
+        base: change.before.and_then(|version| version.content),
+        current: change.after.and_then(|version| version.content),
     }
 }
 
@@ -54,6 +54,19 @@ pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> 
         ),
         // Everything about it is in the table of changes.
         Body::Review { changes: _ } => ("review", "{}".into()),
+        Body::Restored {
+            message,
+            how,
+            of,
+            changes: _,
+        } => (
+            "restored",
+            serde_json::to_string(&Restored {
+                message: message.as_ref().into(),
+                how: (*how).into(),
+                of: of.iter().map(ItemId::to_string).collect(),
+            })?,
+        ),
         Body::Reply {
             message,
             model,
@@ -106,6 +119,7 @@ pub(crate) fn decode(kind: &str, json: &str, changes: Vec<Change>) -> serde_json
         "review" => Ok(Some(Body::Review {
             changes: changes.into_iter().map(reviewed).collect(),
         })),
+        "restored" => serde_json::from_str::<Restored<'_>>(json)?.known(changes),
         "reply" => serde_json::from_str::<Reply<'_>>(json)?.known(),
         "result" => serde_json::from_str::<Outcome<'_>>(json)?.known(changes),
         _ => Ok(None),
@@ -127,6 +141,21 @@ struct Summary<'a> {
 #[derive(Serialize, Deserialize)]
 struct Notice<'a> {
     text: Cow<'a, str>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Restored<'a> {
+    message: Message<'a>,
+    how: How,
+    of: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum How {
+    Undo,
+    Redo,
+    Left,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -180,6 +209,39 @@ impl Summary<'_> {
         let kept = self.kept.map(|kept| ItemId::from_str(&kept)).transpose();
         let kept = kept.map_err(serde_json::Error::custom)?;
         Ok(known(self.message)?.map(|message| Body::Summary { message, kept }))
+    }
+}
+
+impl Restored<'_> {
+    fn known(self, changes: Vec<Change>) -> serde_json::Result<Option<Body>> {
+        let of = self.of.iter().map(|id| ItemId::from_str(id));
+        let of = of.collect::<Result<Vec<_>, _>>().map_err(serde_json::Error::custom)?;
+        Ok(known(self.message)?.map(|message| Body::Restored {
+            message,
+            how: self.how.into(),
+            of,
+            changes,
+        }))
+    }
+}
+
+impl From<Restoring> for How {
+    fn from(how: Restoring) -> Self {
+        match how {
+            Restoring::Undo => How::Undo,
+            Restoring::Redo => How::Redo,
+            Restoring::Left => How::Left,
+        }
+    }
+}
+
+impl From<How> for Restoring {
+    fn from(how: How) -> Self {
+        match how {
+            How::Undo => Restoring::Undo,
+            How::Redo => Restoring::Redo,
+            How::Left => Restoring::Left,
+        }
     }
 }
 

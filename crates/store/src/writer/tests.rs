@@ -111,7 +111,7 @@ fn file_versions_and_drafts_that_do_not_fit_wait_for_space() {
     let change = Change {
         path: "a".into(),
         before: None,
-        after: Some(id),
+        after: Some(id.into()),
     };
     let edited = item(
         None,

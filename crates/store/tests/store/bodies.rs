@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use model::{Block, Media, Message, Outcome, Part, Replay, Role, Stop};
 use serde_json::json;
-use session::{Body, Change, End, RequestId, Reviewed};
+use session::{Body, Change, End, ItemId, RequestId, Restoring, Reviewed};
 use std::sync::Arc;
 
 /// One body of each kind at least; the results and reviews name these changes.
@@ -104,6 +104,12 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
             changes: changes.iter().map(reviewed).collect(),
         },
         Body::Review { changes: Vec::new() },
+        Body::Restored {
+            message: message(Role::User, vec![text("undone", None)]),
+            how: Restoring::Undo,
+            of: vec![ItemId::new()],
+            changes: changes.clone(),
+        },
     ];
     for (outcome, summary, changes) in [
         (Outcome::Ok, Some("2 files".to_owned()), changes),
@@ -138,7 +144,7 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
 fn reviewed(change: &Change) -> Reviewed {
     Reviewed {
         path: change.path.clone(),
-        base: change.before.clone(),
-        current: change.after.clone(),
+        base: change.before.clone().and_then(|version| version.content),
+        current: change.after.clone().and_then(|version| version.content),
     }
 }

@@ -5,7 +5,9 @@ use crate::story::{draft, item, new_session, prompt, record, reply, result};
 use bytes::Bytes;
 use model::{Chunk, ChunkPart, Cost, Message, Replay, Stop, Usage};
 use serde_json::json;
-use session::{BlobId, Body, Change, Draft, End, Error, Item, ItemId, RequestId, SessionId, Store, Totals};
+use session::{
+    BlobId, Body, Change, Draft, End, Error, Item, ItemId, Kind, RequestId, SessionId, Store, Totals, Version,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::Sqlite;
@@ -74,13 +76,16 @@ async fn items_come_back_as_they_were_kept(store: &dyn Store) {
     let changes = vec![
         Change {
             path: "src/ä b.rs".into(),
-            before: Some(before),
-            after: Some(after.clone()),
+            before: Some(before.into()),
+            after: Some(Version {
+                kind: Kind::File { mode: Some(0o755) },
+                ..after.clone().into()
+            }),
         },
         Change {
             path: not_utf8(),
-            before: None,
-            after: Some(after),
+            before: Some(Version::folder(0o700)),
+            after: Some(after.into()),
         },
     ];
     let mut kept = Vec::new();
@@ -231,7 +236,7 @@ async fn an_item_must_follow_one_that_is_there(store: &dyn Store) {
     assert_eq!(items(store, session).await, vec![Item::clone(&first)]);
     let unsaved = Change {
         path: "a".into(),
-        before: Some(BlobId("no-such".into())),
+        before: Some(BlobId("no-such".into()).into()),
         after: None,
     };
     assert!(store.append(session, result(first.id, vec![unsaved])).await.is_err());
@@ -525,8 +530,8 @@ async fn a_deleted_session_takes_with_it_only_what_is_its_own(store: &dyn Store)
     let shared = store.put_blob(Bytes::from_static(b"shared"));
     let change = |before: &BlobId, after: &BlobId| Change {
         path: "a".into(),
-        before: Some(before.clone()),
-        after: Some(after.clone()),
+        before: Some(before.clone().into()),
+        after: Some(after.clone().into()),
     };
     let mut sessions = Vec::new();
     for changes in [vec![change(&own, &shared)], vec![change(&shared, &shared)]] {

@@ -63,7 +63,7 @@ async fn check(store: &Sqlite, acknowledged: &Acknowledged) {
         assert!(kept.message().unwrap().text().len() >= length);
     }
     for change in items.iter().flat_map(|item| changes(&item.body)) {
-        let blob = change.after.clone().unwrap();
+        let blob = change.after.clone().unwrap().content.unwrap();
         let bytes = store.get_blob(blob).await.unwrap().expect("the file version is there");
         assert!(bytes.starts_with(b"version "));
     }
@@ -82,9 +82,12 @@ async fn check(store: &Sqlite, acknowledged: &Acknowledged) {
 fn changes(body: &Body) -> &[Change] {
     match body {
         Body::Result { changes, .. } => changes,
-        Body::Prompt { .. } | Body::Reply { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Review { .. } => {
-            &[]
-        }
+        Body::Prompt { .. }
+        | Body::Reply { .. }
+        | Body::Summary { .. }
+        | Body::Notice { .. }
+        | Body::Review { .. }
+        | Body::Restored { .. } => &[],
     }
 }
 
@@ -188,7 +191,7 @@ async fn write_until_killed(folder: &Path) {
         let change = Change {
             path: "a.txt".into(),
             before: None,
-            after: Some(after),
+            after: Some(after.into()),
         };
         let done = result(answer.id, vec![change]);
         store.append(session, Arc::clone(&done)).await.unwrap();

@@ -95,7 +95,7 @@ async fn a_full_disk_is_told_and_nothing_that_was_saved_is_lost() {
     let change = Change {
         path: "a".into(),
         before: None,
-        after: Some(blob.clone()),
+        after: Some(blob.clone().into()),
     };
     let answer = draft(kept.last().map(|item| item.id));
     store.draft(session, answer.clone(), vec![Chunk::Text("word ".repeat(40_000))]);

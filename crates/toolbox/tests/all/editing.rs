@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use tool::Change;
+use tool::{Change, Version};
 
 use crate::desk::{Desk, as_nobody};
 
@@ -22,9 +22,14 @@ async fn a_new_file_is_written_and_its_change_reported() {
     let change = Change {
         path: PathBuf::from("a/b/c.rs"),
         before: None,
-        after: Some(b"one\ntwo\n".to_vec()),
+        after: Some(b"one\ntwo\n".to_vec().into()),
     };
-    assert_eq!(output.changes, [change]);
+    let folder = |path: &str| Change {
+        path: path.into(),
+        before: None,
+        after: Some(Version::folder(None)),
+    };
+    assert_eq!(output.changes, [folder("a"), folder("a/b"), change]);
     assert_eq!(desk.get("a/b/c.rs"), "one\ntwo\n");
     // What was just written is known and may be changed.
     assert_eq!(
@@ -36,8 +41,8 @@ async fn a_new_file_is_written_and_its_change_reported() {
         .await;
     let change = Change {
         path: "a/b/c.rs".into(),
-        before: Some(b"one\n2\n".to_vec()),
-        after: Some(b"new".to_vec()),
+        before: Some(b"one\n2\n".to_vec().into()),
+        after: Some(b"new".to_vec().into()),
     };
     assert_eq!(output.changes, [change]);
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use policy::{Action, Place};
 use serde_json::{Value, json};
-use tool::Change;
+use tool::{Change, Version};
 use workspace::Workspace;
 
 use crate::desk::{Desk, as_nobody};
@@ -19,9 +19,20 @@ fn change(path: &str, before: Option<&str>, after: Option<&str>) -> Change {
     let bytes = |text: &str| text.as_bytes().to_vec();
     Change {
         path: path.into(),
-        before: before.map(bytes),
-        after: after.map(bytes),
+        before: before.map(bytes).map(Into::into),
+        after: after.map(bytes).map(Into::into),
     }
+}
+
+/// The changes of files, without their permissions.
+fn files(changes: Vec<Change>) -> Vec<Change> {
+    let plain = |version: Option<Version>| version.and_then(|version| Some(version.bytes()?.to_vec().into()));
+    let files = changes.into_iter().map(|change| Change {
+        before: plain(change.before),
+        after: plain(change.after),
+        ..change
+    });
+    files.filter(|change| change.before.is_some() || change.after.is_some()).collect()
 }
 
 #[tokio::test]
@@ -70,7 +81,7 @@ async fn one_patch_adds_updates_moves_and_deletes() {
     assert_eq!(desk.tools.get("apply_patch").unwrap().title(&input), "5 files");
     let output = desk.output("apply_patch", input).await;
     assert_eq!(
-        output.changes,
+        files(output.changes),
         [
             change("new/deep/d.rs", None, Some("d1\nd2\n")),
             change(

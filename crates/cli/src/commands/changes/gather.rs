@@ -5,7 +5,7 @@ use super::whole::{self, Traced, Whole};
 use crate::failure::Result;
 use bytes::Bytes;
 use edit::{ActionLog, Status};
-use session::{BlobId, Body, Change, Item, Reviewed, Store};
+use session::{BlobId, Body, Item, Reviewed, Store};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use workspace::{Error, Location, MAX_FILE, Workspace};
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Happening<'a> {
     /// The agent changed it.
-    Changed(&'a Change),
+    Changed(Option<&'a BlobId>, Option<&'a BlobId>),
     /// The person looked at it.
     Reviewed(&'a Reviewed),
 }
@@ -70,9 +70,13 @@ fn histories(items: &[Arc<Item>]) -> BTreeMap<&Path, Vec<Happening<'_>>> {
     let mut all: BTreeMap<&Path, Vec<Happening<'_>>> = BTreeMap::new();
     for item in items {
         match &item.body {
-            Body::Result { changes, .. } => {
+            Body::Result { changes, .. } | Body::Restored { changes, .. } => {
+                // Links and folders have no lines to look at, and neither has a change of permissions.
                 for change in changes {
-                    all.entry(&change.path).or_default().push(Happening::Changed(change));
+                    if let Some((before, after)) = change.contents().filter(|(before, after)| before != after) {
+                        let happening = Happening::Changed(before, after);
+                        all.entry(&change.path).or_default().push(happening);
+                    }
                 }
             }
             Body::Review { changes } => {
@@ -92,7 +96,7 @@ fn histories(items: &[Arc<Item>]) -> BTreeMap<&Path, Vec<Happening<'_>>> {
 fn unsettled<'a, 'b>(happenings: &'a [Happening<'b>]) -> &'a [Happening<'b>] {
     let settled = happenings.iter().rposition(|happening| match happening {
         Happening::Reviewed(reviewed) => reviewed.base == reviewed.current,
-        Happening::Changed(_) => false,
+        Happening::Changed(..) => false,
     });
     &happenings[settled.map_or(0, |at| at + 1)..]
 }
@@ -166,8 +170,8 @@ async fn follow_text(
     let mut versions = Versions { store, last: None };
     for happening in happenings {
         let (first, second) = match happening {
-            Happening::Changed(change) => (&change.before, &change.after),
-            Happening::Reviewed(reviewed) => (&reviewed.base, &reviewed.current),
+            Happening::Changed(before, after) => (*before, *after),
+            Happening::Reviewed(reviewed) => (reviewed.base.as_ref(), reviewed.current.as_ref()),
         };
         let (first, second) = match (versions.text(first).await?, versions.text(second).await?) {
             (Version::Text(first), Version::Text(second)) => (first, second),
@@ -175,7 +179,7 @@ async fn follow_text(
             (Version::Other, _) | (_, Version::Other) => return Ok(Told::NotText),
         };
         match happening {
-            Happening::Changed(_) => log.agent_wrote(path, first.as_deref(), second.as_deref()),
+            Happening::Changed(..) => log.agent_wrote(path, first.as_deref(), second.as_deref()),
             Happening::Reviewed(_) => log.reviewed(path, first.as_deref(), second.as_deref()),
         }
     }
@@ -203,7 +207,7 @@ struct Versions<'a> {
 }
 
 impl Versions<'_> {
-    async fn text(&mut self, id: &Option<BlobId>) -> Result<Version> {
+    async fn text(&mut self, id: Option<&BlobId>) -> Result<Version> {
         let Some(id) = id else {
             return Ok(Version::Text(None));
         };

@@ -37,13 +37,14 @@ pub(super) async fn follow(store: &dyn Store, happenings: &[Happening<'_>], disk
     let mut waiting: Option<Between> = None;
     for happening in happenings {
         waiting = match happening {
-            Happening::Changed(change) => {
-                let before = waiting.and_then(|between| between.person_wrote(&change.before));
+            Happening::Changed(before_id, after_id) => {
+                let before_id = before_id.cloned();
+                let before = waiting.and_then(|between| between.person_wrote(&before_id));
                 let (base, authors) = match before {
                     Some(between) => (between.base, between.authors),
-                    None => (change.before.clone(), Authors::Agent),
+                    None => (before_id, Authors::Agent),
                 };
-                Between::new(base, change.after.clone(), authors)
+                Between::new(base, after_id.cloned(), authors)
             }
             Happening::Reviewed(reviewed) => {
                 let authors = waiting.map_or(Authors::Agent, |between| between.authors);

@@ -5,7 +5,7 @@ use super::{
 };
 use model::{Block, Cost, Outcome, Part, Stop, Usage};
 use serde_json::Value;
-use session::{Body, Delta, End, Ending, Event, Item, ItemKind, Level, Limit, Op, Sight, Subject, Totals};
+use session::{Body, Delta, End, Ending, Event, Item, ItemKind, Level, Limit, Op, Restoring, Sight, Subject, Totals};
 use std::borrow::Cow;
 
 impl<'a> Told<'a> {
@@ -193,6 +193,17 @@ impl<'a> Content<'a> {
             Body::Notice { text } => Content::Notice { text },
             Body::Review { changes } => Content::Review {
                 files: changes.iter().map(LookedAt::of).collect(),
+            },
+            Body::Restored {
+                message, how, changes, ..
+            } => Content::Restored {
+                how: match how {
+                    Restoring::Undo => "undo",
+                    Restoring::Redo => "redo",
+                    Restoring::Left => "left",
+                },
+                parts: pieces(&message.parts),
+                changes: changes.iter().map(Changed::of).collect(),
             },
         }
     }

@@ -83,7 +83,7 @@ fn result(outcome: Outcome, title: &str, summary: &str, millis: u64) -> Event {
         changes: vec![Change {
             path: "a.txt".into(),
             before: None,
-            after: Some(BlobId(title.into())),
+            after: Some(BlobId(title.into()).into()),
         }],
     })
 }

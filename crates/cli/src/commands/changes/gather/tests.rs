@@ -3,7 +3,7 @@
 use super::*;
 use edit::Authors;
 use model::Message;
-use session::{ItemId, Time};
+use session::{Change, ItemId, Time};
 use std::fs;
 use store::Sqlite;
 
@@ -36,8 +36,8 @@ impl Story {
     fn agent(mut self, path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Self {
         let change = Change {
             path: path.into(),
-            before: self.blob(before),
-            after: self.blob(after),
+            before: self.blob(before).map(Into::into),
+            after: self.blob(after).map(Into::into),
         };
         self.push(Body::Result {
             message: Arc::new(Message::user("")),
@@ -253,8 +253,8 @@ async fn what_cannot_be_looked_at_is_said() {
         let mut story = Story::new().agent("a", Some(known), Some(b"2\n"));
         let lost = Change {
             path: "a".into(),
-            before: story.blob(Some(b"2\n")),
-            after: Some(BlobId("0".repeat(64).into())),
+            before: story.blob(Some(b"2\n")).map(Into::into),
+            after: Some(BlobId("0".repeat(64).into()).into()),
         };
         let Body::Result { changes, .. } = &mut Arc::make_mut(&mut story.items[0]).body else {
             panic!("not a result");

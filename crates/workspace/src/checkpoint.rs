@@ -1,0 +1,5 @@
+//! Checkpoints.
+
+mod depot;
+
+pub use depot::{Depot, Held, Limits, NotKept, Put};
