@@ -72,7 +72,11 @@ fn unanswered(state: &State) -> Vec<(CallId, String)> {
                 });
                 return calls.filter(|(id, _)| !answered.contains(id)).collect();
             }
-            Body::Prompt { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Review { .. } | Body::Restored { .. } => {}
+            Body::Prompt { .. }
+            | Body::Summary { .. }
+            | Body::Notice { .. }
+            | Body::Review { .. }
+            | Body::Restored { .. } => {}
         }
     }
     Vec::new()

@@ -272,10 +272,12 @@ async fn open(start: &Start<'_>, model: &str) -> Result<Open> {
 
 /// Whether the model has said all it wanted to say.
 fn is_complete(items: &[Arc<Item>]) -> bool {
-    let last = items
-        .iter()
-        .rev()
-        .find(|item| !matches!(item.body, Body::Notice { .. } | Body::Review { .. } | Body::Restored { .. }));
+    let last = items.iter().rev().find(|item| {
+        !matches!(
+            item.body,
+            Body::Notice { .. } | Body::Review { .. } | Body::Restored { .. }
+        )
+    });
     match last.map(|item| &item.body) {
         Some(Body::Reply { message, end, .. }) => {
             let calls = message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));

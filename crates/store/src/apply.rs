@@ -2,8 +2,8 @@
 
 use crate::blob;
 use crate::draft::Piece;
-use crate::files;
 use crate::fault::Fault;
+use crate::files;
 use crate::mend;
 use crate::prune;
 use crate::queue::{Blob, Write};

@@ -17,15 +17,16 @@ const ORPHAN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Bytes of all versions of files, in the database and beside it.
 pub(crate) fn used(connection: &Connection, path: &Path) -> Result<u64, Fault> {
-    let inside: i64 = connection.query_row("SELECT coalesce(sum(length(bytes)), 0) FROM blobs", [], |row| row.get(0))?;
+    let inside: i64 = connection.query_row("SELECT coalesce(sum(length(bytes)), 0) FROM blobs", [], |row| {
+        row.get(0)
+    })?;
     Ok(number(inside).saturating_add(files::beside(path).used()))
 }
 
 /// Sessions that name versions of files, the one that was worked on longest ago first.
 pub(crate) fn oldest(connection: &Connection) -> Result<Vec<SessionId>, Fault> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id FROM sessions WHERE id IN (SELECT session FROM changes) ORDER BY updated, id",
-    )?;
+    let mut statement = connection
+        .prepare_cached("SELECT id FROM sessions WHERE id IN (SELECT session FROM changes) ORDER BY updated, id")?;
     let rows = statement.query_map([], |row| Ok(SessionId(row.get::<_, Key>(0)?.0)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
@@ -53,7 +54,11 @@ pub(crate) fn orphans(connection: &Connection, path: &Path) -> Result<(), Fault>
 /// Forgets the bytes of the versions that only this session names. What it changed stays known.
 pub(crate) fn forget(connection: &Connection, session: SessionId, path: &Path) -> Result<(), Fault> {
     let own = own_contents(connection, session)?;
-    if own.is_empty() && !connection.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([Key(session.0)])? {
+    if own.is_empty()
+        && !connection
+            .prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?
+            .exists([Key(session.0)])?
+    {
         return Err(unknown(session));
     }
     for (column, kind) in [("before", "before_kind"), ("after", "after_kind")] {

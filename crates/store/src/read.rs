@@ -244,8 +244,9 @@ fn branch(
 
 fn changes(connection: &Connection, session: SessionId) -> Result<HashMap<ItemId, Vec<Change>>, Fault> {
     let mut all: HashMap<ItemId, Vec<Change>> = HashMap::new();
-    let mut statement = connection
-        .prepare_cached("SELECT item, path, before, after, before_kind, after_kind FROM changes WHERE session = ?1 ORDER BY item, seq")?;
+    let mut statement = connection.prepare_cached(
+        "SELECT item, path, before, after, before_kind, after_kind FROM changes WHERE session = ?1 ORDER BY item, seq",
+    )?;
     let mut rows = statement.query([Key(session.0)])?;
     while let Some(row) = rows.next()? {
         let version =

@@ -12,5 +12,5 @@ mod version;
 
 pub(crate) use body::{changes as changes_of, decode as decode_body, encode as encode_body};
 pub(crate) use chunk::{decode as decode_chunks, encode as encode_chunks};
-pub(crate) use version::{PLAIN, UNKEPT, kind as kind_of, version};
 pub(crate) use section::{decode as decode_sections, encode as encode_sections};
+pub(crate) use version::{PLAIN, UNKEPT, kind as kind_of, version};

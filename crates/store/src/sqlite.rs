@@ -115,7 +115,9 @@ impl Sqlite {
                     break;
                 }
                 // A session that is open somewhere may want its versions back.
-                let Ok(_lease) = shared.leases.take(session) else { continue };
+                let Ok(_lease) = shared.leases.take(session) else {
+                    continue;
+                };
                 shared.write(Write::Forget(session)).await?;
                 used = shared.read(prune::used).await?;
             }

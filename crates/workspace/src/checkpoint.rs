@@ -1,5 +1,400 @@
-//! Checkpoints.
+//! Checkpoints: what a command changes can be taken back.
+//!
+//! Before a command, [`Checkpoints::before`] takes a picture of the project, by metadata alone where it can, and makes sure
+//! that the bytes of every file in it can be had back: from git where a tracked file is unchanged, else from a copy in the
+//! [`Depot`]. Afterwards [`Before::after`] takes another and tells the difference. The second command costs little more than
+//! looking at each file's metadata twice. [`restore`] makes paths again what they were.
+//!
+//! Left out are what git ignores (unless it is tracked), `node_modules`, `__pycache__`, folders marked as caches by a
+//! `CACHEDIR.TAG`, and always the folders of version control themselves.
 
+mod compare;
 mod depot;
+mod picture;
+mod repository;
+mod restore;
+mod rules;
+mod stamp;
 
 pub use depot::{Depot, Held, Limits, NotKept, Put};
+pub use restore::{Contents, Failed, Outcome, Step, look, restore};
+
+use compare::{Difference, compare};
+use depot::open_file;
+use picture::{Camera, Folder, Known, Leaf, Node, Source, TooMuch, View};
+use repository::{Objects, Repository};
+use rules::Rules;
+use session::{Change, Kind, Version};
+use stamp::{Stamp, now};
+use std::collections::BTreeSet;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A project with more names than this is not looked at before each command.
+const MOST_NAMES: usize = 300_000;
+/// More changes than this by one command are not kept.
+const MOST_CHANGES: usize = 20_000;
+/// Files that are named when they are not covered.
+const NAMED: usize = 3;
+
+/// Pictures of a project before and after commands. Clones share what they know; all functions block.
+#[derive(Clone)]
+pub struct Checkpoints {
+    state: Arc<Mutex<State>>,
+}
+
+/// A command that is about to run, or runs.
+pub struct Before {
+    state: Arc<Mutex<State>>,
+    picture: Option<Folder>,
+}
+
+/// What a command has changed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// What it has changed, folders before what is in them.
+    pub changes: Vec<Change>,
+    /// What the person should know about what cannot be taken back; told once.
+    pub note: Option<String>,
+}
+
+struct State {
+    root: PathBuf,
+    depot: Depot,
+    apart: Vec<PathBuf>,
+    repository: Option<Repository>,
+    rules: Rules,
+    /// The newest picture.
+    newest: Option<Folder>,
+    /// Why no pictures are taken any more.
+    off: Option<&'static str>,
+    /// What the person has been told already.
+    told: BTreeSet<String>,
+    /// What the person is still to be told.
+    untold: Vec<String>,
+}
+
+impl std::fmt::Debug for Checkpoints {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Checkpoints").finish_non_exhaustive()
+    }
+}
+
+impl Checkpoints {
+    /// Checkpoints of the project in this folder, which is canonical. Nothing is looked at yet.
+    pub fn new(root: &Path, depot: Depot) -> Self {
+        let mut apart = vec![depot.folder().to_owned()];
+        // hew's own database changes with every command.
+        apart.extend(
+            depot
+                .folder()
+                .parent()
+                .filter(|folder| *folder != root)
+                .map(Path::to_owned),
+        );
+        let repository = Repository::around(root);
+        let git = repository.as_ref().map(|git| (git.top(), git.directory()));
+        let state = State {
+            rules: Rules::outside(root, git),
+            root: root.to_owned(),
+            depot,
+            apart,
+            repository,
+            newest: None,
+            off: None,
+            told: BTreeSet::new(),
+            untold: Vec::new(),
+        };
+        Checkpoints {
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// Takes a picture before a command, and copies what could get lost.
+    pub fn before(&self) -> Before {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let picture = state.before();
+        Before {
+            state: Arc::clone(&self.state),
+            picture,
+        }
+    }
+}
+
+impl Before {
+    /// Takes another picture and tells what differs.
+    pub fn after(self) -> Found {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let changes = match self.picture {
+            Some(picture) => state.after(&picture),
+            None => Vec::new(),
+        };
+        let note = match state.untold.is_empty() {
+            true => None,
+            false => Some(std::mem::take(&mut state.untold).join("; ")),
+        };
+        Found { changes, note }
+    }
+}
+
+impl State {
+    fn before(&mut self) -> Option<Folder> {
+        if self.off.is_some() {
+            return None;
+        }
+        if let Some(repository) = &mut self.repository {
+            repository.refresh();
+        }
+        let old = self.newest.take();
+        let mut picture = self.picture(View::Fresh, old.as_ref())?;
+        self.cover(&mut picture);
+        self.newest = Some(picture.clone());
+        Some(picture)
+    }
+
+    fn picture(&mut self, view: View, old: Option<&Folder>) -> Option<Folder> {
+        let mut camera = Camera {
+            view,
+            repository: self.repository.as_ref(),
+            apart: &self.apart,
+            left: MOST_NAMES,
+        };
+        match camera.take(&self.root, &self.rules, old) {
+            Ok(Ok(folder)) => Some(folder),
+            Ok(Err(TooMuch)) => {
+                self.off = Some("the project has too many files");
+                self.tell("the project has too many files for undo to cover commands".into());
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// Makes sure that the bytes of every file can be had back.
+    fn cover(&mut self, picture: &mut Folder) {
+        let (repository, depot) = (self.repository.as_ref(), &self.depot);
+        let mut objects = None;
+        let mut lost = Vec::new();
+        let root = self.root.clone();
+        picture.each_file(&root, &mut |path, leaf| {
+            if leaf.known.is_some() {
+                return;
+            }
+            let at = now();
+            if let Some(repository) = repository
+                && repository.tracks(path)
+            {
+                let objects = objects.get_or_insert_with(|| repository.objects());
+                if let Some(id) = repository.clean(path, &leaf.stamp, objects) {
+                    let source = Source::Git(id);
+                    leaf.known = Some(Known { source, at });
+                    return;
+                }
+            }
+            let (source, why) = keep(path, leaf, depot);
+            lost.extend(why.map(|why| (path.to_owned(), why)));
+            leaf.known = Some(Known { source, at });
+        });
+        self.tell_lost(lost);
+    }
+
+    fn after(&mut self, before: &Folder) -> Vec<Change> {
+        let Some(mut after) = self.picture(View::Comparable, Some(before)) else {
+            return Vec::new();
+        };
+        let mut lost = Vec::new();
+        // First the new versions, so that files which were only touched are known again.
+        let root = self.root.clone();
+        let depot = self.depot.clone();
+        after.each_file(&root, &mut |path, leaf| {
+            if leaf.known.is_none() {
+                let at = now();
+                let (source, why) = keep(path, leaf, &depot);
+                lost.extend(why.map(|why| (path.to_owned(), why)));
+                leaf.known = Some(Known { source, at });
+            }
+        });
+        let mut changes = Vec::new();
+        let mut history = History {
+            depot: &self.depot,
+            repository: self.repository.as_ref(),
+            objects: None,
+            lost: &mut lost,
+        };
+        for difference in compare(before, &after) {
+            if changes.len() >= MOST_CHANGES {
+                break;
+            }
+            changes.extend(history.change(difference, &self.root));
+        }
+        self.newest = Some(after);
+        self.tell_lost(lost);
+        if changes.len() >= MOST_CHANGES {
+            self.tell(format!(
+                "undo covers the first {MOST_CHANGES} changes of a command only"
+            ));
+        }
+        changes
+    }
+
+    fn tell_lost(&mut self, lost: Vec<(PathBuf, NotKept)>) {
+        let mut large = Vec::new();
+        for (path, why) in lost {
+            match why {
+                NotKept::TooLarge => large.push(path),
+                NotKept::Full => self.tell(
+                    "the room for checkpoints is used up, so undo cannot bring everything back; `checkpoints.quota` sets it"
+                        .into(),
+                ),
+            }
+        }
+        large.retain(|path| !self.told.contains(&*path.to_string_lossy()));
+        if large.is_empty() {
+            return;
+        }
+        self.told
+            .extend(large.iter().map(|path| path.to_string_lossy().into_owned()));
+        let shown = large.iter().take(NAMED).map(|path| {
+            let path = path.strip_prefix(&self.root).unwrap_or(path);
+            path.display().to_string()
+        });
+        let mut text = format!(
+            "too large for undo to bring back: {}",
+            shown.collect::<Vec<_>>().join(", ")
+        );
+        if large.len() > NAMED {
+            text.push_str(&format!(" and {} more", large.len() - NAMED));
+        }
+        self.untold.push(text);
+    }
+
+    fn tell(&mut self, text: String) {
+        if self.told.insert(text.clone()) {
+            self.untold.push(text);
+        }
+    }
+}
+
+/// Keeps what a file holds now.
+fn keep(path: &Path, leaf: &Leaf, depot: &Depot) -> (Source, Option<NotKept>) {
+    for _ in 0..2 {
+        match put(path, leaf.stamp.size, depot) {
+            Ok(Some(put)) => {
+                return match put.kept {
+                    Ok(()) => (Source::Depot(put.id), None),
+                    Err(why) => (Source::Named(put.id), Some(why)),
+                };
+            }
+            // It was written to meanwhile.
+            Ok(None) => {}
+            Err(_) => return (Source::Unreadable, None),
+        }
+    }
+    (Source::Unreadable, None)
+}
+
+fn put(path: &Path, size: u64, depot: &Depot) -> io::Result<Option<Put>> {
+    let mut file = open_file(path)?;
+    let before = Stamp::of(&file.metadata()?);
+    let put = depot.put_file(&mut file, size.max(before.size))?;
+    let after = Stamp::of(&file.metadata()?);
+    Ok((before == after).then_some(put))
+}
+
+/// Turns differences into changes whose bytes can be had back.
+struct History<'a> {
+    depot: &'a Depot,
+    repository: Option<&'a Repository>,
+    objects: Option<Objects>,
+    lost: &'a mut Vec<(PathBuf, NotKept)>,
+}
+
+impl History<'_> {
+    fn change(&mut self, difference: Difference<'_>, root: &Path) -> Option<Change> {
+        let Difference { path, before, after } = difference;
+        let (old, new) = match (before, after) {
+            // Only its permissions have changed, and nobody can read it any more, or could before.
+            (Some(Node::File(old)), Some(Node::File(new)))
+                if old.stamp.is_same_content(&new.stamp) && new.is_unreadable() =>
+            {
+                let version = self.file(old, &root.join(&path));
+                let new = Version {
+                    kind: Kind::File {
+                        mode: Some(new.stamp.mode),
+                    },
+                    ..version.clone()
+                };
+                (Some(version), Some(new))
+            }
+            (before, after) => (self.version(before, root, &path), self.version(after, root, &path)),
+        };
+        (old != new).then_some(Change {
+            path,
+            before: old,
+            after: new,
+        })
+    }
+
+    fn version(&mut self, node: Option<&Node>, root: &Path, path: &Path) -> Option<Version> {
+        match node? {
+            Node::File(leaf) => Some(self.file(leaf, &root.join(path))),
+            Node::Link(target) => {
+                let bytes = target.as_os_str().as_bytes();
+                let put = self.depot.put(bytes);
+                let kept = put.as_ref().is_ok_and(|put| put.kept.is_ok());
+                Some(Version {
+                    kind: Kind::Link,
+                    content: Some(depot::name_of_bytes(bytes)),
+                    kept,
+                })
+            }
+            Node::Folder(folder) => Some(Version::folder(folder.stamp.mode)),
+            Node::LeftOut | Node::Other => None,
+        }
+    }
+
+    fn file(&mut self, leaf: &Leaf, path: &Path) -> Version {
+        let kind = Kind::File {
+            mode: Some(leaf.stamp.mode),
+        };
+        let named = |content, kept| Version {
+            kind,
+            content: Some(content),
+            kept,
+        };
+        let nothing = Version {
+            kind,
+            content: None,
+            kept: false,
+        };
+        match leaf.known.as_ref().map(|known| &known.source) {
+            // Another hew may have made room meanwhile.
+            Some(Source::Depot(id)) => named(id.clone(), self.depot.has(id)),
+            Some(Source::Named(id)) => named(id.clone(), false),
+            Some(Source::Unreadable) | None => nothing,
+            Some(Source::Git(id)) => {
+                let repository = self.repository;
+                let objects = self
+                    .objects
+                    .get_or_insert_with(|| repository.map_or(Objects::none(), Repository::objects));
+                let bytes = objects.read(id).filter(|bytes| bytes.len() as u64 == leaf.stamp.size);
+                match bytes.map(|bytes| self.depot.put(&bytes)) {
+                    Some(Ok(put)) => {
+                        self.lost.extend(put.kept.err().map(|why| (path.to_owned(), why)));
+                        named(put.id, put.kept.is_ok())
+                    }
+                    Some(Err(_)) | None => nothing,
+                }
+            }
+        }
+    }
+}
+
+impl Leaf {
+    fn is_unreadable(&self) -> bool {
+        let source = self.known.as_ref().map(|known| &known.source);
+        matches!(source, Some(Source::Unreadable) | None)
+    }
+}

@@ -111,8 +111,8 @@ fn too_long_hint() -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use session::BlobId;
     use super::*;
+    use session::BlobId;
 
     #[test]
     fn only_what_can_go_on_is_said_to_go_on() {

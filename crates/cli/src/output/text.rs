@@ -336,7 +336,11 @@ impl Text {
                 };
                 self.say(&call.render(self.style.err, (self.style.columns)()));
             }
-            Body::Prompt { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Review { .. } | Body::Restored { .. } => {}
+            Body::Prompt { .. }
+            | Body::Summary { .. }
+            | Body::Notice { .. }
+            | Body::Review { .. }
+            | Body::Restored { .. } => {}
         }
     }
 

@@ -52,7 +52,11 @@ pub(super) fn files(items: &[Arc<Item>]) -> Vec<(PathBuf, SystemTime)> {
                     seen.insert(path, at);
                 }
             }
-            Body::Prompt { .. } | Body::Summary { .. } | Body::Review { .. } | Body::Restored { .. } | Body::Notice { .. } => {}
+            Body::Prompt { .. }
+            | Body::Summary { .. }
+            | Body::Review { .. }
+            | Body::Restored { .. }
+            | Body::Notice { .. } => {}
         }
     }
     let mut seen: Vec<(PathBuf, SystemTime)> = seen.into_iter().collect();

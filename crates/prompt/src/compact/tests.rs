@@ -127,7 +127,7 @@ fn the_last_round_stays_as_it_is_and_calls_stay_with_their_results() {
             Body::Summary { .. } => "summary",
             Body::Reply { .. } => "reply",
             Body::Result { .. } => "result",
-            Body::Prompt { .. } | Body::Notice { .. } | Body::Review { .. } => "other",
+            Body::Prompt { .. } | Body::Notice { .. } | Body::Review { .. } | Body::Restored { .. } => "other",
         })
         .collect();
     assert_eq!(seen, ["summary", "reply", "result"]);

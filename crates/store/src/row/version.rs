@@ -66,13 +66,21 @@ mod tests {
         ];
         let mut versions = vec![None];
         for kind in kinds {
-            for (content, kept) in [(None, true), (Some(content.clone()), true), (Some(content.clone()), false)] {
+            for (content, kept) in [
+                (None, true),
+                (Some(content.clone()), true),
+                (Some(content.clone()), false),
+            ] {
                 versions.push(Some(Version { kind, content, kept }));
             }
         }
         for written in versions {
-            let key = written.as_ref().and_then(|version| blob::key(version.content.as_ref()?));
-            let is_nothing = written.as_ref().is_some_and(|version| version.content.is_none() && kind(written.as_ref()).is_none());
+            let key = written
+                .as_ref()
+                .and_then(|version| blob::key(version.content.as_ref()?));
+            let is_nothing = written
+                .as_ref()
+                .is_some_and(|version| version.content.is_none() && kind(written.as_ref()).is_none());
             let read = version(key, kind(written.as_ref()));
             assert_eq!(read, written.filter(|_| !is_nothing));
         }

@@ -171,7 +171,10 @@ async fn each_family_is_asked_in_its_own_form_and_every_form_lands() {
         assert!(text(&output).starts_with("edited a.rs at line "), "{}", text(&output));
         assert!(text(&output).contains("-    go(2);\n+    go(3);"), "{}", text(&output));
         assert_eq!(output.changes.len(), 1);
-        assert_eq!(output.changes[0].after.as_ref().unwrap().bytes(), Some(CHANGED.as_bytes()));
+        assert_eq!(
+            output.changes[0].after.as_ref().unwrap().bytes(),
+            Some(CHANGED.as_bytes())
+        );
         let [request] = story.model.asked().try_into().unwrap();
         assert!(request.system[0].contains(mark), "{id}");
         assert!(request.messages[0].text().ends_with("b shall go 3 steps"));

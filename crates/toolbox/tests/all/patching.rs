@@ -32,7 +32,9 @@ fn files(changes: Vec<Change>) -> Vec<Change> {
         after: plain(change.after),
         ..change
     });
-    files.filter(|change| change.before.is_some() || change.after.is_some()).collect()
+    files
+        .filter(|change| change.before.is_some() || change.after.is_some())
+        .collect()
 }
 
 #[tokio::test]

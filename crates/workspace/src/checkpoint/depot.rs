@@ -138,7 +138,10 @@ impl Depot {
         }
         if let Err(why) = self.room(size) {
             let (id, _) = copy(file, &mut io::sink())?;
-            return Ok(Put { kept: if self.is_kept(&id) { Ok(()) } else { Err(why) }, id });
+            return Ok(Put {
+                kept: if self.is_kept(&id) { Ok(()) } else { Err(why) },
+                id,
+            });
         }
         let mut temporary = self.temporary()?;
         let is_shared = rustix::fs::ioctl_ficlone(temporary.as_file(), &*file).is_ok();
@@ -290,7 +293,10 @@ pub(super) fn name_of_bytes(bytes: &[u8]) -> BlobId {
 /// Opens a regular file without following a link or waiting for a pipe.
 pub(super) fn open_file(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    let file = File::options()
+        .read(true)
+        .custom_flags(flags.bits() as i32)
+        .open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
         false => Err(io::ErrorKind::InvalidInput.into()),

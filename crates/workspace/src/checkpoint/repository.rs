@@ -1,0 +1,152 @@
+//! What git has of the project, read from its files: a tracked file that has not changed needs no copy.
+
+use super::stamp::Stamp;
+use bstr::{BStr, BString};
+use gix_hash::ObjectId;
+use gix_index::entry::{Flags, Mode};
+use gix_object::{Find, FindHeader};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A larger file is copied even if git has it: git's copies are read whole into memory.
+const MOST: u64 = 16 * 1024 * 1024;
+
+/// The repository around a project: its list of tracked files and its objects.
+pub(super) struct Repository {
+    /// The top folder of the working tree.
+    top: PathBuf,
+    /// Its own folder.
+    directory: PathBuf,
+    /// The folder of its objects, which linked working trees share.
+    objects: PathBuf,
+    index: Option<gix_index::State>,
+    stamp: Option<Stamp>,
+}
+
+impl Repository {
+    /// The repository around this folder, if there is one that we understand.
+    pub(super) fn around(root: &Path) -> Option<Self> {
+        let (top, directory) = root.ancestors().find_map(|folder| Some((folder, directory(folder)?)))?;
+        let common = match fs::read_to_string(directory.join("commondir")) {
+            Ok(path) => directory.join(path.trim()),
+            Err(_) => directory.clone(),
+        };
+        let mut repository = Repository {
+            top: top.to_owned(),
+            objects: common.join("objects"),
+            directory,
+            index: None,
+            stamp: None,
+        };
+        repository.refresh();
+        Some(repository)
+    }
+
+    pub(super) fn top(&self) -> &Path {
+        &self.top
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Reads the list of tracked files again if it has changed.
+    pub(super) fn refresh(&mut self) {
+        let path = self.directory.join("index");
+        let stamp = fs::metadata(&path).ok().map(|about| Stamp::of(&about));
+        if stamp == self.stamp && stamp.is_some() {
+            return;
+        }
+        self.stamp = stamp;
+        // A list that cannot be read, or is of a newer kind, only means that more is copied.
+        let read = gix_index::File::at(path, gix_hash::Kind::Sha1, true, gix_index::decode::Options::default());
+        self.index = stamp.and(read.ok()).map(gix_index::State::from);
+    }
+
+    /// Whether git tracks this file.
+    pub(super) fn tracks(&self, path: &Path) -> bool {
+        self.entry(path).is_some()
+    }
+
+    /// Whether git tracks anything in this folder.
+    pub(super) fn tracks_below(&self, folder: &Path) -> bool {
+        let (Some(index), Some(mut prefix)) = (&self.index, self.name(folder)) else {
+            return false;
+        };
+        prefix.push(b'/');
+        index.prefixed_entries(prefix.as_ref()).is_some()
+    }
+
+    /// The object that holds just what this file holds, if git is sure of it.
+    pub(super) fn clean(&self, path: &Path, stamp: &Stamp, objects: &Objects) -> Option<ObjectId> {
+        let entry = self.entry(path)?;
+        let is_plain = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE)
+            && !entry
+                .flags
+                .intersects(Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::INTENT_TO_ADD | Flags::STAGE_MASK);
+        let moment = |secs: u32, nsecs: u32| i128::from(secs) * 1_000_000_000 + i128::from(nsecs);
+        let modified = moment(entry.stat.mtime.secs, entry.stat.mtime.nsecs);
+        let changed = moment(entry.stat.ctime.secs, entry.stat.ctime.nsecs);
+        let is_same =
+            modified == stamp.modified && changed == stamp.changed && u64::from(entry.stat.size) == stamp.size;
+        // What was written when the list was may have been written again in the same tick of the clock.
+        let is_older = self.stamp.is_some_and(|index| changed < index.modified);
+        if !(is_plain && is_same && is_older && stamp.size <= MOST) {
+            return None;
+        }
+        // Filters and line ends make what git keeps differ from what is on disk, in size too.
+        (objects.size(&entry.id)? == stamp.size).then_some(entry.id)
+    }
+
+    /// The objects, opened to be read.
+    pub(super) fn objects(&self) -> Objects {
+        Objects(gix_odb::at(&self.objects, gix_hash::Kind::Sha1).ok())
+    }
+
+    fn entry(&self, path: &Path) -> Option<&gix_index::Entry> {
+        self.index.as_ref()?.entry_by_path(self.name(path)?.as_ref())
+    }
+
+    /// A path as git names it.
+    fn name(&self, path: &Path) -> Option<BString> {
+        let relative = path.strip_prefix(&self.top).ok()?;
+        Some(BStr::new(relative.as_os_str().as_bytes()).to_owned())
+    }
+}
+
+/// The objects of a repository.
+pub(super) struct Objects(Option<gix_odb::Handle>);
+
+impl Objects {
+    /// None at all.
+    pub(super) fn none() -> Self {
+        Objects(None)
+    }
+
+    /// What a file's object holds.
+    pub(super) fn read(&self, id: &ObjectId) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let data = self.0.as_ref()?.try_find(id, &mut bytes).ok()??;
+        let is_whole = data.kind == gix_object::Kind::Blob;
+        is_whole.then(|| data.data.to_vec())
+    }
+
+    fn size(&self, id: &ObjectId) -> Option<u64> {
+        let header = FindHeader::try_header(self.0.as_ref()?, id).ok()??;
+        (header.kind == gix_object::Kind::Blob).then_some(header.size)
+    }
+}
+
+/// `.git` is a folder, or in a linked worktree or submodule a file that names one.
+fn directory(folder: &Path) -> Option<PathBuf> {
+    let path = folder.join(".git");
+    let about = fs::metadata(&path).ok()?;
+    if about.is_dir() {
+        return path.join("HEAD").exists().then_some(path);
+    }
+    let content = fs::read(&path).ok()?;
+    let named = content.strip_prefix(b"gitdir:")?.trim_ascii();
+    Some(folder.join(OsStr::from_bytes(named)))
+}

@@ -1,0 +1,403 @@
+//! Checkpoints on a real disk: what happens between two pictures is told exactly, and can be taken back exactly.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use session::{BlobId, Change, Kind, Version};
+use std::collections::BTreeMap;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use workspace::checkpoint::{Checkpoints, Contents, Depot, Limits, Step, look, restore};
+
+/// A project and a depot.
+struct World {
+    temp: tempfile::TempDir,
+    depot: Depot,
+    checkpoints: Checkpoints,
+}
+
+struct FromDepot<'a>(&'a Depot);
+
+impl Contents for FromDepot<'_> {
+    fn open(&self, id: &BlobId) -> io::Result<Option<Box<dyn Read + '_>>> {
+        Ok(self.0.open(id)?.map(|file| Box::new(file) as Box<dyn Read>))
+    }
+}
+
+impl World {
+    fn new(files: &[(&str, &str)]) -> Self {
+        Self::limited(files, Limits::default())
+    }
+
+    fn limited(files: &[(&str, &str)], limits: Limits) -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap().join("project");
+        fs::create_dir(&root).unwrap();
+        for (path, text) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let depot = Depot::new(&temp.path().join("data/files"), limits);
+        let checkpoints = Checkpoints::new(&root, depot.clone());
+        World {
+            temp,
+            depot,
+            checkpoints,
+        }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.temp.path().canonicalize().unwrap().join("project")
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.root().join(path)
+    }
+
+    /// What changes while this runs, and what the person is told.
+    fn watch(&self, work: impl FnOnce(&Path)) -> (Vec<Change>, Option<String>) {
+        let before = self.checkpoints.before();
+        work(&self.root());
+        let found = before.after();
+        (found.changes, found.note)
+    }
+
+    fn back(&self, changes: &[Change]) -> Vec<PathBuf> {
+        let steps: Vec<Step> = changes
+            .iter()
+            .map(|change| Step {
+                path: change.path.clone(),
+                from: change.after.clone(),
+                to: change.before.clone(),
+            })
+            .collect();
+        restore(&self.root(), &steps, &FromDepot(&self.depot)).unwrap().left
+    }
+
+    fn tree(&self) -> BTreeMap<PathBuf, String> {
+        let mut all = BTreeMap::new();
+        tree(&self.root(), &self.root(), &mut all);
+        all
+    }
+}
+
+/// Every path with its kind, permissions and content.
+fn tree(root: &Path, folder: &Path, all: &mut BTreeMap<PathBuf, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let about = fs::symlink_metadata(&path).unwrap();
+        let told = if about.is_symlink() {
+            format!("-> {}", fs::read_link(&path).unwrap().display())
+        } else if about.is_dir() {
+            tree(root, &path, all);
+            format!("{:o}/", about.mode())
+        } else {
+            format!(
+                "{:o} {:?}",
+                about.mode(),
+                fs::read(&path).unwrap().escape_ascii().to_string()
+            )
+        };
+        all.insert(path.strip_prefix(root).unwrap().to_owned(), told);
+    }
+}
+
+fn told(changes: &[Change]) -> Vec<String> {
+    let side = |version: &Option<Version>| match version.as_ref().map(|version| (version.kind, version.kept)) {
+        None => "-".to_owned(),
+        Some((Kind::File { mode }, kept)) => format!("f{:o}{}", mode.unwrap(), if kept { "" } else { "!" }),
+        Some((Kind::Link, _)) => "l".into(),
+        Some((Kind::Folder { mode }, _)) => format!("d{:o}", mode.unwrap()),
+    };
+    let each = changes.iter().map(|change| {
+        format!(
+            "{} {}>{}",
+            change.path.display(),
+            side(&change.before),
+            side(&change.after)
+        )
+    });
+    each.collect()
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn every_kind_of_change_is_told_and_taken_back() {
+    let world = World::new(&[
+        ("a", "a"),
+        ("b", "b"),
+        ("d/e/f", "f"),
+        ("d/g", "g"),
+        ("gone/x", "x"),
+        ("run", "#!"),
+    ]);
+    symlink("a", world.at("link")).unwrap();
+    for path in ["a", "b", "d/g", "run"] {
+        mode(&world.at(path), 0o644);
+    }
+    for path in ["d", "d/e", "gone"] {
+        mode(&world.at(path), 0o755);
+    }
+    let before = world.tree();
+    let (changes, note) = world.watch(|root| {
+        fs::write(root.join("a"), "A").unwrap();
+        fs::rename(root.join("b"), root.join("d/b")).unwrap();
+        fs::remove_dir_all(root.join("gone")).unwrap();
+        fs::remove_file(root.join("link")).unwrap();
+        symlink("nowhere", root.join("link")).unwrap();
+        mode(&root.join("run"), 0o755);
+        mode(&root.join("d/e"), 0o700);
+        fs::remove_file(root.join("d/g")).unwrap();
+        fs::create_dir(root.join("d/g")).unwrap();
+        mode(&root.join("d/g"), 0o755);
+        fs::write(root.join("d/g/deep"), "deep").unwrap();
+        mode(&root.join("d/g/deep"), 0o600);
+        fs::create_dir(root.join("empty")).unwrap();
+        mode(&root.join("empty"), 0o711);
+    });
+    assert_eq!(note, None);
+    assert_eq!(
+        told(&changes),
+        [
+            "a f644>f644",
+            "b f644>-",
+            "d/e d755>d700",
+            "d/g f644>d755",
+            "d/g/deep ->f600",
+            "d/b ->f644",
+            "gone d755>-",
+            "gone/x f644>-",
+            "link l>l",
+            "run f644>f755",
+            "empty ->d711",
+        ]
+    );
+    assert_eq!(world.back(&changes), Vec::<PathBuf>::new());
+    assert_eq!(world.tree(), before);
+    let (changes, _) = world.watch(|_| {});
+    assert_eq!(told(&changes), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_written_again_within_one_tick_of_the_clock_is_noticed() {
+    let world = World::new(&[("a", "1")]);
+    for round in 0..20 {
+        fs::write(world.at("a"), "1").unwrap();
+        let (changes, _) = world.watch(|root| {
+            let mut file = File::options().write(true).open(root.join("a")).unwrap();
+            file.write_all(b"2").unwrap();
+        });
+        assert_eq!(changes.len(), 1, "round {round}");
+        let (changes, _) = world.watch(|root| fs::write(root.join("a"), "2").unwrap());
+        assert_eq!(changes, [], "touched, not changed");
+    }
+}
+
+#[test]
+fn what_can_be_made_again_is_left_out_and_what_was_covered_stays_so() {
+    let world = World::new(&[
+        (".gitignore", "out/\n*.log\n!keep.log\n"),
+        ("out/x", "x"),
+        ("a.log", "1"),
+        ("keep.log", "1"),
+        ("node_modules/m/index.js", "m"),
+        ("src/.gitignore", "gen\n"),
+        ("src/gen", "1"),
+        ("src/plain", "1"),
+    ]);
+    let (changes, _) = world.watch(|root| {
+        for path in ["out/x", "a.log", "node_modules/m/index.js", "src/gen", "keep.log"] {
+            fs::write(root.join(path), "22").unwrap();
+        }
+        fs::create_dir(root.join("cache")).unwrap();
+        fs::write(
+            root.join("cache/CACHEDIR.TAG"),
+            "Signature: 8a477f597d28d172789f06886806bc55",
+        )
+        .unwrap();
+        fs::write(root.join("cache/big"), "big").unwrap();
+        // A folder that says itself that git ignores it, as virtual environments do.
+        fs::create_dir(root.join("venv")).unwrap();
+        fs::write(root.join("venv/.gitignore"), "*\n").unwrap();
+        fs::write(root.join("venv/python"), "big").unwrap();
+    });
+    let paths: Vec<&Path> = changes.iter().map(|change| change.path.as_path()).collect();
+    assert_eq!(paths, [Path::new("keep.log"), Path::new("venv")]);
+    assert_eq!(
+        world.back(&changes),
+        [Path::new("venv")],
+        "it holds what is not covered"
+    );
+    // A file that is ignored from now on was covered before this command, so its change is told.
+    let (changes, _) = world.watch(|root| {
+        fs::write(root.join(".gitignore"), "src\n").unwrap();
+        fs::write(root.join("src/plain"), "2").unwrap();
+        fs::write(root.join("out/x"), "3").unwrap();
+    });
+    let paths: Vec<&Path> = changes.iter().map(|change| change.path.as_path()).collect();
+    assert_eq!(paths, [Path::new(".gitignore"), Path::new("src/plain")]);
+    // And from the next command on it is not.
+    let (changes, _) = world.watch(|root| fs::write(root.join("src/plain"), "3").unwrap());
+    assert_eq!(changes, []);
+}
+
+#[test]
+fn what_is_too_large_or_too_much_is_told_once_and_new_files_still_go() {
+    let limits = Limits {
+        quota: 100,
+        max_file: 50,
+    };
+    let world = World::limited(&[("big", &"b".repeat(60)), ("small", "s")], limits);
+    let (changes, note) = world.watch(|root| {
+        fs::write(root.join("big"), "B").unwrap();
+        fs::write(root.join("new"), "n".repeat(70)).unwrap();
+    });
+    let note = note.unwrap();
+    assert_eq!(
+        note,
+        "too large for undo to bring back: big; too large for undo to bring back: new"
+    );
+    let steps = |path: &str| changes.iter().find(|change| change.path == Path::new(path)).unwrap();
+    assert!(!steps("big").before.as_ref().unwrap().kept);
+    world.back(std::slice::from_ref(steps("new")));
+    assert!(!world.at("new").exists());
+    let (_, note) = world.watch(|root| {
+        for name in ["1", "2", "3", "4"] {
+            fs::write(root.join(name), name.repeat(40)).unwrap();
+        }
+    });
+    assert!(note.unwrap().contains("`checkpoints.quota` sets it"));
+    let (_, note) = world.watch(|root| fs::write(root.join("5"), "5".repeat(40)).unwrap());
+    assert_eq!(note, None, "once is enough");
+    assert!(world.depot.used() <= limits.quota);
+}
+
+#[test]
+fn nothing_is_changed_when_something_cannot_be_put_back() {
+    let world = World::new(&[("a", "1"), ("b", "1")]);
+    let (changes, _) = world.watch(|root| {
+        fs::write(root.join("a"), "2").unwrap();
+        fs::write(root.join("b"), "2").unwrap();
+        fs::write(root.join("c"), "2").unwrap();
+    });
+    let after = world.tree();
+    let lost = changes[1].before.clone().unwrap().content.unwrap();
+    let steps: Vec<Step> = changes
+        .iter()
+        .map(|change| Step {
+            path: change.path.clone(),
+            from: change.after.clone(),
+            to: change.before.clone(),
+        })
+        .collect();
+    struct Without<'a>(&'a Depot, BlobId, bool);
+    impl Contents for Without<'_> {
+        fn open(&self, id: &BlobId) -> io::Result<Option<Box<dyn Read + '_>>> {
+            let hidden = *id == self.1;
+            if hidden && self.2 {
+                // It is there, and breaks when it is read.
+                return Ok(Some(Box::new(Broken)));
+            }
+            let found = self.0.open(id)?.filter(|_| !hidden);
+            Ok(found.map(|file| Box::new(file) as Box<dyn Read>))
+        }
+    }
+    struct Broken;
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("broken"))
+        }
+    }
+    // Both files have the same content, so a change of the second is told apart by hiding the first's name too.
+    for breaks in [false, true] {
+        let failed = restore(&world.root(), &steps, &Without(&world.depot, lost.clone(), breaks)).unwrap_err();
+        assert_eq!(failed.left, Vec::<PathBuf>::new());
+        assert_eq!(world.tree(), after);
+    }
+    let git = [Step {
+        path: ".git/config".into(),
+        from: None,
+        to: None,
+    }];
+    assert!(restore(&world.root(), &git, &FromDepot(&world.depot)).is_err());
+}
+
+#[test]
+fn nothing_is_written_through_a_link() {
+    let world = World::new(&[("d/f", "1")]);
+    let outside = world.temp.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("f"), "theirs").unwrap();
+    let (changes, _) = world.watch(|root| fs::write(root.join("d/f"), "2").unwrap());
+    fs::remove_dir_all(world.at("d")).unwrap();
+    symlink(&outside, world.at("d")).unwrap();
+    assert_eq!(look(&world.root(), Path::new("d/f")).unwrap(), None);
+    let steps = [Step {
+        path: "d/f".into(),
+        from: None,
+        to: changes[0].before.clone(),
+    }];
+    assert!(restore(&world.root(), &steps, &FromDepot(&world.depot)).is_err());
+    assert_eq!(fs::read_to_string(outside.join("f")).unwrap(), "theirs");
+}
+
+#[test]
+fn a_tracked_file_that_is_unchanged_is_not_copied_and_comes_back_from_git() {
+    let world = World::new(&[("plain", "plain\n"), ("other", "other\n")]);
+    // A repository as git writes it: one commit of both files.
+    if !git(&world.root(), &["init", "-q"]) {
+        return;
+    }
+    // git is only sure of files that are older than its list of them.
+    wait_for_the_clock();
+    assert!(git(&world.root(), &["add", "."]));
+    assert!(git(
+        &world.root(),
+        &["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x"]
+    ));
+    fs::write(world.at("untracked"), "untracked\n").unwrap();
+    let checkpoints = Checkpoints::new(&world.root(), world.depot.clone());
+    let before = checkpoints.before();
+    let held: u64 = world.depot.contents().iter().map(|held| held.size).sum();
+    assert_eq!(
+        held,
+        "untracked\n".len() as u64,
+        "only what git does not have is copied"
+    );
+    let tree = world.tree();
+    fs::write(world.at("plain"), "changed").unwrap();
+    fs::remove_file(world.at("other")).unwrap();
+    fs::remove_file(world.at("untracked")).unwrap();
+    let changes = before.after().changes;
+    assert_eq!(changes.len(), 3);
+    world.back(&changes);
+    let now = world.tree();
+    assert_eq!(now, tree, "nothing in .git has changed either");
+}
+
+fn git(root: &Path, arguments: &[&str]) -> bool {
+    #[allow(clippy::disallowed_methods, reason = "a real repository comes from the real git")]
+    let ran = std::process::Command::new("git")
+        .current_dir(root)
+        .args(arguments)
+        .status();
+    ran.is_ok_and(|status| status.success())
+}
+
+/// Lets the file system's clock tick.
+fn wait_for_the_clock() {
+    let temp = tempfile::tempdir().unwrap();
+    let stamp = |name: &str| {
+        let path = temp.path().join(name);
+        fs::write(&path, "").unwrap();
+        let about = fs::metadata(path).unwrap();
+        (about.ctime(), about.ctime_nsec())
+    };
+    let first = stamp("first");
+    while stamp("next") == first {}
+}
