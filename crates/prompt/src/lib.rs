@@ -5,7 +5,9 @@
 
 mod assemble;
 mod compact;
+mod context;
 mod edit_request;
+mod mention;
 mod repair;
 mod system;
 mod title;
@@ -13,7 +15,9 @@ mod view;
 
 pub use assemble::{Assembled, Call, Frame, MEDIA, assemble};
 pub use compact::{Cut, Keep, Pressure, Unfit, message_bytes, pressure};
+pub use context::{Context, Mentioned, context};
 pub use edit_request::{EditForm, EditTask, edit_request, edit_retry};
+pub use mention::{Certainty, Mention, mentions};
 pub use system::{Facts, Rules, system};
 pub use title::{clean_title, plain_title, title_request};
 pub use view::view;
