@@ -96,6 +96,12 @@ impl Actor {
         };
         for message in messages {
             let text = message.text();
+            if !prompt::mentions(&text).is_empty() {
+                // Looking things up may take a while: the turn does it, because a turn can be stopped.
+                self.inbox.steer(message);
+                self.begin_title(text);
+                continue;
+            }
             if let Err(error) = self.state.append_prompt(message).await {
                 let ending = Ending::Failed {
                     hint: error.hint().into(),

@@ -75,6 +75,18 @@ impl Desk {
         }
     }
 
+    /// Refuses what is denied outright, for calls that the person asked for themselves.
+    pub(crate) fn forbids(&self, tool: &dyn DynTool, input: &Value) -> Result<(), String> {
+        let actions = tool.actions(input).map_err(|error| error.to_string())?;
+        for action in actions {
+            match self.decide(&action) {
+                Decision::Deny { why } => return Err(why),
+                Decision::Allow | Decision::Ask { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
     fn decide(&self, action: &Action) -> Decision {
         self.rules().decide(&self.mode, &self.tool, action)
     }

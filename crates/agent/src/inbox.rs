@@ -29,6 +29,11 @@ impl Inbox {
         self.lock().steering.push_back(message);
     }
 
+    /// The oldest steering prompt, left where it is.
+    pub(crate) fn first_steering(&self) -> Option<Message> {
+        self.lock().steering.front().cloned()
+    }
+
     /// The oldest steering prompt, taken out.
     pub(crate) fn next_steering(&self) -> Option<Message> {
         self.lock().steering.pop_front()

@@ -8,6 +8,7 @@ mod calls;
 mod changed;
 mod desk;
 mod inbox;
+mod mention;
 mod notes;
 mod preview;
 mod receive;
@@ -24,6 +25,7 @@ pub use room::{Automatic, Compaction};
 use model::{Cost, Model};
 use policy::{Mode, Policy};
 use session::{Command, Event, Item, SessionId, Store, Time, Totals};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -60,6 +62,8 @@ pub struct Setup {
     pub store: Arc<dyn Store>,
     /// The system prompt, in sections.
     pub system: Vec<Arc<str>>,
+    /// Rules and prompts that can be mentioned by name.
+    pub library: BTreeMap<String, Arc<str>>,
     /// When a turn must stop.
     pub limits: Limits,
     /// How room is made in a conversation that has grown too long.

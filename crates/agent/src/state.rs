@@ -16,7 +16,7 @@ use prompt::Frame;
 use session::{
     Body, Draft, Error, Event, Item, ItemId, Level, Receipt, Record, RequestId, SessionId, Store, Time, Totals,
 };
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -41,6 +41,7 @@ pub(crate) struct State {
     pub(crate) approvals: Approvals,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) frame: Frame,
+    pub(crate) library: BTreeMap<String, Arc<str>>,
     pub(crate) limits: Limits,
     pub(crate) room: Room,
     pub(crate) previews: Previews,
@@ -118,6 +119,7 @@ impl State {
             approvals: setup.approvals,
             store: setup.store,
             frame,
+            library: setup.library,
             limits: setup.limits,
             room: Room::new(setup.compaction),
             previews: setup.previews,

@@ -1,6 +1,7 @@
 //! The turn loop: ask the model, run its tools, until it has nothing more to do.
 
 use crate::inbox::Inbox;
+use crate::mention;
 use crate::receive::{self, Failure, Said, Step};
 use crate::repeats::Repeats;
 use crate::room::{self, Made};
@@ -64,7 +65,7 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
 }
 
 /// Stitches in what arrived since the last request: prompts, another model, another mode.
-async fn stitch(state: &mut State, inbox: &Inbox) -> Result<(), Error> {
+async fn stitch(state: &mut State, inbox: &Arc<Inbox>) -> Result<(), Error> {
     if let Some(model) = inbox.take_model() {
         state.model = model;
     }
@@ -75,7 +76,9 @@ async fn stitch(state: &mut State, inbox: &Inbox) -> Result<(), Error> {
         room::by_hand(state, instructions).await?;
     }
     // One at a time: what is not appended yet stays in the inbox, wherever this is stopped.
-    while let Some(message) = inbox.next_steering() {
+    while let Some(message) = inbox.first_steering() {
+        let message = mention::resolve(state, inbox, message).await;
+        drop(inbox.next_steering());
         state.append_prompt(message).await?;
     }
     Ok(())

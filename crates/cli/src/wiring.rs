@@ -133,6 +133,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         approvals: start.approvals,
         store: start.store,
         system,
+        library: Default::default(),
         limits: limits(&config.limits),
         compaction: Compaction {
             automatic: match config.compact {

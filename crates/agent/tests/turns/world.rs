@@ -319,6 +319,7 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut Setup)) 
         approvals: Approvals::Deny,
         store: Arc::clone(&store) as Arc<dyn session::Store>,
         system: vec!["be good".into()],
+        library: Default::default(),
         limits: Limits::default(),
         compaction: agent::Compaction::default(),
         call: prompt::Call::default(),
