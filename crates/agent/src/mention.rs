@@ -11,7 +11,7 @@ use prompt::{Certainty, Mention, Mentioned};
 use serde_json::{Value, json};
 use session::Level;
 use std::sync::Arc;
-use tool::{Context, Progress};
+use tool::Context;
 
 /// What is mentioned takes at most this part of the window, at about four bytes a token.
 const WINDOW_PART: u64 = 6;
@@ -163,14 +163,12 @@ async fn call(state: &State, inbox: &Arc<Inbox>, tools: &[&str], input: Value) -
     });
     desk.forbids(tool.as_ref(), &input)?;
     let context = Context {
-        call: id,
         session: state.frame.affinity.clone().unwrap_or_default(),
         view: state.view,
         level: desk.level(),
-        features: state.model.info().features,
-        progress: Progress::none(),
         spending: state.spending.clone(),
         desk,
+        ..Context::alone(id, state.model.info().features)
     };
     let output = Arc::clone(tool)
         .run(input, context)

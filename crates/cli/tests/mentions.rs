@@ -10,6 +10,7 @@ const MODEL: &str = "anthropic/claude-sonnet-4-6";
 async fn files_folders_lines_sessions_and_misses_are_looked_up_before_the_request() {
     let server = Server::start(
         Script::new()
+            .order(Order::Sequence)
             .turn(Turn::text("First answer."))
             .turn(Turn::text("Seen.")),
     )
