@@ -83,6 +83,11 @@ impl Environment {
         }
     }
 
+    /// Whether a variable of this name is set to anything.
+    pub fn has(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| !value.is_empty())
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }

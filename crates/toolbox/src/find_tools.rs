@@ -14,7 +14,7 @@ use crate::text::count;
 
 /// What the model calls it.
 pub(crate) const NAME: &str = "find_tools";
-/// Bytes of names in the description; more are only found.
+/// Bytes of names in one line; more are only counted.
 const MOST_NAMES: usize = 700;
 
 /// Finds tools by words.
@@ -70,13 +70,12 @@ impl FindTools {
         let shown = found.len() - left.len();
         match (found.is_empty(), left.is_empty()) {
             (true, _) => {
-                let all: Vec<&str> = self.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-                text = format!("No tool fits. There are: {}", all.join(", "));
-                text.truncate(text.floor_char_boundary(cap.bytes));
+                let all = self.tools.iter().map(|tool| tool.spec().name.as_str());
+                text = format!("No tool fits. There are: {}", names(all));
             }
             (false, true) => {}
             (false, false) => {
-                text.push_str(&format!("[{} more: {}]\n", left.len(), left.join(", ")));
+                text.push_str(&format!("[{} more: {}]\n", left.len(), names(left.into_iter())));
             }
         }
         Output::text(text.trim_end()).summary(count(shown, "tool"))

@@ -8,23 +8,29 @@ mod apply_patch;
 mod bounded;
 mod call_tool;
 mod caps;
+mod copy_path;
+mod create_directory;
+mod delete_path;
 mod edit_file;
 mod editor;
 mod find_path;
 mod find_tools;
 mod fit;
-#[allow(dead_code, reason = "for tools that print what programs print")]
 mod fold;
 mod grep;
 mod insert;
 mod learned;
 mod list_directory;
+mod move_path;
 mod offered;
+mod open;
+mod paths;
 mod preview;
 mod project;
 mod read_file;
 mod reads;
 mod shell;
+mod shown;
 mod spill;
 mod terminal;
 mod text;
@@ -81,7 +87,7 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
     let project = Project::new(workspace, Spill::at(options.spill.take()));
     project.recall(&options.seen);
     let mut tools = Registry::default();
-    tools = files(tools, &project);
+    tools = files(tools, &project, &environment);
     tools = edits(tools, &project, &mut options);
     tools = search(tools, &project);
     tools = commands(tools, &project, environment);
@@ -92,8 +98,13 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
 }
 
 /// Files and folders.
-fn files(tools: Registry, project: &Project) -> Registry {
+fn files(tools: Registry, project: &Project, environment: &Environment) -> Registry {
     tools
+        .with_deferred(copy_path::CopyPath(project.clone()))
+        .with_deferred(create_directory::CreateDirectory(project.clone()))
+        .with_deferred(delete_path::DeletePath(project.clone()))
+        .with_deferred(move_path::MovePath(project.clone()))
+        .with_deferred(open::Open(project.clone(), environment.clone()))
         .with(list_directory::ListDirectory(project.clone()))
         .with(read_file::ReadFile(project.clone()))
         .with(write_file::WriteFile(project.clone()))

@@ -5,19 +5,28 @@ use std::time::{Duration, SystemTime};
 
 use policy::{Action, Place};
 use tool::Error;
-use workspace::{Ended, Location, Stop, Workspace};
+use workspace::{Bounds, Ended, Location, Stop, Workspace};
 
 use crate::reads::Reads;
+use crate::shown::Shown;
 use crate::spill::Spill;
 
 /// How long a search may take.
 const SEARCH_TIME: Duration = Duration::from_secs(20);
+/// The largest tree that is copied, moved or removed in one call: its files are recorded, so that it can be undone.
+const MOST_ENTRIES: usize = 5_000;
+/// How large a tree may be that is copied, moved or removed in one call.
+pub(crate) const TREE: Bounds = Bounds {
+    entries: MOST_ENTRIES,
+    bytes: 64 * 1024 * 1024,
+};
 
 /// The project that the tools work in. Clones share what has been read and where long answers go.
 #[derive(Debug, Clone)]
 pub(crate) struct Project {
     pub(crate) workspace: Workspace,
     pub(crate) reads: Reads,
+    pub(crate) shown: Shown,
     pub(crate) spill: Spill,
 }
 
@@ -26,6 +35,7 @@ impl Project {
         Self {
             workspace,
             reads: Reads::default(),
+            shown: Shown::default(),
             spill,
         }
     }
@@ -56,23 +66,60 @@ impl Project {
         }
     }
 
+    /// What reading a file, or a folder with all that is in it, needs approved.
+    pub(crate) fn reading_all(&self, path: &str) -> Vec<Action> {
+        let mut actions = self.reading(path);
+        if let Ok(top) = self.workspace.locate(path) {
+            let place = place(&top);
+            let below = top.names_below(MOST_ENTRIES).into_iter();
+            actions.extend(below.map(|path| Action::Read { path, place }));
+        }
+        actions
+    }
+
     pub(crate) fn writing(&self, path: &str) -> Vec<Action> {
         let (path, place) = self.place(path);
         vec![Action::Write { path, place }]
+    }
+
+    /// What is named, even if it is a symbolic link.
+    pub(crate) fn locate_entry(&self, path: &str) -> Result<Location, Error> {
+        self.workspace.locate_entry(path).map_err(explain)
+    }
+
+    /// What changing what is named needs approved, even if it is a symbolic link: the folder or file, and all that is in it,
+    /// so that rules about single files hold. A tree that is too large is refused when the tool runs.
+    pub(crate) fn changing(&self, entry: Result<Location, Error>) -> Vec<Action> {
+        let Ok(entry) = entry else { return Vec::new() };
+        let place = place(&entry);
+        let below = match entry.is_link() {
+            true => Vec::new(),
+            false => entry.names_below(MOST_ENTRIES),
+        };
+        [entry.path().to_owned()]
+            .into_iter()
+            .chain(below)
+            .map(|path| Action::Write { path, place })
+            .collect()
     }
 
     /// Where a path leads. One that cannot be followed is judged by its own words; the tool will refuse it.
     fn place(&self, path: &str) -> (std::path::PathBuf, Place) {
         match self.workspace.locate(path) {
             Ok(location) => {
-                let place = match location.place() {
-                    workspace::Place::Inside => Place::Inside,
-                    workspace::Place::Outside => Place::Outside,
-                };
+                let place = place(&location);
                 (location.path().to_owned(), place)
             }
             Err(_) => (self.workspace.root().join(path), Place::Inside),
         }
+    }
+}
+
+/// On which side of the project's border a location lies.
+fn place(location: &Location) -> Place {
+    match location.place() {
+        workspace::Place::Inside => Place::Inside,
+        workspace::Place::Outside => Place::Outside,
     }
 }
 
@@ -103,7 +150,7 @@ pub(crate) fn explain(error: workspace::Error) -> Error {
     let hint = match &error {
         E::Directory { .. } => "; use list_directory".to_owned(),
         E::Binary { .. } | E::Utf16 { .. } | E::NotUtf8 { .. } => "; inspect it with terminal if needed".to_owned(),
-        E::TooLarge { .. } => "; work on it with terminal".to_owned(),
+        E::TooLarge { .. } | E::TooMany { .. } => "; work on it with terminal".to_owned(),
         E::Changed { .. } => "; read it again before changing it".to_owned(),
         E::Glob { source, .. } => format!(": {}", source.kind()),
         E::Regex { .. } => "; it is Rust regex syntax, so escape ( [ { . with \\ to match them as they are".to_owned(),
@@ -115,6 +162,7 @@ pub(crate) fn explain(error: workspace::Error) -> Error {
         | E::Tilde { .. }
         | E::Nul { .. }
         | E::Exists { .. }
+        | E::IntoItself { .. }
         | E::Cancelled
         | E::Io { .. } => String::new(),
     };

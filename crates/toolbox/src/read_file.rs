@@ -1,178 +1,227 @@
-//! Shows a file to the model.
+//! Shows files to the model.
 
-use model::{Block, Media};
+mod input;
+mod media;
+mod notebook;
+mod outline;
+mod text;
+
+use model::Block;
 use policy::Action;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use tool::{Context, Effect, Error, Output, Tool};
-use workspace::{Excerpt, Location, Window};
+use workspace::{Location, Window};
 
+use crate::caps;
 use crate::project::{Project, aside, explain};
+use crate::shown::{Now, Showing};
 use crate::text::count;
+use input::{Input, Lines, Wanted};
 
-const MAX_LINES: usize = 2_000;
-const MAX_BYTES: usize = 64 * 1024;
-const MAX_LINE: usize = 2_000;
-/// What the pickiest vendor takes, base64 included.
-const MAX_IMAGE: u64 = 3_750_000;
+/// As many files as one call shows.
+const MOST_FILES: usize = 30;
+/// With less room than this left in the answer, a further file is not begun.
+const LITTLE: usize = 4_000;
 
 pub(crate) struct ReadFile(pub(crate) Project);
 
-/// Reads a text file as numbered lines, or an image. A long file comes in parts: the last line says how to go on.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Input {
-    /// From the project root, or absolute.
-    #[serde(alias = "file_path", alias = "filePath", alias = "target_file")]
-    path: String,
-    /// First line wanted, from 1.
-    #[serde(alias = "startLine")]
-    start_line: Option<usize>,
-    /// Last line wanted.
-    #[serde(alias = "endLine")]
-    end_line: Option<usize>,
-}
-
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
-    const ALIASES: &'static [&'static str] = &["read", "view", "view_file"];
+    const ALIASES: &'static [&'static str] = &[
+        "Open",
+        "copilot_getNotebookSummary",
+        "read",
+        "read_many_files",
+        "view",
+        "view_file",
+        "view_image",
+    ];
     const EFFECT: Effect = Effect::Reads;
     type Input = Input;
 
     fn title(&self, input: &Input) -> String {
-        match (input.start_line, input.end_line) {
-            (None, None) => input.path.clone(),
-            (start, None) => format!("{}:{}-", input.path, start.unwrap_or(1)),
-            (start, Some(end)) => format!("{}:{}-{end}", input.path, start.unwrap_or(1)),
-        }
+        let names: Vec<String> = self.wanted(input).iter().map(Wanted::title).collect();
+        names.join(", ")
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        self.0.reading(&input.path)
+        let mut actions: Vec<Action> = Vec::new();
+        for wanted in self.wanted(input) {
+            for action in self.0.reading(&wanted.path) {
+                if !actions.contains(&action) {
+                    actions.push(action);
+                }
+            }
+        }
+        actions
     }
 
     async fn run(&self, input: Input, context: Context) -> Result<Output, Error> {
-        let file = self.0.locate(&input.path)?;
-        let first = input.start_line.unwrap_or(1).max(1);
-        let last = input.end_line.unwrap_or(usize::MAX).max(first);
-        let window = Window {
-            first,
-            last,
-            max_lines: MAX_LINES,
-            max_bytes: MAX_BYTES,
-            max_line: MAX_LINE,
-        };
-        let read = {
+        let wanted = self.wanted(&input);
+        match wanted.as_slice() {
+            [one] => {
+                let seen = self.look(one, caps::of(Self::NAME).bytes, &context).await?;
+                Ok(seen.into_output())
+            }
+            several => self.look_at_all(several, &context).await,
+        }
+    }
+}
+
+/// What the model gets to see of one file.
+struct Seen {
+    blocks: Vec<Block>,
+    summary: String,
+}
+
+impl Seen {
+    fn text(text: String, summary: impl Into<String>) -> Self {
+        Seen {
+            blocks: vec![Block::text(text)],
+            summary: summary.into(),
+        }
+    }
+
+    fn into_output(self) -> Output {
+        Output {
+            content: self.blocks,
+            ..Output::default()
+        }
+        .summary(self.summary)
+    }
+}
+
+/// What a file turned out to be.
+enum Content {
+    Text(workspace::Excerpt),
+    Outline { text: String, total: usize },
+    Notebook(notebook::Rendered, workspace::Snapshot),
+    Media(media::Medium),
+}
+
+impl ReadFile {
+    /// The files and parts of files that are wanted.
+    fn wanted(&self, input: &Input) -> Vec<Wanted> {
+        input.wanted(|path| self.0.workspace.locate(path).is_ok_and(|file| file.exists()))
+    }
+
+    async fn look_at_all(&self, several: &[Wanted], context: &Context) -> Result<Output, Error> {
+        let cap = caps::of(Self::NAME);
+        let (mut blocks, mut left, mut failed) = (Vec::new(), cap.answer - LITTLE, 0);
+        let mut text = String::new();
+        for (place, wanted) in several.iter().enumerate() {
+            if place >= MOST_FILES || left < LITTLE {
+                let rest: Vec<String> = several.iter().skip(place).map(Wanted::title).collect();
+                text.push_str(&format!("[not read, since this answer is full: {}]", rest.join(", ")));
+                break;
+            }
+            let seen = self.look(wanted, cap.bytes.min(left), context).await;
+            text.push_str(&format!("==> {} <==\n", wanted.title()));
+            let seen = seen.unwrap_or_else(|error| {
+                failed += 1;
+                Seen::text(format!("[{error}]"), "")
+            });
+            for block in seen.blocks {
+                match block {
+                    Block::Text { text: part } => {
+                        left = left.saturating_sub(part.len());
+                        text.push_str(&part);
+                    }
+                    media @ Block::Media(_) => {
+                        blocks.push(Block::text(std::mem::take(&mut text)));
+                        blocks.push(media);
+                    }
+                }
+            }
+            text.push_str("\n\n");
+        }
+        if failed == several.len() {
+            return Err(Error::Failed(text.trim_end().to_owned()));
+        }
+        blocks.push(Block::text(text.trim_end()));
+        Ok(Output {
+            content: blocks,
+            ..Output::default()
+        }
+        .summary(count(several.len(), "file")))
+    }
+
+    async fn look(&self, wanted: &Wanted, most: usize, context: &Context) -> Result<Seen, Error> {
+        let file = self.0.locate(&wanted.path)?;
+        let (lines, features) = (wanted.lines, context.features);
+        let content = {
             let file = file.clone();
-            aside(move || content(&file, &window).map_err(explain)).await?
+            aside(move || content(&file, lines, most)).await?
         };
-        match read {
+        match content {
+            Content::Media(medium) => medium.show(&file, features),
+            Content::Outline { text, total } => {
+                let summary = format!("outline of {}", count(total, "line"));
+                Ok(Seen::text(text, summary))
+            }
+            Content::Notebook(rendered, snapshot) => {
+                self.0.reads.remember(&file, snapshot);
+                let now = Now {
+                    snapshot,
+                    bytes: rendered.text.len(),
+                };
+                match self.0.shown.show(context, &file, (0, 0), now) {
+                    Showing::Again => Ok(unchanged(&file, "")),
+                    Showing::Needed => Ok(rendered.show(features)),
+                }
+            }
             Content::Text(excerpt) => {
                 self.0.reads.remember(&file, excerpt.snapshot);
-                text(&file, &excerpt, first, last)
-            }
-            Content::Image { mime, data } if context.features.images => Ok(image(&file, mime, data)),
-            Content::Image { .. } => Err(Error::Failed(format!(
-                "{} is an image, which this model cannot see",
-                file.shown()
-            ))),
-        }
-    }
-}
-
-enum Content {
-    Text(Excerpt),
-    Image { mime: &'static str, data: Vec<u8> },
-}
-
-/// Reads a file as text; one that is not text, as an image if it is one.
-fn content(file: &Location, window: &Window) -> Result<Content, workspace::Error> {
-    match file.read_lines(window) {
-        Ok(excerpt) => Ok(Content::Text(excerpt)),
-        Err(error @ (workspace::Error::Binary { .. } | workspace::Error::NotUtf8 { .. })) => {
-            let data = match file.read_bytes(MAX_IMAGE) {
-                Err(large @ workspace::Error::TooLarge { .. }) if is_image_name(file) => return Err(large),
-                other => other.unwrap_or_default(),
-            };
-            match image_type(&data) {
-                Some(mime) => Ok(Content::Image { mime, data }),
-                None => Err(error),
+                let page = text::render(&file, &excerpt, lines)?;
+                let now = Now {
+                    snapshot: excerpt.snapshot,
+                    bytes: page.text.len(),
+                };
+                match self.0.shown.show(context, &file, page.shown, now) {
+                    Showing::Again => Ok(unchanged(&file, &page.which)),
+                    Showing::Needed => Ok(Seen::text(page.text, page.summary)),
+                }
             }
         }
-        Err(error) => Err(error),
     }
 }
 
-fn text(file: &Location, excerpt: &Excerpt, first: usize, last: usize) -> Result<Output, Error> {
-    let total = excerpt.total;
-    if total == 0 {
-        return Ok(Output::text("[empty file]").summary("empty"));
+/// What is said instead of showing the same once more.
+fn unchanged(file: &Location, which: &str) -> Seen {
+    let text = format!(
+        "[unchanged since it was last shown to you: {}{which}; that still holds]",
+        file.shown()
+    );
+    Seen::text(text, "unchanged")
+}
+
+/// Reads a file as what it is.
+fn content(file: &Location, lines: Lines, most: usize) -> Result<Content, Error> {
+    let head = file.head(media::SNIFF).map_err(explain)?;
+    if let Some(kind) = media::Kind::of(&head) {
+        return media::Medium::read(file, kind).map(Content::Media).map_err(explain);
     }
-    let Some((start, end)) = excerpt
-        .lines
-        .first()
-        .zip(excerpt.lines.last())
-        .map(|(a, b)| (a.number, b.number))
-    else {
-        let lines = count(total, "line");
-        return Err(Error::Failed(format!(
-            "{} has {lines}; start_line {first} is past its end",
-            file.shown()
-        )));
-    };
-    let mut shown = String::new();
-    for line in &excerpt.lines {
-        shown.push_str(&format!("{}\t{}", line.number, line.text));
-        if line.cut > 0 {
-            shown.push_str(&format!(" [+{} bytes]", line.cut));
+    if lines == Lines::ALL && notebook::is_name(file) {
+        let text = file.read_text().map_err(explain)?;
+        if let Some(rendered) = notebook::render(&text.content, most) {
+            return Ok(Content::Notebook(rendered, text.snapshot));
         }
-        shown.push('\n');
     }
-    let lines = count(total, "line");
-    match end < last.min(total) {
-        true => shown.push_str(&format!(
-            "[lines {start}-{end} of {total}; go on with start_line {}]",
-            end + 1
-        )),
-        false if start == 1 && end == total => shown.push_str(&format!("[{lines}]")),
-        false => shown.push_str(&format!("[lines {start}-{end} of {total}]")),
-    }
-    Ok(Output::text(shown).summary(match start == 1 && end == total {
-        true => lines,
-        false => format!("{start}-{end} of {lines}"),
-    }))
-}
-
-fn image(file: &Location, mime: &str, data: Vec<u8>) -> Output {
-    let summary = format!("{mime}, {} bytes", data.len());
-    let name = file.path().file_name().map(|name| name.to_string_lossy().into_owned());
-    let media = Media {
-        mime: mime.to_owned(),
-        name,
-        data: data.into(),
+    let cap = caps::of(ReadFile::NAME);
+    let window = Window {
+        first: lines.first.max(1),
+        last: lines.last,
+        max_lines: cap.entries,
+        max_bytes: most,
+        max_line: cap.line,
     };
-    Output {
-        content: vec![Block::Media(media)],
-        ..Output::default()
+    let excerpt = file.read_lines(&window).map_err(explain)?;
+    let is_cut = excerpt.lines.last().is_some_and(|line| line.number < excerpt.total);
+    if lines == Lines::ALL
+        && is_cut
+        && let Some(text) = outline::of(file, excerpt.total)
+    {
+        let total = excerpt.total;
+        return Ok(Content::Outline { text, total });
     }
-    .summary(summary)
-}
-
-/// The image formats that models take, by their first bytes.
-fn image_type(data: &[u8]) -> Option<&'static str> {
-    match data {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
-}
-
-fn is_image_name(file: &Location) -> bool {
-    let extension = file.path().extension().map(|extension| extension.to_ascii_lowercase());
-    extension.is_some_and(|extension| {
-        ["png", "jpg", "jpeg", "gif", "webp"]
-            .iter()
-            .any(|known| extension == *known)
-    })
+    Ok(Content::Text(excerpt))
 }

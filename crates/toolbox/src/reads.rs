@@ -1,7 +1,7 @@
 //! What the model has seen of each file, so that it never overwrites what it has not.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tool::Error;
@@ -39,6 +39,31 @@ impl Reads {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .remove(file.path());
+    }
+
+    /// What stood there, and below it, is gone.
+    pub(crate) fn gone(&self, path: &Path) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.retain(|file, _| !file.starts_with(path));
+    }
+
+    /// What stood there, and below it, stands elsewhere now.
+    pub(crate) fn moved(&self, from: &Path, to: &Path) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let moved: Vec<(PathBuf, Snapshot)> = seen
+            .iter()
+            .filter_map(|(file, snapshot)| {
+                let rest = file.strip_prefix(from).ok()?;
+                let file = if rest.as_os_str().is_empty() {
+                    to.to_owned()
+                } else {
+                    to.join(rest)
+                };
+                Some((file, *snapshot))
+            })
+            .collect();
+        seen.retain(|file, _| !file.starts_with(from));
+        seen.extend(moved);
     }
 
     /// Refuses a change to a file that the model does not know as it is now.

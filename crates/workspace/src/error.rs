@@ -65,6 +65,22 @@ pub enum Error {
         /// The most that would have been taken.
         limit: u64,
     },
+    /// More files than this operation takes at once.
+    #[error("{path} holds more than {limit} files, more than can be handled at once")]
+    TooMany {
+        /// The path asked for.
+        path: String,
+        /// The most that would have been taken.
+        limit: usize,
+    },
+    /// A folder cannot be put into itself.
+    #[error("{path} cannot be put into itself ({to})")]
+    IntoItself {
+        /// The path asked for.
+        path: String,
+        /// Where it should have gone.
+        to: String,
+    },
     /// The operating system refused.
     #[error("permission denied: {path}")]
     Denied {

@@ -27,17 +27,24 @@ impl Desk {
         Self::fitted(files, Options::default())
     }
 
+    /// The same, with commands that see these variables.
+    pub(crate) fn seeing(files: &[(&str, &str)], variables: &[(&str, &str)]) -> Self {
+        Self::made(files, variables, Options::default())
+    }
+
     /// The same, with tools that are fitted to a model.
     pub(crate) fn fitted(files: &[(&str, &str)], options: Options<'_>) -> Self {
+        let variables = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("A_TOKEN", "x")];
+        Self::made(files, &variables, options)
+    }
+
+    fn made(files: &[(&str, &str)], variables: &[(&str, &str)], options: Options<'_>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let root = dir.path().canonicalize().unwrap().join("project");
         fs::create_dir(&root).unwrap();
         let none: [&str; 0] = [];
-        let variables = [
-            ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
-            ("A_TOKEN".into(), "x".into()),
-        ];
+        let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
         let environment = Environment::scrubbed(variables, &none, &none);
         let tools = toolbox::fitted(Workspace::open(&root).unwrap(), environment, options);
         let desk = Self { _dir: dir, root, tools };

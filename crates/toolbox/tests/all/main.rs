@@ -9,9 +9,12 @@
 mod describing;
 mod desk;
 mod editing;
+mod finding;
 mod offering;
 mod patching;
+mod paths;
 mod previewing;
 mod reading;
 mod searching;
+mod showing;
 mod terminal;

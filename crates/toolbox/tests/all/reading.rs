@@ -17,8 +17,10 @@ fn the_catalogue_is_small() {
     let specs = desk.tools.specs();
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
     let expected = [
+        "call_tool",
         "edit_file",
         "find_path",
+        "find_tools",
         "grep",
         "list_directory",
         "read_file",
@@ -31,7 +33,7 @@ fn the_catalogue_is_small() {
         .map(|spec| json!({"name": spec.name, "description": spec.description, "input_schema": spec.input_schema}))
         .collect();
     let size = json!(json).to_string().len();
-    assert!(size < 4_000, "{size} bytes");
+    assert!(size < 4_500, "{size} bytes");
 }
 
 #[tokio::test]

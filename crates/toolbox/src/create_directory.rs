@@ -1,0 +1,42 @@
+//! Makes a folder.
+
+use policy::Action;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tool::{Context, Effect, Error, Output, Tool};
+use workspace::Made;
+
+use crate::project::{Project, explain};
+
+pub(crate) struct CreateDirectory(pub(crate) Project);
+
+/// Makes a folder and those above it. Writing a file makes its folders by itself.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    #[serde(alias = "dirPath", alias = "dir_path", alias = "directory")]
+    path: String,
+}
+
+impl Tool for CreateDirectory {
+    const NAME: &'static str = "create_directory";
+    const ALIASES: &'static [&'static str] = &["create_dir", "make_directory", "mkdir"];
+    const EFFECT: Effect = Effect::Changes;
+    type Input = Input;
+
+    fn title(&self, input: &Input) -> String {
+        input.path.clone()
+    }
+
+    fn actions(&self, input: &Input) -> Vec<Action> {
+        self.0.writing(&input.path)
+    }
+
+    async fn run(&self, input: Input, _: Context) -> Result<Output, Error> {
+        let folder = self.0.locate(&input.path)?;
+        let said = match folder.create_folder().map_err(explain)? {
+            Made::New => format!("created {}", folder.shown()),
+            Made::Before => format!("{} exists already", folder.shown()),
+        };
+        Ok(Output::text(said))
+    }
+}

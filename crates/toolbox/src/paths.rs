@@ -1,0 +1,67 @@
+//! What the tools share that copy, move and remove whole trees.
+
+use tool::{Change, Error};
+use workspace::{Leaf, LeafContent, Location};
+
+use crate::project::Project;
+use crate::text::count;
+
+/// Whether a tree came or went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Came {
+    In,
+    Out,
+}
+
+/// The place that a copy or a move goes to: into a folder that stands there, under the name it has.
+pub(crate) fn destination(project: &Project, from: &str, to: &str) -> Result<Location, Error> {
+    let place = project.locate(to)?;
+    if !place.is_dir() {
+        return project.locate_entry(to);
+    }
+    let from = project.locate_entry(from)?;
+    match from.path().file_name() {
+        Some(name) => Ok(place.within(name.as_ref())),
+        None => Err(Error::Failed(format!("{} has no name", from.shown()))),
+    }
+}
+
+/// Refuses to take the project away from under itself.
+pub(crate) fn refuse_project(path: &Location, what: &str) -> Result<(), Error> {
+    match path.contains_project() {
+        true => Err(Error::Failed(format!(
+            "{} is the project itself or holds it; it cannot be {what}",
+            path.shown()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// How many files a tree has, in words.
+pub(crate) fn count_files(leaves: &[Leaf]) -> String {
+    let folders = leaves.iter().filter(|leaf| leaf.content == LeafContent::Folder).count();
+    match leaves.len() - folders {
+        0 => "an empty folder".to_owned(),
+        files => count(files, "file"),
+    }
+}
+
+/// A tree that came or went, file by file, for the file history.
+pub(crate) fn changes(top: &Location, leaves: Vec<Leaf>, came: Came) -> Vec<Change> {
+    let files = leaves.into_iter().filter_map(|leaf| {
+        let path = match leaf.path.as_os_str().is_empty() {
+            true => top.relative().to_owned(),
+            false => top.relative().join(&leaf.path),
+        };
+        let bytes = match leaf.content {
+            LeafContent::File(bytes) => bytes,
+            LeafContent::Link(_) | LeafContent::Folder => return None,
+        };
+        let (before, after) = match came {
+            Came::In => (None, Some(bytes)),
+            Came::Out => (Some(bytes), None),
+        };
+        Some(Change { path, before, after })
+    });
+    files.collect()
+}
