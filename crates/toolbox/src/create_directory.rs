@@ -3,8 +3,8 @@
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool::{Context, Effect, Error, Output, Tool};
-use workspace::Made;
+use tool::{Change, Context, Effect, Error, Output, Tool, Version};
+use workspace::{Location, Made};
 
 use crate::project::{Project, explain};
 
@@ -33,10 +33,22 @@ impl Tool for CreateDirectory {
 
     async fn run(&self, input: Input, _: Context) -> Result<Output, Error> {
         let folder = self.0.locate(&input.path)?;
+        let made: Vec<Location> = match folder.is_dir() {
+            true => Vec::new(),
+            false => [folder.clone()].into_iter().chain(folder.missing_folders()).collect(),
+        };
         let said = match folder.create_folder().map_err(explain)? {
             Made::New => format!("created {}", folder.shown()),
             Made::Before => format!("{} exists already", folder.shown()),
         };
-        Ok(Output::text(said))
+        let changes = made.iter().rev().map(|folder| Change {
+            path: folder.relative().to_owned(),
+            before: None,
+            after: Some(Version::folder(None)),
+        });
+        Ok(Output {
+            changes: changes.collect(),
+            ..Output::text(said)
+        })
     }
 }

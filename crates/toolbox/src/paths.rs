@@ -1,6 +1,6 @@
 //! What the tools share that copy, move and remove whole trees.
 
-use tool::{Change, Error};
+use tool::{Change, Content, Error, Kind, Version};
 use workspace::{Leaf, LeafContent, Location};
 
 use crate::project::Project;
@@ -41,27 +41,32 @@ pub(crate) fn refuse_project(path: &Location, what: &str) -> Result<(), Error> {
 pub(crate) fn count_files(leaves: &[Leaf]) -> String {
     let folders = leaves.iter().filter(|leaf| leaf.content == LeafContent::Folder).count();
     match leaves.len() - folders {
-        0 => "an empty folder".to_owned(),
+        0 => "no files".to_owned(),
         files => count(files, "file"),
     }
 }
 
-/// A tree that came or went, file by file, for the file history.
+/// A tree that came or went, piece by piece, for the file history.
 pub(crate) fn changes(top: &Location, leaves: Vec<Leaf>, came: Came) -> Vec<Change> {
-    let files = leaves.into_iter().filter_map(|leaf| {
+    let pieces = leaves.into_iter().map(|leaf| {
         let path = match leaf.path.as_os_str().is_empty() {
             true => top.relative().to_owned(),
             false => top.relative().join(&leaf.path),
         };
-        let bytes = match leaf.content {
-            LeafContent::File(bytes) => bytes,
-            LeafContent::Link(_) | LeafContent::Folder => return None,
+        let mode = Some(leaf.mode);
+        let version = match leaf.content {
+            LeafContent::File(bytes) => Version::file(bytes, mode),
+            LeafContent::Folder => Version::folder(mode),
+            LeafContent::Link(to) => Version {
+                kind: Kind::Link,
+                content: Content::Bytes(to.into_os_string().into_encoded_bytes()),
+            },
         };
         let (before, after) = match came {
-            Came::In => (None, Some(bytes)),
-            Came::Out => (Some(bytes), None),
+            Came::In => (None, Some(version)),
+            Came::Out => (Some(version), None),
         };
-        Some(Change { path, before, after })
+        Change { path, before, after }
     });
-    files.collect()
+    pieces.collect()
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, symlink};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, CWD, RenameFlags};
@@ -19,13 +19,15 @@ pub struct Bounds {
     pub bytes: u64,
 }
 
-/// A file or link of a tree. Folders are known by what is in them, or by being empty.
+/// A file, link or folder of a tree. A folder comes before what is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
     /// Where it is, from the top of the tree; empty for a tree that is a single file.
     pub path: PathBuf,
     /// What it is.
     pub content: LeafContent,
+    /// The twelve permission bits of its mode.
+    pub mode: u32,
 }
 
 /// What a leaf is.
@@ -35,7 +37,7 @@ pub enum LeafContent {
     File(Vec<u8>),
     /// A symbolic link and where it points.
     Link(PathBuf),
-    /// A folder with nothing in it.
+    /// A folder.
     Folder,
 }
 
@@ -201,11 +203,17 @@ impl Location {
         for leaf in leaves {
             let (source, target) = (join(self.path(), &leaf.path), join(to.path(), &leaf.path));
             let copied = match &leaf.content {
-                LeafContent::Folder => fs::create_dir_all(&target),
+                LeafContent::Folder => fs::create_dir(&target),
                 LeafContent::Link(points_to) => make_parent(&target).and_then(|()| symlink(points_to, &target)),
                 LeafContent::File(_) => make_parent(&target).and_then(|()| fs::copy(&source, &target).map(drop)),
             };
             copied.map_err(|error| Error::from_io(self.show(&target), error))?;
+        }
+        // Last, since a folder that may not be written to could not have been filled.
+        for leaf in leaves.iter().filter(|leaf| leaf.content == LeafContent::Folder) {
+            let target = join(to.path(), &leaf.path);
+            fs::set_permissions(&target, fs::Permissions::from_mode(leaf.mode))
+                .map_err(|error| Error::from_io(self.show(&target), error))?;
         }
         Ok(())
     }
@@ -270,23 +278,17 @@ impl Reading<'_> {
         let content = if metadata.is_symlink() {
             LeafContent::Link(fs::read_link(path).map_err(failed)?)
         } else if metadata.is_dir() {
-            let mut inside = fs::read_dir(path).map_err(failed)?.peekable();
-            if inside.peek().is_some() {
-                for entry in inside {
-                    self.add(
-                        &entry
-                            .map_err(|error| Error::from_io(self.top.show(path), error))?
-                            .path(),
-                    )?;
-                }
-                return Ok(());
+            for entry in fs::read_dir(path).map_err(failed)? {
+                let entry = entry.map_err(|error| Error::from_io(self.top.show(path), error))?;
+                self.add(&entry.path())?;
             }
             LeafContent::Folder
         } else {
             LeafContent::File(fs::read(path).map_err(failed)?)
         };
         let path = path.strip_prefix(self.top.path()).unwrap_or(path).to_owned();
-        self.leaves.push(Leaf { path, content });
+        let mode = metadata.permissions().mode() & 0o7777;
+        self.leaves.push(Leaf { path, content, mode });
         Ok(())
     }
 

@@ -106,28 +106,30 @@ async fn what_is_removed_is_recorded_and_a_link_is_removed_itself() {
     let output = desk.output("rm", json!({"path": "src"})).await;
     assert_eq!(
         touched(&output),
-        [
-            (PathBuf::from("src/deep/lib.rs"), true, false),
-            (PathBuf::from("src/main.rs"), true, false),
-        ]
+        ["src", "src/deep", "src/deep/lib.rs", "src/main.rs"].map(|path| (PathBuf::from(path), true, false))
     );
     assert!(!desk.root.join("src").exists());
     let odd = OsStr::from_bytes(b"od\xE4d");
     fs::create_dir(desk.root.join("odd")).unwrap();
     fs::write(desk.root.join("odd").join(odd), "x").unwrap();
     let output = desk.output("delete_path", json!({"path": "odd"})).await;
-    assert_eq!(output.changes[0].path, Path::new("odd").join(odd));
+    assert_eq!(output.changes[1].path, Path::new("odd").join(odd));
     fs::create_dir(desk.root.join("void")).unwrap();
     assert_eq!(
         desk.run("delete_path", json!({"path": "void"})).await,
-        "removed void (an empty folder)"
+        "removed void (no files)"
     );
 }
 
 #[tokio::test]
 async fn folders_are_made() {
     let desk = project();
-    assert_eq!(desk.run("mkdir", json!({"path": "x/y/z"})).await, "created x/y/z");
+    let output = desk.output("mkdir", json!({"path": "x/y/z"})).await;
+    assert_eq!(output.content, [model::Block::text("created x/y/z")]);
+    assert_eq!(
+        touched(&output),
+        ["x", "x/y", "x/y/z"].map(|path| (PathBuf::from(path), false, true))
+    );
     assert_eq!(
         desk.run("create_directory", json!({"dirPath": "x/y"})).await,
         "x/y exists already"

@@ -124,6 +124,33 @@ async fn several_long_files_share_one_answer() {
 }
 
 #[tokio::test]
+async fn a_long_source_file_is_outlined_and_its_parts_can_be_read() {
+    let code: String = (0..1_200)
+        .map(|number| format!("pub fn number_{number}() -> usize {{\n    {number}\n}}\n\n"))
+        .collect();
+    let desk = Desk::with(&[("long.rs", &code), ("huge.txt", &lines(9_000))]);
+    let outline = desk.run("read_file", json!({"path": "long.rs"})).await;
+    assert!(outline.starts_with("1-3\tpub fn number_0() -> usize"), "{outline}");
+    assert!(outline.len() < 26_000, "{}", outline.len());
+    assert!(
+        outline.ends_with("read parts with start_line and end_line]") && outline.contains("[outline of 4800 lines"),
+        "{}",
+        &outline[outline.len() - 200..]
+    );
+    let part = desk
+        .run("read_file", json!({"path": "long.rs", "start_line": 5, "end_line": 6}))
+        .await;
+    assert_eq!(part, "5\tpub fn number_1() -> usize {\n6\t    1\n[lines 5-6 of 4800]");
+    let first = desk.run("read_file", json!({"path": "long.rs", "start_line": 1})).await;
+    assert!(first.starts_with("1\tpub fn number_0"), "a range shows lines: {first}");
+    let text = desk.run("read_file", json!({"path": "huge.txt"})).await;
+    assert!(
+        text.contains("go on with start_line"),
+        "what has no outline comes in parts"
+    );
+}
+
+#[tokio::test]
 async fn a_notebook_is_shown_cell_by_cell() {
     let desk = Desk::with(&[]);
     let picture = "iVBORw0KGgo=";
