@@ -1,20 +1,28 @@
 //! The session's actor: takes commands one by one, and runs a turn at a time.
 
+use crate::children::{Children, Counted};
+use crate::desk::Rules;
 use crate::inbox::Inbox;
 use crate::room::{self, Made};
 use crate::state::State;
+use crate::tally::Tally;
 use crate::title::Titled;
+use crate::wake::{Rail, Wakes};
 use crate::{Setup, settle, turn};
 use model::Message;
-use session::{Body, Command, Delivery, Ending, Event, ItemId, Level, Limit};
+use session::{Body, Command, Delivery, Ending, Event, ItemId, Level, Limit, SessionId};
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tool::Notice;
 
 /// How long the end of a session waits for a title that is on its way.
 const TITLE_AT_END: Duration = Duration::from_secs(1);
+/// How often a session that finishes looks whether anything is still expected.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// A session between turns.
 struct Actor {
@@ -23,6 +31,44 @@ struct Actor {
     inbox: Arc<Inbox>,
     queue: VecDeque<Job>,
     closing: bool,
+    /// To close as soon as nothing is expected any more.
+    finishing: bool,
+    news: mpsc::Receiver<Notice>,
+    wakes: Wakes,
+    /// When a turn that failed is tried again.
+    retry: Option<Instant>,
+}
+
+/// What a session has in common with those above and below it.
+pub(crate) struct Family {
+    /// How deep below the first session it stands.
+    pub(crate) depth: u32,
+    /// The rules of the session above.
+    pub(crate) rules: Option<Rules>,
+    /// What all of them take together.
+    pub(crate) tally: Arc<Tally>,
+    /// As many requests as this one may make in a turn by itself.
+    pub(crate) steps: Option<u32>,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) children: Arc<Children>,
+    /// The requests of its subtasks.
+    pub(crate) requests: mpsc::UnboundedReceiver<Counted>,
+}
+
+impl Family {
+    /// The family of a session that nobody handed work to.
+    pub(crate) fn first(setup: &Setup) -> Self {
+        let (children, requests) = Children::new(setup.delegation);
+        Family {
+            depth: 0,
+            rules: None,
+            tally: Arc::new(Tally::new(setup.totals.cost)),
+            steps: None,
+            inbox: Arc::default(),
+            children,
+            requests,
+        }
+    }
 }
 
 /// A turn to run.
@@ -30,16 +76,30 @@ enum Job {
     /// What the person said; usually one prompt.
     Prompts(Vec<Message>),
     Continue,
+    /// The agent goes on by itself; what for is in the inbox, or said already.
+    Wake,
 }
 
 /// Runs a session until it is closed.
-pub(crate) async fn run(setup: Setup, commands: mpsc::Receiver<Command>, events: mpsc::Sender<Event>) {
+pub(crate) async fn run(
+    mut setup: Setup,
+    family: Family,
+    commands: mpsc::Receiver<Command>,
+    events: mpsc::Sender<Event>,
+) {
+    let (notices, news) = setup.notices;
+    // Only the sending end is for the state.
+    setup.notices = (notices, mpsc::channel(1).1);
     let mut actor = Actor {
-        state: State::new(setup, events),
+        wakes: Wakes::new(setup.autonomy, setup.totals),
+        inbox: Arc::clone(&family.inbox),
+        state: State::new(setup, family, events),
         commands,
-        inbox: Arc::default(),
         queue: VecDeque::new(),
         closing: false,
+        finishing: false,
+        news,
+        retry: None,
     };
     if let Err(error) = settle::crashed(&mut actor.state).await {
         actor.state.notice(Level::Warning, error.to_string()).await;
@@ -47,6 +107,8 @@ pub(crate) async fn run(setup: Setup, commands: mpsc::Receiver<Command>, events:
     while let Some(job) = actor.next().await {
         actor.work(job).await;
     }
+    actor.state.children.close().await;
+    actor.state.count_spending().await;
     actor.finish_title().await;
     actor.state.room.close().await;
     actor.state.count_spending().await;
@@ -65,8 +127,25 @@ impl Actor {
             if self.closing {
                 return None;
             }
+            if self.wakes_now().await {
+                return Some(Job::Wake);
+            }
+            if self.finishing && !self.is_expecting() {
+                return None;
+            }
             let command = tokio::select! {
                 command = self.commands.recv() => command,
+                Some(notice) = self.news.recv() => {
+                    self.inbox.put_news(notice);
+                    continue;
+                }
+                () = due(self.retry) => {
+                    self.retry = None;
+                    self.wakes.woken();
+                    return Some(Job::Wake);
+                }
+                // What was expected may be given up without a word.
+                () = tokio::time::sleep(LOOK_AGAIN), if self.finishing => continue,
                 titled = arrived(&mut self.state.titling) => {
                     self.take_title(titled).await;
                     continue;
@@ -74,6 +153,8 @@ impl Actor {
             };
             match command {
                 None | Some(Command::Close) => self.closing = true,
+                Some(Command::Finish) => self.finishing = true,
+                Some(Command::Subtask { session, command }) => self.pass(session, *command).await,
                 Some(Command::Prompt { message, .. }) => self.queue.push_back(Job::Prompts(vec![message])),
                 Some(Command::Continue) => self.queue.push_back(Job::Continue),
                 Some(Command::Rewind { to }) => self.rewind(to).await,
@@ -81,8 +162,13 @@ impl Actor {
                 Some(Command::SetMode { mode }) => self.inbox.set_mode(mode),
                 Some(Command::SetLevel { level }) => self.state.set_level(level),
                 Some(Command::Compact { instructions }) => self.compact(instructions).await,
-                // Nothing runs that could be stopped or waits for an answer.
-                Some(Command::Interrupt | Command::Answer { .. }) => {}
+                // Nothing runs that could be stopped, but nothing shall begin by itself either.
+                Some(Command::Interrupt) => {
+                    self.retry = None;
+                    self.wakes.person_stopped();
+                }
+                // Nothing waits for an answer.
+                Some(Command::Answer { .. }) => {}
             }
         }
     }
@@ -90,9 +176,19 @@ impl Actor {
     /// Runs one turn, listening to commands meanwhile.
     async fn work(&mut self, job: Job) {
         self.state.tell(Event::TurnStarted).await;
+        let first = self.state.items.len();
+        self.state.last_words = None;
+        if self.state.depth == 0 {
+            self.state.tally.begin_turn();
+        }
+        let by_itself = matches!(job, Job::Wake);
         let messages = match job {
-            Job::Prompts(messages) => messages,
-            Job::Continue => Vec::new(),
+            Job::Prompts(messages) => {
+                self.retry = None;
+                self.wakes.person_spoke(self.state.totals);
+                messages
+            }
+            Job::Continue | Job::Wake => Vec::new(),
         };
         for message in messages {
             let text = message.text();
@@ -107,7 +203,8 @@ impl Actor {
                     hint: error.hint().into(),
                     error: error.to_string(),
                 };
-                self.state.tell(Event::TurnFinished { ending }).await;
+                let answer = String::new();
+                self.state.tell(Event::TurnFinished { ending, answer }).await;
                 return;
             }
             self.begin_title(text);
@@ -123,7 +220,79 @@ impl Actor {
         self.take_late_steering();
         self.keep_ending(&ending).await;
         self.state.count_spending().await;
-        self.state.tell(Event::TurnFinished { ending }).await;
+        self.think_of_more(&ending, by_itself);
+        let answer = self.answer(first);
+        self.state.tell(Event::TurnFinished { ending, answer }).await;
+    }
+
+    /// What the model said last in a turn that began with this item.
+    fn answer(&mut self, first: usize) -> String {
+        if let Some(words) = self.state.last_words.take() {
+            return words;
+        }
+        let items = self.state.items.get(first..).unwrap_or_default();
+        let replies = items.iter().rev().filter_map(|item| match &item.body {
+            Body::Reply { message, .. } => Some(message.text()),
+            Body::Prompt { .. }
+            | Body::Result { .. }
+            | Body::Summary { .. }
+            | Body::Notice { .. }
+            | Body::Wake { .. }
+            | Body::Todos { .. }
+            | Body::Restored { .. }
+            | Body::Review { .. } => None,
+        });
+        replies.take(1).next().unwrap_or_default()
+    }
+
+    /// Whether the turn that ended is a reason to go on: it failed, or left something undone.
+    fn think_of_more(&mut self, ending: &Ending, by_itself: bool) {
+        self.retry = self
+            .wakes
+            .turn_ended(ending, by_itself)
+            .map(|wait| Instant::now() + wait);
+        if *ending == Ending::Completed
+            && let Some(text) = self.wakes.reminder(&self.state.todos)
+        {
+            let source = "todo list".into();
+            self.inbox.put_news(Notice { source, text });
+        }
+    }
+
+    /// Whether there is news for which the agent goes on by itself. What it may not go on for waits for the next prompt.
+    async fn wakes_now(&mut self) -> bool {
+        while let Ok(notice) = self.news.try_recv() {
+            self.inbox.put_news(notice);
+        }
+        if !self.inbox.has_fresh_news() {
+            return false;
+        }
+        let rail = self.wakes.rail(&self.state.items, &self.state.totals);
+        let fresh = self.inbox.seen_news();
+        let Some(rail) = rail else {
+            self.wakes.woken();
+            return true;
+        };
+        for Notice { source, text } in fresh {
+            let why = match rail {
+                Rail::Off | Rail::Stopped => String::new(),
+                rail => format!(" (the agent does not go on by itself: {rail})"),
+            };
+            self.state.notice(Level::Info, format!("{source}: {text}{why}")).await;
+        }
+        false
+    }
+
+    /// Whether something may still come for which the agent would go on by itself.
+    fn is_expecting(&self) -> bool {
+        let may_go_on = self.wakes.rail(&self.state.items, &self.state.totals).is_none();
+        self.retry.is_some() || (may_go_on && (self.state.notices.is_expected() || !self.news.is_empty()))
+    }
+
+    async fn pass(&mut self, session: SessionId, command: Command) {
+        if !self.state.children.pass(session, command) {
+            self.state.notice(Level::Warning, no_subtask(session)).await;
+        }
     }
 
     /// What came too late for this turn opens the next one, before anything that was said later.
@@ -136,7 +305,7 @@ impl Actor {
             Some(Job::Prompts(messages)) => {
                 messages.splice(0..0, late);
             }
-            Some(Job::Continue) | None => self.queue.push_front(Job::Prompts(late)),
+            Some(Job::Continue | Job::Wake) | None => self.queue.push_front(Job::Prompts(late)),
         }
     }
 
@@ -147,12 +316,15 @@ impl Actor {
             inbox,
             queue,
             closing,
+            finishing,
+            news,
             ..
         } = self;
         let time = state.limits.time;
         let models = Arc::clone(&state.models);
         let events = state.events.clone();
         let rules = Arc::clone(&state.policy);
+        let children = Arc::clone(&state.children);
         let mut deaf = false;
         let turn = turn::run(state, inbox);
         tokio::pin!(turn);
@@ -170,6 +342,10 @@ impl Actor {
             let command = tokio::select! {
                 ending = &mut turn => return ending,
                 limit = &mut out_of_time => return Ending::Limit(Limit::Time(limit)),
+                Some(notice) = news.recv() => {
+                    inbox.put_news(notice);
+                    continue;
+                }
                 command = commands.recv(), if !deaf => command,
             };
             let notice = |text: String| Event::Notice {
@@ -181,6 +357,13 @@ impl Actor {
                 None => {
                     (deaf, *closing) = (true, true);
                     inbox.nobody_answers();
+                    children.nobody_answers();
+                }
+                Some(Command::Finish) => *finishing = true,
+                Some(Command::Subtask { session, command }) => {
+                    if !children.pass(session, *command) {
+                        drop(events.send(notice(no_subtask(session))).await);
+                    }
                 }
                 Some(Command::Close) => *closing = true,
                 Some(Command::Interrupt) => {
@@ -299,7 +482,7 @@ async fn give_back(queue: &mut VecDeque<Job>, inbox: &Inbox, events: &mpsc::Send
     for job in queue.drain(..) {
         match job {
             Job::Prompts(messages) => waiting.extend(messages),
-            Job::Continue => {}
+            Job::Continue | Job::Wake => {}
         }
     }
     for message in waiting {
@@ -312,6 +495,18 @@ async fn give_back(queue: &mut VecDeque<Job>, inbox: &Inbox, events: &mpsc::Send
                 })
                 .await,
         );
+    }
+}
+
+fn no_subtask(session: SessionId) -> String {
+    format!("no subtask {session} is at work")
+}
+
+/// Waits until it is time; for ever when there is none.
+async fn due(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -20,8 +20,8 @@ const READERS: usize = 8;
 /// The calls of one reply that have not started, in the model's order.
 pub(crate) struct Queue {
     waiting: VecDeque<Call>,
-    /// Whether a tool that changes something is at work.
-    changing: bool,
+    /// What the tools at work do: all of them the same.
+    at_work: Effect,
     progress: mpsc::Sender<(CallId, String)>,
 }
 
@@ -55,7 +55,7 @@ impl Queue {
     pub(crate) fn new(progress: mpsc::Sender<(CallId, String)>) -> Self {
         Queue {
             waiting: VecDeque::new(),
-            changing: false,
+            at_work: Effect::Reads,
             progress,
         }
     }
@@ -84,35 +84,27 @@ impl Queue {
         self.waiting.is_empty()
     }
 
-    /// Takes note that a call has been served.
-    pub(crate) fn done(&mut self, finished: &Finished) {
-        if finished.effect == Effect::Changes {
-            self.changing = false;
-        }
-    }
-
     /// Starts what may start now.
     ///
     /// A call that changes something waits for all calls before it, and all calls after it wait for it, so that every tool sees
-    /// the world as the model meant it to be.
+    /// the world as the model meant it to be. Calls that hand work on may run beside each other, since the model knows that
+    /// it makes them together.
     pub(crate) async fn start(&mut self, state: &mut State, inbox: &Arc<Inbox>) {
-        if state.running.is_empty() {
-            self.changing = false;
-        }
         while let Some(call) = self.waiting.front() {
             let serving = state.tools.serving(&call.tool, &call.input);
             let effect = serving.as_ref().map_or(Effect::Reads, |(tool, _)| tool.effect());
-            let may_start = match effect {
-                Effect::Reads => !self.changing && state.running.len() < READERS,
-                Effect::Changes => state.running.is_empty(),
+            let beside = match effect {
+                Effect::Reads | Effect::Delegates => self.at_work == effect && state.running.len() < READERS,
+                Effect::Changes => false,
             };
+            let may_start = state.running.is_empty() || beside;
             if !may_start {
                 return;
             }
             let Some(mut call) = self.waiting.pop_front() else {
                 return;
             };
-            self.changing = effect == Effect::Changes;
+            self.at_work = effect;
             let tool = serving.map(|(tool, input)| {
                 if let Some(input) = input {
                     call.tool = tool.spec().name.clone();
@@ -162,6 +154,7 @@ impl Queue {
                 Some(tool) => tool.spec().name.clone(),
                 None => call.tool.clone(),
             },
+            delegate: (effect == Effect::Delegates).then(|| Arc::new(state.delegate())),
         });
         let context = Context {
             call: call.id.clone(),
@@ -170,6 +163,7 @@ impl Queue {
             level: desk.level(),
             features: state.model.info().features,
             progress: Progress::new(self.progress.clone()),
+            todos: state.tool_todos(),
             spending: state.spending.clone(),
             changes: state.reported.sink(),
             desk: Arc::clone(&desk) as Arc<dyn tool::Desk>,
@@ -231,7 +225,7 @@ async fn serve(
         ));
     };
     let Approved { input, note } = desk.approve(tool.as_ref(), call.input).await?;
-    if tool.effect() == Effect::Changes {
+    if tool.effect() != Effect::Reads {
         // What changes the world must be on record before it happens, so that a crash never makes it happen twice.
         desk.store
             .flush()

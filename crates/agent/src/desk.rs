@@ -1,6 +1,7 @@
 //! Where a call gets its permission: the rules first, then the person.
 
 use crate::Approvals;
+use crate::delegate::Delegate;
 use crate::inbox::Inbox;
 use futures::future::{BoxFuture, FutureExt as _};
 use model::CallId;
@@ -25,6 +26,8 @@ pub(crate) struct Desk {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) call: CallId,
     pub(crate) tool: String,
+    /// What the call may hand work on with, if its tool does that.
+    pub(crate) delegate: Option<Arc<Delegate>>,
 }
 
 /// A call that may run.
@@ -194,7 +197,10 @@ impl tool::Desk for Desk {
         .boxed()
     }
 
-    fn delegate(&self, _: Task) -> BoxFuture<'static, Result<Report, tool::Error>> {
-        async { Err(tool::Error::Failed("work cannot be handed on here".into())) }.boxed()
+    fn delegate(&self, task: Task) -> BoxFuture<'static, Result<Report, tool::Error>> {
+        match &self.delegate {
+            Some(delegate) => Arc::clone(delegate).run(self.call.clone(), task),
+            None => async { Err(tool::Error::Failed("work cannot be handed on here".into())) }.boxed(),
+        }
     }
 }

@@ -6,6 +6,10 @@ use session::{Answer, QuestionId};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
+use tool::Notice;
+
+/// As much news as is kept for the model; the oldest goes first.
+const NEWS: usize = 64;
 
 /// What arrives for a turn while it runs. The actor puts in, the turn takes out.
 #[derive(Default)]
@@ -19,6 +23,9 @@ struct Inner {
     model: Option<Arc<dyn Model>>,
     mode: Option<Mode>,
     compaction: Option<Option<String>>,
+    news: VecDeque<Notice>,
+    /// How many of the news the actor has not looked at.
+    fresh: usize,
     waiting: HashMap<QuestionId, oneshot::Sender<Answer>>,
     /// Nobody is left to answer.
     nobody: bool,
@@ -41,6 +48,38 @@ impl Inbox {
 
     pub(crate) fn has_steering(&self) -> bool {
         !self.lock().steering.is_empty()
+    }
+
+    pub(crate) fn put_news(&self, notice: Notice) {
+        let mut inner = self.lock();
+        if inner.news.len() >= NEWS {
+            inner.news.pop_front();
+        }
+        inner.news.push_back(notice);
+        inner.fresh = (inner.fresh + 1).min(NEWS);
+    }
+
+    /// All news, taken out.
+    pub(crate) fn take_news(&self) -> Vec<Notice> {
+        let mut inner = self.lock();
+        inner.fresh = 0;
+        inner.news.drain(..).collect()
+    }
+
+    pub(crate) fn has_fresh_news(&self) -> bool {
+        self.lock().fresh > 0
+    }
+
+    /// The news that has not been looked at; it stays for the model.
+    pub(crate) fn seen_news(&self) -> Vec<Notice> {
+        let mut inner = self.lock();
+        let old = inner.news.len().saturating_sub(inner.fresh);
+        inner.fresh = 0;
+        inner.news.iter().skip(old).cloned().collect()
+    }
+
+    pub(crate) fn has_news(&self) -> bool {
+        !self.lock().news.is_empty()
     }
 
     pub(crate) fn set_model(&self, model: Arc<dyn Model>) {

@@ -6,6 +6,8 @@
 mod actor;
 mod calls;
 mod changed;
+mod children;
+mod delegate;
 mod desk;
 mod inbox;
 mod mention;
@@ -17,8 +19,10 @@ mod retry;
 mod room;
 mod settle;
 mod state;
+mod tally;
 mod title;
 mod turn;
+mod wake;
 
 pub use room::{Automatic, Compaction};
 
@@ -26,10 +30,12 @@ use model::{Cost, Model};
 use policy::{Mode, Policy};
 use session::{Command, Event, Item, SessionId, Store, Time, Totals};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tool::{Notice, Notices};
 
 /// Finds a model by its name; the error is a sentence for the person.
 pub type ModelSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, String> + Send + Sync>;
@@ -38,6 +44,8 @@ pub type ModelSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, String> + Send
 pub struct Setup {
     /// The session.
     pub session: SessionId,
+    /// The project's folder, for the sessions of subtasks.
+    pub root: PathBuf,
     /// What has happened in it.
     pub items: Vec<Arc<Item>>,
     /// What it has cost.
@@ -76,6 +84,61 @@ pub struct Setup {
     pub backoff: Duration,
     /// What time it is.
     pub clock: fn() -> Time,
+    /// How work may be handed on.
+    pub delegation: Delegation,
+    /// How far the agent may go on by itself.
+    pub autonomy: Autonomy,
+    /// News from work that goes on beside the conversation: where it is told, and where it arrives.
+    pub notices: (Notices, mpsc::Receiver<Notice>),
+}
+
+/// How work may be handed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delegation {
+    /// How many sessions below the first one.
+    pub depth: u32,
+    /// How many subtasks of one session at the same time.
+    pub parallel: usize,
+}
+
+impl Default for Delegation {
+    fn default() -> Self {
+        Delegation { depth: 2, parallel: 4 }
+    }
+}
+
+/// How far the agent may go on by itself when something happens beside the conversation. Figures count from the person's last
+/// prompt on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Autonomy {
+    /// Whether it may at all.
+    pub allowed: bool,
+    /// Until it has written so many tokens.
+    pub output_tokens: Option<u64>,
+    /// Until it has cost so much.
+    pub cost: Option<Cost>,
+    /// Until so much time has passed since it first went on.
+    pub time: Option<Duration>,
+    /// So many times.
+    pub messages: Option<u32>,
+    /// So often in a row is a failed turn tried again.
+    pub retries: u32,
+    /// Whether open things of its list make it go on.
+    pub todos: bool,
+}
+
+impl Default for Autonomy {
+    fn default() -> Self {
+        Autonomy {
+            allowed: false,
+            output_tokens: None,
+            cost: None,
+            time: None,
+            messages: None,
+            retries: 3,
+            todos: false,
+        }
+    }
 }
 
 /// Whether there is anybody to ask.
@@ -126,6 +189,7 @@ const COMMANDS: usize = 64;
 pub fn start(setup: Setup) -> Handle {
     let (commands, command_queue) = mpsc::channel(COMMANDS);
     let (event_queue, events) = mpsc::channel(EVENTS);
-    let task = tokio::spawn(actor::run(setup, command_queue, event_queue));
+    let family = actor::Family::first(&setup);
+    let task = tokio::spawn(actor::run(setup, family, command_queue, event_queue));
     Handle { commands, events, task }
 }

@@ -22,6 +22,10 @@ const THREAD_BYTES: usize = 40_000;
 
 /// The prompt with what it mentions behind it. What is not found is told to the person.
 pub(crate) async fn resolve(state: &State, inbox: &Arc<Inbox>, mut message: Message) -> Message {
+    // The prompt of a subtask was written by a model, which has to ask like any other call.
+    if state.depth > 0 {
+        return message;
+    }
     let mentions = prompt::mentions(&message.text());
     if mentions.is_empty() {
         return message;
@@ -160,6 +164,7 @@ async fn call(state: &State, inbox: &Arc<Inbox>, tools: &[&str], input: Value) -
         inbox: Arc::clone(inbox),
         call: id.clone(),
         tool: tool.spec().name.clone(),
+        delegate: None,
     });
     desk.forbids(tool.as_ref(), &input)?;
     let context = Context {

@@ -71,7 +71,7 @@ pub(crate) async fn step(state: &mut State, inbox: &Arc<Inbox>, repeats: &mut Re
             return Ok(step);
         }
         tokio::select! {
-            Some(served) = state.running.join_next() => serve(state, &mut calls, served),
+            Some(served) = state.running.join_next() => serve(state, served),
             Some((call, text)) = progress.recv() => show(state, call, text).await,
         }
     }
@@ -156,7 +156,7 @@ async fn stream(
                 None => break,
             },
             Some(served) = state.running.join_next(), if !state.running.is_empty() => {
-                serve(state, calls, served);
+                serve(state, served);
                 calls.start(state, inbox).await;
             }
             Some((call, text)) = progress.recv() => show(state, call, text).await,
@@ -313,9 +313,8 @@ fn said(message: &Message) -> Said {
 }
 
 /// Takes in a tool that has finished. One that was stopped has no result: whoever stopped it says so.
-pub(crate) fn serve(state: &mut State, calls: &mut Queue, served: Result<Finished, tokio::task::JoinError>) {
+pub(crate) fn serve(state: &mut State, served: Result<Finished, tokio::task::JoinError>) {
     if let Ok(finished) = served {
-        calls.done(&finished);
         state.unkept.push_back(finished);
     }
 }

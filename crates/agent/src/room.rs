@@ -33,7 +33,7 @@ pub enum Automatic {
 /// How full the window is, and the notes that are being written for when it is too full.
 #[derive(Default)]
 pub(crate) struct Room {
-    compaction: Compaction,
+    pub(crate) compaction: Compaction,
     /// The tokens in the window after the last reply, as the provider counted them; `None` before the first.
     counted: Option<u64>,
     /// About how many bytes came since.

@@ -6,6 +6,7 @@ use crate::state::State;
 use model::{CallId, Part};
 use session::{Body, End, Error};
 use std::collections::HashSet;
+use tool::Effect;
 
 /// What the model is told about a call that was at work when the turn was stopped.
 const WAS_RUNNING: &str =
@@ -22,6 +23,7 @@ pub(crate) async fn interrupted(state: &mut State) -> Result<(), Error> {
     while let Some(served) = state.running.join_next().await {
         state.unkept.extend(served.ok());
     }
+    state.children.settle().await;
     // First of all: what was spent counts even if nothing else can be kept.
     state.count_spending().await;
     let kept = keep(state).await;
@@ -41,10 +43,13 @@ async fn keep(state: &mut State) -> Result<(), Error> {
     }
     for (id, tool) in unanswered(state) {
         let (title, why) = match state.started.get(&id) {
-            Some(started) => (started.title.clone(), WAS_RUNNING),
-            None => (String::new(), NOT_STARTED),
+            Some(started) => (
+                started.title.clone(),
+                with_subtasks(state, &id, &tool, WAS_RUNNING).await,
+            ),
+            None => (String::new(), NOT_STARTED.to_string()),
         };
-        state.append_result(stopped(id, tool, title, why)).await?;
+        state.append_result(stopped(id, tool, title, &why)).await?;
     }
     Ok(())
 }
@@ -52,9 +57,37 @@ async fn keep(state: &mut State) -> Result<(), Error> {
 /// Answers the calls that a crash left without results. None of them is run again.
 pub(crate) async fn crashed(state: &mut State) -> Result<(), Error> {
     for (id, tool) in unanswered(state) {
-        state.append_result(stopped(id, tool, String::new(), CRASHED)).await?;
+        let why = with_subtasks(state, &id, &tool, CRASHED).await;
+        state.append_result(stopped(id, tool, String::new(), &why)).await?;
     }
     Ok(())
+}
+
+/// Why a call has no result, and how to go on with the subtasks that it had begun.
+async fn with_subtasks(state: &State, call: &CallId, tool: &str, why: &str) -> String {
+    let delegates = state
+        .tools
+        .get(tool)
+        .is_some_and(|tool| tool.effect() == Effect::Delegates);
+    if !delegates {
+        return why.into();
+    }
+    // Where they cannot be read, the general words have to do.
+    let children = state.store.children(state.session).await.unwrap_or_default();
+    let begun = children
+        .iter()
+        .filter(|meta| meta.parent.as_ref().is_some_and(|parent| parent.call == *call));
+    let lines: Vec<String> = begun
+        .map(|meta| format!("\n- {} ({})", meta.id, meta.title.as_deref().unwrap_or("untitled")))
+        .collect();
+    match lines.is_empty() {
+        true => why.into(),
+        false => format!(
+            "This was stopped before it was done. These subtasks had begun; what they did is kept. \
+             To go on with one: new_task with its id as resume.{}",
+            lines.concat()
+        ),
+    }
 }
 
 /// The calls of the newest reply that have no result.
@@ -75,6 +108,8 @@ fn unanswered(state: &State) -> Vec<(CallId, String)> {
             Body::Prompt { .. }
             | Body::Summary { .. }
             | Body::Notice { .. }
+            | Body::Wake { .. }
+            | Body::Todos { .. }
             | Body::Review { .. }
             | Body::Restored { .. } => {}
         }

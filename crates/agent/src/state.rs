@@ -1,27 +1,33 @@
 //! A session as the agent holds it, and the few things that may be done to it.
 
+use crate::actor::Family;
 use crate::calls::Finished;
 use crate::changed::{self, Reported};
+use crate::children::{Children, Counted};
+use crate::delegate::Delegate;
 use crate::desk::Rules;
 use crate::preview::Watching;
 use crate::receive::result_message;
 use crate::room::Room;
+use crate::tally::Tally;
 use crate::title::{self, Titled};
 use crate::{Approvals, Limits, ModelSource, Previews, Setup};
 use futures::FutureExt as _;
 use futures::future::Shared;
-use model::{CallId, Message, Model, Part, Reply, Usage};
+use model::{Block, CallId, Cost, Message, Model, Part, Reply, Usage};
 use policy::Mode;
 use prompt::Frame;
 use session::{
-    Body, Draft, Error, Event, Item, ItemId, Level, Receipt, Record, RequestId, SessionId, Store, Time, Totals,
+    Body, Draft, Error, Event, Item, ItemId, Level, Receipt, Record, RequestId, SessionId, Status, Store, Time, Todo,
+    Totals,
 };
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
-use tool::{Spending, Spent};
+use tool::{Next, Notice, Notices, Output, Spending, Spent};
 
 /// A session as the agent holds it.
 pub(crate) struct State {
@@ -68,6 +74,22 @@ pub(crate) struct State {
     spent: mpsc::UnboundedReceiver<Spent>,
     /// The write of the newest item, while it is under way.
     pending: Option<Shared<Receipt>>,
+    /// What it takes together with its subtasks and those above it.
+    pub(crate) tally: Arc<Tally>,
+    /// As many requests as it may make in a turn by itself.
+    pub(crate) own_steps: Option<u32>,
+    /// How deep below the first session it stands.
+    pub(crate) depth: u32,
+    /// Its subtasks that are at work.
+    pub(crate) children: Arc<Children>,
+    /// Requests of subtasks that are not counted yet.
+    requests: mpsc::UnboundedReceiver<Counted>,
+    pub(crate) root: PathBuf,
+    pub(crate) notices: Notices,
+    /// The list of things to do.
+    pub(crate) todos: Vec<Todo>,
+    /// What the model said when it declared its work done.
+    pub(crate) last_words: Option<String>,
     /// What is to be told as soon as there is room.
     pub(crate) untold: VecDeque<Event>,
     /// How many of the items the front end has been told of.
@@ -95,7 +117,7 @@ pub(crate) struct Live {
 }
 
 impl State {
-    pub(crate) fn new(setup: Setup, events: mpsc::Sender<Event>) -> Self {
+    pub(crate) fn new(setup: Setup, family: Family, events: mpsc::Sender<Event>) -> Self {
         let frame = Frame {
             tools: setup.tools.specs(),
             system: setup.system,
@@ -103,6 +125,8 @@ impl State {
             call: setup.call,
         };
         let told = setup.items.len();
+        let todos = newest_todos(&setup.items);
+        let rules = family.rules.unwrap_or_else(|| Arc::new(Mutex::new(setup.policy)));
         let (sender, spent) = mpsc::unbounded_channel();
         State {
             session: setup.session,
@@ -114,7 +138,7 @@ impl State {
             small: setup.small,
             models: setup.models,
             tools: setup.tools,
-            policy: Arc::new(Mutex::new(setup.policy)),
+            policy: rules,
             mode: setup.mode,
             approvals: setup.approvals,
             store: setup.store,
@@ -136,6 +160,15 @@ impl State {
             reported: Reported::default(),
             spent,
             pending: None,
+            tally: family.tally,
+            own_steps: family.steps,
+            depth: family.depth,
+            children: family.children,
+            requests: family.requests,
+            root: setup.root,
+            notices: setup.notices.0,
+            todos,
+            last_words: None,
             untold: VecDeque::new(),
             told,
         }
@@ -237,6 +270,10 @@ impl State {
             .remove(&finished.id)
             .map(|started| started.item)
             .unwrap_or_default();
+        if finished.output.next == Next::EndTurn {
+            self.last_words = Some(text_of(&finished.output));
+        }
+        let todos = finished.output.todos;
         let reported = self.reported.take(&finished.id);
         let changes = reported.into_iter().chain(finished.output.changes);
         let changes = changes.map(|change| changed::keep(self.store.as_ref(), change));
@@ -249,9 +286,69 @@ impl State {
             millis: finished.millis,
             changes: changes.collect(),
         };
-        let kept = self.append(id, body).await;
+        let mut kept = self.append(id, body).await;
+        if let (Ok(()), Some(list)) = (&kept, todos) {
+            self.todos = list.into_iter().map(todo).collect();
+            let list = self.todos.clone();
+            kept = self.append(ItemId::new(), Body::Todos { list }).await;
+        }
         self.count_spending().await;
         kept
+    }
+
+    /// Adds what happened beside the conversation.
+    pub(crate) async fn append_news(&mut self, news: Vec<Notice>) -> Result<(), Error> {
+        let told = news.iter().map(|notice| (notice.source.as_str(), notice.text.as_str()));
+        let message = Arc::new(prompt::wake(told));
+        let sources: Vec<String> = news.into_iter().map(|notice| notice.source).collect();
+        let cause = sources.join(", ");
+        self.append(ItemId::new(), Body::Wake { message, cause }).await
+    }
+
+    /// The list of things to do, as tools see it.
+    pub(crate) fn tool_todos(&self) -> Arc<[tool::Todo]> {
+        self.todos
+            .iter()
+            .map(|todo| tool::Todo {
+                text: todo.text.clone(),
+                status: match todo.status {
+                    Status::Pending => tool::Status::Pending,
+                    Status::InProgress => tool::Status::InProgress,
+                    Status::Completed => tool::Status::Completed,
+                    Status::Cancelled => tool::Status::Cancelled,
+                },
+            })
+            .collect()
+    }
+
+    /// What a call needs to hand work on.
+    pub(crate) fn delegate(&self) -> Delegate {
+        Delegate {
+            session: self.session,
+            root: self.root.clone(),
+            depth: self.depth,
+            model: Arc::clone(&self.model),
+            small: self.small.clone(),
+            models: Arc::clone(&self.models),
+            modes: policy::Modes::default(),
+            tools: self.tools.clone(),
+            rules: Arc::clone(&self.policy),
+            mode: self.mode.clone(),
+            approvals: self.approvals,
+            store: Arc::clone(&self.store),
+            system: self.frame.system.clone(),
+            library: self.library.clone(),
+            limits: self.limits,
+            compaction: self.room.compaction.clone(),
+            call: self.frame.call.clone(),
+            previews: self.previews,
+            backoff: self.backoff,
+            clock: self.clock,
+            events: self.events.clone(),
+            tally: Arc::clone(&self.tally),
+            children: Arc::clone(&self.children),
+            notices: self.notices.clone(),
+        }
     }
 
     /// Forgets the reply that is arriving, because its request failed; its tokens are accounted for all the same.
@@ -305,6 +402,10 @@ impl State {
         while let Ok(spent) = self.spent.try_recv() {
             self.count_spent(spent);
         }
+        // These are in the ledger of their own session already.
+        while let Ok(Counted { request, usage, cost }) = self.requests.try_recv() {
+            self.add_up(request, usage, cost);
+        }
         self.tell_untold().await;
     }
 
@@ -329,17 +430,22 @@ impl State {
 
     /// Adds a request to the totals and the ledger. The front end is told with [`State::tell_untold`].
     pub(crate) fn count(&mut self, record: Record) {
-        self.totals.usage += record.usage;
-        self.totals.cost += record.cost.unwrap_or_default();
-        self.totals.requests += 1;
-        self.untold.push_back(Event::Usage {
-            request: record.id,
-            usage: record.usage,
-            cost: record.cost,
-            totals: self.totals,
-        });
+        self.tally.pay(record.cost.unwrap_or_default());
+        self.add_up(record.id, record.usage, record.cost);
         // The next item that is waited for makes it durable too: writes are kept in order.
         drop(self.store.record(self.session, record));
+    }
+
+    fn add_up(&mut self, request: RequestId, usage: Usage, cost: Option<Cost>) {
+        self.totals.usage += usage;
+        self.totals.cost += cost.unwrap_or_default();
+        self.totals.requests += 1;
+        self.untold.push_back(Event::Usage {
+            request,
+            usage,
+            cost,
+            totals: self.totals,
+        });
     }
 
     /// Asks the small model for a title, once, now that the first reply has begun and nothing is delayed by it.
@@ -360,7 +466,43 @@ impl State {
         self.room.forget();
         self.view += 1;
         self.told = self.told.min(items);
+        self.todos = newest_todos(&self.items);
     }
+}
+
+fn newest_todos(items: &[Arc<Item>]) -> Vec<Todo> {
+    let lists = items.iter().rev().filter_map(|item| match &item.body {
+        Body::Todos { list } => Some(list.clone()),
+        Body::Prompt { .. }
+        | Body::Reply { .. }
+        | Body::Result { .. }
+        | Body::Summary { .. }
+        | Body::Notice { .. }
+        | Body::Wake { .. }
+        | Body::Restored { .. }
+        | Body::Review { .. } => None,
+    });
+    lists.take(1).next().unwrap_or_default()
+}
+
+fn todo(todo: tool::Todo) -> Todo {
+    Todo {
+        text: todo.text,
+        status: match todo.status {
+            tool::Status::Pending => Status::Pending,
+            tool::Status::InProgress => Status::InProgress,
+            tool::Status::Completed => Status::Completed,
+            tool::Status::Cancelled => Status::Cancelled,
+        },
+    }
+}
+
+fn text_of(output: &Output) -> String {
+    let texts = output.content.iter().filter_map(|block| match block {
+        Block::Text { text } => Some(text.as_str()),
+        Block::Media(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// About what images and documents take, for providers that do not say.

@@ -64,7 +64,7 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
     Ending::Completed
 }
 
-/// Stitches in what arrived since the last request: prompts, another model, another mode.
+/// Stitches in what arrived since the last request: prompts, news, another model, another mode.
 async fn stitch(state: &mut State, inbox: &Arc<Inbox>) -> Result<(), Error> {
     if let Some(model) = inbox.take_model() {
         state.model = model;
@@ -81,6 +81,9 @@ async fn stitch(state: &mut State, inbox: &Arc<Inbox>) -> Result<(), Error> {
         drop(inbox.next_steering());
         state.append_prompt(message).await?;
     }
+    if inbox.has_news() {
+        state.append_news(inbox.take_news()).await?;
+    }
     Ok(())
 }
 
@@ -91,14 +94,20 @@ fn is_cut_call(step: &Step) -> bool {
 
 /// The limit that has been reached, if one has. Time is watched by the actor, since it passes within steps too.
 fn reached(state: &State, steps: u32) -> Option<Limit> {
-    let steps_limit = state.limits.steps.filter(|limit| steps >= *limit).map(Limit::Steps);
-    steps_limit.or_else(|| {
+    let own = state.own_steps.filter(|limit| steps >= *limit).map(Limit::Steps);
+    let cost = || {
         state
             .limits
             .cost
-            .filter(|limit| state.totals.cost >= *limit)
+            .filter(|limit| state.tally.cost() >= *limit)
             .map(Limit::Cost)
-    })
+    };
+    // Taken last: what is taken counts for all.
+    let shared = || match state.tally.take_step(state.limits.steps) {
+        true => None,
+        false => state.limits.steps.map(Limit::Steps),
+    };
+    own.or_else(cost).or_else(shared)
 }
 
 /// How the turn ends after this step, if it does.

@@ -17,7 +17,8 @@ pub(crate) use check::{known_key, value_for};
 pub(crate) use edit::{Unset, remove, set};
 pub(crate) use layer::{Layer, Leaf, Origin, key_path, put};
 pub(crate) use schema::{
-    Config, Effort, Limits, ModeName, ModelEntry, Permission, ProviderEntry, WireName, json_schema,
+    Autonomy, Config, Delegation, Effort, Limits, ModeName, ModelEntry, Permission, ProviderEntry, WireName,
+    json_schema,
 };
 pub(crate) use span::Span;
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod rules;
 mod seen;
 pub(crate) mod spill;
 
-use crate::config::{Config, Limits, ModeName, Permission};
+use crate::config::{Autonomy, Config, Delegation, Limits, ModeName, Permission};
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use crate::models::Models;
@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Sqlite;
+use tool::Notices;
 use toolbox::{Editor, Options};
 use workspace::Workspace;
 
@@ -78,6 +79,8 @@ pub(crate) struct Started {
     pub(crate) complete: bool,
     /// The right to write to it, held until the end.
     pub(crate) lease: Lease,
+    /// Whether the agent may go on by itself.
+    pub(crate) autonomous: bool,
     /// What is learned about edits, to be saved at the end.
     pub(crate) formats: Option<EditFormats>,
 }
@@ -121,6 +124,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     };
     let setup = Setup {
         session: opened.id,
+        root: root.into(),
         items: opened.items,
         totals: opened.totals,
         title: opened.title,
@@ -152,6 +156,9 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         previews: start.previews,
         backoff: BACKOFF,
         clock: words::now,
+        delegation: delegation(&config.delegation),
+        autonomy: autonomy(&config.autonomy),
+        notices: Notices::channel(),
     };
     Ok(Started {
         handle: agent::start(setup),
@@ -162,6 +169,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         totals: opened.totals,
         complete,
         lease: opened.lease,
+        autonomous: config.autonomy.enabled == Some(true),
         formats,
     })
 }
@@ -248,6 +256,7 @@ async fn open(start: &Start<'_>, model: &str) -> Result<Open> {
                 root: start.root.into(),
                 model: model.into(),
                 at: words::now(),
+                parent: None,
             };
             Ok(Open {
                 id,
@@ -276,7 +285,7 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
     let last = items.iter().rev().find(|item| {
         !matches!(
             item.body,
-            Body::Notice { .. } | Body::Review { .. } | Body::Restored { .. }
+            Body::Notice { .. } | Body::Todos { .. } | Body::Review { .. } | Body::Restored { .. }
         )
     });
     match last.map(|item| &item.body) {
@@ -289,6 +298,8 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
             | Body::Result { .. }
             | Body::Summary { .. }
             | Body::Notice { .. }
+            | Body::Wake { .. }
+            | Body::Todos { .. }
             | Body::Review { .. }
             | Body::Restored { .. },
         ) => false,
@@ -331,6 +342,30 @@ fn limits(limits: &Limits) -> agent::Limits {
         steps: limits.steps,
         cost: limits.cost.map(model::Cost::from_usd),
         time: limits.time.map(|span| span.0),
+    }
+}
+
+fn delegation(said: &Delegation) -> agent::Delegation {
+    let usual = agent::Delegation::default();
+    agent::Delegation {
+        depth: said.depth.unwrap_or(usual.depth),
+        parallel: said.parallel.map_or(usual.parallel, |count| count as usize),
+    }
+}
+
+/// So often the agent goes on by itself when the person has not said how often it may.
+const WAKES: u32 = 20;
+
+fn autonomy(said: &Autonomy) -> agent::Autonomy {
+    let usual = agent::Autonomy::default();
+    agent::Autonomy {
+        allowed: said.enabled.unwrap_or(usual.allowed),
+        output_tokens: said.output_tokens.map(u64::from),
+        cost: said.cost.map(model::Cost::from_usd),
+        time: said.time.map(|span| span.0),
+        messages: Some(said.messages.unwrap_or(WAKES)),
+        retries: said.retries.unwrap_or(usual.retries),
+        todos: said.todos.unwrap_or(true),
     }
 }
 

@@ -203,7 +203,11 @@ impl Cut {
                 }
                 Body::Summary { message, .. } => before = Some(message.text()),
                 Body::Restored { message, .. } => steps.push(format!("- {}", line(&message.text()))),
-                Body::Prompt { .. } | Body::Notice { .. } | Body::Review { .. } => {}
+                Body::Prompt { .. }
+                | Body::Notice { .. }
+                | Body::Wake { .. }
+                | Body::Todos { .. }
+                | Body::Review { .. } => {}
             }
         }
         let mut notes = String::new();
@@ -233,6 +237,7 @@ impl Cut {
         let mut room = PROMPTS_BYTES;
         let mut left_out = 0;
         let mut files = BTreeSet::new();
+        let mut todos = None;
         for item in self.history.iter().rev() {
             match &item.body {
                 Body::Prompt { message } => {
@@ -247,12 +252,22 @@ impl Cut {
                     }
                 }
                 Body::Result { changes, .. } => files.extend(changes.iter().map(|change| &change.path)),
+                Body::Todos { list } => {
+                    todos.get_or_insert(list);
+                }
                 Body::Reply { .. }
                 | Body::Summary { .. }
                 | Body::Notice { .. }
+                | Body::Wake { .. }
                 | Body::Review { .. }
                 | Body::Restored { .. } => {}
             }
+        }
+        if let Some(list) = todos.filter(|list| list.iter().any(|todo| todo.status.is_open())) {
+            let lines = list
+                .iter()
+                .map(|todo| format!("\n- {}: {}", todo.status.word(), todo.text));
+            text.push_str(&format!("\n\n<todo_list>{}\n</todo_list>", lines.collect::<String>()));
         }
         if !prompts.is_empty() {
             text.push_str("\n\n<requests>\nWhat the person said, word for word, oldest first");
@@ -317,9 +332,11 @@ fn ask(instructions: Option<&str>) -> String {
 fn begins_round(item: &Item) -> bool {
     match &item.body {
         Body::Prompt { .. } | Body::Reply { .. } => true,
+        Body::Wake { .. } => true,
         Body::Result { .. }
         | Body::Summary { .. }
         | Body::Notice { .. }
+        | Body::Todos { .. }
         | Body::Review { .. }
         | Body::Restored { .. } => false,
     }

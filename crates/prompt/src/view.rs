@@ -25,6 +25,8 @@ fn kept_from(items: &[Arc<Item>], at: usize) -> usize {
         | Body::Reply { .. }
         | Body::Result { .. }
         | Body::Notice { .. }
+        | Body::Wake { .. }
+        | Body::Todos { .. }
         | Body::Review { .. }
         | Body::Restored { .. } => at,
     }

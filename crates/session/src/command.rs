@@ -1,6 +1,6 @@
 //! What a front end asks of a session.
 
-use crate::{ItemId, QuestionId};
+use crate::{ItemId, QuestionId, SessionId};
 use model::Message;
 use policy::Scope;
 use serde_json::Value;
@@ -51,6 +51,15 @@ pub enum Command {
     },
     /// Go on with the turn that was interrupted, without a new prompt.
     Continue,
+    /// Asks something of a subtask of the session, or of one of its subtasks.
+    Subtask {
+        /// The subtask's session.
+        session: SessionId,
+        /// What is asked of it.
+        command: Box<Command>,
+    },
+    /// Finish what is running, and what goes on beside it as far as the agent may go on by itself, and end.
+    Finish,
     /// Finish what is running and end.
     Close,
 }

@@ -1,6 +1,6 @@
 //! What a session tells its front ends.
 
-use crate::{Item, ItemId, QuestionId, RequestId};
+use crate::{Item, ItemId, QuestionId, RequestId, SessionId};
 use model::{CallId, Cost, Usage};
 use policy::Action;
 use serde_json::Value;
@@ -79,10 +79,21 @@ pub enum Event {
         /// The title.
         title: String,
     },
+    /// Something happened in a subtask.
+    Subtask {
+        /// The subtask's session.
+        session: SessionId,
+        /// The call that handed the work over.
+        call: CallId,
+        /// What happened.
+        event: Box<Event>,
+    },
     /// The turn is over.
     TurnFinished {
         /// How it ended.
         ending: Ending,
+        /// The text of the model's last reply, or what it said when it declared its work done.
+        answer: String,
     },
 }
 

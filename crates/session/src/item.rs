@@ -66,6 +66,18 @@ pub enum Body {
         /// What they should know.
         text: String,
     },
+    /// Something happened beside the conversation, and the agent goes on because of it.
+    Wake {
+        /// What the model is told.
+        message: Arc<Message>,
+        /// What told it, such as `job 3`.
+        cause: String,
+    },
+    /// The list of things to do has changed. The model knows it from the tool's result.
+    Todos {
+        /// The whole list.
+        list: Vec<Todo>,
+    },
     /// The person looked at changes of files and took some as good or back. The model does not see it.
     Review {
         /// The files that were looked at.
@@ -103,8 +115,52 @@ impl Item {
             | Body::Reply { message, .. }
             | Body::Result { message, .. }
             | Body::Restored { message, .. }
-            | Body::Summary { message, .. } => Some(message),
-            Body::Notice { .. } | Body::Review { .. } => None,
+            | Body::Summary { message, .. }
+            | Body::Wake { message, .. } => Some(message),
+            Body::Notice { .. } | Body::Todos { .. } | Body::Review { .. } => None,
+        }
+    }
+}
+
+/// A thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Todo {
+    /// What is to be done.
+    pub text: String,
+    /// How far it is.
+    pub status: Status,
+}
+
+/// How far a thing to do is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Status {
+    /// Not begun.
+    #[default]
+    Pending,
+    /// Under way.
+    InProgress,
+    /// Done.
+    Completed,
+    /// Given up.
+    Cancelled,
+}
+
+impl Status {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::InProgress => "in_progress",
+            Status::Completed => "completed",
+            Status::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether something is left to do.
+    pub fn is_open(self) -> bool {
+        match self {
+            Status::Pending | Status::InProgress => true,
+            Status::Completed | Status::Cancelled => false,
         }
     }
 }

@@ -15,6 +15,6 @@ pub use change::{Change, Kind, Version};
 pub use command::{Answer, Command, Delivery};
 pub use event::{Delta, Ending, Event, Glimpse, ItemKind, Level, Limit, Op, Question, Sight, Subject, Totals};
 pub use id::{BlobId, ItemId, QuestionId, RequestId, SessionId, Time};
-pub use item::{Body, End, Item, Restoring, Reviewed};
+pub use item::{Body, End, Item, Restoring, Reviewed, Status, Todo};
 pub use ledger::{Record, Section};
-pub use store::{Draft, Error, Lease, Loaded, Meta, New, Opened, Receipt, Store};
+pub use store::{Draft, Error, Lease, Loaded, Meta, New, Opened, Parent, Receipt, Store};

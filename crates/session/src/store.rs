@@ -3,7 +3,7 @@
 use crate::{BlobId, Item, ItemId, Record, SessionId, Time, Totals};
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use model::Chunk;
+use model::{CallId, Chunk};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -86,6 +86,17 @@ pub struct New {
     pub model: String,
     /// When it began.
     pub at: Time,
+    /// Where it comes from, when it is a subtask.
+    pub parent: Option<Parent>,
+}
+
+/// Where a subtask comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parent {
+    /// The session that handed the work over.
+    pub session: SessionId,
+    /// The call with which it did.
+    pub call: CallId,
 }
 
 /// What is known of a session without reading it.
@@ -103,10 +114,12 @@ pub struct Meta {
     pub created: Time,
     /// When something last happened.
     pub updated: Time,
-    /// Tokens, money and requests so far.
+    /// Tokens, money and requests so far, those of its subtasks included.
     pub totals: Totals,
     /// How many items it has, all branches together.
     pub items: u64,
+    /// Where it comes from, when it is a subtask.
+    pub parent: Option<Parent>,
 }
 
 /// A session as it stands.
@@ -138,6 +151,9 @@ pub trait Store: Send + Sync {
     /// Reads a session without the right to write.
     fn load(&self, id: SessionId) -> BoxFuture<'static, Result<Loaded, Error>>;
 
+    /// The subtasks of a session, oldest first; not theirs.
+    fn children(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<Meta>, Error>>;
+
     /// Finds a session by its id or the beginning of it.
     fn find(&self, prefix: &str) -> BoxFuture<'static, Result<SessionId, Error>>;
 
@@ -166,7 +182,7 @@ pub trait Store: Send + Sync {
     /// Accounts for a request.
     fn record(&self, session: SessionId, record: Record) -> Receipt;
 
-    /// The session's requests, oldest first.
+    /// The requests of the session and its subtasks, oldest first.
     fn records(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<Record>, Error>>;
 
     /// Keeps bytes under the name of their content.
@@ -175,7 +191,7 @@ pub trait Store: Send + Sync {
     /// Reads bytes that were kept.
     fn get_blob(&self, id: BlobId) -> BoxFuture<'static, Result<Option<Bytes>, Error>>;
 
-    /// Removes a session, its items, records and the blobs that nothing else needs.
+    /// Removes a session and its subtasks, their items, records and the blobs that nothing else needs.
     fn delete(&self, session: SessionId) -> BoxFuture<'static, Result<(), Error>>;
 }
 

@@ -80,6 +80,7 @@ async fn begin(store: &Sqlite) -> SessionId {
         root: "/project".into(),
         model: "maker/model-1".into(),
         at: Time(1),
+        parent: None,
     };
     let id = new.id;
     drop(store.create(new).await.unwrap());

@@ -8,6 +8,7 @@ use crate::mend;
 use crate::prune;
 use crate::queue::{Blob, Write};
 use crate::row;
+use crate::subtasks;
 use crate::value::{Key, Location, count};
 use rusqlite::{Connection, OptionalExtension, params};
 use session::{BlobId, Body, Change, Error, Item, ItemId, New, Record, SessionId, Version};
@@ -81,6 +82,8 @@ pub(crate) fn insert(connection: &Connection, session: SessionId, item: &Item) -
         | Body::Result { .. }
         | Body::Summary { .. }
         | Body::Notice { .. }
+        | Body::Wake { .. }
+        | Body::Todos { .. }
         | Body::Review { .. }
         | Body::Restored { .. } => None,
     };
@@ -187,13 +190,16 @@ pub(crate) fn now() -> i64 {
 fn create(connection: &Connection, new: &New, path: &Path) -> Result<(), Fault> {
     let made = connection
         .prepare_cached(
-            "INSERT INTO sessions (id, root, model, created, updated) VALUES (?1, ?2, ?3, ?4, ?4) ON CONFLICT DO NOTHING",
+            "INSERT INTO sessions (id, root, model, created, updated, parent, call) VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6)
+             ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             Key(new.id.0),
             Location::value(&new.root),
             new.model,
-            count(new.at.0)
+            count(new.at.0),
+            new.parent.as_ref().map(|parent| Key(parent.session.0)),
+            new.parent.as_ref().map(|parent| parent.call.as_str()),
         ])?;
     match made {
         0 => Err(wrong(path, format!("session {} exists already", new.id))),
@@ -307,17 +313,25 @@ fn is_session(connection: &Connection, session: SessionId) -> rusqlite::Result<b
         .map(|found| found.is_some())
 }
 
-/// Removes a session with all that is its own, and overwrites it in the file.
+/// Removes a session with its subtasks and all that is their own, and overwrites it in the file.
 fn delete(connection: &Connection, session: SessionId, path: &Path) -> Result<(), Fault> {
     if !is_session(connection, session)? {
         return Err(unknown(session));
     }
-    let own = prune::own_contents(connection, session)?;
+    let mut contents = Vec::new();
     connection.execute_batch("PRAGMA secure_delete = ON")?;
-    let outcome = remove(connection, session);
+    let outcome = subtasks::tree(connection, session)
+        .map_err(Fault::from)
+        .and_then(|tree| {
+            for session in tree {
+                contents.extend(prune::own_contents(connection, session)?);
+                remove(connection, session)?;
+            }
+            Ok(())
+        });
     connection.execute_batch("PRAGMA secure_delete = OFF")?;
     outcome?;
-    prune::drop_files(path, &own);
+    prune::drop_files(path, &contents);
     Ok(())
 }
 

@@ -38,6 +38,7 @@ mod reader;
 mod row;
 mod schema;
 mod sqlite;
+mod subtasks;
 mod value;
 mod writer;
 

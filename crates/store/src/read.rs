@@ -5,12 +5,13 @@ use crate::blob;
 use crate::fault::Fault;
 use crate::files;
 use crate::row::{self, UNKEPT};
+use crate::subtasks;
 use crate::value::{Key, Location, number};
 use bytes::Bytes;
 use model::{Cost, Usage};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use session::{BlobId, Change, Error, Item, ItemId, Loaded, Meta, Record, RequestId, SessionId, Time, Totals};
+use session::{BlobId, Change, Error, Item, ItemId, Loaded, Meta, Parent, Record, RequestId, SessionId, Time, Totals};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,8 +23,9 @@ const SHORTEST: usize = 4;
 /// Sessions that are named when several fit.
 const NAMED: usize = 5;
 
-const META: &str = "SELECT id, title, root, model, created, updated, items, requests, input, cache_read, cache_write,
-                           cache_write_1h, output, thinking, estimated, cost, head FROM sessions";
+/// What is known of a session, by itself.
+pub(crate) const META: &str = "SELECT id, title, root, model, created, updated, items, requests, input, cache_read,
+                           cache_write, cache_write_1h, output, thinking, estimated, cost, head, parent, call FROM sessions";
 
 /// A session, from its first item to its head.
 pub(crate) fn load(connection: &Connection, session: SessionId, path: &Path) -> Result<Loaded, Fault> {
@@ -33,9 +35,10 @@ pub(crate) fn load(connection: &Connection, session: SessionId, path: &Path) -> 
         .prepare_cached(&format!("{META} WHERE id = ?1"))?
         .query_row([Key(session.0)], |row| Ok((meta(row)?, row.get::<_, Option<Key>>(16)?)))
         .optional()?;
-    let Some((meta, head)) = found else {
+    let Some((mut meta, head)) = found else {
         return Err(unknown(session));
     };
+    subtasks::add_up(&snapshot, std::slice::from_mut(&mut meta))?;
     let items = branch(&snapshot, session, head, path)?;
     Ok(Loaded { meta, items })
 }
@@ -71,7 +74,9 @@ pub(crate) fn list(connection: &Connection, root: Option<PathBuf>) -> Result<Vec
         "{META} WHERE items > 0 AND (?1 IS NULL OR root = ?1) ORDER BY updated DESC, id DESC"
     ))?;
     let rows = statement.query_map([root], meta)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let mut sessions: Vec<Meta> = rows.collect::<Result<_, _>>()?;
+    subtasks::add_up(connection, &mut sessions)?;
+    Ok(sessions)
 }
 
 /// The session whose id begins like this.
@@ -106,10 +111,12 @@ pub(crate) fn find(connection: &Connection, prefix: &str) -> Result<SessionId, F
     }
 }
 
-/// The session that was last worked on.
+/// The session that was last worked on; a subtask is worked on by its parent.
 pub(crate) fn last(connection: &Connection) -> Result<SessionId, Fault> {
     let newest: Option<Key> = connection
-        .prepare_cached("SELECT id FROM sessions WHERE items > 0 ORDER BY updated DESC, id DESC LIMIT 1")?
+        .prepare_cached(
+            "SELECT id FROM sessions WHERE items > 0 AND parent IS NULL ORDER BY updated DESC, id DESC LIMIT 1",
+        )?
         .query_row([], |row| row.get(0))
         .optional()?;
     match newest {
@@ -118,8 +125,17 @@ pub(crate) fn last(connection: &Connection) -> Result<SessionId, Fault> {
     }
 }
 
-/// The session's requests, oldest first.
+/// The requests of a session and its subtasks, oldest first.
 pub(crate) fn records(connection: &Connection, session: SessionId) -> Result<Vec<Record>, Fault> {
+    let mut records = Vec::new();
+    for session in subtasks::tree(connection, session)? {
+        records.append(&mut own_records(connection, session)?);
+    }
+    records.sort_by_key(|record| (record.at, record.id));
+    Ok(records)
+}
+
+fn own_records(connection: &Connection, session: SessionId) -> Result<Vec<Record>, Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT id, item, purpose, model, attempt, at, first_chunk, total, input, cache_read, cache_write, cache_write_1h,
                 output, thinking, estimated, cost, outcome, sections
@@ -261,7 +277,10 @@ fn changes(connection: &Connection, session: SessionId) -> Result<HashMap<ItemId
     Ok(all)
 }
 
-fn meta(row: &Row<'_>) -> rusqlite::Result<Meta> {
+/// A session by itself, from a row of [`META`].
+pub(crate) fn meta(row: &Row<'_>) -> rusqlite::Result<Meta> {
+    let parent = row.get::<_, Option<Key>>(17)?.map(|key| SessionId(key.0));
+    let call = row.get::<_, Option<String>>(18)?.unwrap_or_default();
     Ok(Meta {
         id: SessionId(row.get::<_, Key>(0)?.0),
         title: row.get(1)?,
@@ -270,10 +289,21 @@ fn meta(row: &Row<'_>) -> rusqlite::Result<Meta> {
         created: Time(number(row.get(4)?)),
         updated: Time(number(row.get(5)?)),
         items: number(row.get(6)?),
-        totals: Totals {
-            requests: number(row.get(7)?),
-            usage: usage(row, 8)?,
-            cost: Cost { nano_usd: row.get(15)? },
+        totals: totals(row, 7)?,
+        parent: parent.map(|session| Parent {
+            session,
+            call: call.into(),
+        }),
+    })
+}
+
+/// Requests, tokens and money, in the nine columns from this one on.
+pub(crate) fn totals(row: &Row<'_>, first: usize) -> rusqlite::Result<Totals> {
+    Ok(Totals {
+        requests: number(row.get(first)?),
+        usage: usage(row, first + 1)?,
+        cost: Cost {
+            nano_usd: row.get(first + 8)?,
         },
     })
 }

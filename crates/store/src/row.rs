@@ -8,6 +8,7 @@ mod chunk;
 mod message;
 mod section;
 mod shared;
+mod todo;
 mod version;
 
 pub(crate) use body::{changes as changes_of, decode as decode_body, encode as encode_body};

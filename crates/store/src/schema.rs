@@ -6,7 +6,11 @@ use session::Error;
 use std::path::Path;
 
 /// Every step from an empty file to today's layout. A step that was released never changes; new ones are added at the end.
-const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+];
 
 /// Marks the file as ours in the header, as the SQLite format provides for: `hew1`.
 const APPLICATION: i64 = 0x6865_7731;

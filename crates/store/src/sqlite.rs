@@ -9,6 +9,7 @@ use crate::prune;
 use crate::queue::{Blob, Job, Queue, Write};
 use crate::read;
 use crate::reader::Reader;
+use crate::subtasks;
 use crate::writer::Writer;
 use bytes::Bytes;
 use futures::channel::oneshot;
@@ -202,6 +203,11 @@ impl Store for Sqlite {
         self.shared.read(move |connection, _| read::list(connection, root))
     }
 
+    fn children(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<Meta>, Error>> {
+        self.shared
+            .read(move |connection, _| subtasks::children(connection, session))
+    }
+
     fn append(&self, session: SessionId, item: Arc<Item>) -> Receipt {
         self.shared.write(Write::Append { session, item })
     }
@@ -249,7 +255,11 @@ impl Store for Sqlite {
     fn delete(&self, session: SessionId) -> BoxFuture<'static, Result<(), Error>> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let _lease = shared.leases.take(session)?;
+            let tree = shared
+                .read(move |connection, _| Ok(subtasks::tree(connection, session)?))
+                .await?;
+            let taken = tree.into_iter().map(|session| shared.leases.take(session));
+            let _leases: Vec<Lease> = taken.collect::<Result<_, _>>()?;
             shared.write(Write::Delete(session)).await
         })
     }

@@ -1,6 +1,6 @@
 //! What a tool is told about the call it serves.
 
-use crate::{Changes, Desk, Error, Inquiry, Nobody, Report, Spending, Task};
+use crate::{Changes, Desk, Error, Inquiry, Nobody, Report, Spending, Task, Todo};
 use model::{CallId, Features};
 use policy::{Action, Level};
 use std::fmt;
@@ -22,6 +22,8 @@ pub struct Context {
     pub features: Features,
     /// Where live output goes.
     pub progress: Progress,
+    /// The session's list of things to do.
+    pub todos: Arc<[Todo]>,
     /// Where requests to models go that the tool makes itself.
     pub spending: Spending,
     /// Where changes of files go when the call is stopped before it can give them back.
@@ -40,6 +42,7 @@ impl Context {
             level: Level::default(),
             features,
             progress: Progress::none(),
+            todos: Arc::new([]),
             spending: Spending::none(),
             changes: Changes::none(),
             desk: Arc::new(Nobody),

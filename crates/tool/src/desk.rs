@@ -60,6 +60,18 @@ pub struct Task {
     pub worker: Worker,
     /// A conversation to go on with, instead of a new one.
     pub resume: Option<String>,
+    /// Whether whoever hands it over waits for it.
+    pub waiting: Waiting,
+}
+
+/// Whether whoever hands work over waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Waiting {
+    /// The report comes when the work is done.
+    #[default]
+    UntilDone,
+    /// The report comes at once, and the news when the work is done.
+    NotAtAll,
 }
 
 /// Who does a part of the work.

@@ -1,5 +1,7 @@
 //! News from work that goes on beside the conversation: a job that ended, a watch that failed.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 
 /// As many as may wait to be read; more than that say nothing new.
@@ -19,18 +21,49 @@ pub struct Notice {
 #[derive(Debug, Clone, Default)]
 pub struct Notices {
     sender: Option<mpsc::Sender<Notice>>,
+    expected: Arc<AtomicUsize>,
+}
+
+/// News that will come, as long as this is held.
+#[derive(Debug)]
+pub struct Expected(Arc<AtomicUsize>);
+
+impl Drop for Expected {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
 }
 
 impl Notices {
     /// A way for news, and its end.
     pub fn channel() -> (Self, mpsc::Receiver<Notice>) {
         let (sender, receiver) = mpsc::channel(WAITING);
-        (Notices { sender: Some(sender) }, receiver)
+        let notices = Notices {
+            sender: Some(sender),
+            expected: Arc::default(),
+        };
+        (notices, receiver)
     }
 
     /// News that nobody reads.
     pub fn none() -> Self {
         Notices::default()
+    }
+
+    /// Says that news will come which is worth waiting for, such as the end of a job. It must be told before this is dropped.
+    pub fn expect(&self) -> Expected {
+        self.expected.fetch_add(1, Ordering::Acquire);
+        Expected(Arc::clone(&self.expected))
+    }
+
+    /// Whether news will come that is worth waiting for.
+    pub fn is_expected(&self) -> bool {
+        self.expected.load(Ordering::Acquire) > 0
+    }
+
+    /// Whether anybody can still read the news.
+    pub fn is_heard(&self) -> bool {
+        self.sender.as_ref().is_some_and(|sender| !sender.is_closed())
     }
 
     /// Tells the news.

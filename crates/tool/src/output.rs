@@ -1,6 +1,6 @@
 //! What a tool gives back.
 
-use crate::Change;
+use crate::{Change, Todo};
 use model::Block;
 
 /// What a tool gives back: what the model sees, what the person sees, what changed on disk.
@@ -12,6 +12,8 @@ pub struct Output {
     pub summary: Option<String>,
     /// Files that the tool changed, for the file history.
     pub changes: Vec<Change>,
+    /// The list of things to do, where the tool changed it.
+    pub todos: Option<Vec<Todo>>,
     /// What happens next.
     pub next: Next,
 }

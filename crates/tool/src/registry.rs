@@ -45,6 +45,20 @@ impl Registry {
         self.tools.insert(name, tool);
     }
 
+    /// The same, with only the tools that fit.
+    pub fn only(&self, fits: impl Fn(&dyn DynTool) -> bool) -> Self {
+        let mut registry = self.clone();
+        registry.tools.retain(|_, tool| fits(tool.as_ref()));
+        let Registry {
+            tools,
+            aliases,
+            deferred,
+        } = &mut registry;
+        aliases.retain(|_, name| tools.contains_key(name));
+        deferred.retain(|name| tools.contains_key(name));
+        registry
+    }
+
     /// The tool of this name or alias.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn DynTool>> {
         self.tools

@@ -18,6 +18,8 @@ pub enum Effect {
     Reads,
     /// It changes something: calls run one after the other, in the order in which the model made them.
     Changes,
+    /// It hands work on: such calls run beside each other, but not beside any other.
+    Delegates,
 }
 
 /// A tool with a typed input. The doc comment of the input type is the tool's description for the model.

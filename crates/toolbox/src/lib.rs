@@ -22,6 +22,7 @@ mod insert;
 mod learned;
 mod list_directory;
 mod move_path;
+mod new_task;
 mod offered;
 mod open;
 mod paths;
@@ -29,6 +30,7 @@ mod preview;
 mod project;
 mod read_file;
 mod reads;
+mod search_agent;
 mod shell;
 mod shown;
 mod spill;
@@ -91,6 +93,7 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
     tools = edits(tools, &project, &mut options);
     tools = search(tools, &project);
     tools = commands(tools, &project, environment);
+    tools = helpers(tools);
     for tool in std::mem::take(&mut options.further) {
         tools.add_deferred(tool);
     }
@@ -132,6 +135,11 @@ fn search(tools: Registry, project: &Project) -> Registry {
 /// Running things.
 fn commands(tools: Registry, project: &Project, environment: Environment) -> Registry {
     tools.with(terminal::Terminal(project.clone(), environment))
+}
+
+/// Handing work on.
+fn helpers(tools: Registry) -> Registry {
+    tools.with(new_task::NewTask).with_deferred(search_agent::SearchAgent)
 }
 
 /// Bounds what the tools say, leaves out what this model is not to have, and makes the others findable.

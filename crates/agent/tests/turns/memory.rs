@@ -4,12 +4,16 @@ use bytes::Bytes;
 use futures::future::{BoxFuture, FutureExt};
 use model::Chunk;
 use session::*;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 #[derive(Default)]
 pub(crate) struct Memory {
     pub(crate) items: Mutex<Vec<Arc<Item>>>,
+    /// Sessions that were made while the world ran: what they began with, their items, and whether somebody writes to them.
+    pub(crate) subtasks: Mutex<HashMap<SessionId, (New, Vec<Arc<Item>>)>>,
+    pub(crate) taken: Arc<Mutex<Vec<SessionId>>>,
     pub(crate) records: Mutex<Vec<Record>>,
     pub(crate) titles: Mutex<Vec<String>>,
     pub(crate) drafts: Mutex<Vec<(ItemId, Vec<Chunk>)>>,
@@ -26,17 +30,73 @@ impl Memory {
     }
 }
 
+struct Held(SessionId, Arc<Mutex<Vec<SessionId>>>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.1.lock().unwrap().retain(|id| *id != self.0);
+    }
+}
+
+impl Memory {
+    fn lease(&self, id: SessionId) -> Result<Lease, Error> {
+        let mut taken = self.taken.lock().unwrap();
+        if taken.contains(&id) {
+            return Err(Error::Busy(id));
+        }
+        taken.push(id);
+        Ok(Box::new(Held(id, Arc::clone(&self.taken))))
+    }
+}
+
+fn meta(new: &New, items: &[Arc<Item>]) -> Meta {
+    Meta {
+        id: new.id,
+        title: None,
+        root: new.root.clone(),
+        model: new.model.clone(),
+        created: new.at,
+        updated: new.at,
+        totals: Totals::default(),
+        items: items.len() as u64,
+        parent: new.parent.clone(),
+    }
+}
+
 fn done() -> Receipt {
     async { Ok(()) }.boxed()
 }
 
 impl Store for Memory {
-    fn create(&self, _: New) -> BoxFuture<'static, Result<Lease, Error>> {
-        async { Ok(Box::new(()) as Lease) }.boxed()
+    fn create(&self, new: New) -> BoxFuture<'static, Result<Lease, Error>> {
+        let lease = self.lease(new.id).unwrap();
+        self.subtasks.lock().unwrap().insert(new.id, (new, Vec::new()));
+        async { Ok(lease) }.boxed()
     }
 
     fn open(&self, id: SessionId) -> BoxFuture<'static, Result<Opened, Error>> {
-        async move { Err(Error::Unknown(id.to_string())) }.boxed()
+        let opened = match self.subtasks.lock().unwrap().get(&id) {
+            Some((new, items)) => self.lease(id).map(|lease| Opened {
+                loaded: Loaded {
+                    meta: meta(new, items),
+                    items: items.clone(),
+                },
+                lease,
+            }),
+            None => Err(Error::Unknown(id.to_string())),
+        };
+        async move { opened }.boxed()
+    }
+
+    fn children(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<Meta>, Error>> {
+        let subtasks = self.subtasks.lock().unwrap();
+        let mut children: Vec<Meta> = subtasks
+            .values()
+            .filter(|(new, items)| !items.is_empty() && new.parent.as_ref().is_some_and(|it| it.session == session))
+            .map(|(new, items)| meta(new, items))
+            .collect();
+        children.sort_by_key(|meta| meta.id);
+        async { Ok(children) }.boxed()
     }
 
     fn load(&self, id: SessionId) -> BoxFuture<'static, Result<Loaded, Error>> {
@@ -44,15 +104,22 @@ impl Store for Memory {
     }
 
     fn find(&self, prefix: &str) -> BoxFuture<'static, Result<SessionId, Error>> {
-        let prefix = prefix.to_string();
-        async move { Err(Error::Unknown(prefix)) }.boxed()
+        let subtasks = self.subtasks.lock().unwrap();
+        let found = subtasks.keys().find(|id| id.to_string().starts_with(prefix)).copied();
+        let found = found.ok_or(Error::Unknown(prefix.to_string()));
+        async move { found }.boxed()
     }
 
     fn list(&self, _: Option<PathBuf>) -> BoxFuture<'static, Result<Vec<Meta>, Error>> {
         async { Ok(Vec::new()) }.boxed()
     }
 
-    fn append(&self, _: SessionId, item: Arc<Item>) -> Receipt {
+    fn append(&self, session: SessionId, item: Arc<Item>) -> Receipt {
+        if let Some((_, items)) = self.subtasks.lock().unwrap().get_mut(&session) {
+            assert_eq!(item.parent, items.last().map(|last| last.id), "the log is one chain");
+            items.push(item);
+            return done();
+        }
         let mut items = self.items.lock().unwrap();
         if self
             .full_from
@@ -68,6 +135,8 @@ impl Store for Memory {
             Body::Result { .. } => "result",
             Body::Summary { .. } => "summary",
             Body::Notice { .. } => "notice",
+            Body::Wake { .. } => "wake",
+            Body::Todos { .. } => "todos",
             Body::Review { .. } => "review",
             Body::Restored { .. } => "restored",
         };

@@ -307,6 +307,7 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut Setup)) 
         .with(Finish);
     let mut setup = Setup {
         session: SessionId::new(),
+        root: "/p".into(),
         items: Vec::new(),
         totals: Totals::default(),
         title: Some("titled".into()),
@@ -326,6 +327,9 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut Setup)) 
         previews: Previews::Show,
         backoff: Duration::from_millis(1),
         clock: || Time(7),
+        delegation: Default::default(),
+        autonomy: Default::default(),
+        notices: tool::Notices::channel(),
     };
     adjust(&mut setup);
     for item in &setup.items {
@@ -363,7 +367,7 @@ impl World {
         let mut events = Vec::new();
         loop {
             match self.handle.events.recv().await.expect("the session ended too early") {
-                Event::TurnFinished { ending } => return (ending, events),
+                Event::TurnFinished { ending, .. } => return (ending, events),
                 event => events.push(event),
             }
         }

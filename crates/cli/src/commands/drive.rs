@@ -16,7 +16,7 @@ use crate::wiring::Started;
 use agent::Handle;
 use model::Message;
 use serde_json::Value;
-use session::{Body, Command, Delivery, Ending, Event, Level, QuestionId, SessionId, Totals};
+use session::{Command, Delivery, Ending, Event, Level, QuestionId, SessionId, Totals};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -68,6 +68,7 @@ pub(super) async fn drive(
         stopped: None,
         asked: VecDeque::new(),
         answers: Answers::new(),
+        autonomous: started.autonomous,
     };
     let _held = lease;
     let look = format!("`{}hew sessions show {}` shows the answer", told.prefix, short(*id));
@@ -100,9 +101,11 @@ struct Task {
     corrections: u32,
     /// The signal that stopped the turn.
     stopped: Option<Exit>,
-    /// Questions that wait for the person; the first has been asked.
-    asked: VecDeque<QuestionId>,
+    /// Questions that wait for the person, and the subtask that asks; the first has been asked.
+    asked: VecDeque<(Option<SessionId>, QuestionId)>,
     answers: Answers,
+    /// Whether the agent may go on by itself after the turn.
+    autonomous: bool,
 }
 
 impl Task {
@@ -116,12 +119,20 @@ impl Task {
         let mut frames = frames();
         let mut batch = Vec::with_capacity(BATCH);
         let mut exit = None;
+        let mut closed = false;
         loop {
             tokio::select! {
                 biased;
                 signal = signals.next() => {
                     if let Some(exit) = exit {
-                        return exit;
+                        if closed {
+                            return exit;
+                        }
+                        closed = true;
+                        // What goes on beside the conversation is not waited for any more.
+                        drop(commands.send(Command::Interrupt).await);
+                        drop(commands.send(Command::Close).await);
+                        continue;
                     }
                     if self.stopped.is_some() {
                         self.leave(signal);
@@ -140,7 +151,9 @@ impl Task {
                                 Next::Ask(command) => drop(commands.send(*command).await),
                                 Next::End(ended) => {
                                     exit = Some(ended);
-                                    drop(commands.send(Command::Close).await);
+                                    closed = !self.autonomous;
+                                    let end = if closed { Command::Close } else { Command::Finish };
+                                    drop(commands.send(end).await);
                                 }
                             }
                         }
@@ -148,8 +161,9 @@ impl Task {
                     self.show.flush();
                 }
                 answer = self.answers.next() => {
-                    if let Some(question) = self.asked.pop_front() {
-                        drop(commands.send(Command::Answer { question, answer }).await);
+                    if let Some((asker, question)) = self.asked.pop_front() {
+                        let answer = Command::Answer { question, answer };
+                        drop(commands.send(addressed(asker, answer)).await);
                     }
                     self.show.answered();
                     if !self.asked.is_empty() {
@@ -182,22 +196,20 @@ impl Task {
         self.show.event(&event);
         match event {
             Event::TurnStarted => self.began = Instant::now(),
-            Event::ItemFinished { item } => {
-                if let Body::Reply { message, .. } = &item.body {
-                    self.answer = message.text();
-                }
-            }
             Event::Usage { totals, .. } => self.totals = totals,
-            Event::Asked { question } => {
-                self.asked.push_back(question.id);
-                if self.asked.len() == 1 {
-                    self.show.flush();
-                    self.answers.ask();
+            Event::Asked { question } => self.ask(None, question.id),
+            Event::Subtask { session, event, .. } => {
+                if let Some((asker, question)) = asked_below(session, &event) {
+                    self.ask(Some(asker), question);
                 }
             }
-            Event::TurnFinished { ending } => return Some(self.finish(&ending)),
+            Event::TurnFinished { ending, answer } => {
+                self.answer = answer;
+                return Some(self.finish(&ending));
+            }
             Event::ItemStarted { .. }
             | Event::ItemDelta { .. }
+            | Event::ItemFinished { .. }
             | Event::ItemDropped { .. }
             | Event::Answered { .. }
             | Event::Retrying { .. }
@@ -205,6 +217,14 @@ impl Task {
             | Event::Titled { .. } => {}
         }
         None
+    }
+
+    fn ask(&mut self, asker: Option<SessionId>, question: QuestionId) {
+        self.asked.push_back((asker, question));
+        if self.asked.len() == 1 {
+            self.show.flush();
+            self.answers.ask();
+        }
     }
 
     /// A turn is over: it was the last, or the model has to mend its answer.
@@ -268,6 +288,36 @@ enum Next {
     Ask(Box<Command>),
     /// The task is over.
     End(Exit),
+}
+
+/// The question in an event of a subtask, if it is one, and whose it is.
+fn asked_below(session: SessionId, event: &Event) -> Option<(SessionId, QuestionId)> {
+    match event {
+        Event::Asked { question } => Some((session, question.id)),
+        Event::Subtask { session, event, .. } => asked_below(*session, event),
+        Event::TurnStarted
+        | Event::ItemStarted { .. }
+        | Event::ItemDelta { .. }
+        | Event::ItemFinished { .. }
+        | Event::ItemDropped { .. }
+        | Event::Answered { .. }
+        | Event::Usage { .. }
+        | Event::Retrying { .. }
+        | Event::Notice { .. }
+        | Event::Titled { .. }
+        | Event::TurnFinished { .. } => None,
+    }
+}
+
+/// A command for the session, or for one of its subtasks.
+fn addressed(to: Option<SessionId>, command: Command) -> Command {
+    match to {
+        Some(session) => Command::Subtask {
+            session,
+            command: Box::new(command),
+        },
+        None => command,
+    }
 }
 
 fn commands(id: SessionId, prefix: &str) -> Commands {

@@ -6,7 +6,7 @@ use crate::output::events::{Entry, Sum, Tokens, VERSION};
 use crate::output::markdown::{self, Detail};
 use crate::output::{self, words::moment};
 use serde::Serialize;
-use session::{Loaded, Record};
+use session::{Loaded, Meta, Record};
 use std::path::Path;
 
 /// A session as JSON. Items have the form that `hew run --json` gives them.
@@ -14,6 +14,9 @@ use std::path::Path;
 struct Exported<'a> {
     v: u32,
     session: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    subtasks: Vec<String>,
     title: Option<&'a str>,
     project: String,
     model: &'a str,
@@ -40,10 +43,16 @@ struct Asked<'a> {
     outcome: &'a str,
 }
 
-pub(super) fn export(loaded: &Loaded, records: &[Record], format: ExportFormat, file: Option<&Path>) -> Result<()> {
+pub(super) fn export(
+    loaded: &Loaded,
+    subtasks: &[Meta],
+    records: &[Record],
+    format: ExportFormat,
+    file: Option<&Path>,
+) -> Result<()> {
     let text = match format {
-        ExportFormat::Markdown => markdown::render(loaded, Detail::Full),
-        ExportFormat::Json => output::pretty(&exported(loaded, records))?,
+        ExportFormat::Markdown => markdown::render(loaded, subtasks, Detail::Full),
+        ExportFormat::Json => output::pretty(&exported(loaded, subtasks, records))?,
     };
     match file {
         Some(path) => std::fs::write(path, text).map_err(|error| Failure::file("write", path, &error)),
@@ -51,11 +60,13 @@ pub(super) fn export(loaded: &Loaded, records: &[Record], format: ExportFormat, 
     }
 }
 
-fn exported<'a>(loaded: &'a Loaded, records: &'a [Record]) -> Exported<'a> {
+fn exported<'a>(loaded: &'a Loaded, subtasks: &[Meta], records: &'a [Record]) -> Exported<'a> {
     let meta = &loaded.meta;
     Exported {
         v: VERSION,
         session: meta.id.to_string(),
+        parent: meta.parent.as_ref().map(|parent| parent.session.to_string()),
+        subtasks: subtasks.iter().map(|subtask| subtask.id.to_string()).collect(),
         title: meta.title.as_deref(),
         project: meta.root.display().to_string(),
         model: &meta.model,

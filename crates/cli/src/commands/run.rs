@@ -50,7 +50,9 @@ pub(super) async fn find(store: &Sqlite, id: Option<&str>, root: &Path) -> Resul
             meta.ok_or_else(|| session::Error::Unknown(prefix.into()).into())
         }
         None => {
-            let newest = store.list(Some(root.into())).await?.into_iter().next();
+            let mut sessions = store.list(Some(root.into())).await?.into_iter();
+            // A subtask is gone on with by its parent, or when it is named.
+            let newest = sessions.find(|meta| meta.parent.is_none());
             newest.ok_or_else(|| {
                 Failure::usage(format!("there is no session in {}", root.display()))
                     .hint("`hew sessions list --all` shows those of other projects")

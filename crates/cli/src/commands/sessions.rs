@@ -35,7 +35,8 @@ pub(super) async fn sessions(
         Some(Sessions::Show { id, full }) => {
             let loaded = load(&store, id.as_deref(), global, env).await?;
             let detail = if *full { Detail::Full } else { Detail::Short };
-            let text = markdown::render(&loaded, detail);
+            let subtasks = store.children(loaded.meta.id).await?;
+            let text = markdown::render(&loaded, &subtasks, detail);
             output::deliver(&if std::io::stdout().is_terminal() {
                 tame(&text)
             } else {
@@ -45,7 +46,8 @@ pub(super) async fn sessions(
         Some(Sessions::Export { id, format, output }) => {
             let loaded = load(&store, id.as_deref(), global, env).await?;
             let records = store.records(loaded.meta.id).await?;
-            export::export(&loaded, &records, *format, output.as_deref())?;
+            let subtasks = store.children(loaded.meta.id).await?;
+            export::export(&loaded, &subtasks, &records, *format, output.as_deref())?;
         }
         Some(Sessions::Delete { ids, yes }) => delete(&store, ids, *yes, env).await?,
     }
@@ -64,6 +66,9 @@ async fn load(store: &Sqlite, id: Option<&str>, global: &Global, env: &Environme
 #[derive(Serialize)]
 struct Row<'a> {
     id: String,
+    /// The session of which it is a subtask; the figures of that one include its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
     title: Option<&'a str>,
     project: String,
     model: &'a str,
@@ -80,6 +85,7 @@ impl<'a> Row<'a> {
     fn of(meta: &'a Meta) -> Self {
         Row {
             id: meta.id.to_string(),
+            parent: meta.parent.as_ref().map(|parent| parent.session.to_string()),
             title: meta.title.as_deref(),
             project: meta.root.display().to_string(),
             model: &meta.model,
@@ -100,9 +106,13 @@ async fn list(store: &Sqlite, args: &SessionsList, global: &Global, env: &Enviro
         false => Some(project::root(global.cwd.as_deref(), env)?),
     };
     let all = store.list(root.clone()).await?;
-    let shown: Vec<&Meta> = all.iter().take(args.most()).collect();
+    let first: Vec<&Meta> = all.iter().filter(|meta| is_first(meta, &all)).collect();
+    let mut shown = Vec::new();
+    for meta in first.iter().take(args.most()) {
+        family(meta, &all, 0, &mut shown);
+    }
     if args.json {
-        let rows: Vec<Row<'_>> = shown.iter().map(|meta| Row::of(meta)).collect();
+        let rows: Vec<Row<'_>> = shown.iter().map(|(_, meta)| Row::of(meta)).collect();
         return output::deliver(&output::pretty(&rows)?);
     }
     if shown.is_empty() {
@@ -111,22 +121,42 @@ async fn list(store: &Sqlite, args: &SessionsList, global: &Global, env: &Enviro
         return Ok(());
     }
     output::deliver(&render(&shown, args.all, env))?;
-    if shown.len() < all.len() {
+    if args.most() < first.len() {
         output::complain(&format!(
             "{} more; -n {} shows them\n",
-            all.len() - shown.len(),
-            all.len()
+            first.len() - args.most(),
+            first.len()
         ));
     }
     Ok(())
 }
 
-fn render(shown: &[&Meta], with_project: bool, env: &Environment) -> String {
+/// Whether a session is no subtask of one that is listed too.
+fn is_first(meta: &Meta, all: &[Meta]) -> bool {
+    match &meta.parent {
+        Some(parent) => all.iter().all(|other| other.id != parent.session),
+        None => true,
+    }
+}
+
+/// A session and, below it, its subtasks, the oldest first.
+fn family<'a>(meta: &'a Meta, all: &'a [Meta], depth: usize, shown: &mut Vec<(usize, &'a Meta)>) {
+    shown.push((depth, meta));
+    let is_child = |other: &&Meta| other.parent.as_ref().is_some_and(|parent| parent.session == meta.id);
+    // Newest first is how they come.
+    for child in all.iter().rev().filter(is_child) {
+        if shown.iter().all(|(_, known)| known.id != child.id) {
+            family(child, all, depth + 1, shown);
+        }
+    }
+}
+
+fn render(shown: &[(usize, &Meta)], with_project: bool, env: &Environment) -> String {
     let time = now();
     let wide = columns().saturating_sub(60).max(30);
     let rows: Vec<Vec<String>> = shown
         .iter()
-        .map(|meta| {
+        .map(|(depth, meta)| {
             let mut row = vec![
                 short(meta.id),
                 ago(meta.updated, time),
@@ -136,7 +166,11 @@ fn render(shown: &[&Meta], with_project: bool, env: &Environment) -> String {
             if with_project {
                 row.push(line(&places::tidy(&meta.root, env), 40));
             }
-            row.push(line(meta.title.as_deref().unwrap_or("(untitled)"), wide));
+            let title = line(meta.title.as_deref().unwrap_or("(untitled)"), wide);
+            row.push(match depth {
+                0 => title,
+                depth => format!("{}└ {title}", "  ".repeat(depth - 1)),
+            });
             row
         })
         .collect();

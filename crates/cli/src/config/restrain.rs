@@ -11,8 +11,8 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use toml::{Table, Value};
 
-/// Keys that only the user may set: they decide where code and keys go, and what things cost.
-const USER_ONLY: &[&str] = &["providers", "models", "proxy"];
+/// Keys that only the user may set: they decide where code and keys go, what things cost, and how far the agent goes alone.
+const USER_ONLY: &[&str] = &["providers", "models", "proxy", "autonomy", "delegation"];
 
 /// Keys that name models.
 const MODELS: &[&str] = &["model", "small_model", "edit_model", "summary_model"];

@@ -47,6 +47,10 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// Which tools the model gets.
     pub(crate) tools: Tools,
+    /// How work is handed to subtasks.
+    pub(crate) delegation: Delegation,
+    /// How far the agent may go on by itself. Only the user's own configuration may have these.
+    pub(crate) autonomy: Autonomy,
     /// Providers by name: settings for those hew knows, and descriptions of others.
     pub(crate) providers: BTreeMap<String, ProviderEntry>,
     /// Models by `provider/id`: additions to the catalogue, and options.
@@ -77,6 +81,44 @@ pub(crate) struct Tools {
     pub(crate) disabled: Vec<String>,
     /// Tools that it is told of in every request, although it would have to look for them or would not get them.
     pub(crate) enabled: Vec<String>,
+}
+
+/// How work is handed to subtasks.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Delegation {
+    /// How many levels of subtasks there may be; 0 for none.
+    pub(crate) depth: Option<u32>,
+    /// How many subtasks of one session work at the same time.
+    #[serde(deserialize_with = "bounds::at_least_one")]
+    #[schemars(range(min = 1))]
+    pub(crate) parallel: Option<u32>,
+}
+
+/// How far the agent may go on by itself when something happens beside the conversation: a job or a subtask ends, a watched
+/// command fails, a reminder is due, things are left to do. Figures count from the last prompt on.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Autonomy {
+    /// Whether it may at all.
+    pub(crate) enabled: Option<bool>,
+    /// Until it has written so many tokens.
+    #[serde(deserialize_with = "bounds::at_least_one")]
+    #[schemars(range(min = 1))]
+    pub(crate) output_tokens: Option<u32>,
+    /// Until it has cost so many US dollars.
+    #[serde(deserialize_with = "bounds::above_zero")]
+    pub(crate) cost: Option<f64>,
+    /// Until so much time has passed since it first went on, such as `30m`.
+    pub(crate) time: Option<Span>,
+    /// So many times.
+    #[serde(deserialize_with = "bounds::at_least_one")]
+    #[schemars(range(min = 1))]
+    pub(crate) messages: Option<u32>,
+    /// So often in a row is a failed turn tried again.
+    pub(crate) retries: Option<u32>,
+    /// Whether open things of its list make it go on.
+    pub(crate) todos: Option<bool>,
 }
 
 /// A provider. Only the user's own configuration may have these.

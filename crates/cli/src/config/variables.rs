@@ -22,6 +22,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("HEW_MAX_STEPS", "limits.steps"),
     ("HEW_MAX_COST", "limits.cost"),
     ("HEW_MAX_TIME", "limits.time"),
+    ("HEW_AUTONOMY", "autonomy.enabled"),
 ];
 
 /// A layer for each variable that is set.

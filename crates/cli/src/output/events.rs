@@ -136,6 +136,28 @@ pub(crate) enum Told<'a> {
         /// What is worth knowing.
         text: &'a str,
     },
+    /// Something happened in a subtask.
+    #[serde(rename = "subtask")]
+    Subtask {
+        /// The subtask's session.
+        session: String,
+        /// The tool call that handed the work over.
+        call: &'a str,
+        /// What happened.
+        event: Box<Told<'a>>,
+    },
+    /// The turn of a subtask is over.
+    #[serde(rename = "subtask.finished")]
+    SubtaskFinished {
+        /// The subtask's session.
+        session: String,
+        /// The tool call that handed the work over.
+        call: &'a str,
+        /// How it ended.
+        ending: Close<'a>,
+        /// The text of its last reply.
+        answer: &'a str,
+    },
     /// The turn is over.
     #[serde(rename = "turn.finished")]
     TurnFinished {
@@ -353,6 +375,18 @@ pub(crate) enum Content<'a> {
         /// What it is.
         text: &'a str,
     },
+    /// Something happened beside the conversation, and the agent goes on because of it.
+    Wake {
+        /// What told it.
+        cause: &'a str,
+        /// What the model is told.
+        parts: Vec<Piece<'a>>,
+    },
+    /// The list of things to do has changed.
+    Todos {
+        /// The whole list.
+        list: Vec<ToDo<'a>>,
+    },
     /// The person looked at changes of files and took some as good or back.
     Review {
         /// The files that were looked at.
@@ -410,6 +444,15 @@ pub(crate) struct Changed {
     path: String,
     /// `created`, `modified` or `deleted`.
     change: &'static str,
+}
+
+/// A thing to do.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ToDo<'a> {
+    /// What is to be done.
+    text: &'a str,
+    /// `pending`, `in_progress`, `completed` or `cancelled`.
+    status: &'static str,
 }
 
 /// A file whose changes were looked at.

@@ -3,7 +3,7 @@
 use super::events::succeeded;
 use super::words::{moment, money, tokens};
 use model::{Block, Message, Part};
-use session::{Body, End, Loaded, Restoring};
+use session::{Body, End, Loaded, Meta, Restoring, Status};
 use std::fmt::Write;
 
 /// How much of a session is written out.
@@ -15,18 +15,18 @@ pub(crate) enum Detail {
     Full,
 }
 
-/// A session as Markdown.
-pub(crate) fn render(loaded: &Loaded, detail: Detail) -> String {
+/// A session as Markdown, with the names of its subtasks.
+pub(crate) fn render(loaded: &Loaded, subtasks: &[Meta], detail: Detail) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    head(&mut out, loaded).ok();
+    head(&mut out, loaded, subtasks).ok();
     for item in &loaded.items {
         body(&mut out, &item.body, detail).ok();
     }
     out
 }
 
-fn head(out: &mut String, loaded: &Loaded) -> std::fmt::Result {
+fn head(out: &mut String, loaded: &Loaded, subtasks: &[Meta]) -> std::fmt::Result {
     let meta = &loaded.meta;
     let usage = meta.totals.usage;
     writeln!(out, "# {}\n", meta.title.as_deref().unwrap_or("Untitled session"))?;
@@ -41,7 +41,15 @@ fn head(out: &mut String, loaded: &Loaded) -> std::fmt::Result {
         tokens(usage.prompt()),
         tokens(usage.output),
         money(meta.totals.cost)
-    )
+    )?;
+    if let Some(parent) = &meta.parent {
+        writeln!(out, "- Subtask of: {}", parent.session)?;
+    }
+    for subtask in subtasks {
+        let title = subtask.title.as_deref().unwrap_or("untitled");
+        writeln!(out, "- Subtask: {} ({title})", subtask.id)?;
+    }
+    Ok(())
 }
 
 fn body(out: &mut String, body: &Body, detail: Detail) -> std::fmt::Result {
@@ -90,6 +98,23 @@ fn body(out: &mut String, body: &Body, detail: Detail) -> std::fmt::Result {
             parts(out, message, detail)
         }
         Body::Notice { text } => writeln!(out, "\n*{text}*"),
+        Body::Wake { message, .. } => {
+            writeln!(out, "\n## Notification\n")?;
+            parts(out, message, detail)
+        }
+        Body::Todos { list } => {
+            writeln!(out)?;
+            for todo in list {
+                let mark = match todo.status {
+                    Status::Pending => "[ ]",
+                    Status::InProgress => "[-]",
+                    Status::Completed => "[x]",
+                    Status::Cancelled => "[cancelled]",
+                };
+                writeln!(out, "- {mark} {}", todo.text)?;
+            }
+            Ok(())
+        }
         Body::Review { changes } => {
             writeln!(out, "\n*You reviewed the changes of:*")?;
             for reviewed in changes {

@@ -14,7 +14,7 @@ use super::words::{line, tame, took};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use model::Part;
-use session::{Body, Delta, Ending, Event, Item, ItemKind, Level, Question, Subject};
+use session::{Body, Delta, Ending, Event, Item, ItemKind, Level, Question, SessionId, Subject};
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -80,6 +80,10 @@ pub(crate) struct Text {
     /// When the answer last grew.
     wrote: Instant,
     thinking: String,
+    /// The text of the newest reply.
+    replied: String,
+    /// Subtasks in the order of their first words.
+    subtasks: Vec<SessionId>,
     /// Whether a question waits for its answer on the screen.
     asking: bool,
     /// What happened meanwhile, shown after the answer.
@@ -105,6 +109,8 @@ impl Text {
             open: false,
             wrote: Instant::now(),
             thinking: String::new(),
+            replied: String::new(),
+            subtasks: Vec::new(),
             asking: false,
             held: VecDeque::new(),
             lost: Lost::default(),
@@ -189,6 +195,7 @@ impl Text {
                 Level::Info => self.say(&self.style.err.dim(format!("note: {text}"))),
                 Level::Warning => self.say(&self.style.err.yellow(format!("warning: {text}"))),
             },
+            Event::Subtask { session, event, .. } => self.subtask(*session, event),
             Event::Titled { .. } | Event::TurnFinished { .. } => {}
         }
     }
@@ -209,7 +216,8 @@ impl Text {
             finish.ending,
             Ending::Completed | Ending::MaxTokens | Ending::Refused { .. }
         );
-        if self.style.answer == Showing::Last && whole && !finish.answer.is_empty() {
+        let shown = self.style.answer == Showing::Streaming && finish.answer == self.replied;
+        if !shown && whole && !finish.answer.is_empty() {
             let text = match self.style.out {
                 Paint::Colour => tame(finish.answer),
                 Paint::Plain => finish.answer.to_string(),
@@ -312,6 +320,7 @@ impl Text {
                 self.status.doing = Doing::Nothing;
                 let calls = message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
                 let text = message.text();
+                self.replied.clone_from(&text);
                 if self.style.answer == Showing::Last && calls && !text.trim().is_empty() {
                     self.say(&tame(text.trim()));
                 }
@@ -336,6 +345,8 @@ impl Text {
                 };
                 self.say(&call.render(self.style.err, (self.style.columns)()));
             }
+            Body::Wake { cause, .. } => self.say(&self.style.err.dim(format!("● going on because of {cause}"))),
+            Body::Todos { list } => self.say(&self.style.err.dim(subtasks::todos(list))),
             Body::Prompt { .. }
             | Body::Summary { .. }
             | Body::Notice { .. }
@@ -345,6 +356,10 @@ impl Text {
     }
 
     fn asked(&mut self, question: &Question) {
+        self.question(question, "");
+    }
+
+    fn question(&mut self, question: &Question, asker: &str) {
         self.end_line();
         self.clear();
         let text = match &question.subject {
@@ -357,7 +372,10 @@ impl Text {
                 format!("? {question}{}", choices.collect::<String>())
             }
         };
-        put(&mut self.err, &format!("{}\n", self.style.err.yellow(text)));
+        put(
+            &mut self.err,
+            &format!("{}\n", self.style.err.yellow(format!("{asker}{text}"))),
+        );
         self.asking = true;
     }
 
@@ -406,5 +424,6 @@ fn put(out: &mut Box<dyn Write>, text: &str) {
     drop(out.write_all(text.as_bytes()));
 }
 
+mod subtasks;
 #[cfg(test)]
 mod tests;

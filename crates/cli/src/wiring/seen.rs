@@ -56,7 +56,9 @@ pub(super) fn files(items: &[Arc<Item>]) -> Vec<(PathBuf, SystemTime)> {
             | Body::Summary { .. }
             | Body::Review { .. }
             | Body::Restored { .. }
-            | Body::Notice { .. } => {}
+            | Body::Notice { .. }
+            | Body::Wake { .. }
+            | Body::Todos { .. } => {}
         }
     }
     let mut seen: Vec<(PathBuf, SystemTime)> = seen.into_iter().collect();

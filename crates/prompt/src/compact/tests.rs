@@ -127,7 +127,12 @@ fn the_last_round_stays_as_it_is_and_calls_stay_with_their_results() {
             Body::Summary { .. } => "summary",
             Body::Reply { .. } => "reply",
             Body::Result { .. } => "result",
-            Body::Prompt { .. } | Body::Notice { .. } | Body::Review { .. } | Body::Restored { .. } => "other",
+            Body::Prompt { .. }
+            | Body::Notice { .. }
+            | Body::Wake { .. }
+            | Body::Todos { .. }
+            | Body::Review { .. }
+            | Body::Restored { .. } => "other",
         })
         .collect();
     assert_eq!(seen, ["summary", "reply", "result"]);

@@ -2,6 +2,7 @@
 
 use super::message::Message;
 use super::shared::Stop;
+use super::todo::Todo;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use session::{Body, Change, ItemId, RequestId, Restoring, Reviewed, Version};
@@ -15,7 +16,12 @@ pub(crate) fn changes(body: &Body) -> Cow<'_, [Change]> {
     match body {
         Body::Result { changes, .. } | Body::Restored { changes, .. } => Cow::Borrowed(changes),
         Body::Review { changes } => Cow::Owned(changes.iter().map(change).collect()),
-        Body::Prompt { .. } | Body::Reply { .. } | Body::Summary { .. } | Body::Notice { .. } => Cow::Borrowed(&[]),
+        Body::Prompt { .. }
+        | Body::Reply { .. }
+        | Body::Summary { .. }
+        | Body::Notice { .. }
+        | Body::Wake { .. }
+        | Body::Todos { .. } => Cow::Borrowed(&[]),
     }
 }
 
@@ -50,6 +56,19 @@ pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> 
             "notice",
             serde_json::to_string(&Notice {
                 text: Cow::Borrowed(text),
+            })?,
+        ),
+        Body::Wake { message, cause } => (
+            "wake",
+            serde_json::to_string(&Woken {
+                message: message.as_ref().into(),
+                cause: Cow::Borrowed(cause),
+            })?,
+        ),
+        Body::Todos { list } => (
+            "todos",
+            serde_json::to_string(&Todos {
+                list: list.iter().map(Into::into).collect(),
             })?,
         ),
         // Everything about it is in the table of changes.
@@ -116,6 +135,13 @@ pub(crate) fn decode(kind: &str, json: &str, changes: Vec<Change>) -> serde_json
                 text: text.into_owned(),
             }))
         }
+        "wake" => serde_json::from_str::<Woken<'_>>(json)?.known(),
+        "todos" => {
+            let Todos { list } = serde_json::from_str(json)?;
+            Ok(Some(Body::Todos {
+                list: list.into_iter().map(Into::into).collect(),
+            }))
+        }
         "review" => Ok(Some(Body::Review {
             changes: changes.into_iter().map(reviewed).collect(),
         })),
@@ -156,6 +182,17 @@ enum How {
     Undo,
     Redo,
     Left,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Woken<'a> {
+    message: Message<'a>,
+    cause: Cow<'a, str>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Todos<'a> {
+    list: Vec<Todo<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -221,6 +258,15 @@ impl Restored<'_> {
             how: self.how.into(),
             of,
             changes,
+        }))
+    }
+}
+
+impl Woken<'_> {
+    fn known(self) -> serde_json::Result<Option<Body>> {
+        Ok(known(self.message)?.map(|message| Body::Wake {
+            message,
+            cause: self.cause.into_owned(),
         }))
     }
 }

@@ -40,6 +40,7 @@ fn cramped() -> (Writer, SessionId) {
         root: "/".into(),
         model: "a/b".into(),
         at: Time(1),
+        parent: None,
     };
     let session = new.id;
     assert_eq!(told(&written(&mut writer, vec![Write::Create(new)])), ["ok"]);

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use model::{Block, Media, Message, Outcome, Part, Replay, Role, Stop};
 use serde_json::json;
-use session::{Body, Change, End, ItemId, RequestId, Restoring, Reviewed};
+use session::{Body, Change, End, ItemId, RequestId, Restoring, Reviewed, Status, Todo};
 use std::sync::Arc;
 
 /// One body of each kind at least; the results and reviews name these changes.
@@ -99,6 +99,23 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
         },
         Body::Notice {
             text: "The limit was reached.".into(),
+        },
+        Body::Wake {
+            message: message(Role::User, vec![text("job 3 ended", None)]),
+            cause: "job 3".into(),
+        },
+        Body::Todos {
+            list: [
+                Status::Pending,
+                Status::InProgress,
+                Status::Completed,
+                Status::Cancelled,
+            ]
+            .map(|status| Todo {
+                text: format!("{status:?}"),
+                status,
+            })
+            .to_vec(),
         },
         Body::Review {
             changes: changes.iter().map(reviewed).collect(),

@@ -40,6 +40,7 @@ stories!(
     a_session_is_listed_from_its_first_item_on,
     lists_are_newest_first_and_by_project,
     a_session_is_found_by_the_beginning_of_its_id,
+    subtasks_belong_to_their_session_which_answers_for_them,
     a_title_and_the_model_last_used_are_kept,
     an_append_after_a_rewind_begins_another_branch,
     an_item_must_follow_one_that_is_there,
@@ -143,6 +144,64 @@ async fn lists_are_newest_first_and_by_project(store: &dyn Store) {
     assert_eq!(listed(Some("/a")).await, vec![sessions[0], sessions[2]]);
     assert_eq!(listed(Some("/nowhere")).await, vec![]);
     assert_eq!(store.find("last").await.unwrap(), sessions[0]);
+}
+
+async fn subtasks_belong_to_their_session_which_answers_for_them(store: &dyn Store) {
+    let parent = |session: SessionId, call: &str| {
+        Some(session::Parent {
+            session,
+            call: call.into(),
+        })
+    };
+    let mut ids = Vec::new();
+    for above in [None, Some((0, "a")), Some((0, "b")), Some((1, "c"))] {
+        let new = session::New {
+            parent: above.and_then(|(index, call): (usize, &str)| parent(ids[index], call)),
+            ..new_session()
+        };
+        let id = new.id;
+        drop(store.create(new).await.unwrap());
+        store.append(id, prompt(None, "x")).await.unwrap();
+        store.record(id, record(100)).await.unwrap();
+        ids.push(id);
+    }
+    let children = store.children(ids[0]).await.unwrap();
+    let told: Vec<_> = children.iter().map(|meta| (meta.id, meta.parent.clone())).collect();
+    assert_eq!(told, [(ids[1], parent(ids[0], "a")), (ids[2], parent(ids[0], "b"))]);
+    let requests = |metas: Vec<session::Meta>| -> Vec<(SessionId, u64, u64)> {
+        let mut all: Vec<_> = metas
+            .iter()
+            .map(|meta| (meta.id, meta.totals.requests, meta.totals.usage.input))
+            .collect();
+        all.sort();
+        all
+    };
+    // Each request is kept once, and counts for all above it.
+    let one = store.load(ids[3]).await.unwrap().meta.totals.usage.input;
+    let expected = vec![
+        (ids[0], 4, 4 * one),
+        (ids[1], 2, 2 * one),
+        (ids[2], 1, one),
+        (ids[3], 1, one),
+    ];
+    assert_eq!(requests(store.list(None).await.unwrap()), expected);
+    for (id, count, _) in &expected {
+        assert_eq!(store.load(*id).await.unwrap().meta.totals.requests, *count);
+        assert_eq!(store.records(*id).await.unwrap().len() as u64, *count);
+    }
+    assert_eq!(
+        store.find("last").await.unwrap(),
+        ids[0],
+        "subtasks are not gone on with by chance"
+    );
+    let busy = store.open(ids[3]).await.unwrap();
+    assert!(matches!(store.delete(ids[0]).await, Err(Error::Busy(id)) if id == ids[3]));
+    drop(busy);
+    store.delete(ids[1]).await.unwrap();
+    assert_eq!(store.children(ids[0]).await.unwrap().len(), 1);
+    store.delete(ids[0]).await.unwrap();
+    assert!(store.list(None).await.unwrap().is_empty());
+    assert!(store.records(ids[3]).await.unwrap().is_empty());
 }
 
 async fn a_session_is_found_by_the_beginning_of_its_id(store: &dyn Store) {

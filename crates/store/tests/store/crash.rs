@@ -86,6 +86,8 @@ fn changes(body: &Body) -> &[Change] {
         | Body::Reply { .. }
         | Body::Summary { .. }
         | Body::Notice { .. }
+        | Body::Wake { .. }
+        | Body::Todos { .. }
         | Body::Review { .. }
         | Body::Restored { .. } => &[],
     }

@@ -14,6 +14,7 @@ pub(crate) fn new_session() -> New {
         root: PathBuf::from("/project"),
         model: MODEL.into(),
         at: Time(1_000),
+        parent: None,
     }
 }
 

@@ -23,6 +23,7 @@ fn the_catalogue_is_small() {
         "find_tools",
         "grep",
         "list_directory",
+        "new_task",
         "read_file",
         "terminal",
         "write_file",
@@ -33,7 +34,7 @@ fn the_catalogue_is_small() {
         .map(|spec| json!({"name": spec.name, "description": spec.description, "input_schema": spec.input_schema}))
         .collect();
     let size = json!(json).to_string().len();
-    assert!(size < 4_500, "{size} bytes");
+    assert!(size < 6_200, "{size} bytes");
 }
 
 #[tokio::test]

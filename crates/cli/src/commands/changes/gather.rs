@@ -86,7 +86,12 @@ fn histories(items: &[Arc<Item>]) -> BTreeMap<&Path, Vec<Happening<'_>>> {
                         .push(Happening::Reviewed(reviewed));
                 }
             }
-            Body::Prompt { .. } | Body::Reply { .. } | Body::Summary { .. } | Body::Notice { .. } => {}
+            Body::Prompt { .. }
+            | Body::Reply { .. }
+            | Body::Summary { .. }
+            | Body::Notice { .. }
+            | Body::Wake { .. }
+            | Body::Todos { .. } => {}
         }
     }
     all

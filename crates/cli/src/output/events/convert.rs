@@ -1,7 +1,8 @@
 //! From hew's own events and items to those of the format.
 
 use super::{
-    Added, Asked, Begun, Changed, Close, Content, Entry, LookedAt, Operation, Piece, Seen, Sum, Tokens, Told, Weight,
+    Added, Asked, Begun, Changed, Close, Content, Entry, LookedAt, Operation, Piece, Seen, Sum, ToDo, Tokens, Told,
+    Weight,
 };
 use model::{Block, Cost, Outcome, Part, Stop, Usage};
 use serde_json::Value;
@@ -65,6 +66,19 @@ impl<'a> Told<'a> {
                 text,
             },
             Event::Titled { title } => Told::SessionTitled { title },
+            Event::Subtask { session, call, event } => match event.as_ref() {
+                Event::TurnFinished { ending, answer } => Told::SubtaskFinished {
+                    session: session.to_string(),
+                    call: call.as_str(),
+                    ending: Close::of(ending),
+                    answer,
+                },
+                event => Told::Subtask {
+                    session: session.to_string(),
+                    call: call.as_str(),
+                    event: Box::new(Told::of(event)?),
+                },
+            },
             Event::TurnFinished { .. } => return None,
         })
     }
@@ -191,6 +205,13 @@ impl<'a> Content<'a> {
                 parts: pieces(&message.parts),
             },
             Body::Notice { text } => Content::Notice { text },
+            Body::Wake { message, cause } => Content::Wake {
+                cause,
+                parts: pieces(&message.parts),
+            },
+            Body::Todos { list } => Content::Todos {
+                list: list.iter().map(ToDo::of).collect(),
+            },
             Body::Review { changes } => Content::Review {
                 files: changes.iter().map(LookedAt::of).collect(),
             },
@@ -228,6 +249,15 @@ impl Changed {
                 (Some(_), Some(_)) => "modified",
                 (Some(_), None) => "deleted",
             },
+        }
+    }
+}
+
+impl<'a> ToDo<'a> {
+    fn of(todo: &'a session::Todo) -> Self {
+        ToDo {
+            text: &todo.text,
+            status: todo.status.word(),
         }
     }
 }
