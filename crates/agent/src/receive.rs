@@ -123,7 +123,7 @@ async fn stream(
     progress: &mut mpsc::Receiver<(CallId, String)>,
     attempt: u32,
 ) -> Result<Stop, model::Error> {
-    let assembled = prompt::assemble(&state.frame, &state.items);
+    let assembled = prompt::assemble(&state.frame, &state.items, &mut state.laid_out);
     let model = state.model.info().name();
     let draft = Draft {
         id: ItemId::new(),

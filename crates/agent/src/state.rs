@@ -48,6 +48,8 @@ pub(crate) struct State {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) frame: Frame,
     pub(crate) library: BTreeMap<String, Arc<str>>,
+    /// What of the items has been laid out for the model already.
+    pub(crate) laid_out: prompt::Kept,
     pub(crate) limits: Limits,
     pub(crate) room: Room,
     pub(crate) previews: Previews,
@@ -144,6 +146,7 @@ impl State {
             store: setup.store,
             frame,
             library: setup.library,
+            laid_out: prompt::Kept::default(),
             limits: setup.limits,
             room: Room::new(setup.compaction),
             previews: setup.previews,

@@ -12,8 +12,9 @@ pub struct Request {
     pub tools: Arc<[ToolSpec]>,
     /// The system prompt, in sections from the most stable to the most volatile.
     pub system: Vec<Arc<str>>,
-    /// The conversation. Each message is shared, so that its wire form can be kept (see [`Message`]).
-    pub messages: Vec<Arc<Message>>,
+    /// The conversation. Each message is shared, so that its wire form can be kept (see [`Message`]), and so is the list: the
+    /// next request goes on with it once this one is gone.
+    pub messages: Arc<Vec<Arc<Message>>>,
     /// Ends of prefixes that are worth caching, where the API has explicit marks. In order.
     pub breakpoints: Vec<Breakpoint>,
     /// Whether and which tool must be called.

@@ -1,8 +1,7 @@
 //! Lays out one request from what a session has said.
 
-use crate::repair::repair;
-use crate::view;
-use model::{Block, Breakpoint, Effort, Message, OutputSchema, Part, Request, Role, ToolSpec};
+use crate::kept::Kept;
+use model::{Breakpoint, Effort, Message, OutputSchema, Request, Role, ToolSpec};
 use serde_json::{Map, Value};
 use session::{Item, Section};
 use std::sync::Arc;
@@ -44,19 +43,13 @@ pub struct Assembled {
     pub sections: Vec<Section>,
 }
 
-/// What a model is told when it is to go on although nobody said anything new.
-const GO_ON: &str = "Go on where you stopped.";
-
 /// One request from a session's items, oldest first.
 ///
-/// Costs work in proportion to the number of items, not to their size: messages are shared, not copied.
-pub fn assemble(frame: &Frame, items: &[Arc<Item>]) -> Assembled {
-    let said = view(items).filter_map(|item| item.message());
-    let mut messages = repair(said.filter(|message| !message.parts.is_empty()).cloned().collect());
-    if messages.last().is_none_or(|last| last.role == Role::Assistant) {
-        messages.push(Arc::new(Message::user(GO_ON)));
-    }
-    let sections = sections(frame, &messages);
+/// Costs work in proportion to what is new since `kept` was last used: messages that were laid out before are shared.
+pub fn assemble(frame: &Frame, items: &[Arc<Item>], kept: &mut Kept) -> Assembled {
+    let (messages, sizes) = kept.lay_out(items);
+    let system = frame.system.iter().map(|section| section.len()).sum();
+    let sections = sizes.sections(kept.tools(&frame.tools), system);
     let breakpoints = breakpoints(frame, &messages);
     let Call {
         effort,
@@ -98,88 +91,10 @@ fn breakpoints(frame: &Frame, messages: &[Arc<Message>]) -> Vec<Breakpoint> {
     marks
 }
 
-fn sections(frame: &Frame, messages: &[Arc<Message>]) -> Vec<Section> {
-    let tools: usize = frame
-        .tools
-        .iter()
-        .map(|tool| tool.name.len() + tool.description.len() + size(&tool.input_schema))
-        .sum();
-    let system: usize = frame.system.iter().map(|section| section.len()).sum();
-    let mut sizes = Sizes::default();
-    for message in messages {
-        message.parts.iter().for_each(|part| sizes.add(message.role, part));
-    }
-    let Sizes {
-        prompts,
-        replies,
-        results,
-        media,
-    } = sizes;
-    [
-        ("tools", tools),
-        ("system", system),
-        ("prompts", prompts),
-        ("replies", replies),
-        ("results", results),
-        (MEDIA, media),
-    ]
-    .into_iter()
-    .map(|(name, bytes)| Section {
-        name: name.into(),
-        bytes: bytes as u64,
-    })
-    .collect()
-}
-
-/// The section of images and documents, whose bytes say little about their tokens.
-pub const MEDIA: &str = "media";
-
-/// How many bytes of each kind the messages have.
-#[derive(Default)]
-struct Sizes {
-    prompts: usize,
-    replies: usize,
-    results: usize,
-    media: usize,
-}
-
-impl Sizes {
-    fn add(&mut self, role: Role, part: &Part) {
-        match part {
-            Part::Text { text, .. } | Part::Thinking { text, .. } => match role {
-                Role::User => self.prompts += text.len(),
-                Role::Assistant => self.replies += text.len(),
-            },
-            Part::ToolCall { name, input, .. } => self.replies += name.len() + size(input),
-            Part::ToolResult { content, .. } => content.iter().for_each(|block| match block {
-                Block::Text { text } => self.results += text.len(),
-                Block::Media(media) => self.media += media.data.len(),
-            }),
-            Part::Media(media) => self.media += media.data.len(),
-        }
-    }
-}
-
-/// About how long a value is as JSON.
-fn size(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) => 4,
-        Value::Number(_) => 3,
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(|item| size(item) + 1).sum::<usize>() + 1,
-        Value::Object(object) => {
-            object
-                .iter()
-                .map(|(key, value)| key.len() + 4 + size(value))
-                .sum::<usize>()
-                + 1
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kept::GO_ON;
     use session::{Body, End, ItemId, RequestId, Time};
 
     fn item(body: Body) -> Arc<Item> {
@@ -207,7 +122,7 @@ mod tests {
     }
 
     fn texts(items: &[Arc<Item>]) -> Vec<String> {
-        assemble(&Frame::default(), items)
+        assemble(&Frame::default(), items, &mut Kept::default())
             .request
             .messages
             .iter()
@@ -249,7 +164,7 @@ mod tests {
             system: vec!["s".into(), "t".into()],
             ..Frame::default()
         };
-        let marks = assemble(&frame, &[prompt("a"), reply("b"), prompt("c")])
+        let marks = assemble(&frame, &[prompt("a"), reply("b"), prompt("c")], &mut Kept::default())
             .request
             .breakpoints;
         assert_eq!(
@@ -264,8 +179,8 @@ mod tests {
             .flat_map(|n| [prompt(&format!("p{n}")), reply(&format!("r{n}"))])
             .collect();
         let frame = Frame::default();
-        let earlier = assemble(&frame, &items[..41]).request.messages;
-        let later = assemble(&frame, &items[..43]).request.messages;
-        assert!(earlier.iter().zip(&later).all(|(a, b)| Arc::ptr_eq(a, b)));
+        let earlier = assemble(&frame, &items[..41], &mut Kept::default()).request.messages;
+        let later = assemble(&frame, &items[..43], &mut Kept::default()).request.messages;
+        assert!(earlier.iter().zip(later.iter()).all(|(a, b)| Arc::ptr_eq(a, b)));
     }
 }

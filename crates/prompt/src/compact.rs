@@ -3,7 +3,7 @@
 //! Nothing is taken on trust from the model that writes the notes: what the person asked for and which files were changed is
 //! added by [`Cut::message`] from the log itself, and notes that do not make the conversation smaller are refused.
 
-use crate::{Frame, assemble, view};
+use crate::{Frame, Kept, assemble, view};
 use model::{Block, Effort, Info, Message, Part, Request, Role, ToolChoice};
 use session::{Body, Item, ItemId};
 use std::collections::BTreeSet;
@@ -135,10 +135,10 @@ impl Cut {
 
     /// Asks the model of the conversation for notes. The request begins like all others, so that the cache serves it.
     pub fn request(&self, frame: &Frame, instructions: Option<&str>) -> Request {
-        let mut request = assemble(frame, &self.replaced).request;
+        let mut request = assemble(frame, &self.replaced, &mut Kept::default()).request;
         request.tool_choice = ToolChoice::None;
         request.output_schema = None;
-        request.messages.push(Arc::new(Message::user(ask(instructions))));
+        Arc::make_mut(&mut request.messages).push(Arc::new(Message::user(ask(instructions))));
         request
     }
 
@@ -150,7 +150,8 @@ impl Cut {
                 "<log>\n{}</log>\n\n{}",
                 self.log(bytes),
                 ask(instructions)
-            )))],
+            )))]
+            .into(),
             effort: Some(Effort::Low),
             ..Request::default()
         }

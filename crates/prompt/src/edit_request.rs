@@ -34,7 +34,7 @@ pub struct EditTask<'a> {
 pub fn edit_request(task: &EditTask<'_>) -> Request {
     Request {
         system: vec![template(task).trim_end().into()],
-        messages: vec![Arc::new(Message::user(question(task)))],
+        messages: vec![Arc::new(Message::user(question(task)))].into(),
         breakpoints: vec![Breakpoint::Message(0)],
         effort: Some(Effort::Low),
         ..Request::default()
@@ -49,8 +49,9 @@ pub fn edit_retry(mut request: Request, reply: &str, refusal: &str) -> Request {
         false => reply,
     };
     let told = include_str!("../templates/edit-retry.md").replace("{{refusal}}", refusal);
-    request.messages.push(Arc::new(Message::assistant(answer)));
-    request.messages.push(Arc::new(Message::user(told.trim_end())));
+    let messages = Arc::make_mut(&mut request.messages);
+    messages.push(Arc::new(Message::assistant(answer)));
+    messages.push(Arc::new(Message::user(told.trim_end())));
     request
 }
 

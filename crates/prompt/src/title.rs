@@ -17,7 +17,7 @@ pub fn title_request(prompt: &str) -> Request {
              language of the message, without quotes or a full stop. Do not answer the message."
                 .into(),
         ],
-        messages: vec![Arc::new(Message::user(prompt))],
+        messages: vec![Arc::new(Message::user(prompt))].into(),
         max_output: Some(64),
         effort: Some(Effort::None),
         ..Request::default()

@@ -4,7 +4,7 @@ use crate::aws::{AwsAuth, Signing, sign};
 use crate::error::Error as SettingsError;
 use crate::fault;
 use crate::google::{Cached, GoogleAuth, fetch};
-use crate::http::{Pieces, chain, is_loopback, url};
+use crate::http::{Answer, AnswerBody, Pieces, USER_AGENT, is_loopback, url};
 use crate::kept::Kept;
 use crate::reading::Reading;
 use crate::settings::{Secret, Settings};
@@ -15,7 +15,7 @@ use futures::{StreamExt as _, stream};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use model::{Error, Info, Model, Request, Stream, Wire};
-use reqwest::{Response, Url};
+use reqwest::Url;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -71,23 +71,19 @@ impl Inner {
 
     async fn send(&self, request: Request) -> Result<Stream, Error> {
         let (body, notices) = self.render(&request);
-        let client = self.client()?;
         let mut headers = self.headers.clone();
         self.add_betas(&mut headers, &request);
-        self.prove(&mut headers, &body, &client).await?;
-        let post = client
-            .post(self.url.clone())
-            .headers(headers)
-            .body(reqwest::Body::wrap(Pieces::new(body)));
+        self.prove(&mut headers, &body).await?;
+        let mut post = http::Request::new(Pieces::new(body));
+        *post.method_mut() = http::Method::POST;
+        *post.headers_mut() = headers;
+        let transport = &self.settings.transport;
+        let route = transport.route(&self.settings, &self.url);
+        let route = route.map_err(|error| self.unreachable(error.to_string()))?;
         let stall = self.settings.stall;
-        let answer = match tokio::time::timeout(stall, post.send()).await {
-            Err(_) => {
-                return Err(Error::Stalled {
-                    provider: self.settings.provider.clone(),
-                    after: stall,
-                });
-            }
-            Ok(Err(error)) => return Err(self.unreachable(error)),
+        let answer = match tokio::time::timeout(stall, transport.pool.send(&route, &self.url, post)).await {
+            Err(_) => return Err(self.stalled()),
+            Ok(Err(detail)) => return Err(self.unreachable(detail)),
             Ok(Ok(answer)) => answer,
         };
         self.read(answer, notices).await.map_err(|error| self.hide(error))
@@ -143,9 +139,9 @@ impl Inner {
     }
 
     /// Adds what changes with each request: a signature, or a token that expires.
-    async fn prove(&self, headers: &mut HeaderMap, body: &[Bytes], client: &reqwest::Client) -> Result<(), Error> {
+    async fn prove(&self, headers: &mut HeaderMap, body: &[Bytes]) -> Result<(), Error> {
         if let Some(google) = &self.settings.google {
-            let token = fetch(&self.settings.provider, &google.auth, &self.token, client).await?;
+            let token = fetch(&self.settings.provider, &google.auth, &self.token, &self.client()?).await?;
             headers.insert(AUTHORIZATION, self.sendable(&format!("Bearer {}", token.reveal()))?);
         }
         if self.settings.wire != Wire::BedrockAnthropic {
@@ -184,55 +180,42 @@ impl Inner {
     }
 
     /// Tells replies from everything else that a server may answer.
-    async fn read(&self, answer: Response, notices: Vec<String>) -> Result<Stream, Error> {
+    async fn read(&self, answer: Answer, notices: Vec<String>) -> Result<Stream, Error> {
         let provider = &self.settings.provider;
-        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-        if !answer.status().is_success() {
-            let body = start_of(answer).await;
-            if status == 401 {
+        let Answer { head, body } = answer;
+        if !head.status.is_success() {
+            let body = start_of(body).await;
+            if head.status.as_u16() == 401 {
                 self.token.clear();
             }
-            return Err(fault::from_answer(provider, status, &headers, &body));
+            return Err(fault::from_answer(provider, head.status.as_u16(), &head.headers, &body));
         }
-        let kind = headers
-            .get(CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or("");
-        let kind = kind.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+        let kind = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or("");
+        let kind = kind.trim().to_ascii_lowercase();
         match kind.as_str() {
             "" | "text/event-stream" | "application/vnd.amazon.eventstream" | "application/octet-stream" => {}
             // Some imitations send events under another name; a look at the first bytes tells.
-            _ => return self.read_doubtful(answer, &kind, notices).await,
+            _ => return self.read_doubtful(body, &kind, notices).await,
         }
-        let bytes = answer
-            .bytes_stream()
-            .map(|piece| piece.map_err(|error| chain(&error.without_url())));
-        Ok(self.reading(Box::pin(bytes), notices))
+        Ok(self.reading(Box::pin(body), notices))
     }
 
-    async fn read_doubtful(&self, mut answer: Response, kind: &str, notices: Vec<String>) -> Result<Stream, Error> {
+    async fn read_doubtful(&self, mut rest: AnswerBody, kind: &str, notices: Vec<String>) -> Result<Stream, Error> {
         let provider = &self.settings.provider;
-        let first = match tokio::time::timeout(self.settings.stall, answer.chunk()).await {
-            Ok(Ok(first)) => first.unwrap_or_default(),
-            Ok(Err(error)) => return Err(self.unreachable(error)),
-            Err(_) => {
-                return Err(Error::Stalled {
-                    provider: provider.clone(),
-                    after: self.settings.stall,
-                });
-            }
+        let first = match tokio::time::timeout(self.settings.stall, rest.next()).await {
+            Ok(first) => first.transpose().map_err(|detail| self.unreachable(detail))?,
+            Err(_) => return Err(self.stalled()),
         };
+        let first = first.unwrap_or_default();
         if [&b"data:"[..], b"event:", b":", b"id:", b"retry:"]
             .iter()
             .any(|start| first.starts_with(start))
         {
-            let rest = answer
-                .bytes_stream()
-                .map(|piece| piece.map_err(|error| chain(&error.without_url())));
             let bytes = stream::iter([Ok(first)]).chain(rest);
             return Ok(self.reading(Box::pin(bytes), notices));
         }
-        let body = [first, start_of(answer).await].concat();
+        let body = [first, start_of(rest).await].concat();
         let text = String::from_utf8_lossy(&body);
         // A whole reply has no `error`, and its `message`, where it has one, is an object.
         let said = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
@@ -257,11 +240,18 @@ impl Inner {
         Box::pin(reading)
     }
 
-    fn unreachable(&self, error: reqwest::Error) -> Error {
+    fn unreachable(&self, detail: String) -> Error {
         self.hide(Error::Connection {
             provider: self.settings.provider.clone(),
-            detail: chain(&error.without_url()),
+            detail,
         })
+    }
+
+    fn stalled(&self) -> Error {
+        Error::Stalled {
+            provider: self.settings.provider.clone(),
+            after: self.settings.stall,
+        }
     }
 
     fn hide(&self, mut error: Error) -> Error {
@@ -300,13 +290,13 @@ impl Inner {
 }
 
 /// The start of an answer that is not a reply, as far as it arrives in time.
-async fn start_of(mut answer: Response) -> Bytes {
+async fn start_of(mut answer: AnswerBody) -> Bytes {
     let mut body = Vec::new();
     let whole = async {
         while body.len() < LONGEST_REFUSAL {
-            match answer.chunk().await {
-                Ok(Some(piece)) => body.extend_from_slice(&piece),
-                Ok(None) | Err(_) => break,
+            match answer.next().await {
+                Some(Ok(piece)) => body.extend_from_slice(&piece),
+                None | Some(Err(_)) => break,
             }
         }
     };
@@ -350,6 +340,7 @@ pub(crate) fn headers(settings: &Settings, url: &Url) -> Result<HeaderMap, Setti
         }
     };
     headers.insert(http::header::ACCEPT, HeaderValue::from_static(accept));
+    headers.insert(http::header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
     if settings.wire == Wire::AnthropicMessages {
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
     }

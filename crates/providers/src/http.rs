@@ -1,5 +1,12 @@
 //! Connections: one client per provider, made when the first request leaves.
 
+mod connect;
+mod connection;
+mod socket;
+
+pub(crate) use connect::Route;
+pub(crate) use connection::{Answer, Body as AnswerBody, Pool};
+
 use crate::error::Error;
 use crate::settings::Settings;
 use bytes::Bytes;
@@ -17,10 +24,17 @@ const CONNECT: Duration = Duration::from_secs(30);
 /// Servers close idle connections after a minute or so; hew lets go before they do.
 const IDLE: Duration = Duration::from_secs(50);
 
+/// How hew calls itself.
+pub(crate) const USER_AGENT: &str = concat!("hew/", env!("CARGO_PKG_VERSION"));
+
 /// The connections of one provider. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Transport {
+    /// For short questions.
     client: Arc<OnceLock<reqwest::Client>>,
+    /// For replies.
+    pub(crate) pool: Arc<Pool>,
+    tls: Arc<OnceLock<Arc<ClientConfig>>>,
 }
 
 impl Transport {
@@ -32,13 +46,56 @@ impl Transport {
         let client = build(settings, urls)?;
         Ok(self.client.get_or_init(|| client).clone())
     }
+
+    /// The way to a server.
+    pub(crate) fn route(&self, settings: &Settings, url: &Url) -> Result<Route, Error> {
+        let proxy = proxy(settings, &[url])
+            .map(|text| proxy_url(settings, text))
+            .transpose()?;
+        let encrypted = [Some(url), proxy.as_ref()]
+            .iter()
+            .flatten()
+            .any(|url| url.scheme() == "https");
+        let tls = match (encrypted, self.tls.get()) {
+            (false, _) => None,
+            (true, Some(tls)) => Some(Arc::clone(tls)),
+            (true, None) => {
+                let mut config = tls(encrypted)?;
+                config.alpn_protocols = vec![b"http/1.1".to_vec()];
+                Some(Arc::clone(self.tls.get_or_init(|| Arc::new(config))))
+            }
+        };
+        Ok(Route::new(url, proxy.as_ref(), tls))
+    }
+}
+
+/// The proxy to go through: none to this machine itself.
+fn proxy<'a>(settings: &'a Settings, urls: &[&Url]) -> Option<&'a str> {
+    let proxy = settings.proxy.as_deref();
+    proxy.filter(|_| !urls.iter().any(|url| is_loopback(url)))
+}
+
+/// Reads a proxy's address, which people write with and without its scheme.
+fn proxy_url(settings: &Settings, text: &str) -> Result<Url, Error> {
+    let refuse = |detail: String| Error::Address {
+        provider: settings.provider.clone(),
+        url: "the proxy".to_string(),
+        detail,
+    };
+    let whole = if text.contains("://") {
+        text.to_string()
+    } else {
+        format!("http://{text}")
+    };
+    let url = Url::parse(&whole).map_err(|error| refuse(error.to_string()))?;
+    match url.scheme() {
+        "http" | "https" if url.has_host() => Ok(url),
+        _ => Err(refuse("it must begin with http:// or https://".to_string())),
+    }
 }
 
 fn build(settings: &Settings, urls: &[&Url]) -> Result<reqwest::Client, Error> {
-    let proxy = settings
-        .proxy
-        .as_deref()
-        .filter(|_| !urls.iter().any(|url| is_loopback(url)));
+    let proxy = proxy(settings, urls);
     let encrypted = urls.iter().any(|url| url.scheme() == "https") || proxy.is_some_and(|url| url.starts_with("https"));
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls(encrypted)?)
@@ -48,7 +105,7 @@ fn build(settings: &Settings, urls: &[&Url]) -> Result<reqwest::Client, Error> {
         .pool_idle_timeout(IDLE)
         // A redirect would carry the key to another host.
         .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("hew/", env!("CARGO_PKG_VERSION")))
+        .user_agent(USER_AGENT)
         .no_proxy();
     if let Some(proxy) = proxy {
         let proxy = reqwest::Proxy::all(proxy).map_err(|error| address(settings, "the proxy", &error))?;

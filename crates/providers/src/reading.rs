@@ -17,6 +17,9 @@ use tokio::time::{Instant, Sleep};
 /// A complete reply's connection is given this long to end by itself, so that it can be used again.
 const FAREWELL: Duration = Duration::from_secs(1);
 
+/// So many pieces are taken in before what they say is told.
+const BATCH: usize = 1024;
+
 /// The bytes of a reply; an error says how the connection broke.
 pub(crate) type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, String>> + Send>>;
 
@@ -173,6 +176,54 @@ impl Reading {
         self.state = State::Ended;
     }
 
+    /// Takes in all that has come, until there is something to tell and nothing more to read.
+    fn gather(&mut self, cx: &mut Context<'_>) {
+        let mut pieces = 0;
+        while self.state != State::Ended && (self.ready.is_empty() || pieces < BATCH) {
+            pieces += 1;
+            match self.bytes.as_mut().poll_next(cx) {
+                Poll::Ready(Some(Ok(bytes))) => {
+                    if let Err(error) = self.take(&bytes) {
+                        self.fail(error);
+                    }
+                }
+                Poll::Ready(Some(Err(detail))) => match self.state {
+                    State::Open => {
+                        let provider = self.provider.clone();
+                        self.fail(Error::Cut { provider, detail });
+                    }
+                    State::Complete | State::Ended => self.state = State::Ended,
+                },
+                Poll::Ready(None) => match self.finish() {
+                    Ok(()) => self.state = State::Ended,
+                    Err(error) => self.fail(error),
+                },
+                Poll::Pending => {
+                    if pieces > 1 {
+                        self.heard = Instant::now();
+                    }
+                    if self.ready.is_empty() && self.silent(cx) {
+                        self.give_up();
+                        continue;
+                    }
+                    return;
+                }
+            }
+        }
+        self.heard = Instant::now();
+    }
+
+    /// Nothing has come for too long.
+    fn give_up(&mut self) {
+        match self.state {
+            State::Open => {
+                let (provider, after) = (self.provider.clone(), self.stall);
+                self.fail(Error::Stalled { provider, after });
+            }
+            State::Complete | State::Ended => self.state = State::Ended,
+        }
+    }
+
     /// Whether silence has lasted too long; arranges to be woken when it will have.
     fn silent(&mut self, cx: &mut Context<'_>) -> bool {
         let patience = match self.state {
@@ -200,42 +251,13 @@ impl Stream for Reading {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        loop {
-            if let Some(chunk) = this.ready.pop_front() {
-                return Poll::Ready(Some(Ok(chunk)));
-            }
-            if this.state == State::Ended {
-                return Poll::Ready(this.failure.take().map(Err));
-            }
-            match this.bytes.as_mut().poll_next(cx) {
-                Poll::Ready(Some(Ok(bytes))) => {
-                    this.heard = Instant::now();
-                    if let Err(error) = this.take(&bytes) {
-                        this.fail(error);
-                    }
-                }
-                Poll::Ready(Some(Err(detail))) => match this.state {
-                    State::Open => {
-                        let provider = this.provider.clone();
-                        this.fail(Error::Cut { provider, detail });
-                    }
-                    State::Complete | State::Ended => this.state = State::Ended,
-                },
-                Poll::Ready(None) => {
-                    match this.finish() {
-                        Ok(()) => this.state = State::Ended,
-                        Err(error) => this.fail(error),
-                    };
-                }
-                Poll::Pending if this.silent(cx) => match this.state {
-                    State::Open => {
-                        let (provider, after) = (this.provider.clone(), this.stall);
-                        this.fail(Error::Stalled { provider, after });
-                    }
-                    State::Complete | State::Ended => this.state = State::Ended,
-                },
-                Poll::Pending => return Poll::Pending,
-            }
+        if this.ready.is_empty() {
+            this.gather(cx);
+        }
+        match this.ready.pop_front() {
+            Some(chunk) => Poll::Ready(Some(Ok(chunk))),
+            None if this.state == State::Ended => Poll::Ready(this.failure.take().map(Err)),
+            None => Poll::Pending,
         }
     }
 }

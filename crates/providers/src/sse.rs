@@ -101,19 +101,27 @@ impl Parser {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
             b"data" => {
-                let text = String::from_utf8_lossy(value);
+                let text = text(value);
                 match &mut self.data {
                     Some(data) => {
                         data.push('\n');
                         data.push_str(&text);
                     }
-                    None => self.data = Some(text.into_owned()),
+                    None => self.data = Some(text),
                 }
             }
-            b"event" => self.name = Some(String::from_utf8_lossy(value).into_owned()),
+            b"event" => self.name = Some(text(value)),
             // Comments have an empty field name; ids and retry times mean nothing here.
             _ => {}
         }
+    }
+}
+
+/// Bytes as text. Nearly all are UTF-8 already, which is quicker to see than to mend.
+fn text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_string(),
+        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
     }
 }
 

@@ -352,7 +352,7 @@ fn request() -> Request {
             input_schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
         }]),
         system: vec!["You work on code.".into()],
-        messages: vec![Arc::new(Message::user("Read a.txt and b.txt."))],
+        messages: vec![Arc::new(Message::user("Read a.txt and b.txt."))].into(),
         effort: Some(Effort::Low),
         ..Request::default()
     }

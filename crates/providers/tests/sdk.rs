@@ -336,7 +336,7 @@ fn decoded(wire: Wire, events: &[&str]) -> Vec<Part> {
 fn requests(wire: Wire) -> Vec<(&'static str, Request)> {
     let base = Request {
         system: vec!["You work on code.".into(), "Today is a good day.".into()],
-        messages: vec![message(Role::User, vec![Part::text("What does it say?")])],
+        messages: vec![message(Role::User, vec![Part::text("What does it say?")])].into(),
         max_output: Some(8_000),
         ..Request::default()
     };
@@ -369,7 +369,8 @@ fn requests(wire: Wire) -> Vec<(&'static str, Request)> {
                         Part::Media(media("application/pdf", "b.pdf")),
                         Part::Media(media("text/plain", "c.txt")),
                     ],
-                )],
+                )]
+                .into(),
                 ..base.clone()
             },
         ),
@@ -403,7 +404,8 @@ fn requests(wire: Wire) -> Vec<(&'static str, Request)> {
                         ],
                     ),
                     message(Role::User, vec![Part::text("And go on.")]),
-                ],
+                ]
+                .into(),
                 breakpoints: vec![
                     Breakpoint::Tools,
                     Breakpoint::System(0),
@@ -435,7 +437,8 @@ fn requests(wire: Wire) -> Vec<(&'static str, Request)> {
                         Role::User,
                         vec![result("functions.read_file:0", vec![Block::text("one")], Outcome::Ok)],
                     ),
-                ],
+                ]
+                .into(),
                 ..with_tools.clone()
             },
         ),

@@ -33,8 +33,9 @@ async fn a_body_in_pieces_arrives_whole_with_its_length_and_the_connection_is_us
     let model = connect(settings);
     let mut request = conversation();
     drain(&model, request.clone()).await;
-    request.messages.push(Arc::new(Message::assistant("done")));
-    request.messages.push(Arc::new(Message::user("more")));
+    let messages = Arc::make_mut(&mut request.messages);
+    messages.push(Arc::new(Message::assistant("done")));
+    messages.push(Arc::new(Message::user("more")));
     drain(&model, request).await;
 
     let seen = server.await.expect("the server ends");
@@ -96,6 +97,7 @@ async fn a_google_token_is_got_once_and_sent_with_every_request() {
             r#"{"access_token":"ya29.x","expires_in":3599,"token_type":"Bearer"}"#,
         )
         .await;
+        let mut stream = accept(&listener).await;
         for _ in 0..2 {
             let (head, _) = read(&mut stream).await;
             let path =
@@ -327,7 +329,8 @@ fn conversation() -> Request {
                 role: Role::User,
                 parts: vec![result],
             }),
-        ],
+        ]
+        .into(),
         ..Request::default()
     }
 }

@@ -8,12 +8,11 @@ mod thinking;
 pub(crate) use decoder::Decoder;
 
 use super::{Pieces, merge, options, write_json};
-use crate::kept::Kept;
+use crate::kept::{Kept, Span};
 use crate::settings::Settings;
 use bytes::Bytes;
 use model::{Breakpoint, Info, Message, Part, Request, Role, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
 /// The API takes no more cache marks than this.
 const MOST_MARKS: usize = 4;
@@ -235,18 +234,21 @@ fn messages(
     kept: &mut Kept,
     notices: &mut Vec<String>,
 ) {
-    let forms: Vec<Bytes> = request
-        .messages
-        .iter()
-        .enumerate()
-        .map(|(place, message)| kept.form(place, message, |message| content::render(message, info, notices)))
-        .collect();
-    let mut spoken: Vec<usize> = (0..forms.len()).filter(|place| !forms[*place].is_empty()).collect();
-    results_first(&mut spoken, &request.messages);
     pieces.text(",\"messages\":[");
+    let form = |message: &Message| content::render(message, info, notices);
+    let turns = |pieces: &mut Pieces, span: &Span<'_>| turns(pieces, span, marks);
+    kept.write(pieces, "", &request.messages, marks, form, turns);
+    pieces.text("]");
+}
+
+fn turns(pieces: &mut Pieces, span: &Span<'_>, marks: &[Breakpoint]) {
+    let mut spoken: Vec<_> = span.spoken().collect();
+    for turn in spoken.chunk_by_mut(|(_, a, _), (_, b, _)| a.role == b.role) {
+        // The API wants the results of calls before anything else that the person says in the same turn.
+        turn.sort_by_key(|(_, message, _)| !has_results(message));
+    }
     let mut open: Option<Role> = None;
-    for place in spoken {
-        let message = &request.messages[place];
+    for (place, message, form) in spoken {
         match open {
             Some(role) if role == message.role => pieces.text(","),
             Some(_) | None => {
@@ -261,23 +263,16 @@ fn messages(
             }
         }
         let mark = marks.contains(&Breakpoint::Message(place)) && content::takes_mark(message);
-        share_marked(pieces, forms[place].clone(), mark);
+        share_marked(pieces, form.clone(), mark);
     }
     if open.is_some() {
         pieces.text("]}");
     }
-    pieces.text("]");
 }
 
-/// The API wants the results of calls before anything else that the person says in the same turn.
-fn results_first(spoken: &mut [usize], messages: &[Arc<Message>]) {
-    let has_results = |place: usize| {
-        let parts = &messages[place].parts;
-        parts.iter().any(|part| matches!(part, Part::ToolResult { .. }))
-    };
-    for turn in spoken.chunk_by_mut(|a, b| messages[*a].role == messages[*b].role) {
-        turn.sort_by_key(|place| !has_results(*place));
-    }
+fn has_results(message: &Message) -> bool {
+    let parts = &message.parts;
+    parts.iter().any(|part| matches!(part, Part::ToolResult { .. }))
 }
 
 /// Adds comma-joined objects, with a cache mark in the last of them where asked.

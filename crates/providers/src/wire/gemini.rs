@@ -8,10 +8,10 @@ pub(crate) use decode::Decoder;
 
 use super::chat::{lay_options, max_output, open, tools};
 use super::{Pieces, tool_name, write_json};
-use crate::kept::Kept;
+use crate::kept::{Kept, Span};
 use crate::settings::Settings;
 use bytes::Bytes;
-use model::{Effort, Info, Request, Role, ToolChoice, ToolSpec};
+use model::{Effort, Info, Message, Request, Role, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
 
 /// The request's JSON, in pieces.
@@ -33,8 +33,10 @@ pub(crate) fn body(
     let mut pieces = Pieces::default();
     open(&mut pieces, &fields);
     tools(&mut pieces, kept.tools(&request.tools, render_tools), extra_tools);
-    contents(&mut pieces, request, info, settings, kept, notices);
-    pieces.text("}");
+    pieces.text(",\"contents\":[");
+    let form = |message: &Message| form::render(message, info, settings, notices);
+    kept.write(&mut pieces, "", &request.messages, &[], form, turns);
+    pieces.text("]}");
     pieces.finish()
 }
 
@@ -59,22 +61,10 @@ pub(crate) fn path(info: &Info, settings: &Settings) -> String {
     format!("{version}{parent}/models/{id}:streamGenerateContent?alt=sse")
 }
 
-/// Writes the conversation. Neighbouring messages of one role are one turn.
-fn contents(
-    pieces: &mut Pieces,
-    request: &Request,
-    info: &Info,
-    settings: &Settings,
-    kept: &mut Kept,
-    notices: &mut Vec<String>,
-) {
-    pieces.text(",\"contents\":[");
+/// Writes turns. Neighbouring messages of one role are one.
+fn turns(pieces: &mut Pieces, span: &Span<'_>) {
     let mut turn: Option<Role> = None;
-    for (place, message) in request.messages.iter().enumerate() {
-        let form = kept.form(place, message, |message| form::render(message, info, settings, notices));
-        if form.is_empty() {
-            continue;
-        }
+    for (_, message, form) in span.spoken() {
         if turn == Some(message.role) {
             pieces.text(",");
         } else {
@@ -86,9 +76,11 @@ fn contents(
             pieces.text(&format!("{before}{{\"role\":\"{role}\",\"parts\":["));
         }
         turn = Some(message.role);
-        pieces.share(form);
+        pieces.share(form.clone());
     }
-    pieces.text(if turn.is_some() { "]}]" } else { "]" });
+    if turn.is_some() {
+        pieces.text("]}");
+    }
 }
 
 /// All tools are functions of one tool, because Gemini counts tools by kind.

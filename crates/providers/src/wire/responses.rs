@@ -8,11 +8,11 @@ pub(crate) use decode::Decoder;
 
 use super::chat::{fits_strict, lay_options, max_output, open, openai_effort, path_to, tools};
 use super::{Pieces, tool_name, write_json};
-use crate::kept::Kept;
+use crate::kept::{Kept, Span};
 use crate::presets::{EffortStyle, Temperature};
 use crate::settings::Settings;
 use bytes::Bytes;
-use model::{Info, Request, ToolChoice, ToolSpec};
+use model::{Info, Message, Request, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
 
 /// The request's JSON, in pieces.
@@ -31,19 +31,19 @@ pub(crate) fn body(
     open(&mut pieces, &fields);
     tools(&mut pieces, kept.tools(&request.tools, render_tools), extra_tools);
     pieces.text(",\"input\":[");
-    let mut first = true;
-    for (place, message) in request.messages.iter().enumerate() {
-        let form = kept.form(place, message, |message| form::render(message, info, settings, notices));
-        if form.is_empty() {
-            continue;
-        }
-        if !std::mem::take(&mut first) {
-            pieces.text(",");
-        }
-        pieces.share(form);
-    }
+    let form = |message: &Message| form::render(message, info, settings, notices);
+    kept.write(&mut pieces, "", &request.messages, &[], form, turns);
     pieces.text("]}");
     pieces.finish()
+}
+
+fn turns(pieces: &mut Pieces, span: &Span<'_>) {
+    for (nth, (_, _, form)) in span.spoken().enumerate() {
+        if nth > 0 {
+            pieces.text(",");
+        }
+        pieces.share(form.clone());
+    }
 }
 
 /// The path below the base URL.

@@ -50,6 +50,14 @@ impl Decoder {
         if event.data == "[DONE]" || event.data.trim().is_empty() {
             return Ok(());
         }
+        if event.name.as_deref() == Some("content_block_delta")
+            && let Ok(Words { index, delta }) = serde_json::from_str::<Words<'_>>(&event.data)
+            && delta.kind == "text_delta"
+            && !matches!(self.open(index), Some(Open::Foreign))
+        {
+            push_text(delta.text.into_owned(), out);
+            return Ok(());
+        }
         let frame: Frame<'_> = serde_json::from_str(&event.data)
             .map_err(|_| fault::garbled(&self.provider, "an event is not JSON of this wire", &event.data))?;
         let index = frame.index.unwrap_or(0);
@@ -135,13 +143,7 @@ impl Decoder {
     }
 
     fn delta(&mut self, index: u64, delta: Delta<'_>, out: &mut Vec<Chunk>) {
-        let open = self
-            .open
-            .iter_mut()
-            .rev()
-            .find(|(own, _)| *own == index)
-            .map(|(_, open)| open);
-        match (open, &*delta.kind) {
+        match (self.open(index), &*delta.kind) {
             (Some(Open::Foreign), _) => {}
             (_, "text_delta") => push_text(delta.text, out),
             (_, "thinking_delta") => push_thinking(delta.thinking, out),
@@ -156,6 +158,12 @@ impl Decoder {
             // Citations, and whatever the vendor adds later.
             _ => {}
         }
+    }
+
+    /// The newest block with this number.
+    fn open(&mut self, index: u64) -> Option<&mut Open> {
+        let mut open = self.open.iter_mut().rev();
+        open.find(|(own, _)| *own == index).map(|(_, open)| open)
     }
 
     fn end(&mut self, index: u64, out: &mut Vec<Chunk>) {
@@ -258,6 +266,22 @@ struct Frame<'a> {
     usage: Option<Tokens>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
+}
+
+/// The event of which there are most, read more quickly than by its general form.
+#[derive(Deserialize)]
+struct Words<'a> {
+    index: u64,
+    #[serde(borrow)]
+    delta: Text<'a>,
+}
+
+#[derive(Deserialize)]
+struct Text<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    #[serde(borrow)]
+    text: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]

@@ -4,6 +4,7 @@ use super::*;
 use crate::sse::Event;
 use crate::tests::info;
 use model::{Block, Chunk, Effort, Error, Media, Outcome, OutputSchema, Replay, Reply, Stop, Usage, Wire};
+use std::sync::Arc;
 
 fn settings() -> Settings {
     Settings::new("anthropic", Wire::AnthropicMessages, "https://api.anthropic.com")
@@ -69,7 +70,8 @@ fn conversation() -> Request {
                 Role::User,
                 vec![result("a", "text", Outcome::Ok), result("b", "", Outcome::Error)],
             ),
-        ],
+        ]
+        .into(),
         breakpoints: vec![
             Breakpoint::Tools,
             Breakpoint::System(2),
@@ -139,13 +141,13 @@ fn at_most_four_marks_are_set_and_none_where_the_model_has_no_cache() {
 fn a_longer_conversation_keeps_the_bytes_of_what_was_sent_before() {
     let info = info(Wire::AnthropicMessages, "claude-sonnet-4-5");
     let mut request = conversation();
-    request.messages[0] = message(Role::User, vec![Part::text("x".repeat(10_000))]);
+    Arc::make_mut(&mut request.messages)[0] = message(Role::User, vec![Part::text("x".repeat(10_000))]);
+    request.breakpoints = vec![Breakpoint::Message(4)];
     let mut kept = Kept::default();
     let first = body(&request, &info, &settings(), &mut kept, &mut Vec::new());
-    request
-        .messages
-        .push(message(Role::Assistant, vec![Part::text("done")]));
-    request.messages.push(message(Role::User, vec![Part::text("more")]));
+    let messages = Arc::make_mut(&mut request.messages);
+    messages.push(message(Role::Assistant, vec![Part::text("done")]));
+    messages.push(message(Role::User, vec![Part::text("more")]));
     request.breakpoints = vec![Breakpoint::Message(6)];
     let second = body(&request, &info, &settings(), &mut kept, &mut Vec::new());
     let large = |pieces: &[Bytes]| {
@@ -180,7 +182,8 @@ fn thinking_goes_back_only_where_it_is_signed_and_came_from_this_vendor() {
                 Role::Assistant,
                 vec![thinking("", json!({"redacted": "blob"})), unsigned, Part::text("yes")],
             ),
-        ],
+        ]
+        .into(),
         ..Request::default()
     };
     assert_eq!(
@@ -196,7 +199,7 @@ fn each_generation_is_told_to_think_in_its_own_words() {
             effort: Some(effort),
             temperature: Some(0.5),
             tool_choice,
-            messages: vec![message(Role::User, vec![Part::text("hi")])],
+            messages: vec![message(Role::User, vec![Part::text("hi")])].into(),
             tools: conversation().tools,
             ..Request::default()
         };
@@ -260,7 +263,7 @@ fn a_turn_that_began_without_thinking_goes_on_without_it_on_budgeted_models() {
     let mut request = conversation();
     request.effort = Some(Effort::Low);
     assert_eq!(rendered(&request, "claude-sonnet-4-5")["thinking"]["type"], "enabled");
-    request.messages[1] = message(Role::Assistant, vec![call("a")]);
+    Arc::make_mut(&mut request.messages)[1] = message(Role::Assistant, vec![call("a")]);
     assert_eq!(rendered(&request, "claude-sonnet-4-5").get("thinking"), None);
     assert_eq!(rendered(&request, "claude-opus-4-6")["thinking"]["type"], "adaptive");
 }
@@ -283,7 +286,8 @@ fn attachments_that_the_model_cannot_take_are_left_out_with_a_notice() {
                 media("text/plain", "c.txt"),
                 media("video/mp4", "d.mp4"),
             ],
-        )],
+        )]
+        .into(),
         ..Request::default()
     };
     let mut model = info(Wire::AnthropicMessages, "m");
@@ -316,7 +320,7 @@ fn a_schema_is_native_since_4_5_and_an_instruction_before() {
             name: "answer".into(),
             schema: json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
         }),
-        messages: vec![message(Role::User, vec![Part::text("hi")])],
+        messages: vec![message(Role::User, vec![Part::text("hi")])].into(),
         ..Request::default()
     };
     let body = rendered(&request, "claude-opus-4-6");

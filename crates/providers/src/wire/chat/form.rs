@@ -28,8 +28,12 @@ pub(super) enum Said {
 }
 
 impl Form {
-    /// Packs the form into one piece of memory: one byte for the kind, four for the length of the first half.
+    /// Packs the form into one piece of memory: one byte for the kind, four for the length of the first half. Nothing at all
+    /// where there is nothing to say.
     fn pack(whole: &[u8], said: &[u8], kind: u8) -> Bytes {
+        if whole.is_empty() && said.is_empty() {
+            return Bytes::new();
+        }
         let mut packed = Vec::with_capacity(5 + whole.len() + said.len());
         packed.push(kind);
         packed.extend_from_slice(&(whole.len() as u32).to_le_bytes());

@@ -1,12 +1,12 @@
 //! Lays out the messages: the system prompt, joined turns, cache marks and the order that strict servers want.
 
 use super::form::{Form, Said, render};
-use crate::kept::Kept;
+use crate::kept::{Kept, Span};
 use crate::presets::{Quirks, SchemaStyle};
 use crate::settings::Settings;
 use crate::wire::Pieces;
 use bytes::Bytes;
-use model::{Breakpoint, Info, Request};
+use model::{Breakpoint, Info, Message, Request};
 use serde_json::json;
 
 const MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}}";
@@ -25,12 +25,21 @@ pub(super) fn write(
 ) {
     let quirks = &settings.quirks;
     let marks = quirks.cache_marks.apply(&info.id);
-    let mut first = true;
-    if system(pieces, request, quirks, marks) {
-        first = false;
-    }
-    for turn in turns(request, info, quirks, marks, kept, notices) {
-        if !std::mem::take(&mut first) {
+    let breakpoints = if marks { &request.breakpoints[..] } else { &[] };
+    let before = if system(pieces, request, quirks, marks) {
+        ","
+    } else {
+        ""
+    };
+    let form = |message: &Message| render(message, info, quirks, notices);
+    let turns = |pieces: &mut Pieces, span: &Span<'_>| write_turns(pieces, turns(span, quirks, breakpoints));
+    kept.write(pieces, before, &request.messages, breakpoints, form, turns);
+}
+
+/// Writes turns, comma-separated.
+fn write_turns(pieces: &mut Pieces, turns: Vec<Turn>) {
+    for (nth, turn) in turns.into_iter().enumerate() {
+        if nth > 0 {
             pieces.text(",");
         }
         match turn {
@@ -101,20 +110,12 @@ enum Marked {
     No,
 }
 
-fn turns(
-    request: &Request,
-    info: &Info,
-    quirks: &Quirks,
-    marks: bool,
-    kept: &mut Kept,
-    notices: &mut Vec<String>,
-) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::with_capacity(request.messages.len());
+fn turns(span: &Span<'_>, quirks: &Quirks, marks: &[Breakpoint]) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
     let mut after_tool = false;
-    for (place, message) in request.messages.iter().enumerate() {
-        let packed = kept.form(place, message, |message| render(message, info, quirks, notices));
-        let form = Form::unpack(&packed);
-        let mark = marks && request.breakpoints.contains(&Breakpoint::Message(place));
+    for (place, message, packed) in span.spoken() {
+        let form = Form::unpack(packed);
+        let mark = marks.contains(&Breakpoint::Message(place));
         let marked = if mark { Marked::Yes } else { Marked::No };
         let said = match &form.said {
             Said::Text(said) | Said::Parts(said) => !said.is_empty(),

@@ -66,7 +66,7 @@ fn sent(request: &Request, id: &str, settings: &Settings) -> Value {
 
 fn conversation(messages: Vec<Message>) -> Request {
     Request {
-        messages: messages.into_iter().map(Arc::new).collect(),
+        messages: messages.into_iter().map(Arc::new).collect::<Vec<_>>().into(),
         ..Request::default()
     }
 }

@@ -108,7 +108,8 @@ fn a_reply_with_thinking_text_and_calls_is_read_and_sent_back_as_the_api_wants_i
                 role: Role::User,
                 parts: vec![answer],
             }),
-        ],
+        ]
+        .into(),
         ..Request::default()
     };
     let expected = json!([
@@ -143,7 +144,8 @@ fn thinking_that_nothing_follows_stays_here() {
                 parts: vec![thought],
             }),
             Arc::new(Message::user("go on")),
-        ],
+        ]
+        .into(),
         ..Request::default()
     };
     assert_eq!(sent(&request, &openai())["input"].as_array().unwrap().len(), 1);
@@ -313,7 +315,8 @@ fn a_request_says_everything_once() {
         messages: vec![Arc::new(Message {
             role: Role::User,
             parts: vec![answer],
-        })],
+        })]
+        .into(),
         max_output: Some(100),
         effort: Some(Effort::Max),
         temperature: Some(0.5),

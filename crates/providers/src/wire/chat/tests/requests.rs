@@ -28,7 +28,7 @@ fn sent(request: &Request, info: &Info, settings: &Settings) -> (Value, Vec<Stri
 
 fn messages(provider: &str, id: &str, messages: Vec<Message>) -> Value {
     let request = Request {
-        messages: messages.into_iter().map(Arc::new).collect(),
+        messages: messages.into_iter().map(Arc::new).collect::<Vec<_>>().into(),
         ..Request::default()
     };
     sent(&request, &info(Wire::OpenaiChat, id), &settings(provider)).0["messages"].take()
@@ -89,7 +89,7 @@ fn a_request_says_everything_once() {
             input_schema: json!({"type": "object", "properties": {"p": {"type": "string"}}}),
         }]),
         system: vec!["Be brief.".into(), "Today is Monday.".into()],
-        messages: vec![Arc::new(Message::user("hi \"there\"\n"))],
+        messages: vec![Arc::new(Message::user("hi \"there\"\n"))].into(),
         tool_choice: ToolChoice::Named("read".into()),
         max_output: Some(100),
         effort: Some(Effort::High),
@@ -133,7 +133,7 @@ fn each_provider_is_told_in_its_own_words() {
             description: String::new(),
             input_schema: json!({"type": "object"}),
         }]),
-        messages: vec![Arc::new(Message::user("hi"))],
+        messages: vec![Arc::new(Message::user("hi"))].into(),
         tool_choice: ToolChoice::Required,
         max_output: Some(9),
         effort: Some(Effort::Max),
@@ -303,7 +303,7 @@ fn attachments_are_sent_where_the_model_takes_them_and_images_of_tools_move_on()
     blind.features.images = false;
     blind.features.pdf = false;
     let request = Request {
-        messages: conversation().into_iter().map(Arc::new).collect(),
+        messages: conversation().into_iter().map(Arc::new).collect::<Vec<_>>().into(),
         ..Request::default()
     };
     let mut kept = Kept::default();
@@ -385,7 +385,8 @@ fn claude_behind_a_gateway_gets_cache_marks_where_they_are_asked_for() {
                 Role::User,
                 vec![result("c1", vec![Block::text("x \",\"content\":\" y")])],
             )),
-        ],
+        ]
+        .into(),
         breakpoints: vec![Breakpoint::System(0), Breakpoint::Message(1), Breakpoint::Message(3)],
         ..Request::default()
     };
@@ -424,13 +425,14 @@ fn only_what_is_new_is_rendered() {
         messages: vec![
             Arc::new(Message::user(long.clone())),
             Arc::new(Message::assistant(long)),
-        ],
+        ]
+        .into(),
         ..Request::default()
     };
     let mut kept = Kept::default();
     let info = info(Wire::OpenaiChat, "m");
     let first = body(&request, &info, &settings("openai"), &mut kept, &mut Vec::new());
-    request.messages.push(Arc::new(Message::user("more")));
+    Arc::make_mut(&mut request.messages).push(Arc::new(Message::user("more")));
     let second = body(&request, &info, &settings("openai"), &mut kept, &mut Vec::new());
     let large = |pieces: &[Bytes]| -> Vec<*const u8> {
         pieces
@@ -450,7 +452,7 @@ fn options_reach_the_body_and_may_add_tools_but_not_replace_the_conversation() {
     settings.options.insert("provider".into(), json!({"order": ["a"]}));
     settings.options.insert("usage".into(), Value::Null);
     let mut request = Request {
-        messages: vec![Arc::new(Message::user("hi"))],
+        messages: vec![Arc::new(Message::user("hi"))].into(),
         ..Request::default()
     };
     request.options.insert("tools".into(), json!([{"type": "web_search"}]));
