@@ -13,12 +13,18 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tower_service::Service as _;
 use url::Position;
 
 /// The most that a proxy may say before it lets one through.
 const LONGEST_GREETING: usize = 16 * 1024;
+
+/// How often a silent server is asked whether it is still there, so that nothing between here and it forgets the connection.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+/// So many unanswered questions mean that it is not.
+const SIGNS: u32 = 3;
 
 /// Something to read from and write to.
 pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -149,6 +155,12 @@ impl End {
     async fn dial(&self) -> Result<Io, String> {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(CONNECT));
+        connector.set_keepalive(Some(SIGN_OF_LIFE));
+        connector.set_keepalive_interval(Some(SIGN_OF_LIFE));
+        connector.set_keepalive_retries(Some(SIGNS));
+        #[cfg(target_os = "linux")]
+        connector.set_tcp_user_timeout(Some(SIGN_OF_LIFE * 2));
         let address = format!("http://{}:{}/", self.host, self.port);
         let uri = address.parse::<Uri>().map_err(|error| error.to_string())?;
         let socket = connector.call(uri).await.map_err(|error| chain(&error))?;
