@@ -5,8 +5,7 @@ use bytes::Bytes;
 use model::{Breakpoint, Message, Role, ToolSpec};
 use std::sync::Arc;
 
-/// Settled turns are joined into blocks of about this many bytes: large enough that a long conversation has few of them, small
-/// enough that the one which still grows is quickly copied.
+/// Settled turns are joined into blocks of about this many bytes, so that a long conversation has few of them.
 const BLOCK: usize = if cfg!(test) { 256 } else { 64 * 1024 };
 
 /// The wire form of one conversation.
@@ -19,9 +18,9 @@ pub(crate) struct Kept {
     messages: Vec<Arc<Message>>,
     /// What the first of them look like: complete turns, comma-separated.
     blocks: Vec<Block>,
-    /// The block that still grows.
-    growing: Vec<u8>,
-    /// How many of the messages are in the blocks and the growing one.
+    /// Settled turns that do not make a block yet.
+    loose: Vec<Bytes>,
+    /// How many of the messages are settled.
     settled: usize,
     /// The forms of the other messages.
     forms: Vec<Bytes>,
@@ -83,13 +82,9 @@ impl Kept {
         }
         self.settle(limit, &turns);
         let mut before = before;
-        for block in &self.blocks {
+        for settled in self.blocks.iter().map(|block| &block.text).chain(&self.loose) {
             pieces.text(std::mem::take(&mut before));
-            pieces.share(block.text.clone());
-        }
-        if !self.growing.is_empty() {
-            pieces.text(std::mem::take(&mut before));
-            pieces.copy(&self.growing);
+            pieces.share(settled.clone());
         }
         if self.forms.iter().any(|form| !form.is_empty()) {
             pieces.text(if self.has_settled() { "," } else { before });
@@ -117,7 +112,7 @@ impl Kept {
         let firm = same.saturating_sub(1).min(limit);
         if firm < self.settled {
             self.blocks.retain(|block| block.end <= firm);
-            self.growing.clear();
+            self.loose.clear();
             self.settled = self.blocks.last().map_or(0, |block| block.end);
             self.forms.clear();
             self.messages.truncate(self.settled);
@@ -131,17 +126,17 @@ impl Kept {
     fn settle(&mut self, limit: usize, turns: &impl Fn(&mut Pieces, &Span<'_>)) {
         let first = self.settled;
         while let Some(end) = self.next_end(first).filter(|end| *end <= limit) {
-            let mut pieces = Pieces::default();
-            turns(&mut pieces, &self.span(first, end));
-            for (place, piece) in pieces.finish().into_iter().enumerate() {
-                if place == 0 && self.has_settled() {
-                    self.growing.push(b',');
-                }
-                self.growing.extend_from_slice(&piece);
+            let span = self.span(first, end);
+            if span.spoken().next().is_some() {
+                let mut pieces = Pieces::default();
+                pieces.text(if self.has_settled() { "," } else { "" });
+                turns(&mut pieces, &span);
+                self.loose.push(joined(&pieces.finish()));
             }
             self.settled = end;
-            if self.growing.len() >= BLOCK {
-                let text = Bytes::from(std::mem::take(&mut self.growing).into_boxed_slice());
+            if self.loose.iter().map(Bytes::len).sum::<usize>() >= BLOCK {
+                let text = joined(&self.loose);
+                self.loose.clear();
                 self.blocks.push(Block { end, text });
             }
         }
@@ -165,7 +160,7 @@ impl Kept {
     }
 
     fn has_settled(&self) -> bool {
-        !self.blocks.is_empty() || !self.growing.is_empty()
+        !self.blocks.is_empty() || !self.loose.is_empty()
     }
 
     /// The messages that are not settled, up to this place. The forms begin with that of the message at `first`.
@@ -176,6 +171,11 @@ impl Kept {
             forms: &self.forms[self.settled - first..end - first],
         }
     }
+}
+
+/// One piece of memory, no larger than it must be.
+fn joined(pieces: &[Bytes]) -> Bytes {
+    Bytes::from(pieces.concat().into_boxed_slice())
 }
 
 #[cfg(test)]

@@ -156,11 +156,6 @@ impl Pieces {
         self.open.extend_from_slice(text.as_bytes());
     }
 
-    /// Adds bytes that are JSON already.
-    pub(crate) fn copy(&mut self, bytes: &[u8]) {
-        self.open.extend_from_slice(bytes);
-    }
-
     /// Adds a value as JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) {
         write_json(&mut self.open, value);

@@ -192,7 +192,7 @@ fn the_request_for_notes_begins_like_the_conversation_and_allows_no_tool() {
     };
     let cut = Cut::at(&items, Keep::LastRound).unwrap();
     let request = cut.request(&frame, Some("keep the error codes"));
-    let usual = assemble(&frame, &items).request;
+    let usual = assemble(&frame, &items, &mut Kept::default()).request;
     let shared = request.messages.len() - 1;
     assert_eq!(request.messages[..shared], usual.messages[..shared]);
     assert_eq!(request.tool_choice, ToolChoice::None);
