@@ -8,6 +8,7 @@ mod check;
 mod edit;
 mod layer;
 mod restrain;
+mod sandbox;
 mod schema;
 mod span;
 mod variables;
@@ -16,6 +17,7 @@ pub(crate) use bounds::is_full_name;
 pub(crate) use check::{known_key, value_for};
 pub(crate) use edit::{Unset, remove, set};
 pub(crate) use layer::{Layer, Leaf, Origin, key_path, put};
+pub(crate) use sandbox::{Sandbox, Terminal};
 pub(crate) use schema::{
     Autonomy, Config, Delegation, Effort, Limits, ModeName, ModelEntry, Permission, ProviderEntry, WireName,
     json_schema,

@@ -58,6 +58,12 @@ fn every_configuration_key_and_variable_is_described() {
             "docs/config.md lacks limits.{key}"
         );
     }
+    for (section, name) in [("Sandbox", "sandbox"), ("Terminal", "terminal")] {
+        for key in keys(&schema["$defs"][section]) {
+            let row = format!("| `{name}.{key}` |");
+            assert!(config_page.contains(&row), "docs/config.md lacks {name}.{key}");
+        }
+    }
     for key in keys(&schema["$defs"]["ModelEntry"]) {
         assert!(config_page.contains(&key), "docs/config.md lacks {key} of models");
     }

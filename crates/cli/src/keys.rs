@@ -115,6 +115,7 @@ async fn run(program: &str, args: &[String], env: &Environment, extra: &[(&str, 
             head: 16 * 1024,
             tail: 0,
         },
+        terminal: None,
     };
     let mut process = sandbox::spawn(&request).map_err(|error| error.to_string())?;
     let exit = process.exit().await;

@@ -20,6 +20,10 @@ mod wiring;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // The process between hew and a command it runs is hew too.
+    if let Some(code) = sandbox::guard() {
+        return code;
+    }
     // Asked often by scripts and never worth building the whole command line for.
     if let Some("--version" | "-V") = std::env::args_os().nth(1).as_deref().and_then(|arg| arg.to_str()) {
         output::print(&format!("hew {}\n", env!("CARGO_PKG_VERSION")));

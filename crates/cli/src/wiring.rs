@@ -1,5 +1,6 @@
 //! Introduces everybody to everybody: configuration, models, tools and store become a running session.
 
+pub(crate) mod commands;
 mod formats;
 mod rules;
 mod seen;
@@ -17,9 +18,7 @@ use model::{Info, Model, OutputSchema, Part, Stop};
 use policy::Policy;
 use prompt::{Call, Facts};
 use providers::Settings;
-use providers::presets::presets;
 use session::{Body, End, Item, Lease, Loaded, New, SessionId, Store, Totals};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,6 +92,8 @@ pub(crate) fn open_store(env: &Environment) -> Result<Arc<Sqlite>> {
 /// Starts a session.
 pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let Start { config, env, root, .. } = start;
+    // Where the system does not offer it, the sandbox still keeps keys from commands.
+    drop(sandbox::harden());
     let models = Models::new(config, env);
     let Connected {
         main,
@@ -108,6 +109,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let system = prompt::system(&facts(&workspace, &mode.name, env));
     let complete = is_complete(&opened.items);
     let formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
+    let notices = Notices::channel();
     let options = Options {
         model: Some(&name),
         editor: edit.zip(formats.as_ref()).map(|(model, formats)| Editor {
@@ -121,6 +123,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         enabled: config.tools.enabled.clone(),
         disabled: config.tools.disabled.clone(),
         further: Vec::new(),
+        commands: commands::commands(config, env, &workspace, notices.0.clone()),
     };
     let setup = Setup {
         session: opened.id,
@@ -131,7 +134,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         model: main,
         small,
         models: model_source(config.clone(), env.clone()),
-        tools: toolbox::fitted(workspace, tool_environment(config, env), options),
+        tools: toolbox::fitted(workspace, commands::environment(config, env), options),
         policy: Policy::of(permission.into()),
         mode: mode.clone(),
         approvals: start.approvals,
@@ -158,7 +161,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         clock: words::now,
         delegation: delegation(&config.delegation),
         autonomy: autonomy(&config.autonomy),
-        notices: Notices::channel(),
+        notices,
     };
     Ok(Started {
         handle: agent::start(setup),
@@ -323,18 +326,6 @@ fn facts(workspace: &Workspace, mode: &str, env: &Environment) -> Facts {
         mode: mode.into(),
         rules: rules::find(workspace.root(), &top, env),
     }
-}
-
-/// What commands see of the environment: everything but keys and tokens.
-fn tool_environment(config: &Config, env: &Environment) -> sandbox::Environment {
-    let vendors = presets().iter().flat_map(|preset| preset.key_env.iter().copied());
-    let own = config.providers.values().filter_map(|entry| entry.key_env.as_deref());
-    let secret: Vec<&str> = vendors.chain(own).collect();
-    let variables = env
-        .all()
-        .iter()
-        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    sandbox::Environment::scrubbed(variables, &secret, &[] as &[&str])
 }
 
 fn limits(limits: &Limits) -> agent::Limits {

@@ -1,4 +1,4 @@
-//! What confining adds to a command: the same empty command without, read-only, and in a workspace.
+//! What confining adds to a command: the same empty command bare, guarded only, read-only, and in a workspace.
 
 #![allow(
     clippy::unwrap_used,
@@ -46,6 +46,7 @@ fn compare(criterion: &mut Criterion) {
             head: 1_000,
             tail: 1_000,
         },
+        terminal: Some(sandbox::Size { columns: 80, rows: 24 }),
     };
     let workspace = Confinement {
         hidden: vec![work.join(".env"), work.join("secret")],
@@ -54,8 +55,14 @@ fn compare(criterion: &mut Criterion) {
     println!("this machine enforces {}", workspace.report().unwrap());
 
     let mut group = criterion.benchmark_group("an empty command");
+    group.bench_function("bare", |bencher| {
+        bencher.iter(|| {
+            let exit = runtime.block_on(async { sandbox::spawn(&request).unwrap().exit().await });
+            assert_eq!(exit.status, Status::Exited(0));
+        });
+    });
     for (name, confinement) in [
-        ("off", Confinement::new(Level::Off, [])),
+        ("guarded only", Confinement::new(Level::Off, [])),
         ("read-only", Confinement::new(Level::ReadOnly, [])),
         ("workspace", workspace),
     ] {

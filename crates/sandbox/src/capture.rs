@@ -1,7 +1,5 @@
 //! Keeps the start and the end of a stream of any length.
 
-use std::collections::VecDeque;
-
 use crate::Output;
 
 /// How much of an output is kept, in bytes.
@@ -13,45 +11,57 @@ pub struct Cap {
     pub tail: usize,
 }
 
-/// What is kept so far.
-#[derive(Debug)]
-pub(crate) struct Capture {
+/// The start and the end of a stream, as far as it has come.
+#[derive(Debug, Clone)]
+pub struct Capture {
     cap: Cap,
     head: Vec<u8>,
-    tail: VecDeque<u8>,
+    /// The end, and perhaps as much before it that has to go yet.
+    tail: Vec<u8>,
     cut: u64,
 }
 
 impl Capture {
-    pub(crate) fn new(cap: Cap) -> Self {
+    /// Nothing so far, of which no more than this will be kept.
+    pub fn new(cap: Cap) -> Self {
         Self {
             cap,
             head: Vec::new(),
-            tail: VecDeque::new(),
+            tail: Vec::new(),
             cut: 0,
         }
     }
 
-    pub(crate) fn add(&mut self, bytes: &[u8]) {
+    /// Takes in what came next.
+    pub fn add(&mut self, bytes: &[u8]) {
         let (first, rest) = bytes.split_at(bytes.len().min(self.cap.head - self.head.len()));
         self.head.extend_from_slice(first);
         let (gone, rest) = rest.split_at(rest.len().saturating_sub(self.cap.tail));
-        let overflow = (self.tail.len() + rest.len()).saturating_sub(self.cap.tail);
+        self.cut += gone.len() as u64;
+        self.tail.extend_from_slice(rest);
+        if self.tail.len() > 2 * self.cap.tail {
+            self.trim();
+        }
+    }
+
+    /// Lets go of all before the end.
+    fn trim(&mut self) {
+        let overflow = self.tail.len().saturating_sub(self.cap.tail);
         self.tail.drain(..overflow);
-        self.tail.extend(rest);
-        self.cut += (gone.len() + overflow) as u64;
+        self.cut += overflow as u64;
     }
 
     /// What was kept, on whole characters.
-    pub(crate) fn finish(mut self) -> Output {
+    pub fn finish(mut self) -> Output {
+        self.trim();
         if self.cut == 0 {
-            self.head.extend(&self.tail);
+            self.head.extend_from_slice(&self.tail);
             return Output {
                 head: lossy(&self.head),
                 ..Output::default()
             };
         }
-        let tail = self.tail.make_contiguous();
+        let tail = self.tail.as_slice();
         let head_end = self.head.len() - incomplete_end(&self.head);
         let tail_start = tail.iter().take(3).take_while(|byte| is_continuation(**byte)).count();
         let trimmed = self.head.len() - head_end + tail_start;

@@ -3,42 +3,48 @@
 use crate::{Denial, Output, Status};
 
 /// What programs and the C library say when the kernel refuses. In English, as most of them do whatever the language.
-const SIGNS: [&str; 14] = [
+const SIGNS: [&str; 8] = [
     "permission denied",
     "operation not permitted",
-    "read-only file system",
     "device or resource busy",
-    "could not resolve host",
-    "couldn't resolve host",
-    "name or service not known",
-    "temporary failure in name resolution",
     "network is unreachable",
     "eacces",
     "eperm",
     "erofs",
-    "eai_again",
     "enotfound",
+];
+/// What they say for hardly any other reason, so that it counts even if the last program of a line did well.
+const SURE_SIGNS: [&str; 9] = [
+    "read-only file system",
+    "could not resolve host",
+    "couldn't resolve host",
+    "unable to resolve host",
+    "failed to lookup address",
+    "name or service not known",
+    "temporary failure in name resolution",
+    "temporary failure resolving",
+    "eai_again",
 ];
 const MAX_LINES: usize = 3;
 const MAX_LINE: usize = 300;
 /// The signal for a system call that a filter does not let pass.
 const SIGSYS: i32 = 31;
 
-/// The signs, if the process failed and there are any.
+/// The signs, if there are any; of a process that did well, only those that are sure.
 pub(crate) fn signs(status: Status, output: &Output) -> Option<Denial> {
-    match status {
-        Status::Exited(0) => return None,
+    let unsure: &[&str] = match status {
+        Status::Exited(0) => &[],
         Status::Signalled(SIGSYS) => {
             let evidence = vec!["it was ended for a forbidden system call".into()];
             return Some(Denial { evidence });
         }
-        Status::Exited(_) | Status::Signalled(_) | Status::TimedOut | Status::Unknown => {}
-    }
+        Status::Exited(_) | Status::Signalled(_) | Status::TimedOut | Status::Unknown => &SIGNS,
+    };
     let lines = output.head.lines().chain(output.tail.lines());
     let evidence: Vec<String> = lines
         .filter(|line| {
             let line = line.to_ascii_lowercase();
-            SIGNS.iter().any(|sign| line.contains(sign))
+            SURE_SIGNS.iter().chain(unsure).any(|sign| line.contains(sign))
         })
         .take(MAX_LINES)
         .map(|line| line.chars().take(MAX_LINE).collect::<String>().trim().to_owned())
@@ -51,9 +57,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_failure_with_words_of_refusal_is_one() {
+    fn words_of_refusal_count_after_a_failure_and_some_after_a_success_too() {
         for (status, output, evidence) in [
             (Status::Exited(0), "sh: x: Permission denied\n", None),
+            (
+                Status::Exited(0),
+                "curl: (6) Could not resolve host: a",
+                Some("curl: (6) Could not resolve host: a"),
+            ),
             (Status::Exited(1), "assertion failed\n", None),
             (
                 Status::Exited(1),

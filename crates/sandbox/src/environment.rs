@@ -5,14 +5,39 @@ use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
 /// Keeps programs from paging, colouring, prompting or opening an editor where nobody can answer.
-const QUIET: [(&str, &str); 7] = [
+const QUIET: [(&str, &str); 14] = [
     ("DEBIAN_FRONTEND", "noninteractive"),
+    ("EDITOR", "true"),
     ("GIT_EDITOR", "true"),
     ("GIT_PAGER", "cat"),
+    ("GIT_SEQUENCE_EDITOR", "true"),
     ("GIT_TERMINAL_PROMPT", "0"),
+    ("GH_PROMPT_DISABLED", "1"),
     ("MANPAGER", "cat"),
+    ("NO_COLOR", "1"),
     ("PAGER", "cat"),
+    ("PIP_NO_INPUT", "1"),
+    ("SSH_ASKPASS_REQUIRE", "never"),
     ("TERM", "dumb"),
+    ("VISUAL", "true"),
+];
+
+/// Would bring back what [`QUIET`] takes away; and what a shell works out from the folder it is started in.
+const DROPPED: [&str; 14] = [
+    "AWS_PAGER",
+    "BAT_PAGER",
+    "CLICOLOR_FORCE",
+    "COLORTERM",
+    "COLUMNS",
+    "DELTA_PAGER",
+    "FORCE_COLOR",
+    "GH_PAGER",
+    "GIT_ASKPASS",
+    "OLDPWD",
+    "PWD",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "SYSTEMD_PAGER",
 ];
 
 /// Endings of names that hold secrets.
@@ -39,24 +64,26 @@ pub struct Environment {
 
 impl Environment {
     /// Takes the given variables without those that hold secrets: the names in `secret` and every name that looks like
-    /// one (see [`Environment::looks_secret`]). Names in `keep` stay although they look so.
+    /// one (see [`Environment::looks_secret`]). Names in `keep` stay although they look so. In both, `*` stands for any
+    /// letters, and capitals do not matter.
     pub fn scrubbed(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         secret: &[impl AsRef<str>],
         keep: &[impl AsRef<str>],
     ) -> Self {
-        let listed = |names: &[&str], name: &OsStr| names.iter().any(|listed| name == *listed);
-        let secret: Vec<&str> = secret.iter().map(AsRef::as_ref).collect();
-        let keep: Vec<&str> = keep.iter().map(AsRef::as_ref).collect();
+        let is_secret = |name: &str| {
+            let listed = secret.iter().any(|pattern| matches(pattern.as_ref(), name));
+            let kept = || keep.iter().any(|pattern| matches(pattern.as_ref(), name));
+            listed || (Self::looks_secret(name) && !kept())
+        };
         let mut variables: BTreeMap<OsString, OsString> = variables
             .into_iter()
-            .filter(|(name, _)| !listed(&secret, name))
-            .filter(|(name, _)| listed(&keep, name) || !Self::looks_secret(&name.to_string_lossy()))
+            .filter(|(name, _)| !is_secret(&name.to_string_lossy()))
             .collect();
+        for name in DROPPED {
+            variables.remove(OsStr::new(name));
+        }
         variables.extend(QUIET.map(|(name, value)| (name.into(), value.into())));
-        // The shell works out both from the folder it is started in.
-        variables.remove(OsStr::new("PWD"));
-        variables.remove(OsStr::new("OLDPWD"));
         Self {
             variables: Arc::new(variables),
         }
@@ -95,6 +122,25 @@ impl Environment {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
         self.variables.iter()
     }
+}
+
+/// Whether a name fits a pattern in which `*` stands for any letters.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.to_ascii_uppercase(), name.to_ascii_uppercase());
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.split_once(part) {
+            Some((_, after)) => rest = after,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
 }
 
 #[cfg(test)]
@@ -146,31 +192,42 @@ mod tests {
     }
 
     #[test]
+    fn a_star_stands_for_any_letters() {
+        for (pattern, name, fits) in [
+            ("ABC", "ABC", true),
+            ("abc", "ABC", true),
+            ("ABC", "ABCD", false),
+            ("ABC*", "ABCD", true),
+            ("*_PAT", "GITLAB_PAT", true),
+            ("*_PAT", "GITLAB_PATH", false),
+            ("A*B*C", "A-x-B-y-C", true),
+            ("A*B*C", "A-x-C", false),
+            ("A*A", "A", false),
+            ("*", "", true),
+            ("", "X", false),
+        ] {
+            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+        }
+    }
+
+    #[test]
     fn secrets_go_unless_they_are_kept_and_prompts_are_silenced() {
         let given = [
             "PATH",
             "MY_TOKEN",
             "KEPT_TOKEN",
             "A_SECRET_NAME",
-            "CUSTOM",
+            "CUSTOM_ONE",
             "PWD",
             "TERM",
+            "FORCE_COLOR",
         ];
         let variables = given.map(|name| (OsString::from(name), OsString::from("x")));
-        let environment = Environment::scrubbed(variables, &["CUSTOM"], &["KEPT_TOKEN"]).with("ADDED", "y");
+        let environment = Environment::scrubbed(variables, &["CUSTOM*"], &["kept_*"]).with("ADDED", "y");
         let names: Vec<&str> = environment.iter().filter_map(|(name, _)| name.to_str()).collect();
-        let expected = [
-            "ADDED",
-            "DEBIAN_FRONTEND",
-            "GIT_EDITOR",
-            "GIT_PAGER",
-            "GIT_TERMINAL_PROMPT",
-            "KEPT_TOKEN",
-            "MANPAGER",
-            "PAGER",
-            "PATH",
-            "TERM",
-        ];
+        let mut expected = vec!["ADDED", "KEPT_TOKEN", "PATH"];
+        expected.extend(QUIET.map(|(name, _)| name));
+        expected.sort_unstable();
         assert_eq!(names, expected);
         assert_eq!(environment.get("TERM"), Some(OsStr::new("dumb")));
     }

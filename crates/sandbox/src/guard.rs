@@ -21,12 +21,12 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus};
 
-use crate::order::Order;
+use crate::order::{Hold, Order};
 use crate::record::Record;
 use crate::{Layer, Report, Status};
 
@@ -71,7 +71,9 @@ fn keep(order: Order, hew: UnixStream) -> ExitCode {
         }
     };
     // Told before the command runs, so that hew knows whatever happens next.
-    tell(Record::Enforced(prepared.report.clone()));
+    if order.hold == Hold::Confine {
+        tell(Record::Enforced(prepared.report.clone()));
+    }
     if order.command.is_empty() {
         return ExitCode::SUCCESS;
     }
@@ -83,6 +85,7 @@ fn keep(order: Order, hew: UnixStream) -> ExitCode {
             return ExitCode::from(FAILED);
         }
     };
+    tell(Record::Started(leader.as_raw_nonzero().get()));
     let listening = hew.try_clone().map(|hew| thread::spawn(move || listen(hew, leader)));
     if listening.is_err() {
         // Nobody could end it.
@@ -144,6 +147,13 @@ impl Prepared {
     fn new(order: &Order) -> io::Result<Self> {
         syscall::leave_terminal();
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        if order.hold == Hold::Free {
+            let why = || "nothing is confined".to_owned();
+            return Ok(Self {
+                report: Report::nothing(&why()),
+                filter: Err(why()),
+            });
+        }
         let mounts = match mounts::arrange(order) {
             Ok(()) => Layer::Active,
             Err(mounts::Trouble::Unavailable(error)) => Layer::Missing(error.to_string()),
@@ -170,6 +180,9 @@ impl Prepared {
         let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
         command.args(words).stdin(Stdio::null()).process_group(0);
+        if order.hold == Hold::Free {
+            return pid(&command.spawn()?);
+        }
         let confined = || {
             rustix::thread::set_no_new_privs(true)?;
             if self.report.landlock.is_some() {
@@ -185,11 +198,13 @@ impl Prepared {
             let started = scope.spawn(confined).join();
             started.unwrap_or_else(|_| Err(io::Error::other("the confining thread panicked")))
         })?;
-        i32::try_from(child.id())
-            .ok()
-            .and_then(Pid::from_raw)
-            .ok_or_else(|| io::Error::other("the process has no id"))
+        pid(&child)
     }
+}
+
+fn pid(child: &Child) -> io::Result<Pid> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| io::Error::other("the process has no id"))
 }
 
 fn limit(order: &Order) -> io::Result<()> {

@@ -5,6 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rustix::process::{Pid, Signal, kill_process_group};
+
 use crate::denial;
 use crate::record::Record;
 use crate::{Confined, Output, Report, Status};
@@ -21,13 +23,16 @@ pub(crate) struct Guarded {
     /// The same, to be awaited.
     ear: tokio::net::UnixStream,
     told: Vec<u8>,
-    summary: String,
+    /// The confinement in a few words, if there is one.
+    summary: Option<String>,
 }
 
 /// What a guard told about a process that has ended.
 #[derive(Debug)]
 pub(crate) struct Testimony {
     pub(crate) status: Status,
+    /// The group that the process leads.
+    pub(crate) group: Option<Pid>,
     pub(crate) left: bool,
     /// Why the process was not even started.
     pub(crate) failure: Option<String>,
@@ -37,7 +42,7 @@ pub(crate) struct Testimony {
 
 impl Guarded {
     /// A way to a guard, and the guard's end of it. Must be called within a tokio runtime.
-    pub(crate) fn new(summary: String) -> io::Result<(Self, UnixStream)> {
+    pub(crate) fn new(summary: Option<String>) -> io::Result<(Self, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let guarded = Self {
@@ -76,15 +81,22 @@ impl Guarded {
         Testimony::from(self.told.as_slice())
     }
 
-    pub(crate) fn confined(&self, testimony: Testimony, status: Status, output: &Output) -> Confined {
-        Confined {
-            summary: self.summary.clone(),
+    /// Ends the process if its guard is gone and cannot do so any more.
+    pub(crate) fn stand_in(&self) {
+        if let Some(group) = self.testimony().group.filter(|_| !self.has_ended()) {
+            kill_process_group(group, Signal::KILL).ok();
+        }
+    }
+
+    pub(crate) fn confined(&self, testimony: Testimony, status: Status, output: &Output) -> Option<Confined> {
+        Some(Confined {
+            summary: self.summary.clone()?,
             report: testimony
                 .report
                 .unwrap_or_else(|| Report::nothing("the guard ended early")),
             denial: denial::signs(status, output),
             undone: testimony.undone,
-        }
+        })
     }
 }
 
@@ -92,6 +104,7 @@ impl From<&[u8]> for Testimony {
     fn from(told: &[u8]) -> Self {
         let mut testimony = Self {
             status: Status::Unknown,
+            group: None,
             left: false,
             failure: None,
             report: None,
@@ -104,6 +117,7 @@ impl From<&[u8]> for Testimony {
                     testimony.failure = Some(why);
                     testimony.status = Status::Exited(NOT_STARTED);
                 }
+                Record::Started(group) => testimony.group = Pid::from_raw(group),
                 Record::Ended(status) => testimony.status = status,
                 Record::Left => testimony.left = true,
                 Record::Undone(path) => testimony.undone.push(path),

@@ -9,12 +9,13 @@ use std::process::{Command, Stdio};
 use crate::guarded::{Guarded, Testimony};
 use crate::order::Order;
 use crate::spawn::{self, Resolved};
-use crate::{Confinement, Error, Process, Report, Request};
+use crate::{Confinement, Error, Level, Process, Report, Request};
 
 /// Starts a guard that starts the program.
 pub(crate) fn start(confinement: &Confinement, resolved: Resolved, request: &Request) -> Result<Process, Error> {
     let name = confinement.launcher.to_string_lossy();
-    let (guarded, theirs) = Guarded::new(confinement.summary()).map_err(|source| Error::Start {
+    let summary = (confinement.level != Level::Off).then(|| confinement.summary());
+    let (guarded, theirs) = Guarded::new(summary).map_err(|source| Error::Start {
         program: name.clone().into_owned(),
         source,
     })?;

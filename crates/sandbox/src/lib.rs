@@ -2,6 +2,7 @@
 //!
 //! [`spawn`] takes a [`Request`] and returns a [`Process`], whose output is pulled chunk by chunk and whose end is an
 //! [`Exit`]. Every process leads a group of its own that ends with it: at a timeout, and when the `Process` is dropped.
+//! It may write to a terminal instead of a pipe, but there is never one to read from: what waits for a person, fails.
 //!
 //! [`Confinement::spawn`] does the same within a [`Confinement`]. On Linux a [`guard`] stands between: the program starts
 //! itself once more, and its `main` hands over to the guard before anything else. Three layers are put on, as far as the
@@ -46,8 +47,9 @@ mod report;
 mod request;
 mod seatbelt;
 mod spawn;
+mod terminal;
 
-pub use capture::Cap;
+pub use capture::{Cap, Capture};
 pub use confinement::{Confinement, Level, Limits, Network};
 pub use environment::Environment;
 pub use error::Error;
@@ -57,7 +59,7 @@ pub use guard::guard;
 pub use harden::harden;
 pub use process::Process;
 pub use report::{Layer, Report};
-pub use request::{Program, Request};
+pub use request::{Program, Request, Size};
 pub use seatbelt::profile as seatbelt_profile;
 pub use spawn::spawn;
 

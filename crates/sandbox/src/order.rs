@@ -12,6 +12,7 @@ pub(crate) const NAME: &str = "__confine";
 /// What a guard has to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Order {
+    pub(crate) hold: Hold,
     pub(crate) writable: Vec<PathBuf>,
     /// Folders that must stay where they are because protected ones are in them.
     pub(crate) pinned: Vec<PathBuf>,
@@ -23,6 +24,14 @@ pub(crate) struct Order {
     pub(crate) command: Vec<OsString>,
 }
 
+/// What a guard does besides waiting and leaving nothing behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hold {
+    Confine,
+    /// Nothing: the command is free, but ends with all it started.
+    Free,
+}
+
 impl Order {
     pub(crate) fn new(confinement: &Confinement, command: Vec<OsString>) -> Self {
         let roots = match confinement.level {
@@ -31,6 +40,10 @@ impl Order {
         };
         let git = roots.iter().map(|root| root.join(".git"));
         Self {
+            hold: match confinement.level {
+                Level::Off => Hold::Free,
+                Level::ReadOnly | Level::Workspace => Hold::Confine,
+            },
             writable: confinement.writable().into_iter().map(PathBuf::from).collect(),
             pinned: git.filter(|git| git.is_dir() && !git.is_symlink()).collect(),
             protected: match confinement.level {
@@ -47,6 +60,9 @@ impl Order {
 
     pub(crate) fn into_args(self) -> Vec<OsString> {
         let mut args = vec![NAME.into()];
+        if self.hold == Hold::Free {
+            args.push("--free".into());
+        }
         for (flag, paths) in [
             ("--write", self.writable),
             ("--pin", self.pinned),
@@ -81,6 +97,7 @@ impl Order {
             return None;
         }
         let mut order = Self {
+            hold: Hold::Confine,
             writable: Vec::new(),
             pinned: Vec::new(),
             protected: Vec::new(),
@@ -91,6 +108,7 @@ impl Order {
         };
         loop {
             match args.next()?.to_str()? {
+                "--free" => order.hold = Hold::Free,
                 "--write" => order.writable.push(args.next()?.into()),
                 "--pin" => order.pinned.push(args.next()?.into()),
                 "--protect" => order.protected.push(args.next()?.into()),
@@ -122,6 +140,7 @@ mod tests {
     fn an_order_survives_being_arguments() {
         let strange = OsString::from_vec(b"/odd \xFF\n--".to_vec());
         let order = Order {
+            hold: Hold::Free,
             writable: vec!["/w".into(), strange.clone().into(), "--".into()],
             pinned: vec!["/w/.git".into()],
             protected: vec!["/w/.git/hooks".into()],

@@ -16,7 +16,7 @@ use crate::capture::Capture;
 use crate::decode::Decode;
 use crate::group::Group;
 use crate::guarded::Guarded;
-use crate::{Exit, Leftover, Request, Status};
+use crate::{Exit, Leftover, Output, Request, Status};
 
 /// How long output is still awaited after the process itself has ended, while something it started holds the pipe.
 const LINGER: Duration = Duration::from_millis(100);
@@ -34,6 +34,8 @@ pub struct Process {
     buffer: Box<[u8]>,
     capture: Option<Capture>,
     decode: Decode,
+    /// Taken from the pipe at the end, not handed out yet.
+    drained: String,
     grace: Duration,
     started: Instant,
     phase: Phase,
@@ -75,6 +77,7 @@ impl Process {
             buffer: vec![0; BUFFER].into_boxed_slice(),
             capture: Some(Capture::new(request.output)),
             decode: Decode::default(),
+            drained: String::new(),
             grace: request.grace,
             started,
             phase: Phase::Running,
@@ -92,6 +95,7 @@ impl Process {
             match self.event().await {
                 Event::Due => self.advance(),
                 Event::Ended(status) => self.end(status),
+                // A terminal that nobody has open any more cannot be read.
                 Event::Read(Ok(0) | Err(_)) => self.pipe = None,
                 Event::Read(Ok(count)) => {
                     let text = self.take(count);
@@ -101,7 +105,21 @@ impl Process {
                 }
             }
         }
-        None
+        (!self.drained.is_empty()).then(|| std::mem::take(&mut self.drained))
+    }
+
+    /// What is kept of the output so far.
+    pub fn so_far(&self) -> Output {
+        self.capture.clone().map(Capture::finish).unwrap_or_default()
+    }
+
+    /// Tells the whole group to end, and ends it by force after the grace, while [`next`](Process::next) or
+    /// [`exit`](Process::exit) is awaited.
+    pub fn stop(&mut self) {
+        if let Phase::Running = self.phase {
+            self.group.terminate();
+            self.enter(Phase::Terminating, self.grace);
+        }
     }
 
     /// Waits for the end, reading on.
@@ -124,7 +142,7 @@ impl Process {
             status,
             duration: at.duration_since(self.started),
             leftover: if left { Leftover::Running } else { Leftover::None },
-            confinement: told.map(|(guarded, testimony)| guarded.confined(testimony, status, &output)),
+            confinement: told.and_then(|(guarded, testimony)| guarded.confined(testimony, status, &output)),
             output,
         }
     }
@@ -192,6 +210,7 @@ impl Process {
 
     fn end(&mut self, status: Option<ExitStatus>) {
         self.ended = Some((status, Instant::now()));
+        self.guarded.iter().for_each(Guarded::stand_in);
         self.enter(Phase::Lingering, LINGER);
     }
 
@@ -205,7 +224,8 @@ impl Process {
         let Some(pipe) = self.pipe.take() else { return };
         let mut drained = 0;
         while let Ok(count @ 1..) = pipe.try_read(&mut self.buffer) {
-            self.take(count);
+            let text = self.take(count);
+            self.drained.push_str(&text);
             drained += count;
             if drained >= MAX_PIPE {
                 break;

@@ -13,6 +13,8 @@ pub(crate) enum Record {
     Enforced(Report),
     /// The process was not started, for this reason.
     Failed(String),
+    /// The process has started, and leads the group of this number.
+    Started(i32),
     /// The process has ended.
     Ended(Status),
     /// It had left processes of its own behind, which were ended.
@@ -26,7 +28,7 @@ impl Record {
     pub(crate) fn is_last(&self) -> bool {
         match self {
             Self::Failed(_) | Self::Ended(_) => true,
-            Self::Enforced(_) | Self::Left | Self::Undone(_) => false,
+            Self::Enforced(_) | Self::Started(_) | Self::Left | Self::Undone(_) => false,
         }
     }
 
@@ -34,6 +36,7 @@ impl Record {
         let (tag, payload) = match self {
             Self::Enforced(report) => (b'E', report.encode().into_bytes()),
             Self::Failed(why) => (b'F', why.replace('\0', " ").into_bytes()),
+            Self::Started(group) => (b'P', group.to_string().into_bytes()),
             Self::Ended(Status::Exited(code)) => (b'X', code.to_string().into_bytes()),
             Self::Ended(Status::Signalled(signal)) => (b'S', signal.to_string().into_bytes()),
             Self::Ended(Status::TimedOut | Status::Unknown) => (b'?', Vec::new()),
@@ -52,6 +55,7 @@ impl Record {
             match tag {
                 b'E' => Report::parse(text()?).map(Self::Enforced),
                 b'F' => Some(Self::Failed(String::from_utf8_lossy(payload).into_owned())),
+                b'P' => Some(Self::Started(number()?)),
                 b'X' => Some(Self::Ended(Status::Exited(number()?))),
                 b'S' => Some(Self::Ended(Status::Signalled(number()?))),
                 b'?' => Some(Self::Ended(Status::Unknown)),
@@ -72,6 +76,7 @@ mod tests {
         let records = [
             Record::Enforced(Report::nothing("none of it")),
             Record::Failed("no\nway".into()),
+            Record::Started(7),
             Record::Ended(Status::Exited(3)),
             Record::Ended(Status::Signalled(9)),
             Record::Ended(Status::Unknown),

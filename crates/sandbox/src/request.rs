@@ -21,6 +21,17 @@ pub struct Request {
     pub grace: Duration,
     /// How much of its output is kept.
     pub output: Cap,
+    /// The size of the terminal that it writes to; a plain pipe if there is none.
+    pub terminal: Option<Size>,
+}
+
+/// The size of a terminal, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// How many characters fit beside each other.
+    pub columns: u16,
+    /// How many lines fit below each other.
+    pub rows: u16,
 }
 
 /// What to run.

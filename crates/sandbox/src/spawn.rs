@@ -19,6 +19,7 @@ use crate::guarded::Guarded;
 use crate::launch as platform;
 #[cfg(not(target_os = "linux"))]
 use crate::seatbelt as platform;
+use crate::terminal;
 use crate::{Confinement, Environment, Error, Level, Process, Program, Report, Request};
 
 /// The longest single argument Linux takes, one byte of which ends it.
@@ -33,8 +34,11 @@ pub fn spawn(request: &Request) -> Result<Process, Error> {
 
 impl Confinement {
     /// Starts a process within this confinement. Must be called within a tokio runtime.
+    ///
+    /// On Linux even a process that is not confined has a guard, which ends all it started, however that has hidden, and
+    /// also when this program is killed.
     pub fn spawn(&self, request: &Request) -> Result<Process, Error> {
-        if self.level == Level::Off {
+        if self.level == Level::Off && !cfg!(target_os = "linux") {
             return spawn(request);
         }
         let resolved = Resolved::new(request)?;
@@ -97,17 +101,26 @@ pub(crate) fn start(
             path: request.cwd.clone(),
         },
     };
-    let (reader, writer) = io::pipe().map_err(failed)?;
+    let (reader, output) = stream(request).map_err(failed)?;
     command
         .args(args)
         .current_dir(&request.cwd)
         .env_clear()
         .envs(request.environment.iter())
-        .stdout(writer.try_clone().map_err(failed)?)
-        .stderr(writer);
+        .stdout(output.try_clone().map_err(failed)?)
+        .stderr(output);
     let child = tokio::process::Command::from(command).spawn().map_err(failed)?;
-    let reader = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(failed)?;
     Process::new(child, reader, request, guarded).ok_or_else(|| failed(io::Error::other("it has no process id")))
+}
+
+/// What the process writes to, and where that is read. Where no terminal is to be had, a pipe does.
+fn stream(request: &Request) -> io::Result<(pipe::Receiver, OwnedFd)> {
+    if let Some(Ok(terminal)) = request.terminal.map(terminal::open) {
+        return Ok(terminal);
+    }
+    let (reader, writer) = io::pipe()?;
+    let reader = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
+    Ok((reader, writer.into()))
 }
 
 fn arguments(program: &Program) -> (OsString, Vec<OsString>) {

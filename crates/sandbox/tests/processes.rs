@@ -11,7 +11,7 @@ use std::future::Future;
 use std::path::Path;
 use std::time::Duration;
 
-use sandbox::{Cap, Environment, Error, Exit, Leftover, Output, Program, Request, Status, spawn};
+use sandbox::{Cap, Environment, Error, Exit, Leftover, Output, Program, Request, Size, Status, spawn};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
@@ -29,6 +29,7 @@ fn request(line: &str) -> Request {
         timeout: Some(Duration::from_secs(120)),
         grace: Duration::from_millis(200),
         output: CAP,
+        terminal: None,
     }
 }
 
@@ -155,18 +156,15 @@ async fn a_process_sees_only_the_given_variables() {
         .split_whitespace()
         .filter(|name| !["_", "OLDPWD", "PWD", "SHLVL"].contains(name))
         .collect();
-    let expected = [
-        "DEBIAN_FRONTEND",
-        "GIT_EDITOR",
-        "GIT_PAGER",
-        "GIT_TERMINAL_PROMPT",
-        "MANPAGER",
-        "PAGER",
-        "PATH",
-        "PLAIN",
-        "TERM",
-    ];
-    assert_eq!(names, expected);
+    for (name, seen) in [
+        ("PATH", true),
+        ("PLAIN", true),
+        ("TERM", true),
+        ("OPENAI_API_KEY", false),
+    ] {
+        assert_eq!(names.contains(&name), seen, "{name}: {names:?}");
+    }
+    assert!(names.iter().all(|name| !Environment::looks_secret(name)), "{names:?}");
 }
 
 #[tokio::test]
@@ -360,4 +358,79 @@ async fn a_process_leads_its_own_group() {
     let exit = run(&request("ps -o pid=,pgid= -p $$")).await;
     let ids: Vec<&str> = exit.output.head.split_whitespace().collect();
     assert_eq!(ids[0], ids[1]);
+}
+
+const SIZE: Size = Size { columns: 99, rows: 9 };
+
+#[tokio::test]
+async fn a_terminal_is_there_to_write_to_and_bytes_pass_as_they_are() {
+    for (line, output) in [
+        ("test -t 1 && test -t 2 && echo a terminal", "a terminal\n"),
+        ("test -t 0 || echo nothing to type on", "nothing to type on\n"),
+        ("stty size < /proc/self/fd/1", "9 99\n"),
+        ("printf 'a\\r\\nb\\tc\\033[1m\\n'", "a\r\nb\tc\u{1b}[1m\n"),
+        ("printf no-line-end", "no-line-end"),
+        ("echo out; echo err >&2; exit 3", "out\nerr\n"),
+    ] {
+        let exit = run(&Request {
+            terminal: Some(SIZE),
+            ..request(line)
+        })
+        .await;
+        assert_eq!(exit.output.head, output, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_can_wait_for_somebody_to_type() {
+    for line in [
+        "read line || echo over",
+        "cat; echo over",
+        "cat <&1 2>/dev/null || echo over",
+        "cat <&2 2>/dev/null || echo over",
+        "cat < /proc/self/fd/1; echo over",
+        "exec 2>/dev/null; cat < /dev/tty || echo over",
+        "head -n 1 < /proc/self/fd/2; head -n 1 < /proc/self/fd/2; echo over",
+        "if command -v sudo >/dev/null; then setpriv --reuid=1234 sudo -k true >/dev/null 2>&1; fi; echo over",
+        "if command -v python3 >/dev/null; then python3 -c 'import getpass; getpass.getpass()' >/dev/null 2>&1; fi; echo over",
+        "if command -v less >/dev/null; then less /etc/passwd >/dev/null 2>&1; less /etc/passwd | head -c 0; fi; echo over",
+        "if command -v vi >/dev/null; then timeout 20 vi /etc/passwd >/dev/null 2>&1; test $? != 124 && echo over; else echo over; fi",
+        "if command -v ssh >/dev/null; then ssh -o ConnectTimeout=1 nobody@127.0.0.1 -p 1 true >/dev/null 2>&1; fi; echo over",
+    ] {
+        let exit = run(&Request {
+            terminal: Some(SIZE),
+            ..request(line)
+        })
+        .await;
+        assert!(exit.output.head.ends_with("over\n"), "{line}: {:?}", exit.output);
+    }
+}
+
+#[tokio::test]
+async fn a_flood_through_a_terminal_is_read_to_its_end_and_kept_in_part() {
+    let exit = run(&Request {
+        terminal: Some(SIZE),
+        ..request("echo first; head -c 50000000 /dev/zero | tr '\\0' x; echo; echo last")
+    })
+    .await;
+    let Output { head, tail, cut } = exit.output;
+    assert!(
+        head.starts_with("first\nxxx") && tail.ends_with("x\nlast\n"),
+        "{head:.20} {tail}"
+    );
+    assert_eq!(head.len() + tail.len() + usize::try_from(cut).unwrap(), 50_000_012);
+}
+
+#[tokio::test]
+async fn a_process_can_be_stopped_while_it_is_read() {
+    let mut process = spawn(&request(
+        "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.01; done",
+    ))
+    .unwrap();
+    assert_eq!(soon(process.next()).await.as_deref(), Some("ready\n"));
+    assert_eq!(process.so_far().head, "ready\n");
+    process.stop();
+    let exit = soon(process.exit()).await;
+    assert_eq!(exit.status, Status::Exited(7));
+    assert!(exit.output.head.ends_with("bye\n"), "{:?}", exit.output);
 }

@@ -8,6 +8,7 @@ mod apply_patch;
 mod bounded;
 mod call_tool;
 mod caps;
+mod command;
 mod copy_path;
 mod create_directory;
 mod delete_path;
@@ -19,6 +20,10 @@ mod fit;
 mod fold;
 mod grep;
 mod insert;
+mod job_kill;
+mod job_list;
+mod job_output;
+mod jobs;
 mod learned;
 mod list_directory;
 mod move_path;
@@ -38,9 +43,11 @@ mod terminal;
 mod text;
 mod told;
 mod transaction;
+mod transcript;
 mod write_file;
 
 pub use apply::{Carry, NotApplied, apply};
+pub use command::Commands;
 pub use editor::Editor;
 pub use learned::Learned;
 
@@ -51,6 +58,7 @@ use std::time::SystemTime;
 use bounded::Bounded;
 use editor::EditAgent;
 use find_tools::FindTools;
+use jobs::Jobs;
 use offered::Offered;
 use project::Project;
 use sandbox::Environment;
@@ -79,6 +87,8 @@ pub struct Options<'a> {
     pub disabled: Vec<String>,
     /// Further tools that the model has to look for, such as those of other programs.
     pub further: Vec<Arc<dyn DynTool>>,
+    /// How commands are run.
+    pub commands: Commands,
 }
 
 /// Every tool we ship, at work in this project and fitted to a model. The environment is what commands see.
@@ -92,7 +102,7 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
     tools = files(tools, &project, &environment);
     tools = edits(tools, &project, &mut options);
     tools = search(tools, &project);
-    tools = commands(tools, &project, environment);
+    tools = commands(tools, &project, environment, &options);
     tools = helpers(tools);
     for tool in std::mem::take(&mut options.further) {
         tools.add_deferred(tool);
@@ -133,8 +143,14 @@ fn search(tools: Registry, project: &Project) -> Registry {
 }
 
 /// Running things.
-fn commands(tools: Registry, project: &Project, environment: Environment) -> Registry {
-    tools.with(terminal::Terminal(project.clone(), environment))
+fn commands(tools: Registry, project: &Project, environment: Environment, options: &Options<'_>) -> Registry {
+    let jobs = Jobs::default();
+    let commands = options.commands.clone();
+    tools
+        .with_deferred(job_kill::JobKill(jobs.clone()))
+        .with_deferred(job_list::JobList(jobs.clone()))
+        .with_deferred(job_output::JobOutput(jobs.clone()))
+        .with(terminal::Terminal::new(project.clone(), environment, commands, jobs))
 }
 
 /// Handing work on.

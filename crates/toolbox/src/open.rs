@@ -75,6 +75,7 @@ impl Tool for Open {
             timeout: Some(PATIENCE),
             grace: Request::GRACE,
             output: OUTPUT,
+            terminal: None,
         };
         let mut process = sandbox::spawn(&request).map_err(|error| Error::Failed(error.to_string()))?;
         let exit = process.exit().await;

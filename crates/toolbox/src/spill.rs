@@ -27,7 +27,6 @@ impl Spill {
     }
 
     /// Begins a text that comes in pieces.
-    #[allow(dead_code, reason = "for tools whose answer streams")]
     pub(crate) fn begin(&self, name: &str) -> Option<Sheet> {
         self.scratch.as_ref()?.begin(name).ok()
     }

@@ -9,6 +9,16 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     }
 }
 
+/// A text on one line, of at most so many characters.
+pub(crate) fn one_line(text: &str, most: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
 /// How a file ends its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineEnd {
@@ -39,6 +49,12 @@ impl LineEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_becomes_one_short_line() {
+        assert_eq!(one_line("a\n  b\tc", 5), "a b c");
+        assert_eq!(one_line("äöüß", 3), "äöü…");
+    }
 
     #[test]
     fn a_file_has_crlf_only_if_every_line_has() {

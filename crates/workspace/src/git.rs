@@ -12,6 +12,9 @@ pub struct Git {
     pub root: PathBuf,
     /// What is checked out.
     pub head: Head,
+    /// The folder that git keeps it in, canonical; for a linked worktree that of the main one. Nothing if the working tree
+    /// only claims that a folder elsewhere is its own.
+    pub folder: Option<PathBuf>,
 }
 
 /// What is checked out.
@@ -33,6 +36,7 @@ impl Workspace {
             Some(Git {
                 root: folder.to_owned(),
                 head: head(&directory),
+                folder: own_folder(folder, &directory),
             })
         })
     }
@@ -47,6 +51,21 @@ fn git_directory(folder: &Path) -> Option<PathBuf> {
     }
     let content = fs::read_to_string(&path).ok()?;
     Some(folder.join(content.strip_prefix("gitdir:")?.trim()))
+}
+
+/// A `.git` that is no plain folder comes with the files and can name any other, so that one has to know of it too.
+fn own_folder(tree: &Path, directory: &Path) -> Option<PathBuf> {
+    let (link, directory) = (tree.join(".git"), directory.canonicalize().ok()?);
+    if fs::symlink_metadata(&link).ok()?.is_dir() {
+        return Some(directory);
+    }
+    let main = directory
+        .parent()
+        .filter(|parent| parent.ends_with("worktrees"))?
+        .parent()?;
+    let back = fs::read_to_string(directory.join("gitdir")).ok()?;
+    let is_known = Path::new(back.trim()).canonicalize().ok()? == link.canonicalize().ok()?;
+    (is_known && main.join("objects").is_dir()).then(|| main.to_owned())
 }
 
 fn head(directory: &Path) -> Head {

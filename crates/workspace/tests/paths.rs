@@ -163,7 +163,8 @@ fn git_state_is_read_without_git() {
             project.workspace.git(),
             Some(Git {
                 root: above.to_owned(),
-                head
+                head,
+                folder: Some(above.join(".git")),
             })
         );
     }
@@ -173,9 +174,14 @@ fn git_state_is_read_without_git() {
     fs::create_dir_all(&place).unwrap();
     fs::write(place.join("HEAD"), "ref: refs/heads/side\n").unwrap();
     fs::write(root.join(".git"), "gitdir: ../.git/worktrees/project\n").unwrap();
-    let expected = Git {
+    let expected = |folder| Git {
         root: root.to_owned(),
         head: Head::Branch("side".into()),
+        folder,
     };
-    assert_eq!(project.workspace.git(), Some(expected));
+    // Only if the rest knows of it too: the file comes with the project, and could name any folder.
+    assert_eq!(project.workspace.git(), Some(expected(None)));
+    fs::write(place.join("gitdir"), root.join(".git").display().to_string()).unwrap();
+    fs::create_dir_all(above.join(".git/objects")).unwrap();
+    assert_eq!(project.workspace.git(), Some(expected(Some(above.join(".git")))));
 }

@@ -157,6 +157,7 @@ async fn tests(project: &Path, env: &Environment) -> Result<(String, bool)> {
             head: 16 * 1024,
             tail: 0,
         },
+        terminal: None,
     };
     let mut process = sandbox::spawn(&request).map_err(|error| Failure::failed(error.to_string()))?;
     let exit = process.exit().await;

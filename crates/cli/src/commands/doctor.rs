@@ -9,6 +9,7 @@ use crate::keys::Keyring;
 use crate::models::{Models, Provider};
 use crate::output::paint::Paint;
 use crate::output::words::{mask, took};
+use crate::wiring::commands::confinement;
 use crate::{output, places, project};
 use providers::Settings;
 use providers::discover::{self, probe};
@@ -72,7 +73,10 @@ pub(super) async fn doctor(args: &Args, global: &Global, env: &Environment) -> R
     let root = project::root(global.cwd.as_deref(), env);
     let config = configuration(root.as_deref().ok(), env, &mut checks);
     match root {
-        Ok(root) => checks.push(Check::new("project", State::Ok, places::tidy(&root, env))),
+        Ok(root) => {
+            checks.push(Check::new("project", State::Ok, places::tidy(&root, env)));
+            checks.push(sandbox(&config, &root, env));
+        }
         Err(failure) => checks.push(Check::problem("project", failure)),
     }
     checks.extend(data(env).await);
@@ -121,6 +125,26 @@ fn configuration(root: Option<&Path>, env: &Environment, checks: &mut Vec<Check>
         checks.push(Check::new("configuration", State::Problem, warning));
     }
     loaded.config
+}
+
+/// What holds commands on this machine.
+fn sandbox(config: &Config, root: &Path, env: &Environment) -> Check {
+    let name = "sandbox";
+    let workspace = match workspace::Workspace::open(root) {
+        Ok(workspace) => workspace,
+        Err(error) => return Check::new(name, State::Problem, error.to_string()),
+    };
+    let confinement = confinement(config, env, &workspace);
+    match confinement.report() {
+        Ok(report) if report.gaps().is_empty() => {
+            Check::new(name, State::Ok, format!("{report}; {}", confinement.summary()))
+        }
+        Ok(report) => Check {
+            hint: Some("docs/sandbox.md says what that means, and what a newer kernel or other settings add".into()),
+            ..Check::new(name, State::Absent, format!("{report}; {}", report.gaps().join("; ")))
+        },
+        Err(error) => Check::new(name, State::Problem, error.to_string()),
+    }
 }
 
 async fn data(env: &Environment) -> Vec<Check> {

@@ -11,8 +11,9 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use toml::{Table, Value};
 
-/// Keys that only the user may set: they decide where code and keys go, what things cost, and how far the agent goes alone.
-const USER_ONLY: &[&str] = &["providers", "models", "proxy", "autonomy", "delegation"];
+/// Keys that only the user may set: they decide where code and keys go, what things cost, what commands may reach, and how
+/// far the agent goes alone.
+const USER_ONLY: &[&str] = &["providers", "models", "proxy", "autonomy", "delegation", "sandbox"];
 
 /// Keys that name models.
 const MODELS: &[&str] = &["model", "small_model", "edit_model", "summary_model"];
@@ -131,6 +132,12 @@ mod tests {
     fn a_project_cannot_redirect_keys_or_hide_prices() {
         let hostile = "model = 'a/b'\nproxy = 'http://x'\n[providers.anthropic]\nbase_url = 'http://x'\n[models.'a/b']\nprices = {input = 0.0, output = 0.0}";
         assert_eq!(check("model = 'a/c'", hostile), ("model = \"a/b\"".into(), 3));
+    }
+
+    #[test]
+    fn a_project_cannot_open_the_sandbox() {
+        let hostile = "[sandbox]\nnetwork = true\nwrite = ['/']";
+        assert_eq!(check("", hostile), (String::new(), 1));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What may stand in a configuration file. Doc comments become descriptions in the JSON schema for editors.
 
-use super::{Span, bounds};
+use super::{Sandbox, Span, Terminal, bounds};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,10 @@ pub(crate) struct Config {
     pub(crate) delegation: Delegation,
     /// How far the agent may go on by itself. Only the user's own configuration may have these.
     pub(crate) autonomy: Autonomy,
+    /// How commands are confined.
+    pub(crate) sandbox: Sandbox,
+    /// How commands are run.
+    pub(crate) terminal: Terminal,
     /// Providers by name: settings for those hew knows, and descriptions of others.
     pub(crate) providers: BTreeMap<String, ProviderEntry>,
     /// Models by `provider/id`: additions to the catalogue, and options.

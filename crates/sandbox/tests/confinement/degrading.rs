@@ -1,6 +1,6 @@
 //! On lesser kernels less is enforced, and said.
 
-use sandbox::{Confinement, Layer, Level};
+use sandbox::{Confinement, Layer};
 
 use crate::escapes::escaped;
 use crate::stage::Stage;
@@ -61,16 +61,4 @@ async fn a_program_that_is_no_launcher_never_runs_the_command() {
         ..stage.confinement()
     };
     assert!(missing.spawn(&stage.request("true")).is_err());
-    let off = Confinement {
-        level: Level::Off,
-        ..missing
-    };
-    assert!(
-        off.spawn(&stage.request("true"))
-            .unwrap()
-            .exit()
-            .await
-            .confinement
-            .is_none()
-    );
 }

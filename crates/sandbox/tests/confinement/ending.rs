@@ -72,6 +72,72 @@ async fn daemons_end_with_the_command_that_started_them() {
     }
 }
 
+/// No confinement, but a guard.
+fn free(stage: &Stage) -> Confinement {
+    Confinement {
+        level: sandbox::Level::Off,
+        ..stage.confinement()
+    }
+}
+
+#[tokio::test]
+async fn daemons_of_a_command_that_is_not_confined_end_with_it_too() {
+    for line in DAEMONS {
+        let stage = Stage::new();
+        let mut watch = with_go(&stage);
+        let mut process = free(&stage).spawn(&stage.request(line)).unwrap();
+        watch.held().await;
+        std::fs::write(stage.work().join("go"), "\n").unwrap();
+        let exit = soon(process.exit()).await;
+        assert_eq!(
+            (exit.status, exit.leftover),
+            (Status::Exited(0), Leftover::Running),
+            "{line}"
+        );
+        assert_eq!(exit.confinement, None);
+        watch.released().await;
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_is_not_confined_can_write_anywhere() {
+    let stage = Stage::new();
+    let exit = stage
+        .run(&free(&stage), "touch $OUTSIDE/new && rm $OUTSIDE/new && echo written")
+        .await;
+    assert_eq!(
+        (exit.status, exit.output.head.as_str()),
+        (Status::Exited(0), "written\n")
+    );
+}
+
+#[tokio::test]
+async fn a_command_ends_although_its_guard_was_killed() {
+    let stage = Stage::new();
+    let mut watch = with_go(&stage);
+    let line = "exec 9>watch; echo . >&9; kill -9 $PPID; sleep 600";
+    let mut process = free(&stage).spawn(&stage.request(line)).unwrap();
+    watch.held().await;
+    assert_eq!(soon(process.exit()).await.status, Status::Unknown);
+    watch.released().await;
+}
+
+#[tokio::test]
+async fn a_confined_command_writes_to_a_terminal_that_it_cannot_read() {
+    let stage = Stage::new();
+    let request = Request {
+        terminal: Some(sandbox::Size { columns: 80, rows: 24 }),
+        ..stage.request(
+            "test -t 1 && echo terminal; read x || echo over; exec 2>&-; cat </dev/tty || cat <&1 || echo closed",
+        )
+    };
+    let exit = soon(stage.confinement().spawn(&request).unwrap().exit()).await;
+    assert_eq!(
+        (exit.status, exit.output.head.as_str()),
+        (Status::Exited(0), "terminal\nover\nclosed\n")
+    );
+}
+
 #[tokio::test]
 async fn daemons_end_when_the_process_is_dropped() {
     for line in DAEMONS {

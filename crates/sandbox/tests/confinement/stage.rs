@@ -162,6 +162,7 @@ impl Stage {
                 head: 16_000,
                 tail: 16_000,
             },
+            terminal: None,
         }
     }
 

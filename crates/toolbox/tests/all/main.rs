@@ -9,7 +9,9 @@
 mod describing;
 mod desk;
 mod editing;
+mod escalating;
 mod finding;
+mod jobs;
 mod offering;
 mod patching;
 mod paths;

@@ -6,6 +6,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::OpenOptions;
 use tokio::sync::mpsc;
 use tool::{Context, Progress};
+use toolbox::Options;
 
 use crate::desk::{Desk, context, soon};
 
@@ -27,7 +28,7 @@ async fn a_command_is_run_in_the_project_and_its_end_is_told() {
         ),
         (json!({"command": "kill -9 $$"}), "[ended by signal 9]".to_owned()),
         (
-            json!({"command": "mkdir -p made/{a,b}; ls made"}),
+            json!({"command": "mkdir -p made/{a,b}; ls -1 made"}),
             "a\nb\n[exit code 0]".to_owned(),
         ),
         (
@@ -56,20 +57,48 @@ async fn a_command_is_run_in_the_project_and_its_end_is_told() {
 }
 
 #[tokio::test]
-async fn a_long_output_is_cut_in_the_middle() {
-    let desk = Desk::with(&[]);
-    let seen = desk
+async fn a_long_output_is_cut_in_the_middle_and_kept_whole_in_a_file() {
+    let temp = tempfile::tempdir().unwrap();
+    let desk = Desk::fitted(
+        &[],
+        Options {
+            spill: Some(temp.path().join("long")),
+            ..Options::default()
+        },
+    );
+    let command = "echo first; seq 1 1000000; echo last";
+    let seen = desk.run("terminal", json!({"command": command})).await;
+    assert!(seen.len() < 30_300, "{}", seen.len());
+    assert!(seen.starts_with("first\n1\n2\n") && seen.ends_with("1000000\nlast\n[exit code 0]"));
+    let note = seen.lines().find(|line| line.starts_with('[')).unwrap();
+    let (cut, path) = note
+        .trim_matches(['[', ']'])
+        .split_once(" bytes cut; all of it is in ")
+        .unwrap();
+    let all = std::fs::read_to_string(path).unwrap();
+    assert_eq!(all.len(), 6_888_896 + "first\nlast\n".len());
+    assert!(all.starts_with("first\n1\n") && all.ends_with("\n1000000\nlast\n"));
+    assert!(cut.parse::<usize>().unwrap() >= all.len() - 30_000, "{cut}");
+    // It may be read without asking.
+    let part = desk
         .run(
-            "terminal",
-            json!({"command": "echo first; yes | head -c 9000000; echo last"}),
+            "read_file",
+            json!({"path": path, "start_line": 500_000, "end_line": 500_001}),
         )
         .await;
-    assert!(seen.len() < 30_200, "{}", seen.len());
-    assert!(seen.starts_with("first\ny\ny\n") && seen.ends_with("y\nlast\n[exit code 0]"));
-    assert!(
-        seen.contains("\n[8970011 bytes cut; redirect to a file to see them]\n"),
-        "{}",
-        &seen[11_900..12_200]
+    assert!(part.contains("499999"), "{part}");
+    // What fits makes no file.
+    desk.run("terminal", json!({"command": "echo short"})).await;
+    assert_eq!(std::fs::read_dir(temp.path().join("long")).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn colours_and_progress_bars_are_folded() {
+    let desk = Desk::with(&[]);
+    let command = r"printf '10%%\r50%%\r100%%\n\033[31mred\033[0m\n'; yes | head -n 5000";
+    assert_eq!(
+        desk.run("terminal", json!({"command": command})).await,
+        "100%\nred\ny\n[the same line 5000 times]\n[exit code 0]"
     );
 }
 

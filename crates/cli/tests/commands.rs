@@ -1,0 +1,369 @@
+//! Commands from end to end: the real binary, its sandbox, its jobs, and a scripted model that misbehaves.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use testkit::{Hew, Output, Project, Script, Seen, Server, Turn};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+
+const MODEL: &str = "anthropic/claude-sonnet-4-6";
+
+fn hew(server: &Server, project: &Project) -> Hew {
+    Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(server)
+        .folder(project.root())
+        .args(["run", "-m", MODEL])
+}
+
+fn terminal(command: &str) -> Turn {
+    Turn::calls("terminal", json!({"command": command}))
+}
+
+/// Runs these calls one after the other and returns what the model saw of each.
+async fn run(project: &Project, calls: &[(&str, Value)], args: &[&str]) -> (Vec<String>, Output) {
+    let turns = calls.iter().map(|(name, input)| Turn::calls(*name, input.clone()));
+    let server = Server::start(Script::new().turns(turns).turn(Turn::text("Done.")))
+        .await
+        .unwrap();
+    let output = hew(&server, project).args(args).arg("go").run().await.unwrap();
+    let last = server.main_requests().last().unwrap().seen().unwrap();
+    let seen = last.results().map(|result| result.text.clone()).collect();
+    (seen, output)
+}
+
+async fn commands(project: &Project, lines: &[&str], args: &[&str]) -> Vec<String> {
+    let calls: Vec<(&str, Value)> = lines
+        .iter()
+        .map(|line| ("terminal", json!({"command": line})))
+        .collect();
+    let (seen, output) = run(project, &calls, args).await;
+    assert_eq!((seen.len(), output.code()), (lines.len(), Some(0)), "{}", output.stderr);
+    seen
+}
+
+/// A pipe in the project that ends for its reader when the last process that holds it for writing is gone.
+fn watch(project: &Project) -> pipe::Receiver {
+    let path = project.path("watch");
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    pipe::OpenOptions::new().open_receiver(path).unwrap()
+}
+
+async fn held(pipe: &mut pipe::Receiver) {
+    soon(pipe.read_exact(&mut [0; 2])).await.unwrap();
+}
+
+async fn released(mut pipe: pipe::Receiver) {
+    soon(pipe.read_to_end(&mut Vec::new())).await.unwrap();
+}
+
+async fn soon<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(120), work)
+        .await
+        .expect("this should have ended long ago")
+}
+
+const HOLD: &str = "exec 9>watch; echo . >&9;";
+
+#[tokio::test]
+async fn what_a_command_may_not_do_is_refused_and_the_model_is_told() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let project = Project::new(&[
+        ("a.txt", "hello\n"),
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/config", ""),
+    ])
+    .unwrap();
+    std::fs::create_dir_all(project.path(".git/hooks")).unwrap();
+    let connect = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
+    let lines = [
+        "touch /usr/hew-was-here",
+        "echo x > .git/hooks/pre-commit",
+        "git config alias.x '!true' 2>&1 || echo x >> .git/config",
+        connect.as_str(),
+        "mount -t tmpfs none . 2>&1",
+    ];
+    for (line, seen) in lines.iter().zip(commands(&project, &lines, &[]).await) {
+        assert!(!seen.contains("[exit code 0]"), "{line}: {seen}");
+        for part in [
+            "may have been blocked by the sandbox",
+            "not run outside the sandbox",
+            "nobody is there to be asked",
+        ] {
+            assert!(seen.contains(part), "{line}: {seen}");
+        }
+    }
+    assert!(!Path::new("/usr/hew-was-here").exists());
+    assert!(!project.path(".git/hooks/pre-commit").exists());
+    assert_eq!(project.read(".git/config").unwrap(), "");
+}
+
+#[tokio::test]
+async fn ordinary_work_passes_in_the_sandbox() {
+    let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
+    let lines = [
+        "cat a.txt > b.txt && cat b.txt",
+        "echo x > /tmp/hew-test-$$ && cat /tmp/hew-test-$$ && rm /tmp/hew-test-$$",
+        "git init -q . && git add . && git -c user.name=x -c user.email=x@y commit -qm one && git log --oneline | wc -l",
+        "test -t 1 && echo a terminal; ls a.txt",
+    ];
+    let seen = commands(&project, &lines, &[]).await;
+    assert_eq!(
+        seen,
+        [
+            "hello\n[exit code 0]",
+            "x\n[exit code 0]",
+            "1\n[exit code 0]",
+            "a terminal\na.txt\n[exit code 0]"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn no_command_sees_the_key_of_the_provider() {
+    let project = Project::new(&[]).unwrap();
+    let lines = [
+        "env | grep -c sk-scripted",
+        "cat /proc/$PPID/environ /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c sk-scripted",
+        "grep -ls sk-scripted /proc/[0-9]*/environ; false",
+    ];
+    for (line, seen) in lines.iter().zip(commands(&project, &lines, &[]).await) {
+        assert!(
+            seen.starts_with("0\n[exit code 1") || seen.starts_with("[exit code 1"),
+            "{line}: {seen}"
+        );
+    }
+    // Not even one that runs outside finds it in its own environment.
+    let seen = commands(&project, &lines[..1], &["--permission", "full"]).await;
+    assert_eq!(seen, ["0\n[exit code 1]"]);
+}
+
+#[tokio::test]
+async fn the_person_may_grant_the_network_folders_and_variables_and_hide_files() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let project = Project::new(&[(".env", "secret\n")]).unwrap();
+    let connect = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected'");
+    let lines = [connect.as_str(), "cat .env", "echo \"<$MY_TOKEN $OTHER_TOKEN $A_PAT>\""];
+    let turns = lines.iter().map(|line| terminal(line));
+    let server = Server::start(Script::new().turns(turns).turn(Turn::text("Done.")))
+        .await
+        .unwrap();
+    let hew = hew(&server, &project)
+        .env("MY_TOKEN", "kept")
+        .env("OTHER_TOKEN", "gone")
+        .env("A_PAT", "gone")
+        .args(["--set", "sandbox.network=true", "--set", "sandbox.hide=['.env']"])
+        .args([
+            "--set",
+            "sandbox.keep=['MY_*']",
+            "--set",
+            "sandbox.secrets=['*_PAT']",
+            "go",
+        ]);
+    assert_eq!(hew.run().await.unwrap().code(), Some(0));
+    let last = server.main_requests().last().unwrap().seen().unwrap();
+    let seen: Vec<&str> = last.results().map(|result| result.text.as_str()).collect();
+    assert_eq!(seen[0], "connected\n[exit code 0]");
+    assert!(
+        seen[1].starts_with("cat: .env: ") && !seen[1].contains("secret\n"),
+        "{}",
+        seen[1]
+    );
+    assert_eq!(seen[2], "<kept  >\n[exit code 0]");
+}
+
+#[tokio::test]
+async fn a_run_that_may_do_everything_is_not_confined_but_leaves_nothing_behind() {
+    let project = Project::new(&[]).unwrap();
+    let mut pipe = watch(&project);
+    let daemon = format!("setsid setsid sh -c '({HOLD} exec sleep 600) & exit' & wait; sleep 0.1; echo up");
+    let (seen, _) = run(
+        &project,
+        &[("terminal", json!({"command": daemon}))],
+        &["--permission", "full"],
+    )
+    .await;
+    assert_eq!(seen, ["up\n[exit code 0; its background processes were ended]"]);
+    held(&mut pipe).await;
+    released(pipe).await;
+}
+
+#[tokio::test]
+async fn jobs_run_beside_the_work_and_end_with_the_session() {
+    let project = Project::new(&[]).unwrap();
+    let mut pipe = watch(&project);
+    let call = |name: &str, input: Value| ("call_tool", json!({"name": name, "input": input}));
+    let calls = [
+        (
+            "run_in_terminal",
+            json!({"command": "echo up; sleep 600", "isBackground": true}),
+        ),
+        (
+            "terminal",
+            json!({"command": format!("{HOLD} trap '' TERM; while :; do sleep 600; done"), "background": true}),
+        ),
+        call("job_output", json!({"id": 1})),
+        call("job_list", json!({})),
+        call("job_kill", json!({"id": 1})),
+        ("job_output", json!({"id": 1, "wait_seconds": 60})),
+        ("get_terminal_output", json!({"id": "9"})),
+    ];
+    let (seen, output) = run(&project, &calls, &[]).await;
+    assert_eq!(output.code(), Some(0), "{}", output.stderr);
+    assert!(
+        seen[0].starts_with("up\n[still running, as job 1; call_tool {\"name\": \"job_output\""),
+        "{}",
+        seen[0]
+    );
+    assert!(seen[1].starts_with("[still running, as job 2;"), "{}", seen[1]);
+    assert!(seen[2].starts_with("no new output\n[running for "), "{}", seen[2]);
+    assert!(
+        seen[3].starts_with("1: echo up; sleep 600 [running for ") && seen[3].contains("\n2: "),
+        "{}",
+        seen[3]
+    );
+    assert!(seen[4].starts_with("no new output\n[ended by signal 15"), "{}", seen[4]);
+    assert!(seen[5].starts_with("no new output\n[ended by signal 15"), "{}", seen[5]);
+    assert_eq!(seen[6], "there is no job 9; there are 1, 2");
+    held(&mut pipe).await;
+    released(pipe).await;
+}
+
+#[tokio::test]
+async fn nothing_is_left_when_hew_is_killed() {
+    for (permission, background) in [
+        ("workspace", false),
+        ("workspace", true),
+        ("full", false),
+        ("full", true),
+    ] {
+        let project = Project::new(&[]).unwrap();
+        let mut pipe = watch(&project);
+        let command = format!("setsid sh -c '{HOLD} trap \"\" TERM HUP; while :; do sleep 600; done' & sleep 600");
+        let call = Turn::calls("terminal", json!({"command": command, "background": background}));
+        let server = Server::start(Script::new().turn(call).turn(terminal("sleep 600")))
+            .await
+            .unwrap();
+        let running = hew(&server, &project)
+            .args(["--permission", permission, "go"])
+            .spawn()
+            .unwrap();
+        held(&mut pipe).await;
+        running.kill().unwrap();
+        released(pipe).await;
+        drop(running);
+    }
+}
+
+#[tokio::test]
+async fn what_waits_for_a_person_fails_at_once() {
+    let project = Project::new(&[]).unwrap();
+    let lines = [
+        "read answer || echo no answer",
+        "cat < /dev/tty || echo no terminal",
+        "git init -q x && cd x && git commit --allow-empty 2>&1 | tail -n 1",
+        "python3 -c 'import getpass; getpass.getpass()' 2>&1 | tail -n 1; true",
+    ];
+    let seen = commands(&project, &lines, &[]).await;
+    assert_eq!(seen[0], "no answer\n[exit code 0]");
+    assert!(seen[1].ends_with("no terminal\n[exit code 0]"), "{}", seen[1]);
+    assert!(seen[2].ends_with("[exit code 0]"), "{}", seen[2]);
+    assert!(seen[3].contains("EOF") || seen[3].contains("not found"), "{}", seen[3]);
+}
+
+/// The most memory that a process has ever had, in kilobytes.
+fn peak(pid: u64) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap_or_default();
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(0)
+}
+
+#[tokio::test]
+async fn a_gigabyte_of_output_costs_neither_memory_nor_the_answer() {
+    let pid: Arc<OnceLock<u64>> = Arc::default();
+    let peaks: Arc<[AtomicU64; 2]> = Arc::default();
+    let (known, measured) = (Arc::clone(&pid), Arc::clone(&peaks));
+    let script = Script::dynamic(move |seen: &Seen| {
+        let step = seen.calls().count();
+        if let (Some(pid), Some(place)) = (known.get(), step.checked_sub(1).and_then(|step| measured.get(step))) {
+            place.store(peak(*pid), Ordering::SeqCst);
+        }
+        match step {
+            0 => terminal("seq 1 20000"),
+            1 => terminal("echo first; head -c 1073741824 /dev/zero | tr '\\0' x; echo; echo last"),
+            _ => Turn::text("Done."),
+        }
+    });
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[]).unwrap();
+    let hew = hew(&server, &project).timeout(Duration::from_secs(300)).arg("go");
+    let data = hew.home().to_owned();
+    let running = hew.spawn().unwrap();
+    pid.set(u64::from(running.id().unwrap())).unwrap();
+    let output = running.wait().await.unwrap();
+    assert_eq!(output.code(), Some(0), "{}", output.stderr);
+    let last = server.main_requests().last().unwrap().seen().unwrap();
+    let seen = &last.results().nth(1).unwrap().text;
+    assert!(
+        seen.starts_with("first\nxxx") && seen.ends_with("x\nlast\n[exit code 0]"),
+        "{:.200}",
+        seen
+    );
+    assert!(
+        seen.len() < 31_000 && seen.contains("bytes did not fit there]"),
+        "{}",
+        seen.len()
+    );
+    let [before, after] = [&peaks[0], &peaks[1]].map(|peak| peak.load(Ordering::SeqCst));
+    println!("peak memory {before} KB before the flood, {after} KB after it");
+    assert!(
+        before > 0 && after < before + 24 * 1024,
+        "{before} KB before, {after} KB after"
+    );
+    // On disk it is bounded too.
+    let used: u64 = sizes(&data);
+    assert!(used < 80 * 1024 * 1024, "{used} bytes");
+}
+
+fn sizes(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => sizes(&entry.path()),
+        Ok(_) | Err(_) => entry.metadata().map_or(0, |metadata| metadata.len()),
+    });
+    sizes.sum()
+}
+
+#[tokio::test]
+async fn the_doctor_says_what_holds_commands() {
+    let server = Server::start(Script::new()).await.unwrap();
+    let project = Project::new(&[]).unwrap();
+    let output = Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(&server)
+        .folder(project.root())
+        .args(["doctor", "--offline"])
+        .run()
+        .await
+        .unwrap();
+    let line = output
+        .stdout
+        .lines()
+        .find(|line| line.contains("sandbox"))
+        .unwrap_or_default();
+    assert!(line.contains("seccomp"), "{}", output.stdout);
+}
