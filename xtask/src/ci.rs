@@ -44,6 +44,10 @@ const STEPS: &[Step] = &[
         run: python,
     },
     Step {
+        name: "chromium",
+        run: chromium,
+    },
+    Step {
         name: "tests",
         run: tests,
     },
@@ -70,6 +74,8 @@ struct Bench {
     root: PathBuf,
     /// Interpreter with the vendors' SDKs, once the `python` step has run.
     python: Option<PathBuf>,
+    /// The browser that the tests drive, once the step of that name has run.
+    chromium: Option<PathBuf>,
     /// The `cargo-deny` program, once the step of that name has run.
     deny: Option<PathBuf>,
 }
@@ -80,6 +86,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
     let mut bench = Bench {
         root: root.to_path_buf(),
         python: None,
+        chromium: None,
         deny: None,
     };
     let report = run_steps(STEPS, &mut bench)?;
@@ -145,6 +152,11 @@ fn python(bench: &mut Bench) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+fn chromium(bench: &mut Bench) -> Result<Outcome> {
+    bench.chromium = Some(tools::chromium()?);
+    Ok(Outcome::Passed)
+}
+
 fn tests(bench: &mut Bench) -> Result<Outcome> {
     let python = bench
         .python
@@ -152,7 +164,17 @@ fn tests(bench: &mut Bench) -> Result<Outcome> {
         .context("the `python` step has not run")?
         .display()
         .to_string();
-    cargo(bench, &["test", "--locked", "--workspace"], &[("HEW_PYTHON", &python)])
+    let chromium = bench
+        .chromium
+        .as_ref()
+        .context("the `chromium` step has not run")?
+        .display()
+        .to_string();
+    cargo(
+        bench,
+        &["test", "--locked", "--workspace"],
+        &[("HEW_PYTHON", &python), ("HEW_CHROMIUM", &chromium)],
+    )
 }
 
 fn docs(bench: &mut Bench) -> Result<Outcome> {
@@ -233,6 +255,7 @@ mod tests {
         Bench {
             root: PathBuf::from("."),
             python: None,
+            chromium: None,
             deny: None,
         }
     }

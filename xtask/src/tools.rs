@@ -51,6 +51,21 @@ pub(crate) fn cargo_deny(root: &Path) -> Result<PathBuf> {
     Ok(program)
 }
 
+/// A Chromium for the tests of the browser, from the system's packages where there is none yet.
+pub(crate) fn chromium() -> Result<PathBuf> {
+    let find = || {
+        ["chromium", "chromium-browser", "google-chrome"]
+            .into_iter()
+            .find_map(on_path)
+    };
+    if let Some(found) = find() {
+        println!("using {}", found.display());
+        return Ok(found);
+    }
+    install_debian_packages(&["chromium"]).context("the tests of the browser need a Chromium")?;
+    find().context("chromium is still missing after installing it")
+}
+
 /// A Python interpreter with the packages of `xtask/requirements.txt`, in a virtual environment of this checkout.
 pub(crate) fn python(root: &Path) -> Result<PathBuf> {
     let wanted = root.join("xtask").join("requirements.txt");

@@ -12,6 +12,7 @@ mod sandbox;
 mod schema;
 mod span;
 mod variables;
+mod web;
 
 pub(crate) use bounds::is_full_name;
 pub(crate) use check::{known_key, value_for};
@@ -25,6 +26,7 @@ pub(crate) use schema::{
 pub(crate) use span::Span;
 #[cfg(test)]
 pub(crate) use variables::VARIABLES;
+pub(crate) use web::SearchName;
 
 use crate::environment::Environment;
 use crate::failure::Result;

@@ -58,6 +58,12 @@ fn every_configuration_key_and_variable_is_described() {
             "docs/config.md lacks limits.{key}"
         );
     }
+    for key in keys(&schema["$defs"]["Web"]) {
+        assert!(
+            config_page.contains(&format!("| `{key}` |")),
+            "docs/config.md lacks web.{key}"
+        );
+    }
     for (section, name) in [("Sandbox", "sandbox"), ("Terminal", "terminal")] {
         for key in keys(&schema["$defs"][section]) {
             let row = format!("| `{name}.{key}` |");

@@ -5,6 +5,8 @@ mod lookup;
 mod settings;
 mod suggest;
 
+pub(crate) use address::proxy;
+
 use crate::config::{Config, ProviderEntry};
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};

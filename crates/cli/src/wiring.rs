@@ -2,9 +2,11 @@
 
 pub(crate) mod commands;
 mod formats;
+mod images;
 mod rules;
 mod seen;
 pub(crate) mod spill;
+mod web;
 
 use crate::config::{Autonomy, Config, Delegation, Limits, ModeName, Permission};
 use crate::environment::Environment;
@@ -17,7 +19,7 @@ use formats::EditFormats;
 use model::{Info, Model, OutputSchema, Part, Stop};
 use policy::Policy;
 use prompt::{Call, Facts};
-use providers::Settings;
+use providers::{Painter, Settings};
 use session::{Body, End, Item, Lease, Loaded, New, SessionId, Store, Totals};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,6 +102,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         small,
         edit,
         summary,
+        painter,
     } = connect(&models, config).await?;
     let name = main.info().name();
     let opened = open(&start, &name).await?;
@@ -124,6 +127,8 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         disabled: config.tools.disabled.clone(),
         further: Vec::new(),
         commands: commands::commands(config, env, &workspace, notices.0.clone()),
+        painter,
+        web: web::web(config, env),
     };
     let setup = Setup {
         session: opened.id,
@@ -187,6 +192,8 @@ struct Connected {
     edit: Option<Arc<dyn Model>>,
     /// Summarises, where it is not the one that does the work.
     summary: Option<Arc<dyn Model>>,
+    /// Makes images, where somebody does.
+    painter: Option<Painter>,
 }
 
 async fn connect(models: &Models<'_>, config: &Config) -> Result<Connected> {
@@ -210,6 +217,7 @@ async fn connect(models: &Models<'_>, config: &Config) -> Result<Connected> {
         Some(name) => Some(models.find(name)?),
     };
     let settings = models.settings(&info).await?;
+    let painter = images::painter(models, config, &info, &settings).await?;
     let main = providers::connect(info, settings.clone())?;
     let small = match small {
         Some(small) => Some(connect_beside(models, small, &settings).await?),
@@ -228,6 +236,7 @@ async fn connect(models: &Models<'_>, config: &Config) -> Result<Connected> {
         small,
         edit,
         summary,
+        painter,
     })
 }
 

@@ -103,6 +103,8 @@ fn build(settings: &Settings, urls: &[&Url]) -> Result<reqwest::Client, Error> {
         .tcp_nodelay(true)
         .connect_timeout(CONNECT)
         .pool_idle_timeout(IDLE)
+        // Replies stream; packing would hold them back.
+        .no_gzip()
         // A redirect would carry the key to another host.
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(USER_AGENT)
@@ -114,6 +116,11 @@ fn build(settings: &Settings, urls: &[&Url]) -> Result<reqwest::Client, Error> {
     builder
         .build()
         .map_err(|error| address(settings, &settings.base_url, &error))
+}
+
+/// How connections are made safe: by the certificates that the system trusts.
+pub fn trust() -> Result<ClientConfig, Error> {
+    tls(true)
 }
 
 /// Loading the system's certificates takes milliseconds, so plain HTTP goes without.

@@ -6,18 +6,23 @@
 mod apply;
 mod apply_patch;
 mod bounded;
+mod browser;
+mod browser_action;
 mod call_tool;
 mod caps;
 mod command;
 mod copy_path;
 mod create_directory;
 mod delete_path;
+mod download;
 mod edit_file;
 mod editor;
+mod fetch;
 mod find_path;
 mod find_tools;
 mod fit;
 mod fold;
+mod generate_image;
 mod grep;
 mod insert;
 mod job_kill;
@@ -38,18 +43,22 @@ mod reads;
 mod search_agent;
 mod shell;
 mod shown;
+mod sourcegraph;
 mod spill;
 mod terminal;
 mod text;
 mod told;
 mod transaction;
 mod transcript;
+mod web;
+mod web_search;
 mod write_file;
 
 pub use apply::{Carry, NotApplied, apply};
 pub use command::Commands;
 pub use editor::Editor;
 pub use learned::Learned;
+pub use web::{Allowed, Chromium, Engine, NoHost, Proxies, ProxyFor, Search, Sourcegraph, Web};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,6 +73,7 @@ use project::Project;
 use sandbox::Environment;
 use spill::Spill;
 use tool::{DynTool, Registry};
+use web::Net;
 use workspace::Workspace;
 
 /// What the tools are fitted to.
@@ -89,6 +99,10 @@ pub struct Options<'a> {
     pub further: Vec<Arc<dyn DynTool>>,
     /// How commands are run.
     pub commands: Commands,
+    /// Makes pictures; without it there are none.
+    pub painter: Option<providers::Painter>,
+    /// How the web is reached; without it, not at all.
+    pub web: Option<Web>,
 }
 
 /// Every tool we ship, at work in this project and fitted to a model. The environment is what commands see.
@@ -102,8 +116,15 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
     tools = files(tools, &project, &environment);
     tools = edits(tools, &project, &mut options);
     tools = search(tools, &project);
-    tools = commands(tools, &project, environment, &options);
+    tools = commands(tools, &project, environment.clone(), &options);
     tools = helpers(tools);
+    if let Some(painter) = options.painter.take() {
+        let project = project.clone();
+        tools = tools.with_deferred(generate_image::GenerateImage { project, painter });
+    }
+    if let Some(web) = options.web.take() {
+        tools = online(tools, &project, environment, web);
+    }
     for tool in std::mem::take(&mut options.further) {
         tools.add_deferred(tool);
     }
@@ -131,6 +152,37 @@ fn edits(mut tools: Registry, project: &Project, options: &mut Options<'_>) -> R
         .map(|editor| EditAgent::new(project.clone(), editor));
     if let Some(edits) = Offered::new(project, options.model, agent) {
         tools.add(Arc::new(edits));
+    }
+    tools
+}
+
+/// What reaches out to the web.
+fn online(tools: Registry, project: &Project, environment: Environment, web: Web) -> Registry {
+    let net = Net::new(&web.allow_private, web.proxies);
+    let mut tools = tools
+        .with_deferred(fetch::Fetch::new(net.clone(), web.max_page))
+        .with_deferred(download::Download {
+            project: project.clone(),
+            net: net.clone(),
+            most: web.max_download,
+        });
+    if let Some(search) = web.search.and_then(|search| web_search::WebSearch::new(search, &net)) {
+        tools = tools.with_deferred(search);
+    }
+    if let Some(code) = web
+        .sourcegraph
+        .and_then(|instance| sourcegraph::Sourcegraph::new(instance, &net))
+    {
+        tools = tools.with_deferred(code);
+    }
+    if let Some(chromium) = web.browser {
+        tools = tools.with_deferred(browser_action::BrowserAction {
+            chromium,
+            cwd: project.workspace.root().to_owned(),
+            environment,
+            net,
+            tab: tokio::sync::Mutex::default(),
+        });
     }
     tools
 }

@@ -13,10 +13,18 @@ use toml::{Table, Value};
 
 /// Keys that only the user may set: they decide where code and keys go, what things cost, what commands may reach, and how
 /// far the agent goes alone.
-const USER_ONLY: &[&str] = &["providers", "models", "proxy", "autonomy", "delegation", "sandbox"];
+const USER_ONLY: &[&str] = &[
+    "providers",
+    "models",
+    "proxy",
+    "autonomy",
+    "delegation",
+    "sandbox",
+    "web",
+];
 
 /// Keys that name models.
-const MODELS: &[&str] = &["model", "small_model", "edit_model", "summary_model"];
+const MODELS: &[&str] = &["model", "small_model", "edit_model", "image_model", "summary_model"];
 
 /// The project's layer without what it may not say; each thing left out gets a warning.
 pub(super) fn restrain(mut project: Layer, user: &Table, env: &Environment, warnings: &mut Vec<String>) -> Layer {
@@ -30,7 +38,9 @@ pub(super) fn restrain(mut project: Layer, user: &Table, env: &Environment, warn
     let trusted = providers_in_use(user, env);
     for key in MODELS {
         let said = project.table.get(*key).and_then(Value::as_str);
-        if said.is_some_and(|name| name != "same" && !provider_of(name).is_some_and(|name| trusted.contains(&name))) {
+        if said.is_some_and(|name| {
+            !matches!(name, "same" | "none") && !provider_of(name).is_some_and(|name| trusted.contains(&name))
+        }) {
             project.table.remove(*key);
             warn(
                 key,

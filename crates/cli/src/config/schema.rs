@@ -1,5 +1,6 @@
 //! What may stand in a configuration file. Doc comments become descriptions in the JSON schema for editors.
 
+use super::web::Web;
 use super::{Sandbox, Span, Terminal, bounds};
 use clap::ValueEnum;
 use schemars::JsonSchema;
@@ -25,6 +26,9 @@ pub(crate) struct Config {
     pub(crate) summary_model: Option<String>,
     /// Whether a conversation is summarised by itself before the model's window is full.
     pub(crate) compact: Option<bool>,
+    /// The model that makes images, as `provider/id`, or `none`; else that of the main model's provider, where it has one.
+    #[serde(deserialize_with = "bounds::model_name")]
+    pub(crate) image_model: Option<String>,
     /// The way of working.
     pub(crate) mode: Option<ModeName>,
     /// What is allowed without asking.
@@ -55,6 +59,8 @@ pub(crate) struct Config {
     pub(crate) sandbox: Sandbox,
     /// How commands are run.
     pub(crate) terminal: Terminal,
+    /// How the tools reach the web.
+    pub(crate) web: Web,
     /// Providers by name: settings for those hew knows, and descriptions of others.
     pub(crate) providers: BTreeMap<String, ProviderEntry>,
     /// Models by `provider/id`: additions to the catalogue, and options.

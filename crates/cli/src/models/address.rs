@@ -36,7 +36,7 @@ pub(super) fn is_loopback(url: &str) -> bool {
 }
 
 /// The proxy for an address: what the configuration says, else the usual variables. This machine needs none.
-pub(super) fn proxy(url: &str, said: Option<&str>, env: &Environment) -> Option<String> {
+pub(crate) fn proxy(url: &str, said: Option<&str>, env: &Environment) -> Option<String> {
     if let Some(said) = said {
         return (!said.is_empty()).then(|| said.to_string());
     }

@@ -92,7 +92,11 @@ pub(super) fn environment(config: &Config, env: &Environment) -> sandbox::Enviro
     let vendors = presets().iter().flat_map(|preset| preset.key_env.iter().copied());
     let own = config.providers.values().filter_map(|entry| entry.key_env.as_deref());
     let said = config.sandbox.secrets.iter().map(String::as_str);
-    let secret: Vec<&str> = vendors.chain(own).chain(said).collect();
+    let secret: Vec<&str> = vendors
+        .chain(own)
+        .chain(super::web::secrets(config))
+        .chain(said)
+        .collect();
     let variables = env
         .all()
         .iter()

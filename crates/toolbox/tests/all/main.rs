@@ -6,17 +6,22 @@
     reason = "a test prepares files, and a failed preparation is a failed test"
 )]
 
+mod browsing;
 mod describing;
 mod desk;
 mod editing;
 mod escalating;
+mod fetching;
 mod finding;
 mod jobs;
 mod offering;
+mod painting;
 mod patching;
 mod paths;
 mod previewing;
 mod reading;
 mod searching;
+mod searching_the_web;
 mod showing;
+mod site;
 mod terminal;
