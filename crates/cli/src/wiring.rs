@@ -125,6 +125,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         spill: Some(spill::folder(env, opened.id)?),
         enabled: config.tools.enabled.clone(),
         disabled: config.tools.disabled.clone(),
+        code: None,
         further: Vec::new(),
         commands: commands::commands(config, env, &workspace, notices.0.clone()),
         painter,

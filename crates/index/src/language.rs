@@ -162,7 +162,8 @@ static LANGUAGES: [Language; 35] = [
 impl Language {
     /// The language of a file, by its name.
     pub fn of_path(path: &Path) -> Option<&'static Self> {
-        let name = path.file_name()?.to_str()?;
+        let name = path.file_name()?.to_string_lossy();
+        let name = name.as_ref();
         let by_name = LANGUAGES.iter().find(|language| language.file_names.contains(&name));
         by_name.or_else(|| {
             // `Dockerfile.dev` is a Dockerfile, `Makefile.am` a makefile.

@@ -115,6 +115,14 @@ impl Environment {
         self.get(name).is_some_and(|value| !value.is_empty())
     }
 
+    /// Whether a program of this name is on the search path.
+    pub fn finds(&self, program: &str) -> bool {
+        let Some(path) = self.get("PATH") else {
+            return false;
+        };
+        std::env::split_paths(path).any(|folder| is_executable(&folder.join(program)))
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }
@@ -141,6 +149,18 @@ fn matches(pattern: &str, name: &str) -> bool {
         }
     }
     rest.ends_with(last)
+}
+
+#[cfg(unix)]
+fn is_executable(path: &std::path::Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata()
+        .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &std::path::Path) -> bool {
+    path.is_file() || path.with_extension("exe").is_file()
 }
 
 #[cfg(test)]

@@ -49,6 +49,17 @@ pub(crate) const TABLE: &[(&str, Cap)] = &[
             ..USUAL
         },
     ),
+    ("code_definitions", Cap { entries: 400, ..USUAL }),
+    ("definition", Cap { entries: 40, ..USUAL }),
+    ("references", Cap { entries: 100, ..USUAL }),
+    (
+        "diagnostics",
+        Cap {
+            entries: 50,
+            bytes: 16_000,
+            ..USUAL
+        },
+    ),
     ("terminal", Cap { bytes: 30_000, ..USUAL }),
     (
         "find_tools",

@@ -146,7 +146,7 @@ pub(crate) fn at_level(confinement: &Confinement, level: policy::Level) -> Confi
 }
 
 /// Starts a command; without bash on this machine, in the shell that there is.
-fn spawn(request: Request, confinement: Option<&Confinement>) -> Result<Process, sandbox::Error> {
+pub(crate) fn spawn(request: Request, confinement: Option<&Confinement>) -> Result<Process, sandbox::Error> {
     let start = |request: &Request| match confinement {
         Some(confinement) => confinement.spawn(request),
         None => sandbox::spawn(request),

@@ -10,10 +10,14 @@ mod browser;
 mod browser_action;
 mod call_tool;
 mod caps;
+mod code_definitions;
+mod code_server;
 mod command;
 mod copy_path;
 mod create_directory;
+mod definition;
 mod delete_path;
+mod diagnostics;
 mod download;
 mod edit_file;
 mod editor;
@@ -40,11 +44,13 @@ mod preview;
 mod project;
 mod read_file;
 mod reads;
+mod references;
 mod search_agent;
 mod shell;
 mod shown;
 mod sourcegraph;
 mod spill;
+mod symbols;
 mod terminal;
 mod text;
 mod told;
@@ -55,6 +61,7 @@ mod web_search;
 mod write_file;
 
 pub use apply::{Carry, NotApplied, apply};
+pub use code_server::{CodeServer, Diagnostic, Severity, Spot, Symbol};
 pub use command::Commands;
 pub use editor::Editor;
 pub use learned::Learned;
@@ -95,6 +102,8 @@ pub struct Options<'a> {
     pub enabled: Vec<String>,
     /// Tools that nobody is to have.
     pub disabled: Vec<String>,
+    /// Answers questions about code before the code is read for an answer.
+    pub code: Option<Arc<dyn CodeServer>>,
     /// Further tools that the model has to look for, such as those of other programs.
     pub further: Vec<Arc<dyn DynTool>>,
     /// How commands are run.
@@ -115,7 +124,7 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
     let mut tools = Registry::default();
     tools = files(tools, &project, &environment);
     tools = edits(tools, &project, &mut options);
-    tools = search(tools, &project);
+    tools = search(tools, &project, &environment, &mut options);
     tools = commands(tools, &project, environment.clone(), &options);
     tools = helpers(tools);
     if let Some(painter) = options.painter.take() {
@@ -188,10 +197,20 @@ fn online(tools: Registry, project: &Project, environment: Environment, web: Web
 }
 
 /// Finding things.
-fn search(tools: Registry, project: &Project) -> Registry {
+fn search(tools: Registry, project: &Project, environment: &Environment, options: &mut Options<'_>) -> Registry {
+    let code = options.code.take();
     tools
         .with(find_path::FindPath(project.clone()))
         .with(grep::Grep(project.clone()))
+        .with_deferred(code_definitions::CodeDefinitions(project.clone()))
+        .with_deferred(definition::Definition(project.clone(), code.clone()))
+        .with_deferred(references::References(project.clone(), code.clone()))
+        .with_deferred(diagnostics::Diagnostics {
+            project: project.clone(),
+            environment: environment.clone(),
+            confinement: options.commands.confinement.clone(),
+            server: code,
+        })
 }
 
 /// Running things.

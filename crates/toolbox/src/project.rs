@@ -158,6 +158,7 @@ pub(crate) fn explain(error: workspace::Error) -> Error {
         | E::NotADirectory { .. }
         | E::NotAFile { .. }
         | E::Denied { .. }
+        | E::FileType { .. }
         | E::Loop { .. }
         | E::Tilde { .. }
         | E::Nul { .. }

@@ -117,6 +117,14 @@ pub enum Error {
         /// The path asked for.
         path: String,
     },
+    /// A type of file that nobody knows.
+    #[error("no file type is called {name:?}{}", suggestion(.similar))]
+    FileType {
+        /// The name as given.
+        name: String,
+        /// Names that come close.
+        similar: Vec<String>,
+    },
     /// A glob that cannot be read.
     #[error("the glob {pattern:?} cannot be read")]
     Glob {

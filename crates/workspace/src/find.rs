@@ -37,7 +37,7 @@ impl Location {
         self.require_folder()?;
         let glob = Glob::parse(find.pattern, self)?;
         let matched: Mutex<(Vec<(PathBuf, bool)>, usize)> = Mutex::default();
-        let walked = walk::each(self, stop, || {
+        let walked = walk::each(self, None, stop, || {
             |entry: ignore::DirEntry| {
                 if glob.matches(entry.path(), self.path()) {
                     let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());

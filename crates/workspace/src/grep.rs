@@ -1,6 +1,7 @@
 //! Searching file contents with a regular expression.
 
 mod kept;
+mod kind;
 mod search;
 
 use std::fs::File;
@@ -16,18 +17,22 @@ use search::Search;
 /// A search in contents.
 #[derive(Debug, Clone)]
 pub struct Grep<'a> {
-    /// A regular expression, matched within single lines.
+    /// A regular expression.
     pub pattern: &'a str,
     /// Whether case counts.
     pub case: Case,
     /// Only files that match this glob.
     pub include: Option<&'a str>,
+    /// Only files of this type, by one of ripgrep's names (`rust`, `py`) or an ending.
+    pub kind: Option<&'a str>,
     /// How many lines around each match are wanted.
     pub context: usize,
     /// Which matches are wanted.
     pub page: Page,
     /// At most so many bytes of each line; a longer one is cut around its match.
     pub max_line: usize,
+    /// Whether a match may go over the end of a line, and `.` with it.
+    pub multiline: bool,
 }
 
 /// Whether upper and lower case differ.
@@ -81,6 +86,8 @@ pub struct Line {
 pub enum LineKind {
     /// It matches.
     Match,
+    /// It is a further line of the match before it.
+    Inside,
     /// It is near a match.
     Context,
 }
@@ -90,10 +97,11 @@ impl Location {
     pub fn grep(&self, grep: &Grep<'_>, stop: &Stop) -> Result<Matches, Error> {
         let matcher = matcher(grep)?;
         let include = grep.include.map(|pattern| Glob::parse(pattern, self)).transpose()?;
+        let types = grep.kind.map(kind::types).transpose()?;
         let kept = Mutex::new(Kept::first(grep.page.offset.saturating_add(grep.page.limit)));
         let (mut ended, mut unreadable) = (Ended::Complete, 0);
         if self.is_dir() {
-            let walked = walk::each(self, stop, || {
+            let walked = walk::each(self, types, stop, || {
                 let mut search = Search::new(grep, &matcher, stop, &kept);
                 let include = include.as_ref();
                 move |entry: ignore::DirEntry| {
@@ -122,7 +130,8 @@ fn matcher(grep: &Grep<'_>) -> Result<RegexMatcher, Error> {
     RegexMatcherBuilder::new()
         .case_insensitive(grep.case == Case::Insensitive)
         .multi_line(true)
-        .crlf(true)
+        .crlf(!grep.multiline)
+        .dot_matches_new_line(grep.multiline)
         .build(grep.pattern)
         .map_err(|error| {
             let text = error.to_string();

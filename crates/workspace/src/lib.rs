@@ -6,6 +6,7 @@
 
 pub mod checkpoint;
 mod error;
+mod files;
 mod find;
 mod git;
 mod glob;
@@ -24,6 +25,7 @@ mod workspace;
 mod write;
 
 pub use error::Error;
+pub use files::Files;
 pub use find::{Find, Found};
 pub use git::{Git, Head};
 pub use grep::{Case, FileMatches, Grep, Line as GrepLine, LineKind, Matches};

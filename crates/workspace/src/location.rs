@@ -73,6 +73,16 @@ impl Location {
         self.path.is_dir()
     }
 
+    /// Another path of the same project, from its root or absolute.
+    pub fn sibling(&self, path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::resolve(&self.root, path.as_ref())
+    }
+
+    /// Another path, shown in the way this one is shown.
+    pub fn show_path<'a>(&self, path: &'a Path) -> Cow<'a, str> {
+        self.show(path)
+    }
+
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }

@@ -42,7 +42,8 @@ impl Stop {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn due(&self) -> bool {
+    /// Whether it is time to end.
+    pub fn due(&self) -> bool {
         self.cancelled() || self.timed_out()
     }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use ignore::types::Types;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use crate::{Ended, Error, Location, Stop};
@@ -39,14 +40,24 @@ pub(crate) struct Walked {
     pub(crate) unreadable: usize,
 }
 
-/// Shows every entry below the folder to `visit`, on several threads; each thread makes its own visitor.
-pub(crate) fn each<'a, V>(folder: &Location, stop: &Stop, visitor: impl Fn() -> V + Sync) -> Result<Walked, Error>
+/// Shows every entry below the folder to `visit`, on several threads; each thread makes its own visitor. With types, files
+/// of others are left out.
+pub(crate) fn each<'a, V>(
+    folder: &Location,
+    types: Option<Types>,
+    stop: &Stop,
+    visitor: impl Fn() -> V + Sync,
+) -> Result<Walked, Error>
 where
     V: FnMut(DirEntry) + Send + 'a,
 {
     let timed_out = AtomicBool::new(false);
     let unreadable = AtomicUsize::new(0);
-    builder(folder.path()).build_parallel().run(|| {
+    let mut builder = builder(folder.path());
+    if let Some(types) = types {
+        builder.types(types);
+    }
+    builder.build_parallel().run(|| {
         let mut visit = visitor();
         let (timed_out, unreadable) = (&timed_out, &unreadable);
         Box::new(move |entry| {

@@ -55,9 +55,11 @@ fn pattern(pattern: &str) -> Grep<'_> {
         pattern,
         case: Case::Insensitive,
         include: None,
+        kind: None,
         context: 0,
         page,
         max_line: 500,
+        multiline: false,
     }
 }
 
@@ -70,7 +72,7 @@ fn rendered(matches: &Matches) -> Vec<String> {
     lines
         .map(|(file, line)| {
             let mark = match line.kind {
-                LineKind::Match => ':',
+                LineKind::Match | LineKind::Inside => ':',
                 LineKind::Context => '-',
             };
             format!("{}{mark}{}{mark}{}", file.path, line.number, line.text)
@@ -373,5 +375,97 @@ fn what_cannot_be_read_is_counted() {
     assert_eq!(
         (rendered(&matches), matches.unreadable),
         (vec!["open:1:x".to_owned()], 2)
+    );
+}
+
+#[test]
+fn a_type_narrows_a_search_by_its_name_or_an_ending() {
+    let project = project(&[
+        ("a.rs", "x\n"),
+        ("b.py", "x\n"),
+        ("c.pyi", "x\n"),
+        ("d.ts", "x\n"),
+        ("Makefile", "x\n"),
+    ]);
+    for (kind, found) in [
+        ("rust", "a.rs"),
+        ("Python", "b.py c.pyi"),
+        (".ts", "d.ts"),
+        ("*.pyi", "b.py c.pyi"),
+        ("make", "Makefile"),
+        ("golang", ""),
+    ] {
+        let matches = project.grep(
+            "",
+            Grep {
+                kind: Some(kind),
+                ..pattern("x")
+            },
+        );
+        let paths: Vec<&str> = matches.files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths.join(" "), found, "{kind}");
+    }
+    let folder = project.at("");
+    let error = folder
+        .grep(
+            &Grep {
+                kind: Some("rustt"),
+                ..pattern("x")
+            },
+            &soon(),
+        )
+        .unwrap_err();
+    assert!(
+        error.to_string().starts_with("no file type is called \"rustt\""),
+        "{error}"
+    );
+    assert!(error.to_string().contains("rust"), "{error}");
+}
+
+#[test]
+fn a_match_may_go_over_lines_where_that_is_wanted() {
+    let project = project(&[("f", "a {\n  b\n}\nc\na {\n}\n")]);
+    let over = |limit| Grep {
+        multiline: true,
+        page: Page { offset: 0, limit },
+        ..pattern(r"a \{.*?\}")
+    };
+    let matches = project.grep("", over(9));
+    assert_eq!((matches.total, matches.shown), (2, 2));
+    let lines: Vec<(u64, LineKind)> = matches.files[0]
+        .lines
+        .iter()
+        .map(|line| (line.number, line.kind))
+        .collect();
+    let expected = [
+        (1, LineKind::Match),
+        (2, LineKind::Inside),
+        (3, LineKind::Inside),
+        (5, LineKind::Match),
+        (6, LineKind::Inside),
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(project.grep("", over(1)).files[0].lines.len(), 3);
+}
+
+#[test]
+fn files_are_listed_without_ignored_ones_and_links() {
+    let project = project(&[
+        (".gitignore", "out/\n"),
+        ("b.rs", ""),
+        ("a/c.rs", ""),
+        ("out/d.rs", ""),
+        ("e.txt", ""),
+    ]);
+    let wanted = |path: &std::path::Path| path.extension().is_some_and(|ending| ending == "rs");
+    let files = project.at("").files(&wanted, 1, &soon()).unwrap();
+    assert_eq!((files.total, files.ended, files.unreadable), (2, Ended::Complete, 0));
+    assert_eq!(
+        files
+            .files
+            .iter()
+            .map(|file| file.shown().into_owned())
+            .collect::<Vec<_>>(),
+        ["a/c.rs"]
     );
 }

@@ -7,8 +7,10 @@
 )]
 
 mod browsing;
+mod coding;
 mod describing;
 mod desk;
+mod diagnosing;
 mod editing;
 mod escalating;
 mod fetching;

@@ -28,7 +28,7 @@ async fn matches_are_grouped_by_file() {
     for (input, seen) in [
         (
             json!({"pattern": "alpha"}),
-            "notes.md\n1:alpha\nsrc/alpha.rs\n1:struct Alpha;\n3:impl Alpha {}\nsrc/main.rs\n2:    Alpha::new();\n[4 matches in 3 files]",
+            "notes.md\n1:alpha\nsrc/alpha.rs\n1:struct Alpha;\n3:impl Alpha {}\nsrc/main.rs\n[in main]\n2:    Alpha::new();\n[4 matches in 3 files]",
         ),
         (
             json!({"pattern": "alpha", "case_sensitive": true}),
@@ -36,7 +36,7 @@ async fn matches_are_grouped_by_file() {
         ),
         (
             json!({"pattern": "alpha", "include": "*.rs", "path": "src", "offset": 2}),
-            "src/main.rs\n2:    Alpha::new();\n[3 matches in 2 files]",
+            "src/main.rs\n[in main]\n2:    Alpha::new();\n[3 matches in 2 files]",
         ),
         (
             json!({"pattern": "^impl", "context": 1}),
@@ -173,4 +173,66 @@ fn places_that_could_not_be_searched_are_counted() {
         "open\n1:x\n[1 match in 1 file; 2 files or folders could not be read]",
     ];
     assert_eq!(said, expected);
+}
+
+#[tokio::test]
+async fn a_match_says_which_definition_it_is_in() {
+    let code = "use x;\n\nimpl Parser {\n    fn next(&mut self) {\n        hit();\n        hit();\n    }\n\n    fn peek(&self) {\n        hit();\n    }\n}\n\nfn hit() {}\n";
+    let desk = Desk::with(&[("a.rs", code), ("b.txt", "hit\n")]);
+    let seen = desk.run("grep", json!({"pattern": r"\bhit\b"})).await;
+    assert_eq!(
+        seen,
+        "a.rs\n[in Parser::next]\n5:        hit();\n6:        hit();\n[in Parser::peek]\n10:        hit();\n14:fn hit() {}\nb.txt\n1:hit\n[5 matches in 2 files]"
+    );
+    let seen = desk
+        .run(
+            "grep",
+            json!({"pattern": "hit", "context": 1, "path": "a.rs", "limit": 3}),
+        )
+        .await;
+    assert_eq!(
+        seen,
+        "a.rs\n[in Parser::next]\n4-    fn next(&mut self) {\n5:        hit();\n6:        hit();\n7-    }\n--\n[in Parser::peek]\n9-    fn peek(&self) {\n10:        hit();\n11-    }\n[1-3 of 4 matches in 1 file; go on with offset 3]"
+    );
+    for number in 0..9 {
+        desk.put(&format!("many/{number}.rs"), "fn f() {\n    many();\n}\n");
+    }
+    let broad = desk.run("grep", json!({"pattern": "many"})).await;
+    assert!(!broad.contains("[in "), "{broad}");
+}
+
+#[tokio::test]
+async fn a_search_is_narrowed_by_type_and_understands_what_others_say() {
+    let desk = tree();
+    for (input, seen) in [
+        (
+            json!({"pattern": "alpha", "type": "markdown"}),
+            "notes.md\n1:alpha\n[1 match in 1 file]",
+        ),
+        (json!({"pattern": "alpha", "type": "python"}), "[no matches]"),
+        (
+            json!({"pattern": "alpha", "type": "rus"}),
+            "error: no file type is called \"rus\"; did you mean rust?",
+        ),
+        (
+            json!({"query": "new()", "isRegexp": false}),
+            "src/main.rs\n[in main]\n2:    Alpha::new();\n[1 match in 1 file]",
+        ),
+        (
+            json!({"pattern": "Alpha;.*impl", "multiline": true}),
+            "src/alpha.rs\n1:struct Alpha;\n2:\n3:impl Alpha {}\n[1 match in 1 file]",
+        ),
+        (
+            json!({"pattern": "a", "path": "notes.md", "-C": 1}),
+            "notes.md\n1:alpha\n[1 match in 1 file]",
+        ),
+    ] {
+        assert_eq!(desk.run("search_files", input.clone()).await, seen, "{input}");
+    }
+    for alias in ["grep_search", "ripgrep", "search_file_content"] {
+        assert_eq!(desk.run(alias, json!({"pattern": "omega"})).await, "[no matches]");
+    }
+    for alias in ["glob", "file_search"] {
+        assert_eq!(desk.run(alias, json!({"glob": "*.md"})).await, "notes.md\n[1 path]");
+    }
 }

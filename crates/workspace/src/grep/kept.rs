@@ -94,8 +94,13 @@ fn cut(mut lines: Vec<Line>, skip: usize, count: usize, context: u64) -> Vec<Lin
         .take(count)
         .map(|line| line.number)
         .collect();
+    let mut wanted = false;
     lines.retain(|line| match line.kind {
-        LineKind::Match => numbers.binary_search(&line.number).is_ok(),
+        LineKind::Match => {
+            wanted = numbers.binary_search(&line.number).is_ok();
+            wanted
+        }
+        LineKind::Inside => wanted,
         LineKind::Context => {
             let next = numbers.partition_point(|number| *number < line.number);
             let near = |index: usize| {

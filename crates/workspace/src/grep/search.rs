@@ -16,6 +16,9 @@ use crate::Stop;
 /// A file with a longer line is skipped: it is data, and its line would have to be held in memory.
 const MAX_LINE_IN_MEMORY: usize = 32 * 1024 * 1024;
 
+/// A match over more lines than this is cut.
+const MAX_MATCH_LINES: usize = 50;
+
 /// One thread's search, used for file after file.
 pub(super) struct Search<'a> {
     searcher: Searcher,
@@ -29,7 +32,11 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     pub(super) fn new(grep: &Grep<'_>, matcher: &'a RegexMatcher, stop: &'a Stop, kept: &'a Mutex<Kept>) -> Self {
         let searcher = SearcherBuilder::new()
-            .line_terminator(LineTerminator::crlf())
+            .line_terminator(match grep.multiline {
+                true => LineTerminator::byte(b'\n'),
+                false => LineTerminator::crlf(),
+            })
+            .multi_line(grep.multiline)
             .line_number(true)
             .before_context(grep.context)
             .after_context(grep.context)
@@ -130,7 +137,7 @@ impl Sink for Collect<'_> {
                 .ok()
                 .flatten()
                 .map_or(0, |found| found.start());
-            self.push(found.line_number(), found.bytes(), at, LineKind::Match);
+            self.push_match(found.line_number(), found.bytes(), at);
         }
         Ok(true)
     }
@@ -149,6 +156,23 @@ impl Sink for Collect<'_> {
 }
 
 impl Collect<'_> {
+    /// Keeps the lines of a match. One that goes over many lines counts once; its further lines are its surroundings.
+    fn push_match(&mut self, number: Option<u64>, bytes: &[u8], at: usize) {
+        let mut number = number;
+        for (nth, line) in bytes
+            .trim_ascii_end()
+            .split(|byte| *byte == b'\n')
+            .take(MAX_MATCH_LINES)
+            .enumerate()
+        {
+            match nth {
+                0 => self.push(number, line, at, LineKind::Match),
+                _ => self.push(number, line, 0, LineKind::Inside),
+            }
+            number = number.map(|number| number + 1);
+        }
+    }
+
     fn push(&mut self, number: Option<u64>, bytes: &[u8], at: usize, kind: LineKind) {
         let bytes = bytes.trim_ascii_end();
         let text = window(&String::from_utf8_lossy(bytes), at, self.max_line);
