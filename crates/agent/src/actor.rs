@@ -2,6 +2,7 @@
 
 use crate::children::{Children, Counted};
 use crate::desk::Rules;
+use crate::hooked::{self, Submitted};
 use crate::inbox::Inbox;
 use crate::room::{self, Made};
 use crate::state::State;
@@ -12,7 +13,7 @@ use crate::{Setup, settle, turn};
 use model::Message;
 use session::{Body, Command, Delivery, Ending, Event, ItemId, Level, Limit, SessionId};
 use std::collections::VecDeque;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -104,6 +105,11 @@ pub(crate) async fn run(
     if let Err(error) = settle::crashed(&mut actor.state).await {
         actor.state.notice(Level::Warning, error.to_string()).await;
     }
+    if actor.state.mode.model.is_some() {
+        let mode = actor.state.mode.clone();
+        actor.state.adopt(mode).await;
+    }
+    actor.state.begin_hooks().await;
     while let Some(job) = actor.next().await {
         actor.work(job).await;
     }
@@ -112,6 +118,7 @@ pub(crate) async fn run(
     actor.finish_title().await;
     actor.state.room.close().await;
     actor.state.count_spending().await;
+    actor.state.end_hooks().await;
     if let Err(error) = actor.state.store.flush().await {
         actor.state.notice(Level::Warning, error.to_string()).await;
     }
@@ -159,8 +166,9 @@ impl Actor {
                 Some(Command::Continue) => self.queue.push_back(Job::Continue),
                 Some(Command::Rewind { to }) => self.rewind(to).await,
                 Some(Command::SetModel { name }) => self.set_model(&name).await,
-                Some(Command::SetMode { mode }) => self.inbox.set_mode(mode),
-                Some(Command::SetLevel { level }) => self.state.set_level(level),
+                Some(Command::SetMode { name }) => self.set_mode(&name).await,
+                Some(Command::SetLevel { level }) => self.state.rules.set_level(level),
+                Some(Command::Revoke { rule }) => revoke(&self.state.rules, &rule),
                 Some(Command::Compact { instructions }) => self.compact(instructions).await,
                 // Nothing runs that could be stopped, but nothing shall begin by itself either.
                 Some(Command::Interrupt) => {
@@ -192,22 +200,29 @@ impl Actor {
         };
         for message in messages {
             let text = message.text();
-            if !prompt::mentions(&text).is_empty() {
-                // Looking things up may take a while: the turn does it, because a turn can be stopped.
-                self.inbox.steer(message);
-                self.begin_title(text);
-                continue;
-            }
-            if let Err(error) = self.state.append_prompt(message).await {
-                let ending = Ending::Failed {
+            let kept = match self.state.record_mode().await {
+                Ok(()) if !prompt::mentions(&text).is_empty() => {
+                    // Looking things up may take a while: the turn does it, because a turn can be stopped.
+                    self.inbox.steer(message);
+                    Ok(Submitted::Kept)
+                }
+                Ok(()) => self.state.submit(message).await,
+                Err(error) => Err(error),
+            };
+            let ending = match kept {
+                Ok(Submitted::Kept) => {
+                    self.begin_title(text);
+                    continue;
+                }
+                Ok(Submitted::Blocked(why)) => hooked::blocked(&why),
+                Err(error) => Ending::Failed {
                     hint: error.hint().into(),
                     error: error.to_string(),
-                };
-                let answer = String::new();
-                self.state.tell(Event::TurnFinished { ending, answer }).await;
-                return;
-            }
-            self.begin_title(text);
+                },
+            };
+            let answer = String::new();
+            self.state.tell(Event::TurnFinished { ending, answer }).await;
+            return;
         }
         let mut ending = self.run_turn().await;
         if let Err(error) = settle::interrupted(&mut self.state).await {
@@ -237,6 +252,7 @@ impl Actor {
             | Body::Result { .. }
             | Body::Summary { .. }
             | Body::Notice { .. }
+            | Body::Mode { .. }
             | Body::Wake { .. }
             | Body::Todos { .. }
             | Body::Restored { .. }
@@ -323,7 +339,7 @@ impl Actor {
         let time = state.limits.time;
         let models = Arc::clone(&state.models);
         let events = state.events.clone();
-        let rules = Arc::clone(&state.policy);
+        let rules = state.rules.clone();
         let children = Arc::clone(&state.children);
         let mut deaf = false;
         let turn = turn::run(state, inbox);
@@ -379,9 +395,10 @@ impl Actor {
                     }
                 },
                 Some(Command::Answer { question, answer }) => inbox.answer(question, answer),
-                Some(Command::SetMode { mode }) => inbox.set_mode(mode),
+                Some(Command::SetMode { name }) => inbox.set_mode(name),
+                Some(Command::SetLevel { level }) => rules.set_level(level),
+                Some(Command::Revoke { rule }) => revoke(&rules, &rule),
                 Some(Command::Compact { instructions }) => inbox.compact(instructions),
-                Some(Command::SetLevel { level }) => rules.lock().unwrap_or_else(PoisonError::into_inner).level = level,
                 Some(Command::SetModel { name }) => match models(&name) {
                     Ok(model) => inbox.set_model(model),
                     Err(why) => drop(events.send(notice(why)).await),
@@ -420,7 +437,10 @@ impl Actor {
             return;
         };
         match self.state.store.rewind(self.state.session, to).await {
-            Ok(()) => self.state.rewind(place + 1),
+            Ok(()) => {
+                self.state.rewind(place + 1);
+                self.state.restore_mode().await;
+            }
             Err(error) => self.state.notice(Level::Warning, error.to_string()).await,
         }
     }
@@ -434,6 +454,12 @@ impl Actor {
                 self.state.notice(Level::Info, text).await;
             }
             Err(error) => self.state.notice(Level::Warning, error.to_string()).await,
+        }
+    }
+
+    async fn set_mode(&mut self, name: &str) {
+        if let Err(error) = self.state.switch_mode(name).await {
+            self.state.notice(Level::Warning, error.to_string()).await;
         }
     }
 
@@ -473,6 +499,13 @@ impl Actor {
         if let Ok(titled) = tokio::time::timeout(TITLE_AT_END, arrived(&mut self.state.titling)).await {
             self.take_title(titled).await;
         }
+    }
+}
+
+/// Takes back an answer; a rule that cannot be read was never granted.
+fn revoke(rules: &Rules, rule: &str) {
+    if let Ok(rule) = rule.parse() {
+        rules.revoke(&rule);
     }
 }
 

@@ -1,12 +1,14 @@
 //! Runs tool calls: what only looks runs side by side, what changes something runs alone and in order.
 
 use crate::desk::{Approved, Desk};
+use crate::hooked;
 use crate::inbox::Inbox;
 use crate::state::{Started, State};
 use futures::FutureExt as _;
 use model::{Block, CallId, Outcome, Part};
+use policy::Ruling;
 use serde_json::Value;
-use session::{Event, ItemId, ItemKind};
+use session::{Event, Happening, ItemId, ItemKind, Moment, Reaction};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -141,21 +143,11 @@ impl Queue {
             title: title.clone(),
         };
         state.tell(Event::ItemStarted { id: item, kind }).await;
-        let desk = Arc::new(Desk {
-            policy: Arc::clone(&state.policy),
-            mode: state.mode.clone(),
-            approvals: state.approvals,
-            store: Arc::clone(&state.store),
-            events: state.events.clone(),
-            inbox: Arc::clone(inbox),
-            call: call.id.clone(),
-            // Rules speak of tools by their own names, whatever a model calls them.
-            tool: match &tool {
-                Some(tool) => tool.spec().name.clone(),
-                None => call.tool.clone(),
-            },
-            delegate: (effect == Effect::Delegates).then(|| Arc::new(state.delegate())),
-        });
+        // Rules speak of a tool by its own name, whatever the model calls it.
+        let name = tool.as_ref().map_or(&call.tool, |tool| &tool.spec().name);
+        let mut desk = state.desk(inbox, Some(call.id.clone()), name);
+        desk.delegate = (effect == Effect::Delegates).then(|| Arc::new(state.delegate()));
+        let desk = Arc::new(desk);
         let context = Context {
             call: call.id.clone(),
             session: state.frame.affinity.clone().unwrap_or_default(),
@@ -224,7 +216,7 @@ async fn serve(
             call.tool
         ));
     };
-    let Approved { input, note } = desk.approve(tool.as_ref(), call.input).await?;
+    let Approved { input, notes } = desk.approve(tool.as_ref(), call.input).await?;
     if tool.effect() != Effect::Reads {
         // What changes the world must be on record before it happens, so that a crash never makes it happen twice.
         desk.store
@@ -232,11 +224,44 @@ async fn serve(
             .await
             .map_err(|error| format!("Not done, because it could not be recorded: {error}."))?;
     }
-    let mut output = tool.run(input, context).await.map_err(|error| error.to_string())?;
-    if let Some(note) = note {
-        output.content.insert(0, Block::text(note));
+    let after = desk.hooked.hears(Moment::PostToolUse).then(|| input.clone());
+    let served = tool.run(input, context).await.map_err(|error| error.to_string());
+    let said = match after {
+        Some(input) => listen(desk, input, &served).await,
+        None => Vec::new(),
+    };
+    match served {
+        Ok(mut output) => {
+            output.content.splice(0..0, notes.into_iter().map(Block::text));
+            output.content.extend(said.into_iter().map(Block::text));
+            Ok(output)
+        }
+        Err(why) => Err([vec![why], said].concat().join("\n")),
     }
-    Ok(output)
+}
+
+/// What hooks say to a call that has been served, for the model.
+async fn listen(desk: &Desk, input: Value, served: &Result<Output, String>) -> Vec<String> {
+    let (output, ok) = match served {
+        Ok(output) => (hooked::text_of(&output.content), true),
+        Err(why) => (why.clone(), false),
+    };
+    let Some(call) = desk.call.clone() else {
+        return Vec::new();
+    };
+    let happening = Happening::PostToolUse {
+        call,
+        tool: desk.tool.clone(),
+        input,
+        output,
+        ok,
+    };
+    let Reaction { ruling, context, .. } = desk.hooked.call(happening).await;
+    let objection = match ruling {
+        Ruling::Deny(why) | Ruling::Ask(why) => Some(format!("A hook objects to this, though it is done: {why}")),
+        Ruling::Allow | Ruling::Silent => None,
+    };
+    objection.into_iter().chain(context).collect()
 }
 
 /// What the model is told when a call was stopped.

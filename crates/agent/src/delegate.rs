@@ -5,11 +5,13 @@ use crate::children::{Child, Children, Counted};
 use crate::desk::Rules;
 use crate::inbox::Inbox;
 use crate::tally::Tally;
-use crate::{Approvals, COMMANDS, Compaction, EVENTS, Limits, ModelSource, Previews, Setup};
+use crate::{Approvals, COMMANDS, Compaction, EVENTS, Limits, ModelSource, Previews, Setup, System};
 use futures::future::{BoxFuture, FutureExt as _};
 use model::{CallId, Message, Model};
 use policy::{Mode, Modes};
-use session::{Body, Command, Delivery, End, Ending, Event, Item, Lease, New, Parent, SessionId, Store, Time, Totals};
+use session::{
+    Body, Command, Delivery, End, Ending, Event, Hooks, Item, Lease, New, Parent, SessionId, Store, Time, Totals,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,7 +41,8 @@ pub(crate) struct Delegate {
     pub(crate) mode: Mode,
     pub(crate) approvals: Approvals,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) system: Vec<Arc<str>>,
+    pub(crate) system: System,
+    pub(crate) hooks: Arc<dyn Hooks>,
     pub(crate) library: BTreeMap<String, Arc<str>>,
     pub(crate) limits: Limits,
     pub(crate) compaction: Compaction,
@@ -195,7 +198,7 @@ impl Delegate {
         );
         let family = Family {
             depth: self.depth + 1,
-            rules: Some(Arc::clone(&self.rules)),
+            rules: Some(self.rules.clone()),
             tally: Arc::clone(&self.tally),
             steps: match task.worker {
                 Worker::Main => None,
@@ -243,7 +246,6 @@ impl Delegate {
     }
 
     fn setup(&self, id: SessionId, items: Vec<Arc<Item>>, totals: Totals, task: &Task, mode: Mode) -> Setup {
-        let role = (mode.name != self.mode.name).then_some(&mode);
         let (tools, kind) = match task.worker {
             Worker::Main => (self.tools_for_children(), prompt::Subtask::Work),
             Worker::Scout => (
@@ -251,8 +253,12 @@ impl Delegate {
                 prompt::Subtask::Look,
             ),
         };
-        let mut system = self.system.clone();
-        system.push(prompt::subtask(kind, role));
+        let above = Arc::clone(&self.system);
+        let system: System = Arc::new(move |mode| {
+            let mut sections = above(mode);
+            sections.push(prompt::subtask(kind));
+            sections
+        });
         Setup {
             session: id,
             root: self.root.clone(),
@@ -265,7 +271,10 @@ impl Delegate {
             tools,
             // The session above shares its own.
             policy: policy::Policy::default(),
+            keeper: None,
             mode,
+            modes: self.modes.clone(),
+            hooks: Arc::clone(&self.hooks),
             approvals: self.approvals,
             store: Arc::clone(&self.store),
             system,
@@ -443,6 +452,7 @@ fn last_words(items: &[Arc<Item>]) -> Option<String> {
         | Body::Notice { .. }
         | Body::Wake { .. }
         | Body::Todos { .. }
+        | Body::Mode { .. }
         | Body::Restored { .. }
         | Body::Review { .. } => None,
     }

@@ -1,7 +1,6 @@
 //! What arrives for a turn while it runs.
 
 use model::{Message, Model};
-use policy::Mode;
 use session::{Answer, QuestionId};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +20,7 @@ pub(crate) struct Inbox {
 struct Inner {
     steering: VecDeque<Message>,
     model: Option<Arc<dyn Model>>,
-    mode: Option<Mode>,
+    mode: Option<String>,
     compaction: Option<Option<String>>,
     news: VecDeque<Notice>,
     /// How many of the news the actor has not looked at.
@@ -90,11 +89,11 @@ impl Inbox {
         self.lock().model.take()
     }
 
-    pub(crate) fn set_mode(&self, mode: Mode) {
-        self.lock().mode = Some(mode);
+    pub(crate) fn set_mode(&self, name: String) {
+        self.lock().mode = Some(name);
     }
 
-    pub(crate) fn take_mode(&self) -> Option<Mode> {
+    pub(crate) fn take_mode(&self) -> Option<String> {
         self.lock().mode.take()
     }
 
@@ -129,6 +128,11 @@ impl Inbox {
     pub(crate) fn nobody_answers(&self) {
         self.lock().nobody = true;
         self.forget_questions();
+    }
+
+    /// Whether nobody is left to answer.
+    pub(crate) fn is_deserted(&self) -> bool {
+        self.lock().nobody
     }
 
     /// Forgets all questions: whoever waits is told that nobody will answer.

@@ -9,8 +9,10 @@ mod changed;
 mod children;
 mod delegate;
 mod desk;
+mod hooked;
 mod inbox;
 mod mention;
+mod mode;
 mod notes;
 mod preview;
 mod receive;
@@ -27,8 +29,8 @@ mod wake;
 pub use room::{Automatic, Compaction};
 
 use model::{Cost, Model};
-use policy::{Mode, Policy};
-use session::{Command, Event, Item, SessionId, Store, Time, Totals};
+use policy::{Mode, Modes, Policy};
+use session::{Command, Event, Hooks, Item, Keeper, SessionId, Store, Time, Totals};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +41,9 @@ use tool::{Notice, Notices};
 
 /// Finds a model by its name; the error is a sentence for the person.
 pub type ModelSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, String> + Send + Sync>;
+
+/// The system prompt for a mode, in sections from the most stable to the most volatile.
+pub type System = Arc<dyn Fn(&Mode) -> Vec<Arc<str>> + Send + Sync>;
 
 /// Everything a session needs to run.
 pub struct Setup {
@@ -64,12 +69,18 @@ pub struct Setup {
     pub policy: Policy,
     /// What the agent is for at the moment.
     pub mode: Mode,
+    /// All modes that can be gone on in.
+    pub modes: Modes,
+    /// Where answers are kept that count beyond this session; without one, they count for the session.
+    pub keeper: Option<Arc<dyn Keeper>>,
+    /// The person's own programs around what happens.
+    pub hooks: Arc<dyn Hooks>,
     /// Whether there is anybody to ask.
     pub approvals: Approvals,
     /// Where the session is kept.
     pub store: Arc<dyn Store>,
-    /// The system prompt, in sections.
-    pub system: Vec<Arc<str>>,
+    /// The system prompt, by mode.
+    pub system: System,
     /// Rules and prompts that can be mentioned by name.
     pub library: BTreeMap<String, Arc<str>>,
     /// When a turn must stop.

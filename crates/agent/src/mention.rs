@@ -2,7 +2,6 @@
 //!
 //! What the person names themselves needs no question; what is denied or hidden stays so.
 
-use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::state::State;
 use futures::future::join_all;
@@ -155,17 +154,7 @@ async fn call(state: &State, inbox: &Arc<Inbox>, tools: &[&str], input: Value) -
         .find_map(|name| state.tools.get(name))
         .ok_or_else(|| format!("there is no tool for it ({})", tools.join(", ")))?;
     let id = CallId::from("mention");
-    let desk = Arc::new(Desk {
-        policy: Arc::clone(&state.policy),
-        mode: state.mode.clone(),
-        approvals: state.approvals,
-        store: Arc::clone(&state.store),
-        events: state.events.clone(),
-        inbox: Arc::clone(inbox),
-        call: id.clone(),
-        tool: tool.spec().name.clone(),
-        delegate: None,
-    });
+    let desk = Arc::new(state.desk(inbox, Some(id.clone()), &tool.spec().name));
     desk.forbids(tool.as_ref(), &input)?;
     let context = Context {
         session: state.frame.affinity.clone().unwrap_or_default(),

@@ -118,11 +118,11 @@ pub(crate) async fn before_request(state: &mut State) -> Result<(), Error> {
     match prompt::pressure(state.model.info(), state.tokens()) {
         Pressure::Low => Ok(()),
         Pressure::Rising => {
-            prepare(state, None, Fits::Yes);
+            prepare_unasked(state, Fits::Yes).await;
             Ok(())
         }
         Pressure::High => {
-            prepare(state, None, Fits::Yes);
+            prepare_unasked(state, Fits::Yes).await;
             apply_prepared(state).await?;
             if prompt::pressure(state.model.info(), state.tokens()) == Pressure::High {
                 cut_without_model(state).await?;
@@ -145,6 +145,14 @@ pub(crate) async fn by_hand(state: &mut State, instructions: Option<String>) -> 
     if let Some(preparing) = state.room.preparing.take() {
         preparing.abort();
     }
+    let instructions = match state.before_compact(instructions, true).await {
+        Ok(instructions) => instructions,
+        Err(why) => {
+            let text = format!("a hook keeps the conversation as it is: {why}");
+            state.notice(Level::Warning, text).await;
+            return Ok(Made::Nothing);
+        }
+    };
     prepare(state, instructions, Fits::Yes);
     apply_prepared(state).await
 }
@@ -156,7 +164,7 @@ pub(crate) async fn after_overflow(state: &mut State, attempt: u32) -> Result<Ma
     }
     match attempt {
         0 => {
-            prepare(state, None, Fits::No);
+            prepare_unasked(state, Fits::No).await;
             match apply_prepared(state).await? {
                 Made::Room => Ok(Made::Room),
                 Made::Nothing => cut_without_model(state).await,
@@ -164,6 +172,14 @@ pub(crate) async fn after_overflow(state: &mut State, attempt: u32) -> Result<Ma
         }
         1 => cut_without_model(state).await,
         _ => Ok(Made::Nothing),
+    }
+}
+
+/// Has notes written because room is needed, with what hooks say to it.
+async fn prepare_unasked(state: &mut State, fits: Fits) {
+    if state.room.preparing.is_none() {
+        let instructions = state.before_compact(None, false).await.ok().flatten();
+        prepare(state, instructions, fits);
     }
 }
 

@@ -110,6 +110,7 @@ fn unanswered(state: &State) -> Vec<(CallId, String)> {
             | Body::Notice { .. }
             | Body::Wake { .. }
             | Body::Todos { .. }
+            | Body::Mode { .. }
             | Body::Review { .. }
             | Body::Restored { .. } => {}
         }

@@ -5,17 +5,19 @@ use crate::calls::Finished;
 use crate::changed::{self, Reported};
 use crate::children::{Children, Counted};
 use crate::delegate::Delegate;
-use crate::desk::Rules;
+use crate::desk::{Desk, Rules};
+use crate::hooked::Hooked;
+use crate::inbox::Inbox;
 use crate::preview::Watching;
 use crate::receive::result_message;
 use crate::room::Room;
 use crate::tally::Tally;
 use crate::title::{self, Titled};
-use crate::{Approvals, Limits, ModelSource, Previews, Setup};
+use crate::{Approvals, Limits, ModelSource, Previews, Setup, System};
 use futures::FutureExt as _;
 use futures::future::Shared;
 use model::{Block, CallId, Cost, Message, Model, Part, Reply, Usage};
-use policy::Mode;
+use policy::{Mode, Modes};
 use prompt::Frame;
 use session::{
     Body, Draft, Error, Event, Item, ItemId, Level, Receipt, Record, RequestId, SessionId, Status, Store, Time, Todo,
@@ -23,7 +25,7 @@ use session::{
 };
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
@@ -42,8 +44,17 @@ pub(crate) struct State {
     pub(crate) small: Option<Arc<dyn Model>>,
     pub(crate) models: ModelSource,
     pub(crate) tools: tool::Registry,
-    pub(crate) policy: Rules,
+    pub(crate) rules: Rules,
     pub(crate) mode: Mode,
+    pub(crate) modes: Modes,
+    pub(crate) system: System,
+    /// The model for modes that have none of their own.
+    pub(crate) usual_model: Arc<dyn Model>,
+    pub(crate) hooked: Hooked,
+    /// What hooks want the model to know with the next prompt.
+    pub(crate) context: Vec<String>,
+    /// Requests and money since the person last said to go on.
+    pub(crate) since_asked: Totals,
     pub(crate) approvals: Approvals,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) frame: Frame,
@@ -122,13 +133,19 @@ impl State {
     pub(crate) fn new(setup: Setup, family: Family, events: mpsc::Sender<Event>) -> Self {
         let frame = Frame {
             tools: setup.tools.specs(),
-            system: setup.system,
+            system: (setup.system)(&setup.mode),
             affinity: Some(setup.session.to_string().into()),
             call: setup.call,
         };
+        let hooked = Hooked {
+            hooks: setup.hooks,
+            session: setup.session,
+            events: events.clone(),
+        };
+        let usual_model = Arc::clone(&setup.model);
         let told = setup.items.len();
         let todos = newest_todos(&setup.items);
-        let rules = family.rules.unwrap_or_else(|| Arc::new(Mutex::new(setup.policy)));
+        let rules = family.rules.unwrap_or_else(|| Rules::new(setup.policy, setup.keeper));
         let (sender, spent) = mpsc::unbounded_channel();
         State {
             session: setup.session,
@@ -140,8 +157,14 @@ impl State {
             small: setup.small,
             models: setup.models,
             tools: setup.tools,
-            policy: rules,
+            rules,
             mode: setup.mode,
+            modes: setup.modes,
+            system: setup.system,
+            usual_model,
+            hooked,
+            context: Vec::new(),
+            since_asked: Totals::default(),
             approvals: setup.approvals,
             store: setup.store,
             frame,
@@ -333,13 +356,14 @@ impl State {
             model: Arc::clone(&self.model),
             small: self.small.clone(),
             models: Arc::clone(&self.models),
-            modes: policy::Modes::default(),
+            modes: self.modes.clone(),
             tools: self.tools.clone(),
-            rules: Arc::clone(&self.policy),
+            rules: self.rules.clone(),
             mode: self.mode.clone(),
             approvals: self.approvals,
             store: Arc::clone(&self.store),
-            system: self.frame.system.clone(),
+            system: Arc::clone(&self.system),
+            hooks: Arc::clone(&self.hooked.hooks),
             library: self.library.clone(),
             limits: self.limits,
             compaction: self.room.compaction.clone(),
@@ -443,6 +467,8 @@ impl State {
         self.totals.usage += usage;
         self.totals.cost += cost.unwrap_or_default();
         self.totals.requests += 1;
+        self.since_asked.cost += cost.unwrap_or_default();
+        self.since_asked.requests += 1;
         self.untold.push_back(Event::Usage {
             request,
             usage,
@@ -458,9 +484,21 @@ impl State {
         }
     }
 
-    /// Allows more or less in general, from the next call on.
-    pub(crate) fn set_level(&self, level: policy::Level) {
-        self.policy.lock().unwrap_or_else(PoisonError::into_inner).level = level;
+    /// Where a call, or the turn itself, gets its permission.
+    pub(crate) fn desk(&self, inbox: &Arc<Inbox>, call: Option<CallId>, tool: &str) -> Desk {
+        Desk {
+            rules: self.rules.clone(),
+            mode: self.mode.clone(),
+            modes: self.modes.clone(),
+            approvals: self.approvals,
+            store: Arc::clone(&self.store),
+            events: self.events.clone(),
+            inbox: Arc::clone(inbox),
+            hooked: self.hooked.clone(),
+            call,
+            tool: tool.to_owned(),
+            delegate: None,
+        }
     }
 
     /// Goes back to the first so many items.
@@ -481,6 +519,7 @@ fn newest_todos(items: &[Arc<Item>]) -> Vec<Todo> {
         | Body::Result { .. }
         | Body::Summary { .. }
         | Body::Notice { .. }
+        | Body::Mode { .. }
         | Body::Wake { .. }
         | Body::Restored { .. }
         | Body::Review { .. } => None,

@@ -1,13 +1,14 @@
 //! The turn loop: ask the model, run its tools, until it has nothing more to do.
 
+use crate::hooked::{self, Submitted};
 use crate::inbox::Inbox;
 use crate::mention;
 use crate::receive::{self, Failure, Said, Step};
 use crate::repeats::Repeats;
 use crate::room::{self, Made};
 use crate::state::State;
-use model::Stop;
-use session::{End, Ending, Error, Level, Limit};
+use model::{Cost, Message, Stop};
+use session::{End, Ending, Error, Level, Limit, Totals};
 use std::sync::Arc;
 use tool::Next;
 
@@ -16,15 +17,29 @@ const SILENCES: u32 = 2;
 /// How often in a row the output limit may cut off a call before the person is told.
 const CUTS: u32 = 1;
 
+/// How often hooks may make a model go on that has nothing more to do.
+const HELD: u32 = 8;
+
 /// Runs a turn to its end. Dropping the future interrupts it; `settle` then keeps what had arrived.
 pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
     let mut repeats = Repeats::default();
-    let (mut silences, mut cuts, mut overflows) = (0, 0, 0);
+    let (mut silences, mut cuts, mut overflows, mut held) = (0, 0, 0, 0);
+    state.since_asked = Totals::default();
     for steps in 0.. {
-        if let Err(error) = stitch(state, inbox).await {
-            return lost(error);
+        match stitch(state, inbox).await {
+            Ok(Submitted::Kept) => {}
+            // What the turn was to be about must not reach the model.
+            Ok(Submitted::Blocked(why)) if steps == 0 => return hooked::blocked(&why),
+            Ok(Submitted::Blocked(why)) => {
+                let text = format!("a hook blocked what you said: {why}");
+                state.notice(Level::Warning, text).await;
+            }
+            Err(error) => return lost(error),
         }
         if let Some(limit) = reached(state, steps) {
+            return Ending::Limit(limit);
+        }
+        if let Some(limit) = unasked(state, inbox).await {
             return Ending::Limit(limit);
         }
         if let Err(error) = room::before_request(state).await {
@@ -44,6 +59,11 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
             Err(Failure::Store(error)) => return lost(error),
         };
         overflows = 0;
+        if let Next::SwitchMode(name) = &step.next
+            && let Err(error) = state.switch_mode(name).await
+        {
+            return lost(error);
+        }
         silences = if step.said == Said::Nothing { silences + 1 } else { 0 };
         cuts = if is_cut_call(&step) { cuts + 1 } else { 0 };
         if cuts > CUTS {
@@ -52,6 +72,19 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
         if let Some(ending) = ending(&step, silences) {
             if ending == Ending::Completed && inbox.has_steering() {
                 continue;
+            }
+            if ending == Ending::Completed
+                && held < HELD
+                && let Some(why) = state.keep_going(held > 0).await
+            {
+                held += 1;
+                match state
+                    .append_prompt(Message::user(format!("A hook says that this is not done yet: {why}")))
+                    .await
+                {
+                    Ok(()) => continue,
+                    Err(error) => return lost(error),
+                }
             }
             return ending;
         }
@@ -64,13 +97,37 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
     Ending::Completed
 }
 
-/// Stitches in what arrived since the last request: prompts, news, another model, another mode.
-async fn stitch(state: &mut State, inbox: &Arc<Inbox>) -> Result<(), Error> {
+/// Asks whether to go on where so much has been spent that the person wants to be asked; the limit, if not.
+async fn unasked(state: &mut State, inbox: &Arc<Inbox>) -> Option<Limit> {
+    let spent = state.since_asked;
+    let policy = state.rules.now();
+    let approval = policy.permissions.approval.over(policy.level);
+    let requests = u32::try_from(spent.requests).unwrap_or(u32::MAX);
+    let micros = u64::try_from(spent.cost.nano_usd / 1_000).unwrap_or(0);
+    let (limit, what) = match approval.limit(requests, micros)? {
+        policy::Limit::Requests(most) => (Limit::Steps(most), format!("{most} requests were made")),
+        policy::Limit::Cost(most) => {
+            let most = Cost::from_usd(most as f64 / 1e6);
+            (Limit::Cost(most), format!("more than ${:.2} was spent", most.usd()))
+        }
+    };
+    let question = format!("Since you were last asked, {what}. Go on?");
+    if state.desk(inbox, None, "hew").confirm(&question).await {
+        state.since_asked = Totals::default();
+        return None;
+    }
+    Some(limit)
+}
+
+/// Stitches in what arrived since the last request: prompts, another model, another mode.
+async fn stitch(state: &mut State, inbox: &Arc<Inbox>) -> Result<Submitted, Error> {
+    let mut stitched = Submitted::Kept;
     if let Some(model) = inbox.take_model() {
+        state.usual_model = Arc::clone(&model);
         state.model = model;
     }
-    if let Some(mode) = inbox.take_mode() {
-        state.mode = mode;
+    if let Some(name) = inbox.take_mode() {
+        state.switch_mode(&name).await?;
     }
     if let Some(instructions) = inbox.take_compaction() {
         room::by_hand(state, instructions).await?;
@@ -79,12 +136,14 @@ async fn stitch(state: &mut State, inbox: &Arc<Inbox>) -> Result<(), Error> {
     while let Some(message) = inbox.first_steering() {
         let message = mention::resolve(state, inbox, message).await;
         drop(inbox.next_steering());
-        state.append_prompt(message).await?;
+        if let Submitted::Blocked(why) = state.submit(message).await? {
+            stitched = Submitted::Blocked(why);
+        }
     }
     if inbox.has_news() {
         state.append_news(inbox.take_news()).await?;
     }
-    Ok(())
+    Ok(stitched)
 }
 
 /// Whether the output limit cut off a call. The model is told and tries again, once.

@@ -17,7 +17,7 @@ use crate::places;
 use agent::{Approvals, Automatic, Compaction, Handle, Previews, Setup};
 use formats::EditFormats;
 use model::{Info, Model, OutputSchema, Part, Stop};
-use policy::Policy;
+use policy::{Mode, Modes, Policy};
 use prompt::{Call, Facts};
 use providers::{Painter, Settings};
 use session::{Body, End, Item, Lease, Loaded, New, SessionId, Store, Totals};
@@ -109,7 +109,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let mode = config.mode.unwrap_or(ModeName::Code).mode();
     let permission = config.permission.unwrap_or(Permission::Workspace);
     let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
-    let system = prompt::system(&facts(&workspace, &mode.name, env));
+    let system = system(&workspace, &policy::Modes::default(), env);
     let complete = is_complete(&opened.items);
     let formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
     let notices = Notices::channel();
@@ -143,6 +143,9 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         tools: toolbox::fitted(workspace, commands::environment(config, env), options),
         policy: Policy::of(permission.into()),
         mode: mode.clone(),
+        modes: policy::Modes::default(),
+        keeper: None,
+        hooks: Arc::new(session::NoHooks),
         approvals: start.approvals,
         store: start.store,
         system,
@@ -298,7 +301,7 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
     let last = items.iter().rev().find(|item| {
         !matches!(
             item.body,
-            Body::Notice { .. } | Body::Todos { .. } | Body::Review { .. } | Body::Restored { .. }
+            Body::Notice { .. } | Body::Mode { .. } | Body::Todos { .. } | Body::Review { .. } | Body::Restored { .. }
         )
     });
     match last.map(|item| &item.body) {
@@ -313,6 +316,7 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
             | Body::Notice { .. }
             | Body::Wake { .. }
             | Body::Todos { .. }
+            | Body::Mode { .. }
             | Body::Review { .. }
             | Body::Restored { .. },
         ) => false,
@@ -320,7 +324,20 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
     }
 }
 
-fn facts(workspace: &Workspace, mode: &str, env: &Environment) -> Facts {
+/// The system prompt by mode: what it says about the place is found out once.
+fn system(workspace: &Workspace, modes: &Modes, env: &Environment) -> agent::System {
+    let facts = facts(workspace, modes, env);
+    Arc::new(move |mode| {
+        prompt::system(&Facts {
+            mode: mode.clone(),
+            ..facts.clone()
+        })
+    })
+}
+
+fn facts(workspace: &Workspace, modes: &Modes, env: &Environment) -> Facts {
+    let built_in = Modes::default();
+    let own = modes.iter().filter(|mode| built_in.get(&mode.name).is_none());
     let git = workspace.git();
     let top = git
         .as_ref()
@@ -333,7 +350,8 @@ fn facts(workspace: &Workspace, mode: &str, env: &Environment) -> Facts {
             workspace::Head::Detached(_) | workspace::Head::Unknown => None,
         }),
         date: words::moment(words::now()).chars().take(10).collect(),
-        mode: mode.into(),
+        mode: Mode::code(),
+        modes: own.map(|mode| (mode.name.clone(), mode.when_to_use.clone())).collect(),
         rules: rules::find(workspace.root(), &top, env),
     }
 }

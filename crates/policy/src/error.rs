@@ -40,7 +40,7 @@ pub enum Error {
         reason: String,
     },
     /// An example does not say what it is about.
-    #[error("the example `{example}` does not begin with read, write, run, fetch or mcp")]
+    #[error("the example `{example}` does not begin with read, write, run, escalate, fetch, mcp, mode or task")]
     Example {
         /// The example.
         example: String,

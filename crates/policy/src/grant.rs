@@ -98,6 +98,11 @@ impl Grants {
         }
     }
 
+    /// Keeps only some of the answers.
+    pub fn retain(&mut self, wanted: impl Fn(&Grant) -> bool) {
+        self.list.retain(|grant| wanted(grant));
+    }
+
     /// Ends the answers that counted for the session only.
     pub fn end_session(&mut self) {
         self.list.retain(|grant| grant.scope != Scope::Session);

@@ -1,12 +1,11 @@
 //! Layers of permission rules, from the person and from the project, with examples that test them when they are loaded.
 
-use crate::places::{Places, normalise};
+use crate::places::Places;
 use crate::rule::{Match, Reading};
 use crate::shell::{self, Simple};
-use crate::{Deed, Error, Place, Problem, Rule};
+use crate::{Action, Deed, Error, Place, Problem, Rule};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::Path;
 
 /// Rules as they are written in a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -153,35 +152,13 @@ impl Layer {
 
     /// What these rules alone say about an example.
     fn say(&self, example: &str) -> Result<&'static str, Error> {
-        let wrong = || Error::Example {
-            example: example.to_owned(),
-        };
-        let (what, rest) = example.trim().split_once(char::is_whitespace).ok_or_else(wrong)?;
-        let rest = rest.trim();
         let places = Places {
             root: "/project".into(),
             home: Some("/home/you".into()),
             temporary: vec!["/tmp".into()],
         };
-        let path = match rest.strip_prefix("~/") {
-            Some(below) => Path::new("/home/you").join(below),
-            None => normalise(&places.root.join(rest)),
-        };
-        let (path, place) = (path.as_path(), places.place(&path));
-        let deed = match what {
-            "read" => Deed::Read { path, place },
-            "write" => Deed::Write { path, place },
-            "run" => Deed::Run {
-                command: rest,
-                cwd: &places.root,
-            },
-            "fetch" => Deed::Fetch { url: rest },
-            "mcp" => {
-                let (server, tool) = rest.split_once('/').ok_or_else(wrong)?;
-                Deed::Mcp { server, tool }
-            }
-            _ => return Err(wrong()),
-        };
+        let action = Action::parse(example, &places)?;
+        let deed = Deed::from(&action);
         let ruling = match deed {
             Deed::Run { command, .. } => self.say_command(command, &places),
             Deed::Read { .. }

@@ -9,6 +9,7 @@ mod builtin;
 mod decide;
 mod deed;
 mod error;
+mod example;
 mod grant;
 mod ignore_files;
 mod layer;
@@ -23,7 +24,7 @@ mod rule;
 pub mod shell;
 
 pub use action::{Action, Place};
-pub use approval::{Approval, Auto, Limit};
+pub use approval::{Approval, Auto, Limit, Settings};
 pub use decide::{Decision, Level, Policy};
 pub use deed::Deed;
 pub use error::Error;

@@ -4,7 +4,7 @@
 //! that deny, answers that were remembered for exactly this, rules that ask, protected files, rules that allow, and last what
 //! the settings let happen unasked.
 
-use crate::approval::{Approval, Auto};
+use crate::approval::{Approval, Auto, Settings};
 use crate::grant::Grants;
 use crate::layer::{self, Layer, Ruling};
 use crate::places::Places;
@@ -30,8 +30,8 @@ pub struct Permissions {
     pub ignore: Arc<Ignore>,
     /// The files that are protected.
     pub protected: Arc<Protected>,
-    /// What happens unasked; without it, what the level lets happen.
-    pub approval: Option<Approval>,
+    /// What happens unasked; where it says nothing, what the level lets happen.
+    pub approval: Settings,
 }
 
 impl Permissions {
@@ -40,7 +40,7 @@ impl Permissions {
         if let Err(why) = mode.permits(deed, &self.places) {
             return Decision::Deny { why };
         }
-        let approval = self.approval.unwrap_or_else(|| Approval::of(level));
+        let approval = self.approval.over(level);
         match *deed {
             Deed::Read { path, place } => {
                 if self.ignore.hides(path, &self.places) {

@@ -206,6 +206,7 @@ impl Cut {
                 Body::Restored { message, .. } => steps.push(format!("- {}", line(&message.text()))),
                 Body::Prompt { .. }
                 | Body::Notice { .. }
+                | Body::Mode { .. }
                 | Body::Wake { .. }
                 | Body::Todos { .. }
                 | Body::Review { .. } => {}
@@ -260,6 +261,7 @@ impl Cut {
                 | Body::Summary { .. }
                 | Body::Notice { .. }
                 | Body::Wake { .. }
+                | Body::Mode { .. }
                 | Body::Review { .. }
                 | Body::Restored { .. } => {}
             }
@@ -338,6 +340,7 @@ fn begins_round(item: &Item) -> bool {
         | Body::Summary { .. }
         | Body::Notice { .. }
         | Body::Todos { .. }
+        | Body::Mode { .. }
         | Body::Review { .. }
         | Body::Restored { .. } => false,
     }

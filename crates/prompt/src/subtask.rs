@@ -1,7 +1,6 @@
 //! What a session is told that works on a part of another one's task, and what it is told when it is woken.
 
 use model::Message;
-use policy::Mode;
 use std::sync::Arc;
 
 /// What a subtask is for.
@@ -13,23 +12,13 @@ pub enum Subtask {
     Look,
 }
 
-/// The section of the system prompt for a subtask, and the role of its mode where that is not the one of the session above.
-pub fn subtask(kind: Subtask, mode: Option<&Mode>) -> Arc<str> {
-    let mut text = match kind {
+/// The section of the system prompt for a subtask.
+pub fn subtask(kind: Subtask) -> Arc<str> {
+    let text = match kind {
         Subtask::Work => include_str!("../templates/subtask-work.md"),
         Subtask::Look => include_str!("../templates/subtask-look.md"),
     }
-    .trim_end()
-    .to_string();
-    if let Some(mode) = mode {
-        text.push_str(&format!("\nYou work in the mode `{}` now.", mode.name));
-        for words in [&mode.role, &mode.instructions] {
-            if !words.trim().is_empty() {
-                text.push('\n');
-                text.push_str(words.trim());
-            }
-        }
-    }
+    .trim_end();
     text.into()
 }
 
@@ -47,11 +36,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subtask_is_told_what_it_is_and_its_mode_only_where_it_is_another() {
-        let same = subtask(Subtask::Work, None);
-        let other = subtask(Subtask::Work, Some(&Mode::ask()));
-        assert!(other.starts_with(&*same) && other.contains("mode `ask`"), "{other}");
-        assert_ne!(subtask(Subtask::Look, None), same);
+    fn a_subtask_is_told_what_it_is() {
+        assert_ne!(subtask(Subtask::Look), subtask(Subtask::Work));
     }
 
     #[test]

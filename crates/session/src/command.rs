@@ -31,13 +31,19 @@ pub enum Command {
     },
     /// Work in another mode from the next request on.
     SetMode {
-        /// The mode.
-        mode: policy::Mode,
+        /// The mode's name.
+        name: String,
     },
     /// Allow more or less in general from the next call on.
     SetLevel {
         /// What is allowed.
         level: policy::Level,
+    },
+    /// Take back an answer that counts for this session, from the next call on. Answers that are kept beyond it are taken
+    /// back where they are kept.
+    Revoke {
+        /// The rule that was granted.
+        rule: String,
     },
     /// Go back to this item: what comes after it is kept in the log, but no longer seen.
     Rewind {

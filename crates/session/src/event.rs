@@ -200,9 +200,9 @@ pub enum Op {
 pub struct Question {
     /// Names it.
     pub id: QuestionId,
-    /// The call that waits for it.
-    pub call: CallId,
-    /// The tool's name.
+    /// The call that waits for it, where one does.
+    pub call: Option<CallId>,
+    /// Who asks: the tool's name, or hew's.
     pub tool: String,
     /// What it is about.
     pub subject: Subject,

@@ -73,6 +73,13 @@ pub enum Body {
         /// What told it, such as `job 3`.
         cause: String,
     },
+    /// The session went on in another mode. The model does not see it; its system prompt says so.
+    Mode {
+        /// The mode's name.
+        name: String,
+        /// The only files that may be changed in it, where they are fixed.
+        files: Vec<PathBuf>,
+    },
     /// The list of things to do has changed. The model knows it from the tool's result.
     Todos {
         /// The whole list.
@@ -117,7 +124,7 @@ impl Item {
             | Body::Restored { message, .. }
             | Body::Summary { message, .. }
             | Body::Wake { message, .. } => Some(message),
-            Body::Notice { .. } | Body::Todos { .. } | Body::Review { .. } => None,
+            Body::Notice { .. } | Body::Mode { .. } | Body::Todos { .. } | Body::Review { .. } => None,
         }
     }
 }

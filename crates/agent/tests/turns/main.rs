@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod ends;
+mod hooks;
 mod memory;
+mod modes;
+mod permissions;
 mod room;
 mod spending;
 mod stops;

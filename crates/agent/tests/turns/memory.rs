@@ -139,6 +139,7 @@ impl Store for Memory {
             Body::Todos { .. } => "todos",
             Body::Review { .. } => "review",
             Body::Restored { .. } => "restored",
+            Body::Mode { .. } => "mode",
         };
         self.note(format!("append {kind}"));
         assert_eq!(item.parent, items.last().map(|last| last.id), "the log is one chain");

@@ -5,7 +5,7 @@ use agent::{Approvals, Handle, Limits, Previews, Setup};
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, StreamExt};
 use model::*;
-use policy::{Action, Mode, Place, Policy};
+use policy::{Action, Mode, Modes, Place, Policy};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use session::{Command, Delivery, Ending, Event, Item, SessionId, Store as _, Time, Totals};
@@ -317,9 +317,12 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut Setup)) 
         tools,
         policy: Policy::default(),
         mode: Mode::code(),
+        modes: Modes::default(),
+        keeper: None,
+        hooks: Arc::new(session::NoHooks),
         approvals: Approvals::Deny,
         store: Arc::clone(&store) as Arc<dyn session::Store>,
-        system: vec!["be good".into()],
+        system: Arc::new(|mode: &Mode| vec!["be good".into(), mode.name.as_str().into()]),
         library: Default::default(),
         limits: Limits::default(),
         compaction: agent::Compaction::default(),

@@ -92,9 +92,10 @@ pub(crate) enum Told<'a> {
     Question {
         /// The question's id.
         id: String,
-        /// The tool call that waits.
-        call: &'a str,
-        /// The tool's name.
+        /// The tool call that waits, where one does.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        call: Option<&'a str>,
+        /// Who asks: the tool's name, or hew's.
         tool: &'a str,
         /// What it is about.
         #[serde(flatten)]
@@ -381,6 +382,11 @@ pub(crate) enum Content<'a> {
         cause: &'a str,
         /// What the model is told.
         parts: Vec<Piece<'a>>,
+    },
+    /// The session went on in another mode.
+    Mode {
+        /// The mode's name.
+        name: &'a str,
     },
     /// The list of things to do has changed.
     Todos {

@@ -115,6 +115,7 @@ fn body(out: &mut String, body: &Body, detail: Detail) -> std::fmt::Result {
             }
             Ok(())
         }
+        Body::Mode { name, .. } => writeln!(out, "\n*Mode: {name}*"),
         Body::Review { changes } => {
             writeln!(out, "\n*You reviewed the changes of:*")?;
             for reviewed in changes {

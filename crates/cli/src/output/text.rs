@@ -347,6 +347,7 @@ impl Text {
             }
             Body::Wake { cause, .. } => self.say(&self.style.err.dim(format!("● going on because of {cause}"))),
             Body::Todos { list } => self.say(&self.style.err.dim(subtasks::todos(list))),
+            Body::Mode { name, .. } => self.say(&self.style.err.dim(format!("mode: {name}"))),
             Body::Prompt { .. }
             | Body::Summary { .. }
             | Body::Notice { .. }

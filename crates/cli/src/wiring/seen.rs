@@ -56,6 +56,7 @@ pub(super) fn files(items: &[Arc<Item>]) -> Vec<(PathBuf, SystemTime)> {
             | Body::Summary { .. }
             | Body::Review { .. }
             | Body::Restored { .. }
+            | Body::Mode { .. }
             | Body::Notice { .. }
             | Body::Wake { .. }
             | Body::Todos { .. } => {}

@@ -53,7 +53,7 @@ fn set_up(text: &str) -> (Permissions, Level) {
     }
     let mut permissions = permissions(&commands(&allow, &ask, &deny));
     if level.is_none() {
-        permissions.approval = Some(careful());
+        permissions.approval = careful().into();
     }
     (permissions, level.unwrap_or_default())
 }

@@ -3,7 +3,7 @@
 use crate::desk::{ROOT, careful, commands, permissions, places, run, why, word};
 use policy::{
     Approval, Auto, Deed, Examples, Grant, Grants, Ignore, Layer, Level, Limit, Mode, Origin, Permissions, Place,
-    Revoked, Rule, RuleText, Scope,
+    Revoked, Rule, RuleText, Scope, Settings,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ fn rules_match_what_they_say_and_deny_beats_ask_beats_allow() {
         ],
     );
     let mut permissions = permissions(&text);
-    permissions.approval = Some(Approval {
+    permissions.approval = Settings::from(Approval {
         writes: Auto::Ask,
         ..careful()
     });
@@ -102,7 +102,7 @@ fn rules_match_what_they_say_and_deny_beats_ask_beats_allow() {
         ("mcp github/delete", "ask"),
         ("mcp shady/anything", "deny"),
         ("mode code", "ask"),
-        ("mode ask", "allow"),
+        ("mode ask", "ask"),
         ("task code", "allow"),
         ("run make test", "allow"),
         ("run make > secrets/x", "deny"),
@@ -192,7 +192,7 @@ fn an_untrusted_project_may_tighten_but_not_loosen() {
         let permissions = Permissions {
             rules: Arc::new(vec![user, layer]),
             places: Arc::new(places()),
-            approval: Some(careful()),
+            approval: careful().into(),
             ..Permissions::default()
         };
         let decided = |text| decide(&permissions, Level::Workspace, text);
@@ -201,15 +201,26 @@ fn an_untrusted_project_may_tighten_but_not_loosen() {
         assert_eq!(decided("run git push"), "deny");
         assert_eq!(decided("write src/a"), "ask");
     }
-    let strict = Approval {
-        writes: Auto::Ask,
+    let theirs = Settings {
+        writes: Some(Auto::Ask),
+        reads_outside: Some(Auto::Allow),
         max_requests: Some(5),
-        ..Approval::of(Level::Full)
+        followup_timeout_ms: Some(1),
+        ..Settings::default()
     };
-    let tightened = Approval::of(Level::Workspace).tighten(strict);
-    assert_eq!(tightened.writes, Auto::Ask);
-    assert_eq!(tightened.reads_outside, Auto::Ask);
-    assert_eq!(tightened.max_requests, Some(5));
+    let mine = Settings {
+        max_requests: Some(9),
+        ..Settings::default()
+    };
+    let tightened = mine.tightened(theirs).over(Level::Workspace);
+    assert_eq!((tightened.writes, tightened.reads_outside), (Auto::Ask, Auto::Ask));
+    assert_eq!((tightened.max_requests, tightened.followup_timeout_ms), (Some(5), None));
+    let laid_over = mine.overlaid(theirs).over(Level::Workspace);
+    assert_eq!((laid_over.writes, laid_over.reads_outside), (Auto::Ask, Auto::Allow));
+    assert_eq!(
+        (laid_over.commands, laid_over.followup_timeout_ms),
+        (Auto::Allow, Some(1))
+    );
 }
 
 #[test]
@@ -236,7 +247,7 @@ fn examples_are_checked_when_rules_are_loaded() {
         told,
         [
             "this example must be `allow` but the rules say `deny`",
-            "the example `nonsense` does not begin with read, write, run, fetch or mcp"
+            "the example `nonsense` does not begin with read, write, run, escalate, fetch, mcp, mode or task"
         ]
     );
     // Rules that do not do what their author thinks allow nothing.
@@ -287,7 +298,7 @@ fn rules_that_make_no_sense_are_told() {
 #[test]
 fn an_answer_is_remembered_for_exactly_what_was_asked() {
     let mut permissions = permissions(&commands(&[], &["git push"], &["curl"]));
-    permissions.approval = Some(careful());
+    permissions.approval = careful().into();
     let cwd = Path::new(ROOT);
     let deed = |command| Deed::Run { command, cwd };
     let decided = |permissions: &Permissions, command: &str| word(&run(permissions, Level::Workspace, command));
@@ -463,7 +474,7 @@ fn suggestions_go_from_exact_to_broad_and_are_never_too_broad() {
 #[test]
 fn the_reasons_name_what_is_not_covered() {
     let mut permissions = permissions(&commands(&["ls"], &[], &["curl"]));
-    permissions.approval = Some(careful());
+    permissions.approval = careful().into();
     let told = |command| why(run(&permissions, Level::Workspace, command));
     assert_eq!(told("ls && whoami"), "no rule covers `whoami`");
     assert_eq!(told("ls; curl x"), "your rules deny `run(curl)`");
@@ -491,8 +502,10 @@ fn limits_are_reached_before_the_request_that_would_pass_them() {
 
 #[test]
 fn settings_are_read_from_configuration() {
-    let approval: Approval = serde_json::from_str(r#"{"commands":"ask","max_requests":7}"#).expect("read");
+    let settings: Settings = serde_json::from_str(r#"{"commands":"ask","max_requests":7}"#).expect("read");
+    let approval = settings.over(Level::Workspace);
     assert_eq!((approval.commands, approval.writes), (Auto::Ask, Auto::Allow));
+    assert_eq!(settings.over(Level::ReadOnly).writes, Auto::Ask);
     let text: RuleText =
         serde_json::from_str(r#"{"deny":["run(rm)"],"examples":{"deny":["run rm x"]}}"#).expect("read");
     let (_, problems) = Layer::load(Origin::User, &text);

@@ -104,7 +104,7 @@ proptest! {
     #[test]
     fn what_is_allowed_is_not_allowed_with_something_else_behind_it(parts in prop::collection::vec(fragment(), 0..12)) {
         let mut permissions = permissions(&commands(&["ls", "echo"], &[], &[]));
-        permissions.approval = Some(careful());
+        permissions.approval = careful().into();
         let text = parts.concat();
         if word(&run(&permissions, Level::Workspace, &text)) == "allow" {
             for more in ["\nwhoami", "\nwhoami\n"] {
@@ -142,7 +142,7 @@ proptest! {
     fn what_no_rule_covers_is_asked_about_however_it_is_wrapped(command in wrapped("whoami".into())) {
         let allow = ["echo", "cat", "true", "false", "sudo", "nohup", "timeout", "env", "time", "exec", "command", "f", "sh"];
         let mut permissions = permissions(&commands(&allow, &[], &[]));
-        permissions.approval = Some(careful());
+        permissions.approval = careful().into();
         let found = run(&permissions, Level::Workspace, &command);
         prop_assert_eq!(word(&found), "ask", "{}", command);
     }

@@ -103,7 +103,7 @@ fn check(record: &Value, expected: &str) -> Option<usize> {
     let command = record["args"][0].as_str().expect("a command");
     let (allow, deny) = (strings(&record["args"][1]), strings(&record["args"][2]));
     let mut permissions = permissions(&commands(&allow, &[], &deny));
-    permissions.approval = Some(careful());
+    permissions.approval = careful().into();
     let found = run(&permissions, Level::Workspace, command);
     let same = match expected {
         "not allow" => word(&found) != "allow",

@@ -129,6 +129,7 @@ fn the_last_round_stays_as_it_is_and_calls_stay_with_their_results() {
             Body::Result { .. } => "result",
             Body::Prompt { .. }
             | Body::Notice { .. }
+            | Body::Mode { .. }
             | Body::Wake { .. }
             | Body::Todos { .. }
             | Body::Review { .. }

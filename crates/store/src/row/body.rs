@@ -7,6 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use session::{Body, Change, ItemId, RequestId, Restoring, Reviewed, Version};
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub(crate) fn changes(body: &Body) -> Cow<'_, [Change]> {
         | Body::Reply { .. }
         | Body::Summary { .. }
         | Body::Notice { .. }
+        | Body::Mode { .. }
         | Body::Wake { .. }
         | Body::Todos { .. } => Cow::Borrowed(&[]),
     }
@@ -56,6 +58,13 @@ pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> 
             "notice",
             serde_json::to_string(&Notice {
                 text: Cow::Borrowed(text),
+            })?,
+        ),
+        Body::Mode { name, files } => (
+            "mode",
+            serde_json::to_string(&Mode {
+                name: Cow::Borrowed(name),
+                files: Cow::Borrowed(files),
             })?,
         ),
         Body::Wake { message, cause } => (
@@ -135,6 +144,13 @@ pub(crate) fn decode(kind: &str, json: &str, changes: Vec<Change>) -> serde_json
                 text: text.into_owned(),
             }))
         }
+        "mode" => {
+            let Mode { name, files } = serde_json::from_str(json)?;
+            Ok(Some(Body::Mode {
+                name: name.into_owned(),
+                files: files.into_owned(),
+            }))
+        }
         "wake" => serde_json::from_str::<Woken<'_>>(json)?.known(),
         "todos" => {
             let Todos { list } = serde_json::from_str(json)?;
@@ -162,6 +178,13 @@ struct Summary<'a> {
     message: Message<'a>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kept: Option<Cow<'a, str>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Mode<'a> {
+    name: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "<[PathBuf]>::is_empty")]
+    files: Cow<'a, [PathBuf]>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -127,6 +127,14 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
             of: vec![ItemId::new()],
             changes: changes.clone(),
         },
+        Body::Mode {
+            name: "architect".into(),
+            files: Vec::new(),
+        },
+        Body::Mode {
+            name: "edit".into(),
+            files: vec!["src/a.rs".into()],
+        },
     ];
     for (outcome, summary, changes) in [
         (Outcome::Ok, Some("2 files".to_owned()), changes),

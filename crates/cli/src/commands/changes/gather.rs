@@ -90,6 +90,7 @@ fn histories(items: &[Arc<Item>]) -> BTreeMap<&Path, Vec<Happening<'_>>> {
             | Body::Reply { .. }
             | Body::Summary { .. }
             | Body::Notice { .. }
+            | Body::Mode { .. }
             | Body::Wake { .. }
             | Body::Todos { .. } => {}
         }

@@ -35,7 +35,7 @@ impl<'a> Told<'a> {
             Event::ItemDropped { id } => Told::ItemDropped { id: id.to_string() },
             Event::Asked { question } => Told::Question {
                 id: question.id.to_string(),
-                call: question.call.as_str(),
+                call: question.call.as_ref().map(|call| call.as_str()),
                 tool: &question.tool,
                 subject: Asked::of(&question.subject),
             },
@@ -212,6 +212,7 @@ impl<'a> Content<'a> {
             Body::Todos { list } => Content::Todos {
                 list: list.iter().map(ToDo::of).collect(),
             },
+            Body::Mode { name, .. } => Content::Mode { name },
             Body::Review { changes } => Content::Review {
                 files: changes.iter().map(LookedAt::of).collect(),
             },

@@ -197,7 +197,7 @@ fn asked(why: &str) -> Event {
     Event::Asked {
         question: Question {
             id: QuestionId::new(),
-            call: "c".into(),
+            call: Some("c".into()),
             tool: "terminal".into(),
             subject: session::Subject::Permission {
                 action: policy::Action::Run {

@@ -1,0 +1,182 @@
+//! Going on in another mode, through the loop.
+
+use crate::world::{Answer, Scripted, World, calls, says, world_with};
+use agent::{Approvals, Setup};
+use model::Model;
+use policy::{Action, Mode};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use session::{Answer as Reply, Body, Command, Delivery, Ending, Event};
+use std::sync::Arc;
+use tool::{Context, Effect, Next, Output, Tool};
+
+#[derive(Deserialize, JsonSchema)]
+struct To {
+    mode: String,
+}
+
+/// Goes on in another mode.
+struct Switch;
+
+impl Tool for Switch {
+    const NAME: &'static str = "switch";
+    const EFFECT: Effect = Effect::Changes;
+    type Input = To;
+
+    fn title(&self, input: &To) -> String {
+        input.mode.clone()
+    }
+
+    fn actions(&self, input: &To) -> Vec<Action> {
+        vec![Action::SwitchMode { to: input.mode.clone() }]
+    }
+
+    async fn run(&self, input: To, _: Context) -> Result<Output, tool::Error> {
+        Ok(Output {
+            next: Next::SwitchMode(input.mode),
+            ..Output::text("switched")
+        })
+    }
+}
+
+fn switching(setup: &mut Setup) {
+    setup.tools = setup.tools.clone().with(Switch);
+    setup.approvals = Approvals::Ask;
+}
+
+/// Switches to `ask`, then tries to change something.
+fn script() -> Vec<Answer> {
+    vec![
+        calls(&[("1", "switch", r#"{"mode":"ask"}"#)]),
+        calls(&[("2", "change", r#"{"text":"c"}"#)]),
+        says("done"),
+    ]
+}
+
+async fn answered(world: &mut World, answer: Reply) -> Ending {
+    world.prompt("go", Delivery::Queue).await;
+    let Event::Asked { question } = world.until(|event| matches!(event, Event::Asked { .. })).await else {
+        unreachable!()
+    };
+    let question = question.id;
+    world.send(Command::Answer { question, answer }).await;
+    world.ending().await.0
+}
+
+fn systems(world: &World) -> Vec<String> {
+    let requests = world.model.requests.lock().unwrap();
+    requests.iter().map(|request| request.system[1].to_string()).collect()
+}
+
+fn kept(world: &World) -> Vec<String> {
+    let items = world.items();
+    let modes = items.iter().filter_map(|item| match &item.body {
+        Body::Mode { name, .. } => Some(name.clone()),
+        _ => None,
+    });
+    modes.collect()
+}
+
+#[tokio::test]
+async fn a_switch_is_asked_about_and_changes_prompt_rules_and_record_but_not_the_tools() {
+    let mut world = world_with(script(), switching);
+    assert_eq!(answered(&mut world, Reply::once()).await, Ending::Completed);
+    assert_eq!(systems(&world), ["code", "ask", "ask"]);
+    assert_eq!(kept(&world), ["ask"]);
+    let refused = "Error (2): Not allowed: the mode `ask` does not include changing files.".to_string();
+    assert!(world.story().contains(&refused), "{:?}", world.story());
+    let requests = world.model.requests.lock().unwrap();
+    assert!(requests.iter().all(|request| request.tools == requests[0].tools));
+}
+
+#[tokio::test]
+async fn a_switch_that_is_refused_changes_nothing() {
+    let mut world = world_with(script(), switching);
+    assert_eq!(
+        answered(&mut world, Reply::Reject { reason: None }).await,
+        Ending::Completed
+    );
+    assert_eq!(systems(&world), ["code", "code", "code"]);
+    assert_eq!(kept(&world), Vec::<String>::new());
+    assert!(world.story().contains(&"Ok (2): changed".to_string()));
+}
+
+#[tokio::test]
+async fn nobody_lets_a_model_out_of_its_mode_when_nobody_is_there() {
+    let mut world = world_with(
+        vec![
+            calls(&[("1", "switch", r#"{"mode":"code"}"#)]),
+            calls(&[("2", "change", r#"{"text":"c"}"#)]),
+            says("done"),
+        ],
+        |setup| {
+            switching(setup);
+            setup.approvals = Approvals::Deny;
+            setup.mode = Mode::ask();
+        },
+    );
+    world.turn("go").await;
+    assert_eq!(kept(&world), ["ask"], "the mode that a session begins with is kept");
+    assert!(!world.log().iter().any(|line| line.starts_with("change")));
+}
+
+#[tokio::test]
+async fn the_person_switches_between_turns_and_within_one_and_hears_of_modes_that_do_not_exist() {
+    let mut world = world_with(vec![says("one"), says("two")], |_| {});
+    world
+        .send(Command::SetMode {
+            name: "architekt".into(),
+        })
+        .await;
+    let Event::Notice { text, .. } = world.until(|event| matches!(event, Event::Notice { .. })).await else {
+        unreachable!()
+    };
+    assert!(
+        text.starts_with("there is no mode `architekt`; the modes are code, architect,"),
+        "{text}"
+    );
+    world.turn("a").await;
+    world.send(Command::SetMode { name: "debug".into() }).await;
+    world.turn("b").await;
+    assert_eq!(systems(&world), ["code", "debug"]);
+    // Going back in the conversation goes back to the mode of that time.
+    let first = world.items()[0].id;
+    world.send(Command::Rewind { to: first }).await;
+    world.send(Command::Close).await;
+    while world.handle.events.recv().await.is_some() {}
+}
+
+#[tokio::test]
+async fn a_mode_may_have_a_model_of_its_own_and_the_usual_one_comes_back_after_it() {
+    let other = Scripted::new(vec![says("from the other")]);
+    let model = Arc::clone(&other) as Arc<dyn Model>;
+    let mut world = world_with(vec![says("one"), says("three")], |setup| {
+        let special = Mode {
+            name: "special".into(),
+            model: Some("some/other".into()),
+            ..Mode::code()
+        };
+        let broken = Mode {
+            name: "broken".into(),
+            model: Some("no/such".into()),
+            ..Mode::code()
+        };
+        setup.modes.add(vec![special, broken]);
+        setup.models = Arc::new(move |name| match name {
+            "some/other" => Ok(Arc::clone(&model)),
+            name => Err(format!("no model {name}")),
+        });
+    });
+    world.turn("a").await;
+    world.send(Command::SetMode { name: "special".into() }).await;
+    world.turn("b").await;
+    assert_eq!(other.requests.lock().unwrap().len(), 1);
+    world.send(Command::SetMode { name: "broken".into() }).await;
+    let Event::Notice { text, .. } = world.until(|event| matches!(event, Event::Notice { .. })).await else {
+        unreachable!()
+    };
+    assert!(text.contains("the mode `broken` goes on with"), "{text}");
+    world.send(Command::SetMode { name: "code".into() }).await;
+    world.turn("c").await;
+    assert_eq!(world.story().last().unwrap(), "model: three");
+}
