@@ -40,6 +40,7 @@ impl Text {
                 Body::Reply { .. }
                 | Body::Summary { .. }
                 | Body::Notice { .. }
+                | Body::Mode { .. }
                 | Body::Wake { .. }
                 | Body::Todos { .. }
                 | Body::Restored { .. }
