@@ -2,9 +2,11 @@
 
 mod changes;
 mod mistake;
+mod tools;
 mod turn;
 
 pub(crate) use changes::Changes;
+pub(crate) use tools::{Command as ToolsCommand, Tools as ToolsArgs};
 pub(crate) use turn::{Resume, Run, Turn};
 
 use crate::exit;
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     Changes(Changes),
     /// List models with their prices and abilities
     Models(Models),
+    /// List the tools that a model gets, with what they cost; show one, or run one by hand
+    Tools(ToolsArgs),
     /// Show and change the configuration
     Config {
         #[command(subcommand)]

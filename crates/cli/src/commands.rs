@@ -17,6 +17,7 @@ mod resume;
 mod run;
 mod sessions;
 mod signals;
+mod tools;
 
 use crate::args::{Command, Global, Hew};
 use crate::config::{Layer, Loaded, Origin, key_path, value_for};
@@ -59,6 +60,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Apply(args) => apply::apply(&args),
         Command::Changes(args) => block_on(changes::changes(&args, global, env)),
         Command::Models(args) => block_on(models::models(&args, global, env)),
+        Command::Tools(args) => block_on(tools::tools(&args, global, env)),
         Command::Config { command } => config::config(command.as_ref(), global, env),
         Command::Keys { command } => block_on(keys::keys(&command, global, env)),
         Command::Doctor(args) => block_on(doctor::doctor(&args, global, env)),

@@ -186,6 +186,26 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     })
 }
 
+/// The tools that a model gets, for a person: they belong to no session.
+pub(crate) fn tools_by_hand(
+    config: &Config,
+    env: &Environment,
+    root: &Path,
+    info: Option<&Info>,
+) -> Result<tool::Registry> {
+    let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
+    let name = info.map(Info::name);
+    let options = Options {
+        model: name.as_deref(),
+        window: info.map(|info| info.limits.window),
+        reasoning: info.is_some_and(|info| info.features.reasoning),
+        enabled: config.tools.enabled.clone(),
+        disabled: config.tools.disabled.clone(),
+        ..Options::default()
+    };
+    Ok(toolbox::fitted(workspace, tool_environment(config, env), options))
+}
+
 /// The models of a session.
 struct Connected {
     /// Does the work.

@@ -66,6 +66,22 @@ impl Registry {
             .or_else(|| self.aliases.get(name).and_then(|name| self.tools.get(name)))
     }
 
+    /// Makes a tool known under another name, unless that is taken or there is no such tool.
+    pub fn alias(&mut self, alias: &'static str, name: &str) {
+        let of = self.get(name).map(|tool| tool.spec().name.clone());
+        if let Some(of) = of.filter(|_| self.get(alias).is_none()) {
+            self.aliases.insert(alias, of);
+        }
+    }
+
+    /// The other names of a tool, in order.
+    pub fn aliases_of(&self, name: &str) -> impl Iterator<Item = &'static str> {
+        let aliases = self.aliases.iter();
+        aliases
+            .filter(move |(alias, of)| **of == name && **alias != name)
+            .map(|(alias, _)| *alias)
+    }
+
     /// The tool that serves a call of this name or alias, and the input for it where that is not the call's own.
     pub fn serving(&self, name: &str, input: &Value) -> Option<(Arc<dyn DynTool>, Option<Value>)> {
         let tool = self.get(name)?;

@@ -46,6 +46,7 @@ mod read_file;
 mod reads;
 mod references;
 mod search_agent;
+mod seeds;
 mod shell;
 mod shown;
 mod sourcegraph;
@@ -66,6 +67,7 @@ pub use command::Commands;
 pub use editor::Editor;
 pub use learned::Learned;
 pub use web::{Allowed, Chromium, Engine, NoHost, Proxies, ProxyFor, Search, Sourcegraph, Web};
+pub use seeds::{Answer, SEEDS, Seed, otherwise};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -234,6 +236,7 @@ fn finish(tools: Registry, project: &Project, options: &Options<'_>) -> Registry
     let mut tools = tools.map(|tool| Arc::new(Bounded::new(tool, &project.spill)));
     tools.add(Arc::new(call_tool::CallTool::new()));
     tools.add(Arc::new(FindTools::of(&tools)));
+    seeds::name(&mut tools);
     let mut fitted = fit::fit(tools, options);
     if fitted.deferred().next().is_none() {
         fitted.remove(call_tool::NAME);

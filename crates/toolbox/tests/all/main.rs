@@ -24,6 +24,7 @@ mod previewing;
 mod reading;
 mod searching;
 mod searching_the_web;
+mod seeds;
 mod showing;
 mod site;
 mod terminal;
