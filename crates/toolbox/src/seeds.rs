@@ -22,7 +22,8 @@ pub enum Answer {
     Otherwise(&'static str),
 }
 
-const MCP: Answer = Otherwise("MCP servers: each of their tools and resources is a tool of its own, found with `find_tools`");
+const MCP: Answer =
+    Otherwise("MCP servers: each of their tools and resources is a tool of its own, found with `find_tools`");
 const LSP_RENAME: Answer = Otherwise("`references` finds the places, the edit tool changes them");
 const NO_EDITOR: Answer = Otherwise("nothing: hew is no editor");
 const STDIN: Answer = Otherwise("`terminal`, whose commands get their input with the command line: stdin is closed");
@@ -37,7 +38,10 @@ pub const SEEDS: &[Seed] = &[
     Seed {
         agent: "Zed",
         tools: &[
-            ("apply_code_action", Otherwise("the edit tool, with what `diagnostics` suggests")),
+            (
+                "apply_code_action",
+                Otherwise("the edit tool, with what `diagnostics` suggests"),
+            ),
             ("ask_user", Tool("ask_question")),
             ("copy_path", Tool("copy_path")),
             ("create_directory", Tool("create_directory")),
@@ -48,25 +52,40 @@ pub const SEEDS: &[Seed] = &[
             ("fetch", Tool("fetch")),
             ("find_path", Tool("find_path")),
             ("find_references", Tool("references")),
-            ("get_code_actions", Otherwise("`diagnostics`, which shows what a compiler suggests")),
+            (
+                "get_code_actions",
+                Otherwise("`diagnostics`, which shows what a compiler suggests"),
+            ),
             ("go_to_definition", Tool("definition")),
             ("grep", Tool("grep")),
-            ("list_agents_and_models", Otherwise("`hew models`; the modes are part of `new_task`")),
+            (
+                "list_agents_and_models",
+                Otherwise("`hew models`; the modes are part of `new_task`"),
+            ),
             ("list_directory", Tool("list_directory")),
             ("move_path", Tool("move_path")),
             ("now", Tool("now")),
             ("open", Tool("open")),
             ("read_file", Tool("read_file")),
             ("rename_symbol", LSP_RENAME),
-            ("restore_file_from_disk", Otherwise("nothing: there are no buffers, every change is on disk")),
-            ("save_file", Otherwise("nothing: there are no buffers, every change is on disk")),
+            (
+                "restore_file_from_disk",
+                Otherwise("nothing: there are no buffers, every change is on disk"),
+            ),
+            (
+                "save_file",
+                Otherwise("nothing: there are no buffers, every change is on disk"),
+            ),
             ("search_web", Tool("web_search")),
             ("skill", Tool("skill")),
             ("spawn_agent", Tool("new_task")),
             ("terminal", Tool("terminal")),
             ("thinking", Tool("thinking")),
             ("update_plan", Tool("todo")),
-            ("update_title", Otherwise("a title that the small model gives to each session")),
+            (
+                "update_title",
+                Otherwise("a title that the small model gives to each session"),
+            ),
             ("web_search", Tool("web_search")),
             ("write_file", Tool("write_file")),
         ],
@@ -150,14 +169,20 @@ pub const SEEDS: &[Seed] = &[
             ("create_directory", Tool("create_directory")),
             ("create_file", Tool("write_file")),
             ("create_new_jupyter_notebook", Tool("write_file")),
-            ("create_new_workspace", Otherwise("`terminal` and `write_file`: a project is its files")),
+            (
+                "create_new_workspace",
+                Otherwise("`terminal` and `write_file`: a project is its files"),
+            ),
             ("edit_notebook_file", Tool("edit_file")),
             ("execution_subagent", Tool("new_task")),
             ("fetch_webpage", Tool("fetch")),
             ("file_search", Tool("find_path")),
             ("get_changed_files", GIT),
             ("get_errors", Tool("diagnostics")),
-            ("get_project_setup_info", Otherwise("`terminal` and `write_file`: a project is its files")),
+            (
+                "get_project_setup_info",
+                Otherwise("`terminal` and `write_file`: a project is its files"),
+            ),
             ("get_search_view_results", NO_EDITOR),
             ("get_task_output", Tool("job_output")),
             ("get_terminal_output", Tool("job_output")),
@@ -189,7 +214,10 @@ pub const SEEDS: &[Seed] = &[
             ("task_complete", Tool("attempt_completion")),
             ("terminal_last_command", Tool("job_list")),
             ("terminal_selection", NO_EDITOR),
-            ("test_failure", Otherwise("`terminal`, which shows what a test run printed")),
+            (
+                "test_failure",
+                Otherwise("`terminal`, which shows what a test run printed"),
+            ),
             ("test_search", Tool("find_path")),
             ("tool_search", Tool("find_tools")),
             ("view_image", Tool("read_file")),
@@ -201,8 +229,14 @@ pub const SEEDS: &[Seed] = &[
     Seed {
         agent: "Context Pilot",
         tools: &[
-            ("Behaviour_create", Otherwise("`write_file` of a `SKILL.md`, which `skill` then finds")),
-            ("Callback_close_editor", Otherwise("watch commands in the configuration")),
+            (
+                "Behaviour_create",
+                Otherwise("`write_file` of a `SKILL.md`, which `skill` then finds"),
+            ),
+            (
+                "Callback_close_editor",
+                Otherwise("watch commands in the configuration"),
+            ),
             ("Callback_open_editor", Otherwise("watch commands in the configuration")),
             ("Callback_upsert", Otherwise("watch commands in the configuration")),
             ("Close_conversation_history", COMPACTION),
@@ -212,8 +246,14 @@ pub const SEEDS: &[Seed] = &[
             ("Queue_execute", BATCHES),
             ("Queue_pause", BATCHES),
             ("Queue_undo", BATCHES),
-            ("Read", Otherwise("the conversation itself: what others say comes as a message")),
-            ("Send", Otherwise("the conversation itself: what is said to others is a reply")),
+            (
+                "Read",
+                Otherwise("the conversation itself: what others say comes as a message"),
+            ),
+            (
+                "Send",
+                Otherwise("the conversation itself: what is said to others is a reply"),
+            ),
             ("Think", Tool("thinking")),
             ("Write", Tool("write_file")),
             ("agent_load", Tool("switch_mode")),
@@ -226,7 +266,10 @@ pub const SEEDS: &[Seed] = &[
             ("console_watch", Tool("job_output")),
             ("coucou", Tool("remind")),
             ("create_cell", Tool("scratchpad")),
-            ("dynamic_panel", Otherwise("what hew itself puts into the prompt; no model calls it")),
+            (
+                "dynamic_panel",
+                Otherwise("what hew itself puts into the prompt; no model calls it"),
+            ),
             ("edit_cell", Tool("scratchpad")),
             ("entity_sql", Otherwise("`terminal` with the database's own client")),
             ("firecrawl_crawl", Tool("fetch")),
@@ -239,7 +282,10 @@ pub const SEEDS: &[Seed] = &[
             ("memory_create", Tool("memory")),
             ("memory_update", Tool("memory")),
             ("module_toggle", CONFIG),
-            ("notification_mark_processed", Otherwise("nothing: news counts as read once it was sent")),
+            (
+                "notification_mark_processed",
+                Otherwise("nothing: news counts as read once it was sent"),
+            ),
             ("ocr", Tool("read_file")),
             ("optimize_context", COMPACTION),
             ("panel_goto_page", Otherwise("`read_file` with `start_line`")),
@@ -248,7 +294,10 @@ pub const SEEDS: &[Seed] = &[
             ("set_identity", Otherwise("modes: each has a role of its own")),
             ("skill_load", Tool("skill")),
             ("spine_configure", Otherwise("limits in the configuration")),
-            ("system_reload", Otherwise("`hew resume`: a session goes on where it was")),
+            (
+                "system_reload",
+                Otherwise("`hew resume`: a session goes on where it was"),
+            ),
             ("todo_create", Tool("todo")),
             ("todo_move", Tool("todo")),
             ("todo_update", Tool("todo")),

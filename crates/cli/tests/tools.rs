@@ -1,0 +1,324 @@
+//! Tools from end to end: through the real loop with a scripted model on every wire, and by hand with `hew tools`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use serde_json::{Value, json};
+use std::os::unix::fs::symlink;
+use testkit::{Hew, Output, Project, Script, Seen, Server, Turn};
+
+const MODEL: &str = "anthropic/claude-sonnet-4-6";
+
+fn hew(server: &Server, project: &Project) -> Hew {
+    Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(server)
+        .folder(project.root())
+}
+
+fn files() -> Project {
+    let long: String = (1..=200).map(|number| format!("line {number} of a file\n")).collect();
+    Project::new(&[
+        ("a.txt", "hello\n"),
+        ("long.txt", &long),
+        ("src/main.rs", "fn main() {}\n"),
+        ("src/lib.rs", "// lib\n"),
+    ])
+    .unwrap()
+}
+
+/// Runs one call after the other and returns what hew printed and what the model saw in the end.
+async fn play(project: &Project, model: &str, calls: &[(&str, Value)]) -> (Output, Seen) {
+    let turns = calls.iter().map(|(name, input)| Turn::calls(*name, input.clone()));
+    let script = Script::new().turns(turns).turn(Turn::text("Done."));
+    let server = Server::start(script).await.unwrap();
+    let output = hew(&server, project)
+        .args(["run", "--json", "-m", model, "go"])
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(output.code(), Some(0), "{}{}", output.stdout, output.stderr);
+    let seen = server.main_requests().last().unwrap().seen().unwrap().clone();
+    (output, seen)
+}
+
+fn results(seen: &Seen) -> Vec<String> {
+    seen.results().map(|result| result.text.clone()).collect()
+}
+
+#[tokio::test]
+async fn paths_are_copied_moved_removed_and_made_in_the_loop() {
+    let project = files();
+    symlink("src", project.root().join("link")).unwrap();
+    let calls = [
+        (
+            "call_tool",
+            json!({"name": "copy_path", "input": {"source_path": "src", "destination_path": "copy"}}),
+        ),
+        (
+            "move_path",
+            json!({"source_path": "a.txt", "destination_path": "b.txt"}),
+        ),
+        ("call_tool", json!({"name": "delete_path", "input": {"path": "link"}})),
+        ("delete_path", json!({"path": "src/lib.rs"})),
+        ("mkdir", json!({"path": "new/folder"})),
+        ("copy_path", json!({"source_path": "gone", "destination_path": "x"})),
+        ("call_tool", json!({"name": "nothing", "input": {}})),
+        ("open", json!({"path": "b.txt"})),
+        ("delete_path", json!({"path": "../elsewhere"})),
+    ];
+    let (output, seen) = play(&project, MODEL, &calls).await;
+    let results = results(&seen);
+    assert_eq!(
+        results[..6],
+        [
+            "copied src to copy (2 files)",
+            "moved a.txt to b.txt (1 file)",
+            "removed link (1 file)",
+            "removed src/lib.rs (1 file)",
+            "created new/folder",
+            "gone does not exist",
+        ]
+    );
+    assert!(
+        results[6].contains("there is no tool named `nothing`"),
+        "{}",
+        results[6]
+    );
+    // Outside the sandbox, outside the project: both are asked about, and nobody is there.
+    for refused in &results[7..] {
+        assert!(
+            refused.starts_with("Not allowed: ") && refused.contains("nobody is there"),
+            "{refused}"
+        );
+    }
+    let names: Vec<String> = project.files().unwrap().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(
+        names,
+        ["b.txt", "copy/lib.rs", "copy/main.rs", "long.txt", "src/main.rs"]
+    );
+    // Whoever watches is told of the tool that was really called and of what it changed.
+    let copied = output
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let copied = copied
+        .filter(|event| event["type"] == "item.finished")
+        .find(|event| event["item"]["tool"] == "copy_path")
+        .unwrap();
+    assert_eq!(copied["item"]["title"], "src to copy");
+    let changes = copied["item"]["changes"].as_array().unwrap();
+    assert!(
+        changes.contains(&json!({"path": "copy/main.rs", "change": "created"})),
+        "{changes:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_tool_is_looked_for_and_called_on_every_wire() {
+    for model in [MODEL, "openai/gpt-5.5", "gemini/gemini-2.5-pro"] {
+        let project = files();
+        let calls = [
+            ("find_tools", json!({"query": "rename a file"})),
+            (
+                "call_tool",
+                json!({"name": "move_path", "input": {"source_path": "a.txt", "destination_path": "b.txt"}}),
+            ),
+        ];
+        let (_, seen) = play(&project, model, &calls).await;
+        let results = results(&seen);
+        assert!(
+            results[0].starts_with("move_path: Moves or renames"),
+            "{model}: {}",
+            results[0]
+        );
+        assert_eq!(results[1], "moved a.txt to b.txt (1 file)", "{model}");
+        assert!(seen.offers("find_tools") && seen.offers("call_tool") && !seen.offers("move_path"));
+        assert_eq!(project.read("b.txt").unwrap(), "hello\n");
+    }
+}
+
+#[tokio::test]
+async fn files_are_read_several_at_once_and_not_twice_for_nothing() {
+    let project = files();
+    std::fs::write(
+        project.root().join("n.ipynb"),
+        r#"{"cells": [{"cell_type": "markdown", "source": "Hi"}]}"#,
+    )
+    .unwrap();
+    std::fs::write(project.root().join("d.bin"), b"\0\x01").unwrap();
+    symlink("/etc", project.root().join("etc")).unwrap();
+    symlink("round", project.root().join("round")).unwrap();
+    let calls = [
+        ("read_file", json!({"path": "a.txt", "more": ["long.txt:2-3", "gone"]})),
+        ("read_file", json!({"path": "long.txt"})),
+        ("view", json!({"file_path": "long.txt"})),
+        ("read_file", json!({"path": "n.ipynb"})),
+        ("read_file", json!({"path": "d.bin"})),
+        ("read_file", json!({"path": "etc/hostname"})),
+        ("read_file", json!({"path": "round"})),
+    ];
+    let (_, seen) = play(&project, MODEL, &calls).await;
+    let results = results(&seen);
+    let several = "==> a.txt <==\n1\thello\n[1 line]\n\n==> long.txt:2-3 <==\n2\tline 2 of a file\n3\tline 3 of a file\n\
+                   [lines 2-3 of 200]\n\n==> gone <==\n[gone does not exist]";
+    assert_eq!(results[0], several);
+    assert!(results[1].ends_with("[200 lines]"), "{}", results[1]);
+    assert_eq!(
+        results[2],
+        "[unchanged since it was last shown to you: long.txt; that still holds]"
+    );
+    assert_eq!(results[3], "[cell 1: markdown]\nHi\n\n[1 cell]");
+    assert!(
+        results[4].starts_with("d.bin is a binary file (2 bytes)"),
+        "{}",
+        results[4]
+    );
+    assert!(results[5].starts_with("Not allowed: "), "{}", results[5]);
+    assert_eq!(results[6], "round: its symbolic links form a loop");
+}
+
+#[tokio::test]
+async fn pictures_and_documents_go_to_models_that_take_them() {
+    let project = files();
+    std::fs::write(project.root().join("p.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    std::fs::write(project.root().join("d.pdf"), "%PDF-1.4\n").unwrap();
+    let calls = [("read_file", json!({"path": "p.png", "more": ["d.pdf"]}))];
+    let (_, seen) = play(&project, MODEL, &calls).await;
+    let sent = seen.raw.to_string();
+    assert!(
+        sent.contains("\"image/png\"") && sent.contains("\"application/pdf\""),
+        "{sent}"
+    );
+}
+
+#[tokio::test]
+async fn a_person_chooses_which_tools_there_are() {
+    let project = files();
+    let server = Server::start(Script::new().turn(Turn::text("Done."))).await.unwrap();
+    let set = [
+        "--set",
+        "tools.disabled=['terminal']",
+        "--set",
+        "tools.enabled=['move_path']",
+    ];
+    let run = hew(&server, &project).args(["run", "-m", MODEL, "go"]).args(set);
+    assert_eq!(run.run().await.unwrap().code(), Some(0));
+    let seen = server.main_requests()[0].seen().unwrap().clone();
+    assert!(seen.offers("move_path") && !seen.offers("terminal"), "{:?}", seen.tools);
+}
+
+#[tokio::test]
+async fn the_first_request_is_small() {
+    let project = Project::new(&[]).unwrap();
+    let server = Server::start(Script::new().turn(Turn::text("Hi."))).await.unwrap();
+    let run = hew(&server, &project).args(["run", "-m", MODEL, "hello"]);
+    assert_eq!(run.run().await.unwrap().code(), Some(0));
+    let raw = server.main_requests()[0].seen().unwrap().raw.clone();
+    let size = |part: &str| raw[part].to_string().len();
+    let (tools, system) = (size("tools"), size("system"));
+    assert!(
+        (tools + system) / 4 < 1_600,
+        "tools {tools} bytes, system {system} bytes"
+    );
+}
+
+#[tokio::test]
+async fn tools_are_listed_shown_and_run_by_hand() {
+    let project = files();
+    let hew = || {
+        Hew::new(env!("CARGO_BIN_EXE_hew"))
+            .unwrap()
+            .folder(project.root())
+            .arg("tools")
+    };
+    let list = hew().run().await.unwrap();
+    let row = |name: &str| {
+        list.stdout
+            .lines()
+            .find(|line| line.starts_with(name))
+            .unwrap()
+            .to_owned()
+    };
+    assert!(
+        row("read_file ").contains("always") && row("read_file ").contains("view"),
+        "{}",
+        list.stdout
+    );
+    assert!(row("move_path ").contains("when asked"), "{}", list.stdout);
+    assert!(list.stderr.contains("tokens in every request"), "{}", list.stderr);
+    let all: Vec<Value> = serde_json::from_str(&hew().arg("--json").run().await.unwrap().stdout).unwrap();
+    let edit = all.iter().find(|tool| tool["name"] == "edit_file").unwrap();
+    assert_eq!((&edit["listed"], &edit["read_only"]), (&json!(true), &json!(false)));
+    assert!(edit["tokens"].as_u64().is_some_and(|tokens| tokens > 20) && edit["input_schema"].is_object());
+    let patches = hew().args(["-m", "openai/gpt-5.5"]).run().await.unwrap();
+    assert!(patches.stdout.contains("\napply_patch "), "{}", patches.stdout);
+    let show = hew().args(["show", "view"]).run().await.unwrap();
+    assert!(show.stdout.starts_with("read_file\n\nReads "), "{}", show.stdout);
+
+    let read = hew()
+        .args(["run", "read", "--input", r#"{"path": "a.txt"}"#])
+        .run()
+        .await
+        .unwrap();
+    assert_eq!((read.stdout.as_str(), read.code()), ("1\thello\n[1 line]\n", Some(0)));
+    let made = hew()
+        .args(["run", "write_file", "--json", "-i", "-"])
+        .stdin(r#"{"path": "x", "content": "y"}"#)
+        .run()
+        .await
+        .unwrap();
+    let made: Value = serde_json::from_str(&made.stdout).unwrap();
+    assert_eq!(made["changes"], json!([{"path": "x", "change": "created"}]));
+    assert_eq!(project.read("x").unwrap(), "y");
+    for (args, code, said) in [
+        (vec!["show", "nope"], 2, "there is no tool `nope`"),
+        (vec!["show", "crush_logs"], 2, "in its place there is the session's log"),
+        (vec!["run", "read_file"], 2, "missing field `path`"),
+        (vec!["run", "read_file", "--input", "{"], 2, "the input is not JSON"),
+        (
+            vec!["run", "read_file", "--input", "[]"],
+            2,
+            "the input must be a JSON object",
+        ),
+        (
+            vec!["run", "read_file", "--input", r#"{"path": "gone"}"#],
+            1,
+            "gone does not exist",
+        ),
+        (
+            vec!["run", "read_file", "--input", r#"{"path": "/etc/hostname"}"#],
+            1,
+            "--yes allows it",
+        ),
+        (
+            vec![
+                "run",
+                "write_file",
+                "--input",
+                r#"{"path": "z", "content": ""}"#,
+                "--set",
+                "permission=read-only",
+            ],
+            1,
+            "not allowed: ",
+        ),
+    ] {
+        let output = hew().args(&args).run().await.unwrap();
+        assert_eq!(
+            output.code(),
+            Some(code),
+            "{args:?}: {}{}",
+            output.stdout,
+            output.stderr
+        );
+        assert!(output.stderr.contains(said), "{args:?}: {}", output.stderr);
+    }
+    let outside = project.root().parent().unwrap().join("hew-tools-outside.txt");
+    let input = json!({"path": outside}).to_string();
+    let asked = hew()
+        .args(["run", "read_file", "--yes", "--input", &input])
+        .run()
+        .await
+        .unwrap();
+    assert!(asked.stderr.contains("does not exist"), "{}", asked.stderr);
+}
