@@ -187,7 +187,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
 }
 
 /// The tools that a model gets, for a person: they belong to no session.
-pub(crate) fn tools_by_hand(
+pub(crate) async fn tools_by_hand(
     config: &Config,
     env: &Environment,
     root: &Path,
@@ -195,15 +195,23 @@ pub(crate) fn tools_by_hand(
 ) -> Result<tool::Registry> {
     let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
     let name = info.map(Info::name);
+    let models = Models::new(config, env);
+    let painter = match info.map(|info| (info, models.settings_at_hand(info))) {
+        Some((info, Ok(settings))) => images::painter(&models, config, info, &settings).await?,
+        Some((_, Err(_))) | None => None,
+    };
     let options = Options {
         model: name.as_deref(),
         window: info.map(|info| info.limits.window),
         reasoning: info.is_some_and(|info| info.features.reasoning),
         enabled: config.tools.enabled.clone(),
         disabled: config.tools.disabled.clone(),
+        commands: commands::commands(config, env, &workspace, Notices::none()),
+        painter,
+        web: web::web(config, env),
         ..Options::default()
     };
-    Ok(toolbox::fitted(workspace, tool_environment(config, env), options))
+    Ok(toolbox::fitted(workspace, commands::environment(config, env), options))
 }
 
 /// The models of a session.

@@ -62,7 +62,7 @@ enum Step {
 
 impl Tool for BrowserAction {
     const NAME: &'static str = "browser_action";
-    const ALIASES: &'static [&'static str] = &["browser", "open_simple_browser"];
+    const ALIASES: &'static [&'static str] = &["browser"];
     const EFFECT: Effect = Effect::Changes;
     type Input = Input;
 

@@ -66,8 +66,8 @@ pub use code_server::{CodeServer, Diagnostic, Severity, Spot, Symbol};
 pub use command::Commands;
 pub use editor::Editor;
 pub use learned::Learned;
-pub use web::{Allowed, Chromium, Engine, NoHost, Proxies, ProxyFor, Search, Sourcegraph, Web};
 pub use seeds::{Answer, SEEDS, Seed, otherwise};
+pub use web::{Allowed, Chromium, Engine, NoHost, Proxies, ProxyFor, Search, Sourcegraph, Web};
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -46,7 +46,7 @@ pub(super) async fn tools(args: &ToolsArgs, global: &Global, env: &Environment) 
         Some(name) => Some(Models::new(config, env).find(name)?),
         None => None,
     };
-    let registry = wiring::tools_by_hand(config, env, &root, info.as_ref())?;
+    let registry = wiring::tools_by_hand(config, env, &root, info.as_ref()).await?;
     match &args.command {
         None => list(&registry, args.json)?,
         Some(ToolsCommand::Show { name }) => show(&registry, find(&registry, name)?, args.json)?,
