@@ -422,6 +422,39 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn the_address_that_was_checked_is_the_one_connected_to() {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut buffer = [0; 4096];
+            let count = stream.read(&mut buffer).await.unwrap();
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi")
+                .await
+                .unwrap();
+            String::from_utf8_lossy(&buffer[..count]).to_lowercase()
+        });
+        // No resolver but ours knows this name.
+        let net = net(&["127.0.0.1"], &[("pinned.invalid", "127.0.0.1")]);
+        let url = parse(&format!("http://pinned.invalid:{port}/x")).unwrap();
+        let features = model::Features {
+            tools: true,
+            parallel_tools: true,
+            images: false,
+            pdf: false,
+            reasoning: false,
+            caching: false,
+        };
+        let context = Context::alone("c".into(), features);
+        let ask = Ask::get(url, Duration::from_secs(30));
+        let mut reply = net.send(ask, &context).await.unwrap();
+        assert_eq!(reply.take(10).await.bytes, b"hi");
+        assert!(server.await.unwrap().contains(&format!("host: pinned.invalid:{port}")));
+    }
+
     #[test]
     fn an_approval_counts_for_its_host_and_for_more_safety_only() {
         let same = |a: &str, b: &str| is_same_host(&Url::parse(a).unwrap(), &Url::parse(b).unwrap());
