@@ -2,10 +2,12 @@
 
 mod changes;
 mod mistake;
+mod past;
 mod tools;
 mod turn;
 
 pub(crate) use changes::Changes;
+pub(crate) use past::{Diff, Going, Redo, Rewind, Undo};
 pub(crate) use tools::{Command as ToolsCommand, Tools as ToolsArgs};
 pub(crate) use turn::{Resume, Run, Turn};
 
@@ -58,6 +60,14 @@ pub(crate) enum Command {
     Apply(Apply),
     /// Review what was changed in a session, and accept or reject it change by change
     Changes(Changes),
+    /// Take back what the last turn changed on disk, commands included
+    Undo(Undo),
+    /// Make again what `hew undo` took back
+    Redo(Redo),
+    /// Show what a session has changed on disk, as a patch
+    Diff(Diff),
+    /// Go back to an earlier message of a session, with or without the files
+    Rewind(Rewind),
     /// List models with their prices and abilities
     Models(Models),
     /// List the tools that a model gets, with what they cost; show one, or run one by hand

@@ -7,17 +7,21 @@ pub(crate) mod changes;
 mod compact;
 mod config;
 mod demo;
+mod diff;
 mod doctor;
 mod drive;
 mod export;
 mod help;
 mod keys;
 mod models;
+mod past;
 mod resume;
+mod rewind;
 mod run;
 mod sessions;
 mod signals;
 mod tools;
+mod undo;
 
 use crate::args::{Command, Global, Hew};
 use crate::config::{Layer, Loaded, Origin, key_path, value_for};
@@ -36,6 +40,10 @@ pub(crate) fn dispatch(hew: Hew) -> Exit {
         Command::Run(run) => run.turn.json,
         Command::Resume(resume) => resume.turn.json,
         Command::Changes(changes) => changes.json,
+        Command::Undo(undo) => undo.going.json,
+        Command::Redo(redo) => redo.going.json,
+        Command::Diff(diff) => diff.json,
+        Command::Rewind(rewind) => rewind.going.json,
         _ => false,
     };
     match carry_out(hew, &env) {
@@ -59,6 +67,10 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Compact(args) => block_on(compact::compact(args, global, env)),
         Command::Apply(args) => apply::apply(&args),
         Command::Changes(args) => block_on(changes::changes(&args, global, env)),
+        Command::Undo(args) => block_on(undo::undo(&args, global, env)),
+        Command::Redo(args) => block_on(undo::redo(&args, global, env)),
+        Command::Diff(args) => block_on(diff::diff(&args, global, env)),
+        Command::Rewind(args) => block_on(rewind::rewind(&args, global, env)),
         Command::Models(args) => block_on(models::models(&args, global, env)),
         Command::Tools(args) => block_on(tools::tools(&args, global, env)),
         Command::Config { command } => config::config(command.as_ref(), global, env),

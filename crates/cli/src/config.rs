@@ -10,6 +10,7 @@ mod layer;
 mod restrain;
 mod sandbox;
 mod schema;
+mod size;
 mod span;
 mod variables;
 mod web;
@@ -20,9 +21,10 @@ pub(crate) use edit::{Unset, remove, set};
 pub(crate) use layer::{Layer, Leaf, Origin, key_path, put};
 pub(crate) use sandbox::{Sandbox, Terminal};
 pub(crate) use schema::{
-    Autonomy, Config, Delegation, Effort, Limits, ModeName, ModelEntry, Permission, ProviderEntry, WireName,
+    Autonomy, Checkpoints, Config, Delegation, Effort, Limits, ModeName, ModelEntry, Permission, ProviderEntry, WireName,
     json_schema,
 };
+pub(crate) use size::Size;
 pub(crate) use span::Span;
 #[cfg(test)]
 pub(crate) use variables::VARIABLES;

@@ -28,6 +28,7 @@ use store::Sqlite;
 use tool::Notices;
 use toolbox::{Editor, Options};
 use workspace::Workspace;
+use workspace::checkpoint::{Checkpoints, Depot};
 
 /// The first delay before a failed request is sent again.
 const BACKOFF: Duration = Duration::from_secs(2);
@@ -84,6 +85,8 @@ pub(crate) struct Started {
     pub(crate) autonomous: bool,
     /// What is learned about edits, to be saved at the end.
     pub(crate) formats: Option<EditFormats>,
+    /// Where versions of files are kept.
+    pub(crate) depot: Depot,
 }
 
 /// Opens the session database.
@@ -113,6 +116,11 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let complete = is_complete(&opened.items);
     let formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
     let notices = Notices::channel();
+    let depot = start.store.files().limited(room(&config.checkpoints));
+    let checkpoints = match config.checkpoints.commands {
+        Some(false) => None,
+        Some(true) | None => Some(Checkpoints::new(workspace.root(), depot.clone())),
+    };
     let options = Options {
         model: Some(&name),
         editor: edit.zip(formats.as_ref()).map(|(model, formats)| Editor {
@@ -123,6 +131,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         window: Some(main.info().limits.window),
         reasoning: main.info().features.reasoning,
         spill: Some(spill::folder(env, opened.id)?),
+        checkpoints,
         enabled: config.tools.enabled.clone(),
         disabled: config.tools.disabled.clone(),
         code: None,
@@ -183,6 +192,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         lease: opened.lease,
         autonomous: config.autonomy.enabled == Some(true),
         formats,
+        depot,
     })
 }
 
@@ -381,6 +391,15 @@ fn facts(workspace: &Workspace, modes: &Modes, env: &Environment) -> Facts {
         mode: Mode::code(),
         modes: own.map(|mode| (mode.name.clone(), mode.when_to_use.clone())).collect(),
         rules: rules::find(workspace.root(), &top, env),
+    }
+}
+
+/// How much room there is for versions of files.
+pub(crate) fn room(config: &crate::config::Checkpoints) -> workspace::checkpoint::Limits {
+    let usual = workspace::checkpoint::Limits::default();
+    workspace::checkpoint::Limits {
+        quota: config.quota.map_or(usual.quota, |size| size.0),
+        max_file: config.max_file.map_or(usual.max_file, |size| size.0),
     }
 }
 

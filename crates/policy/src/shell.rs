@@ -7,6 +7,7 @@ mod hazard;
 mod parse;
 mod program;
 mod quote;
+mod reading;
 mod removal;
 mod target;
 mod tree;

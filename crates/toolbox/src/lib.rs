@@ -14,6 +14,7 @@ mod code_definitions;
 mod code_server;
 mod command;
 mod copy_path;
+mod covered;
 mod create_directory;
 mod definition;
 mod delete_path;
@@ -74,6 +75,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bounded::Bounded;
+use covered::Covered;
 use editor::EditAgent;
 use find_tools::FindTools;
 use jobs::Jobs;
@@ -81,9 +83,10 @@ use offered::Offered;
 use project::Project;
 use sandbox::Environment;
 use spill::Spill;
-use tool::{DynTool, Registry};
+use tool::{DynTool, Effect, Registry};
 use web::Net;
 use workspace::Workspace;
+use workspace::checkpoint::Checkpoints;
 
 /// What the tools are fitted to.
 #[derive(Default)]
@@ -100,6 +103,8 @@ pub struct Options<'a> {
     pub seen: Vec<(PathBuf, SystemTime)>,
     /// The folder for answers that are too long for the model, one for each session. Without it they are only cut.
     pub spill: Option<PathBuf>,
+    /// Notes what commands change, so that it can be taken back.
+    pub checkpoints: Option<Checkpoints>,
     /// Tools that the model is told of, although it would have to look for them or is not to have them.
     pub enabled: Vec<String>,
     /// Tools that nobody is to have.
@@ -136,8 +141,19 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
     if let Some(web) = options.web.take() {
         tools = online(tools, &project, environment, web);
     }
-    for tool in std::mem::take(&mut options.further) {
-        tools.add_deferred(tool);
+    let further = std::mem::take(&mut options.further);
+    let covered = |tool: Arc<dyn DynTool>| -> Arc<dyn DynTool> {
+        match &options.checkpoints {
+            Some(checkpoints) if tool.effect() == Effect::Changes => Arc::new(Covered::new(tool, checkpoints)),
+            Some(_) | None => tool,
+        }
+    };
+    // These do not know themselves what they change.
+    if let Some(terminal) = tools.get("terminal").cloned() {
+        tools.add(covered(terminal));
+    }
+    for tool in further {
+        tools.add_deferred(covered(tool));
     }
     finish(tools, &project, &options)
 }

@@ -42,12 +42,15 @@ const NAMED: usize = 3;
 /// Pictures of a project before and after commands. Clones share what they know; all functions block.
 #[derive(Clone)]
 pub struct Checkpoints {
-    state: Arc<Mutex<State>>,
+    root: Arc<Path>,
+    depot: Depot,
+    /// What is known; nothing before the first command.
+    state: Arc<Mutex<Option<State>>>,
 }
 
 /// A command that is about to run, or runs.
 pub struct Before {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<Option<State>>>,
     picture: Option<Folder>,
 }
 
@@ -85,36 +88,17 @@ impl std::fmt::Debug for Checkpoints {
 impl Checkpoints {
     /// Checkpoints of the project in this folder, which is canonical. Nothing is looked at yet.
     pub fn new(root: &Path, depot: Depot) -> Self {
-        let mut apart = vec![depot.folder().to_owned()];
-        // hew's own database changes with every command.
-        apart.extend(
-            depot
-                .folder()
-                .parent()
-                .filter(|folder| *folder != root)
-                .map(Path::to_owned),
-        );
-        let repository = Repository::around(root);
-        let git = repository.as_ref().map(|git| (git.top(), git.directory()));
-        let state = State {
-            rules: Rules::outside(root, git),
-            root: root.to_owned(),
-            depot,
-            apart,
-            repository,
-            newest: None,
-            off: None,
-            told: BTreeSet::new(),
-            untold: Vec::new(),
-        };
         Checkpoints {
-            state: Arc::new(Mutex::new(state)),
+            root: root.into(),
+            depot,
+            state: Arc::default(),
         }
     }
 
     /// Takes a picture before a command, and copies what could get lost.
     pub fn before(&self) -> Before {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = state.get_or_insert_with(|| State::new(&self.root, self.depot.clone()));
         let picture = state.before();
         Before {
             state: Arc::clone(&self.state),
@@ -127,6 +111,9 @@ impl Before {
     /// Takes another picture and tells what differs.
     pub fn after(self) -> Found {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(state) = state.as_mut() else {
+            return Found::default();
+        };
         let changes = match self.picture {
             Some(picture) => state.after(&picture),
             None => Vec::new(),
@@ -140,6 +127,26 @@ impl Before {
 }
 
 impl State {
+    fn new(root: &Path, depot: Depot) -> Self {
+        let mut apart = vec![depot.folder().to_owned()];
+        // hew's own database changes with every command.
+        let data = depot.folder().parent().filter(|folder| *folder != root);
+        apart.extend(data.map(Path::to_owned));
+        let repository = Repository::around(root);
+        let git = repository.as_ref().map(|git| (git.top(), git.directory()));
+        State {
+            rules: Rules::outside(root, git),
+            root: root.to_owned(),
+            depot,
+            apart,
+            repository,
+            newest: None,
+            off: None,
+            told: BTreeSet::new(),
+            untold: Vec::new(),
+        }
+    }
+
     fn before(&mut self) -> Option<Folder> {
         if self.off.is_some() {
             return None;

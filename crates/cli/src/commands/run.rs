@@ -15,6 +15,7 @@ use session::{Command, Delivery, Meta, SessionId, Store};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Sqlite;
+use workspace::checkpoint::Depot;
 
 pub(super) async fn run(args: Run, global: &Global, env: &Environment) -> Result<Exit> {
     // What can be wrong with the arguments is said before anything is waited for or written.
@@ -135,7 +136,7 @@ impl Work {
             config: &self.loaded.config,
             env,
             root: &self.root,
-            store: self.store,
+            store: Arc::clone(&self.store),
             which: self.which,
             approvals,
             previews: match self.turn.json {
@@ -156,7 +157,22 @@ impl Work {
             root: &self.root,
             prefix: "",
         };
-        drive::drive(started, self.command, self.expected, &told, env).await
+        let depot = started.depot.clone();
+        let exit = drive::drive(started, self.command, self.expected, &told, env).await;
+        make_room(&self.store, &depot).await;
+        exit
+    }
+}
+
+/// Forgets the oldest versions of files when those that are kept have come near their quota.
+async fn make_room(store: &Sqlite, depot: &Depot) {
+    let most = depot.limits().quota / 4 * 3;
+    // Whoever has kept nothing need not look how much there is.
+    if !depot.is_known() || depot.used() <= most {
+        return;
+    }
+    if let Err(error) = store.prune(most).await {
+        output::complain(&format!("warning: old checkpoints could not be removed: {error}\n"));
     }
 }
 

@@ -21,6 +21,7 @@ const USER_ONLY: &[&str] = &[
     "delegation",
     "sandbox",
     "web",
+    "checkpoints",
 ];
 
 /// Keys that name models.

@@ -1,7 +1,7 @@
 //! What may stand in a configuration file. Doc comments become descriptions in the JSON schema for editors.
 
 use super::web::Web;
-use super::{Sandbox, Span, Terminal, bounds};
+use super::{Sandbox, Size, Span, Terminal, bounds};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,8 @@ pub(crate) struct Config {
     pub(crate) proxy: Option<String>,
     /// What stops a turn.
     pub(crate) limits: Limits,
+    /// What is kept so that changes can be taken back.
+    pub(crate) checkpoints: Checkpoints,
     /// Which tools the model gets.
     pub(crate) tools: Tools,
     /// How work is handed to subtasks.
@@ -129,6 +131,18 @@ pub(crate) struct Autonomy {
     pub(crate) retries: Option<u32>,
     /// Whether open things of its list make it go on.
     pub(crate) todos: Option<bool>,
+}
+
+/// What is kept so that changes can be taken back. Only the user's own configuration may have this.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Checkpoints {
+    /// Whether what commands change is noted, so that `hew undo` can take it back. Edits always are.
+    pub(crate) commands: Option<bool>,
+    /// The most that all versions of files may take, such as `1GiB`.
+    pub(crate) quota: Option<Size>,
+    /// The largest file that is kept, such as `256MiB`.
+    pub(crate) max_file: Option<Size>,
 }
 
 /// A provider. Only the user's own configuration may have these.

@@ -15,5 +15,6 @@ mod damage;
 mod full;
 mod instances;
 mod later;
+mod prune;
 mod story;
 mod thrift;

@@ -1,0 +1,123 @@
+//! Old versions of files are forgotten before they take more room than they may.
+
+use crate::story::{item, new_session, prompt, result};
+use bytes::Bytes;
+use rusqlite::Connection;
+use session::{BlobId, Body, Change, Item, Kind, SessionId, Store, Version};
+use std::sync::Arc;
+use store::Sqlite;
+
+/// A session that was last worked on at this time, and changed a file.
+async fn session(store: &Sqlite, at: u64, content: &BlobId) -> SessionId {
+    let new = new_session();
+    let id = new.id;
+    let lease = store.create(new).await.unwrap();
+    let first = prompt(None, "x");
+    store.append(id, Arc::clone(&first)).await.unwrap();
+    let change = Change {
+        path: "a".into(),
+        before: Some(Version {
+            kind: Kind::File { mode: Some(0o640) },
+            ..content.clone().into()
+        }),
+        after: None,
+    };
+    let made = result(first.id, vec![change]);
+    let text = "later".into();
+    let last = item(Some(made.id), at, Body::Notice { text });
+    store.append(id, made).await.unwrap();
+    store.append(id, last).await.unwrap();
+    drop(lease);
+    id
+}
+
+async fn is_kept(store: &Sqlite, session: SessionId) -> bool {
+    let loaded = store.load(session).await.unwrap();
+    let version = loaded.items.iter().find_map(|item: &Arc<Item>| match &item.body {
+        Body::Result { changes, .. } => changes[0].before.clone(),
+        _ => None,
+    });
+    let version = version.unwrap();
+    assert_eq!(version.kind, Kind::File { mode: Some(0o640) });
+    let there = store.get_blob(version.content.unwrap()).await.unwrap().is_some();
+    assert_eq!(there, version.kept, "what is said to be kept is there");
+    there
+}
+
+#[tokio::test]
+async fn the_oldest_sessions_lose_their_versions_first_and_open_ones_never() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(folder.path()).unwrap();
+    let big = |byte: u8| vec![byte; 1000];
+    let mut sessions = Vec::new();
+    for number in 0..4_u8 {
+        // Two lie in the database, two beside it.
+        let content = match number % 2 {
+            0 => store.put_blob(Bytes::from(big(number))),
+            _ => store.files().put(&big(number)).unwrap().id,
+        };
+        sessions.push(session(&store, 10_000 + u64::from(number), &content).await);
+    }
+    assert_eq!(store.prune(4_000).await.unwrap(), 4_000, "there is room");
+    let oldest = store.open(sessions[0]).await.unwrap();
+    assert_eq!(store.prune(3_000).await.unwrap(), 2_000);
+    let mut kept = Vec::new();
+    for id in &sessions {
+        kept.push(is_kept(&store, *id).await);
+    }
+    assert_eq!(kept, [true, false, false, true]);
+    store.integrity().await.unwrap();
+    drop(oldest);
+    store.delete(sessions[3]).await.unwrap();
+    assert_eq!(store.files().contents(), []);
+}
+
+#[tokio::test]
+async fn a_session_keeps_what_lies_beside_the_database_and_takes_it_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(folder.path()).unwrap();
+    let shared = store.files().put(b"shared").unwrap().id;
+    let one = session(&store, 1, &shared).await;
+    let two = session(&store, 2, &shared).await;
+    assert_eq!(
+        store.get_blob(shared.clone()).await.unwrap(),
+        Some(Bytes::from_static(b"shared"))
+    );
+    store.delete(one).await.unwrap();
+    assert!(is_kept(&store, two).await);
+    store.delete(two).await.unwrap();
+    assert!(!store.files().has(&shared));
+}
+
+#[tokio::test]
+async fn a_database_without_kinds_of_versions_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hew.db");
+    let content;
+    let id;
+    {
+        let store = Sqlite::open(folder.path()).unwrap();
+        content = store.put_blob(Bytes::from_static(b"x"));
+        id = session(&store, 1, &content).await;
+    }
+    {
+        let old = Connection::open(&path).unwrap();
+        old.execute_batch(
+            "ALTER TABLE changes DROP COLUMN before_kind; ALTER TABLE changes DROP COLUMN after_kind;
+             PRAGMA user_version = 1;",
+        )
+        .unwrap();
+    }
+    let store = Sqlite::open(folder.path()).unwrap();
+    let loaded = store.load(id).await.unwrap();
+    let changes: Vec<Change> = loaded
+        .items
+        .iter()
+        .filter_map(|item| match &item.body {
+            Body::Result { changes, .. } => Some(changes.clone()),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    assert_eq!(changes[0].before, Some(content.into()));
+}
