@@ -14,7 +14,10 @@ use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use crate::output::words;
 use crate::{project, wiring};
-use session::{Body, Change, Item, ItemId, Loaded, Meta, Opened, Restoring, Store};
+use futures::future::BoxFuture;
+use model::CallId;
+use session::{Body, Change, Item, ItemId, Loaded, Meta, Opened, Restoring, SessionId, Store};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::Sqlite;
@@ -95,6 +98,7 @@ impl Past {
             }
         };
         let Loaded { meta, items } = loaded;
+        let items = with_subtasks(&store, meta.id, items).await?;
         Ok(Past {
             store,
             meta,
@@ -102,6 +106,12 @@ impl Past {
             items,
             _lease: lease,
         })
+    }
+
+    /// From the first item to this one, on whatever branch.
+    pub(super) async fn path_to(&self, item: ItemId) -> Result<Vec<Arc<Item>>> {
+        let items = self.store.path_to(self.meta.id, item).await?;
+        with_subtasks(&self.store, self.meta.id, items).await
     }
 
     /// Adds an item.
@@ -153,10 +163,47 @@ pub(super) fn prompts(items: &[Arc<Item>]) -> impl Iterator<Item = &Arc<Item>> {
 pub(super) fn changes(item: &Item) -> &[Change] {
     match &item.body {
         Body::Result { changes, .. } | Body::Restored { changes, .. } => changes,
-        Body::Prompt { .. } | Body::Reply { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Review { .. } => {
-            &[]
-        }
+        Body::Prompt { .. }
+        | Body::Reply { .. }
+        | Body::Summary { .. }
+        | Body::Notice { .. }
+        | Body::Wake { .. }
+        | Body::Todos { .. }
+        | Body::Review { .. } => &[],
     }
+}
+
+/// The items, with what subtasks changed as if the calls that handed the work over had changed it.
+fn with_subtasks(
+    store: &Arc<Sqlite>,
+    id: SessionId,
+    items: Vec<Arc<Item>>,
+) -> BoxFuture<'static, Result<Vec<Arc<Item>>>> {
+    let store = Arc::clone(store);
+    Box::pin(async move {
+        let mut handed: HashMap<CallId, Vec<Change>> = HashMap::new();
+        for child in store.children(id).await? {
+            let Some(parent) = child.parent else { continue };
+            let loaded = store.load(child.id).await?;
+            let items = with_subtasks(&store, child.id, loaded.items).await?;
+            let all = items.iter().flat_map(|item| changes(item)).cloned();
+            handed.entry(parent.call).or_default().extend(all);
+        }
+        if handed.is_empty() {
+            return Ok(items);
+        }
+        let add = |item: Arc<Item>| match &item.body {
+            Body::Result { call, .. } if handed.contains_key(call) => {
+                let mut item = Item::clone(&item);
+                if let Body::Result { call, changes, .. } = &mut item.body {
+                    changes.splice(0..0, handed.get(call).into_iter().flatten().cloned());
+                }
+                Arc::new(item)
+            }
+            _ => item,
+        };
+        Ok(items.into_iter().map(add).collect())
+    })
 }
 
 /// What stands and what was undone, read off the items.
@@ -166,11 +213,13 @@ pub(super) fn history(items: &[Arc<Item>]) -> History {
     for item in items {
         match &item.body {
             // What is said while tools work belongs to their turn.
-            Body::Prompt { message } if !before.is_some_and(is_under_way) => history.standing.push(Turn {
-                id: item.id,
-                said: message.text(),
-                changes: Vec::new(),
-            }),
+            Body::Prompt { message } | Body::Wake { message, .. } if !before.is_some_and(is_under_way) => {
+                history.standing.push(Turn {
+                    id: item.id,
+                    said: message.text(),
+                    changes: Vec::new(),
+                });
+            }
             Body::Result { changes, .. } if !changes.is_empty() => history.changed(item.id, changes),
             Body::Restored { how, of, changes, .. } => history.restored(item.id, *how, of, changes),
             Body::Prompt { .. }
@@ -178,6 +227,8 @@ pub(super) fn history(items: &[Arc<Item>]) -> History {
             | Body::Reply { .. }
             | Body::Summary { .. }
             | Body::Notice { .. }
+            | Body::Wake { .. }
+            | Body::Todos { .. }
             | Body::Review { .. } => {}
         }
         before = Some(item);
@@ -186,7 +237,10 @@ pub(super) fn history(items: &[Arc<Item>]) -> History {
 }
 
 fn is_under_way(before: &Item) -> bool {
-    matches!(before.body, Body::Result { .. } | Body::Prompt { .. })
+    matches!(
+        before.body,
+        Body::Result { .. } | Body::Todos { .. } | Body::Prompt { .. }
+    )
 }
 
 impl History {

@@ -40,7 +40,7 @@ async fn go(mut past: Past, to: ItemId, args: &Rewind) -> Result<Exit> {
     let Some(head) = past.items.last().map(|item| item.id).filter(|head| *head != to) else {
         return Err(Failure::failed("the session is there already"));
     };
-    let target = past.store.path_to(past.meta.id, to).await?;
+    let target = past.path_to(to).await?;
     let moves = past.moves_to(&target);
     let clash = match args.no_files {
         // Nothing is touched, so nothing can stand in the way.

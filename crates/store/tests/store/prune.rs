@@ -92,32 +92,29 @@ async fn a_session_keeps_what_lies_beside_the_database_and_takes_it_along() {
 #[tokio::test]
 async fn a_database_without_kinds_of_versions_is_brought_up_to_date() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("hew.db");
-    let content;
-    let id;
-    {
-        let store = Sqlite::open(folder.path()).unwrap();
-        content = store.put_blob(Bytes::from_static(b"x"));
-        id = session(&store, 1, &content).await;
-    }
-    {
-        let old = Connection::open(&path).unwrap();
-        old.execute_batch(
-            "ALTER TABLE changes DROP COLUMN before_kind; ALTER TABLE changes DROP COLUMN after_kind;
-             PRAGMA user_version = 1;",
-        )
-        .unwrap();
-    }
+    let old = Connection::open(folder.path().join("hew.db")).unwrap();
+    old.execute_batch(include_str!("../../src/schema/1.sql")).unwrap();
+    old.execute_batch(
+        r#"PRAGMA application_id = 0x68657731; PRAGMA user_version = 1;
+           INSERT INTO sessions (id, root, model, head, created, updated, items)
+             VALUES (zeroblob(16), '/p', 'm', zeroblob(16), 1, 1, 1);
+           INSERT INTO items (session, id, at, kind, body) VALUES (zeroblob(16), zeroblob(16), 1, 'result',
+             '{"message":{"role":"user","parts":[]},"call":"c","tool":"t","title":""}');
+           INSERT INTO changes (session, item, seq, path, after) VALUES (zeroblob(16), zeroblob(16), 0, 'a', zeroblob(32));
+           INSERT INTO blobs (id, at, bytes) VALUES (zeroblob(32), 1, x'78');"#,
+    )
+    .unwrap();
+    drop(old);
     let store = Sqlite::open(folder.path()).unwrap();
-    let loaded = store.load(id).await.unwrap();
-    let changes: Vec<Change> = loaded
-        .items
-        .iter()
-        .filter_map(|item| match &item.body {
-            Body::Result { changes, .. } => Some(changes.clone()),
-            _ => None,
-        })
-        .flatten()
-        .collect();
-    assert_eq!(changes[0].before, Some(content.into()));
+    let loaded = store.load(SessionId(uuid::Uuid::nil())).await.unwrap();
+    let Body::Result { changes, .. } = &loaded.items[0].body else {
+        panic!("it is a result");
+    };
+    let content = BlobId("0".repeat(64).into());
+    assert_eq!(
+        (&changes[0].before, &changes[0].after),
+        (&None, &Some(content.clone().into()))
+    );
+    assert_eq!(store.get_blob(content).await.unwrap(), Some(Bytes::from_static(b"x")));
+    store.integrity().await.unwrap();
 }

@@ -54,6 +54,7 @@ impl World {
             root: root.clone(),
             model: "p/m".into(),
             at: Time(1),
+            parent: None,
         };
         let id = new.id;
         drop(store.create(new).await.unwrap());
