@@ -169,6 +169,7 @@ pub(super) fn changes(item: &Item) -> &[Change] {
         | Body::Notice { .. }
         | Body::Wake { .. }
         | Body::Todos { .. }
+        | Body::Mode { .. }
         | Body::Review { .. } => &[],
     }
 }
@@ -229,6 +230,7 @@ pub(super) fn history(items: &[Arc<Item>]) -> History {
             | Body::Notice { .. }
             | Body::Wake { .. }
             | Body::Todos { .. }
+            | Body::Mode { .. }
             | Body::Review { .. } => {}
         }
         before = Some(item);
