@@ -18,9 +18,17 @@ const LISTENING: &str = "DevTools listening on ";
 const OUTPUT: Cap = Cap { head: 500, tail: 1_500 };
 const LONGEST_LINE: usize = 4_000;
 
-/// Gives the browser a home of its own, which goes when it ends. As root it cannot use its own sandbox.
+/// Gives the browser a home of its own, which goes when it ends, or when the next one starts if it was ended by force. As root
+/// it cannot use its own sandbox.
 const SCRIPT: &str = r#"
-home=$(mktemp -d "${TMPDIR:-/tmp}/hew-browser-XXXXXX") || exit 1
+tmp=${TMPDIR:-/tmp}
+for old in "$tmp"/hew-browser-*-*; do
+    pid=${old##*/hew-browser-}
+    pid=${pid%%-*}
+    case $pid in '' | *[!0-9]*) continue ;; esac
+    [ -O "$old" ] && ! kill -0 "$pid" 2>/dev/null && rm -rf "$old"
+done
+home=$(mktemp -d "$tmp/hew-browser-$$-XXXXXX") || exit 1
 trap 'rm -rf "$home"' EXIT
 trap 'exit 143' TERM INT HUP
 [ "$(id -u)" = 0 ] && set -- --no-sandbox "$@"
