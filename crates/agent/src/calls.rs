@@ -18,6 +18,8 @@ use tool::{Context, DynTool, Effect, Next, Output, Progress};
 
 /// At most this many tools look around at the same time.
 const READERS: usize = 8;
+/// At most this many tools are named to a model that called one which is not there.
+const MOST_NAMES: usize = 60;
 
 /// The calls of one reply that have not started, in the model's order.
 pub(crate) struct Queue {
@@ -160,7 +162,7 @@ impl Queue {
             changes: state.reported.sink(),
             desk: Arc::clone(&desk) as Arc<dyn tool::Desk>,
         };
-        let names = state.tools.names().collect::<Vec<_>>().join(", ");
+        let names = state.tools.names().take(MOST_NAMES).collect::<Vec<_>>().join(", ");
         state.running.spawn(async move {
             let begun = Instant::now();
             let (id, name, input) = (call.id.clone(), call.tool.clone(), call.input.clone());

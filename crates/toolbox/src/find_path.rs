@@ -6,10 +6,9 @@ use serde::Deserialize;
 use tool::{Context, Effect, Error, Output, Tool};
 use workspace::{Find, Page};
 
+use crate::caps;
 use crate::project::{Project, gaps, searching};
 use crate::text::count;
-
-const PER_PAGE: usize = 100;
 
 pub(crate) struct FindPath(pub(crate) Project);
 
@@ -48,7 +47,7 @@ impl Tool for FindPath {
         let found = searching(move |stop| {
             let page = Page {
                 offset,
-                limit: PER_PAGE,
+                limit: caps::of(Self::NAME).entries,
             };
             folder.find(
                 &Find {

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use tool::{Context, Effect, Error, Output, Tool};
 use workspace::{Entry, Kind, Tracked};
 
+use crate::caps;
 use crate::project::{Project, aside, explain};
 
-const MAX_ENTRIES: usize = 500;
 /// Below this nobody needs to be warned about a file's size.
 const LARGE: u64 = 100_000;
 
@@ -38,7 +38,7 @@ impl Tool for ListDirectory {
 
     async fn run(&self, input: Input, _: Context) -> Result<Output, Error> {
         let folder = self.0.locate(&input.path)?;
-        let listing = aside(move || folder.list(MAX_ENTRIES).map_err(explain)).await?;
+        let listing = aside(move || folder.list(caps::of(Self::NAME).entries).map_err(explain)).await?;
         let mut lines: Vec<String> = listing.entries.iter().map(line).collect();
         if listing.total == 0 {
             lines.push("[empty directory]".into());

@@ -175,6 +175,28 @@ async fn rewinding_hides_what_came_after() {
 }
 
 #[tokio::test]
+async fn a_tool_is_told_when_the_model_has_lost_sight_of_earlier_results() {
+    let look = |id| calls(&[(id, "look", r#"{"text":"the view"}"#)]);
+    let mut world = world(vec![look("1"), look("2"), says("one"), look("3"), says("two")]);
+    world.turn("first").await;
+    let result = |story: &[String], id: &str| -> Option<String> {
+        let start = format!("Ok ({id}): ");
+        story
+            .iter()
+            .find_map(|line| line.strip_prefix(&start).map(String::from))
+    };
+    let story = world.story();
+    let first = result(&story, "1");
+    assert!(first.is_some());
+    assert_eq!(first, result(&story, "2"), "what the model sees has only grown");
+    let prompt = world.items()[0].id;
+    world.send(Command::Rewind { to: prompt }).await;
+    world.turn("second").await;
+    let later = result(&world.story(), "3");
+    assert!(later.is_some() && later != first, "{later:?}");
+}
+
+#[tokio::test]
 async fn another_model_takes_over_from_the_next_request() {
     let other = Scripted::new(vec![says("from the other")]);
     let found = Arc::clone(&other);

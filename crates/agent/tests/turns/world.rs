@@ -175,6 +175,7 @@ impl Tool for Look {
         match unpaid.unwrap_or(&input.text) {
             "fail" => Err(tool::Error::Failed("it failed".into())),
             "panic" => panic!("on purpose"),
+            "the view" => Ok(Output::text(format!("view {}", context.view))),
             "wait" => {
                 self.1.acquire().await.unwrap().forget();
                 Ok(Output::text("waited"))

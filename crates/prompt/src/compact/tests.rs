@@ -1,3 +1,5 @@
+//! Where a conversation is cut, and what stands in for it.
+
 use super::*;
 use model::{CallId, Features, Limits, Outcome, Stop, Wire};
 use serde_json::json;

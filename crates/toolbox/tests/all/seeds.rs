@@ -13,12 +13,8 @@ use crate::desk::Desk;
 const LATER: &[&str] = &[
     "ask_question",
     "attempt_completion",
-    "code_definitions",
-    "definition",
-    "diagnostics",
     "memory",
     "now",
-    "references",
     "remind",
     "scratchpad",
     "skill",
