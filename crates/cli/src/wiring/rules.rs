@@ -1,58 +1,163 @@
 //! What projects and people ask of agents in rules files.
+//!
+//! From the most general to the most particular, because a later rule outweighs an earlier one: the person's own, then for
+//! each folder from the top of the repository down its rules file, then `.roo/rules` and `.hew/rules`, last those of the mode.
 
 use crate::environment::Environment;
 use crate::places;
 use prompt::Rules;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Names of rules files; the first that a folder has counts.
-const NAMES: &[&str] = &["AGENTS.md", "CLAUDE.md"];
+const NAMES: &[&str] = &[
+    ".rules",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".github/copilot-instructions.md",
+    "CLAUDE.md",
+    "AGENT.md",
+    "AGENTS.md",
+    "GEMINI.md",
+];
+/// Folders in a project that hold folders of rules, the weaker first.
+const HOMES: &[&str] = &[".roo", ".hew"];
 /// More than any that is worth sending; what is too long is cut where the prompt is made.
 const MOST: u64 = 256 * 1024;
+/// As many files of a folder of rules are read.
+const MOST_FILES: usize = 100;
+/// As deep as folders of rules are looked into.
+const DEEPEST: usize = 5;
+/// What editors and systems leave behind.
+const LITTER: &[&str] = &[
+    ".DS_Store", ".bak", ".cache", ".db", ".lock", ".log", ".old", ".orig", ".part", ".pyc", ".rej", ".swo", ".swp", ".temp",
+    ".tmp", "Thumbs.db", "~",
+];
 
-/// The rules for a project, the most general first: the person's own, then from the top of the repository down.
-pub(super) fn find(root: &Path, top: &Path, env: &Environment) -> Vec<Rules> {
+/// The rules for a project and a mode, the most general first.
+pub(super) fn find(root: &Path, top: &Path, mode: &str, env: &Environment) -> Vec<Rules> {
     let own = places::user_config(env).ok();
-    let own = own.as_deref().and_then(Path::parent).and_then(read);
+    let own = own.as_deref().and_then(Path::parent);
+    let mut found: Vec<Rules> = own.and_then(first_of).into_iter().collect();
+    if let Some(own) = own {
+        found.extend(folder(&own.join("rules")));
+    }
     let mut folders: Vec<&Path> = root.ancestors().take_while(|folder| folder.starts_with(top)).collect();
     folders.reverse();
-    own.into_iter().chain(folders.into_iter().filter_map(read)).collect()
+    found.extend(folders.into_iter().filter_map(first_of));
+    found.extend(HOMES.iter().flat_map(|home| folder(&root.join(home).join("rules"))));
+    let of_mode = format!("rules-{mode}");
+    if let Some(own) = own {
+        found.extend(folder(&own.join(&of_mode)));
+    }
+    found.extend(HOMES.iter().flat_map(|home| folder(&root.join(home).join(&of_mode))));
+    found
 }
 
-fn read(folder: &Path) -> Option<Rules> {
-    NAMES.iter().find_map(|name| {
-        let path = folder.join(name);
-        let mut bytes = Vec::new();
-        File::open(&path).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        (!text.trim().is_empty()).then_some(Rules { path, text })
-    })
+fn first_of(folder: &Path) -> Option<Rules> {
+    NAMES.iter().find_map(|name| read(folder.join(name)))
+}
+
+fn read(path: PathBuf) -> Option<Rules> {
+    let mut bytes = Vec::new();
+    File::open(&path).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    (!text.trim().is_empty()).then_some(Rules { path, text })
+}
+
+/// All rules in a folder, by the names of their files.
+fn folder(folder: &Path) -> Vec<Rules> {
+    let mut paths = Vec::new();
+    gather(folder, DEEPEST, &mut paths);
+    paths.sort_by_cached_key(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        (name, path.clone())
+    });
+    paths.truncate(MOST_FILES);
+    paths.into_iter().filter_map(read).collect()
+}
+
+fn gather(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if LITTER.iter().any(|litter| name.ends_with(litter)) || paths.len() > 10 * MOST_FILES {
+            continue;
+        }
+        // Links are followed, but not for ever.
+        match fs::metadata(&path) {
+            Ok(meta) if meta.is_dir() && depth > 1 => gather(&path, depth - 1, paths),
+            Ok(meta) if meta.is_file() => paths.push(path),
+            Ok(_) | Err(_) => {}
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+
+    struct Story {
+        temp: tempfile::TempDir,
+    }
+
+    impl Story {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let temp = tempfile::tempdir().unwrap();
+            for (path, text) in files {
+                let path = temp.path().join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            Story { temp }
+        }
+
+        fn find(&self, root: &str, mode: &str) -> Vec<String> {
+            let config = self.temp.path().join("home/config.toml").display().to_string();
+            let env = Environment::from([("HEW_CONFIG", config.as_str())]);
+            let (root, top) = (self.temp.path().join(root), self.temp.path().join("repo"));
+            let found = find(&root, &top, mode, &env);
+            found.into_iter().map(|rules| rules.text).collect()
+        }
+    }
 
     #[test]
     fn rules_go_from_the_person_to_the_folder_at_hand() {
-        let temp = tempfile::tempdir().unwrap();
-        let top = temp.path().join("repo");
-        let root = top.join("a/b");
-        let home = temp.path().join("home");
-        fs::create_dir_all(&root).unwrap();
-        fs::create_dir_all(&home).unwrap();
-        fs::write(home.join("AGENTS.md"), "mine").unwrap();
-        fs::write(top.join("AGENTS.md"), "top").unwrap();
-        fs::write(top.join("CLAUDE.md"), "not read: AGENTS.md is there").unwrap();
-        fs::write(root.join("CLAUDE.md"), "deep").unwrap();
-        fs::write(top.join("a/AGENTS.md"), " \n").unwrap();
-        let config = home.join("config.toml").display().to_string();
-        let env = Environment::from([("HEW_CONFIG", config.as_str())]);
-        let found = find(&root, &top, &env);
-        let texts: Vec<&str> = found.iter().map(|rules| rules.text.as_str()).collect();
-        assert_eq!(texts, ["mine", "top", "deep"]);
+        let story = Story::new(&[
+            ("home/AGENTS.md", "mine"),
+            ("home/rules/b.md", "my second"),
+            ("home/rules/A.md", "my first"),
+            ("repo/AGENTS.md", "top"),
+            ("repo/a/AGENTS.md", " \n"),
+            ("repo/a/b/GEMINI.md", "deep"),
+        ]);
+        assert_eq!(story.find("repo/a/b", "code"), ["mine", "my first", "my second", "top", "deep"]);
+    }
+
+    #[test]
+    fn zeds_order_of_rules_files_decides_which_one_of_a_folder_counts() {
+        let mut files: Vec<(String, &str)> = NAMES.iter().map(|name| (format!("repo/{name}"), *name)).collect();
+        while !files.is_empty() {
+            let story: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+            assert_eq!(Story::new(&story).find("repo", "code"), [files[0].1]);
+            files.remove(0);
+        }
+    }
+
+    #[test]
+    fn folders_of_rules_count_after_the_file_and_those_of_the_mode_last() {
+        let story = Story::new(&[
+            ("repo/.rules", "file"),
+            ("repo/.roo/rules/z.md", "roo"),
+            ("repo/.hew/rules/deep/a.md", "hew"),
+            ("repo/.hew/rules/b.md.swp", "litter"),
+            ("repo/.hew/rules-architect/m.md", "for architects"),
+            ("repo/.clinerules/x.md", "a folder is no rules file"),
+        ]);
+        assert_eq!(story.find("repo", "code"), ["file", "roo", "hew"]);
+        assert_eq!(story.find("repo", "architect"), ["file", "roo", "hew", "for architects"]);
     }
 }
