@@ -365,9 +365,11 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
 /// The system prompt by mode: what it says about the place is found out once.
 fn system(workspace: &Workspace, modes: &Modes, env: &Environment) -> agent::System {
     let facts = facts(workspace, modes, env);
+    let env = env.clone();
     Arc::new(move |mode| {
         prompt::system(&Facts {
             mode: mode.clone(),
+            mode_rules: rules::of_mode(&facts.root, &mode.name, &env),
             ..facts.clone()
         })
     })
@@ -389,6 +391,7 @@ fn facts(workspace: &Workspace, modes: &Modes, env: &Environment) -> Facts {
         }),
         date: words::moment(words::now()).chars().take(10).collect(),
         mode: Mode::code(),
+        mode_rules: Vec::new(),
         modes: own.map(|mode| (mode.name.clone(), mode.when_to_use.clone())).collect(),
         rules: rules::find(workspace.root(), &top, env),
     }

@@ -18,6 +18,8 @@ pub struct Facts {
     pub date: String,
     /// What the agent is for at the moment.
     pub mode: Mode,
+    /// What the project and the person ask for in this mode, most general first.
+    pub mode_rules: Vec<Rules>,
     /// Modes that are not built in, with when to choose them.
     pub modes: Vec<(String, String)>,
     /// What the project and the person ask for in rules files, most general first.
@@ -52,7 +54,9 @@ pub fn system(facts: &Facts) -> Vec<Arc<str>> {
     }
     place.push_str(&format!("Date: {}", facts.date));
     sections.push(place.into());
-    sections.push(mode(&facts.mode, &facts.modes).into());
+    let mut mode = mode(&facts.mode, &facts.modes);
+    quote(&mut mode, &facts.mode_rules);
+    sections.push(mode.into());
     sections
 }
 
@@ -108,6 +112,11 @@ fn mode(mode: &Mode, others: &[(String, String)]) -> String {
 fn rules(rules: &[Rules]) -> String {
     let mut text =
         String::from("# Rules of this project and person\nFollow them; a later one outweighs an earlier one.");
+    quote(&mut text, rules);
+    text
+}
+
+fn quote(text: &mut String, rules: &[Rules]) {
     for file in rules {
         let (kept, cut) = bound(&file.text, RULES_BYTES);
         text.push_str(&format!(
@@ -124,7 +133,6 @@ fn rules(rules: &[Rules]) -> String {
             .ok();
         }
     }
-    text
 }
 
 /// The beginning of a text, whole lines where possible, and how many bytes were left out.
@@ -151,6 +159,7 @@ mod tests {
             branch: Some("main".into()),
             date: "2026-11-16".into(),
             mode: Mode::code(),
+            mode_rules: Vec::new(),
             modes: vec![("release".into(), "To make a release.".into())],
             rules: vec![Rules {
                 path: "AGENTS.md".into(),

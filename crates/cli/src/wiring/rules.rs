@@ -32,28 +32,52 @@ const MOST_FILES: usize = 100;
 const DEEPEST: usize = 5;
 /// What editors and systems leave behind.
 const LITTER: &[&str] = &[
-    ".DS_Store", ".bak", ".cache", ".db", ".lock", ".log", ".old", ".orig", ".part", ".pyc", ".rej", ".swo", ".swp", ".temp",
-    ".tmp", "Thumbs.db", "~",
+    ".DS_Store",
+    ".bak",
+    ".cache",
+    ".db",
+    ".lock",
+    ".log",
+    ".old",
+    ".orig",
+    ".part",
+    ".pyc",
+    ".rej",
+    ".swo",
+    ".swp",
+    ".temp",
+    ".tmp",
+    "Thumbs.db",
+    "~",
 ];
 
-/// The rules for a project and a mode, the most general first.
-pub(super) fn find(root: &Path, top: &Path, mode: &str, env: &Environment) -> Vec<Rules> {
-    let own = places::user_config(env).ok();
-    let own = own.as_deref().and_then(Path::parent);
-    let mut found: Vec<Rules> = own.and_then(first_of).into_iter().collect();
-    if let Some(own) = own {
-        found.extend(folder(&own.join("rules")));
-    }
+/// The rules for a project, the most general first.
+pub(super) fn find(root: &Path, top: &Path, env: &Environment) -> Vec<Rules> {
+    let own = own(env);
+    let mut found: Vec<Rules> = own.as_deref().and_then(first_of).into_iter().collect();
+    found.extend(own.iter().flat_map(|own| folder(&own.join("rules"))));
     let mut folders: Vec<&Path> = root.ancestors().take_while(|folder| folder.starts_with(top)).collect();
     folders.reverse();
     found.extend(folders.into_iter().filter_map(first_of));
     found.extend(HOMES.iter().flat_map(|home| folder(&root.join(home).join("rules"))));
-    let of_mode = format!("rules-{mode}");
-    if let Some(own) = own {
-        found.extend(folder(&own.join(&of_mode)));
-    }
-    found.extend(HOMES.iter().flat_map(|home| folder(&root.join(home).join(&of_mode))));
     found
+}
+
+/// The rules for a mode, the most general first.
+pub(super) fn of_mode(root: &Path, mode: &str, env: &Environment) -> Vec<Rules> {
+    // The name of a mode may come from a file of the project's.
+    if mode.contains(['/', '\\']) {
+        return Vec::new();
+    }
+    let name = format!("rules-{mode}");
+    let homes = own(env).into_iter().chain(HOMES.iter().map(|home| root.join(home)));
+    homes.flat_map(|home| folder(&home.join(&name))).collect()
+}
+
+/// The folder of the person's own configuration.
+fn own(env: &Environment) -> Option<PathBuf> {
+    let file = places::user_config(env).ok()?;
+    file.parent().map(Path::to_path_buf)
 }
 
 fn first_of(folder: &Path) -> Option<Rules> {
@@ -119,8 +143,9 @@ mod tests {
             let config = self.temp.path().join("home/config.toml").display().to_string();
             let env = Environment::from([("HEW_CONFIG", config.as_str())]);
             let (root, top) = (self.temp.path().join(root), self.temp.path().join("repo"));
-            let found = find(&root, &top, mode, &env);
-            found.into_iter().map(|rules| rules.text).collect()
+            let found = find(&root, &top, &env);
+            let found = found.into_iter().chain(of_mode(&root, mode, &env));
+            found.map(|rules| rules.text).collect()
         }
     }
 
@@ -134,7 +159,10 @@ mod tests {
             ("repo/a/AGENTS.md", " \n"),
             ("repo/a/b/GEMINI.md", "deep"),
         ]);
-        assert_eq!(story.find("repo/a/b", "code"), ["mine", "my first", "my second", "top", "deep"]);
+        assert_eq!(
+            story.find("repo/a/b", "code"),
+            ["mine", "my first", "my second", "top", "deep"]
+        );
     }
 
     #[test]
@@ -158,6 +186,9 @@ mod tests {
             ("repo/.clinerules/x.md", "a folder is no rules file"),
         ]);
         assert_eq!(story.find("repo", "code"), ["file", "roo", "hew"]);
-        assert_eq!(story.find("repo", "architect"), ["file", "roo", "hew", "for architects"]);
+        assert_eq!(
+            story.find("repo", "architect"),
+            ["file", "roo", "hew", "for architects"]
+        );
     }
 }
