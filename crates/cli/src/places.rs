@@ -20,6 +20,17 @@ pub(crate) fn data(env: &Environment) -> Result<PathBuf> {
     }
 }
 
+/// Folders with skills, the weakest first: the person's, then the project's.
+pub(crate) fn skills(root: &Path, env: &Environment) -> Vec<PathBuf> {
+    let home = home(env).into_iter();
+    let others = home.flat_map(|home| [home.join(".claude/skills"), home.join(".agents/skills")]);
+    let own = user_config(env)
+        .ok()
+        .and_then(|file| Some(file.parent()?.join("skills")));
+    let project = [".claude/skills", ".agents/skills", ".hew/skills"].map(|folder| root.join(folder));
+    others.chain(own).chain(project).collect()
+}
+
 fn base(env: &Environment, variable: &str, below_home: &str) -> Result<PathBuf> {
     // The XDG rules ask to ignore relative paths.
     if let Some(path) = env.get(variable).map(Path::new).filter(|path| path.is_absolute()) {

@@ -135,6 +135,8 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         enabled: config.tools.enabled.clone(),
         disabled: config.tools.disabled.clone(),
         code: None,
+        data: Some(places::data(env)?),
+        skills: places::skills(root, env),
         further: Vec::new(),
         commands: commands::commands(config, env, &workspace, notices.0.clone()),
         painter,

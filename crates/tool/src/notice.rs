@@ -61,6 +61,13 @@ impl Notices {
         self.expected.load(Ordering::Acquire) > 0
     }
 
+    /// Whether news has been told that nobody has read yet.
+    pub fn is_waiting(&self) -> bool {
+        self.sender
+            .as_ref()
+            .is_some_and(|sender| sender.capacity() < sender.max_capacity())
+    }
+
     /// Whether anybody can still read the news.
     pub fn is_heard(&self) -> bool {
         self.sender.as_ref().is_some_and(|sender| !sender.is_closed())

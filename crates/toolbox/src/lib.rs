@@ -5,6 +5,8 @@
 
 mod apply;
 mod apply_patch;
+mod ask_question;
+mod attempt_completion;
 mod bounded;
 mod browser;
 mod browser_action;
@@ -36,8 +38,11 @@ mod job_output;
 mod jobs;
 mod learned;
 mod list_directory;
+mod memory;
 mod move_path;
 mod new_task;
+mod notebook;
+mod now;
 mod offered;
 mod open;
 mod paths;
@@ -46,18 +51,24 @@ mod project;
 mod read_file;
 mod reads;
 mod references;
+mod remind;
+mod scratchpad;
 mod search_agent;
 mod seeds;
 mod shell;
 mod shown;
+mod skill;
 mod sourcegraph;
 mod spill;
 mod symbols;
 mod terminal;
 mod text;
+mod thinking;
+mod todo;
 mod told;
 mod transaction;
 mod transcript;
+mod watch;
 mod web;
 mod web_search;
 mod write_file;
@@ -79,9 +90,11 @@ use covered::Covered;
 use editor::EditAgent;
 use find_tools::FindTools;
 use jobs::Jobs;
+use notebook::Notebook;
 use offered::Offered;
 use project::Project;
 use sandbox::Environment;
+use skill::Skills;
 use spill::Spill;
 use tool::{DynTool, Effect, Registry};
 use web::Net;
@@ -111,6 +124,10 @@ pub struct Options<'a> {
     pub disabled: Vec<String>,
     /// Answers questions about code before the code is read for an answer.
     pub code: Option<Arc<dyn CodeServer>>,
+    /// hew's data folder, where the model keeps notes; without it there are none.
+    pub data: Option<PathBuf>,
+    /// Folders with skills, a later one in place of an earlier one of the same name.
+    pub skills: Vec<PathBuf>,
     /// Further tools that the model has to look for, such as those of other programs.
     pub further: Vec<Arc<dyn DynTool>>,
     /// How commands are run.
@@ -134,6 +151,8 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
     tools = search(tools, &project, &environment, &mut options);
     tools = commands(tools, &project, environment.clone(), &options);
     tools = helpers(tools);
+    tools = mind(tools, &project, &options);
+    tools = later(tools, &project, environment.clone(), &options.commands);
     if let Some(painter) = options.painter.take() {
         let project = project.clone();
         tools = tools.with_deferred(generate_image::GenerateImage { project, painter });
@@ -245,6 +264,37 @@ fn commands(tools: Registry, project: &Project, environment: Environment, option
 /// Handing work on.
 fn helpers(tools: Registry) -> Registry {
     tools.with(new_task::NewTask).with_deferred(search_agent::SearchAgent)
+}
+
+/// Thinking, keeping track and asking.
+fn mind(mut tools: Registry, project: &Project, options: &Options<'_>) -> Registry {
+    let notebook = Notebook::new(options.data.clone(), project.workspace.root());
+    if let Some(skills) = Skills::in_folders(&options.skills) {
+        tools.add(Arc::new(skills));
+    }
+    tools
+        .with(todo::TodoList)
+        .with_deferred(ask_question::AskQuestion)
+        .with_deferred(attempt_completion::AttemptCompletion)
+        .with_deferred(memory::Memory(notebook.clone()))
+        .with_deferred(now::Now)
+        .with_deferred(scratchpad::Scratchpad(notebook))
+        .with_deferred(thinking::Thinking)
+}
+
+/// What comes back to the model later.
+fn later(tools: Registry, project: &Project, environment: Environment, commands: &Commands) -> Registry {
+    tools
+        .with_deferred(remind::Remind {
+            notices: commands.notices.clone(),
+            due: Default::default(),
+        })
+        .with_deferred(watch::Watch {
+            project: project.clone(),
+            environment,
+            commands: commands.clone(),
+            watched: Default::default(),
+        })
 }
 
 /// Bounds what the tools say, leaves out what this model is not to have, and makes the others findable.

@@ -10,5 +10,7 @@ mod permissions;
 mod room;
 mod spending;
 mod stops;
+mod subtasks;
 mod tools;
+mod wakes;
 mod world;

@@ -33,7 +33,7 @@ async fn whatever_goes_wrong_with_a_call_is_told_to_the_model() {
     assert_eq!(results.len(), 6, "{request:?}");
     assert_eq!(
         results[0],
-        "Error (1): There is no tool named `lok`. The tools are: change, finish, look."
+        "Error (1): There is no tool named `lok`. The tools are: change, finish, hand, list, look."
     );
     assert_eq!(results[1], "Error (2): invalid input for `look`: missing field `text`");
     assert!(

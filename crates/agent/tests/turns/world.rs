@@ -286,6 +286,76 @@ impl Tool for Finish {
     }
 }
 
+/// Sets the list of things to do: one line each, done where it begins with `x `.
+pub(crate) struct List;
+
+impl Tool for List {
+    const NAME: &'static str = "list";
+    const EFFECT: Effect = Effect::Changes;
+    type Input = EchoInput;
+
+    fn title(&self, _: &EchoInput) -> String {
+        String::new()
+    }
+
+    fn actions(&self, _: &EchoInput) -> Vec<Action> {
+        Vec::new()
+    }
+
+    async fn run(&self, input: EchoInput, context: Context) -> Result<Output, tool::Error> {
+        let todos = input.text.lines().map(|line| tool::Todo {
+            text: line.trim_start_matches("x ").into(),
+            status: match line.starts_with("x ") {
+                true => tool::Status::Completed,
+                false => tool::Status::Pending,
+            },
+        });
+        Ok(Output {
+            todos: Some(todos.collect()),
+            ..Output::text(format!("there were {}", context.todos.len()))
+        })
+    }
+}
+
+/// Hands work on: `scout`, `background` and `resume` before a colon do what they say, `mode=NAME` chooses a mode.
+pub(crate) struct Hand(Arc<Memory>);
+
+impl Tool for Hand {
+    const NAME: &'static str = "hand";
+    const EFFECT: Effect = Effect::Delegates;
+    type Input = EchoInput;
+
+    fn title(&self, input: &EchoInput) -> String {
+        input.text.clone()
+    }
+
+    fn actions(&self, _: &EchoInput) -> Vec<Action> {
+        Vec::new()
+    }
+
+    async fn run(&self, input: EchoInput, context: Context) -> Result<Output, tool::Error> {
+        let (how, prompt) = input.text.split_once(':').unwrap_or(("", &input.text));
+        let newest = || self.0.subtasks.lock().unwrap().keys().max().map(ToString::to_string);
+        let report = context
+            .delegate(tool::Task {
+                title: "part".into(),
+                prompt: prompt.into(),
+                mode: how.split("mode=").nth(1).map(Into::into),
+                worker: match how.contains("scout") {
+                    true => tool::Worker::Scout,
+                    false => tool::Worker::Main,
+                },
+                resume: how.contains("resume").then(newest).flatten(),
+                waiting: match how.contains("background") {
+                    true => tool::Waiting::NotAtAll,
+                    false => tool::Waiting::UntilDone,
+                },
+            })
+            .await?;
+        Ok(Output::text(report.text))
+    }
+}
+
 pub(crate) struct World {
     pub(crate) handle: Handle,
     pub(crate) model: Arc<Scripted>,
@@ -305,7 +375,9 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut Setup)) 
     let tools = Registry::default()
         .with(Look(Arc::clone(&store), Arc::clone(&gate)))
         .with(Change(Arc::clone(&store), Arc::clone(&gate)))
-        .with(Finish);
+        .with(Finish)
+        .with(List)
+        .with(Hand(Arc::clone(&store)));
     let mut setup = Setup {
         session: SessionId::new(),
         root: "/p".into(),
@@ -417,7 +489,7 @@ impl World {
     }
 }
 
-fn tell(message: &Message) -> Vec<String> {
+pub(crate) fn tell(message: &Message) -> Vec<String> {
     let who = match message.role {
         Role::User => "user",
         Role::Assistant => "model",

@@ -16,6 +16,7 @@ mod escalating;
 mod fetching;
 mod finding;
 mod jobs;
+mod minding;
 mod offering;
 mod painting;
 mod patching;

@@ -86,8 +86,8 @@ fn the_catalogue_stays_small() {
         },
     );
     let sizes = [size(&usual.tools), size(&patches.tools), size(&described.tools)];
-    assert!(sizes[0] < 5_700, "{sizes:?}");
-    assert!(sizes[1] < 5_500, "{sizes:?}");
+    assert!(sizes[0] < 6_300, "{sizes:?}");
+    assert!(sizes[1] < 6_100, "{sizes:?}");
     assert!(sizes[2] < sizes[0] + 180, "{sizes:?}");
     let told = serde_json::to_string(&usual.tools.specs()).unwrap();
     assert!(!told.contains("instructions"), "{told}");

@@ -1,0 +1,392 @@
+//! Work that is handed to sessions of its own: results, costs, limits, and how each is watched, steered and stopped alone.
+
+use crate::world::*;
+use agent::{Approvals, Delegation, Setup};
+use model::{Chunk, Message, Model, Usage};
+use session::Time;
+use session::{
+    Answer as Reply, Body, Command, Delivery, End, Ending, Event, Item, ItemId, Limit, New, Parent, SessionId,
+};
+use std::sync::Arc;
+
+fn hand(text: &str) -> Answer {
+    calls(&[("1", "hand", &format!(r#"{{"text":"{text}"}}"#))])
+}
+
+/// The items of the only subtask, as a person would note them down.
+fn child_story(world: &World) -> Vec<String> {
+    let subtasks = world.store.subtasks.lock().unwrap();
+    let (_, items) = subtasks.values().next().unwrap();
+    let messages: Vec<_> = items.iter().filter_map(|item| item.message().cloned()).collect();
+    messages.iter().flat_map(|message| tell(message)).collect()
+}
+
+fn child(world: &World) -> SessionId {
+    *world.store.subtasks.lock().unwrap().keys().next().unwrap()
+}
+
+/// Whether nobody writes to any subtask any more.
+fn all_given_back(world: &World) -> bool {
+    world.store.taken.lock().unwrap().is_empty()
+}
+
+fn below(event: &Event) -> Option<&Event> {
+    match event {
+        Event::Subtask { event, .. } => Some(event),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn a_subtask_works_in_its_own_session_and_its_last_words_are_the_result() {
+    let script = vec![
+        hand("do it"),
+        calls(&[("1", "change", r#"{"text":"x"}"#)]),
+        says("it is done"),
+        says("all done"),
+    ];
+    let mut world = world(script);
+    let (ending, events) = world.turn("go").await;
+    assert_eq!(ending, Ending::Completed);
+    assert_eq!(
+        world.story(),
+        [
+            "user: go",
+            "model calls hand (1)",
+            "Ok (1): it is done",
+            "model: all done"
+        ]
+    );
+    assert_eq!(
+        child_story(&world),
+        [
+            "user: do it",
+            "model calls change (1)",
+            "Ok (1): changed",
+            "model: it is done"
+        ]
+    );
+    let subtasks = world.store.subtasks.lock().unwrap().clone();
+    let (new, _) = subtasks.values().next().unwrap();
+    assert_eq!(new.parent.as_ref().map(|parent| parent.call.as_str()), Some("1"));
+    assert!(all_given_back(&world));
+    // Each request is counted once, in the totals and in the ledger.
+    let mut usage = Usage::default();
+    let mut ids = Vec::new();
+    let mut last = None;
+    for event in &events {
+        if let Event::Usage {
+            request,
+            usage: one,
+            totals,
+            ..
+        } = event
+        {
+            usage += *one;
+            ids.push(*request);
+            last = Some(*totals);
+        }
+    }
+    assert_eq!(last.map(|totals| (totals.requests, totals.usage)), Some((4, usage)));
+    let mut kept: Vec<_> = world
+        .store
+        .records
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|record| record.id)
+        .collect();
+    ids.sort();
+    kept.sort();
+    assert_eq!(ids, kept);
+    let finished = events
+        .iter()
+        .filter_map(below)
+        .filter(|event| matches!(event, Event::TurnFinished { .. }));
+    assert_eq!(finished.count(), 1);
+}
+
+#[tokio::test]
+async fn calls_that_hand_work_on_run_side_by_side_but_not_beside_others() {
+    let script = vec![
+        calls(&[
+            ("1", "look", r#"{"text":"a"}"#),
+            ("2", "hand", r#"{"text":"scout:one"}"#),
+            ("3", "hand", r#"{"text":"scout:two"}"#),
+            ("4", "change", r#"{"text":"b"}"#),
+        ]),
+        says("done"),
+    ];
+    let wait = || calls(&[("9", "look", r#"{"text":"wait"}"#)]);
+    let small = Scripted::new(vec![wait(), wait(), says("r"), says("r")]);
+    let mut world = world_with(script, |setup| setup.small = Some(Arc::clone(&small) as Arc<dyn Model>));
+    world.prompt("go", Delivery::Queue).await;
+    let waits = |world: &World| world.log().iter().filter(|line| *line == "look wait").count();
+    while waits(&world) < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!world.log().contains(&"change b begins".to_string()));
+    world.gate.add_permits(2);
+    assert_eq!(world.ending().await.0, Ending::Completed);
+    assert!(world.log().contains(&"change b ends".to_string()));
+}
+
+#[tokio::test]
+async fn a_scout_has_the_small_model_and_only_tools_that_look() {
+    let small = Scripted::new(vec![says("src/a.rs:1-2")]);
+    let mut world = world_with(vec![hand("scout:where is it"), says("ok")], |setup| {
+        setup.small = Some(Arc::clone(&small) as Arc<dyn Model>);
+    });
+    world.turn("go").await;
+    let requests = small.requests.lock().unwrap();
+    let names: Vec<&str> = requests[0].tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["finish", "look"]);
+    assert!(requests[0].system.last().unwrap().contains("Change nothing"));
+}
+
+#[tokio::test]
+async fn interrupting_stops_the_subtask_keeps_it_whole_and_it_can_be_gone_on_with() {
+    let script = vec![
+        hand("do it"),
+        Answer::Hanging(vec![Chunk::Text("half".into())]),
+        calls(&[("2", "hand", r#"{"text":"resume:"}"#)]),
+        says("the rest"),
+        says("all done"),
+        calls(&[("3", "hand", r#"{"text":"resume:"}"#)]),
+        says("again"),
+    ];
+    let mut world = world(script);
+    world.prompt("go", Delivery::Queue).await;
+    world
+        .until(|event| matches!(below(event), Some(Event::ItemDelta { .. })))
+        .await;
+    world.send(Command::Interrupt).await;
+    assert_eq!(world.ending().await.0, Ending::Interrupted);
+    assert_eq!(child_story(&world), ["user: do it", "model: half"]);
+    assert!(all_given_back(&world));
+    let told = world.story();
+    assert!(told[2].contains(&child(&world).to_string()), "{told:?}");
+    assert_eq!(world.turn("go on").await.0, Ending::Completed);
+    assert_eq!(child_story(&world), ["user: do it", "model: half", "model: the rest"]);
+    assert_eq!(world.store.subtasks.lock().unwrap().len(), 1);
+    // One that is done says again what it said, without a request.
+    world.turn("and?").await;
+    assert!(world.story().contains(&"Ok (3): the rest".to_string()));
+}
+
+#[tokio::test]
+async fn a_subtask_is_stopped_alone_and_its_parent_goes_on() {
+    let script = vec![
+        hand("do it"),
+        Answer::Hanging(vec![Chunk::Text("half".into())]),
+        says("ok"),
+    ];
+    let mut world = world(script);
+    world.prompt("go", Delivery::Queue).await;
+    world
+        .until(|event| matches!(below(event), Some(Event::ItemDelta { .. })))
+        .await;
+    let session = child(&world);
+    let command = Box::new(Command::Interrupt);
+    world.send(Command::Subtask { session, command }).await;
+    assert_eq!(world.ending().await.0, Ending::Completed);
+    let told = world.story();
+    assert!(
+        told[2].starts_with("Error (1): The subtask did not finish: it was stopped."),
+        "{told:?}"
+    );
+    assert!(told[2].ends_with("It said last: half"), "{told:?}");
+    let command = Box::new(Command::Interrupt);
+    world.send(Command::Subtask { session, command }).await;
+    world
+        .until(|event| matches!(event, Event::Notice { text, .. } if text.contains("no subtask")))
+        .await;
+}
+
+#[tokio::test]
+async fn a_subtask_is_steered_and_its_questions_reach_the_person() {
+    let script = vec![
+        hand("do it"),
+        calls(&[("1", "look", r#"{"text":"outside"}"#)]),
+        says("seen"),
+        says("ok"),
+    ];
+    let mut world = world_with(script, |setup| setup.approvals = Approvals::Ask);
+    world.prompt("go", Delivery::Queue).await;
+    let asked = world
+        .until(|event| matches!(below(event), Some(Event::Asked { .. })))
+        .await;
+    let Event::Subtask { session, event, .. } = asked else {
+        panic!()
+    };
+    let Event::Asked { question } = *event else { panic!() };
+    let send = |command: Command| Command::Subtask {
+        session,
+        command: Box::new(command),
+    };
+    let steer = Command::Prompt {
+        message: Message::user("hurry"),
+        delivery: Delivery::Steer,
+    };
+    world.send(send(steer)).await;
+    let answer = Command::Answer {
+        question: question.id,
+        answer: Reply::once(),
+    };
+    world.send(send(answer)).await;
+    assert_eq!(world.ending().await.0, Ending::Completed);
+    assert_eq!(
+        child_story(&world),
+        [
+            "user: do it",
+            "model calls look (1)",
+            "Ok (1): outside",
+            "user: hurry",
+            "model: seen"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn work_is_handed_on_only_so_deep_and_only_to_modes_that_exist() {
+    let depth = |depth| {
+        move |setup: &mut Setup| {
+            setup.delegation = Delegation { depth, parallel: 1 };
+        }
+    };
+    let mut world = world_with(vec![hand("do it"), says("ok")], depth(0));
+    world.turn("go").await;
+    assert!(world.story()[2].contains("do it yourself"), "{:?}", world.story());
+    let mut world = world_with(vec![hand("do it"), says("done"), says("ok")], depth(1));
+    world.turn("go").await;
+    let requests = world.model.requests.lock().unwrap();
+    let offers = |index: usize| requests[index].tools.iter().any(|tool| tool.name == "hand");
+    assert_eq!([offers(0), offers(1), offers(2)], [true, false, true]);
+    drop(requests);
+    let mut world = crate::world::world(vec![hand("mode=pirate:x"), says("ok")]);
+    world.turn("go").await;
+    assert!(world.story()[2].contains("the modes are: "), "{:?}", world.story());
+}
+
+#[tokio::test]
+async fn a_mode_counts_for_the_subtask_only() {
+    let change = |id| calls(&[(id, "change", r#"{"text":"x"}"#)]);
+    let script = vec![hand("mode=ask:x"), change("1"), says("no"), change("2"), says("ok")];
+    let mut world = world(script);
+    world.turn("go").await;
+    assert!(
+        child_story(&world)[2].starts_with("Error (1): Not allowed"),
+        "{:?}",
+        child_story(&world)
+    );
+    assert!(world.story().contains(&"Ok (2): changed".to_string()));
+}
+
+#[tokio::test]
+async fn limits_are_shared_with_subtasks() {
+    let look = || calls(&[("1", "look", r#"{"text":"x"}"#)]);
+    let mut world = world_with(vec![hand("do it"), look(), look()], |setup| {
+        setup.limits.steps = Some(3)
+    });
+    assert_eq!(world.turn("go").await.0, Ending::Limit(Limit::Steps(3)));
+    assert!(world.story()[2].contains("a limit was reached"), "{:?}", world.story());
+    // Each request costs 110 millionths of a dollar.
+    let most = model::Cost::from_usd(0.000_3);
+    let mut world = world_with(vec![hand("do it"), look(), look()], |setup| {
+        setup.limits.cost = Some(most)
+    });
+    assert_eq!(world.turn("go").await.0, Ending::Limit(Limit::Cost(most)));
+}
+
+#[tokio::test]
+async fn after_a_crash_the_result_of_the_call_names_its_subtasks() {
+    let kept = SessionId::new();
+    let mut world = world_with(vec![says("ok")], |setup| {
+        let item = |parent: Option<ItemId>, body| {
+            Arc::new(Item {
+                id: ItemId::new(),
+                parent,
+                at: Time(1),
+                body,
+            })
+        };
+        let message = |chunks: Vec<Chunk>| {
+            let mut reply = model::Reply::default();
+            chunks.into_iter().for_each(|chunk| reply.push(chunk));
+            Arc::new(reply.into_message())
+        };
+        let said = |text: &str| Body::Prompt {
+            message: Arc::new(Message::user(text)),
+        };
+        let prompt = item(None, said("go"));
+        let reply = item(
+            Some(prompt.id),
+            Body::Reply {
+                message: message(call_chunks(&[
+                    ("1", "hand", r#"{"text":"a"}"#),
+                    ("2", "hand", r#"{"text":"b"}"#),
+                ])),
+                model: "m".into(),
+                request: session::RequestId::new(),
+                end: End::Interrupted,
+            },
+        );
+        setup.items = vec![prompt, reply];
+        let parent = Parent {
+            session: setup.session,
+            call: "1".into(),
+        };
+        drop(setup.store.create(New {
+            id: kept,
+            root: "/p".into(),
+            model: "m".into(),
+            at: Time(1),
+            parent: Some(parent),
+        }));
+        drop(setup.store.append(kept, item(None, said("a"))));
+    });
+    world.turn("go on").await;
+    let story = world.story();
+    assert!(
+        story[3].contains(&kept.to_string()) && story[3].contains("resume"),
+        "{story:?}"
+    );
+    assert!(
+        story[4].starts_with("Error (2): hew ended before the result"),
+        "{story:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_subtask_in_the_background_reports_when_it_is_done_and_ends_with_the_session() {
+    let wait = || calls(&[("9", "look", r#"{"text":"wait"}"#)]);
+    let small = Scripted::new(vec![wait(), says("found"), wait()]);
+    let script = vec![
+        hand("background scout:find it"),
+        says("meanwhile"),
+        says("thank you"),
+        hand("background scout:more"),
+        says("bye"),
+    ];
+    let mut world = world_with(script, |setup| {
+        setup.small = Some(Arc::clone(&small) as Arc<dyn Model>);
+        setup.autonomy.allowed = true;
+    });
+    assert_eq!(world.turn("go").await.0, Ending::Completed);
+    world.gate.add_permits(1);
+    let (ending, _) = world.ending().await;
+    assert_eq!(ending, Ending::Completed);
+    let story = world.story();
+    assert!(story[4].contains("subtask part: The subtask \"part\""), "{story:?}");
+    assert!(
+        story[4].ends_with("found") && story[5] == "model: thank you",
+        "{story:?}"
+    );
+    world.turn("once more").await;
+    while small.requests.lock().unwrap().len() < 3 {
+        tokio::task::yield_now().await;
+    }
+    world.send(Command::Close).await;
+    while world.handle.events.recv().await.is_some() {}
+    assert!(all_given_back(&world));
+}

@@ -1,0 +1,198 @@
+//! Subtasks, lists, results and going on by itself, through the built program and a scripted model.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use serde_json::{Value, json};
+use std::time::Duration;
+use testkit::{Hew, Pace, Project, Script, Seen, Server, Turn};
+
+const MODEL: &str = "anthropic/claude-sonnet-4-6";
+
+fn hew(server: &Server, project: &Project) -> Hew {
+    Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(server)
+        .folder(project.root())
+        .env("HEW_TITLE", "false")
+}
+
+async fn lines(hew: Hew) -> Vec<Value> {
+    let output = hew.run().await.unwrap();
+    assert_eq!(output.code(), Some(0), "{}{}", output.stdout, output.stderr);
+    output
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+async fn parsed(hew: Hew) -> Value {
+    let output = hew.run().await.unwrap();
+    assert_eq!(output.code(), Some(0), "{}{}", output.stdout, output.stderr);
+    serde_json::from_str(&output.stdout).unwrap()
+}
+
+fn is_child(seen: &Seen) -> bool {
+    seen.system.contains("# A part of a larger task")
+}
+
+#[tokio::test]
+async fn a_subtask_is_told_of_listed_shown_and_counted_once() {
+    let script = Script::dynamic(|seen| match (is_child(seen), seen.results().count()) {
+        (true, 0) => Turn::text("Looking.").call("read_file", json!({"path": "a.txt"})),
+        (true, _) => Turn::text("It says hello."),
+        (false, 0) => Turn::text("I hand it on.").call("new_task", json!({"title": "read it", "prompt": "read a.txt"})),
+        (false, _) => Turn::text("The helper says: hello."),
+    });
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
+    let hew = hew(&server, &project);
+    let told = lines(hew.clone().args(["run", "--json", "-m", MODEL, "go"])).await;
+    let of = |kind: &str| -> Vec<&Value> { told.iter().filter(|line| line["type"] == kind).collect() };
+    let finished = of("subtask.finished");
+    assert_eq!((finished.len(), &finished[0]["answer"]), (1, &json!("It says hello.")));
+    let tools = of("subtask")
+        .into_iter()
+        .filter(|line| line["event"]["item"]["tool"] == "read_file");
+    assert_eq!(tools.count(), 1);
+    let last = of("turn.finished")[0];
+    assert_eq!(last["answer"], "The helper says: hello.");
+    assert_eq!((of("usage").len(), &last["totals"]["requests"]), (4, &json!(4)));
+
+    let list = parsed(hew.clone().args(["sessions", "list", "--json"])).await;
+    let (first, child) = (&list[0], &list[1]);
+    assert_eq!((&child["parent"], &child["title"]), (&first["id"], &json!("read it")));
+    assert_eq!((&first["requests"], &child["requests"]), (&json!(4), &json!(2)));
+    let table = hew.clone().args(["sessions"]).run().await.unwrap().stdout;
+    assert!(table.contains("└ read it"), "{table}");
+    let id = child["id"].as_str().unwrap();
+    let shown = hew.clone().args(["sessions", "show"]).run().await.unwrap().stdout;
+    assert!(shown.contains(&format!("- Subtask: {id} (read it)")), "{shown}");
+    let shown = hew.clone().args(["sessions", "show", id]).run().await.unwrap().stdout;
+    assert!(
+        shown.contains("- Subtask of: ") && shown.contains("It says hello."),
+        "{shown}"
+    );
+    let exported = parsed(hew.clone().args(["sessions", "export", "-f", "json"])).await;
+    let requests = exported["requests"].as_array().unwrap();
+    let output: u64 = requests
+        .iter()
+        .map(|request| request["usage"]["output"].as_u64().unwrap())
+        .sum();
+    assert_eq!(
+        (requests.len(), exported["totals"]["usage"]["output"].as_u64()),
+        (4, Some(output))
+    );
+
+    let text = hew.clone().args(["run", "-m", MODEL, "again"]).run().await.unwrap();
+    assert_eq!(text.stdout, "The helper says: hello.\n");
+    assert!(text.stderr.contains("1› ✓ read_file a.txt"), "{}", text.stderr);
+}
+
+#[tokio::test]
+async fn a_subtask_that_was_killed_is_named_and_gone_on_with_and_no_tool_runs_twice() {
+    let script = Script::dynamic(|seen| {
+        let mark = |text: &str, step: usize| {
+            let words = "some words that take a while to stream. ".repeat(10);
+            Turn::text(format!("{text} {words}"))
+                .call("terminal", json!({"command": format!("echo {step} >> journal.txt")}))
+        };
+        let step = seen.calls().count();
+        match (is_child(seen), step) {
+            (true, 0..4) => mark("Step.", step),
+            (true, _) => Turn::text("All steps are done."),
+            (false, 0) => Turn::text("").call("new_task", json!({"prompt": "do the steps"})),
+            (false, _) => match seen.results().last().map(|result| result.text.clone()) {
+                Some(text) if text.contains("its id as resume") => {
+                    let id = text
+                        .lines()
+                        .last()
+                        .unwrap()
+                        .trim_start_matches("- ")
+                        .split(' ')
+                        .next()
+                        .unwrap()
+                        .to_string();
+                    Turn::text("Going on.").call("new_task", json!({"resume": id}))
+                }
+                Some(text) => Turn::text(format!("Done: {}", text.lines().next().unwrap_or_default())),
+                None => Turn::text("?"),
+            },
+        }
+    })
+    .pace(Pace::watchable(24, Duration::from_millis(3)));
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[]).unwrap();
+    let hew = hew(&server, &project);
+    let running = hew.clone().args(["run", "--json", "-m", MODEL, "go"]).spawn().unwrap();
+    while project.read("journal.txt").unwrap_or_default().lines().count() < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    running.kill().unwrap();
+    running.wait().await.unwrap();
+    let told = lines(hew.clone().args(["resume", "--json"])).await;
+    assert_eq!(told.last().unwrap()["answer"], "Done: All steps are done.", "{told:#?}");
+    let journal = project.read("journal.txt").unwrap();
+    let mut steps: Vec<&str> = journal.lines().collect();
+    let all = steps.len();
+    steps.dedup();
+    assert_eq!((steps.len(), steps[0]), (all, "0"), "{journal}");
+    let list = parsed(hew.clone().args(["sessions", "list", "--json"])).await;
+    assert_eq!(
+        list.as_array().unwrap().len(),
+        2,
+        "the subtask was gone on with, not begun anew"
+    );
+}
+
+#[tokio::test]
+async fn with_permission_a_run_waits_for_its_subtasks_and_goes_on() {
+    let script = || {
+        Script::dynamic(|seen| {
+            if is_child(seen) {
+                return Turn::text("found in the background");
+            }
+            match (seen.calls().count(), seen.last_user_text().contains("[Notification")) {
+                (0, _) => Turn::text("").call("new_task", json!({"prompt": "look", "background": true})),
+                (_, true) => Turn::text("Thank you, helper."),
+                (_, false) => Turn::text("Waiting."),
+            }
+        })
+    };
+    let project = Project::new(&[]).unwrap();
+    for (allowed, answer) in [("true", "Thank you, helper."), ("false", "Waiting.")] {
+        let server = Server::start(script()).await.unwrap();
+        let hew = hew(&server, &project).env("HEW_AUTONOMY", allowed);
+        let told = lines(hew.args(["run", "--json", "-m", MODEL, "go"])).await;
+        let finished: Vec<&Value> = told.iter().filter(|line| line["type"] == "turn.finished").collect();
+        let last = finished.last().unwrap()["answer"].as_str().unwrap();
+        // News that comes before the turn has ended joins it.
+        assert!(
+            last == answer || allowed == "false" && last == "Thank you, helper.",
+            "{allowed}: {last}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_list_survives_a_restart_and_a_result_is_the_answer() {
+    let script = Script::new()
+        .turn(Turn::text("").call("todo", json!({"todos": "[x] one\n[ ] two"})))
+        .turn(Turn::text("Half done."))
+        .turn(Turn::text("").call(
+            "todo_write",
+            json!({"merge": true, "todos": [{"content": "two", "status": "completed"}]}),
+        ))
+        .turn(Turn::text("Almost.").call("attempt_completion", json!({"result": "Both are done."})));
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[]).unwrap();
+    let hew = hew(&server, &project);
+    let told = lines(hew.clone().args(["run", "--json", "-m", MODEL, "go"])).await;
+    let todos = told.iter().find(|line| line["item"]["kind"] == "todos").unwrap();
+    assert_eq!(todos["item"]["list"][1], json!({"text": "two", "status": "pending"}));
+    let output = hew.clone().args(["resume", "go", "on"]).run().await.unwrap();
+    assert_eq!(output.stdout, "Both are done.\n", "{}", output.stderr);
+    assert!(output.stderr.contains("☰ 2/2 done"), "{}", output.stderr);
+    let seen = server.main_requests().last().unwrap().seen().unwrap();
+    assert!(seen.results().any(|result| result.text == "1. [x] one\n2. [x] two"));
+}

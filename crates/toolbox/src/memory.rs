@@ -1,0 +1,239 @@
+//! Keeps notes for later sessions: the person's, the project's, and this session's.
+
+use policy::Action;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tool::{Context, Effect, Error, Output, Tool};
+use workspace::Location;
+
+use crate::notebook::{Name, Notebook, Scope};
+use crate::project::{aside, explain};
+use crate::text::count;
+
+/// Lines around a change that are shown.
+const AROUND: usize = 4;
+
+pub(crate) struct Memory(pub(crate) Notebook);
+
+/// Notes that outlive the session, as Markdown files: user/… (every project), project/… (this one), session/… (this
+/// conversation). Look before you write; keep what will matter again.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    /// view (a note, or a list without path), create, str_replace, insert, delete or rename.
+    command: Command,
+    /// Such as project/build.md.
+    #[serde(alias = "old_path")]
+    path: Option<String>,
+    #[serde(alias = "content", alias = "text")]
+    file_text: Option<String>,
+    old_str: Option<String>,
+    new_str: Option<String>,
+    /// Line after which to insert; 0 for the beginning.
+    insert_line: Option<usize>,
+    insert_text: Option<String>,
+    new_path: Option<String>,
+    #[schemars(skip)]
+    view_range: Option<Vec<i64>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(with = "String")]
+enum Command {
+    #[serde(alias = "list", alias = "read")]
+    View,
+    #[serde(alias = "write")]
+    Create,
+    #[serde(alias = "update", alias = "edit")]
+    StrReplace,
+    Insert,
+    Delete,
+    Rename,
+}
+
+impl Tool for Memory {
+    const NAME: &'static str = "memory";
+    const ALIASES: &'static [&'static str] = &["memory_create", "memory_update", "remember", "save_memory"];
+    const EFFECT: Effect = Effect::Changes;
+    type Input = Input;
+
+    fn title(&self, input: &Input) -> String {
+        let verb = match input.command {
+            Command::View => "view",
+            Command::Create => "create",
+            Command::StrReplace => "change",
+            Command::Insert => "insert into",
+            Command::Delete => "delete",
+            Command::Rename => "rename",
+        };
+        format!("{verb} {}", input.path.as_deref().unwrap_or("all"))
+    }
+
+    /// Notes lie in a folder of hew's own, which nothing else is reached from.
+    fn actions(&self, _: &Input) -> Vec<Action> {
+        Vec::new()
+    }
+
+    async fn run(&self, input: Input, context: Context) -> Result<Output, Error> {
+        let notebook = self.0.clone();
+        aside(move || run(&notebook, &input, &context.session)).await
+    }
+}
+
+fn run(notebook: &Notebook, input: &Input, session: &str) -> Result<Output, Error> {
+    let name = match input.path.as_deref().map(str::trim) {
+        None | Some("" | "/" | "/memories" | "/memories/") if input.command == Command::View => {
+            return list(notebook, &Scope::ALL, session);
+        }
+        Some(path) if !path.is_empty() => Notebook::name(path)?,
+        Some(_) | None => return missing("path"),
+    };
+    if name.rest.is_empty() {
+        return match input.command {
+            Command::View => list(notebook, &[name.scope], session),
+            _ => Err(Error::Failed(format!(
+                "`{}` is a folder; name a note in it, such as {0}/notes.md",
+                name.scope.word()
+            ))),
+        };
+    }
+    let note = notebook.locate(&name, session)?;
+    match input.command {
+        Command::View => view(&name, &note, input.view_range.as_deref()),
+        Command::Create => {
+            let Some(text) = &input.file_text else {
+                return missing("file_text");
+            };
+            notebook.write(&note, text)?;
+            done(&name, "kept", text)
+        }
+        Command::StrReplace => {
+            let Some(old) = input.old_str.as_deref().filter(|old| !old.is_empty()) else {
+                return missing("old_str");
+            };
+            let text = read(&note)?;
+            let new = input.new_str.as_deref().unwrap_or_default();
+            match text.matches(old).count() {
+                1 => {}
+                0 => {
+                    return Err(Error::Failed(
+                        "old_str is not in the note; view it and quote it exactly".into(),
+                    ));
+                }
+                many => {
+                    return Err(Error::Failed(format!(
+                        "old_str is in the note {}; quote more of it",
+                        count(many, "time")
+                    )));
+                }
+            }
+            let line = text.split(old).next().unwrap_or_default().matches('\n').count();
+            let changed = text.replacen(old, new, 1);
+            notebook.write(&note, &changed)?;
+            echo(&name, &changed, line, new)
+        }
+        Command::Insert => {
+            let Some(new) = input.insert_text.as_ref().or(input.file_text.as_ref()) else {
+                return missing("insert_text");
+            };
+            let text = read(&note)?;
+            let lines: Vec<&str> = text.lines().collect();
+            let at = input.insert_line.unwrap_or(lines.len());
+            if at > lines.len() {
+                return Err(Error::Failed(format!(
+                    "line {at} is past the end; the note has {}",
+                    count(lines.len(), "line")
+                )));
+            }
+            let (before, after) = lines.split_at(at);
+            let changed = [before, &[new.trim_end_matches('\n')], after].concat().join("\n") + "\n";
+            notebook.write(&note, &changed)?;
+            echo(&name, &changed, at, new)
+        }
+        Command::Delete => {
+            note.remove_all().map_err(explain)?;
+            Ok(Output::text(format!("Deleted {}.", shown(&name))))
+        }
+        Command::Rename => {
+            let Some(to) = input.new_path.as_deref().filter(|to| !to.trim().is_empty()) else {
+                return missing("new_path");
+            };
+            rename(notebook, &name, &note, &Notebook::name(to)?, session)
+        }
+    }
+}
+
+fn rename(notebook: &Notebook, name: &Name, note: &Location, to: &Name, session: &str) -> Result<Output, Error> {
+    let target = notebook.locate(to, session)?;
+    if to.rest.is_empty() || target.is_taken() {
+        return Err(Error::Failed(format!("{} exists already", shown(to))));
+    }
+    let text = read(note)?;
+    notebook.write(&target, &text)?;
+    note.remove_all().map_err(explain)?;
+    Ok(Output::text(format!("{} is {} now.", shown(name), shown(to))))
+}
+
+fn list(notebook: &Notebook, scopes: &[Scope], session: &str) -> Result<Output, Error> {
+    let mut names = Vec::new();
+    for scope in scopes {
+        names.extend(notebook.list(*scope, session)?);
+    }
+    let summary = count(names.len(), "note");
+    Ok(match names.is_empty() {
+        true => Output::text("There are no notes yet.").summary(summary),
+        false => Output::text(names.join("\n")).summary(summary),
+    })
+}
+
+fn view(name: &Name, note: &Location, range: Option<&[i64]>) -> Result<Output, Error> {
+    if note.is_dir() {
+        return Err(Error::Failed(format!(
+            "{} is a folder; view its scope to see its notes",
+            shown(name)
+        )));
+    }
+    let text = read(note)?;
+    let total = text.lines().count();
+    let (first, last) = match range {
+        Some([first, last, ..]) => (*first, if *last < 0 { i64::MAX } else { *last }),
+        Some(_) | None => (1, i64::MAX),
+    };
+    let lines = text
+        .lines()
+        .zip(1_i64..)
+        .filter(|(_, number)| (first..=last).contains(number));
+    let shown: Vec<String> = lines.map(|(line, number)| format!("{number}\t{line}")).collect();
+    Ok(Output::text(shown.join("\n")).summary(count(total, "line")))
+}
+
+fn done(name: &Name, what: &str, text: &str) -> Result<Output, Error> {
+    let lines = count(text.lines().count(), "line");
+    Ok(Output::text(format!("{} is {what}: {lines}.", shown(name))).summary(lines))
+}
+
+/// The changed part of a note with what stands around it.
+fn echo(name: &Name, text: &str, line: usize, new: &str) -> Result<Output, Error> {
+    let first = line.saturating_sub(AROUND);
+    let last = line + new.lines().count() + AROUND;
+    let part: Vec<String> = text
+        .lines()
+        .zip(1..)
+        .skip(first)
+        .take(last - first)
+        .map(|(line, number)| format!("{number}\t{line}"))
+        .collect();
+    Ok(Output::text(format!("{} now says:\n{}", shown(name), part.join("\n"))).summary("changed"))
+}
+
+fn read(note: &Location) -> Result<String, Error> {
+    Ok(note.read_text().map_err(explain)?.content)
+}
+
+fn shown(name: &Name) -> String {
+    format!("{}/{}", name.scope.word(), name.rest)
+}
+
+fn missing<T>(field: &str) -> Result<T, Error> {
+    Err(Error::Failed(format!("this command needs `{field}`")))
+}
