@@ -302,7 +302,8 @@ impl Delegate {
         let deepest = self.depth + 1 >= self.children.delegation.depth;
         self.tools.only(|tool| {
             let delegates = tool.effect() == Effect::Delegates;
-            !(deepest && delegates) && !NOT_FOR_CHILDREN.contains(&tool.spec().name.as_str())
+            let not_theirs = NOT_FOR_CHILDREN.contains(&tool.spec().name.as_str());
+            !(not_theirs || deepest && delegates)
         })
     }
 
