@@ -67,7 +67,7 @@ pub(crate) struct Running {
 
 /// How far a command came while it was watched.
 pub(crate) enum Watched {
-    Ended(Exit),
+    Ended(Box<Exit>),
     /// It goes on.
     Runs,
 }
@@ -127,7 +127,7 @@ impl Running {
             };
             match next {
                 Some(text) => context.progress.show(&context.call, text),
-                None => return Watched::Ended(self.process.exit().await),
+                None => return Watched::Ended(Box::new(self.process.exit().await)),
             }
         }
     }

@@ -203,7 +203,7 @@ impl Tool for Terminal {
         let mut running = command.start(confinement.as_ref())?;
         let exit = match running.watch(&context, patience).await {
             Watched::Runs => return Ok(self.adopt(running, end)),
-            Watched::Ended(exit) => exit,
+            Watched::Ended(exit) => *exit,
         };
         if !was_stopped_by_the_sandbox(&exit) {
             return Ok(self.tell(&running, exit, Where::Inside, None));
@@ -215,7 +215,7 @@ impl Tool for Terminal {
         let mut running = command.start(Some(&outside))?;
         match running.watch(&context, patience).await {
             Watched::Runs => Ok(self.adopt(running, end)),
-            Watched::Ended(exit) => Ok(self.tell(&running, exit, Where::Escalated, None)),
+            Watched::Ended(exit) => Ok(self.tell(&running, *exit, Where::Escalated, None)),
         }
     }
 }

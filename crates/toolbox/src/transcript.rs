@@ -75,6 +75,7 @@ impl Transcript {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test looks at what was written")]
 mod tests {
     use super::*;
 
