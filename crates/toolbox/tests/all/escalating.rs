@@ -22,7 +22,7 @@ shift
 if [ "$free" ]; then
   "$@"
   printf 'X%d\0' $? >&0
-elif [ "$3" = fine ]; then
+elif [ "$4" = fine ]; then
   printf 'E%s\0X0\0' "$(printf '7\t\tno namespaces')" >&0
 else
   echo 'touch: /x: Read-only file system'
