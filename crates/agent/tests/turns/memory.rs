@@ -8,11 +8,14 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+/// What sessions began with, and their items.
+type Subtasks = HashMap<SessionId, (New, Vec<Arc<Item>>)>;
+
 #[derive(Default)]
 pub(crate) struct Memory {
     pub(crate) items: Mutex<Vec<Arc<Item>>>,
     /// Sessions that were made while the world ran: what they began with, their items, and whether somebody writes to them.
-    pub(crate) subtasks: Mutex<HashMap<SessionId, (New, Vec<Arc<Item>>)>>,
+    pub(crate) subtasks: Mutex<Subtasks>,
     pub(crate) taken: Arc<Mutex<Vec<SessionId>>>,
     pub(crate) records: Mutex<Vec<Record>>,
     pub(crate) titles: Mutex<Vec<String>>,

@@ -259,10 +259,9 @@ async fn work_is_handed_on_only_so_deep_and_only_to_modes_that_exist() {
     assert!(world.story()[2].contains("do it yourself"), "{:?}", world.story());
     let mut world = world_with(vec![hand("do it"), says("done"), says("ok")], depth(1));
     world.turn("go").await;
-    let requests = world.model.requests.lock().unwrap();
-    let offers = |index: usize| requests[index].tools.iter().any(|tool| tool.name == "hand");
-    assert_eq!([offers(0), offers(1), offers(2)], [true, false, true]);
-    drop(requests);
+    let offered = |request: &model::Request| request.tools.iter().any(|tool| tool.name == "hand");
+    let offers: Vec<bool> = world.model.requests.lock().unwrap().iter().map(offered).collect();
+    assert_eq!(offers, [true, false, true]);
     let mut world = crate::world::world(vec![hand("mode=pirate:x"), says("ok")]);
     world.turn("go").await;
     assert!(world.story()[2].contains("the modes are: "), "{:?}", world.story());
