@@ -263,7 +263,9 @@ fn commands(tools: Registry, project: &Project, environment: Environment, option
 
 /// Handing work on.
 fn helpers(tools: Registry) -> Registry {
-    tools.with(new_task::NewTask).with_deferred(search_agent::SearchAgent)
+    tools
+        .with_deferred(new_task::NewTask)
+        .with_deferred(search_agent::SearchAgent)
 }
 
 /// Thinking, keeping track and asking.

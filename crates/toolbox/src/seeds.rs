@@ -235,10 +235,16 @@ pub const SEEDS: &[Seed] = &[
             ),
             (
                 "Callback_close_editor",
-                Otherwise("watch commands in the configuration"),
+                Otherwise("`watch`, which runs a command again and again and tells when it fails"),
             ),
-            ("Callback_open_editor", Otherwise("watch commands in the configuration")),
-            ("Callback_upsert", Otherwise("watch commands in the configuration")),
+            (
+                "Callback_open_editor",
+                Otherwise("`watch`, which runs a command again and again and tells when it fails"),
+            ),
+            (
+                "Callback_upsert",
+                Otherwise("`watch`, which runs a command again and again and tells when it fails"),
+            ),
             ("Close_conversation_history", COMPACTION),
             ("Close_panel", COMPACTION),
             ("Edit", Tool("edit_file")),
@@ -263,7 +269,7 @@ pub const SEEDS: &[Seed] = &[
             ("console_easy_bash", Tool("terminal")),
             ("console_send_keys", STDIN),
             ("console_wait", Tool("job_output")),
-            ("console_watch", Tool("job_output")),
+            ("console_watch", Tool("watch")),
             ("coucou", Tool("remind")),
             ("create_cell", Tool("scratchpad")),
             (

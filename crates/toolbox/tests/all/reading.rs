@@ -23,7 +23,6 @@ fn the_catalogue_is_small() {
         "find_tools",
         "grep",
         "list_directory",
-        "new_task",
         "read_file",
         "terminal",
         "todo",

@@ -9,19 +9,8 @@ use toolbox::{Answer, Chromium, Engine, Options, SEEDS, Search, Sourcegraph, Web
 
 use crate::desk::Desk;
 
-/// Tools that are not there yet.
-const LATER: &[&str] = &[
-    "ask_question",
-    "attempt_completion",
-    "memory",
-    "now",
-    "remind",
-    "scratchpad",
-    "skill",
-    "switch_mode",
-    "thinking",
-    "todo",
-];
+/// Tools that are there only where a project or a configuration has something for them.
+const LATER: &[&str] = &["skill", "switch_mode"];
 
 /// Set to write the page instead of comparing it.
 const UPDATE: &str = "HEW_UPDATE_DOCS";
