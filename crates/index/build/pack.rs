@@ -33,7 +33,7 @@ pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
     rest.extend_from_slice(
         format!("#define ts_parse_table ((uint16_t (*)[SYMBOL_COUNT]){symbol}_parse_table)\n").as_bytes(),
     );
-    let small = match cut(after, SMALL) {
+    let mut small = match cut(after, SMALL) {
         Some((before, inside, after)) => {
             let small = small_table(inside, &names)?;
             rest.extend_from_slice(before);
@@ -48,6 +48,7 @@ pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
             vec![0]
         }
     };
+    let rest = strip_states(rest, &symbol, &mut small)?;
     let bytes: Vec<u8> = large
         .iter()
         .chain(&small)
@@ -60,6 +61,90 @@ pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
         large: large.len(),
         small: small.len(),
     })
+}
+
+/// Takes out two more tables with a row for each state, and puts their numbers behind those of the small table. In C they
+/// are parts of the same memory.
+fn strip_states(source: Vec<u8>, symbol: &str, small: &mut Vec<u16>) -> Result<Vec<u8>, String> {
+    let states = defined(&source, "STATE_COUNT")?;
+    let memory = format!("{symbol}_small_parse_table");
+    let own = small.len();
+    let mut text = source;
+    for (head, kind, name, fields) in [
+        (
+            &b"static const TSStateId ts_primary_state_ids[STATE_COUNT] = {"[..],
+            "TSStateId",
+            "ts_primary_state_ids",
+            1,
+        ),
+        (
+            b"static const TSLexMode ts_lex_modes[STATE_COUNT] = {",
+            "TSLexMode",
+            "ts_lex_modes",
+            2,
+        ),
+        (
+            b"static const TSLexerMode ts_lex_modes[STATE_COUNT] = {",
+            "TSLexerMode",
+            "ts_lex_modes",
+            3,
+        ),
+    ] {
+        let Some((before, inside, after)) = cut(&text, head) else {
+            continue;
+        };
+        let start = small.len();
+        small.resize(start + states * fields, 0);
+        for line in inside.split(|byte| *byte == b'\n') {
+            let Some((key, rest)) = designated(line.trim_ascii()) else {
+                continue;
+            };
+            let state = usize::from(number(key).ok_or("a state without a number")?);
+            for (field, value) in fields_of(rest)? {
+                let at = start + state * fields + field;
+                *small
+                    .get_mut(at)
+                    .filter(|_| field < fields)
+                    .ok_or("a state out of bounds")? = value;
+            }
+        }
+        let define = format!("extern uint16_t {memory}[];\n#define {name} ((const {kind} *)({memory} + {start}))\n");
+        text = [before, define.as_bytes(), after].concat();
+    }
+    // The memory was declared before its length was known.
+    let short = format!("uint16_t {memory}[{own}];");
+    let at = find(&text, short.as_bytes()).ok_or("no small table")?;
+    let long = format!("uint16_t {memory}[{}];", small.len());
+    Ok([&text[..at], long.as_bytes(), &text[at + short.len()..]].concat())
+}
+
+/// The fields of `12,` or of `{.lex_state = 12, .external_lex_state = 3},` or of `{(TSStateId)(-1)},`.
+fn fields_of(text: &[u8]) -> Result<Vec<(usize, u16)>, String> {
+    let text = text.trim_ascii().strip_suffix(b",").unwrap_or(text).trim_ascii();
+    let Some(inside) = text.strip_prefix(b"{").and_then(|text| text.strip_suffix(b"}")) else {
+        return Ok(vec![(0, number(text).ok_or("a state without a value")?)]);
+    };
+    let names: [&[u8]; 3] = [b".lex_state", b".external_lex_state", b".reserved_word_set_id"];
+    let mut fields = Vec::new();
+    for part in inside.split(|byte| *byte == b',') {
+        let part = part.trim_ascii();
+        if part.is_empty() {
+            continue;
+        }
+        if part.starts_with(b"(TSStateId)(-1)") || part.starts_with(b"(TSStateId)-1") {
+            fields.push((0, u16::MAX));
+            continue;
+        }
+        let mut halves = part.split(|byte| *byte == b'=');
+        let name = halves.next().unwrap_or_default().trim_ascii();
+        let field = names.iter().position(|known| *known == name);
+        let value = halves.next().and_then(number);
+        match field.zip(value) {
+            Some(pair) => fields.push(pair),
+            None => return Err(format!("what is {:?}?", String::from_utf8_lossy(part))),
+        }
+    }
+    Ok(fields)
 }
 
 fn declare(source: &mut Vec<u8>, name: &str, length: usize) {

@@ -90,7 +90,9 @@ fn is_whole_word(text: &str, start: usize, end: usize) -> bool {
 /// Whether a node is a token that says this name, and neither a comment nor a string.
 fn is_name(node: Node<'_>, text: &str, name: &str) -> bool {
     let kind = node.kind();
-    let prose = ["comment", "string", "text", "content", "escape", "heredoc", "char", "inline"];
+    let prose = [
+        "comment", "string", "text", "content", "escape", "heredoc", "char", "inline",
+    ];
     if prose.iter().any(|word| kind.contains(word)) || node.child_count() > 1 {
         return false;
     }
