@@ -3,11 +3,13 @@
 mod changes;
 mod mistake;
 mod past;
+mod rules;
 mod tools;
 mod turn;
 
 pub(crate) use changes::Changes;
 pub(crate) use past::{Diff, Going, Redo, Rewind, Undo};
+pub(crate) use rules::{Modes, Permissions, RuleEffect, Test, Trust};
 pub(crate) use tools::{Command as ToolsCommand, Tools as ToolsArgs};
 pub(crate) use turn::{Resume, Run, Turn};
 
@@ -77,6 +79,15 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<Config>,
     },
+    /// Show, change and test what may happen without a question
+    Permissions {
+        #[command(subcommand)]
+        command: Option<Permissions>,
+    },
+    /// Trust a folder: its own configuration may then allow more, choose models and run hooks
+    Trust(Trust),
+    /// List the modes that can be chosen
+    Modes(Modes),
     /// Keep API keys in the system's keyring
     Keys {
         #[command(subcommand)]

@@ -14,13 +14,16 @@ mod export;
 mod help;
 mod keys;
 mod models;
+mod modes;
 mod past;
+mod permissions;
 mod resume;
 mod rewind;
 mod run;
 mod sessions;
 mod signals;
 mod tools;
+mod trust;
 mod undo;
 
 use crate::args::{Command, Global, Hew};
@@ -74,6 +77,9 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Models(args) => block_on(models::models(&args, global, env)),
         Command::Tools(args) => block_on(tools::tools(&args, global, env)),
         Command::Config { command } => config::config(command.as_ref(), global, env),
+        Command::Permissions { command } => permissions::permissions(command.as_ref(), global, env),
+        Command::Trust(args) => trust::trust(&args, global, env),
+        Command::Modes(args) => modes::modes(&args, global, env),
         Command::Keys { command } => block_on(keys::keys(&command, global, env)),
         Command::Doctor(args) => block_on(doctor::doctor(&args, global, env)),
         Command::Demo(args) => block_on(demo::demo(&args, env)),

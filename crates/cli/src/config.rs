@@ -7,6 +7,7 @@ mod bounds;
 mod check;
 mod edit;
 mod layer;
+mod permissions;
 mod restrain;
 mod sandbox;
 mod schema;
@@ -17,11 +18,12 @@ mod web;
 
 pub(crate) use bounds::is_full_name;
 pub(crate) use check::{known_key, value_for};
-pub(crate) use edit::{Unset, remove, set};
+pub(crate) use edit::{Unset, list, remove, set};
 pub(crate) use layer::{Layer, Leaf, Origin, key_path, put};
+pub(crate) use permissions::{Approval, Hook, HookEvent, Permissions, Profile};
 pub(crate) use sandbox::{Sandbox, Terminal};
 pub(crate) use schema::{
-    Autonomy, Checkpoints, Config, Delegation, Effort, Limits, ModeName, ModelEntry, Permission, ProviderEntry,
+    Autonomy, Checkpoints, Config, Delegation, Effort, Limits, ModelEntry, Permission, ProviderEntry,
     WireName, json_schema,
 };
 pub(crate) use size::Size;
@@ -32,6 +34,7 @@ pub(crate) use web::SearchName;
 
 use crate::environment::Environment;
 use crate::failure::Result;
+use crate::trust::{Trust, TrustList};
 use crate::{places, project};
 use std::path::{Path, PathBuf};
 
@@ -44,6 +47,8 @@ pub(crate) struct Loaded {
     pub(crate) layers: Vec<Layer>,
     /// What was found but does not count, and why.
     pub(crate) warnings: Vec<String>,
+    /// Whether the person trusts the project.
+    pub(crate) trust: Trust,
 }
 
 /// The configuration files that a run looks at, whether they exist or not.
@@ -70,11 +75,18 @@ pub(crate) fn load(root: Option<&Path>, env: &Environment, flags: Vec<Layer>) ->
     let files = Files::of(root, env)?;
     let mut layers = vec![Layer::built_in()];
     let mut warnings = Vec::new();
+    let trust = match root {
+        Some(root) => TrustList::load(env)?.of(&project::top(root)),
+        None => Trust::Unknown,
+    };
     layers.extend(Layer::read(&files.user, Origin::User)?);
     if let Some(file) = files.project.filter(|file| *file != files.user)
         && let Some(layer) = Layer::read(&file, Origin::Project)?
     {
-        layers.push(restrain::restrain(layer, &layer::merge(&layers), env, &mut warnings));
+        layers.push(match trust {
+            Trust::Trusted => layer,
+            Trust::Declined | Trust::Unknown => restrain::restrain(layer, &layer::merge(&layers), env, &mut warnings),
+        });
     }
     layers.extend(variables::layers(env)?);
     for flag in &flags {
@@ -86,6 +98,7 @@ pub(crate) fn load(root: Option<&Path>, env: &Environment, flags: Vec<Layer>) ->
         config,
         layers,
         warnings,
+        trust,
     })
 }
 

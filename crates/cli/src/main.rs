@@ -9,12 +9,15 @@ mod docs;
 mod environment;
 mod exit;
 mod failure;
+mod grants;
+mod hooks;
 mod input;
 mod keys;
 mod models;
 mod output;
 mod places;
 mod project;
+mod trust;
 mod wiring;
 
 use std::process::ExitCode;

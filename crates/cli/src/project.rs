@@ -38,6 +38,12 @@ pub(crate) fn too_wide(root: &Path, env: &Environment) -> Option<&'static str> {
     }
 }
 
+/// The folder that is trusted or not: the top of the repository, or the project itself.
+pub(crate) fn top(root: &Path) -> PathBuf {
+    let top = root.ancestors().find(|folder| folder.join(".git").exists());
+    top.unwrap_or(root).to_path_buf()
+}
+
 /// The project's own configuration file: `.hew/config.toml` in the folder or, inside a git repository, above it.
 pub(crate) fn config_file(root: &Path) -> Option<PathBuf> {
     let top = root

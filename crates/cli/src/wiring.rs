@@ -3,17 +3,22 @@
 pub(crate) mod commands;
 mod formats;
 mod images;
+pub(crate) mod modes;
+pub(crate) mod permissions;
 mod rules;
 mod seen;
 pub(crate) mod spill;
 mod web;
 
-use crate::config::{Autonomy, Config, Delegation, Limits, ModeName, Permission};
+use crate::config::{Autonomy, Config, Delegation, Layer, Limits, Origin, Permission};
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
+use crate::grants::GrantFile;
+use crate::hooks;
 use crate::models::Models;
 use crate::output::words;
 use crate::places;
+use crate::trust::Trust;
 use agent::{Approvals, Automatic, Compaction, Handle, Previews, Setup};
 use formats::EditFormats;
 use model::{Info, Model, OutputSchema, Part, Stop};
@@ -53,6 +58,23 @@ pub(crate) struct Start<'a> {
     pub(crate) previews: Previews,
     /// The JSON schema that the answer must follow.
     pub(crate) output_schema: Option<OutputSchema>,
+    /// The layers of the configuration, for what is judged by who said it.
+    pub(crate) layers: &'a [Layer],
+    /// Whether the person trusts the project.
+    pub(crate) trust: Trust,
+    /// The only files that may be changed, where they are fixed.
+    pub(crate) files: &'a [PathBuf],
+    /// How the model was chosen.
+    pub(crate) model: Choice,
+}
+
+/// How a model was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// For this run: no mode changes it.
+    Asked,
+    /// By the configuration: a mode may have one of its own.
+    Configured,
 }
 
 /// Which session is started.
@@ -87,6 +109,8 @@ pub(crate) struct Started {
     pub(crate) formats: Option<EditFormats>,
     /// Where versions of files are kept.
     pub(crate) depot: Depot,
+    /// What is wrong with rules, modes and ignore files, for the person.
+    pub(crate) told: Vec<String>,
 }
 
 /// Opens the session database.
@@ -109,10 +133,14 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     } = connect(&models, config).await?;
     let name = main.info().name();
     let opened = open(&start, &name).await?;
-    let mode = config.mode.unwrap_or(ModeName::Code).mode();
+    let found = modes::find(root, start.trust, env);
+    let (mode, all_modes) = choose_mode(&start, &found, &opened.items)?;
+    let (permissions, mut told) = permissions::permissions(start.layers, start.trust, root, env);
+    told.extend(found.problems.iter().cloned());
+    let profile = profile(config)?;
     let permission = config.permission.unwrap_or(Permission::Workspace);
     let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
-    let system = system(&workspace, &policy::Modes::default(), env);
+    let system = system(&workspace, &all_modes, env);
     let complete = is_complete(&opened.items);
     let formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
     let notices = Notices::channel();
@@ -141,7 +169,14 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         commands: commands::commands(config, env, &workspace, notices.0.clone()),
         painter,
         web: web::web(config, env),
+        modes: all_modes.iter().map(|mode| mode.name.clone()).collect(),
     };
+    let tools = toolbox::fitted(workspace, commands::environment(config, env), options);
+    let tools = match profile {
+        Some(profile) => tools.only(|tool| profile.offers(&tool.spec().name)),
+        None => tools,
+    };
+    let environment = commands::environment(config, env);
     let setup = Setup {
         session: opened.id,
         root: root.into(),
@@ -151,12 +186,15 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         model: main,
         small,
         models: model_source(config.clone(), env.clone()),
-        tools: toolbox::fitted(workspace, commands::environment(config, env), options),
-        policy: Policy::of(permission.into()),
+        tools,
+        policy: Policy {
+            level: permission.into(),
+            permissions,
+        },
         mode: mode.clone(),
-        modes: policy::Modes::default(),
-        keeper: None,
-        hooks: Arc::new(session::NoHooks),
+        modes: all_modes,
+        keeper: Some(Arc::new(GrantFile::open(root, env)?)),
+        hooks: hooks::hooks(permissions::hooks(start.layers), root, environment),
         approvals: start.approvals,
         store: start.store,
         system,
@@ -195,6 +233,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         autonomous: config.autonomy.enabled == Some(true),
         formats,
         depot,
+        told,
     })
 }
 
@@ -224,6 +263,67 @@ pub(crate) async fn tools_by_hand(
         ..Options::default()
     };
     Ok(toolbox::fitted(workspace, commands::environment(config, env), options))
+}
+
+/// The mode to work in: the one that was asked for, else the one in which the session was, else the configured one.
+fn choose_mode(start: &Start<'_>, found: &modes::Found, items: &[Arc<Item>]) -> Result<(Mode, Modes)> {
+    let mut all = found.modes.clone();
+    if start.model == Choice::Asked {
+        let plain = all.iter().cloned().map(|mode| Mode { model: None, ..mode });
+        let plain: Vec<Mode> = plain.collect();
+        all.add(plain);
+    }
+    let asked = start
+        .layers
+        .iter()
+        .any(|layer| matches!(layer.origin, Origin::Flag(_) | Origin::Variable(_)) && layer.table.contains_key("mode"));
+    let was = items.iter().rev().find_map(|item| match &item.body {
+        Body::Mode { name, files } => Some((name.as_str(), files.as_slice())),
+        _ => None,
+    });
+    let was = match start.which {
+        Which::Existing(_) if !asked => Some(was.unwrap_or(("code", &[]))),
+        Which::Existing(_) | Which::New => None,
+    };
+    let configured = start.config.mode.as_deref().unwrap_or("code");
+    let (name, files) = match (was, start.files.is_empty()) {
+        (Some((name, files)), true) => (name, files),
+        (Some((name, _)), false) => (name, start.files),
+        (None, _) if !start.files.is_empty() && !asked => ("edit", start.files),
+        (None, _) => (configured, start.files),
+    };
+    let found = modes::Found {
+        modes: all.clone(),
+        ..found.clone()
+    };
+    Ok((found.choose(name, files)?, all))
+}
+
+/// The profile in force.
+fn profile(config: &Config) -> Result<Option<policy::Profile>> {
+    let Some(name) = config.profile.as_deref() else {
+        return Ok(None);
+    };
+    let reading = [
+        "read_file",
+        "list_directory",
+        "grep",
+        "find_path",
+        "find_tools",
+        "call_tool",
+    ];
+    match (config.profiles.get(name), name) {
+        (Some(profile), _) => Ok(Some(profile.of(name))),
+        (None, "write") => Ok(Some(policy::Profile::write())),
+        (None, "ask") => Ok(Some(policy::Profile::ask(&reading))),
+        (None, "minimal") => Ok(Some(policy::Profile::minimal())),
+        (None, _) => {
+            let own = config.profiles.keys().map(String::as_str);
+            let names: Vec<&str> = ["write", "ask", "minimal"].into_iter().chain(own).collect();
+            Err(Failure::usage(format!("there is no profile `{name}`"))
+                .hint(format!("the profiles are {}", names.join(", "))))
+        }
+    }
 }
 
 /// The models of a session.

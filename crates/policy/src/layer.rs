@@ -123,6 +123,11 @@ impl Layer {
         (layer, problems)
     }
 
+    /// Who wrote it.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
     /// The rules that deny, ask and allow, in this order.
     pub fn rules(&self) -> [&[Rule]; 3] {
         [&self.deny, &self.ask, &self.allow]

@@ -60,6 +60,7 @@ mod shown;
 mod skill;
 mod sourcegraph;
 mod spill;
+mod switch_mode;
 mod symbols;
 mod terminal;
 mod text;
@@ -130,6 +131,8 @@ pub struct Options<'a> {
     pub skills: Vec<PathBuf>,
     /// Further tools that the model has to look for, such as those of other programs.
     pub further: Vec<Arc<dyn DynTool>>,
+    /// The names of the modes that can be gone on in; without any, the mode stays.
+    pub modes: Vec<String>,
     /// How commands are run.
     pub commands: Commands,
     /// Makes pictures; without it there are none.
@@ -153,6 +156,9 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
     tools = helpers(tools);
     tools = mind(tools, &project, &options);
     tools = later(tools, &project, environment.clone(), &options.commands);
+    if !options.modes.is_empty() {
+        tools = tools.with(switch_mode::SwitchMode(std::mem::take(&mut options.modes)));
+    }
     if let Some(painter) = options.painter.take() {
         let project = project.clone();
         tools = tools.with_deferred(generate_image::GenerateImage { project, painter });

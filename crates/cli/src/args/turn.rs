@@ -1,6 +1,6 @@
 //! Arguments of the commands that let the model work: `run` and `resume`.
 
-use crate::config::{Effort, Layer, ModeName, Origin, Permission, Span};
+use crate::config::{Effort, Layer, Origin, Permission, Span};
 use clap::Args;
 use std::path::PathBuf;
 use toml::Value;
@@ -40,9 +40,15 @@ pub(crate) struct Turn {
     /// The model for titles and other small jobs
     #[arg(long, value_name = "NAME")]
     pub(crate) small_model: Option<String>,
-    /// The way of working
-    #[arg(long, value_enum)]
-    pub(crate) mode: Option<ModeName>,
+    /// The way of working (`hew modes` lists them)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) mode: Option<String>,
+    /// The only files that may be changed, relative to the project; for the mode `edit`, and for any other
+    #[arg(long, value_name = "FILE", value_delimiter = ',', value_hint = clap::ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The profile that says which tools the model is offered
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
     /// What is allowed without asking
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) permission: Option<Permission>,
@@ -89,7 +95,8 @@ impl Turn {
         let set = [
             ("--model", "model", text(&self.model)),
             ("--small-model", "small_model", text(&self.small_model)),
-            ("--mode", "mode", self.mode.and_then(written)),
+            ("--mode", "mode", text(&self.mode)),
+            ("--profile", "profile", text(&self.profile)),
             ("--permission", "permission", self.permission.and_then(written)),
             ("--effort", "effort", self.effort.and_then(written)),
             ("--temperature", "temperature", self.temperature.map(Value::Float)),

@@ -1,8 +1,16 @@
 //! Asks the person on the terminal, without keeping the turn waiting in a read.
 
-use session::Answer;
-use std::io::{BufRead, IsTerminal};
+use crate::config::Permission;
+use policy::{Action, Scope};
+use serde_json::Value;
+use session::{Answer, Question, QuestionId, Subject};
+use std::io::{BufRead, IsTerminal, Write};
 use tokio::sync::mpsc;
+
+/// As many lines of an input as are shown with a question.
+const MOST_LINES: usize = 40;
+/// Commands up to here are shown whole in the question itself.
+const SHORT: usize = 200;
 
 /// Whether there is a person who can be asked.
 pub(super) fn somebody_is_there() -> bool {
@@ -11,37 +19,53 @@ pub(super) fn somebody_is_there() -> bool {
 
 /// Lines that the person types, as answers.
 pub(super) struct Answers {
-    sender: mpsc::Sender<Answer>,
-    receiver: mpsc::Receiver<Answer>,
+    permission: Permission,
+    sender: mpsc::Sender<(QuestionId, Answer)>,
+    receiver: mpsc::Receiver<(QuestionId, Answer)>,
+    /// Whether a line is being waited for; there is one terminal, so only one is at a time.
+    busy: bool,
 }
 
 impl Answers {
     /// Nobody has been asked yet.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(permission: Permission) -> Self {
         let (sender, receiver) = mpsc::channel(1);
-        Answers { sender, receiver }
+        Answers {
+            permission,
+            sender,
+            receiver,
+            busy: false,
+        }
     }
 
     /// Asks; the answer comes from [`Answers::next`].
-    pub(super) fn ask(&self) {
-        crate::output::complain("  allow it? [y/N, or say what to do instead] ");
+    pub(super) fn ask(&mut self, question: &Question) {
+        if std::mem::replace(&mut self.busy, true) {
+            crate::output::complain("  (the question before it was settled: press Enter first)\n");
+            return;
+        }
         let sender = self.sender.clone();
+        let (question, permission) = (question.clone(), self.permission);
         // A thread of its own: a read from the terminal cannot be cancelled, and must not keep the runtime from ending.
         std::thread::spawn(move || {
-            let mut line = String::new();
-            let answer = match std::io::stdin().lock().read_line(&mut line) {
-                Ok(_) => understand(&line),
-                Err(_) => Answer::Reject { reason: None },
-            };
+            let answer = dialog(
+                &question,
+                permission,
+                &mut std::io::stdin().lock(),
+                &mut std::io::stderr(),
+            );
             // The turn may be over by now.
-            drop(sender.blocking_send(answer));
+            drop(sender.blocking_send((question.id, answer)));
         });
     }
 
     /// The next answer.
-    pub(super) async fn next(&mut self) -> Answer {
+    pub(super) async fn next(&mut self) -> (QuestionId, Answer) {
         match self.receiver.recv().await {
-            Some(answer) => answer,
+            Some(answer) => {
+                self.busy = false;
+                answer
+            }
             None => std::future::pending().await,
         }
     }
@@ -52,28 +76,285 @@ pub(super) fn confirm(question: &str) -> bool {
     crate::output::complain(&format!("{question} [y/N] "));
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
-    read.is_ok() && understand(&line) == Answer::once()
+    read.is_ok() && matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-fn understand(line: &str) -> Answer {
-    match line.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Answer::once(),
-        "" | "n" | "no" => Answer::Reject { reason: None },
-        _ => Answer::Reject {
-            reason: Some(line.trim().into()),
-        },
+/// Asks until the answer is clear. An end of input means no.
+fn dialog(question: &Question, permission: Permission, input: &mut impl BufRead, out: &mut impl Write) -> Answer {
+    match &question.subject {
+        Subject::Permission {
+            action,
+            input: call,
+            rules,
+            ..
+        } => {
+            tell(out, &details(action, call, rules, permission));
+            loop {
+                let hint = "  [y]es once, [s]ession, [p]roject, [a]lways, [n]o, [e]dit, or say what to do instead: ";
+                let Some(line) = read(input, out, hint) else {
+                    return Answer::Reject { reason: None };
+                };
+                match understand(&line, rules) {
+                    Said::Answer(answer) => return answer,
+                    Said::Edit => {
+                        if let Some(new) = edit(call, input, out) {
+                            return Answer::Modify { input: new };
+                        }
+                    }
+                }
+            }
+        }
+        Subject::Inquiry { choices, several, .. } => {
+            let hint = match (choices.is_empty(), several) {
+                (true, _) => "  your answer: ",
+                (false, false) => "  a number, or your own words: ",
+                (false, true) => "  numbers such as 1,3, or your own words: ",
+            };
+            match read(input, out, hint) {
+                None => Answer::Reject { reason: None },
+                Some(line) => choose(&line, choices, *several),
+            }
+        }
     }
+}
+
+/// What the question itself does not show: the whole command or input, rules to choose from, and how commands are confined.
+fn details(action: &Action, input: &Value, rules: &[String], permission: Permission) -> String {
+    let mut text = String::new();
+    match action {
+        Action::Run { command, cwd } | Action::Escalate { command, cwd } => {
+            if command.len() > SHORT || command.contains('\n') {
+                text.push_str(&shortened(command));
+            }
+            text.push_str(&format!("  in {}\n", cwd.display()));
+        }
+        Action::Write { .. } | Action::Mcp { .. } => {
+            if let Value::Object(fields) = input {
+                for (name, value) in fields.iter().filter(|(name, _)| *name != "path") {
+                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+                    text.push_str(&format!("  {name}:\n{}", shortened(&value)));
+                }
+            }
+        }
+        Action::Read { .. } | Action::Fetch { .. } | Action::SwitchMode { .. } | Action::Subtask { .. } => {}
+    }
+    for (number, rule) in rules.iter().enumerate().skip(1) {
+        text.push_str(&format!(
+            "  s{0}, p{0}, a{0}: also everything that fits {rule}\n",
+            number + 1
+        ));
+    }
+    let level = match permission {
+        Permission::ReadOnly => "read-only",
+        Permission::Workspace => "workspace",
+        Permission::Full => "full",
+    };
+    text.push_str(&format!("  permission: {level}\n"));
+    text
+}
+
+fn shortened(text: &str) -> String {
+    let mut shown: String = text
+        .lines()
+        .take(MOST_LINES)
+        .map(|line| format!("  | {line}\n"))
+        .collect();
+    let more = text.lines().count().saturating_sub(MOST_LINES);
+    if more > 0 {
+        shown.push_str(&format!("  | … {more} more lines\n"));
+    }
+    shown
+}
+
+/// What a line means.
+#[derive(Debug, PartialEq)]
+enum Said {
+    Answer(Answer),
+    Edit,
+}
+
+fn understand(line: &str, rules: &[String]) -> Said {
+    let word = line.trim().to_ascii_lowercase();
+    let approve = |scope: Scope, rule: Option<String>| Said::Answer(Answer::Approve { scope, rule });
+    match word.as_str() {
+        "y" | "yes" => return Said::Answer(Answer::once()),
+        "s" | "session" => return approve(Scope::Session, None),
+        "p" | "project" => return approve(Scope::Project, None),
+        "a" | "always" => return approve(Scope::Always, None),
+        "" | "n" | "no" => return Said::Answer(Answer::Reject { reason: None }),
+        "e" | "edit" => return Said::Edit,
+        _ => {}
+    }
+    let scope = match word.chars().next() {
+        Some('s') => Some(Scope::Session),
+        Some('p') => Some(Scope::Project),
+        Some('a') => Some(Scope::Always),
+        Some(_) | None => None,
+    };
+    let number = word.get(1..).and_then(|number| number.parse::<usize>().ok());
+    if let (Some(scope), Some(rule)) = (scope, number.and_then(|number| rules.get(number.checked_sub(1)?))) {
+        return approve(scope, Some(rule.clone()));
+    }
+    Said::Answer(Answer::Reject {
+        reason: Some(line.trim().into()),
+    })
+}
+
+/// Lets the person write the input anew: a command as it is, anything else as JSON.
+fn edit(input: &Value, lines: &mut impl BufRead, out: &mut impl Write) -> Option<Value> {
+    if input.is_null() {
+        tell(out, "  there is nothing to change: the call runs already\n");
+        return None;
+    }
+    let command = input.get("command").and_then(Value::as_str);
+    match command {
+        Some(command) => tell(out, &format!("  now: {command}\n")),
+        None => tell(out, &format!("  now: {input}\n")),
+    }
+    let line = read(lines, out, "  instead (empty to leave it): ").filter(|line| !line.trim().is_empty())?;
+    match serde_json::from_str::<Value>(line.trim()) {
+        Ok(new @ Value::Object(_)) => Some(new),
+        Ok(_) | Err(_) if command.is_some() => {
+            let mut new = input.clone();
+            new["command"] = Value::String(line.trim().into());
+            Some(new)
+        }
+        Ok(_) => {
+            tell(out, "  it must be a JSON object\n");
+            None
+        }
+        Err(error) => {
+            tell(out, &format!("  that is not JSON: {error}\n"));
+            None
+        }
+    }
+}
+
+fn choose(line: &str, choices: &[(String, Option<String>)], several: bool) -> Answer {
+    let line = line.trim();
+    if line.is_empty() {
+        return Answer::Reject { reason: None };
+    }
+    let numbers: Option<Vec<usize>> = line
+        .split([',', ' '])
+        .filter(|part| !part.is_empty())
+        .map(|part| part.parse().ok())
+        .collect();
+    let chosen: Option<Vec<&str>> = numbers.and_then(|numbers| {
+        let label = |number: usize| choices.get(number.checked_sub(1)?).map(|(label, _)| label.as_str());
+        numbers.into_iter().map(label).collect()
+    });
+    match chosen {
+        Some(labels) if labels.len() == 1 || several => Answer::Say {
+            text: labels.join(", "),
+        },
+        Some(_) | None => Answer::Say { text: line.into() },
+    }
+}
+
+fn read(input: &mut impl BufRead, out: &mut impl Write, hint: &str) -> Option<String> {
+    tell(out, hint);
+    let mut line = String::new();
+    match input.read_line(&mut line) {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(line),
+    }
+}
+
+fn tell(out: &mut impl Write, text: &str) {
+    // Nobody can be told that stderr cannot be written.
+    drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    fn ask(subject: Subject, typed: &str) -> (Answer, String) {
+        let question = Question {
+            id: QuestionId::new(),
+            call: None,
+            tool: "terminal".into(),
+            subject,
+        };
+        let mut out = Vec::new();
+        let answer = dialog(&question, Permission::Workspace, &mut typed.as_bytes(), &mut out);
+        (answer, String::from_utf8(out).unwrap())
+    }
+
+    fn permission(typed: &str) -> Answer {
+        let subject = Subject::Permission {
+            action: Action::Run {
+                command: "git push origin main".into(),
+                cwd: "/p".into(),
+            },
+            why: "no rule covers it".into(),
+            input: json!({"command": "git push origin main"}),
+            rules: vec!["run(=git push origin main)".into(), "run(git push)".into()],
+        };
+        let (answer, shown) = ask(subject, typed);
+        assert!(
+            shown.contains("in /p\n") && shown.contains("s2, p2, a2: also everything that fits run(git push)"),
+            "{shown}"
+        );
+        answer
+    }
 
     #[test]
-    fn anything_but_yes_is_no_and_words_are_passed_on() {
-        assert_eq!(understand("Yes\n"), Answer::once());
-        assert_eq!(understand("\n"), Answer::Reject { reason: None });
-        let reason = Some("use the staging server".to_string());
-        assert_eq!(understand("use the staging server\n"), Answer::Reject { reason });
+    fn every_answer_has_its_letter_and_words_are_a_reason() {
+        let approve = |scope, rule: Option<&str>| Answer::Approve {
+            scope,
+            rule: rule.map(Into::into),
+        };
+        for (typed, expected) in [
+            ("Yes\n", Answer::once()),
+            ("s\n", approve(Scope::Session, None)),
+            ("p\n", approve(Scope::Project, None)),
+            ("a\n", approve(Scope::Always, None)),
+            ("p2\n", approve(Scope::Project, Some("run(git push)"))),
+            ("n\n", Answer::Reject { reason: None }),
+            ("\n", Answer::Reject { reason: None }),
+            ("", Answer::Reject { reason: None }),
+            (
+                "use the staging server\n",
+                Answer::Reject {
+                    reason: Some("use the staging server".into()),
+                },
+            ),
+            (
+                "e\ngit push origin dev\n",
+                Answer::Modify {
+                    input: json!({"command": "git push origin dev"}),
+                },
+            ),
+            (
+                "e\n{\"command\": \"ls\", \"cwd\": \"src\"}\n",
+                Answer::Modify {
+                    input: json!({"command": "ls", "cwd": "src"}),
+                },
+            ),
+            ("e\n\ny\n", Answer::once()),
+        ] {
+            assert_eq!(permission(typed), expected, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn choices_are_chosen_by_number_and_anything_else_is_said() {
+        let subject = |several| Subject::Inquiry {
+            question: "Which?".into(),
+            choices: vec![("tabs".into(), None), ("spaces".into(), Some("two".into()))],
+            several,
+        };
+        let said = |several, typed| match ask(subject(several), typed).0 {
+            Answer::Say { text } => text,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(said(false, "2\n"), "spaces");
+        assert_eq!(said(true, "1, 2\n"), "tabs, spaces");
+        assert_eq!(said(false, "3\n"), "3");
+        assert_eq!(said(false, "both of them\n"), "both of them");
+        assert_eq!(ask(subject(false), "\n").0, Answer::Reject { reason: None });
     }
 }

@@ -5,7 +5,7 @@ use crate::args::{Compact, Global};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::wiring::{self, Start, Which};
+use crate::wiring::{self, Choice, Start, Which};
 use crate::{output, project};
 use agent::{Approvals, Handle, Previews};
 use session::{Body, Command, Event};
@@ -27,6 +27,10 @@ pub(super) async fn compact(args: Compact, global: &Global, env: &Environment) -
         approvals: Approvals::Deny,
         previews: Previews::Skip,
         output_schema: None,
+        layers: &loaded.layers,
+        trust: loaded.trust,
+        files: &[],
+        model: Choice::Asked,
     })
     .await?;
     let Handle {

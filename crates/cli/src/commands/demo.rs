@@ -7,13 +7,14 @@ mod story;
 
 use super::drive::{self, Told};
 use crate::args::Demo as Args;
-use crate::config::{Config, Effort, ModeName, ModelEntry, Permission, ProviderEntry, WireName};
+use crate::config::{Config, Effort, ModelEntry, Permission, ProviderEntry, WireName};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::output::paint::Paint;
-use crate::wiring::{self, Start, Which};
+use crate::trust::Trust;
+use crate::wiring::{self, Choice, Start, Which};
 use agent::{Approvals, Previews};
 use model::Message;
 use sandbox::{Cap, Program, Request, Status};
@@ -99,6 +100,10 @@ async fn work(project: &Path, folder: &Path, server: &Server, env: &Environment)
         approvals: Approvals::Deny,
         previews: Previews::Skip,
         output_schema: None,
+        layers: &[],
+        trust: Trust::Unknown,
+        files: &[],
+        model: Choice::Configured,
     })
     .await?;
     let id = started.id;
@@ -131,7 +136,7 @@ fn config(server: &Server) -> Config {
     };
     Config {
         model: Some("demo/scripted".into()),
-        mode: Some(ModeName::Code),
+        mode: Some("code".into()),
         permission: Some(Permission::Workspace),
         effort: Some(Effort::Low),
         title: Some(false),

@@ -16,7 +16,7 @@ use crate::wiring::Started;
 use agent::Handle;
 use model::Message;
 use serde_json::Value;
-use session::{Command, Delivery, Ending, Event, Level, QuestionId, SessionId, Totals};
+use session::{Command, Delivery, Ending, Event, Level, Question, QuestionId, SessionId, Totals};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -53,6 +53,9 @@ pub(super) async fn drive(
 ) -> Result<Exit> {
     let Started { handle, id, lease, .. } = &started;
     let mut show = Show::begin(&started, told, expected.is_some(), env);
+    for text in &started.told {
+        show.notice(text);
+    }
     if let Some(warning) = started.formats.as_ref().and_then(|formats| formats.warning.as_deref()) {
         show.notice(warning);
     }
@@ -67,7 +70,7 @@ pub(super) async fn drive(
         corrections: 0,
         stopped: None,
         asked: VecDeque::new(),
-        answers: Answers::new(),
+        answers: Answers::new(started.permission),
         autonomous: started.autonomous,
     };
     let _held = lease;
@@ -102,7 +105,7 @@ struct Task {
     /// The signal that stopped the turn.
     stopped: Option<Exit>,
     /// Questions that wait for the person, and the subtask that asks; the first has been asked.
-    asked: VecDeque<(Option<SessionId>, QuestionId)>,
+    asked: VecDeque<(Option<SessionId>, Question)>,
     answers: Answers,
     /// Whether the agent may go on by itself after the turn.
     autonomous: bool,
@@ -160,14 +163,15 @@ impl Task {
                     }
                     self.show.flush();
                 }
-                answer = self.answers.next() => {
-                    if let Some((asker, question)) = self.asked.pop_front() {
+                (question, answer) = self.answers.next() => {
+                    // An answer to a question that was settled meanwhile is not one to the next.
+                    if let Some((asker, _)) = take_first(&mut self.asked, question) {
                         let answer = Command::Answer { question, answer };
                         drop(commands.send(addressed(asker, answer)).await);
                     }
                     self.show.answered();
-                    if !self.asked.is_empty() {
-                        self.answers.ask();
+                    if let Some((_, next)) = self.asked.front() {
+                        self.answers.ask(next);
                     }
                 }
                 _ = frames.tick(), if self.show.is_live() && self.asked.is_empty() && exit.is_none() => self.show.tick(),
@@ -197,10 +201,14 @@ impl Task {
         match event {
             Event::TurnStarted => self.began = Instant::now(),
             Event::Usage { totals, .. } => self.totals = totals,
-            Event::Asked { question } => self.ask(None, question.id),
+            Event::Asked { question } => self.ask(None, question),
+            Event::Answered { question } => self.settled(question),
             Event::Subtask { session, event, .. } => {
                 if let Some((asker, question)) = asked_below(session, &event) {
-                    self.ask(Some(asker), question);
+                    self.ask(Some(asker), question.clone());
+                }
+                if let Some(question) = answered_below(&event) {
+                    self.settled(question);
                 }
             }
             Event::TurnFinished { ending, answer } => {
@@ -211,7 +219,6 @@ impl Task {
             | Event::ItemDelta { .. }
             | Event::ItemFinished { .. }
             | Event::ItemDropped { .. }
-            | Event::Answered { .. }
             | Event::Retrying { .. }
             | Event::Notice { .. }
             | Event::Titled { .. } => {}
@@ -219,11 +226,19 @@ impl Task {
         None
     }
 
-    fn ask(&mut self, asker: Option<SessionId>, question: QuestionId) {
-        self.asked.push_back((asker, question));
-        if self.asked.len() == 1 {
+    fn ask(&mut self, asker: Option<SessionId>, question: Question) {
+        if self.asked.is_empty() {
             self.show.flush();
-            self.answers.ask();
+            self.answers.ask(&question);
+        }
+        self.asked.push_back((asker, question));
+    }
+
+    /// A question no longer waits for the person.
+    fn settled(&mut self, question: QuestionId) {
+        self.asked.retain(|(_, asked)| asked.id != question);
+        if self.asked.is_empty() {
+            self.show.answered();
         }
     }
 
@@ -291,9 +306,9 @@ enum Next {
 }
 
 /// The question in an event of a subtask, if it is one, and whose it is.
-fn asked_below(session: SessionId, event: &Event) -> Option<(SessionId, QuestionId)> {
+fn asked_below(session: SessionId, event: &Event) -> Option<(SessionId, &Question)> {
     match event {
-        Event::Asked { question } => Some((session, question.id)),
+        Event::Asked { question } => Some((session, question)),
         Event::Subtask { session, event, .. } => asked_below(*session, event),
         Event::TurnStarted
         | Event::ItemStarted { .. }
@@ -306,6 +321,26 @@ fn asked_below(session: SessionId, event: &Event) -> Option<(SessionId, Question
         | Event::Notice { .. }
         | Event::Titled { .. }
         | Event::TurnFinished { .. } => None,
+    }
+}
+
+/// Takes the first question out if it is this one.
+fn take_first(
+    asked: &mut VecDeque<(Option<SessionId>, Question)>,
+    question: QuestionId,
+) -> Option<(Option<SessionId>, Question)> {
+    match asked.front() {
+        Some((_, first)) if first.id == question => asked.pop_front(),
+        Some(_) | None => None,
+    }
+}
+
+/// The question of a subtask that was answered by an event, if it is such an event.
+fn answered_below(event: &Event) -> Option<QuestionId> {
+    match event {
+        Event::Answered { question } => Some(*question),
+        Event::Subtask { event, .. } => answered_below(event),
+        _ => None,
     }
 }
 

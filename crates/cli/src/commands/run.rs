@@ -2,13 +2,13 @@
 
 use super::answer::Expected;
 use super::drive::{self, Told};
-use super::{ask, load, load_for};
+use super::{ask, load_for};
 use crate::args::{Global, Run, Turn};
 use crate::config::{Layer, Loaded, Origin};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::wiring::{self, Start, Which};
+use crate::wiring::{self, Choice, Start, Which};
 use crate::{input, output, project};
 use agent::{Approvals, Previews};
 use session::{Command, Delivery, Meta, SessionId, Store};
@@ -27,7 +27,11 @@ pub(super) async fn run(args: Run, global: &Global, env: &Environment) -> Result
         let command = prompt(&args.prompt, &args.turn)?.ok_or_else(nothing_said)?;
         return go_on(meta, store, command, args.turn, expected, global, env).await;
     }
-    let (root, loaded) = load(global, env, args.turn.layers())?;
+    let root = project::root(global.cwd.as_deref(), env)?;
+    if !args.turn.json && ask::somebody_is_there() {
+        super::trust::ask_first(&root, env)?;
+    }
+    let loaded = load_for(root.clone(), global, env, args.turn.layers())?;
     let command = prompt(&args.prompt, &args.turn)?.ok_or_else(nothing_said)?;
     let store = wiring::open_store(env)?;
     let work = Work {
@@ -144,6 +148,13 @@ impl Work {
                 false => Previews::Skip,
             },
             output_schema: self.expected.as_ref().map(Expected::for_model),
+            layers: &self.loaded.layers,
+            trust: self.loaded.trust,
+            files: &self.turn.files,
+            model: match self.turn.model {
+                Some(_) => Choice::Asked,
+                None => Choice::Configured,
+            },
         })
         .await?;
         if started.complete && self.command == Command::Continue {

@@ -26,6 +26,15 @@ pub(crate) fn set(file: &Path, key: &str, text: &str) -> Result<()> {
     })
 }
 
+/// The texts that a list in a file holds; none where it is not there.
+pub(crate) fn list(file: &Path, key: &str) -> Result<Vec<String>> {
+    let path = layer::key_path(key)?;
+    let layer = Layer::read(file, Origin::User)?;
+    let value = layer.as_ref().and_then(|layer| layer::get(&layer.table, &path));
+    let items = value.and_then(toml::Value::as_array).into_iter().flatten();
+    Ok(items.filter_map(|item| item.as_str().map(String::from)).collect())
+}
+
 /// Whether a key was there to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unset {

@@ -19,6 +19,9 @@ const USER_ONLY: &[&str] = &[
     "proxy",
     "autonomy",
     "delegation",
+    "hooks",
+    "profile",
+    "profiles",
     "sandbox",
     "web",
     "checkpoints",
@@ -33,7 +36,10 @@ pub(super) fn restrain(mut project: Layer, user: &Table, env: &Environment, warn
     let mut warn = |key: &str, why: &str| warnings.push(format!("{origin}: `{key}` is ignored: {why}"));
     for key in USER_ONLY {
         if project.table.remove(*key).is_some() {
-            warn(key, "only your own configuration may set it");
+            warn(
+                key,
+                "only your own configuration and that of a trusted folder may set it",
+            );
         }
     }
     let trusted = providers_in_use(user, env);
@@ -51,9 +57,7 @@ pub(super) fn restrain(mut project: Layer, user: &Table, env: &Environment, warn
     }
     for (key, looser) in [
         ("permission", looser::<Permission> as fn(&Value, &Value) -> bool),
-        ("mode", |new, old| {
-            old.as_str() == Some("ask") && new.as_str() != Some("ask")
-        }),
+        ("mode", wider),
     ] {
         if let (Some(new), Some(old)) = (project.table.get(key), user.get(key))
             && looser(new, old)
@@ -110,6 +114,17 @@ fn provider_of(name: &str) -> Option<String> {
         (None, Lookup::Found(info)) => Some(info.provider),
         (None, Lookup::Ambiguous(_) | Lookup::Unknown(_)) => None,
     }
+}
+
+/// Whether a mode may do more than another one, or is none that comes with hew.
+fn wider(new: &Value, old: &Value) -> bool {
+    let modes = policy::Modes::default();
+    let mode = |value: &Value| value.as_str().and_then(|name| modes.get(name));
+    new != old
+        && match (mode(new), mode(old)) {
+            (Some(new), Some(old)) => new.groups.iter().any(|group| !old.includes(*group)),
+            (None, _) | (_, None) => true,
+        }
 }
 
 fn looser<T: PartialOrd + for<'de> Deserialize<'de>>(new: &Value, old: &Value) -> bool {

@@ -1,7 +1,7 @@
 //! What may stand in a configuration file. Doc comments become descriptions in the JSON schema for editors.
 
 use super::web::Web;
-use super::{Sandbox, Size, Span, Terminal, bounds};
+use super::{Approval, Hook, Permissions, Profile, Sandbox, Size, Span, Terminal, bounds};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,8 @@ pub(crate) struct Config {
     /// The model that makes images, as `provider/id`, or `none`; else that of the main model's provider, where it has one.
     #[serde(deserialize_with = "bounds::model_name")]
     pub(crate) image_model: Option<String>,
-    /// The way of working.
-    pub(crate) mode: Option<ModeName>,
+    /// The way of working: `code`, `architect`, `ask`, `debug`, `orchestrator`, `agent`, `plan`, or a mode of your own.
+    pub(crate) mode: Option<String>,
     /// What is allowed without asking.
     pub(crate) permission: Option<Permission>,
     /// How hard the model is asked to think.
@@ -51,6 +51,18 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// What is kept so that changes can be taken back.
     pub(crate) checkpoints: Checkpoints,
+    /// Permission rules.
+    pub(crate) permissions: Permissions,
+    /// What happens without a question where no rule says otherwise.
+    pub(crate) approval: Approval,
+    /// More files that are asked about before they are changed, in the syntax of `.gitignore`.
+    pub(crate) protected: Vec<String>,
+    /// Programs that are run around what happens. Only your own and those of trusted projects.
+    pub(crate) hooks: Vec<Hook>,
+    /// The profile in force: which tools the model is offered.
+    pub(crate) profile: Option<String>,
+    /// Profiles by name.
+    pub(crate) profiles: BTreeMap<String, Profile>,
     /// Which tools the model gets.
     pub(crate) tools: Tools,
     /// How work is handed to subtasks.
@@ -222,16 +234,6 @@ pub(crate) struct Prices {
     pub(crate) cache_write: Option<f64>,
 }
 
-/// The way of working.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ModeName {
-    /// Do everything
-    Code,
-    /// Answer questions and change nothing
-    Ask,
-}
-
 /// What is allowed without asking. What lies outside the project is asked on a terminal and denied elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -287,16 +289,6 @@ pub(crate) fn json_schema() -> Value {
         object.insert("title".into(), "Configuration of hew".into());
     }
     schema
-}
-
-impl ModeName {
-    /// The mode itself.
-    pub(crate) fn mode(self) -> policy::Mode {
-        match self {
-            ModeName::Code => policy::Mode::code(),
-            ModeName::Ask => policy::Mode::ask(),
-        }
-    }
 }
 
 impl From<Permission> for policy::Level {

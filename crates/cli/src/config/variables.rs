@@ -48,7 +48,7 @@ mod tests {
             .map(|layer| layer.origin.to_string())
             .collect();
         assert_eq!(origins, ["$HEW_MODEL", "$HEW_MAX_STEPS"]);
-        let wrong = layers(&Environment::from([("HEW_MODE", "cod")])).unwrap_err();
-        assert_eq!(wrong.what, "$HEW_MODE: mode: `cod` is not a choice");
+        let wrong = layers(&Environment::from([("HEW_PERMISSION", "ful")])).unwrap_err();
+        assert_eq!(wrong.what, "$HEW_PERMISSION: permission: `ful` is not a choice");
     }
 }

@@ -1,0 +1,249 @@
+//! `hew permissions`: shows, changes and tests what may happen without a question.
+
+use super::load;
+use crate::args::{Global, Permissions as Args, RuleEffect, Test};
+use crate::config::{self, Permission};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::grants::{self, GrantFile};
+use crate::wiring::{modes, permissions};
+use crate::{output, places, project};
+use policy::{Action, Decision, Deed, Grants, Match, Origin, Policy, Reading, Revoked, Rule};
+use serde_json::{Value, json};
+use session::Keeper as _;
+use std::sync::Arc;
+
+pub(super) fn permissions(command: Option<&Args>, global: &Global, env: &Environment) -> Result<Exit> {
+    match command {
+        None => list(false, global, env),
+        Some(Args::List { json }) => list(*json, global, env),
+        Some(Args::Add { effect, rule, project }) => add(*effect, rule, *project, global, env),
+        Some(Args::Revoke { rule: Some(rule), .. }) => revoke(rule, global, env),
+        Some(Args::Revoke { rule: None, .. }) => {
+            let root = project::root(global.cwd.as_deref(), env)?;
+            let count = GrantFile::open(&root, env)?.revoke_all()?;
+            output::complain(&format!("{count} remembered answers are gone\n"));
+            Ok(Exit::Done)
+        }
+        Some(Args::Test(test)) => try_out(test, false, global, env),
+        Some(Args::Explain(test)) => try_out(test, true, global, env),
+    }
+}
+
+/// The rules of each layer and the remembered answers.
+fn list(json: bool, global: &Global, env: &Environment) -> Result<Exit> {
+    let (root, loaded) = load(global, env, Vec::new())?;
+    let (permissions, problems) = permissions::permissions(&loaded.layers, loaded.trust, &root, env);
+    complain(&problems);
+    let kept = GrantFile::open(&root, env)?.load()?;
+    let here = kept.projects.get(&root).cloned().unwrap_or_default();
+    if json {
+        let rules: Vec<Value> = permissions
+            .rules
+            .iter()
+            .map(|layer| {
+                let [deny, ask, allow] = layer.rules();
+                json!({ "origin": layer.origin(), "deny": deny, "ask": ask, "allow": allow })
+            })
+            .collect();
+        let value = json!({
+            "v": 1, "permission": loaded.config.permission, "trusted": loaded.trust == crate::trust::Trust::Trusted,
+            "rules": rules, "granted": { "project": here, "always": kept.always },
+        });
+        output::deliver(&output::pretty(&value)?)?;
+        return Ok(Exit::Done);
+    }
+    let mut text = String::new();
+    for layer in permissions.rules.iter() {
+        text.push_str(&format!("{}\n", heading(layer.origin())));
+        let [deny, ask, allow] = layer.rules();
+        for (word, rules) in [("deny", deny), ("ask", ask), ("allow", allow)] {
+            rules
+                .iter()
+                .for_each(|rule| text.push_str(&format!("  {word:<5} {rule}\n")));
+        }
+    }
+    for (title, list) in [
+        ("answers for this project", &here),
+        ("answers that count everywhere", &kept.always),
+    ] {
+        if !list.is_empty() {
+            text.push_str(&format!("{title}\n"));
+            list.iter()
+                .for_each(|grant| text.push_str(&format!("  allow {}\n", grants::describe(grant))));
+        }
+    }
+    if text.is_empty() {
+        text = "no rules and no remembered answers; `permission` decides alone\n".into();
+    }
+    output::deliver(&text)?;
+    Ok(Exit::Done)
+}
+
+fn heading(origin: Origin) -> &'static str {
+    match origin {
+        Origin::User => "your rules",
+        Origin::TrustedProject => "the project's rules (trusted)",
+        Origin::UntrustedProject => "the project's rules (not trusted: they may forbid, not allow)",
+    }
+}
+
+fn add(effect: RuleEffect, rule: &str, project: bool, global: &Global, env: &Environment) -> Result<Exit> {
+    let rule: Rule = rule.parse().map_err(wrong)?;
+    let file = target(project, global, env)?;
+    let key = format!("permissions.{}", effect.word());
+    let mut rules = config::list(&file, &key)?;
+    if !rules.contains(&rule.to_string()) {
+        rules.push(rule.to_string());
+    }
+    config::set(&file, &key, &toml::Value::from(rules).to_string())?;
+    output::complain(&format!("added to {}\n", places::tidy(&file, env)));
+    Ok(Exit::Done)
+}
+
+fn revoke(rule: &str, global: &Global, env: &Environment) -> Result<Exit> {
+    let root = project::root(global.cwd.as_deref(), env)?;
+    let parsed: Rule = rule.parse().map_err(wrong)?;
+    let mut gone = Vec::new();
+    if GrantFile::open(&root, env)?.revoke(&parsed)? == Revoked::Gone {
+        gone.push("the remembered answer is gone".to_string());
+    }
+    let file = places::user_config(env)?;
+    for word in ["allow", "ask", "deny"] {
+        let key = format!("permissions.{word}");
+        let rules = config::list(&file, &key)?;
+        let rest: Vec<String> = rules
+            .iter()
+            .filter(|known| **known != parsed.to_string())
+            .cloned()
+            .collect();
+        if rest.len() < rules.len() {
+            config::set(&file, &key, &toml::Value::from(rest).to_string())?;
+            gone.push(format!("removed from `{word}` in {}", places::tidy(&file, env)));
+        }
+    }
+    if gone.is_empty() {
+        return Err(
+            Failure::usage(format!("`{rule}` is neither a remembered answer nor one of your rules"))
+                .hint("`hew permissions list` shows them"),
+        );
+    }
+    output::complain(&format!("{}\n", gone.join("\n")));
+    Ok(Exit::Done)
+}
+
+fn try_out(test: &Test, explain: bool, global: &Global, env: &Environment) -> Result<Exit> {
+    let (root, loaded) = load(global, env, Vec::new())?;
+    let (mut permissions, problems) = permissions::permissions(&loaded.layers, loaded.trust, &root, env);
+    complain(&problems);
+    let mut grants = Grants::default();
+    let kept = GrantFile::open(&root, env)?.current();
+    kept.iter().for_each(|grant| grants.remember(grant.clone()));
+    permissions.grants = Arc::new(grants);
+    let action = Action::parse(&test.deed.join(" "), &permissions.places).map_err(wrong)?;
+    let name = test.mode.as_deref().or(loaded.config.mode.as_deref()).unwrap_or("code");
+    let mode = modes::find(&root, loaded.trust, env).choose(name, &[])?;
+    let tool = test.tool.as_deref().unwrap_or(usual_tool(&action));
+    let level = loaded.config.permission.unwrap_or(Permission::Workspace);
+    let policy = Policy {
+        level: level.into(),
+        permissions,
+    };
+    let (word, why) = match policy.decide(&mode, tool, &action) {
+        Decision::Allow => ("allow", None),
+        Decision::Ask { why } => ("ask", Some(why)),
+        Decision::Deny { why } => ("deny", Some(why)),
+    };
+    let about = concerned(&policy, tool, &action);
+    if test.json {
+        let value = json!({
+            "v": 1, "decision": word, "why": why, "tool": tool, "mode": mode.name, "permission": level,
+            "rules": about, "action": action,
+        });
+        output::deliver(&output::pretty(&value)?)?;
+    } else {
+        let mut text = match why {
+            Some(why) => format!("{word}: {why}\n"),
+            None => format!("{word}\n"),
+        };
+        if explain {
+            text.push_str(&format!(
+                "  tool {tool}, mode {}, permission {}\n",
+                mode.name,
+                json!(level)
+            ));
+            about.iter().for_each(|rule| text.push_str(&format!("  {rule}\n")));
+        }
+        output::deliver(&text)?;
+    }
+    Ok(match test.expect {
+        Some(expected) if expected.word() != word => Exit::Failed,
+        Some(_) | None => Exit::Done,
+    })
+}
+
+/// The rules and answers that are about this, in words.
+fn concerned(policy: &Policy, tool: &str, action: &Action) -> Vec<String> {
+    let deed = Deed::from(action);
+    let permissions = &policy.permissions;
+    let commands = match action {
+        Action::Run { command, .. } | Action::Escalate { command, .. } => policy::shell::parse(command).commands,
+        _ => Vec::new(),
+    };
+    let is_about = |rule: &Rule, reading: Reading| {
+        rule.matches(tool, &deed, &permissions.places, reading) != Match::No
+            || commands
+                .iter()
+                .any(|simple| rule.matches_command(tool, simple, reading) != Match::No)
+    };
+    let mut told = Vec::new();
+    for layer in permissions.rules.iter() {
+        let [deny, ask, allow] = layer.rules();
+        for (word, rules, reading) in [
+            ("deny", deny, Reading::Wide),
+            ("ask", ask, Reading::Wide),
+            ("allow", allow, Reading::Narrow),
+        ] {
+            let about = rules.iter().filter(|rule| is_about(rule, reading));
+            told.extend(about.map(|rule| format!("{}: {word} {rule}", heading(layer.origin()))));
+        }
+    }
+    let granted = permissions
+        .grants
+        .iter()
+        .filter(|grant| is_about(&grant.rule, Reading::Narrow));
+    told.extend(granted.map(|grant| format!("remembered: {}", grants::describe(grant))));
+    told
+}
+
+/// The tool that usually does such a thing.
+fn usual_tool(action: &Action) -> &'static str {
+    match action {
+        Action::Read { .. } => "read_file",
+        Action::Write { .. } => "write_file",
+        Action::Run { .. } | Action::Escalate { .. } => "terminal",
+        Action::Fetch { .. } => "fetch",
+        Action::Mcp { .. } => "mcp",
+        Action::SwitchMode { .. } => "switch_mode",
+        Action::Subtask { .. } => "new_task",
+    }
+}
+
+fn target(project: bool, global: &Global, env: &Environment) -> Result<std::path::PathBuf> {
+    if !project {
+        return places::user_config(env);
+    }
+    let root = project::root(global.cwd.as_deref(), env)?;
+    Ok(project::config_file(&root).unwrap_or_else(|| root.join(".hew").join("config.toml")))
+}
+
+fn wrong(error: policy::Error) -> Failure {
+    Failure::usage(error.to_string()).hint("docs/permissions.md describes the rules")
+}
+
+fn complain(problems: &[String]) {
+    problems
+        .iter()
+        .for_each(|problem| output::complain(&format!("warning: {problem}\n")));
+}
