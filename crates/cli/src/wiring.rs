@@ -140,6 +140,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let profile = profile(config)?;
     let permission = config.permission.unwrap_or(Permission::Workspace);
     let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
+    let workspace = hiding(workspace, &permissions);
     let system = system(&workspace, &all_modes, env);
     let complete = is_complete(&opened.items);
     let formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
@@ -297,6 +298,15 @@ fn choose_mode(start: &Start<'_>, found: &modes::Found, items: &[Arc<Item>]) -> 
         ..found.clone()
     };
     Ok((found.choose(name, files)?, all))
+}
+
+/// The project without what ignore files hide.
+fn hiding(workspace: Workspace, permissions: &policy::Permissions) -> Workspace {
+    if permissions.ignore.is_empty() {
+        return workspace;
+    }
+    let (ignore, places) = (Arc::clone(&permissions.ignore), Arc::clone(&permissions.places));
+    workspace.hiding(move |path| ignore.hides(path, &places))
 }
 
 /// The profile in force.

@@ -60,6 +60,11 @@ impl Ignore {
         (Ignore { patterns, files: names }, problems)
     }
 
+    /// Whether nothing is hidden.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
     /// Whether a path inside the project is hidden. A path that leads outside is not.
     pub fn hides(&self, path: &Path, places: &Places) -> bool {
         if self.files.is_empty() {

@@ -11,6 +11,7 @@ mod find;
 mod git;
 mod glob;
 mod grep;
+mod hiding;
 mod list;
 mod location;
 mod read;

@@ -57,6 +57,7 @@ impl Location {
         let folder = fs::read_dir(self.path()).map_err(|error| self.error(error))?;
         let mut entries: Vec<(bool, OsString, fs::DirEntry)> = folder
             .flatten()
+            .filter(|entry| !self.hiding().hides(&entry.path()))
             .map(|entry| {
                 (
                     !entry.file_type().is_ok_and(|kind| kind.is_dir()),
@@ -86,7 +87,7 @@ impl Location {
 
     /// The names in this folder that no ignore file hides.
     fn seen(&self) -> HashSet<OsString> {
-        let walk = walk::builder(self.path()).max_depth(Some(1)).build();
+        let walk = walk::builder(self.path(), self.hiding()).max_depth(Some(1)).build();
         walk.flatten()
             .filter(|entry| entry.depth() == 1)
             .map(|entry| entry.file_name().to_owned())

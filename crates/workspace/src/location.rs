@@ -12,6 +12,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use crate::Error;
+use crate::hiding::Hiding;
 
 /// As many symbolic links as Linux itself follows in one path.
 const MAX_LINKS: usize = 40;
@@ -20,6 +21,7 @@ const MAX_LINKS: usize = 40;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
     root: Arc<Path>,
+    hiding: Hiding,
     path: PathBuf,
 }
 
@@ -75,7 +77,7 @@ impl Location {
 
     /// Another path of the same project, from its root or absolute.
     pub fn sibling(&self, path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::resolve(&self.root, path.as_ref())
+        Self::resolve(&self.root, &self.hiding, path.as_ref())
     }
 
     /// Another path, shown in the way this one is shown.
@@ -87,10 +89,16 @@ impl Location {
         &self.root
     }
 
+    /// What is hidden in the project.
+    pub(crate) fn hiding(&self) -> &Hiding {
+        &self.hiding
+    }
+
     /// Another resolved path of the same project.
     pub(crate) fn beside(&self, path: &Path) -> Self {
         Self {
             root: Arc::clone(&self.root),
+            hiding: self.hiding.clone(),
             path: path.to_owned(),
         }
     }
@@ -104,7 +112,7 @@ impl Location {
         }
     }
 
-    pub(crate) fn resolve(root: &Arc<Path>, path: &Path) -> Result<Self, Error> {
+    pub(crate) fn resolve(root: &Arc<Path>, hiding: &Hiding, path: &Path) -> Result<Self, Error> {
         let shown = || path.to_string_lossy().into_owned();
         if path.as_os_str().as_bytes().contains(&0) {
             return Err(Error::Nul { path: shown() });
@@ -115,6 +123,7 @@ impl Location {
         let path = resolve(&root.join(path)).map_err(|error| Error::from_io(shown(), error))?;
         Ok(Self {
             root: Arc::clone(root),
+            hiding: hiding.clone(),
             path,
         })
     }

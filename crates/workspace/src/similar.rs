@@ -19,8 +19,9 @@ pub(crate) fn to(missing: &Location) -> Vec<String> {
         return Vec::new();
     };
     let mut paths = neighbours(missing.path(), name);
+    paths.retain(|path| !missing.hiding().hides(path));
     if paths.is_empty() {
-        paths = namesakes(missing.root(), name);
+        paths = namesakes(missing, name);
     }
     paths.iter().map(|path| missing.show(path).into_owned()).collect()
 }
@@ -45,8 +46,8 @@ fn neighbours(path: &Path, name: &OsStr) -> Vec<PathBuf> {
     scored.into_iter().take(SUGGESTIONS).map(|(_, path)| path).collect()
 }
 
-fn namesakes(root: &Path, name: &OsStr) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = walk::builder(root)
+fn namesakes(missing: &Location, name: &OsStr) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = walk::builder(missing.root(), missing.hiding())
         .build()
         .take(MAX_SEEN)
         .flatten()

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use ignore::types::Types;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
+use crate::hiding::Hiding;
 use crate::{Ended, Error, Location, Stop};
 
 /// Where version control keeps its own files.
-const INTERNAL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+pub(crate) const INTERNAL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
 /// A portion of a long answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,15 +22,19 @@ pub struct Page {
 }
 
 /// A walk that honours `.gitignore`, `.ignore` and `.hewignore`, in and outside of git repositories; sees other hidden
-/// files, since projects keep much of themselves there; and follows no symbolic link, so it can neither loop nor leave.
-pub(crate) fn builder(folder: &Path) -> WalkBuilder {
+/// files, since projects keep much of themselves there; not what is hidden from everybody; and follows no symbolic link, so it can neither loop nor leave.
+pub(crate) fn builder(folder: &Path, hiding: &Hiding) -> WalkBuilder {
+    let hiding = hiding.clone();
     let mut builder = WalkBuilder::new(folder);
     builder
         .hidden(false)
         .require_git(false)
         .follow_links(false)
         .add_custom_ignore_filename(".hewignore")
-        .filter_entry(|entry| entry.depth() == 0 || !INTERNAL.iter().any(|name| entry.file_name() == *name));
+        .filter_entry(move |entry| {
+            let internal = || INTERNAL.iter().any(|name| entry.file_name() == *name);
+            entry.depth() == 0 || !(internal() || hiding.hides(entry.path()))
+        });
     builder
 }
 
@@ -53,7 +58,7 @@ where
 {
     let timed_out = AtomicBool::new(false);
     let unreadable = AtomicUsize::new(0);
-    let mut builder = builder(folder.path());
+    let mut builder = builder(folder.path(), folder.hiding());
     if let Some(types) = types {
         builder.types(types);
     }

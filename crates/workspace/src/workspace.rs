@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::hiding::Hiding;
 use crate::{Error, Location};
 
 /// A project folder. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     root: Arc<Path>,
+    pub(crate) hiding: Hiding,
 }
 
 impl Workspace {
@@ -19,7 +21,10 @@ impl Workspace {
             .canonicalize()
             .map_err(|error| Error::from_io(shown.as_ref(), error))?;
         match canonical.is_dir() {
-            true => Ok(Self { root: canonical.into() }),
+            true => Ok(Self {
+                root: canonical.into(),
+                hiding: Hiding::default(),
+            }),
             false => Err(Error::NotADirectory {
                 path: shown.into_owned(),
             }),
@@ -34,6 +39,6 @@ impl Workspace {
     /// Resolves a path: relative ones start at the root, `..` and symbolic links are followed to where they lead. The
     /// target need not exist. An empty path is the root.
     pub fn locate(&self, path: impl AsRef<Path>) -> Result<Location, Error> {
-        Location::resolve(&self.root, path.as_ref())
+        Location::resolve(&self.root, &self.hiding, path.as_ref())
     }
 }

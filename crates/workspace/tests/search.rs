@@ -469,3 +469,31 @@ fn files_are_listed_without_ignored_ones_and_links() {
         ["a/c.rs"]
     );
 }
+
+#[test]
+fn what_is_hidden_is_neither_listed_nor_found_nor_searched_nor_suggested() {
+    let Project { dir, workspace } = project(&[
+        ("secret.txt", "needle\n"),
+        ("open.txt", "needle\n"),
+        ("keys/deep/a.txt", "needle\n"),
+    ]);
+    let root = workspace.root().to_owned();
+    let (secret, keys) = (root.join("secret.txt"), root.join("keys"));
+    let workspace = workspace.hiding(move |path| path == secret || path.starts_with(&keys));
+    let project = Project { dir, workspace };
+    let entries = project.at("").list(100).unwrap().entries;
+    assert_eq!(
+        entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(),
+        ["open.txt"]
+    );
+    assert_eq!(project.find("", "*.txt"), ["open.txt"]);
+    assert_eq!(rendered(&project.grep("", pattern("needle"))), ["open.txt:1:needle"]);
+    let error = project.at("secrets.txt").snapshot().unwrap_err().to_string();
+    assert!(
+        !error.contains("secret.txt,") && !error.contains("secret.txt?"),
+        "{error}"
+    );
+    let mut hidden = project.workspace.hidden(10);
+    hidden.sort();
+    assert_eq!(hidden, [root.join("keys"), root.join("secret.txt")]);
+}

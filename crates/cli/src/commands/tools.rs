@@ -2,7 +2,7 @@
 
 use super::{ask, load};
 use crate::args::{Global, ToolsArgs, ToolsCommand};
-use crate::config::{ModeName, Permission};
+use crate::config::Permission;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -52,8 +52,13 @@ pub(super) async fn tools(args: &ToolsArgs, global: &Global, env: &Environment) 
         Some(ToolsCommand::Show { name }) => show(&registry, find(&registry, name)?, args.json)?,
         Some(ToolsCommand::Run { name, input, yes }) => {
             find(&registry, name)?;
-            let policy = Policy::of(config.permission.unwrap_or(Permission::Workspace).into());
-            let mode = config.mode.unwrap_or(ModeName::Code).mode();
+            let (permissions, _) = wiring::permissions::permissions(&loaded.layers, loaded.trust, &root, env);
+            let policy = Policy {
+                level: config.permission.unwrap_or(Permission::Workspace).into(),
+                permissions,
+            };
+            let modes = wiring::modes::find(&root, loaded.trust, env);
+            let mode = modes.choose(config.mode.as_deref().unwrap_or("code"), &[])?;
             let allowed = |tool: &dyn DynTool, input: &Value| approve(tool, input, &policy, &mode, *yes);
             run(&registry, name, input, allowed, info.as_ref(), args.json).await?;
         }

@@ -17,6 +17,8 @@ const OWN: [&str; 5] = [".hew", ".hewignore", ".rooignore", ".aiignore", ".roomo
 const GIT: [&str; 5] = ["hooks", "config", "config.worktree", "commondir", "modules"];
 /// More than any build needs, and few enough that the machine can still be used.
 const MAX_PROCESSES: u64 = 16_384;
+/// As many paths as ignore files may hide from commands.
+const MOST_HIDDEN: usize = 1_000;
 const MEGABYTE: u64 = 1024 * 1024;
 /// Of a written file, in megabytes.
 const MAX_FILE: u32 = 32 * 1024;
@@ -56,6 +58,7 @@ pub(crate) fn confinement(config: &Config, env: &Environment, workspace: &Worksp
     );
     protected.extend(own_data);
     let mut hidden: Vec<PathBuf> = said.hide.iter().map(place).collect();
+    hidden.extend(workspace.hidden(MOST_HIDDEN));
     // It may hold keys.
     hidden.extend(own_config.filter(|file| file.is_file()));
     Confinement {
