@@ -10,6 +10,7 @@ use crate::models::{Models, Provider};
 use crate::output::paint::Paint;
 use crate::output::words::{mask, took};
 use crate::wiring::commands::confinement;
+use crate::trust::{Trust, TrustList};
 use crate::{output, places, project};
 use providers::Settings;
 use providers::discover::{self, probe};
@@ -76,6 +77,7 @@ pub(super) async fn doctor(args: &Args, global: &Global, env: &Environment) -> R
         Ok(root) => {
             checks.push(Check::new("project", State::Ok, places::tidy(&root, env)));
             checks.push(sandbox(&config, &root, env));
+            checks.push(trust(&root, env));
         }
         Err(failure) => checks.push(Check::problem("project", failure)),
     }
@@ -144,6 +146,19 @@ fn sandbox(config: &Config, root: &Path, env: &Environment) -> Check {
             ..Check::new(name, State::Absent, format!("{report}; {}", report.gaps().join("; ")))
         },
         Err(error) => Check::new(name, State::Problem, error.to_string()),
+    }
+}
+
+/// Whether the project is trusted.
+fn trust(root: &Path, env: &Environment) -> Check {
+    match TrustList::load(env).map(|list| list.of(&project::top(root))) {
+        Ok(Trust::Trusted) => Check::new("trust", State::Ok, "the project is trusted: its settings count in full"),
+        Ok(Trust::Declined | Trust::Unknown) => Check::new(
+            "trust",
+            State::Absent,
+            "the project is not trusted: its settings may tighten, not loosen; `hew trust` trusts it",
+        ),
+        Err(failure) => Check::problem("trust", failure),
     }
 }
 
