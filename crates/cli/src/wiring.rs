@@ -306,7 +306,7 @@ fn hiding(workspace: Workspace, permissions: &policy::Permissions) -> Workspace 
         return workspace;
     }
     let (ignore, places) = (Arc::clone(&permissions.ignore), Arc::clone(&permissions.places));
-    workspace.hiding(move |path| ignore.hides(path, &places))
+    workspace.hiding(move |path| ignore.hides(path, &places) || (path.is_dir() && ignore.hides_folder(path, &places)))
 }
 
 /// The profile in force.

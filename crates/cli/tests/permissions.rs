@@ -150,7 +150,9 @@ async fn a_mode_is_kept_with_the_session_and_says_what_it_refuses() {
         list.contains("docs") && list.contains("architect") && list.contains("from: built in"),
         "{list}"
     );
-    let wrong = said(at(home.path(), &project).args(["run", "-m", MODEL, "--mode", "cod", "go"])).await;
+    let server = Server::start(Script::new()).await.unwrap();
+    let wrong = at(home.path(), &project).talks_to(&server);
+    let wrong = said(wrong.args(["run", "-m", MODEL, "--mode", "cod", "go"])).await;
     assert!(wrong.contains("there is no mode `cod`"), "{wrong}");
 }
 
@@ -159,12 +161,13 @@ async fn only_the_files_that_were_chosen_are_changed() {
     let home = home("");
     let project = Project::new(&[("a.txt", "a\n"), ("b.txt", "b\n")]).unwrap();
     let calls = [
+        ("read_file", json!({"path": "a.txt"})),
         ("write_file", json!({"path": "a.txt", "content": "new\n"})),
         ("write_file", json!({"path": "b.txt", "content": "new\n"})),
     ];
     let (seen, _) = run(home.path(), &project, &calls, &["--files", "a.txt"]).await;
     assert!(
-        seen[1].contains("may only change the files that were chosen"),
+        seen[2].contains("may only change the files that were chosen"),
         "{seen:?}"
     );
     assert_eq!(std::fs::read_to_string(project.path("a.txt")).unwrap(), "new\n");

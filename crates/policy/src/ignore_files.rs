@@ -79,8 +79,8 @@ impl Ignore {
         self.files.contains(&path) || self.patterns.matched_path_or_any_parents(&path, false).is_ignore()
     }
 
-    /// Like [`Ignore::hides`], for a path that may be a folder.
-    fn hides_folder(&self, path: &Path, places: &Places) -> bool {
+    /// Like [`Ignore::hides`], for a folder: patterns that end with `/` speak of it too.
+    pub fn hides_folder(&self, path: &Path, places: &Places) -> bool {
         let Some(path) = places.relative(path) else {
             return false;
         };
