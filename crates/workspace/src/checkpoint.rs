@@ -200,7 +200,10 @@ impl State {
                     return;
                 }
             }
-            let (source, why) = keep(path, leaf, depot);
+            let (source, why) = match depot.would_keep(leaf.stamp.size) {
+                Ok(()) => keep(path, leaf, depot),
+                Err(why) => (Source::Unread, Some(why)),
+            };
             lost.extend(why.map(|why| (path.to_owned(), why)));
             leaf.known = Some(Known { source, at });
         });
@@ -296,10 +299,10 @@ fn keep(path: &Path, leaf: &Leaf, depot: &Depot) -> (Source, Option<NotKept>) {
             }
             // It was written to meanwhile.
             Ok(None) => {}
-            Err(_) => return (Source::Unreadable, None),
+            Err(_) => return (Source::Unread, None),
         }
     }
-    (Source::Unreadable, None)
+    (Source::Unread, None)
 }
 
 fn put(path: &Path, size: u64, depot: &Depot) -> io::Result<Option<Put>> {
@@ -322,18 +325,19 @@ impl History<'_> {
     fn change(&mut self, difference: Difference<'_>, root: &Path) -> Option<Change> {
         let Difference { path, before, after } = difference;
         let (old, new) = match (before, after) {
-            // Only its permissions have changed, and nobody can read it any more, or could before.
+            // Only its permissions have changed, and one of both versions was not read: they hold the same.
             (Some(Node::File(old)), Some(Node::File(new)))
-                if old.stamp.is_same_content(&new.stamp) && new.is_unreadable() =>
+                if old.stamp.is_same_content(&new.stamp) && (old.is_unread() || new.is_unread()) =>
             {
-                let version = self.file(old, &root.join(&path));
-                let new = Version {
+                let read = if old.is_unread() { new } else { old };
+                let version = self.file(read, &root.join(&path));
+                let with = |leaf: &Leaf| Version {
                     kind: Kind::File {
-                        mode: Some(new.stamp.mode),
+                        mode: Some(leaf.stamp.mode),
                     },
                     ..version.clone()
                 };
-                (Some(version), Some(new))
+                (Some(with(old)), Some(with(new)))
             }
             (before, after) => (self.version(before, root, &path), self.version(after, root, &path)),
         };
@@ -380,7 +384,7 @@ impl History<'_> {
             // Another hew may have made room meanwhile.
             Some(Source::Depot(id)) => named(id.clone(), self.depot.has(id)),
             Some(Source::Named(id)) => named(id.clone(), false),
-            Some(Source::Unreadable) | None => nothing,
+            Some(Source::Unread) | None => nothing,
             Some(Source::Git(id)) => {
                 let repository = self.repository;
                 let objects = self
@@ -400,8 +404,8 @@ impl History<'_> {
 }
 
 impl Leaf {
-    fn is_unreadable(&self) -> bool {
+    fn is_unread(&self) -> bool {
         let source = self.known.as_ref().map(|known| &known.source);
-        matches!(source, Some(Source::Unreadable) | None)
+        matches!(source, Some(Source::Unread) | None)
     }
 }

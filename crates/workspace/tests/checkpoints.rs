@@ -401,3 +401,20 @@ fn wait_for_the_clock() {
     let first = stamp("first");
     while stamp("next") == first {}
 }
+
+#[test]
+fn the_permissions_of_a_file_that_is_too_large_to_keep_come_back() {
+    let limits = Limits {
+        quota: 1 << 20,
+        max_file: 300 << 10,
+    };
+    let world = World::limited(&[("big", &"b".repeat(400 << 10))], limits);
+    mode(&world.at("big"), 0o644);
+    let before = world.tree();
+    let (changes, note) = world.watch(|root| mode(&root.join("big"), 0o600));
+    assert_eq!(told(&changes), ["big f644!>f600!"]);
+    assert_eq!(note.as_deref(), Some("too large for undo to bring back: big"));
+    world.back(&changes);
+    assert_eq!(world.tree(), before);
+    assert_eq!(world.depot.contents(), []);
+}

@@ -111,6 +111,14 @@ impl Depot {
         }
     }
 
+    /// Whether a large content would be kept if it is not there yet. One that would not is not worth reading.
+    pub(super) fn would_keep(&self, size: u64) -> Result<(), NotKept> {
+        match size <= SMALL {
+            true => Ok(()),
+            false => self.room(size),
+        }
+    }
+
     /// Keeps these bytes.
     pub fn put(&self, bytes: &[u8]) -> io::Result<Put> {
         let id = name(digest(&SHA256, bytes).as_ref());

@@ -58,8 +58,8 @@ pub(super) enum Source {
     Git(ObjectId),
     /// From nowhere; this is their name.
     Named(BlobId),
-    /// The file cannot be read.
-    Unreadable,
+    /// The file cannot be read, or is not worth it.
+    Unread,
 }
 
 /// How a new picture goes about names that an older one has.
