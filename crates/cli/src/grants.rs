@@ -51,7 +51,8 @@ impl GrantFile {
     pub(crate) fn load(&self) -> Result<Kept> {
         let text = match std::fs::read_to_string(&self.file) {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Kept::default()),
+            // A file in the place of a folder is for the database to complain about.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Kept::default()),
             Err(error) => return Err(Failure::file("read", &self.file, &error)),
         };
         serde_json::from_str(&text).map_err(|error| {
