@@ -24,7 +24,7 @@ async fn a_long_task_is_summarised_on_its_way_and_by_hand() {
         .turn(Turn::text("## Task\nNothing is left to do."));
     let server = Server::start(script).await.unwrap();
     let line = "All work and no play makes a dull file.\n";
-    let text = line.repeat(24_000 / line.len());
+    let text = line.repeat(20_000 / line.len());
     let project = Project::new(&[
         ("1.txt", text.as_str()),
         ("2.txt", text.as_str()),
