@@ -85,7 +85,7 @@ async fn what_a_command_may_not_do_is_refused_and_the_model_is_told() {
     let connect = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
     let lines = [
         "printf /usr/hew-was-here | xargs touch",
-        "echo x > .git/hooks/pre-commit",
+        "printf .git/hooks/pre-commit | xargs touch",
         "git config alias.x '!true' 2>&1 || echo x >> .git/config",
         connect.as_str(),
         "mount -t tmpfs none . 2>&1",
