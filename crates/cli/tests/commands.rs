@@ -86,7 +86,7 @@ async fn what_a_command_may_not_do_is_refused_and_the_model_is_told() {
     let lines = [
         "printf /usr/hew-was-here | xargs touch",
         "printf .git/hooks/pre-commit | xargs touch",
-        "git config alias.x '!true' 2>&1 || echo x >> .git/config",
+        "git config alias.x '!true' 2>&1 || printf .git/config | xargs -I@ sh -c 'echo x >> @'",
         connect.as_str(),
         "mount -t tmpfs none . 2>&1",
     ];
