@@ -2,7 +2,6 @@
 
 use crate::children::{Children, Counted};
 use crate::desk::Rules;
-use crate::hooked::{self, Submitted};
 use crate::inbox::Inbox;
 use crate::room::{self, Made};
 use crate::state::State;
@@ -11,7 +10,7 @@ use crate::title::Titled;
 use crate::wake::{Rail, Wakes};
 use crate::{Setup, settle, turn};
 use model::Message;
-use session::{Body, Command, Delivery, Ending, Event, ItemId, Level, Limit, SessionId};
+use session::{Body, Command, Delivery, Ending, Event, ItemId, Level, Limit, SessionId, Totals};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -190,39 +189,18 @@ impl Actor {
             self.state.tally.begin_turn();
         }
         let by_itself = matches!(job, Job::Wake);
-        let messages = match job {
-            Job::Prompts(messages) => {
-                self.retry = None;
-                self.wakes.person_spoke(self.state.totals);
-                messages
+        let spoken = matches!(job, Job::Prompts(_));
+        self.state.count_spending().await;
+        if !by_itself {
+            self.state.since_asked = Totals::default();
+        }
+        if let Job::Prompts(messages) = job {
+            self.retry = None;
+            self.wakes.person_spoke(self.state.totals);
+            // The turn adds them: hooks and what is mentioned may take a while, and a turn can be stopped.
+            for message in messages {
+                self.inbox.steer(message);
             }
-            Job::Continue | Job::Wake => Vec::new(),
-        };
-        for message in messages {
-            let text = message.text();
-            let kept = match self.state.record_mode().await {
-                Ok(()) if !prompt::mentions(&text).is_empty() => {
-                    // Looking things up may take a while: the turn does it, because a turn can be stopped.
-                    self.inbox.steer(message);
-                    Ok(Submitted::Kept)
-                }
-                Ok(()) => self.state.submit(message).await,
-                Err(error) => Err(error),
-            };
-            let ending = match kept {
-                Ok(Submitted::Kept) => {
-                    self.begin_title(text);
-                    continue;
-                }
-                Ok(Submitted::Blocked(why)) => hooked::blocked(&why),
-                Err(error) => Ending::Failed {
-                    hint: error.hint().into(),
-                    error: error.to_string(),
-                },
-            };
-            let answer = String::new();
-            self.state.tell(Event::TurnFinished { ending, answer }).await;
-            return;
         }
         let mut ending = self.run_turn().await;
         if let Err(error) = settle::interrupted(&mut self.state).await {
@@ -232,8 +210,17 @@ impl Actor {
             };
         }
         self.inbox.forget_questions();
-        self.take_late_steering();
-        self.keep_ending(&ending).await;
+        let undone = matches!(ending, Ending::Failed { .. } | Ending::Limit(_)) && self.state.items.len() == first;
+        if let Some(name) = self.inbox.take_mode() {
+            self.set_mode(&name).await;
+        }
+        if spoken && undone {
+            // The next turn would get no further.
+            give_back(&mut VecDeque::new(), &self.inbox, &self.state.events).await;
+        } else {
+            self.take_late_steering();
+            self.keep_ending(&ending).await;
+        }
         self.state.count_spending().await;
         self.think_of_more(&ending, by_itself);
         let answer = self.answer(first);
@@ -283,6 +270,7 @@ impl Actor {
         if !self.inbox.has_fresh_news() {
             return false;
         }
+        self.state.count_spending().await;
         let rail = self.wakes.rail(&self.state.items, &self.state.totals);
         let fresh = self.inbox.seen_news();
         let Some(rail) = rail else {
@@ -438,6 +426,8 @@ impl Actor {
         };
         match self.state.store.rewind(self.state.session, to).await {
             Ok(()) => {
+                self.retry = None;
+                drop(self.inbox.take_mode());
                 self.state.rewind(place + 1);
                 self.state.restore_mode().await;
             }
@@ -458,6 +448,8 @@ impl Actor {
     }
 
     async fn set_mode(&mut self, name: &str) {
+        // What was said before no longer counts.
+        drop(self.inbox.take_mode());
         if let Err(error) = self.state.switch_mode(name).await {
             self.state.notice(Level::Warning, error.to_string()).await;
         }
@@ -468,17 +460,6 @@ impl Actor {
             Ok(model) => self.inbox.set_model(model),
             Err(why) => self.state.notice(Level::Warning, why).await,
         }
-    }
-
-    /// Gives a new session a plain title at once; a better one is asked for when the first reply begins.
-    fn begin_title(&mut self, prompt: String) {
-        if self.state.title.is_some() {
-            return;
-        }
-        let plain = prompt::plain_title(&prompt);
-        drop(self.state.store.title(self.state.session, plain.clone()));
-        self.state.title = Some(plain);
-        self.state.untitled = Some(prompt);
     }
 
     async fn take_title(&mut self, titled: Option<Titled>) {

@@ -218,13 +218,17 @@ async fn serve(
             call.tool
         ));
     };
-    let Approved { input, notes } = desk.approve(tool.as_ref(), call.input).await?;
+    let Approved { input, notes, actions } = desk.approve(tool.as_ref(), call.input).await?;
     if tool.effect() != Effect::Reads {
         // What changes the world must be on record before it happens, so that a crash never makes it happen twice.
         desk.store
             .flush()
             .await
             .map_err(|error| format!("Not done, because it could not be recorded: {error}."))?;
+    }
+    // Paths may lead elsewhere by now: only what was decided about is done.
+    if tool.actions(&input).map_err(|error| error.to_string())? != actions {
+        return Err("Not done: what this call would do has changed since it was allowed. Look again, then repeat it if it is still right.".into());
     }
     let after = desk.hooked.hears(Moment::PostToolUse).then(|| input.clone());
     let served = tool.run(input, context).await.map_err(|error| error.to_string());

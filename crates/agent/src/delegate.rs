@@ -113,14 +113,13 @@ impl Delegate {
     }
 
     fn mode_for(&self, task: &Task) -> Result<Mode, Error> {
-        let Some(name) = task.mode.as_deref().filter(|name| !name.trim().is_empty()) else {
+        let Some(name) = task.mode.as_deref().filter(|name| !name.is_empty()) else {
             return Ok(self.mode.clone());
         };
-        self.modes.get(name.trim()).cloned().ok_or_else(|| {
+        self.modes.get(name).cloned().ok_or_else(|| {
             let names: Vec<&str> = self.modes.iter().map(|mode| mode.name.as_str()).collect();
             Error::Failed(format!(
-                "there is no mode `{}`; the modes are: {}",
-                name.trim(),
+                "there is no mode `{name}`; the modes are: {}",
                 names.join(", ")
             ))
         })

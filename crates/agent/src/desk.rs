@@ -51,6 +51,8 @@ pub(crate) struct Approved {
     pub(crate) input: Value,
     /// What the model must know about that input and this call.
     pub(crate) notes: Vec<String>,
+    /// What was decided about.
+    pub(crate) actions: Vec<Action>,
 }
 
 /// What came of a question about an action.
@@ -58,6 +60,14 @@ enum Permit {
     Granted,
     /// The person wants the call to run with this input.
     Instead(Value),
+}
+
+/// Whether the person surely wants a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Surely,
+    /// Their words only look like it, or nobody is there who could have written them.
+    Perhaps,
 }
 
 /// Who wrote the input of a call.
@@ -135,12 +145,13 @@ impl Desk {
         let mut approved = Approved {
             input,
             notes: Vec::new(),
+            actions: Vec::new(),
         };
         let mut hooks = self.ask_hooks(&mut approved).await?;
         let mut author = Author::Model;
         'input: loop {
-            let actions = tool.actions(&approved.input).map_err(|error| error.to_string())?;
-            for action in actions {
+            approved.actions = tool.actions(&approved.input).map_err(|error| error.to_string())?;
+            for action in approved.actions.clone() {
                 let why = match (self.decide(&action), author, &hooks) {
                     (Decision::Deny { why }, ..) => return Err(format!("Not allowed: {why}.")),
                     // The person wrote this input themselves.
@@ -171,12 +182,14 @@ impl Desk {
         }
     }
 
-    /// Refuses what is denied outright, for calls that the person asked for themselves.
-    pub(crate) fn forbids(&self, tool: &dyn DynTool, input: &Value) -> Result<(), String> {
+    /// Refuses what is denied outright, for calls that the person asked for themselves; with `Wanted::Perhaps` also what would
+    /// have to be asked.
+    pub(crate) fn forbids(&self, tool: &dyn DynTool, input: &Value, wanted: Wanted) -> Result<(), String> {
         let actions = tool.actions(input).map_err(|error| error.to_string())?;
         for action in actions {
             match self.decide(&action) {
                 Decision::Deny { why } => return Err(why),
+                Decision::Ask { why } if wanted == Wanted::Perhaps => return Err(why),
                 Decision::Allow | Decision::Ask { .. } => {}
             }
         }
@@ -221,9 +234,16 @@ impl Desk {
 
     /// Whether work in another mode could do more than this mode may. A mode that does nothing but hand on work is meant to.
     fn widens(&self, mode: &str) -> bool {
-        let hands_on = self.mode.groups == [Group::Modes];
-        let other = self.modes.get(mode);
-        !hands_on && other.is_some_and(|other| other.groups.iter().any(|group| !self.mode.includes(*group)))
+        if mode.is_empty() || self.mode.groups == [Group::Modes] {
+            return false;
+        }
+        let Some(other) = self.modes.get(mode) else {
+            return true;
+        };
+        let edits_more = self.mode.only.is_some() && other.only != self.mode.only && other.includes(Group::Edit);
+        let mut rules = self.mode.files.iter();
+        let loses_rule = rules.any(|rule| other.includes(rule.group) && !other.files.contains(rule));
+        edits_more || loses_rule || other.groups.iter().any(|group| !self.mode.includes(*group))
     }
 
     async fn ask_about(&self, action: Action, why: String, input: Value) -> Result<Permit, String> {

@@ -1,7 +1,9 @@
 //! What hooks say to what a session does, told to whom it concerns.
 
+use crate::inbox::Inbox;
+use crate::mention;
 use crate::state::State;
-use model::{Block, Message, Part};
+use model::{Block, Part};
 use policy::Ruling;
 use session::{Ending, Error, Event, Happening, Hooks, Level, Moment, Reaction, SessionId};
 use std::sync::Arc;
@@ -68,23 +70,34 @@ impl State {
         }
     }
 
-    /// Adds what the person said, unless a hook objects.
-    pub(crate) async fn submit(&mut self, mut message: Message) -> Result<Submitted, Error> {
-        let mut added = std::mem::take(&mut self.context);
+    /// Adds the oldest thing in the inbox that the person said, unless a hook objects; nothing where there is none.
+    ///
+    /// Hooks speak first, so that nothing is looked up for a prompt that they block. It stays in the inbox until it is an item:
+    /// nothing is lost wherever this is stopped.
+    pub(crate) async fn submit(&mut self, inbox: &Arc<Inbox>) -> Result<Option<Submitted>, Error> {
+        let Some(message) = inbox.first_steering() else {
+            return Ok(None);
+        };
+        let said = message.text();
+        let mut added = None;
         if self.hooked.hears(Moment::UserPromptSubmit) {
-            let prompt = message.text();
+            let prompt = said.clone();
             let reaction = self.hooked.call(Happening::UserPromptSubmit { prompt }).await;
             if let Ruling::Deny(why) | Ruling::Ask(why) = reaction.ruling {
-                self.context = added;
-                return Ok(Submitted::Blocked(why));
+                drop(inbox.next_steering());
+                return Ok(Some(Submitted::Blocked(why)));
             }
-            added.extend(reaction.context);
+            added = reaction.context;
         }
-        for text in added {
+        let mut message = mention::resolve(self, inbox, message).await;
+        self.record_mode().await?;
+        drop(inbox.next_steering());
+        for text in std::mem::take(&mut self.context).into_iter().chain(added) {
             message.parts.push(Part::text(format!("<hook>\n{text}\n</hook>")));
         }
         self.append_prompt(message).await?;
-        Ok(Submitted::Kept)
+        self.begin_title(said);
+        Ok(Some(Submitted::Kept))
     }
 
     /// Tells hooks that the conversation is about to be summed up. What they say belongs to what the summary is asked for; the

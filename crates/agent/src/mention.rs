@@ -1,14 +1,19 @@
 //! Looks up what a prompt mentions, with the tools that the model has, and puts it behind the prompt.
 //!
-//! What the person names themselves needs no question; what is denied or hidden stays so.
+//! What the person names themselves needs no question, unless it only looks as if they did, or nobody is there; what is denied or
+//! hidden stays so.
 
+use crate::Approvals;
+use crate::desk::Wanted;
 use crate::inbox::Inbox;
 use crate::state::State;
+use futures::FutureExt as _;
 use futures::future::join_all;
 use model::{Block, CallId, Media, Message, Part, Role};
 use prompt::{Certainty, Mention, Mentioned};
 use serde_json::{Value, json};
 use session::Level;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tool::Context;
 
@@ -85,7 +90,11 @@ fn name(mention: &Mention) -> String {
 }
 
 async fn look_up(state: &State, inbox: &Arc<Inbox>, mention: &Mention) -> Result<Found, String> {
-    let call = |tools: &'static [&'static str], input: Value| call(state, inbox, tools, input);
+    let wanted = match is_guess(mention) || state.approvals == Approvals::Deny {
+        true => Wanted::Perhaps,
+        false => Wanted::Surely,
+    };
+    let call = |tools: &'static [&'static str], input: Value| call(state, inbox, tools, input, wanted);
     match mention {
         Mention::Path { path, lines: None, .. } => {
             let as_folder = call(&["list_directory"], json!({"path": path})).await;
@@ -148,14 +157,22 @@ async fn look_up(state: &State, inbox: &Arc<Inbox>, mention: &Mention) -> Result
 }
 
 /// Runs the first of these tools that there is, as the model would, but without a question.
-async fn call(state: &State, inbox: &Arc<Inbox>, tools: &[&str], input: Value) -> Result<(String, Vec<Media>), String> {
+async fn call(
+    state: &State,
+    inbox: &Arc<Inbox>,
+    tools: &[&str],
+    input: Value,
+    wanted: Wanted,
+) -> Result<(String, Vec<Media>), String> {
     let tool = tools
         .iter()
         .find_map(|name| state.tools.get(name))
         .ok_or_else(|| format!("there is no tool for it ({})", tools.join(", ")))?;
     let id = CallId::from("mention");
     let desk = Arc::new(state.desk(inbox, Some(id.clone()), &tool.spec().name));
-    desk.forbids(tool.as_ref(), &input)?;
+    let crashed = |_| format!("`{}` crashed; this is a defect in hew", tool.spec().name);
+    // A panic in a tool ends that tool, not the session.
+    catch_unwind(AssertUnwindSafe(|| desk.forbids(tool.as_ref(), &input, wanted))).map_err(crashed)??;
     let context = Context {
         session: state.frame.affinity.clone().unwrap_or_default(),
         view: state.view,
@@ -164,10 +181,8 @@ async fn call(state: &State, inbox: &Arc<Inbox>, tools: &[&str], input: Value) -
         desk,
         ..Context::alone(id, state.model.info().features)
     };
-    let output = Arc::clone(tool)
-        .run(input, context)
-        .await
-        .map_err(|error| error.to_string())?;
+    let running = AssertUnwindSafe(Arc::clone(tool).run(input, context)).catch_unwind();
+    let output = running.await.map_err(crashed)?.map_err(|error| error.to_string())?;
     let (mut texts, mut media) = (Vec::new(), Vec::new());
     for block in output.content {
         match block {

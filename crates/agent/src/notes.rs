@@ -1,7 +1,7 @@
 //! Asks a model for the notes that stand for the older part of a conversation.
 
 use futures::StreamExt as _;
-use model::{Cost, Model, Reply, Request, Usage};
+use model::{Cost, Model, Part, Reply, Request, Usage};
 use prompt::{Cut, Frame};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -104,8 +104,12 @@ impl Writer {
         };
         let outcome = match tokio::time::timeout(PATIENCE, asked).await {
             Ok(Ok(())) => {
-                let notes = bill.reply.clone().into_message().text();
+                let message = bill.reply.clone().into_message();
+                let notes = message.text();
+                let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
                 match cut.check(&notes) {
+                    // Words on the way to a call are no notes.
+                    Ok(()) if message.parts.iter().any(is_call) => Err("it called tools instead".into()),
                     Ok(()) => Ok(notes),
                     Err(unfit) => Err(unfit.to_string()),
                 }

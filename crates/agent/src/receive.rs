@@ -18,7 +18,8 @@ use tool::Next;
 pub(crate) struct Step {
     pub(crate) end: End,
     pub(crate) said: Said,
-    pub(crate) next: Next,
+    /// A tool ends the turn.
+    pub(crate) ends: bool,
     /// A call that was made over and over.
     pub(crate) looped: Option<(String, u32)>,
 }
@@ -59,7 +60,7 @@ pub(crate) async fn step(state: &mut State, inbox: &Arc<Inbox>, repeats: &mut Re
     let mut step = Step {
         end,
         said,
-        next: Next::GoOn,
+        ends: false,
         looped: None,
     };
     loop {
@@ -341,10 +342,7 @@ async fn keep_result(
         Verdict::Warn(text) => finished.output.content.push(Block::text(text)),
         Verdict::Stop(times) => step.looped = Some((finished.tool.clone(), times)),
     }
-    match &finished.output.next {
-        Next::GoOn => {}
-        next @ (Next::EndTurn | Next::SwitchMode(_)) => step.next = next.clone(),
-    }
+    step.ends |= finished.output.next == Next::EndTurn;
     state.append_result(finished).await
 }
 

@@ -30,6 +30,9 @@ pub enum Automatic {
     Off,
 }
 
+/// A reply needs this part of the window at most.
+const REPLY_PERCENT: u64 = 10;
+
 /// How full the window is, and the notes that are being written for when it is too full.
 #[derive(Default)]
 pub(crate) struct Room {
@@ -97,6 +100,17 @@ impl State {
         }
     }
 
+    /// Whether the next request leaves room for a reply.
+    fn leaves_room(&self) -> bool {
+        let limits = self.model.info().limits;
+        let most = limits.window * REPLY_PERCENT / 100;
+        let reply = match limits.output {
+            0 => most,
+            output => output.min(most),
+        };
+        self.tokens() <= limits.window - reply
+    }
+
     fn writer(&self, instructions: Option<String>, fits: Fits) -> Writer {
         Writer {
             main: Arc::clone(&self.model),
@@ -124,7 +138,8 @@ pub(crate) async fn before_request(state: &mut State) -> Result<(), Error> {
         Pressure::High => {
             prepare_unasked(state, Fits::Yes).await;
             apply_prepared(state).await?;
-            if prompt::pressure(state.model.info(), state.tokens()) == Pressure::High {
+            // What still fits is sent as it is: the newest results are worth more than a comfortable rest.
+            if !state.leaves_room() {
                 cut_without_model(state).await?;
             }
             Ok(())
@@ -145,6 +160,9 @@ pub(crate) async fn by_hand(state: &mut State, instructions: Option<String>) -> 
     if let Some(preparing) = state.room.preparing.take() {
         preparing.abort();
     }
+    let Some(cut) = Cut::at(&state.items, Keep::LastRound) else {
+        return Ok(Made::Nothing);
+    };
     let instructions = match state.before_compact(instructions, true).await {
         Ok(instructions) => instructions,
         Err(why) => {
@@ -153,7 +171,7 @@ pub(crate) async fn by_hand(state: &mut State, instructions: Option<String>) -> 
             return Ok(Made::Nothing);
         }
     };
-    prepare(state, instructions, Fits::Yes);
+    prepare(state, cut, instructions, Fits::Yes);
     apply_prepared(state).await
 }
 
@@ -177,21 +195,20 @@ pub(crate) async fn after_overflow(state: &mut State, attempt: u32) -> Result<Ma
 
 /// Has notes written because room is needed, with what hooks say to it.
 async fn prepare_unasked(state: &mut State, fits: Fits) {
-    if state.room.preparing.is_none() {
-        let instructions = state.before_compact(None, false).await.ok().flatten();
-        prepare(state, instructions, fits);
-    }
-}
-
-/// Has notes written beside the conversation, unless that is under way.
-fn prepare(state: &mut State, instructions: Option<String>, fits: Fits) {
     if state.room.preparing.is_some() {
         return;
     }
+    // Hooks hear of it only where there is something to sum up.
     if let Some(cut) = Cut::at(&state.items, Keep::LastRound) {
-        let writer = state.writer(instructions, fits);
-        state.room.preparing = Some(tokio::spawn(writer.write(cut)));
+        let instructions = state.before_compact(None, false).await.ok().flatten();
+        prepare(state, cut, instructions, fits);
     }
+}
+
+/// Has notes written beside the conversation.
+fn prepare(state: &mut State, cut: Cut, instructions: Option<String>, fits: Fits) {
+    let writer = state.writer(instructions, fits);
+    state.room.preparing = Some(tokio::spawn(writer.write(cut)));
 }
 
 /// Waits for the notes and puts them in the place of what they stand for.
@@ -246,7 +263,6 @@ async fn replace(state: &mut State, cut: &Cut, message: model::Message) -> Resul
         kept: cut.kept(),
     };
     state.append(ItemId::new(), body).await?;
-    state.room.forget();
     let now = state.tokens();
     let text = format!("summarised the conversation: about {before} tokens became {now}");
     state.notice(Level::Info, text).await;

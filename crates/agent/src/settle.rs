@@ -37,6 +37,7 @@ pub(crate) async fn interrupted(state: &mut State) -> Result<(), Error> {
 
 async fn keep(state: &mut State) -> Result<(), Error> {
     state.confirm().await?;
+    state.pay_owed().await?;
     keep_reply(state, End::Interrupted).await?;
     while let Some(finished) = state.unkept.pop_front() {
         state.append_result(finished).await?;

@@ -101,12 +101,23 @@ pub(crate) struct State {
     pub(crate) notices: Notices,
     /// The list of things to do.
     pub(crate) todos: Vec<Todo>,
+    /// What the newest result brings with it.
+    owed: Owed,
     /// What the model said when it declared its work done.
     pub(crate) last_words: Option<String>,
     /// What is to be told as soon as there is room.
     pub(crate) untold: VecDeque<Event>,
     /// How many of the items the front end has been told of.
     told: usize,
+}
+
+/// What a result brings with it. It is done when the result is kept, also where the turn is stopped meanwhile.
+#[derive(Default)]
+struct Owed {
+    /// Another list of things to do.
+    todos: Option<Vec<Todo>>,
+    /// Another mode.
+    mode: Option<String>,
 }
 
 /// A call that has started.
@@ -194,6 +205,7 @@ impl State {
             root: setup.root,
             notices: setup.notices.0,
             todos,
+            owed: Owed::default(),
             last_words: None,
             untold: VecDeque::new(),
             told,
@@ -231,6 +243,7 @@ impl State {
         });
         if matches!(item.body, Body::Summary { .. }) {
             self.view += 1;
+            self.room.forget();
         }
         self.pending = Some(self.store.append(self.session, Arc::clone(&item)).shared());
         self.room.add(&item);
@@ -250,6 +263,7 @@ impl State {
         if kept.is_err() {
             self.items.pop();
             self.view += 1;
+            self.owed = Owed::default();
         }
         kept
     }
@@ -299,7 +313,13 @@ impl State {
         if finished.output.next == Next::EndTurn {
             self.last_words = Some(text_of(&finished.output));
         }
-        let todos = finished.output.todos;
+        self.owed = Owed {
+            todos: finished.output.todos.map(|list| list.into_iter().map(todo).collect()),
+            mode: match &finished.output.next {
+                Next::SwitchMode(name) => Some(name.clone()),
+                Next::GoOn | Next::EndTurn => None,
+            },
+        };
         let reported = self.reported.take(&finished.id);
         let changes = reported.into_iter().chain(finished.output.changes);
         let changes = changes.map(|change| changed::keep(self.store.as_ref(), change));
@@ -313,13 +333,24 @@ impl State {
             changes: changes.collect(),
         };
         let mut kept = self.append(id, body).await;
-        if let (Ok(()), Some(list)) = (&kept, todos) {
-            self.todos = list.into_iter().map(todo).collect();
-            let list = self.todos.clone();
-            kept = self.append(ItemId::new(), Body::Todos { list }).await;
+        if kept.is_ok() {
+            kept = self.pay_owed().await;
         }
         self.count_spending().await;
         kept
+    }
+
+    /// Does what the newest result brings with it, if that is not done yet.
+    pub(crate) async fn pay_owed(&mut self) -> Result<(), Error> {
+        if let Some(list) = self.owed.todos.take() {
+            self.todos = list.clone();
+            self.append(ItemId::new(), Body::Todos { list }).await?;
+        }
+        if let Some(name) = self.owed.mode.clone() {
+            self.switch_mode(&name).await?;
+            self.owed.mode = None;
+        }
+        Ok(())
     }
 
     /// Adds what happened beside the conversation.
@@ -475,6 +506,17 @@ impl State {
             cost,
             totals: self.totals,
         });
+    }
+
+    /// Gives a new session a plain title at once; a better one is asked for when the first reply begins.
+    pub(crate) fn begin_title(&mut self, prompt: String) {
+        if self.title.is_some() {
+            return;
+        }
+        let plain = prompt::plain_title(&prompt);
+        drop(self.store.title(self.session, plain.clone()));
+        self.title = Some(plain);
+        self.untitled = Some(prompt);
     }
 
     /// Asks the small model for a title, once, now that the first reply has begun and nothing is delayed by it.

@@ -2,7 +2,6 @@
 
 use crate::hooked::{self, Submitted};
 use crate::inbox::Inbox;
-use crate::mention;
 use crate::receive::{self, Failure, Said, Step};
 use crate::repeats::Repeats;
 use crate::room::{self, Made};
@@ -10,7 +9,6 @@ use crate::state::State;
 use model::{Cost, Message, Stop};
 use session::{End, Ending, Error, Level, Limit, Totals};
 use std::sync::Arc;
-use tool::Next;
 
 /// How often in a row a model may say nothing at all.
 const SILENCES: u32 = 2;
@@ -24,15 +22,17 @@ const HELD: u32 = 8;
 pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
     let mut repeats = Repeats::default();
     let (mut silences, mut cuts, mut overflows, mut held) = (0, 0, 0, 0);
-    state.since_asked = Totals::default();
     for steps in 0.. {
         match stitch(state, inbox).await {
-            Ok(Submitted::Kept) => {}
             // What the turn was to be about must not reach the model.
-            Ok(Submitted::Blocked(why)) if steps == 0 => return hooked::blocked(&why),
-            Ok(Submitted::Blocked(why)) => {
-                let text = format!("a hook blocked what you said: {why}");
-                state.notice(Level::Warning, text).await;
+            Ok(Stitched { blocked, kept: false }) if steps == 0 && !blocked.is_empty() => {
+                return hooked::blocked(&blocked.join("; "));
+            }
+            Ok(Stitched { blocked, .. }) => {
+                for why in blocked {
+                    let text = format!("a hook blocked what you said: {why}");
+                    state.notice(Level::Warning, text).await;
+                }
             }
             Err(error) => return lost(error),
         }
@@ -59,11 +59,6 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
             Err(Failure::Store(error)) => return lost(error),
         };
         overflows = 0;
-        if let Next::SwitchMode(name) = &step.next
-            && let Err(error) = state.switch_mode(name).await
-        {
-            return lost(error);
-        }
         silences = if step.said == Said::Nothing { silences + 1 } else { 0 };
         cuts = if is_cut_call(&step) { cuts + 1 } else { 0 };
         if cuts > CUTS {
@@ -71,6 +66,7 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
         }
         if let Some(ending) = ending(&step, silences) {
             if ending == Ending::Completed && inbox.has_steering() {
+                state.last_words = None;
                 continue;
             }
             if ending == Ending::Completed
@@ -78,6 +74,7 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
                 && let Some(why) = state.keep_going(held > 0).await
             {
                 held += 1;
+                state.last_words = None;
                 match state
                     .append_prompt(Message::user(format!("A hook says that this is not done yet: {why}")))
                     .await
@@ -119,9 +116,18 @@ async fn unasked(state: &mut State, inbox: &Arc<Inbox>) -> Option<Limit> {
     Some(limit)
 }
 
+/// What became of what arrived.
+#[derive(Default)]
+struct Stitched {
+    /// Something was added to the conversation.
+    kept: bool,
+    /// Why hooks blocked prompts.
+    blocked: Vec<String>,
+}
+
 /// Stitches in what arrived since the last request: prompts, another model, another mode.
-async fn stitch(state: &mut State, inbox: &Arc<Inbox>) -> Result<Submitted, Error> {
-    let mut stitched = Submitted::Kept;
+async fn stitch(state: &mut State, inbox: &Arc<Inbox>) -> Result<Stitched, Error> {
+    let mut stitched = Stitched::default();
     if let Some(model) = inbox.take_model() {
         state.usual_model = Arc::clone(&model);
         state.model = model;
@@ -133,14 +139,14 @@ async fn stitch(state: &mut State, inbox: &Arc<Inbox>) -> Result<Submitted, Erro
         room::by_hand(state, instructions).await?;
     }
     // One at a time: what is not appended yet stays in the inbox, wherever this is stopped.
-    while let Some(message) = inbox.first_steering() {
-        let message = mention::resolve(state, inbox, message).await;
-        drop(inbox.next_steering());
-        if let Submitted::Blocked(why) = state.submit(message).await? {
-            stitched = Submitted::Blocked(why);
+    while let Some(submitted) = state.submit(inbox).await? {
+        match submitted {
+            Submitted::Kept => stitched.kept = true,
+            Submitted::Blocked(why) => stitched.blocked.push(why),
         }
     }
     if inbox.has_news() {
+        stitched.kept = true;
         state.append_news(inbox.take_news()).await?;
     }
     Ok(stitched)
@@ -177,7 +183,7 @@ fn ending(step: &Step, silences: u32) -> Option<Ending> {
             times: *times,
         });
     }
-    if step.next == Next::EndTurn {
+    if step.ends {
         return Some(Ending::Completed);
     }
     match (&step.end, step.said) {

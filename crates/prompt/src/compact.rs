@@ -4,7 +4,7 @@
 //! added by [`Cut::message`] from the log itself, and notes that do not make the conversation smaller are refused.
 
 use crate::{Frame, Kept, assemble, view};
-use model::{Block, Effort, Info, Message, Part, Request, Role, ToolChoice};
+use model::{Block, Effort, Info, Message, Part, Request, Role};
 use session::{Body, Item, ItemId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -133,10 +133,10 @@ impl Cut {
         self.replaced.iter().map(|item| weight(item)).sum()
     }
 
-    /// Asks the model of the conversation for notes. The request begins like all others, so that the cache serves it.
+    /// Asks the model of the conversation for notes. The request begins like all others and
+    /// leaves the choice of tools as it was, so that the cache serves it.
     pub fn request(&self, frame: &Frame, instructions: Option<&str>) -> Request {
         let mut request = assemble(frame, &self.replaced, &mut Kept::default()).request;
-        request.tool_choice = ToolChoice::None;
         request.output_schema = None;
         Arc::make_mut(&mut request.messages).push(Arc::new(Message::user(ask(instructions))));
         request

@@ -70,7 +70,13 @@ impl Input {
             one.mode = one.mode.or_else(|| self.mode.clone());
             one
         });
-        own.into_iter().chain(others).collect()
+        let all = own.into_iter().chain(others).map(|mut one| {
+            // What is decided about must be the very name that is used.
+            let mode = one.mode.as_deref().map(str::trim).filter(|name| !name.is_empty());
+            one.mode = mode.map(Into::into);
+            one
+        });
+        all.collect()
     }
 }
 

@@ -187,7 +187,7 @@ fn without_a_model_the_steps_are_told_and_it_still_gets_smaller() {
 }
 
 #[test]
-fn the_request_for_notes_begins_like_the_conversation_and_allows_no_tool() {
+fn the_request_for_notes_begins_like_the_conversation_and_leaves_the_choice_of_tools() {
     let items = conversation(5);
     let frame = Frame {
         system: vec!["s".into()],
@@ -198,7 +198,10 @@ fn the_request_for_notes_begins_like_the_conversation_and_allows_no_tool() {
     let usual = assemble(&frame, &items, &mut Kept::default()).request;
     let shared = request.messages.len() - 1;
     assert_eq!(request.messages[..shared], usual.messages[..shared]);
-    assert_eq!(request.tool_choice, ToolChoice::None);
+    assert_eq!(
+        request.tool_choice, usual.tool_choice,
+        "another choice of tools costs the cache"
+    );
     assert!(request.messages[shared].text().ends_with("keep the error codes"));
 }
 
