@@ -17,7 +17,7 @@ mod rules;
 mod stamp;
 
 pub use depot::{Depot, Held, Limits, NotKept, Put};
-pub use restore::{Contents, Failed, Outcome, Step, look, restore};
+pub use restore::{Contents, Failed, Outcome, Step, is_off_limits, look, restore};
 
 use compare::{Difference, compare};
 use depot::open_file;

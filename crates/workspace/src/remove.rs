@@ -1,12 +1,10 @@
 //! Taking files away and giving them other names, so that either can be undone.
 
-use std::fs::{self, Permissions};
 use std::io;
-use std::path::Path;
 
-use rustix::fs::{Access, CWD, RenameFlags};
 use rustix::io::Errno;
 
+use crate::write::Held;
 use crate::{Error, Expect, Location, MAX_FILE, Snapshot};
 
 /// A file that was removed: enough to put it back.
@@ -14,7 +12,7 @@ use crate::{Error, Expect, Location, MAX_FILE, Snapshot};
 pub struct Removed {
     /// What it held.
     pub content: Vec<u8>,
-    permissions: Permissions,
+    mode: u32,
 }
 
 impl Location {
@@ -26,31 +24,26 @@ impl Location {
                 path: self.shown().into_owned(),
             });
         }
-        self.writable()?;
-        let permissions = fs::metadata(self.path())
-            .map_err(|error| self.error(error))?
-            .permissions();
-        fs::remove_file(self.path()).map_err(|error| self.error(error))?;
-        Ok(Removed { content, permissions })
+        let held = self.writable()?;
+        let mode = held.about().map_err(|error| self.error(error))?.st_mode & 0o7777;
+        held.remove_file().map_err(|error| self.error(error))?;
+        Ok(Removed { content, mode })
     }
 
     /// Puts a removed file back where nothing stands now, with the mode bits it had.
     pub fn restore(&self, removed: &Removed) -> Result<(), Error> {
         self.write(&removed.content, Expect::Absent)?;
-        fs::set_permissions(self.path(), removed.permissions.clone()).map_err(|error| self.error(error))
+        let given = Held::of(self.path()).and_then(|held| held.set_mode(removed.mode));
+        given.map_err(|error| self.error(error))
     }
 
     /// Gives this file another name, where nothing may stand yet; folders are created. Everything about it stays.
     pub fn rename(&self, to: &Location) -> Result<(), Error> {
-        self.writable()?;
-        let folder = to.path().parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder).map_err(|error| to.error(error))?;
-        match rustix::fs::renameat_with(CWD, self.path(), CWD, to.path(), RenameFlags::NOREPLACE) {
+        let held = self.writable()?;
+        let target = Held::made(to.path()).map_err(|error| to.error(error))?;
+        match held.rename(&target) {
             Ok(()) => Ok(()),
             Err(Errno::EXIST) => Err(to.taken()),
-            // Some file systems cannot do both in one step.
-            Err(Errno::INVAL | Errno::NOSYS) if to.exists() => Err(to.taken()),
-            Err(Errno::INVAL | Errno::NOSYS) => fs::rename(self.path(), to.path()).map_err(|error| self.error(error)),
             Err(errno) => Err(self.error(errno.into())),
         }
     }
@@ -67,7 +60,7 @@ impl Location {
 
     /// Removes this folder if it is empty; one that is not, or is not there, stays as it is.
     pub fn remove_empty_folder(&self) -> Result<(), Error> {
-        match fs::remove_dir(self.path()) {
+        match Held::of(self.path()).and_then(|held| held.remove_folder()) {
             Ok(()) => Ok(()),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => Ok(()),
             Err(error) => Err(self.error(error)),
@@ -81,7 +74,8 @@ impl Location {
     }
 
     /// Taking away or renaming a write-protected file would get around its protection.
-    fn writable(&self) -> Result<(), Error> {
-        rustix::fs::access(self.path(), Access::WRITE_OK).map_err(|errno| self.error(errno.into()))
+    fn writable(&self) -> Result<Held, Error> {
+        let held = Held::of(self.path()).and_then(|held| held.require_writable().map(|()| held));
+        held.map_err(|error| self.error(error))
     }
 }

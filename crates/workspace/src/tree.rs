@@ -1,13 +1,14 @@
 //! Copying, moving and removing files and whole folders, within bounds, so that each can be recorded and undone.
 
 use std::fs::{self, Metadata};
-use std::io;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, CWD, RenameFlags};
+use rustix::fs::{Access, FileType};
 use rustix::io::Errno;
 
+use crate::write::{Held, is_folder};
 use crate::{Error, Location, Workspace};
 
 /// How large a tree may be.
@@ -131,15 +132,15 @@ impl Location {
     pub fn copy(&self, to: &Location, bounds: Bounds) -> Result<Vec<Leaf>, Error> {
         self.refuse_into_itself(to)?;
         let leaves = self.leaves(bounds)?;
-        to.make_parent()?;
-        if to.is_taken() {
+        let target = to.make_parent()?;
+        if target.is_taken() {
             return Err(to.exists_already());
         }
         match self.copy_all(to, &leaves) {
             Ok(()) => Ok(leaves),
             Err(error) => {
                 // The first error is the one that tells why.
-                drop(remove_whatever(to.path()));
+                drop(target.remove_all());
                 Err(error)
             }
         }
@@ -148,15 +149,14 @@ impl Location {
     /// Moves this file, link or folder to where nothing stands yet; folders above are made.
     pub fn shift(&self, to: &Location, bounds: Bounds) -> Result<(), Error> {
         self.refuse_into_itself(to)?;
+        let held = Held::of(self.path()).map_err(|error| self.error(error))?;
         if !self.is_link() {
-            rustix::fs::access(self.path(), Access::WRITE_OK).map_err(|errno| self.error(errno.into()))?;
+            held.require_writable().map_err(|error| self.error(error))?;
         }
-        to.make_parent()?;
-        match rustix::fs::renameat_with(CWD, self.path(), CWD, to.path(), RenameFlags::NOREPLACE) {
+        let target = to.make_parent()?;
+        match held.rename(&target) {
             Ok(()) => Ok(()),
             Err(Errno::EXIST) => Err(to.exists_already()),
-            Err(Errno::INVAL | Errno::NOSYS) if to.is_taken() => Err(to.exists_already()),
-            Err(Errno::INVAL | Errno::NOSYS) => fs::rename(self.path(), to.path()).map_err(|error| self.error(error)),
             // Another file system: what cannot be renamed is copied.
             Err(Errno::XDEV) => {
                 self.copy(to, bounds)?;
@@ -168,29 +168,34 @@ impl Location {
 
     /// Removes this file, link or folder with all that is in it. What is write-protected stays.
     pub fn remove_all(&self) -> Result<(), Error> {
-        let metadata = fs::symlink_metadata(self.path()).map_err(|error| self.error(error))?;
-        if metadata.is_file() {
-            rustix::fs::access(self.path(), Access::WRITE_OK).map_err(|errno| self.error(errno.into()))?;
-        } else if metadata.is_dir() {
-            self.require_open_folders(self.path())?;
+        let held = Held::of(self.path()).map_err(|error| self.error(error))?;
+        let about = held.about().map_err(|error| self.error(error))?;
+        match FileType::from_raw_mode(about.st_mode) {
+            FileType::RegularFile => held.require_writable().map_err(|error| self.error(error))?,
+            FileType::Directory => self.require_open_folders(self.path())?,
+            _ => {}
         }
-        remove_whatever(self.path()).map_err(|error| self.error(error))
+        held.remove_all().map_err(|error| self.error(error))
     }
 
     /// Makes this folder and those above it.
     pub fn create_folder(&self) -> Result<Made, Error> {
-        match fs::metadata(self.path()) {
+        match fs::symlink_metadata(self.path()) {
             Ok(metadata) if metadata.is_dir() => return Ok(Made::Before),
             Ok(_) => return Err(self.exists_already()),
             Err(_) => {}
         }
-        fs::create_dir_all(self.path()).map_err(|error| self.error(error))?;
-        Ok(Made::New)
+        let held = self.make_parent()?;
+        match held.create_folder() {
+            Ok(()) => Ok(Made::New),
+            // Somebody else made it meanwhile.
+            Err(_) if held.about().is_ok_and(|about| is_folder(&about)) => Ok(Made::Before),
+            Err(error) => Err(self.error(error)),
+        }
     }
 
     /// The first bytes of this file, at most so many.
     pub fn head(&self, most: usize) -> Result<Vec<u8>, Error> {
-        use io::Read;
         let mut bytes = Vec::new();
         let file = self.open()?;
         file.take(most as u64)
@@ -201,19 +206,23 @@ impl Location {
 
     fn copy_all(&self, to: &Location, leaves: &[Leaf]) -> Result<(), Error> {
         for leaf in leaves {
-            let (source, target) = (join(self.path(), &leaf.path), join(to.path(), &leaf.path));
-            let copied = match &leaf.content {
-                LeafContent::Folder => fs::create_dir(&target),
-                LeafContent::Link(points_to) => make_parent(&target).and_then(|()| symlink(points_to, &target)),
-                LeafContent::File(_) => make_parent(&target).and_then(|()| fs::copy(&source, &target).map(drop)),
-            };
+            let target = join(to.path(), &leaf.path);
+            let copied = Held::of(&target).and_then(|held| match &leaf.content {
+                LeafContent::Folder => held.create_folder(),
+                LeafContent::Link(points_to) => held.create_link(points_to),
+                LeafContent::File(bytes) => {
+                    let mut file = held.create(0o600)?;
+                    file.write_all(bytes)?;
+                    file.set_permissions(fs::Permissions::from_mode(leaf.mode))
+                }
+            });
             copied.map_err(|error| Error::from_io(self.show(&target), error))?;
         }
         // Last, since a folder that may not be written to could not have been filled.
         for leaf in leaves.iter().filter(|leaf| leaf.content == LeafContent::Folder) {
             let target = join(to.path(), &leaf.path);
-            fs::set_permissions(&target, fs::Permissions::from_mode(leaf.mode))
-                .map_err(|error| Error::from_io(self.show(&target), error))?;
+            let given = Held::of(&target).and_then(|held| held.set_mode(leaf.mode));
+            given.map_err(|error| Error::from_io(self.show(&target), error))?;
         }
         Ok(())
     }
@@ -228,13 +237,8 @@ impl Location {
         }
     }
 
-    fn make_parent(&self) -> Result<(), Error> {
-        make_parent(self.path()).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Error::NotADirectory {
-                path: self.shown().into_owned(),
-            },
-            _ => self.error(error),
-        })
+    fn make_parent(&self) -> Result<Held, Error> {
+        Held::made(self.path()).map_err(|error| self.error(error))
     }
 
     /// A folder that could be emptied only in part stays whole.
@@ -276,7 +280,7 @@ impl Reading<'_> {
         let metadata = fs::symlink_metadata(path).map_err(failed)?;
         self.count(path, &metadata)?;
         let content = if metadata.is_symlink() {
-            LeafContent::Link(fs::read_link(path).map_err(failed)?)
+            LeafContent::Link(Held::of(path).and_then(|held| held.link()).map_err(failed)?.into())
         } else if metadata.is_dir() {
             for entry in fs::read_dir(path).map_err(failed)? {
                 let entry = entry.map_err(|error| Error::from_io(self.top.show(path), error))?;
@@ -284,7 +288,7 @@ impl Reading<'_> {
             }
             LeafContent::Folder
         } else {
-            LeafContent::File(fs::read(path).map_err(failed)?)
+            LeafContent::File(Held::of(path).and_then(|held| read(&held)).map_err(failed)?)
         };
         let path = path.strip_prefix(self.top.path()).unwrap_or(path).to_owned();
         let mode = metadata.permissions().mode() & 0o7777;
@@ -328,13 +332,8 @@ fn join(top: &Path, rest: &Path) -> PathBuf {
     }
 }
 
-fn make_parent(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))
-}
-
-fn remove_whatever(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path)?.is_dir() {
-        true => fs::remove_dir_all(path),
-        false => fs::remove_file(path),
-    }
+fn read(held: &Held) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    held.open()?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

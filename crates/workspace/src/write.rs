@@ -1,9 +1,15 @@
 //! Replacing a file's content in one step.
 
-use std::fs::{self, File, Metadata, Permissions};
+mod held;
+
+pub(crate) use held::{Held, is_folder};
+
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{FileType, Mode, Stat};
+use rustix::io::Errno;
 
 use crate::{Error, Location, MAX_FILE, Snapshot};
 
@@ -29,7 +35,8 @@ pub struct Written {
 
 impl Location {
     /// Makes `content` the whole content of this file, creating folders as needed. Readers see the old file or the new
-    /// one, never half of it. Mode bits and owner stay; a new file gets the usual ones.
+    /// one, never half of it. Mode bits and owner stay; a new file gets the usual ones. A link that has come into the path
+    /// since it was resolved is not followed: nothing is written then.
     ///
     /// The data is not forced to the disk: a power cut may bring the old file back, which costs far less than a
     /// `fsync` at every edit.
@@ -37,17 +44,18 @@ impl Location {
         let before = self.before(expect)?;
         match &before {
             None => self.create(content, expect)?,
-            Some((metadata, _)) => self.replace(content, metadata)?,
+            Some((held, about, _)) => self.replace(held, content, about)?,
         }
         Ok(Written {
-            before: before.map(|(_, bytes)| bytes),
+            before: before.map(|(_, _, bytes)| bytes),
             snapshot: Snapshot::of(content),
         })
     }
 
-    fn before(&self, expect: Expect) -> Result<Option<(Metadata, Vec<u8>)>, Error> {
-        let metadata = match fs::metadata(self.path()) {
-            Ok(metadata) => metadata,
+    fn before(&self, expect: Expect) -> Result<Option<(Held, Stat, Vec<u8>)>, Error> {
+        let found = Held::of(self.path()).and_then(|held| Ok((held.about()?, held)));
+        let (about, held) = match found {
+            Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return match expect {
                     Expect::Anything | Expect::Absent => Ok(None),
@@ -56,6 +64,10 @@ impl Location {
             }
             Err(error) => return Err(self.error(error)),
         };
+        // It was none when the path was resolved.
+        if FileType::from_raw_mode(about.st_mode) == FileType::Symlink {
+            return Err(self.error(Errno::LOOP.into()));
+        }
         let bytes = self.read_bytes(MAX_FILE)?;
         let path = || self.shown().into_owned();
         match expect {
@@ -65,68 +77,50 @@ impl Location {
             Expect::Content(_) => return Err(Error::Changed { path: path() }),
         }
         // A rename would replace a write-protected file without asking.
-        match rustix::fs::access(self.path(), rustix::fs::Access::WRITE_OK) {
-            Ok(()) => Ok(Some((metadata, bytes))),
-            Err(errno) => Err(self.error(errno.into())),
-        }
+        held.require_writable().map_err(|error| self.error(error))?;
+        Ok(Some((held, about, bytes)))
     }
 
     fn create(&self, content: &[u8], expect: Expect) -> Result<(), Error> {
-        let folder = self.path().parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Error::NotADirectory {
-                path: self.shown().into_owned(),
-            },
-            _ => self.error(error),
-        })?;
-        let file = temporary(folder, content, 0o666).map_err(|error| self.error(error))?;
-        let moved = match expect {
-            Expect::Absent => file.persist_noclobber(self.path()),
-            Expect::Anything | Expect::Content(_) => file.persist(self.path()),
-        };
-        match moved {
-            Ok(_) => Ok(()),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(Error::Exists {
+        let made = Held::made(self.path()).and_then(|held| {
+            let mut beside = held.beside(0o666)?;
+            beside.file.write_all(content)?;
+            match expect {
+                Expect::Absent => beside.take_free(),
+                Expect::Anything | Expect::Content(_) => beside.replace(),
+            }
+        });
+        match made {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::Exists {
                 path: self.shown().into_owned(),
             }),
-            Err(error) => Err(self.error(error.error)),
+            Err(error) => Err(self.error(error)),
         }
     }
 
-    fn replace(&self, content: &[u8], metadata: &Metadata) -> Result<(), Error> {
-        let folder = self.path().parent().unwrap_or(Path::new("/"));
-        let renamed = temporary(folder, content, 0o600).and_then(|file| {
-            take_after(file.as_file(), metadata)?;
-            file.persist(self.path()).map_err(|error| error.error)?;
-            Ok(())
+    fn replace(&self, held: &Held, content: &[u8], about: &Stat) -> Result<(), Error> {
+        let renamed = held.beside(0o600).and_then(|mut beside| {
+            beside.file.write_all(content)?;
+            take_after(&beside.file, about)?;
+            beside.replace()
         });
         match renamed {
             Ok(()) => Ok(()),
             // The file may be ours to write although the folder, or the owner we would have to give it, is not.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                fs::write(self.path(), content).map_err(|error| self.error(error))
+                held.overwrite(content).map_err(|error| self.error(error))
             }
             Err(error) => Err(self.error(error)),
         }
     }
 }
 
-/// A file beside the target, so that moving it there is one step within one file system.
-fn temporary(folder: &Path, content: &[u8], mode: u32) -> io::Result<tempfile::NamedTempFile> {
-    let mut file = tempfile::Builder::new()
-        .prefix(".hew-")
-        .suffix(".tmp")
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(folder)?;
-    file.write_all(content)?;
-    Ok(file)
-}
-
 /// Gives a file the owner and the mode bits of another; the owner first, since changing it clears bits.
-fn take_after(file: &File, metadata: &Metadata) -> io::Result<()> {
+fn take_after(file: &File, about: &Stat) -> io::Result<()> {
     let ours = file.metadata()?;
-    if (ours.uid(), ours.gid()) != (metadata.uid(), metadata.gid()) {
-        std::os::unix::fs::fchown(file, Some(metadata.uid()), Some(metadata.gid()))?;
+    if (ours.uid(), ours.gid()) != (about.st_uid, about.st_gid) {
+        std::os::unix::fs::fchown(file, Some(about.st_uid), Some(about.st_gid))?;
     }
-    file.set_permissions(metadata.permissions())
+    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(about.st_mode))?)
 }

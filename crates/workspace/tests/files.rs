@@ -345,3 +345,93 @@ fn a_file_gets_another_name_only_where_nothing_stands() {
     missing.iter().for_each(|folder| folder.remove_empty_folder().unwrap());
     assert!(!missing[1].exists());
 }
+
+#[test]
+fn a_link_that_comes_into_a_resolved_path_is_not_followed() {
+    const BOUNDS: workspace::Bounds = workspace::Bounds {
+        entries: 100,
+        bytes: 1 << 20,
+    };
+    type Work = fn(&Project) -> Box<dyn FnOnce() -> Result<(), Error>>;
+    let works: [(&str, Work); 9] = [
+        ("write new", |project| {
+            let new = project.at("d/new");
+            Box::new(move || new.write(b"x", Expect::Absent).map(drop))
+        }),
+        ("write deep", |project| {
+            let new = project.at("d/deep/new");
+            Box::new(move || new.write(b"x", Expect::Anything).map(drop))
+        }),
+        ("replace", |project| {
+            let file = project.at("d/file");
+            Box::new(move || file.write(b"x", Expect::Anything).map(drop))
+        }),
+        ("remove", |project| {
+            let file = project.at("d/file");
+            let snapshot = file.snapshot().unwrap();
+            Box::new(move || file.remove(snapshot).map(drop))
+        }),
+        ("remove all", |project| {
+            let folder = project.at("d/folder");
+            Box::new(move || folder.remove_all())
+        }),
+        ("rename", |project| {
+            let (from, to) = (project.at("own"), project.at("d/new"));
+            Box::new(move || from.rename(&to))
+        }),
+        ("shift", |project| {
+            let (from, to) = (project.at("d/folder"), project.at("new"));
+            Box::new(move || from.shift(&to, BOUNDS))
+        }),
+        ("copy", |project| {
+            let (from, to) = (project.at("own"), project.at("d/new"));
+            Box::new(move || from.copy(&to, BOUNDS).map(drop))
+        }),
+        ("create folder", |project| {
+            let folder = project.at("d/new/deep");
+            Box::new(move || folder.create_folder().map(drop))
+        }),
+    ];
+    for (name, work) in works {
+        let (project, other) = (project(), tempfile::tempdir().unwrap());
+        let tops = [project.dir.path().join("d"), other.path().to_owned()];
+        for top in &tops {
+            fs::create_dir_all(top.join("folder")).unwrap();
+            fs::write(top.join("file"), "same").unwrap();
+            fs::write(top.join("folder/inner"), "same").unwrap();
+        }
+        project.with("own", "own");
+        let work = work(&project);
+        fs::rename(&tops[0], project.dir.path().join("was")).unwrap();
+        symlink(&tops[1], &tops[0]).unwrap();
+
+        assert!(work().is_err(), "{name}");
+
+        let mut names: Vec<_> = fs::read_dir(&tops[1])
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["file", "folder"], "{name}");
+        assert_eq!(fs::read(tops[1].join("file")).unwrap(), b"same", "{name}");
+        assert!(tops[1].join("folder/inner").exists(), "{name}");
+        assert_eq!(fs::read(project.dir.path().join("own")).unwrap(), b"own", "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_became_a_link_is_not_written_through() {
+    let project = project();
+    let other = tempfile::tempdir().unwrap();
+    let target = other.path().join("target");
+    fs::write(&target, "same").unwrap();
+    let file = project.with("file", "same");
+    let snapshot = file.snapshot().unwrap();
+    fs::remove_file(project.dir.path().join("file")).unwrap();
+    symlink(&target, project.dir.path().join("file")).unwrap();
+
+    file.write(b"x", Expect::Content(snapshot)).unwrap_err();
+
+    assert_eq!(fs::read(&target).unwrap(), b"same");
+    assert_eq!(project.names(), ["file"]);
+}

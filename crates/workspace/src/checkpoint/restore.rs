@@ -86,6 +86,15 @@ pub fn look(root: &Path, path: &Path) -> io::Result<Option<Version>> {
     }))
 }
 
+/// Whether a path is never made what it was: one of version control's own files, or one that is not written out.
+pub fn is_off_limits(path: &Path) -> bool {
+    path.components().any(|component| match component {
+        Component::Normal(name) => is_internal(name),
+        Component::ParentDir => true,
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => false,
+    })
+}
+
 /// Makes every path what it is to be. When one fails, those already done are made again what they were.
 pub fn restore(root: &Path, steps: &[Step], contents: &dyn Contents) -> Result<Outcome, Failed> {
     let mut work = Work {
@@ -94,7 +103,12 @@ pub fn restore(root: &Path, steps: &[Step], contents: &dyn Contents) -> Result<O
         opened: BTreeMap::new(),
         left: Vec::new(),
     };
-    let tried = work.check(steps).and_then(|()| work.carry_out(steps));
+    // Nothing has been touched yet, so there is nothing to make again what it was.
+    if let Err((path, source)) = work.check(steps) {
+        let left = Vec::new();
+        return Err(Failed { path, source, left });
+    }
+    let tried = work.carry_out(steps);
     work.close(steps);
     let Err((path, source)) = tried else {
         return Ok(Outcome { left: work.left });
@@ -161,12 +175,7 @@ impl Work<'_> {
     fn check(&self, steps: &[Step]) -> Tried<()> {
         for step in steps {
             let fail = |error: io::Error| (step.path.clone(), error);
-            let names = |component: Component<'_>| match component {
-                Component::Normal(name) => is_internal(name),
-                Component::ParentDir => true,
-                Component::CurDir | Component::RootDir | Component::Prefix(_) => false,
-            };
-            if step.path.components().any(names) {
+            if is_off_limits(&step.path) {
                 let why = "hew does not touch this";
                 return Err(fail(io::Error::new(io::ErrorKind::PermissionDenied, why)));
             }
