@@ -179,3 +179,30 @@ fn several(tasks: &[One], reports: &[Result<Report, Error>]) -> Output {
     Output::text(parts.collect::<Vec<_>>().join("\n\n"))
         .summary(format!("{done} of {} done", count(reports.len(), "task")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mode_that_is_decided_about_is_the_one_that_is_used() {
+        let cases = [
+            (serde_json::json!({"prompt": "p", "mode": "code "}), vec!["code"]),
+            (serde_json::json!({"prompt": "p", "mode": " "}), vec![""]),
+            (
+                serde_json::json!({"tasks": [{"prompt": "p", "mode": "\tcode"}, {"prompt": "q", "mode": "code"}], "mode": "ask"}),
+                vec!["code"],
+            ),
+        ];
+        for (input, expected) in cases {
+            let input: Input = serde_json::from_value(input).unwrap();
+            let modes = NewTask.actions(&input).into_iter().map(|action| match action {
+                Action::Subtask { mode } => mode,
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(modes.collect::<Vec<_>>(), expected);
+            let used = input.all().into_iter().filter_map(|one| one.mode);
+            assert!(used.into_iter().all(|mode| mode == mode.trim() && !mode.is_empty()));
+        }
+    }
+}

@@ -1,8 +1,9 @@
 //! The person's own programs around the loop.
 
-use crate::world::{World, calls, says, world_with};
+use crate::world::{World, call_chunks, calls, says, world_with};
 use agent::{Approvals, Setup};
 use futures::future::{BoxFuture, FutureExt};
+use model::{Chunk, Stop, Usage};
 use policy::Ruling;
 use serde_json::json;
 use session::{Answer, Command, Delivery, Ending, Event, Happening, Hooks, Moment, Reaction, SessionId};
@@ -241,4 +242,45 @@ async fn a_hook_makes_the_model_go_on_but_not_for_ever() {
         .filter(|line| line.starts_with("stop"))
         .count();
     assert_eq!(stops, 8);
+}
+
+#[tokio::test]
+async fn what_was_declared_done_too_early_is_not_the_answer() {
+    let (_, adjust) = hooked(|happening| match happening {
+        Happening::Stop { again: false, .. } => ruling(Ruling::Deny("the tests fail".into())),
+        _ => Reaction::default(),
+    });
+    let script = vec![calls(&[("1", "finish", r#"{"text":"early"}"#)]), says("late")];
+    let mut world = world_with(script, adjust);
+    world.prompt("go", Delivery::Queue).await;
+    let finished = world.until(|event| matches!(event, Event::TurnFinished { .. })).await;
+    assert!(
+        matches!(&finished, Event::TurnFinished { answer, .. } if answer == "late"),
+        "{finished:?}"
+    );
+}
+
+#[tokio::test]
+async fn hooks_do_not_hear_of_a_summary_where_there_is_nothing_to_sum_up() {
+    let full = |chunks: Vec<Chunk>, stop: Stop| {
+        let (input, output) = (85_000, 10);
+        let usage = Chunk::Usage(Usage {
+            input,
+            output,
+            ..Usage::default()
+        });
+        crate::world::Answer::Chunks([chunks, vec![usage, Chunk::Stop(stop)]].concat())
+    };
+    let input = json!({"text": "x".repeat(5_000)}).to_string();
+    let script = vec![
+        full(call_chunks(&[("1", "look", &input)]), Stop::ToolUse),
+        full(vec![Chunk::Text("done".into())], Stop::End),
+    ];
+    let (listener, adjust) = hooked(|_| Reaction::default());
+    let mut world = world_with(script, adjust);
+    assert_eq!(world.turn("go").await.0, Ending::Completed);
+    // The newest result still fits: it is sent as it is.
+    assert_eq!(world.last_request().len(), 3);
+    let heard = listener.heard.lock().unwrap().clone();
+    assert!(!heard.iter().any(|line| line.starts_with("PreCompact")), "{heard:?}");
 }

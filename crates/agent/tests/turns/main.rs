@@ -7,6 +7,7 @@ mod hooks;
 mod memory;
 mod modes;
 mod permissions;
+mod prompts;
 mod room;
 mod spending;
 mod stops;

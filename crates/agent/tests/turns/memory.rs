@@ -7,6 +7,7 @@ use session::*;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use tokio::sync::Semaphore;
 
 /// What sessions began with, and their items.
 type Subtasks = HashMap<SessionId, (New, Vec<Arc<Item>>)>;
@@ -25,11 +26,18 @@ pub(crate) struct Memory {
     pub(crate) log: Mutex<Vec<String>>,
     /// The append of this number, counted from 1, and all after it fail.
     pub(crate) full_from: Mutex<Option<usize>>,
+    /// Results are durable only when this lets them.
+    held: Mutex<Option<Arc<Semaphore>>>,
 }
 
 impl Memory {
     pub(crate) fn note(&self, text: impl Into<String>) {
         self.log.lock().unwrap().push(text.into());
+    }
+
+    /// Lets results be durable only when the gate lets them.
+    pub(crate) fn hold_results(&self, gate: Arc<Semaphore>) {
+        *self.held.lock().unwrap() = Some(gate);
     }
 }
 
@@ -147,8 +155,12 @@ impl Store for Memory {
         self.note(format!("append {kind}"));
         assert_eq!(item.parent, items.last().map(|last| last.id), "the log is one chain");
         items.push(item);
+        let held = self.held.lock().unwrap().clone().filter(|_| kind == "result");
         // Durable a moment later, so that an interruption can fall in between.
-        async {
+        async move {
+            if let Some(gate) = held {
+                gate.acquire().await.unwrap().forget();
+            }
             tokio::task::yield_now().await;
             Ok(())
         }

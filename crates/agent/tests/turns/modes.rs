@@ -180,3 +180,99 @@ async fn a_mode_may_have_a_model_of_its_own_and_the_usual_one_comes_back_after_i
     world.turn("c").await;
     assert_eq!(world.story().last().unwrap(), "model: three");
 }
+
+#[tokio::test]
+async fn a_mode_that_was_chosen_too_late_for_a_turn_does_not_count_over_a_later_choice() {
+    let mut world = world_with(vec![Answer::Hanging(Vec::new()), says("two")], |_| {});
+    world.prompt("a", Delivery::Queue).await;
+    world.until(|event| matches!(event, Event::ItemStarted { .. })).await;
+    world.send(Command::SetMode { name: "debug".into() }).await;
+    world.send(Command::Interrupt).await;
+    world.ending().await;
+    assert_eq!(kept(&world), ["debug"]);
+    world.send(Command::SetMode { name: "ask".into() }).await;
+    world.turn("b").await;
+    assert_eq!(systems(&world), ["code", "ask"]);
+}
+
+#[tokio::test]
+async fn a_reply_may_switch_and_finish_and_calls_after_a_switch_are_held_to_the_new_mode() {
+    let script = vec![calls(&[
+        ("1", "switch", r#"{"mode":"ask"}"#),
+        ("2", "change", r#"{"text":"c"}"#),
+        ("3", "finish", r#"{"text":"bye"}"#),
+    ])];
+    let mut world = world_with(script, switching);
+    assert_eq!(answered(&mut world, Reply::once()).await, Ending::Completed);
+    assert_eq!(kept(&world), ["ask"]);
+    let refused = "Error (2): Not allowed: the mode `ask` does not include changing files.".to_string();
+    assert!(world.story().contains(&refused), "{:?}", world.story());
+}
+
+/// Would hand work to another mode.
+struct Handing;
+
+impl Tool for Handing {
+    const NAME: &'static str = "handing";
+    const EFFECT: Effect = Effect::Delegates;
+    type Input = To;
+
+    fn title(&self, input: &To) -> String {
+        input.mode.clone()
+    }
+
+    fn actions(&self, input: &To) -> Vec<Action> {
+        vec![Action::Subtask {
+            mode: input.mode.clone(),
+        }]
+    }
+
+    async fn run(&self, _: To, _: Context) -> Result<Output, tool::Error> {
+        Ok(Output::text("handed on"))
+    }
+}
+
+#[tokio::test]
+async fn work_for_a_mode_that_may_do_more_is_asked_about_however_the_mode_is_named() {
+    let narrow = || Mode {
+        name: "narrow".into(),
+        only: Some(vec!["a.rs".into()]),
+        ..Mode::code()
+    };
+    let prose = || Mode {
+        name: "prose".into(),
+        files: vec![policy::FileRule {
+            group: policy::Group::Edit,
+            pattern: r"\.md$".into(),
+            description: None,
+        }],
+        ..Mode::code()
+    };
+    let cases = [
+        (Mode::code(), "", true),
+        (Mode::code(), "ask", true),
+        (Mode::code(), "code ", false),
+        (Mode::ask(), "code", false),
+        (narrow(), "ask", true),
+        (narrow(), "code", false),
+        (narrow(), "narrow", true),
+        (prose(), "code", false),
+        (prose(), "ask", true),
+    ];
+    for (mode, to, free) in cases {
+        let from = mode.name.clone();
+        let input = format!(r#"{{"mode":"{to}"}}"#);
+        let mut world = world_with(vec![calls(&[("1", "handing", &input)]), says("done")], |setup| {
+            let mut mode = mode;
+            if !mode.includes(policy::Group::Modes) {
+                mode.groups.push(policy::Group::Modes);
+            }
+            setup.tools = setup.tools.clone().with(Handing);
+            setup.modes.add(vec![narrow(), prose()]);
+            setup.mode = mode;
+        });
+        world.turn("go").await;
+        let handed = world.story().contains(&"Ok (1): handed on".to_string());
+        assert_eq!(handed, free, "{from} to `{to}`: {:?}", world.story());
+    }
+}

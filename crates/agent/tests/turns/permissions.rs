@@ -405,3 +405,42 @@ async fn after_so_many_requests_or_so_much_money_the_person_is_asked_whether_to_
     let ending = world.turn("go").await.0;
     assert!(matches!(ending, Ending::Limit(Limit::Cost(_))), "{ending:?}");
 }
+
+/// Wants something else each time it is asked, as where a link is turned meanwhile.
+struct Shifty(std::sync::atomic::AtomicUsize);
+
+impl Tool for Shifty {
+    const NAME: &'static str = "shifty";
+    const EFFECT: Effect = Effect::Changes;
+    type Input = Nothing;
+
+    fn title(&self, _: &Nothing) -> String {
+        String::new()
+    }
+
+    fn actions(&self, _: &Nothing) -> Vec<Action> {
+        let asked = self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        vec![Action::Write {
+            path: format!("/p/{asked}").into(),
+            place: policy::Place::Inside,
+        }]
+    }
+
+    async fn run(&self, _: Nothing, _: Context) -> Result<Output, tool::Error> {
+        Ok(Output::text("written"))
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_would_do_something_else_than_was_allowed_is_not_made() {
+    let script = vec![calls(&[("1", "shifty", r#"{"text":"a"}"#)]), says("done")];
+    let mut world = world_with(script, |setup| {
+        setup.tools = setup.tools.clone().with(Shifty(Default::default()));
+    });
+    world.turn("go").await;
+    let story = world.story();
+    assert!(
+        story[2].starts_with("Error (1): Not done: what this call would do has changed"),
+        "{story:?}"
+    );
+}

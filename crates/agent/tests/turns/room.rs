@@ -215,3 +215,21 @@ async fn a_long_session_that_is_resumed_is_summarised_before_its_first_request()
     assert_eq!(ending, Ending::Completed);
     assert!(world.last_request()[0].contains("the notes"));
 }
+
+#[tokio::test]
+async fn words_on_the_way_to_a_call_are_no_notes() {
+    let mut calling = vec![Chunk::Text("Let me look once more.".into())];
+    calling.extend(call_chunks(&[("9", "look", r#"{"text":"a"}"#)]));
+    let script = vec![
+        looks("1", 10_000),
+        looks("2", 70_000),
+        looks("3", 85_000),
+        counting(calling, 85_000, Stop::ToolUse),
+        text("real notes", 85_000),
+        text("all done", 5_000),
+    ];
+    let mut world = world(script);
+    let (ending, _) = world.turn("look around").await;
+    assert_eq!(ending, Ending::Completed);
+    assert!(world.last_request()[0].contains("real notes"));
+}
