@@ -32,7 +32,23 @@ impl Tool for CopyPath {
     fn actions(&self, input: &Input) -> Vec<Action> {
         let mut actions = self.0.reading_all(&input.source_path);
         let to = paths::destination(&self.0, &input.source_path, &input.destination_path);
-        actions.extend(self.0.changing(to));
+        let writes = self.0.changing(&input.destination_path, to);
+        if let (Some(Action::Write { path: to, place }), Ok(from)) = (writes.first(), self.0.locate(&input.source_path))
+        {
+            // Rules about single files hold for what the copy makes, too.
+            let below = actions.iter().filter_map(|action| match action {
+                Action::Read { path, .. } => path.strip_prefix(from.path()).ok(),
+                _ => None,
+            });
+            let below = below.filter(|rest| !rest.as_os_str().is_empty());
+            let made = below.map(|rest| Action::Write {
+                path: to.join(rest),
+                place: *place,
+            });
+            let made: Vec<Action> = made.collect();
+            actions.extend(made);
+        }
+        actions.extend(writes);
         actions
     }
 

@@ -28,7 +28,7 @@ impl Tool for DeletePath {
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        self.0.changing(self.0.locate_entry(&input.path))
+        self.0.changing(&input.path, self.0.locate_entry(&input.path))
     }
 
     /// Works without an await, so that a dropped call has either changed nothing or reported what it changed.

@@ -64,10 +64,11 @@ impl Tool for Download {
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        // What cannot be read here is refused when it is run.
-        let (Ok(url), Ok(path)) = (web::parse(&input.url), self.path(input)) else {
+        // An address that cannot be read is refused when it is run; a path that leads nowhere may lead somewhere then.
+        let Ok(url) = web::parse(&input.url) else {
             return Vec::new();
         };
+        let path = self.path(input).unwrap_or_else(|_| input.path.clone());
         let mut actions = self.project.writing(&path);
         actions.push(Action::Fetch { url: url.into() });
         actions

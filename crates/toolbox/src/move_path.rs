@@ -30,9 +30,11 @@ impl Tool for MovePath {
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        let mut actions = self.0.changing(self.0.locate_entry(&input.source_path));
+        let mut actions = self
+            .0
+            .changing(&input.source_path, self.0.locate_entry(&input.source_path));
         let to = paths::destination(&self.0, &input.source_path, &input.destination_path);
-        actions.extend(self.0.changing(to));
+        actions.extend(self.0.changing(&input.destination_path, to));
         actions
     }
 

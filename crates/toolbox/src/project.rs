@@ -89,8 +89,11 @@ impl Project {
 
     /// What changing what is named needs approved, even if it is a symbolic link: the folder or file, and all that is in it,
     /// so that rules about single files hold. A tree that is too large is refused when the tool runs.
-    pub(crate) fn changing(&self, entry: Result<Location, Error>) -> Vec<Action> {
-        let Ok(entry) = entry else { return Vec::new() };
+    /// What leads nowhere now may lead somewhere when the tool runs, so it is judged like any other path.
+    pub(crate) fn changing(&self, named: &str, entry: Result<Location, Error>) -> Vec<Action> {
+        let Ok(entry) = entry else {
+            return self.writing(named);
+        };
         let place = place(&entry);
         let below = match entry.is_link() {
             true => Vec::new(),
@@ -103,14 +106,18 @@ impl Project {
             .collect()
     }
 
-    /// Where a path leads. One that cannot be followed is judged by its own words; the tool will refuse it.
+    /// Where a path leads. One that cannot be followed is judged by its own words, and as outside: what is in its way may be
+    /// gone when the tool runs. Only one that can never be followed is as good as inside.
     fn place(&self, path: &str) -> (std::path::PathBuf, Place) {
         match self.workspace.locate(path) {
             Ok(location) => {
                 let place = place(&location);
                 (location.path().to_owned(), place)
             }
-            Err(_) => (self.workspace.root().join(path), Place::Inside),
+            Err(workspace::Error::Tilde { .. } | workspace::Error::Nul { .. }) => {
+                (self.workspace.root().join(path), Place::Inside)
+            }
+            Err(_) => (self.workspace.root().join(path), Place::Outside),
         }
     }
 }

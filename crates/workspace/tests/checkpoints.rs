@@ -319,12 +319,22 @@ fn nothing_is_changed_when_something_cannot_be_put_back() {
         assert_eq!(failed.left, Vec::<PathBuf>::new());
         assert_eq!(world.tree(), after);
     }
-    let git = [Step {
+    // Refused before anything is touched, so nothing is made again what it was said to be.
+    fs::create_dir_all(world.at(".git")).unwrap();
+    fs::write(world.at(".git/config"), "own").unwrap();
+    fs::write(world.at("a"), "by others").unwrap();
+    let now = world.tree();
+    let git = Step {
         path: ".git/config".into(),
-        from: None,
+        from: changes[0].before.clone(),
         to: None,
-    }];
-    assert!(restore(&world.root(), &git, &FromDepot(&world.depot)).is_err());
+    };
+    let steps: Vec<Step> = steps.into_iter().chain([git]).collect();
+    let failed = restore(&world.root(), &steps, &FromDepot(&world.depot)).unwrap_err();
+    assert_eq!(failed.path, Path::new(".git/config"));
+    assert_eq!(failed.left, Vec::<PathBuf>::new());
+    assert_eq!(world.tree(), now);
+    assert_eq!(fs::read(world.at(".git/config")).unwrap(), b"own");
 }
 
 #[test]

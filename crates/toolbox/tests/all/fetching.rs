@@ -470,6 +470,12 @@ async fn a_download_that_fails_leaves_nothing_behind() {
         [Action::Write { path, place }, Action::Fetch { url: url("/plain") }]
     );
     let linked = json!({"url": url("/plain"), "path": "sub/keep/x"});
+    let path = desk.root.join("sub/keep/x");
+    assert_eq!(
+        desk.actions("download", linked.clone()),
+        [Action::Write { path, place }, Action::Fetch { url: url("/plain") }],
+        "what is in the way may be gone when it runs"
+    );
     let error = desk.call("download", linked, context).await.unwrap_err().to_string();
     assert!(error.contains("a part of this path is a file"), "{error}");
 }

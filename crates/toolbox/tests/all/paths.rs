@@ -239,6 +239,32 @@ fn what_the_system_forbids_stays_as_it_is() {
 }
 
 #[test]
+fn a_path_that_leads_nowhere_is_judged_as_one_outside() {
+    let desk = project();
+    symlink("loop", desk.root.join("loop")).unwrap();
+    for (path, place) in [
+        ("loop/x", Place::Outside),
+        ("a.txt/y/x", Place::Outside),
+        ("~/x", Place::Inside),
+    ] {
+        let write = Action::Write {
+            path: desk.root.join(path),
+            place,
+        };
+        for (tool, input) in [
+            ("write_file", json!({"path": path, "content": ""})),
+            ("delete_path", json!({"path": path})),
+            ("move_path", both(path, "new")),
+            ("move_path", both("a.txt", path)),
+            ("copy_path", both("a.txt", path)),
+        ] {
+            let actions = desk.actions(tool, input);
+            assert!(actions.contains(&write), "{tool} {path}: {actions:?}");
+        }
+    }
+}
+
+#[test]
 fn approval_is_asked_for_each_file_and_for_where_paths_really_lead() {
     let desk = project();
     symlink("..", desk.root.join("up")).unwrap();
@@ -317,4 +343,16 @@ async fn a_file_is_handed_to_the_desktops_opener() {
     );
     let said = desk.run("open", json!({"path": "f"})).await;
     assert_eq!(said, "error: f could not be opened: xdg-open is not installed");
+}
+
+#[tokio::test]
+async fn what_a_copy_makes_and_what_is_opened_on_the_web_is_put_before_the_rules() {
+    let desk = Desk::with(&[("kit/deep/a.txt", "x"), ("there/b.txt", "y")]);
+    let path = desk.root.join("there/kit/deep/a.txt");
+    let place = policy::Place::Inside;
+    let actions = desk.actions("copy_path", both("kit", "there"));
+    assert!(actions.contains(&Action::Write { path, place }), "{actions:?}");
+    let url = "https://host.example/x".to_owned();
+    let actions = desk.actions("open", json!({"path": url}));
+    assert_eq!(actions[0], Action::Fetch { url });
 }
