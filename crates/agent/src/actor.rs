@@ -28,6 +28,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 struct Actor {
     state: State,
     commands: mpsc::Receiver<Command>,
+    /// Commands that came while room was made.
+    early: VecDeque<Command>,
     inbox: Arc<Inbox>,
     queue: VecDeque<Job>,
     closing: bool,
@@ -95,6 +97,7 @@ pub(crate) async fn run(
         inbox: Arc::clone(&family.inbox),
         state: State::new(setup, family, events),
         commands,
+        early: VecDeque::new(),
         queue: VecDeque::new(),
         closing: false,
         finishing: false,
@@ -133,6 +136,10 @@ impl Actor {
             if self.closing {
                 return None;
             }
+            if let Some(command) = self.early.pop_front() {
+                self.obey(Some(command)).await;
+                continue;
+            }
             if self.wakes_now().await {
                 return Some(Job::Wake);
             }
@@ -157,26 +164,31 @@ impl Actor {
                     continue;
                 }
             };
-            match command {
-                None | Some(Command::Close) => self.closing = true,
-                Some(Command::Finish) => self.finishing = true,
-                Some(Command::Subtask { session, command }) => self.pass(session, *command).await,
-                Some(Command::Prompt { message, .. }) => self.queue.push_back(Job::Prompts(vec![message])),
-                Some(Command::Continue) => self.queue.push_back(Job::Continue),
-                Some(Command::Rewind { to }) => self.rewind(to).await,
-                Some(Command::SetModel { name }) => self.set_model(&name).await,
-                Some(Command::SetMode { name }) => self.set_mode(&name).await,
-                Some(Command::SetLevel { level }) => self.state.rules.set_level(level),
-                Some(Command::Revoke { rule }) => revoke(&self.state.rules, &rule),
-                Some(Command::Compact { instructions }) => self.compact(instructions).await,
-                // Nothing runs that could be stopped, but nothing shall begin by itself either.
-                Some(Command::Interrupt) => {
-                    self.retry = None;
-                    self.wakes.person_stopped();
-                }
-                // Nothing waits for an answer.
-                Some(Command::Answer { .. }) => {}
+            self.obey(command).await;
+        }
+    }
+
+    /// Does what is commanded between turns.
+    async fn obey(&mut self, command: Option<Command>) {
+        match command {
+            None | Some(Command::Close) => self.closing = true,
+            Some(Command::Finish) => self.finishing = true,
+            Some(Command::Subtask { session, command }) => self.pass(session, *command).await,
+            Some(Command::Prompt { message, .. }) => self.queue.push_back(Job::Prompts(vec![message])),
+            Some(Command::Continue) => self.queue.push_back(Job::Continue),
+            Some(Command::Rewind { to }) => self.rewind(to).await,
+            Some(Command::SetModel { name }) => self.set_model(&name).await,
+            Some(Command::SetMode { name }) => self.set_mode(&name).await,
+            Some(Command::SetLevel { level }) => self.state.rules.set_level(level),
+            Some(Command::Revoke { rule }) => revoke(&self.state.rules, &rule),
+            Some(Command::Compact { instructions }) => self.compact(instructions).await,
+            // Nothing runs that could be stopped, but nothing shall begin by itself either.
+            Some(Command::Interrupt) => {
+                self.retry = None;
+                self.wakes.person_stopped();
             }
+            // Nothing waits for an answer.
+            Some(Command::Answer { .. }) => {}
         }
     }
 
@@ -435,15 +447,45 @@ impl Actor {
         }
     }
 
-    /// Makes room between turns.
+    /// Makes room between turns, unless the person stops it.
     async fn compact(&mut self, instructions: Option<String>) {
-        match room::by_hand(&mut self.state, instructions).await {
-            Ok(Made::Room) => {}
-            Ok(Made::Nothing) => {
+        match self.make_room(instructions).await {
+            Some(Ok(Made::Room)) => {}
+            Some(Ok(Made::Nothing)) => {
                 let text = "there is nothing to summarise yet";
                 self.state.notice(Level::Info, text).await;
             }
-            Err(error) => self.state.notice(Level::Warning, error.to_string()).await,
+            Some(Err(error)) => self.state.notice(Level::Warning, error.to_string()).await,
+            None => {
+                self.state.room.close().await;
+                // It may have been stopped while the summary was being kept.
+                let settled = settle::interrupted(&mut self.state).await;
+                let text = "the conversation was not summarised, because you stopped it";
+                self.state.notice(Level::Info, text).await;
+                if let Err(error) = settled {
+                    self.state.notice(Level::Warning, error.to_string()).await;
+                }
+            }
+        }
+    }
+
+    /// Nothing when the person stopped it. Other commands wait until it is done.
+    async fn make_room(&mut self, instructions: Option<String>) -> Option<Result<Made, session::Error>> {
+        let Actor {
+            state, commands, early, ..
+        } = self;
+        let making = room::by_hand(state, instructions);
+        tokio::pin!(making);
+        let mut deaf = false;
+        loop {
+            tokio::select! {
+                made = &mut making => return Some(made),
+                command = commands.recv(), if !deaf => match command {
+                    Some(Command::Interrupt) => return None,
+                    Some(command) => early.push_back(command),
+                    None => deaf = true,
+                },
+            }
         }
     }
 

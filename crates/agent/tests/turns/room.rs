@@ -233,3 +233,25 @@ async fn words_on_the_way_to_a_call_are_no_notes() {
     assert_eq!(ending, Ending::Completed);
     assert!(world.last_request()[0].contains("real notes"));
 }
+
+#[tokio::test]
+async fn the_person_may_stop_a_summary_that_they_asked_for() {
+    let script = vec![
+        looks("1", 10),
+        looks("2", 10),
+        text("first", 10),
+        Answer::Hanging(Vec::new()),
+        text("second", 10),
+    ];
+    let mut world = world(script);
+    world.turn("look around").await;
+    world.send(Command::Compact { instructions: None }).await;
+    while world.model.requests.lock().unwrap().len() < 4 {
+        tokio::task::yield_now().await;
+    }
+    world.prompt("go on", session::Delivery::Queue).await;
+    world.send(Command::Interrupt).await;
+    assert_eq!(world.ending().await.0, Ending::Completed);
+    assert!(!kinds(&world.items()).contains(&"summary"));
+    assert_eq!(world.story().last().unwrap(), "model: second");
+}

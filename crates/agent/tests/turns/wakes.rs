@@ -187,3 +187,21 @@ async fn finishing_waits_for_what_is_expected_and_for_nothing_else() {
     world.send(Command::Finish).await;
     while world.handle.events.recv().await.is_some() {}
 }
+
+#[tokio::test]
+async fn requests_are_counted_across_turns_that_it_begins_by_itself_until_it_has_to_ask() {
+    let mut told = None;
+    let mut world = world_with(vec![says("a"), says("b"), says("c")], |setup: &mut Setup| {
+        setup.autonomy.allowed = true;
+        setup.policy.permissions.approval.max_requests = Some(2);
+        told = Some(setup.notices.0.clone());
+    });
+    let notices = told.unwrap();
+    world.turn("hi").await;
+    notices.tell(notice("one"));
+    assert_eq!(world.ending().await.0, Ending::Completed);
+    notices.tell(notice("two"));
+    assert_eq!(world.ending().await.0, Ending::Limit(session::Limit::Steps(2)));
+    // The person speaks: it begins anew.
+    assert_eq!(world.turn("go on").await.0, Ending::Completed);
+}
