@@ -21,6 +21,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::Sqlite;
+use workspace::checkpoint::Limits;
 
 /// A session and the project whose files it changed.
 pub(super) struct Past {
@@ -30,6 +31,8 @@ pub(super) struct Past {
     pub(super) root: PathBuf,
     /// From the first item to the head.
     pub(super) items: Vec<Arc<Item>>,
+    /// How much may be kept of what going back replaces.
+    limits: Limits,
     /// The right to write to it, where something will be written.
     _lease: Option<session::Lease>,
 }
@@ -90,6 +93,8 @@ impl Past {
         let root = root
             .canonicalize()
             .map_err(|error| Failure::file("open", &root, &error))?;
+        let config = super::load_for(root.clone(), global, env, Vec::new())?.config;
+        let limits = wiring::room(&config.checkpoints);
         let (loaded, lease) = match access {
             Access::Read => (store.load(meta.id).await?, None),
             Access::Write => {
@@ -104,6 +109,7 @@ impl Past {
             meta,
             root,
             items,
+            limits,
             _lease: lease,
         })
     }

@@ -116,7 +116,7 @@ async fn leave(past: &mut Past, plan: &Plan) -> Result<()> {
 
 /// The changes from what a plan would have made of files to what they are, which is kept.
 fn left(past: &Past, plan: &Plan) -> Vec<Change> {
-    let depot = past.store.files();
+    let depot = past.depot();
     let changes = plan.changes().into_iter().map(|change| Change {
         before: change.after,
         after: change.before.map(|now| Version {

@@ -7,7 +7,7 @@ use session::{Change, Item, Version};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use workspace::checkpoint::{Failed, Outcome, Step, look, restore};
+use workspace::checkpoint::{Depot, Failed, Outcome, Step, is_off_limits, look, restore};
 
 /// A path goes from one version to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub(in crate::commands) struct Plan {
     pub(in crate::commands) steps: Vec<Step>,
     /// What stands in the way.
     pub(in crate::commands) conflicts: Vec<Conflict>,
+    /// The paths where what others did is overwritten.
+    pub(in crate::commands) overwritten: Vec<PathBuf>,
     /// Folders that were to go and hold something else; known when it is done.
     pub(in crate::commands) left: Vec<PathBuf>,
 }
@@ -57,6 +59,8 @@ pub(in crate::commands) enum Why {
     Appeared,
     /// The version that it should become was not kept.
     Lost,
+    /// It belongs to version control.
+    OffLimits,
 }
 
 /// Changes taken back, the newest first.
@@ -110,12 +114,25 @@ impl Past {
         Ok((plan, kept))
     }
 
-    /// Carries a plan out. What others have written and would be lost is kept first.
+    /// Where versions of files are kept, as far as there is room for them.
+    pub(in crate::commands) fn depot(&self) -> Depot {
+        self.store.files().limited(self.limits)
+    }
+
+    /// Carries a plan out. What others have written and would be lost is kept first; where it cannot be, nothing is done.
     pub(in crate::commands) fn carry_out(&self, plan: &mut Plan, kept: &Kept) -> Result<()> {
-        let depot = self.store.files();
+        let depot = self.depot();
         for step in &mut plan.steps {
             let Some(from) = step.from.as_mut() else { continue };
             from.kept = kept.has(from) || keep_current(&depot, &self.root.join(&step.path), from);
+            if !from.kept && plan.overwritten.contains(&step.path) {
+                let path = step.path.display();
+                return Err(
+                    Failure::failed(format!("cannot keep what others made of {path}; nothing was done")).hint(
+                        "--keep leaves such files alone; checkpoints.quota and checkpoints.max_file say what is kept",
+                    ),
+                );
+            }
         }
         match restore(&self.root, &plan.steps, kept) {
             Ok(Outcome { left }) => {
@@ -140,11 +157,28 @@ impl Past {
     }
 }
 
+impl Conflict {
+    /// Whether nothing that a person could say would help.
+    fn is_final(&self) -> bool {
+        match self.why {
+            Why::Lost | Why::OffLimits => true,
+            Why::Changed | Why::Removed | Why::Appeared => false,
+        }
+    }
+}
+
 impl Plan {
     /// Follows one path through all its versions, as far as what is there allows.
     fn path(&mut self, path: &Path, now: Option<Version>, moves: &[&Move], clash: Clash, kept: &Kept) {
         let goal = moves.last().and_then(|step| step.to.clone());
         if is_like(&now, &goal) {
+            return;
+        }
+        if is_off_limits(path) {
+            self.conflicts.push(Conflict {
+                path: path.to_owned(),
+                why: Why::OffLimits,
+            });
             return;
         }
         let mut reached = now.clone();
@@ -180,6 +214,9 @@ impl Plan {
             why,
         }));
         if !is_like(&now, &reached) {
+            if conflict.is_some() && clash == Clash::Overwrite {
+                self.overwritten.push(path.clone());
+            }
             self.steps.push(Step {
                 path,
                 from: now,
@@ -192,7 +229,7 @@ impl Plan {
     pub(in crate::commands) fn check(&self, clash: Clash) -> Result<()> {
         let blocking = self.conflicts.iter().filter(|conflict| match clash {
             Clash::Refuse => true,
-            Clash::Overwrite => conflict.why == Why::Lost,
+            Clash::Overwrite => conflict.is_final(),
             Clash::Keep => false,
         });
         let blocking: Vec<&Conflict> = blocking.collect();
@@ -200,10 +237,13 @@ impl Plan {
             return Ok(());
         }
         let count = plural(blocking.len() as u64, "file");
-        let is_lost = |conflict: &&Conflict| conflict.why == Why::Lost;
-        let (what, hint) = match blocking.iter().all(is_lost) {
-            true => (
+        let (what, hint) = match blocking.iter().all(|conflict| conflict.is_final()) {
+            true if blocking.iter().all(|conflict| conflict.why == Why::Lost) => (
                 format!("{count} cannot be brought back, because an earlier version was not kept; nothing was done"),
+                "--keep goes on with the others",
+            ),
+            true => (
+                format!("{count} cannot be brought back; nothing was done"),
                 "--keep goes on with the others",
             ),
             false => (

@@ -27,6 +27,7 @@ fn why(why: Why) -> &'static str {
         Why::Removed => "removed since by others",
         Why::Appeared => "made since by others",
         Why::Lost => "an earlier version was not kept",
+        Why::OffLimits => "it belongs to version control, which is not touched",
     }
 }
 

@@ -47,7 +47,11 @@ impl World {
         std::os::unix::fs::symlink("a.txt", root.join("link")).unwrap();
         fs::create_dir(root.join("empty")).unwrap();
         let data = temp.path().join("data");
-        let env = Environment::from([("HEW_DATA_DIR", data.to_str().unwrap())]);
+        let config = temp.path().join("config.toml");
+        let env = Environment::from([
+            ("HEW_DATA_DIR", data.to_str().unwrap()),
+            ("HEW_CONFIG", config.to_str().unwrap()),
+        ]);
         let store = crate::wiring::open_store(&env).unwrap();
         let new = New {
             id: SessionId::new(),
@@ -326,4 +330,88 @@ async fn random_edits_and_commands_are_taken_back_to_the_byte_and_made_again() {
         moved > SEQUENCES / 10 * 9,
         "nearly all of them change something: {moved}"
     );
+}
+
+/// A turn that made these changes.
+async fn changed(past: &mut Past, changes: Vec<Change>) {
+    let message = Arc::new(Message::user("go"));
+    past.append(Body::Prompt { message }).await.unwrap();
+    past.append(Body::Result {
+        message: Arc::new(Message::user("")),
+        call: "c".into(),
+        tool: "terminal".into(),
+        title: String::new(),
+        summary: None,
+        millis: 0,
+        changes,
+    })
+    .await
+    .unwrap();
+}
+
+fn file(past: &Past, text: &'static str) -> Option<Version> {
+    Some(Version {
+        kind: Kind::File { mode: None },
+        content: Some(past.store.put_blob(Bytes::from(text))),
+        kept: true,
+    })
+}
+
+#[tokio::test]
+async fn what_others_wrote_is_not_overwritten_when_it_cannot_be_kept() {
+    let world = World::new(false).await;
+    let others = "by others\n".repeat(200);
+    for (quota, is_done) in [("1KB", false), ("1MB", true)] {
+        fs::write(
+            world.temp.path().join("config.toml"),
+            format!("checkpoints.quota = \"{quota}\"\n"),
+        )
+        .unwrap();
+        let mut past = world.past().await;
+        let (before, after) = (file(&past, "a\n"), file(&past, "b\n"));
+        let path = PathBuf::from("a.txt");
+        changed(&mut past, vec![Change { path, before, after }]).await;
+        fs::write(world.root.join("a.txt"), &others).unwrap();
+
+        let doing = Doing::undo(&past, 1).unwrap();
+        let (plan, kept) = past.plan(doing.moves.clone(), Clash::Overwrite).await.unwrap();
+        plan.check(Clash::Overwrite).unwrap();
+        let done = doing.carry_out(&mut past, plan, &kept).await;
+
+        assert_eq!(done.is_ok(), is_done, "{quota}");
+        let expected = if is_done { "a\n" } else { &others };
+        assert_eq!(
+            fs::read_to_string(world.root.join("a.txt")).unwrap(),
+            expected,
+            "{quota}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_path_of_version_control_does_not_keep_the_others_from_going_back() {
+    let world = World::new(false).await;
+    fs::create_dir(world.root.join(".git")).unwrap();
+    for path in [".git/config", "a.txt"] {
+        fs::write(world.root.join(path), "b\n").unwrap();
+    }
+    let mut past = world.past().await;
+    let changes = [".git/config", "a.txt"].map(|path| Change {
+        path: path.into(),
+        before: file(&past, "a\n"),
+        after: file(&past, "b\n"),
+    });
+    changed(&mut past, changes.to_vec()).await;
+
+    let doing = Doing::undo(&past, 1).unwrap();
+    for clash in [Clash::Refuse, Clash::Overwrite] {
+        let (plan, _) = past.plan(doing.moves.clone(), clash).await.unwrap();
+        plan.check(clash).unwrap_err();
+    }
+    let (plan, kept) = past.plan(doing.moves.clone(), Clash::Keep).await.unwrap();
+    plan.check(Clash::Keep).unwrap();
+    doing.carry_out(&mut past, plan, &kept).await.unwrap();
+
+    assert_eq!(fs::read_to_string(world.root.join("a.txt")).unwrap(), "a\n");
+    assert_eq!(fs::read_to_string(world.root.join(".git/config")).unwrap(), "b\n");
 }
