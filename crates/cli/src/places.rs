@@ -20,6 +20,11 @@ pub(crate) fn data(env: &Environment) -> Result<PathBuf> {
     }
 }
 
+/// The folder for what can be made again: `hew` in the folder for caches.
+pub(crate) fn cache(env: &Environment) -> Result<PathBuf> {
+    Ok(base(env, "XDG_CACHE_HOME", ".cache")?.join("hew"))
+}
+
 /// Folders with skills, the weakest first: the person's, then the project's.
 pub(crate) fn skills(root: &Path, env: &Environment) -> Vec<PathBuf> {
     let home = home(env).into_iter();

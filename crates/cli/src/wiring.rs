@@ -7,6 +7,7 @@ pub(crate) mod modes;
 pub(crate) mod permissions;
 mod rules;
 mod seen;
+mod source;
 pub(crate) mod spill;
 mod web;
 
@@ -148,8 +149,10 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let depot = start.store.files().limited(room(&config.checkpoints));
     let checkpoints = match config.checkpoints.commands {
         Some(false) => None,
-        Some(true) | None => Some(Checkpoints::new(workspace.root(), depot.clone())),
+        Some(true) | None => Some(Checkpoints::new(workspace.root(), depot.clone()).hiding_as(&workspace)),
     };
+    let (commands, problems) = commands::commands(config, env, &workspace, &permissions, notices.0.clone());
+    told.extend(problems);
     let options = Options {
         model: Some(&name),
         editor: edit.zip(formats.as_ref()).map(|(model, formats)| Editor {
@@ -167,7 +170,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         data: Some(places::data(env)?),
         skills: places::skills(root, env),
         further: Vec::new(),
-        commands: commands::commands(config, env, &workspace, notices.0.clone()),
+        commands,
         painter,
         web: web::web(config, env),
         modes: all_modes.iter().map(|mode| mode.name.clone()).collect(),
@@ -195,7 +198,12 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         mode: mode.clone(),
         modes: all_modes,
         keeper: Some(Arc::new(GrantFile::open(root, env)?)),
-        hooks: hooks::hooks(permissions::hooks(start.layers), root, environment),
+        hooks: hooks::hooks(
+            permissions::hooks(start.layers),
+            root,
+            environment,
+            places::data(env)?.join("hooks"),
+        ),
         approvals: start.approvals,
         store: start.store,
         system,
@@ -244,8 +252,10 @@ pub(crate) async fn tools_by_hand(
     env: &Environment,
     root: &Path,
     info: Option<&Info>,
+    permissions: &policy::Permissions,
 ) -> Result<tool::Registry> {
     let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
+    let workspace = hiding(workspace, permissions);
     let name = info.map(Info::name);
     let models = Models::new(config, env);
     let painter = match info.map(|info| (info, models.settings_at_hand(info))) {
@@ -258,7 +268,7 @@ pub(crate) async fn tools_by_hand(
         reasoning: info.is_some_and(|info| info.features.reasoning),
         enabled: config.tools.enabled.clone(),
         disabled: config.tools.disabled.clone(),
-        commands: commands::commands(config, env, &workspace, Notices::none()),
+        commands: commands::commands(config, env, &workspace, permissions, Notices::none()).0,
         painter,
         web: web::web(config, env),
         ..Options::default()
@@ -477,11 +487,11 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
 /// The system prompt by mode: what it says about the place is found out once.
 fn system(workspace: &Workspace, modes: &Modes, env: &Environment) -> agent::System {
     let facts = facts(workspace, modes, env);
-    let env = env.clone();
+    let (workspace, env) = (workspace.clone(), env.clone());
     Arc::new(move |mode| {
         prompt::system(&Facts {
             mode: mode.clone(),
-            mode_rules: rules::of_mode(&facts.root, &mode.name, &env),
+            mode_rules: rules::of_mode(&workspace, &mode.name, &env),
             ..facts.clone()
         })
     })
@@ -491,9 +501,6 @@ fn facts(workspace: &Workspace, modes: &Modes, env: &Environment) -> Facts {
     let built_in = Modes::default();
     let own = modes.iter().filter(|mode| built_in.get(&mode.name).is_none());
     let git = workspace.git();
-    let top = git
-        .as_ref()
-        .map_or_else(|| workspace.root().to_path_buf(), |git| git.root.clone());
     Facts {
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         root: workspace.root().into(),
@@ -505,7 +512,7 @@ fn facts(workspace: &Workspace, modes: &Modes, env: &Environment) -> Facts {
         mode: Mode::code(),
         mode_rules: Vec::new(),
         modes: own.map(|mode| (mode.name.clone(), mode.when_to_use.clone())).collect(),
-        rules: rules::find(workspace.root(), &top, env),
+        rules: rules::find(workspace, env),
     }
 }
 

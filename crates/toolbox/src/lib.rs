@@ -164,7 +164,7 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
         tools = tools.with_deferred(generate_image::GenerateImage { project, painter });
     }
     if let Some(web) = options.web.take() {
-        tools = online(tools, &project, environment, web);
+        tools = online(tools, &project, environment, web, options.data.as_deref());
     }
     let further = std::mem::take(&mut options.further);
     let covered = |tool: Arc<dyn DynTool>| -> Arc<dyn DynTool> {
@@ -209,7 +209,13 @@ fn edits(mut tools: Registry, project: &Project, options: &mut Options<'_>) -> R
 }
 
 /// What reaches out to the web.
-fn online(tools: Registry, project: &Project, environment: Environment, web: Web) -> Registry {
+fn online(
+    tools: Registry,
+    project: &Project,
+    environment: Environment,
+    web: Web,
+    data: Option<&std::path::Path>,
+) -> Registry {
     let net = Net::new(&web.allow_private, web.proxies);
     let mut tools = tools
         .with_deferred(fetch::Fetch::new(net.clone(), web.max_page))
@@ -232,6 +238,7 @@ fn online(tools: Registry, project: &Project, environment: Environment, web: Web
             chromium,
             cwd: project.workspace.root().to_owned(),
             environment,
+            home: data.map(|data| data.join("browser")),
             net,
             tab: tokio::sync::Mutex::default(),
         });
@@ -277,7 +284,7 @@ fn helpers(tools: Registry) -> Registry {
 /// Thinking, keeping track and asking.
 fn mind(mut tools: Registry, project: &Project, options: &Options<'_>) -> Registry {
     let notebook = Notebook::new(options.data.clone(), project.workspace.root());
-    if let Some(skills) = Skills::in_folders(&options.skills) {
+    if let Some(skills) = Skills::in_folders(&options.skills, &project.workspace) {
         tools.add(Arc::new(skills));
     }
     tools

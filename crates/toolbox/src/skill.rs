@@ -30,11 +30,13 @@ const FILE_BYTES: u64 = 100 * 1024;
 const BUNDLED: usize = 50;
 
 /// A skill: its name, what it is for, where it lies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Known {
     name: String,
     description: String,
     folder: PathBuf,
+    /// The project that it came with, if it did.
+    project: Option<Workspace>,
 }
 
 /// The tool that loads skills, told of with their names.
@@ -45,9 +47,10 @@ pub(crate) struct Skills {
 
 impl Skills {
     /// The skills in these folders, a later one in place of an earlier one of the same name; nothing if there are none.
-    pub(crate) fn in_folders(folders: &[PathBuf]) -> Option<Self> {
+    /// Those that lie in the project are not followed out of it.
+    pub(crate) fn in_folders(folders: &[PathBuf], project: &Workspace) -> Option<Self> {
         let mut known: Vec<Known> = Vec::new();
-        for skill in folders.iter().flat_map(|folder| skills(folder)) {
+        for skill in folders.iter().flat_map(|folder| skills(folder, project)) {
             known.retain(|other| other.name != skill.name);
             known.push(skill);
         }
@@ -79,19 +82,35 @@ fn catalogue(known: &[Known]) -> String {
 }
 
 /// The skills in a folder.
-fn skills(folder: &Path) -> Vec<Known> {
+fn skills(folder: &Path, project: &Workspace) -> Vec<Known> {
     let Ok(place) = Workspace::open(folder).and_then(|workspace| workspace.locate("")) else {
         return Vec::new();
     };
     let Ok(listing) = place.list(MOST) else {
         return Vec::new();
     };
+    let project = folder.starts_with(project.root()).then_some(project);
     let found = listing.entries.into_iter().filter_map(|entry| {
         let folder = folder.join(&entry.name);
-        let front = Workspace::open(&folder).ok()?.locate(FILE).ok()?.head(FRONT).ok()?;
-        known(&entry.name, &String::from_utf8_lossy(&front), folder)
+        let file = Workspace::open(&folder).ok()?.locate(FILE).ok()?;
+        if project.is_some_and(|project| !belongs(file.path(), project)) {
+            return None;
+        }
+        let front = file.head(FRONT).ok()?;
+        let skill = known(&entry.name, &String::from_utf8_lossy(&front), folder)?;
+        Some(Known {
+            project: project.cloned(),
+            ..skill
+        })
     });
     found.collect()
+}
+
+/// Whether a project may show this file, which is canonical: it comes with the repository, and nothing hides it.
+fn belongs(file: &Path, project: &Workspace) -> bool {
+    let top = project.git().map(|git| git.root);
+    let below = file.strip_prefix(top.as_deref().unwrap_or(project.root()));
+    below.is_ok_and(|below| !below.iter().any(|name| name == ".git")) && !project.hides(file)
 }
 
 /// What the front matter says; without one, the folder's name and the first line have to do.
@@ -129,6 +148,7 @@ fn known(folder_name: &str, text: &str, folder: PathBuf) -> Option<Known> {
         name,
         description,
         folder,
+        project: None,
     })
 }
 
@@ -196,7 +216,11 @@ fn load(skill: &Known, input: &Input) -> Result<Output, Error> {
         .as_deref()
         .map_or(FILE, |file| file.trim().trim_start_matches("./"));
     let file = folder.locate(name).map_err(explain)?;
-    if !file.path().starts_with(folder.root()) {
+    let may_be_shown = match &skill.project {
+        Some(project) => belongs(file.path(), project),
+        None => true,
+    };
+    if !may_be_shown || !file.path().starts_with(folder.root()) {
         return Err(Error::Failed(format!(
             "`{name}` is not a file of the skill {}",
             skill.name

@@ -6,7 +6,7 @@
 //! looking at each file's metadata twice. [`restore`] makes paths again what they were.
 //!
 //! Left out are what git ignores (unless it is tracked), `node_modules`, `__pycache__`, folders marked as caches by a
-//! `CACHEDIR.TAG`, and always the folders of version control themselves.
+//! `CACHEDIR.TAG`, what is hidden in the project, and always the folders of version control themselves.
 
 mod compare;
 mod depot;
@@ -19,6 +19,8 @@ mod stamp;
 pub use depot::{Depot, Held, Limits, NotKept, Put};
 pub use restore::{Contents, Failed, Outcome, Step, is_off_limits, look, restore};
 
+use crate::Workspace;
+use crate::hiding::Hiding;
 use compare::{Difference, compare};
 use depot::open_file;
 use picture::{Camera, Folder, Known, Leaf, Node, Source, TooMuch, View};
@@ -44,6 +46,7 @@ const NAMED: usize = 3;
 pub struct Checkpoints {
     root: Arc<Path>,
     depot: Depot,
+    hiding: Hiding,
     /// What is known; nothing before the first command.
     state: Arc<Mutex<Option<State>>>,
 }
@@ -67,6 +70,7 @@ struct State {
     root: PathBuf,
     depot: Depot,
     apart: Vec<PathBuf>,
+    hiding: Hiding,
     repository: Option<Repository>,
     rules: Rules,
     /// The newest picture.
@@ -91,14 +95,21 @@ impl Checkpoints {
         Checkpoints {
             root: root.into(),
             depot,
+            hiding: Hiding::default(),
             state: Arc::default(),
         }
+    }
+
+    /// The same, of which nothing is kept that is hidden in the project.
+    pub fn hiding_as(mut self, project: &Workspace) -> Self {
+        self.hiding = project.hiding.clone();
+        self
     }
 
     /// Takes a picture before a command, and copies what could get lost.
     pub fn before(&self) -> Before {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = state.get_or_insert_with(|| State::new(&self.root, self.depot.clone()));
+        let state = state.get_or_insert_with(|| State::new(&self.root, self.depot.clone(), self.hiding.clone()));
         let picture = state.before();
         Before {
             state: Arc::clone(&self.state),
@@ -127,7 +138,7 @@ impl Before {
 }
 
 impl State {
-    fn new(root: &Path, depot: Depot) -> Self {
+    fn new(root: &Path, depot: Depot, hiding: Hiding) -> Self {
         let mut apart = vec![depot.folder().to_owned()];
         // hew's own database changes with every command.
         let data = depot.folder().parent().filter(|folder| *folder != root);
@@ -139,6 +150,7 @@ impl State {
             root: root.to_owned(),
             depot,
             apart,
+            hiding,
             repository,
             newest: None,
             off: None,
@@ -166,6 +178,7 @@ impl State {
             view,
             repository: self.repository.as_ref(),
             apart: &self.apart,
+            hiding: &self.hiding,
             left: MOST_NAMES,
         };
         match camera.take(&self.root, &self.rules, old) {

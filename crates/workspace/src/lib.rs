@@ -30,6 +30,7 @@ pub use files::Files;
 pub use find::{Find, Found};
 pub use git::{Git, Head};
 pub use grep::{Case, FileMatches, Grep, Line as GrepLine, LineKind, Matches};
+pub use hiding::Cover;
 pub use list::{Entry, Kind, Listing, Tracked};
 pub use location::{Location, Place};
 pub use read::{Bom, Excerpt, Line, MAX_FILE, Text, Window};

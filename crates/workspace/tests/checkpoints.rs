@@ -184,6 +184,26 @@ fn every_kind_of_change_is_told_and_taken_back() {
 }
 
 #[test]
+fn no_copy_is_made_of_what_is_hidden() {
+    let world = World::new(&[(".env", "secret"), ("keys/a", "secret"), ("b", "b")]);
+    let (file, folder) = (world.at(".env"), world.at("keys"));
+    let workspace = workspace::Workspace::open(&world.root()).unwrap();
+    let workspace = workspace.hiding(move |path| path == file || path == folder);
+    let checkpoints = Checkpoints::new(&world.root(), world.depot.clone()).hiding_as(&workspace);
+    let before = checkpoints.before();
+    for name in [".env", "keys/a", "b"] {
+        fs::write(world.at(name), "new").unwrap();
+    }
+    let changes = before.after().changes;
+    assert_eq!(
+        changes.iter().map(|change| &change.path).collect::<Vec<_>>(),
+        [Path::new("b")]
+    );
+    let held: u64 = world.depot.contents().iter().map(|held| held.size).sum();
+    assert_eq!(held, "bnew".len() as u64);
+}
+
+#[test]
 fn what_is_written_again_within_one_tick_of_the_clock_is_noticed() {
     let world = World::new(&[("a", "1")]);
     for round in 0..20 {

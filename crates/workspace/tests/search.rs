@@ -493,7 +493,7 @@ fn what_is_hidden_is_neither_listed_nor_found_nor_searched_nor_suggested() {
         !error.contains("secret.txt,") && !error.contains("secret.txt?"),
         "{error}"
     );
-    let mut hidden = project.workspace.hidden(10);
+    let mut hidden = project.workspace.hidden(10).paths;
     hidden.sort();
     assert_eq!(hidden, [root.join("keys"), root.join("secret.txt")]);
 }

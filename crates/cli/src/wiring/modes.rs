@@ -1,5 +1,6 @@
 //! The modes that can be chosen: those of hew, of the person and of the project.
 
+use super::source::{self, Refusal, Source};
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use crate::places;
@@ -7,6 +8,10 @@ use crate::trust::Trust;
 use policy::{Mode, Modes, parse_modes};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use workspace::Workspace;
+
+/// More of a file with modes is not read.
+const MOST: u64 = 1024 * 1024;
 
 /// The modes that can be chosen, and where they come from.
 #[derive(Debug, Clone, Default)]
@@ -26,19 +31,29 @@ pub(crate) fn find(root: &Path, trust: Trust, env: &Environment) -> Found {
         .ok()
         .and_then(|file| Some(file.parent()?.join("modes.yaml")));
     if let Some(file) = own {
-        found.read(&file, Trust::Trusted);
+        found.read(&file, Source::Person, Trust::Trusted);
     }
-    for name in [".roomodes", ".hew/modes.yaml"] {
-        found.read(&root.join(name), trust);
+    // Without the folder there are no files in it.
+    if let Ok(workspace) = Workspace::open(root) {
+        let top = &source::top(&workspace);
+        for name in [".roomodes", ".hew/modes.yaml"] {
+            let workspace = &workspace;
+            found.read(&root.join(name), Source::Project { workspace, top }, trust);
+        }
     }
     found
 }
 
 impl Found {
-    fn read(&mut self, file: &Path, trust: Trust) {
-        // A file that is not there has nothing to say.
-        let Ok(text) = std::fs::read_to_string(file) else {
-            return;
+    fn read(&mut self, file: &Path, source: Source<'_>, trust: Trust) {
+        let text = match source.read(file, MOST) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            // A file that is not there has nothing to say.
+            Err(Refusal::Missing | Refusal::Unreadable(_)) => return,
+            Err(Refusal::Elsewhere) => {
+                let why = "it leads out of the project and is not used";
+                return self.problems.push(format!("{}: {why}", file.display()));
+            }
         };
         let (modes, problems) = parse_modes(&file.display().to_string(), &text);
         self.problems.extend(problems.iter().map(ToString::to_string));
@@ -117,5 +132,29 @@ mod tests {
         assert!(unknown.hint.unwrap().starts_with("the modes are code, architect, ask"));
         assert!(found.choose("edit", &[]).is_err());
         assert_eq!(found.choose("edit", &["a".into()]), Ok(Mode::edit(vec!["a".into()])));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_with_modes_may_be_a_link_but_neither_endless_nor_elsewhere() {
+        use std::os::unix::fs::symlink;
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().join("repo");
+        std::fs::create_dir_all(root.join(".hew")).unwrap();
+        std::fs::write(temp.path().join("modes.yaml"), THEIRS).unwrap();
+        symlink("/dev/zero", root.join(".roomodes")).unwrap();
+        symlink("../../modes.yaml", root.join(".hew/modes.yaml")).unwrap();
+        let found = find(&root, Trust::Trusted, &Environment::default());
+        assert!(found.modes.get("docs").is_none());
+        assert!(
+            found.problems[0].contains("leads out of the project"),
+            "{:?}",
+            found.problems
+        );
+        std::fs::write(root.join("modes.yaml"), THEIRS).unwrap();
+        std::fs::remove_file(root.join(".roomodes")).unwrap();
+        symlink("modes.yaml", root.join(".roomodes")).unwrap();
+        let found = find(&root, Trust::Trusted, &Environment::default());
+        assert!(found.modes.get("docs").is_some());
     }
 }

@@ -1,5 +1,6 @@
 //! What decides whether a deed happens: rules, answers, hidden and protected files, from the configuration and the project.
 
+use super::source::{self, Refusal, Source};
 use crate::config::{Approval, Hook, Layer, Origin, Permissions as Said};
 use crate::environment::Environment;
 use crate::places;
@@ -8,6 +9,7 @@ use policy::{IGNORE_FILES, Ignore, Permissions, Places, Protected, Settings};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use workspace::Workspace;
 
 /// A longer ignore file is not read.
 const MOST_BYTES: u64 = 1024 * 1024;
@@ -92,15 +94,20 @@ pub(crate) fn folders(root: &Path, env: &Environment) -> Places {
 fn ignore(root: &Path) -> (Ignore, Vec<String>) {
     let mut told = Vec::new();
     let mut texts = Vec::new();
+    // Without the folder there are no files in it.
+    let Ok(workspace) = &Workspace::open(root) else {
+        return (Ignore::default(), told);
+    };
+    let top = &source::top(workspace);
     for name in IGNORE_FILES {
-        let path = root.join(name);
-        match std::fs::metadata(&path) {
-            Ok(meta) if meta.len() > MOST_BYTES => told.push(format!("{name} is larger than 1 MiB and is not used")),
-            Ok(_) => match std::fs::read(&path) {
-                Ok(bytes) => texts.push((name, String::from_utf8_lossy(&bytes).into_owned())),
-                Err(error) => told.push(format!("cannot read {name}: {error}")),
-            },
-            Err(_) => {}
+        match (Source::Project { workspace, top }).read(&root.join(name), MOST_BYTES + 1) {
+            Ok(bytes) if bytes.len() as u64 > MOST_BYTES => {
+                told.push(format!("{name} is larger than 1 MiB and is not used"));
+            }
+            Ok(bytes) => texts.push((name, String::from_utf8_lossy(&bytes).into_owned())),
+            Err(Refusal::Unreadable(error)) => told.push(format!("cannot read {name}: {error}")),
+            Err(Refusal::Elsewhere) => told.push(format!("{name} leads out of the project and is not used")),
+            Err(Refusal::Missing) => {}
         }
     }
     let (ignore, problems) = Ignore::new(texts.iter().map(|(name, text)| (*name, text.as_str())));

@@ -9,6 +9,7 @@ use policy::Action;
 use serde_json::{Value, json};
 use tool::{Choice, Context, Inquiry, Multiple, Next, Notices, Report, Status, Task, Todo, Waiting, Worker};
 use toolbox::Options;
+use workspace::Workspace;
 
 use crate::desk::{Desk, context, soon};
 
@@ -544,6 +545,53 @@ async fn skills_are_told_of_in_a_line_and_loaded_whole() {
 }
 
 #[tokio::test]
+async fn the_skills_of_a_project_do_not_lead_out_of_it_nor_to_what_is_hidden() {
+    use std::os::unix::fs::symlink;
+    let (outside, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let root = place.path().canonicalize().unwrap();
+    fs::write(outside.path().join("SKILL.md"), "a key").unwrap();
+    for (path, text) in [
+        (".hew/skills/plain/SKILL.md", "plain"),
+        (".hew/skills/plain/.env", "hidden"),
+        ("shared/SKILL.md", "shared"),
+        (".hew/skills/file/README.md", ""),
+        (".hew/skills/hidden/README.md", ""),
+    ] {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), text).unwrap();
+    }
+    symlink(outside.path(), root.join(".hew/skills/folder")).unwrap();
+    symlink(outside.path().join("SKILL.md"), root.join(".hew/skills/file/SKILL.md")).unwrap();
+    symlink("../plain/.env", root.join(".hew/skills/hidden/SKILL.md")).unwrap();
+    symlink("../../shared", root.join(".hew/skills/linked")).unwrap();
+    let workspace = Workspace::open(&root).unwrap().hiding(|path| path.ends_with(".env"));
+    let tools = |skills| {
+        let options = Options {
+            skills,
+            ..Options::default()
+        };
+        toolbox::fitted(
+            workspace.clone(),
+            sandbox::Environment::scrubbed([], &[""; 0], &[""; 0]),
+            options,
+        )
+    };
+    let names = |tools: &tool::Registry| {
+        let text = &tools.get("skill").unwrap().spec().description;
+        let lines = text.lines().skip(1).map(ToOwned::to_owned);
+        lines.collect::<Vec<String>>()
+    };
+    let project = tools(vec![root.join(".hew/skills")]);
+    assert_eq!(names(&project), ["- linked: shared", "- plain: plain"]);
+    let skill = Arc::clone(project.get("skill").unwrap());
+    let refused = skill.run(json!({"name": "plain", "file": ".env"}), context()).await;
+    assert!(refused.is_err_and(|error| error.to_string().contains("not a file of the skill")));
+    let own = tempfile::tempdir().unwrap();
+    symlink(outside.path(), own.path().join("mine")).unwrap();
+    assert_eq!(names(&tools(vec![own.path().into()])), ["- mine: a key"]);
+}
+
+#[tokio::test]
 async fn a_watch_tells_when_it_starts_to_fail_and_a_reminder_when_it_is_due() {
     let (notices, mut news) = Notices::channel();
     let desk = Desk::fitted(
@@ -601,4 +649,74 @@ async fn a_watch_tells_when_it_starts_to_fail_and_a_reminder_when_it_is_due() {
     )
     .await;
     assert!(deaf.contains("nobody would hear"), "{deaf}");
+}
+
+#[tokio::test]
+async fn changes_of_notes_are_put_before_the_rules() {
+    use policy::Place::{Inside, Outside};
+    let data = tempfile::tempdir().unwrap();
+    let desk = Desk::fitted(
+        &[],
+        Options {
+            data: Some(data.path().into()),
+            ..Options::default()
+        },
+    );
+    for (input, places) in [
+        (json!({"command": "view"}), vec![]),
+        (json!({"command": "view", "path": "user/a.md"}), vec![]),
+        (json!({"command": "create", "path": "user/a.md"}), vec![Outside]),
+        (json!({"command": "create", "path": "a.md"}), vec![Outside]),
+        (json!({"command": "create", "path": "project/a.md"}), vec![Inside]),
+        (json!({"command": "insert", "path": "session/a.md"}), vec![Inside]),
+        (json!({"command": "delete", "path": "user/../../x"}), vec![Outside]),
+        (
+            json!({"command": "rename", "path": "project/a.md", "new_path": "user/a.md"}),
+            vec![Inside, Outside],
+        ),
+    ] {
+        let actions = desk.actions("memory", input.clone());
+        let found: Vec<policy::Place> = actions
+            .iter()
+            .map(|action| match action {
+                Action::Write { place, .. } => *place,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(found, places, "{input}");
+    }
+}
+
+#[tokio::test]
+async fn a_watch_ends_when_its_command_is_not_allowed_any_more() {
+    let (notices, mut news) = Notices::channel();
+    let desk = Desk::fitted(
+        &[("ok", "")],
+        Options {
+            commands: toolbox::Commands {
+                notices,
+                ..Default::default()
+            },
+            ..Options::default()
+        },
+    );
+    // Nobody: the first run was approved with the call, and no other is.
+    let refusing = Context {
+        desk: Arc::new(tool::Nobody),
+        ..context()
+    };
+    let watch = json!({"command": "echo . >> runs; exit 1", "paths": ["ok"]});
+    desk.call("watch", watch, refusing).await.unwrap();
+    let first = soon(news.recv()).await.unwrap();
+    assert!(first.text.contains("fails now"), "{first:?}");
+    fs::remove_file(desk.root.join("ok")).unwrap();
+    let second = soon(news.recv()).await.unwrap();
+    assert!(
+        second
+            .text
+            .contains("is not watched any more: nobody is there to allow it"),
+        "{second:?}"
+    );
+    assert_eq!(desk.get("runs"), ".\n");
+    assert_eq!(desk.run("watch", json!({})).await, "Nothing is watched.");
 }

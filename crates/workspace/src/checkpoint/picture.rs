@@ -3,6 +3,7 @@
 use super::repository::Repository;
 use super::rules::{self, Rules, is_internal};
 use super::stamp::{Nanos, Stamp, now};
+use crate::hiding::Hiding;
 use gix_hash::ObjectId;
 use session::BlobId;
 use std::collections::BTreeMap;
@@ -82,6 +83,8 @@ pub(super) struct Camera<'a> {
     pub(super) repository: Option<&'a Repository>,
     /// Folders that are no part of the project although they are in it, such as hew's own.
     pub(super) apart: &'a [PathBuf],
+    /// What nobody is to see, and so no copy is to hold.
+    pub(super) hiding: &'a Hiding,
     /// How many more names may be looked at.
     pub(super) left: usize,
 }
@@ -186,7 +189,7 @@ impl Camera<'_> {
         };
         let is_known = is_trusted && matches!(before, Some(Node::File(_) | Node::Link(_) | Node::Folder(_)));
         let is_out = !is_known && (inside == Inside::LeftOut || rules.leave_out(path, name, about.is_dir()));
-        if self.apart.iter().any(|apart| apart == path) {
+        if self.apart.iter().any(|apart| apart == path) || (!is_known && self.hiding.hides(path)) {
             return Ok(Node::LeftOut);
         }
         if about.is_dir() {
