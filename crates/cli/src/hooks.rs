@@ -1,7 +1,8 @@
 //! Runs the person's own programs around what a session does.
 //!
 //! A hook reads JSON from stdin. Exit code 0 means that all is well, and JSON on stdout may say more; exit code 2 blocks, and
-//! what stands on stderr is the reason; any other end is a mishap that the person is told of, and nothing more.
+//! what stands on stderr is the reason; any other end is a mishap that the person is told of, and nothing more. A hook that
+//! judges a call and cannot be heard to its end leaves the judgement to the person.
 
 use crate::config::{Hook, HookEvent};
 use futures::future::{BoxFuture, FutureExt as _};
@@ -12,9 +13,11 @@ use serde_json::{Value, json};
 use session::{Happening, Hooks, Moment, Reaction, SessionId};
 use std::ffi::OsString;
 use std::io::{Read, Seek, Write};
-use std::path::PathBuf;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tempfile::NamedTempFile;
 
 /// How long a hook may take where it does not say so itself.
 const USUAL: Duration = Duration::from_secs(60);
@@ -33,6 +36,8 @@ pub(crate) struct Runner {
     pub(crate) root: PathBuf,
     /// The variables that they see.
     pub(crate) environment: sandbox::Environment,
+    /// Where files lie through which they are spoken with: nowhere that a command in the sandbox could write.
+    pub(crate) folder: PathBuf,
 }
 
 impl Hooks for Runner {
@@ -53,13 +58,13 @@ impl Hooks for Runner {
         };
         let wanted = self.hooks.iter().filter(|hook| Moment::from(hook.event) == moment);
         let wanted: Vec<Hook> = wanted.filter(|hook| fits(hook, tool.as_deref())).cloned().collect();
-        let (root, environment) = (self.root.clone(), self.environment.clone());
+        let (root, environment, folder) = (self.root.clone(), self.environment.clone(), self.folder.clone());
         async move {
             let mut reaction = Reaction::default();
             let mut happening = happening;
             for hook in wanted {
                 let input = describe(session, hook.event, &happening, &root);
-                let said = run(&hook, &input, &root, &environment).await;
+                let said = run(&hook, &input, &root, &environment, &folder).await;
                 combine(&mut reaction, &mut happening, said);
                 if matches!(reaction.ruling, Ruling::Deny(_)) {
                     break;
@@ -92,7 +97,7 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
 }
 
 /// What a hook reads.
-fn describe(session: SessionId, event: HookEvent, happening: &Happening, root: &std::path::Path) -> Value {
+fn describe(session: SessionId, event: HookEvent, happening: &Happening, root: &Path) -> Value {
     let mut value = match happening {
         Happening::SessionStart { resumed } => json!({ "resumed": resumed }),
         Happening::UserPromptSubmit { prompt } => json!({ "prompt": prompt }),
@@ -141,18 +146,30 @@ enum Decision {
     Ask,
 }
 
-async fn run(hook: &Hook, input: &Value, root: &std::path::Path, environment: &sandbox::Environment) -> Reaction {
+/// Makes the files through which a hook is spoken with, its stdin and its stderr, where nobody else can get at them.
+fn files(folder: &Path, input: &Value) -> std::io::Result<(NamedTempFile, NamedTempFile)> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let stdin = NamedTempFile::new_in(folder)?;
+    stdin.as_file().write_all(input.to_string().as_bytes())?;
+    Ok((stdin, NamedTempFile::new_in(folder)?))
+}
+
+async fn run(hook: &Hook, input: &Value, root: &Path, environment: &sandbox::Environment, folder: &Path) -> Reaction {
     let mishap = |why: String| Reaction {
         notices: vec![format!("the hook `{}` {why}", first_line(&hook.command))],
         ..Reaction::default()
     };
-    let files = tempfile::NamedTempFile::new().and_then(|stdin| {
-        stdin.as_file().write_all(input.to_string().as_bytes())?;
-        Ok((stdin, tempfile::NamedTempFile::new()?))
-    });
-    let (stdin, mut stderr) = match files {
+    // A hook that was to judge a call and could not.
+    let unheard = |why: String| {
+        let mut reaction = mishap(why);
+        if hook.event == HookEvent::PreToolUse {
+            reaction.ruling = Ruling::Ask(reaction.notices.concat());
+        }
+        reaction
+    };
+    let (stdin, mut stderr) = match files(folder, input) {
         Ok(files) => files,
-        Err(error) => return mishap(format!("was not run: {error}")),
+        Err(error) => return unheard(format!("was not run: {error}")),
     };
     let arguments = [
         "-c".into(),
@@ -177,7 +194,7 @@ async fn run(hook: &Hook, input: &Value, root: &std::path::Path, environment: &s
     };
     let exit = match sandbox::spawn(&request) {
         Ok(mut process) => process.exit().await,
-        Err(error) => return mishap(format!("was not run: {error}")),
+        Err(error) => return unheard(format!("was not run: {error}")),
     };
     let mut complaint = Vec::new();
     let read = stderr
@@ -200,10 +217,12 @@ async fn run(hook: &Hook, input: &Value, root: &std::path::Path, environment: &s
                 ..Reaction::default()
             }
         }
+        // A shell's words for what cannot be run and what is not there.
+        Status::Exited(126 | 127) => unheard(format!("could not be started: {}", first_line(&complaint))),
         Status::Exited(code) => mishap(format!("ended with exit code {code}: {}", first_line(&complaint))),
-        Status::TimedOut => mishap(format!("took longer than {} s and was stopped", limit.as_secs_f64())),
-        Status::Signalled(signal) => mishap(format!("was ended by signal {signal}")),
-        Status::Unknown => mishap("ended in an unknown way".into()),
+        Status::TimedOut => unheard(format!("took longer than {} s and was stopped", limit.as_secs_f64())),
+        Status::Signalled(signal) => unheard(format!("was ended by signal {signal}")),
+        Status::Unknown => unheard("ended in an unknown way".into()),
     }
 }
 
@@ -269,11 +288,17 @@ fn first_line(text: &str) -> &str {
 }
 
 /// The hooks of a session: nobody's where there are none.
-pub(crate) fn hooks(hooks: Vec<Hook>, root: &std::path::Path, environment: sandbox::Environment) -> Arc<dyn Hooks> {
+pub(crate) fn hooks(
+    hooks: Vec<Hook>,
+    root: &Path,
+    environment: sandbox::Environment,
+    folder: PathBuf,
+) -> Arc<dyn Hooks> {
     Arc::new(Runner {
         hooks,
         root: root.into(),
         environment,
+        folder,
     })
 }
 
@@ -298,6 +323,7 @@ mod tests {
             hooks,
             root: temp.path().into(),
             environment,
+            folder: temp.path().join("data/hooks"),
         };
         let happening = Happening::PreToolUse {
             call: "c".into(),
@@ -329,12 +355,26 @@ mod tests {
         };
         let slow = before(vec![slow]).await;
         assert!(slow.notices[0].contains("took longer than 0.05 s"), "{slow:?}");
+        let missing = before(vec![hook(pre, None, "exec ./is-not-there")]).await;
+        for unheard in [slow, missing] {
+            assert!(
+                matches!(&unheard.ruling, Ruling::Ask(why) if *why == unheard.notices[0]),
+                "{unheard:?}"
+            );
+        }
         let other = before(vec![
             hook(pre, Some("edit_*|write_file"), "exit 2"),
             hook(HookEvent::Stop, None, "exit 2"),
         ])
         .await;
         assert_eq!(other, Reaction::default());
+    }
+
+    #[tokio::test]
+    async fn what_a_hook_reads_lies_in_a_folder_of_its_owner_alone() {
+        let command = r#"f=$(readlink /proc/self/fd/0) && d=${f%/*} && echo "${d##*/} $(stat -c %a "$d")""#;
+        let said = before(vec![hook(HookEvent::PreToolUse, None, command)]).await;
+        assert_eq!(said.context.as_deref(), Some("hooks 700"));
     }
 
     #[tokio::test]

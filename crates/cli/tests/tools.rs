@@ -322,3 +322,38 @@ async fn tools_are_listed_shown_and_run_by_hand() {
         .unwrap();
     assert!(asked.stderr.contains("does not exist"), "{}", asked.stderr);
 }
+
+#[tokio::test]
+async fn a_tool_by_hand_stays_in_the_sandbox_and_does_not_see_what_is_hidden() {
+    let server = Server::start(Script::new()).await.unwrap();
+    let project = Project::new(&[
+        (".hewignore", "secret.txt\n"),
+        ("secret.txt", "hush\n"),
+        ("a.txt", "hush\n"),
+    ])
+    .unwrap();
+    let run = async |name: &str, input: Value| {
+        let input = input.to_string();
+        let hew = hew(&server, &project).args(["tools", "run", name, "--input", &input]);
+        hew.run().await.unwrap()
+    };
+    let touched = run("terminal", json!({"command": "printf /usr/hew-by-hand | xargs touch"})).await;
+    for part in ["not run outside the sandbox", "nobody is there to be asked"] {
+        assert!(touched.stdout.contains(part), "{}{}", touched.stdout, touched.stderr);
+    }
+    assert!(!std::path::Path::new("/usr/hew-by-hand").exists());
+    let found = run("grep", json!({"pattern": "hush"})).await;
+    assert!(
+        found.stdout.contains("a.txt") && !found.stdout.contains("secret"),
+        "{}{}",
+        found.stdout,
+        found.stderr
+    );
+}
+
+#[tokio::test]
+async fn a_command_that_is_watched_does_not_keep_the_session_from_ending() {
+    let watch = json!({"name": "watch", "input": {"command": "true", "every_seconds": 5}});
+    let (_, seen) = play(&files(), MODEL, &[("call_tool", watch)]).await;
+    assert!(results(&seen)[0].starts_with("Watch 1 runs"), "{:?}", results(&seen));
+}

@@ -11,6 +11,7 @@ mod known;
 mod launch;
 mod tab;
 
+pub(crate) use launch::Launch;
 pub(crate) use tab::{Spot, Tab};
 
 use tokio::task::JoinHandle;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::sync::Mutex;
 use tool::{Context, Effect, Error, Output, Tool};
 
-use crate::browser::{Spot, Tab};
+use crate::browser::{Launch, Spot, Tab};
 use crate::web::{self, Chromium, Net, failed, permit, shorten};
 
 /// Of a page that a model cannot look at, so much is told.
@@ -21,6 +21,8 @@ pub(crate) struct BrowserAction {
     pub(crate) chromium: Chromium,
     pub(crate) cwd: PathBuf,
     pub(crate) environment: Environment,
+    /// The folder in which the browser gets a home.
+    pub(crate) home: Option<PathBuf>,
     pub(crate) net: Net,
     pub(crate) tab: Mutex<Option<Tab>>,
 }
@@ -98,8 +100,13 @@ impl Tool for BrowserAction {
         if matches!(input.action, Step::Launch | Step::Navigate) && tab.is_none() {
             // An address that cannot be read shall not start a browser.
             address(&input)?;
-            let launched = Tab::launch(&self.chromium.program, &self.cwd, &self.environment, self.net.clone());
-            *tab = Some(launched.await?);
+            let launch = Launch {
+                program: &self.chromium.program,
+                cwd: &self.cwd,
+                environment: &self.environment,
+                home: self.home.as_deref(),
+            };
+            *tab = Some(Tab::launch(launch, self.net.clone()).await?);
         }
         let Some(open) = tab.as_mut() else {
             return Err(failed(

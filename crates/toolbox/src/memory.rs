@@ -1,6 +1,6 @@
 //! Keeps notes for later sessions: the person's, the project's, and this session's.
 
-use policy::Action;
+use policy::{Action, Place};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tool::{Context, Effect, Error, Output, Tool};
@@ -69,14 +69,43 @@ impl Tool for Memory {
         format!("{verb} {}", input.path.as_deref().unwrap_or("all"))
     }
 
-    /// Notes lie in a folder of hew's own, which nothing else is reached from.
-    fn actions(&self, _: &Input) -> Vec<Action> {
-        Vec::new()
+    /// Notes lie in a folder of hew's own, which nothing else is reached from. Those of the project and the session are changed
+    /// as files of the project are; those for every project are put into the prompts of all of them.
+    fn actions(&self, input: &Input) -> Vec<Action> {
+        if input.command == Command::View {
+            return Vec::new();
+        }
+        let paths = [&input.path, &input.new_path];
+        let paths = paths.into_iter().flatten().map(|path| path.trim());
+        paths
+            .filter(|path| !path.is_empty())
+            .map(|path| self.writing(path))
+            .collect()
     }
 
     async fn run(&self, input: Input, context: Context) -> Result<Output, Error> {
         let notebook = self.0.clone();
         aside(move || run(&notebook, &input, &context.session)).await
+    }
+}
+
+impl Memory {
+    fn writing(&self, path: &str) -> Action {
+        let found = Notebook::name(path).and_then(|name| Ok((name.scope, self.0.locate(&name, "")?)));
+        match found {
+            Ok((scope, note)) => Action::Write {
+                path: note.path().to_owned(),
+                place: match scope {
+                    Scope::User => Place::Outside,
+                    Scope::Project | Scope::Session => Place::Inside,
+                },
+            },
+            // It is refused when it is run.
+            Err(_) => Action::Write {
+                path: path.into(),
+                place: Place::Outside,
+            },
+        }
     }
 }
 

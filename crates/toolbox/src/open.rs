@@ -42,7 +42,9 @@ impl Tool for Open {
     /// The program is the desktop's own and runs outside the sandbox.
     fn actions(&self, input: &Input) -> Vec<Action> {
         let mut actions = match is_address(&input.path) {
-            true => Vec::new(),
+            true => vec![Action::Fetch {
+                url: input.path.clone(),
+            }],
             false => self.0.reading(&input.path),
         };
         actions.push(Action::Escalate {

@@ -8,7 +8,7 @@ use sandbox::{Confinement, Environment, Status};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::task::JoinHandle;
-use tool::{Context, Effect, Error, Notice, Notices, Output, Tool};
+use tool::{Context, Desk, Effect, Error, Notice, Notices, Output, Tool};
 
 use crate::command::{self, Command, Commands};
 use crate::project::Project;
@@ -118,6 +118,7 @@ impl Tool for Watch {
                 .as_ref()
                 .map(|it| command::at_level(it, context.level)),
             notices: self.commands.notices.clone(),
+            desk: context.desk,
         };
         watched.push(Entry {
             command,
@@ -160,6 +161,8 @@ struct Job {
     command: Command,
     confinement: Option<Confinement>,
     notices: Notices,
+    /// What was allowed once may be forbidden by now.
+    desk: Arc<dyn Desk>,
 }
 
 impl Job {
@@ -169,9 +172,7 @@ impl Job {
             let seen = times(&files);
             let failure = self.once().await;
             if let (false, Some(text)) = (failing, &failure) {
-                let source = format!("watch {}", self.number);
-                let text = format!("`{}` fails now: {text}", self.command.line);
-                self.notices.tell(Notice { source, text });
+                self.tell(format!("`{}` fails now: {text}", self.command.line));
             }
             failing = failure.is_some();
             match files.is_empty() {
@@ -185,7 +186,23 @@ impl Job {
             if !self.notices.is_heard() {
                 return;
             }
+            if let Err(error) = self.desk.permit(self.action()).await {
+                self.tell(format!("`{}` is not watched any more: {error}", self.command.line));
+                return;
+            }
         }
+    }
+
+    fn action(&self) -> Action {
+        Action::Run {
+            command: self.command.line.clone(),
+            cwd: self.command.cwd.clone(),
+        }
+    }
+
+    fn tell(&self, text: String) {
+        let source = format!("watch {}", self.number);
+        self.notices.tell(Notice { source, text });
     }
 
     /// Runs it once; what it printed when it failed.

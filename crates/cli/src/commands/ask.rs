@@ -1,6 +1,8 @@
 //! Asks the person on the terminal, without keeping the turn waiting in a read.
 
 use crate::config::Permission;
+use crate::output::text::flat;
+use crate::output::words::tame;
 use policy::{Action, Scope};
 use serde_json::Value;
 use session::{Answer, Question, QuestionId, Subject};
@@ -73,7 +75,7 @@ impl Answers {
 
 /// Asks a question that is answered by yes or no, before anything runs.
 pub(super) fn confirm(question: &str) -> bool {
-    crate::output::complain(&format!("{question} [y/N] "));
+    crate::output::complain(&format!("{} [y/N] ", tame(question)));
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
     read.is_ok() && matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
@@ -88,12 +90,21 @@ fn dialog(question: &Question, permission: Permission, input: &mut impl BufRead,
             rules,
             ..
         } => {
-            tell(out, &details(action, call, rules, permission));
+            let short = details(action, call, rules, permission, MOST_LINES);
+            let whole = details(action, call, rules, permission, usize::MAX);
+            tell(out, &short);
+            let more = if short == whole { "" } else { "[m]ore of it, " };
+            let hint = format!(
+                "  [y]es once, [s]ession, [p]roject, [a]lways, [n]o, [e]dit, {more}or say what to do instead: "
+            );
             loop {
-                let hint = "  [y]es once, [s]ession, [p]roject, [a]lways, [n]o, [e]dit, or say what to do instead: ";
-                let Some(line) = read(input, out, hint) else {
+                let Some(line) = read(input, out, &hint) else {
                     return Answer::Reject { reason: None };
                 };
+                if short != whole && matches!(line.trim().to_ascii_lowercase().as_str(), "m" | "more") {
+                    tell(out, &whole);
+                    continue;
+                }
                 match understand(&line, rules) {
                     Said::Answer(answer) => return answer,
                     Said::Edit => {
@@ -119,20 +130,21 @@ fn dialog(question: &Question, permission: Permission, input: &mut impl BufRead,
 }
 
 /// What the question itself does not show: the whole command or input, rules to choose from, and how commands are confined.
-fn details(action: &Action, input: &Value, rules: &[String], permission: Permission) -> String {
+/// As many lines of each piece as `most` are shown.
+fn details(action: &Action, input: &Value, rules: &[String], permission: Permission, most: usize) -> String {
     let mut text = String::new();
     match action {
         Action::Run { command, cwd } | Action::Escalate { command, cwd } => {
             if command.len() > SHORT || command.contains('\n') {
-                text.push_str(&shortened(command));
+                text.push_str(&shortened(command, most));
             }
-            text.push_str(&format!("  in {}\n", cwd.display()));
+            text.push_str(&format!("  in {}\n", flat(&cwd.display().to_string())));
         }
         Action::Write { .. } | Action::Mcp { .. } => {
             if let Value::Object(fields) = input {
                 for (name, value) in fields.iter().filter(|(name, _)| *name != "path") {
                     let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-                    text.push_str(&format!("  {name}:\n{}", shortened(&value)));
+                    text.push_str(&format!("  {}:\n{}", flat(name), shortened(&value, most)));
                 }
             }
         }
@@ -140,8 +152,9 @@ fn details(action: &Action, input: &Value, rules: &[String], permission: Permiss
     }
     for (number, rule) in rules.iter().enumerate().skip(1) {
         text.push_str(&format!(
-            "  s{0}, p{0}, a{0}: also everything that fits {rule}\n",
-            number + 1
+            "  s{0}, p{0}, a{0}: also everything that fits {1}\n",
+            number + 1,
+            flat(rule)
         ));
     }
     let level = match permission {
@@ -153,13 +166,9 @@ fn details(action: &Action, input: &Value, rules: &[String], permission: Permiss
     text
 }
 
-fn shortened(text: &str) -> String {
-    let mut shown: String = text
-        .lines()
-        .take(MOST_LINES)
-        .map(|line| format!("  | {line}\n"))
-        .collect();
-    let more = text.lines().count().saturating_sub(MOST_LINES);
+fn shortened(text: &str, most: usize) -> String {
+    let mut shown: String = text.lines().take(most).map(|line| format!("  | {line}\n")).collect();
+    let more = text.lines().count().saturating_sub(most);
     if more > 0 {
         shown.push_str(&format!("  | … {more} more lines\n"));
     }
@@ -261,9 +270,10 @@ fn read(input: &mut impl BufRead, out: &mut impl Write, hint: &str) -> Option<St
     }
 }
 
+/// Much of it are words of a model, which shall not paint over what is asked.
 fn tell(out: &mut impl Write, text: &str) {
     // Nobody can be told that stderr cannot be written.
-    drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    drop(out.write_all(tame(text).as_bytes()).and_then(|()| out.flush()));
 }
 
 #[cfg(test)]
@@ -338,6 +348,36 @@ mod tests {
         ] {
             assert_eq!(permission(typed), expected, "{typed:?}");
         }
+    }
+
+    #[test]
+    fn nothing_that_a_model_wrote_paints_over_the_question_and_all_of_it_can_be_seen() {
+        let lines: String = (1..=60).map(|number| format!("echo {number}\n")).collect();
+        let command = format!("{lines}rm -r ~\r\u{1b}[2K\u{9b}1Aecho hello");
+        let subject = |command: &str| Subject::Permission {
+            action: Action::Run {
+                command: command.into(),
+                cwd: "/p\n  permission: full\u{1b}[1A".into(),
+            },
+            why: "no rule covers it".into(),
+            input: json!({"command": command}),
+            rules: vec!["run(=x)".into(), "run(x\u{1b}[2K\ny)".into()],
+        };
+        let (answer, shown) = ask(subject(&command), "e\n\nm\ny\n");
+        assert_eq!(answer, Answer::once());
+        assert!(!shown.contains(['\r', '\u{1b}', '\u{9b}']), "{shown:?}");
+        assert!(!shown.contains("\n  permission: full"), "{shown}");
+        let (short, whole) = shown.split_once("… 21 more lines").unwrap();
+        assert!(
+            !short.contains("rm -r ~") && whole.contains("  | rm -r ~[2K1Aecho hello\n"),
+            "{shown}"
+        );
+        assert!(shown.contains("[m]ore of it"), "{shown}");
+        // Where nothing is left out, it is a word like others.
+        let said = Answer::Reject {
+            reason: Some("m".into()),
+        };
+        assert_eq!(ask(subject("ls"), "m\n").0, said);
     }
 
     #[test]

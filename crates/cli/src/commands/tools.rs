@@ -8,16 +8,18 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::models::Models;
 use crate::output::table::{self, Align};
+use crate::output::text::describe;
 use crate::output::words::plural;
 use crate::output::{self};
 use crate::wiring;
+use futures::future::{BoxFuture, FutureExt as _};
 use model::{Block, Features, Info};
-use policy::{Decision, Policy};
+use policy::{Action, Decision, Policy};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::Read;
 use std::sync::Arc;
-use tool::{Context, DynTool, Effect, Output, Registry};
+use tool::{Context, Desk, DynTool, Effect, Inquiry, Output, Registry, Report, Task};
 
 /// What most tokenizers make of so many bytes is one token.
 const BYTES_PER_TOKEN: usize = 4;
@@ -46,21 +48,25 @@ pub(super) async fn tools(args: &ToolsArgs, global: &Global, env: &Environment) 
         Some(name) => Some(Models::new(config, env).find(name)?),
         None => None,
     };
-    let registry = wiring::tools_by_hand(config, env, &root, info.as_ref()).await?;
+    let (permissions, _) = wiring::permissions::permissions(&loaded.layers, loaded.trust, &root, env);
+    let registry = wiring::tools_by_hand(config, env, &root, info.as_ref(), &permissions).await?;
     match &args.command {
         None => list(&registry, args.json)?,
         Some(ToolsCommand::Show { name }) => show(&registry, find(&registry, name)?, args.json)?,
         Some(ToolsCommand::Run { name, input, yes }) => {
             find(&registry, name)?;
-            let (permissions, _) = wiring::permissions::permissions(&loaded.layers, loaded.trust, &root, env);
             let policy = Policy {
                 level: config.permission.unwrap_or(Permission::Workspace).into(),
                 permissions,
             };
             let modes = wiring::modes::find(&root, loaded.trust, env);
             let mode = modes.choose(config.mode.as_deref().unwrap_or("code"), &[])?;
-            let allowed = |tool: &dyn DynTool, input: &Value| approve(tool, input, &policy, &mode, *yes);
-            run(&registry, name, input, allowed, info.as_ref(), args.json).await?;
+            let rules = Rules {
+                policy,
+                mode,
+                yes: *yes,
+            };
+            run(&registry, name, input, rules, info.as_ref(), args.json).await?;
         }
     }
     Ok(Exit::Done)
@@ -157,7 +163,7 @@ async fn run(
     registry: &Registry,
     name: &str,
     input: &str,
-    allowed: impl Fn(&dyn DynTool, &Value) -> Result<()>,
+    rules: Rules,
     info: Option<&Info>,
     json: bool,
 ) -> Result<()> {
@@ -166,8 +172,18 @@ async fn run(
         return Err(Failure::usage(format!("there is no tool `{name}`")));
     };
     let input = inner.unwrap_or(input);
-    allowed(tool.as_ref(), &input)?;
-    let context = Context::alone("by-hand".into(), info.map_or(EVERYTHING, |info| info.features));
+    let actions = tool
+        .actions(&input)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let name = tool.spec().name.clone();
+    for action in &actions {
+        rules.approve(&name, action)?;
+    }
+    let context = Context {
+        level: rules.policy.level,
+        desk: Arc::new(ByHand { rules, name }),
+        ..Context::alone("by-hand".into(), info.map_or(EVERYTHING, |info| info.features))
+    };
     let output = tool.run(input, context).await;
     let output = output.map_err(|error| Failure::failed(error.to_string()))?;
     match json {
@@ -209,29 +225,52 @@ fn parse(input: &str) -> Result<Value> {
     }
 }
 
-/// Holds a call to the rules that hold for a model; what they would ask, the person is asked.
-fn approve(tool: &dyn DynTool, input: &Value, policy: &Policy, mode: &policy::Mode, yes: bool) -> Result<()> {
-    let name = &tool.spec().name;
-    let actions = tool.actions(input).map_err(|error| Failure::usage(error.to_string()))?;
-    for action in actions {
-        match policy.decide(mode, name, &action) {
-            Decision::Allow => {}
-            Decision::Deny { why } => return Err(Failure::failed(format!("not allowed: {why}"))),
-            Decision::Ask { .. } if yes => {}
+/// The rules that hold for a model; what they would ask, the person is asked.
+struct Rules {
+    policy: Policy,
+    mode: policy::Mode,
+    /// Whether the person has said yes to all questions already.
+    yes: bool,
+}
+
+impl Rules {
+    fn approve(&self, tool: &str, action: &Action) -> Result<()> {
+        match self.policy.decide(&self.mode, tool, action) {
+            Decision::Allow => Ok(()),
+            Decision::Deny { why } => Err(Failure::failed(format!("not allowed: {why}"))),
+            Decision::Ask { .. } if self.yes => Ok(()),
             Decision::Ask { why } if ask::somebody_is_there() => {
-                if !ask::confirm(&format!("{name}: {why}; go on?")) {
-                    return Err(Failure::failed("nothing was done"));
+                match ask::confirm(&format!("{tool} wants {}: {why}; go on?", describe(action))) {
+                    true => Ok(()),
+                    false => Err(Failure::failed("nothing was done")),
                 }
             }
-            Decision::Ask { why } => {
-                return Err(
-                    Failure::failed(format!("not done: {why}, and nobody is there to be asked"))
-                        .hint("--yes allows it"),
-                );
-            }
+            Decision::Ask { why } => Err(
+                Failure::failed(format!("not done: {why}, and nobody is there to be asked")).hint("--yes allows it"),
+            ),
         }
     }
-    Ok(())
+}
+
+/// Holds what shows only while a tool runs to the same rules.
+struct ByHand {
+    rules: Rules,
+    name: String,
+}
+
+impl Desk for ByHand {
+    fn permit(&self, action: Action) -> BoxFuture<'static, std::result::Result<(), tool::Error>> {
+        let said = self.rules.approve(&self.name, &action);
+        async move { said.map_err(|failure| tool::Error::Failed(failure.what)) }.boxed()
+    }
+
+    fn ask(&self, inquiry: Inquiry) -> BoxFuture<'static, std::result::Result<String, tool::Error>> {
+        tool::Nobody.ask(inquiry)
+    }
+
+    fn delegate(&self, task: Task) -> BoxFuture<'static, std::result::Result<Report, tool::Error>> {
+        tool::Nobody.delegate(task)
+    }
 }
 
 fn plain(output: &Output) -> String {

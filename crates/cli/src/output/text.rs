@@ -364,13 +364,15 @@ impl Text {
         self.end_line();
         self.clear();
         let text = match &question.subject {
-            Subject::Permission { action, why, .. } => format!("? {} wants {}: {why}", question.tool, describe(action)),
+            Subject::Permission { action, why, .. } => {
+                flat(&format!("? {} wants {}: {why}", question.tool, describe(action)))
+            }
             Subject::Inquiry { question, choices, .. } => {
                 let choices = choices.iter().zip(1..).map(|((label, meaning), number)| match meaning {
                     Some(meaning) => format!("\n  {number}. {label}: {meaning}"),
                     None => format!("\n  {number}. {label}"),
                 });
-                format!("? {question}{}", choices.collect::<String>())
+                tame(&format!("? {question}{}", choices.collect::<String>()))
             }
         };
         put(
@@ -406,9 +408,14 @@ impl Text {
     }
 }
 
-/// What a tool wants to do, in words.
+/// Text in one line, without what could take over a terminal.
+pub(crate) fn flat(text: &str) -> String {
+    tame(&text.replace(['\n', '\t'], " "))
+}
+
+/// What a tool wants to do, in words and in one line.
 pub(crate) fn describe(action: &policy::Action) -> String {
-    match action {
+    let text = match action {
         policy::Action::Read { path, .. } => format!("to read {}", path.display()),
         policy::Action::Write { path, .. } => format!("to change {}", path.display()),
         policy::Action::Run { command, .. } => format!("to run `{}`", line(command, 200)),
@@ -417,7 +424,8 @@ pub(crate) fn describe(action: &policy::Action) -> String {
         policy::Action::Mcp { server, tool } => format!("to call `{tool}` of the MCP server `{server}`"),
         policy::Action::SwitchMode { to } => format!("to go on in the mode `{to}`"),
         policy::Action::Subtask { mode } => format!("to hand a part of the work to the mode `{mode}`"),
-    }
+    };
+    flat(&text)
 }
 
 fn put(out: &mut Box<dyn Write>, text: &str) {

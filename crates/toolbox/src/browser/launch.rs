@@ -19,9 +19,11 @@ const OUTPUT: Cap = Cap { head: 500, tail: 1_500 };
 const LONGEST_LINE: usize = 4_000;
 
 /// Gives the browser a home of its own, which goes when it ends, or when the next one starts if it was ended by force. As root
-/// it cannot use its own sandbox.
+/// it cannot use its own sandbox. The first argument is the folder for its home, which no command in our sandbox can write to.
 const SCRIPT: &str = r#"
-tmp=${TMPDIR:-/tmp}
+tmp=${1:-${TMPDIR:-/tmp}}
+shift
+mkdir -p -m 700 "$tmp" || exit 1
 for old in "$tmp"/hew-browser-*-*; do
     pid=${old##*/hew-browser-}
     pid=${pid%%-*}
@@ -73,9 +75,20 @@ pub(super) struct Running {
     _reading: Owned,
 }
 
+/// What a browser is started with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Launch<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) cwd: &'a Path,
+    pub(crate) environment: &'a Environment,
+    /// The folder in which it gets a home; without it, the system's for what is temporary.
+    pub(crate) home: Option<&'a Path>,
+}
+
 /// Starts a browser that reaches the web through this port only.
-pub(super) async fn launch(program: &Path, cwd: &Path, environment: &Environment, port: u16) -> Result<Running, Error> {
-    let mut args: Vec<OsString> = vec!["-c".into(), SCRIPT.into(), program.into()];
+pub(super) async fn launch(what: Launch<'_>, port: u16) -> Result<Running, Error> {
+    let home = what.home.map_or_else(OsString::new, OsString::from);
+    let mut args: Vec<OsString> = vec!["-c".into(), SCRIPT.into(), what.program.into(), home];
     args.extend(FLAGS.iter().map(OsString::from));
     args.push(format!("--proxy-server=http://127.0.0.1:{port}").into());
     // Without it, addresses of this machine would not go through the gate.
@@ -86,8 +99,8 @@ pub(super) async fn launch(program: &Path, cwd: &Path, environment: &Environment
             program: "/bin/sh".into(),
             args,
         },
-        cwd: cwd.to_owned(),
-        environment: environment.clone(),
+        cwd: what.cwd.to_owned(),
+        environment: what.environment.clone(),
         timeout: None,
         grace: GRACE,
         output: OUTPUT,

@@ -1,11 +1,9 @@
 //! The one page that is shown.
 
-use std::path::Path;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use sandbox::Environment;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tool::Error;
@@ -15,7 +13,7 @@ use super::devtools::{DevTools, Wish};
 use super::gate::Gate;
 use super::keys::Key;
 use super::known::Known;
-use super::launch::{Running, launch};
+use super::launch::{Launch, Running, launch};
 use crate::web::{Net, failed};
 
 /// The window, unless another is wanted.
@@ -64,11 +62,11 @@ pub(crate) enum Spot {
 }
 
 impl Tab {
-    pub(crate) async fn launch(program: &Path, cwd: &Path, environment: &Environment, net: Net) -> Result<Self, Error> {
+    pub(crate) async fn launch(what: Launch<'_>, net: Net) -> Result<Self, Error> {
         let known = Known::default();
         let gate = Gate::open(net, known.clone()).await;
         let gate = gate.map_err(|error| failed(format!("the browser has no way to the web: {error}")))?;
-        let running = launch(program, cwd, environment, gate.port).await?;
+        let running = launch(what, gate.port).await?;
         let devtools = DevTools::connect(&running.address, known).await?;
         let tab = Self {
             devtools,

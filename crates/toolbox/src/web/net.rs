@@ -136,8 +136,11 @@ impl Net {
             Some(body) => client.post(url.clone()).json(body),
         };
         let mut request = request.header(ACCEPT, ask.accept).timeout(ask.time);
-        for (name, value) in &ask.headers {
-            request = request.header(*name, value);
+        // Keys are for whom they were given to, and for nobody that he names.
+        if url.origin() == ask.url.origin() {
+            for (name, value) in &ask.headers {
+                request = request.header(*name, value);
+            }
         }
         request.send().await.map_err(|error| match error.is_timeout() {
             true => failed(format!("{url} did not answer within {} s", ask.time.as_secs())),
@@ -307,6 +310,15 @@ fn cause(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
 
+    const FEATURES: model::Features = model::Features {
+        tools: true,
+        parallel_tools: true,
+        images: false,
+        pdf: false,
+        reasoning: false,
+        caching: false,
+    };
+
     fn net(allowed: &[&str], known: &'static [(&'static str, &'static str)]) -> Net {
         let allowed: Vec<Allowed> = allowed.iter().map(|text| text.parse().unwrap()).collect();
         let lookup: Lookup = Arc::new(move |host, port| {
@@ -440,19 +452,55 @@ mod tests {
         // No resolver but ours knows this name.
         let net = net(&["127.0.0.1"], &[("pinned.invalid", "127.0.0.1")]);
         let url = parse(&format!("http://pinned.invalid:{port}/x")).unwrap();
-        let features = model::Features {
-            tools: true,
-            parallel_tools: true,
-            images: false,
-            pdf: false,
-            reasoning: false,
-            caching: false,
-        };
-        let context = Context::alone("c".into(), features);
+        let context = Context::alone("c".into(), FEATURES);
         let ask = Ask::get(url, Duration::from_secs(30));
         let mut reply = net.send(ask, &context).await.unwrap();
         assert_eq!(reply.take(10).await.bytes, b"hi");
         assert!(server.await.unwrap().contains(&format!("host: pinned.invalid:{port}")));
+    }
+
+    /// Takes one request, answers it, and gives back what was asked.
+    async fn serve(listener: tokio::net::TcpListener, answer: String) -> String {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut buffer = [0; 4096];
+        let count = stream.read(&mut buffer).await.unwrap();
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        String::from_utf8_lossy(&buffer[..count]).to_lowercase()
+    }
+
+    struct Willing;
+
+    impl tool::Desk for Willing {
+        fn permit(&self, _: Action) -> futures::future::BoxFuture<'static, Result<(), Error>> {
+            async { Ok(()) }.boxed()
+        }
+        fn ask(&self, inquiry: tool::Inquiry) -> futures::future::BoxFuture<'static, Result<String, Error>> {
+            tool::Nobody.ask(inquiry)
+        }
+        fn delegate(&self, task: tool::Task) -> futures::future::BoxFuture<'static, Result<tool::Report, Error>> {
+            tool::Nobody.delegate(task)
+        }
+    }
+
+    #[tokio::test]
+    async fn keys_do_not_go_where_a_redirect_leads() {
+        let first = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let second = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let [from, to] = [&first, &second].map(|listener| listener.local_addr().unwrap());
+        let moved = format!("HTTP/1.1 302 Found\r\nlocation: http://{to}/\r\ncontent-length: 0\r\n\r\n");
+        let first = tokio::spawn(serve(first, moved));
+        let second = tokio::spawn(serve(second, "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi".into()));
+        let context = Context {
+            desk: Arc::new(Willing),
+            ..Context::alone("c".into(), FEATURES)
+        };
+        let mut ask = Ask::get(parse(&format!("http://{from}/")).unwrap(), Duration::from_secs(30));
+        ask.headers = vec![("x-key", "secret".into())];
+        let net = net(&["127.0.0.1"], &[]);
+        assert_eq!(net.send(ask, &context).await.unwrap().take(10).await.bytes, b"hi");
+        assert!(first.await.unwrap().contains("x-key: secret"));
+        assert!(!second.await.unwrap().contains("secret"));
     }
 
     #[test]

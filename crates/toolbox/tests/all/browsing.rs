@@ -346,3 +346,30 @@ async fn gone(desk: &Desk) {
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_home_of_a_browser_lies_where_no_command_writes() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let data = tempfile::tempdir().unwrap();
+    let program = data.path().join("prints");
+    std::fs::write(&program, "#!/bin/sh\necho \"$@\"\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let web = Web {
+        browser: Some(Chromium { program }),
+        ..Web::default()
+    };
+    let options = Options {
+        web: Some(web),
+        data: Some(data.path().into()),
+        ..Options::default()
+    };
+    let desk = Desk::fitted(&[], options);
+    let said = act(&desk, json!({"action": "launch", "url": "https://host.example"})).await;
+    let home = format!("--user-data-dir={}/browser/hew-browser-", data.path().display());
+    assert!(said.contains(&home), "{said}");
+    let mode = std::fs::metadata(data.path().join("browser"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
