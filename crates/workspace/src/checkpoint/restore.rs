@@ -2,6 +2,7 @@
 
 use super::depot::{name_of, name_of_bytes, open_file};
 use super::rules::is_internal;
+use crate::write::Held;
 use rustix::fs::Access;
 use session::{BlobId, Kind, Version};
 use std::cmp::Reverse;
@@ -97,6 +98,9 @@ pub fn is_off_limits(path: &Path) -> bool {
 
 /// Makes every path what it is to be. When one fails, those already done are made again what they were.
 pub fn restore(root: &Path, steps: &[Step], contents: &dyn Contents) -> Result<Outcome, Failed> {
+    // Below it, no link is followed.
+    let real = root.canonicalize();
+    let root = real.as_deref().unwrap_or(root);
     let mut work = Work {
         root,
         contents,
@@ -221,9 +225,9 @@ impl Work<'_> {
         };
         self.open_parent(&place)?;
         if !about.is_dir() {
-            return fs::remove_file(&place);
+            return Held::of(&place)?.remove_file();
         }
-        match fs::remove_dir(&place) {
+        match Held::of(&place)?.remove_folder() {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty && step.to.is_none() => {
                 self.left.push(step.path.clone());
                 Ok(())
@@ -244,7 +248,7 @@ impl Work<'_> {
             Kind::Folder { .. } => {
                 if !now.is_some_and(|about| about.is_dir()) {
                     self.open_parent(&place)?;
-                    fs::create_dir(&place)?;
+                    Held::of(&place)?.create_folder()?;
                 }
                 // Its own permissions come last: they may keep us from putting anything into it.
                 Ok(())
@@ -252,9 +256,7 @@ impl Work<'_> {
             Kind::Link => {
                 let target = self.bytes(to)?;
                 self.open_parent(&place)?;
-                let beside = Beside::new(&place)?;
-                std::os::unix::fs::symlink(OsStr::from_bytes(&target), &beside.0)?;
-                beside.becomes(&place)
+                Held::of(&place)?.replace_with_link(OsStr::from_bytes(&target))
             }
             Kind::File { mode } => {
                 let is_content_same = match (&now, &step.from) {
@@ -262,7 +264,7 @@ impl Work<'_> {
                     (None, _) | (_, None) => false,
                 };
                 if is_content_same {
-                    return mode.map_or(Ok(()), |mode| fs::set_permissions(&place, Permissions::from_mode(mode)));
+                    return mode.map_or(Ok(()), |mode| Held::of(&place)?.change_mode(mode));
                 }
                 self.open_parent(&place)?;
                 self.write(&place, to, mode, now.as_ref())
@@ -273,27 +275,22 @@ impl Work<'_> {
     /// Puts a file in its place in one step, with the permissions and the owner that it had.
     fn write(&self, place: &Path, to: &Version, mode: Option<u32>, now: Option<&fs::Metadata>) -> io::Result<()> {
         let now = now.filter(|about| about.is_file());
-        let folder = place.parent().unwrap_or(Path::new("/"));
         let usual = if mode.is_none() && now.is_none() { 0o666 } else { 0o600 };
-        let mut file = tempfile::Builder::new()
-            .prefix(".hew-")
-            .suffix(".tmp")
-            .permissions(Permissions::from_mode(usual))
-            .tempfile_in(folder)?;
+        let held = Held::of(place)?;
+        let mut beside = held.beside(usual)?;
         let mut bytes = self.open(to)?;
-        io::copy(&mut bytes, &mut file)?;
+        io::copy(&mut bytes, &mut beside.file)?;
         if let Some(about) = now {
-            let ours = file.as_file().metadata()?;
+            let ours = beside.file.metadata()?;
             if (ours.uid(), ours.gid()) != (about.uid(), about.gid()) {
                 // Not everyone may give files away; the bytes matter more.
-                std::os::unix::fs::fchown(file.as_file(), Some(about.uid()), Some(about.gid())).ok();
+                std::os::unix::fs::fchown(&beside.file, Some(about.uid()), Some(about.gid())).ok();
             }
         }
         if let Some(mode) = mode.or(now.map(|about| about.mode() & 0o7777)) {
-            file.as_file().set_permissions(Permissions::from_mode(mode))?;
+            beside.file.set_permissions(Permissions::from_mode(mode))?;
         }
-        file.persist(place).map_err(|error| error.error)?;
-        Ok(())
+        beside.replace()
     }
 
     fn open(&self, version: &Version) -> io::Result<Box<dyn Read + '_>> {
@@ -337,28 +334,6 @@ impl Work<'_> {
                 fs::set_permissions(&folder, Permissions::from_mode(mode)).ok();
             }
         }
-    }
-}
-
-/// A name beside a path under which nothing stands.
-struct Beside(PathBuf);
-
-impl Beside {
-    fn new(place: &Path) -> io::Result<Self> {
-        let folder = place.parent().unwrap_or(Path::new("/"));
-        let file = tempfile::Builder::new()
-            .prefix(".hew-")
-            .suffix(".tmp")
-            .tempfile_in(folder)?;
-        let path = file.path().to_owned();
-        file.close()?;
-        Ok(Beside(path))
-    }
-
-    fn becomes(&self, place: &Path) -> io::Result<()> {
-        fs::rename(&self.0, place).inspect_err(|_| {
-            fs::remove_file(&self.0).ok();
-        })
     }
 }
 

@@ -127,12 +127,20 @@ impl Held {
         Ok(rustix::fs::fchmod(&opened, bits(mode))?)
     }
 
+    /// Gives the file other permissions, be it one that cannot be opened.
+    pub(crate) fn change_mode(&self, mode: u32) -> io::Result<()> {
+        Ok(rustix::fs::chmodat(
+            &self.folder,
+            &self.name,
+            bits(mode),
+            AtFlags::empty(),
+        )?)
+    }
+
     /// Makes a file beside the name, so that moving it there is one step within one file system.
     pub(crate) fn beside(&self, mode: u32) -> io::Result<Beside<'_>> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         loop {
-            let count = NEXT.fetch_add(1, Ordering::Relaxed);
-            let name = OsString::from(format!(".hew-{}-{count}.tmp", std::process::id()));
+            let name = fresh_name();
             match self.create_named(&name, mode) {
                 Ok(file) => {
                     let held = Some(self);
@@ -141,6 +149,23 @@ impl Held {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// Puts a link in the place of whatever has the name.
+    pub(crate) fn replace_with_link(&self, target: &OsStr) -> io::Result<()> {
+        loop {
+            let name = fresh_name();
+            match rustix::fs::symlinkat(target, &self.folder, &name) {
+                Ok(()) => {}
+                Err(Errno::EXIST) => continue,
+                Err(errno) => return Err(errno.into()),
+            }
+            let renamed = rustix::fs::renameat(&self.folder, &name, &self.folder, &self.name);
+            return renamed.map_err(|errno| {
+                rustix::fs::unlinkat(&self.folder, &name, AtFlags::empty()).ok();
+                errno.into()
+            });
         }
     }
 
@@ -215,6 +240,13 @@ impl Drop for Beside<'_> {
 /// Whether this tells of a folder.
 pub(crate) fn is_folder(about: &Stat) -> bool {
     FileType::from_raw_mode(about.st_mode) == FileType::Directory
+}
+
+/// A name that nothing has, as far as this process knows.
+fn fresh_name() -> OsString {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let count = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!(".hew-{}-{count}.tmp", std::process::id()).into()
 }
 
 fn bits(mode: u32) -> Mode {
