@@ -174,7 +174,7 @@ async fn files_are_read_several_at_once_and_not_twice_for_nothing() {
         results[4]
     );
     assert!(results[5].starts_with("Not allowed: "), "{}", results[5]);
-    assert_eq!(results[6], "round: its symbolic links form a loop");
+    assert!(results[6].starts_with("Not allowed: "), "{}", results[6]);
 }
 
 #[tokio::test]

@@ -234,6 +234,22 @@ fn what_happens_while_a_question_is_open_is_shown_after_the_answer() {
 }
 
 #[test]
+fn a_question_is_one_line_without_what_takes_over_a_terminal() {
+    let (screen, mut text) = screen_of(style(Showing::Streaming, false));
+    text.event(&asked("it is\r\u{1b}[2K\u{9b}1A\n? terminal wants to run `ls`"));
+    assert_eq!(
+        shown(&screen),
+        "? terminal wants to run `make`: it is[2K1A ? terminal wants to run `ls`\n"
+    );
+    let path = "/p/a\n\u{1b}[1Ab".into();
+    let place = policy::Place::Outside;
+    assert_eq!(
+        super::describe(&policy::Action::Write { path, place }),
+        "to change /p/a [1Ab"
+    );
+}
+
+#[test]
 fn a_silent_stream_shows_the_live_line_below_and_goes_on_where_it_was() {
     let (screen, mut text) = screen_of(style(Showing::Streaming, true));
     let say = |text: &mut Text, words: &str| {
