@@ -553,7 +553,7 @@ async fn the_skills_of_a_project_do_not_lead_out_of_it_nor_to_what_is_hidden() {
     for (path, text) in [
         (".hew/skills/plain/SKILL.md", "plain"),
         (".hew/skills/plain/.env", "hidden"),
-        ("shared/SKILL.md", "shared"),
+        ("common/SKILL.md", "shared"),
         (".hew/skills/file/README.md", ""),
         (".hew/skills/hidden/README.md", ""),
     ] {
@@ -563,7 +563,7 @@ async fn the_skills_of_a_project_do_not_lead_out_of_it_nor_to_what_is_hidden() {
     symlink(outside.path(), root.join(".hew/skills/folder")).unwrap();
     symlink(outside.path().join("SKILL.md"), root.join(".hew/skills/file/SKILL.md")).unwrap();
     symlink("../plain/.env", root.join(".hew/skills/hidden/SKILL.md")).unwrap();
-    symlink("../../shared", root.join(".hew/skills/linked")).unwrap();
+    symlink("../../common", root.join(".hew/skills/linked")).unwrap();
     let workspace = Workspace::open(&root).unwrap().hiding(|path| path.ends_with(".env"));
     let tools = |skills| {
         let options = Options {
