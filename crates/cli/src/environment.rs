@@ -25,6 +25,12 @@ impl Environment {
         }
     }
 
+    /// The same, with one variable set.
+    pub(crate) fn with(mut self, name: &str, value: &std::path::Path) -> Self {
+        self.variables.insert(name.into(), value.display().to_string());
+        self
+    }
+
     /// The value of a variable.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)

@@ -52,7 +52,9 @@ impl GrantFile {
         let text = match std::fs::read_to_string(&self.file) {
             Ok(text) => text,
             // A file in the place of a folder is for the database to complain about.
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Kept::default()),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(Kept::default());
+            }
             Err(error) => return Err(Failure::file("read", &self.file, &error)),
         };
         serde_json::from_str(&text).map_err(|error| {

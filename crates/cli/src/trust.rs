@@ -37,7 +37,9 @@ impl TrustList {
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => text,
             // A file in the place of a folder is for the database to complain about.
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(TrustList::default()),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(TrustList::default());
+            }
             Err(error) => return Err(Failure::file("read", &file, &error)),
         };
         serde_json::from_str(&text).map_err(|error| {

@@ -1,6 +1,6 @@
 //! The way to a guard, and what it tells.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -82,7 +82,15 @@ impl Guarded {
     }
 
     /// Ends the process if its guard is gone and cannot do so any more.
-    pub(crate) fn stand_in(&self) {
+    pub(crate) fn stand_in(&mut self) {
+        // The guard may have named the process just before it went.
+        let mut buffer = [0; 1024];
+        while self.told.len() < MAX_TOLD {
+            match (&*self.way).read(&mut buffer) {
+                Ok(0) | Err(_) => break,
+                Ok(count) => self.told.extend_from_slice(&buffer[..count]),
+            }
+        }
         if let Some(group) = self.testimony().group.filter(|_| !self.has_ended()) {
             kill_process_group(group, Signal::KILL).ok();
         }

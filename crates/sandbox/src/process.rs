@@ -210,7 +210,7 @@ impl Process {
 
     fn end(&mut self, status: Option<ExitStatus>) {
         self.ended = Some((status, Instant::now()));
-        self.guarded.iter().for_each(Guarded::stand_in);
+        self.guarded.iter_mut().for_each(Guarded::stand_in);
         self.enter(Phase::Lingering, LINGER);
     }
 

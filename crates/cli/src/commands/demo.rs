@@ -90,6 +90,11 @@ fn make_project(project: &Path) -> Result<()> {
 }
 
 async fn work(project: &Path, folder: &Path, server: &Server, env: &Environment) -> Result<(Exit, SessionId)> {
+    // Nothing of the person's is touched, nor made beside it.
+    let env = &env
+        .clone()
+        .with("HEW_DATA_DIR", &folder.join("data"))
+        .with("XDG_CACHE_HOME", &folder.join("cache"));
     let store = Arc::new(Sqlite::open(&folder.join("data"))?);
     let started = wiring::start(Start {
         config: &config(server),
