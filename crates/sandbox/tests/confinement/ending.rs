@@ -115,9 +115,11 @@ async fn a_command_that_is_not_confined_can_write_anywhere() {
 async fn a_command_ends_although_its_guard_was_killed() {
     let stage = Stage::new();
     let mut watch = with_go(&stage);
-    let line = "exec 9>watch; echo . >&9; kill -9 $PPID; sleep 600";
+    let line = "exec 9>watch; echo . >&9; read x <go; kill -9 $PPID; sleep 600";
     let mut process = free(&stage).spawn(&stage.request(line)).unwrap();
     watch.held().await;
+    // By now the guard has named the command, which is all that hew has to go by.
+    std::fs::write(stage.work().join("go"), "\n").unwrap();
     assert_eq!(soon(process.exit()).await.status, Status::Unknown);
     watch.released().await;
 }
