@@ -181,6 +181,8 @@ impl Prepared {
         let mut command = Command::new(program);
         command.args(words).stdin(Stdio::null()).process_group(0);
         if order.hold == Hold::Free {
+            // It may kill its guard before hew has been told of it.
+            syscall::end_with_starter(&mut command);
             return pid(&command.spawn()?);
         }
         let confined = || {

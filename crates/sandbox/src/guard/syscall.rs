@@ -5,6 +5,10 @@
     reason = "four system calls that neither the standard library nor rustix offers safely"
 )]
 
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use rustix::process::Signal;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -46,6 +50,13 @@ pub(super) fn leave_terminal() {
     };
     // SAFETY: the request takes no argument, and the descriptor is open. It fails only if there is no terminal to leave.
     unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCNOTTY) };
+}
+
+/// Has a command end when the thread that starts it does, which must not be before the command is to end.
+pub(super) fn end_with_starter(command: &mut Command) {
+    let ask = || Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?);
+    // SAFETY: one system call, which touches no memory that another thread could have locked.
+    unsafe { command.pre_exec(ask) };
 }
 
 /// Gives this process its own view of the given things.
