@@ -1,5 +1,7 @@
 //! Ordinary work is not disturbed.
 
+use std::path::{Path, PathBuf};
+
 use sandbox::{Confinement, Level, Status};
 
 use crate::stage::Stage;
@@ -118,14 +120,23 @@ const WORK: &[(&str, &str, &str)] = &[
     ),
 ];
 
-fn has(program: &str) -> bool {
+/// Where programs are looked for: last beside the Python that `cargo xtask ci` installs, which brings pytest.
+fn folders() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    let python = std::env::var_os("HEW_PYTHON").map(PathBuf::from);
+    let beside = python.as_deref().and_then(Path::parent).map(Path::to_path_buf);
+    std::env::split_paths(&path).chain(beside).collect()
+}
+
+fn has(program: &str) -> bool {
+    folders().iter().any(|folder| folder.join(program).is_file())
 }
 
 async fn check(pretend: &str) {
     for (program, line, last) in WORK {
         if !has(program) {
+            let installed = *program == "pytest" && std::env::var_os("HEW_PYTHON").is_some();
+            assert!(!installed, "pytest should be beside the Python of HEW_PYTHON");
             println!("skipped: {program} is not there: {line}");
             continue;
         }
@@ -136,6 +147,8 @@ async fn check(pretend: &str) {
         for (name, value) in [("CARGO_USER", home.as_str()), ("PRETEND", pretend)] {
             request.environment = request.environment.with(name, value);
         }
+        let path = std::env::join_paths(folders()).unwrap();
+        request.environment = request.environment.with("PATH", path);
         for name in ["RUSTUP_HOME", "CARGO_HOME", "PYENV_ROOT"] {
             let default = match name {
                 "RUSTUP_HOME" => format!("{home}/.rustup"),
