@@ -1,0 +1,1 @@
+//! Talks to MCP servers: their tools, resources and prompts, over every transport.

@@ -1,0 +1,1 @@
+//! Serves sessions to other programs: editors over ACP, other agents over MCP.

@@ -1,0 +1,1 @@
+//! Draws a session in the terminal and turns keys into commands.
