@@ -4,6 +4,8 @@
 //! [`Exit`]. Every process leads a group of its own that ends with it: at a timeout, and when the `Process` is dropped.
 //! It may write to a terminal instead of a pipe, but there is never one to read from: what waits for a person, fails.
 //!
+//! A [`Partner`] is a process to talk with: it has an input, and what it says is read by whoever asked for it.
+//!
 //! [`Confinement::spawn`] does the same within a [`Confinement`]. On Linux a [`guard`] stands between: the program starts
 //! itself once more, and its `main` hands over to the guard before anything else. Three layers are put on, as far as the
 //! kernel has them; [`Confinement::report`] says which:
@@ -40,6 +42,7 @@ mod harden;
 mod launch;
 #[cfg(target_os = "linux")]
 mod order;
+mod partner;
 mod process;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
 mod record;
@@ -57,6 +60,7 @@ pub use exit::{Confined, Denial, Exit, Leftover, Output, Status};
 #[cfg(target_os = "linux")]
 pub use guard::guard;
 pub use harden::harden;
+pub use partner::Partner;
 pub use process::Process;
 pub use report::{Layer, Report};
 pub use request::{Program, Request, Size};

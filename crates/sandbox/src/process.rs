@@ -282,16 +282,16 @@ impl Drop for Process {
 
 /// A group that was asked to end. It is ended by force when this is dropped, also when the runtime that should have
 /// waited is shut down.
-struct Ending {
-    group: Group,
-    child: Option<Child>,
+pub(crate) struct Ending {
+    pub(crate) group: Group,
+    pub(crate) child: Option<Child>,
 }
 
 impl Ending {
     const POLL: Duration = Duration::from_millis(20);
 
     /// Waits until the whole group is gone, but no longer than the grace.
-    async fn after(mut self, grace: Duration) {
+    pub(crate) async fn after(mut self, grace: Duration) {
         let gone = async {
             if let Some(child) = &mut self.child {
                 drop(child.wait().await);

@@ -27,7 +27,7 @@ const MAX_ARGUMENT: usize = 128 * 1024 - 1;
 
 /// Starts a process. Must be called within a tokio runtime.
 pub fn spawn(request: &Request) -> Result<Process, Error> {
-    let resolved = Resolved::new(request)?;
+    let resolved = Resolved::new(&request.program, &request.environment, &request.cwd)?;
     let command = leading(&resolved.path, &request.environment);
     start(command, &resolved.args, request, &resolved.name, None)
 }
@@ -41,7 +41,7 @@ impl Confinement {
         if self.level == Level::Off && !cfg!(target_os = "linux") {
             return spawn(request);
         }
-        let resolved = Resolved::new(request)?;
+        let resolved = Resolved::new(&request.program, &request.environment, &request.cwd)?;
         if !is_executable(&resolved.path) {
             return Err(Error::Start {
                 program: resolved.name,
@@ -62,9 +62,9 @@ impl Confinement {
 
 /// A program that was found, and what it is given.
 pub(crate) struct Resolved {
-    name: String,
-    path: PathBuf,
-    args: Vec<OsString>,
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    pub(crate) args: Vec<OsString>,
 }
 
 impl Resolved {
@@ -73,11 +73,11 @@ impl Resolved {
         [vec![self.path.into()], self.args].concat()
     }
 
-    fn new(request: &Request) -> Result<Self, Error> {
-        let (program, args) = arguments(&request.program);
+    pub(crate) fn new(program: &Program, environment: &Environment, cwd: &Path) -> Result<Self, Error> {
+        let (program, args) = arguments(program);
         check(&args)?;
         let name = program.to_string_lossy().into_owned();
-        match look_up(&program, &request.environment, &request.cwd) {
+        match look_up(&program, environment, cwd) {
             Some(path) => Ok(Self { name, path, args }),
             None => Err(Error::Missing { program: name }),
         }
@@ -149,7 +149,7 @@ fn check(args: &[OsString]) -> Result<(), Error> {
 
 /// A command whose process leads a group of its own. Where this process has a terminal, it leads a session too, so that
 /// nothing it starts (`sudo`, `ssh`) can open the terminal and wait there for a password.
-fn leading(program: &Path, environment: &Environment) -> Command {
+pub(crate) fn leading(program: &Path, environment: &Environment) -> Command {
     let setsid = has_terminal()
         .then(|| look_up(OsStr::new("setsid"), environment, Path::new("/")))
         .flatten();

@@ -434,3 +434,24 @@ async fn a_process_can_be_stopped_while_it_is_read() {
     assert_eq!(exit.status, Status::Exited(7));
     assert!(exit.output.head.ends_with("bye\n"), "{:?}", exit.output);
 }
+
+#[tokio::test]
+async fn a_partner_answers_what_it_is_asked_and_goes_with_all_it_started() {
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    let folder = tempfile::tempdir().unwrap();
+    let line = "sleep 1000 & echo $!; echo busy >&2; while read word; do echo got $word; done";
+    let program = Program::Shell(line.into());
+    let environment = Environment::scrubbed([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())], &NONE, &NONE);
+    let (partner, mut input, output) = sandbox::Partner::start(&program, folder.path(), &environment).unwrap();
+    let mut lines = BufReader::new(output).lines();
+    let child: i32 = lines.next_line().await.unwrap().unwrap().parse().unwrap();
+    input.write_all(b"one\n").await.unwrap();
+    assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("got one"));
+    assert_eq!(partner.said().head, "busy\n");
+    assert!(!cfg!(target_os = "linux") || partner.memory().unwrap() > 0);
+    drop(partner);
+    let child = rustix::process::Pid::from_raw(child).unwrap();
+    while rustix::process::test_kill_process(child).is_ok() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
