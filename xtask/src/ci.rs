@@ -44,6 +44,10 @@ const STEPS: &[Step] = &[
         run: python,
     },
     Step {
+        name: "node",
+        run: node,
+    },
+    Step {
         name: "chromium",
         run: chromium,
     },
@@ -74,6 +78,8 @@ struct Bench {
     root: PathBuf,
     /// Interpreter with the vendors' SDKs, once the `python` step has run.
     python: Option<PathBuf>,
+    /// The folder with packages of Node.js, once the `node` step has run.
+    node_modules: Option<PathBuf>,
     /// The browser that the tests drive, once the step of that name has run.
     chromium: Option<PathBuf>,
     /// The `cargo-deny` program, once the step of that name has run.
@@ -86,6 +92,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
     let mut bench = Bench {
         root: root.to_path_buf(),
         python: None,
+        node_modules: None,
         chromium: None,
         deny: None,
     };
@@ -152,6 +159,11 @@ fn python(bench: &mut Bench) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+fn node(bench: &mut Bench) -> Result<Outcome> {
+    bench.node_modules = Some(tools::node_modules(&bench.root)?);
+    Ok(Outcome::Passed)
+}
+
 fn chromium(bench: &mut Bench) -> Result<Outcome> {
     bench.chromium = Some(tools::chromium()?);
     Ok(Outcome::Passed)
@@ -164,6 +176,12 @@ fn tests(bench: &mut Bench) -> Result<Outcome> {
         .context("the `python` step has not run")?
         .display()
         .to_string();
+    let node_modules = bench
+        .node_modules
+        .as_ref()
+        .context("the `node` step has not run")?
+        .display()
+        .to_string();
     let chromium = bench
         .chromium
         .as_ref()
@@ -173,7 +191,11 @@ fn tests(bench: &mut Bench) -> Result<Outcome> {
     cargo(
         bench,
         &["test", "--locked", "--workspace"],
-        &[("HEW_PYTHON", &python), ("HEW_CHROMIUM", &chromium)],
+        &[
+            ("HEW_PYTHON", &python),
+            ("HEW_NODE_MODULES", &node_modules),
+            ("HEW_CHROMIUM", &chromium),
+        ],
     )
 }
 
@@ -255,6 +277,7 @@ mod tests {
         Bench {
             root: PathBuf::from("."),
             python: None,
+            node_modules: None,
             chromium: None,
             deny: None,
         }

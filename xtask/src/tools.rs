@@ -98,6 +98,41 @@ pub(crate) fn python(root: &Path) -> Result<PathBuf> {
     Ok(interpreter)
 }
 
+/// The folder `node_modules` with the packages of `xtask/package.json`: real peers that tests talk to.
+pub(crate) fn node_modules(root: &Path) -> Result<PathBuf> {
+    let wanted = root.join("xtask").join("package.json");
+    let packages = fs::read_to_string(&wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
+    let home = root.join(".tools").join("node");
+    let modules = home.join("node_modules");
+    // Written last, so an installation that was cut off does not count.
+    let stamp = home.join("installed.json");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == packages) {
+        println!("using {}", modules.display());
+        return Ok(modules);
+    }
+    if on_path("npm").is_none() {
+        install_debian_packages(&["nodejs", "npm"]).context("the tests against real peers need Node.js 20 with npm")?;
+    }
+    if home.exists() {
+        fs::remove_dir_all(&home).with_context(|| format!("cannot remove {}", home.display()))?;
+    }
+    fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
+    fs::write(home.join("package.json"), &packages)?;
+    println!("installing the packages of xtask/package.json into .tools/node");
+    let mut npm = Command::new("npm");
+    npm.current_dir(&home).args([
+        "install",
+        "--no-package-lock",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+    ]);
+    loudly(&mut npm)?;
+    fs::write(&stamp, packages).with_context(|| format!("cannot write {}", stamp.display()))?;
+    Ok(modules)
+}
+
 /// Runs a command without showing its output; an error holds the last line it wrote. Killed when it takes too long.
 pub(crate) fn quietly(command: &mut Command, limit: Duration) -> Result<()> {
     let line = shown(command);
