@@ -14,6 +14,7 @@ mod sizes;
 mod subtask;
 mod system;
 mod title;
+pub mod tokens;
 mod view;
 
 pub use assemble::{Assembled, Call, Frame, assemble};
