@@ -254,6 +254,7 @@ impl Actor {
             | Body::Mode { .. }
             | Body::Wake { .. }
             | Body::Todos { .. }
+            | Body::Panels { .. }
             | Body::Restored { .. }
             | Body::Review { .. } => None,
         });

@@ -452,6 +452,7 @@ fn last_words(items: &[Arc<Item>]) -> Option<String> {
         | Body::Notice { .. }
         | Body::Wake { .. }
         | Body::Todos { .. }
+        | Body::Panels { .. }
         | Body::Mode { .. }
         | Body::Restored { .. }
         | Body::Review { .. } => None,

@@ -23,6 +23,7 @@ pub(crate) fn recorded(items: &[Arc<Item>]) -> Option<(&str, &[PathBuf])> {
         | Body::Notice { .. }
         | Body::Wake { .. }
         | Body::Todos { .. }
+        | Body::Panels { .. }
         | Body::Review { .. }
         | Body::Restored { .. } => None,
     })

@@ -111,6 +111,7 @@ fn unanswered(state: &State) -> Vec<(CallId, String)> {
             | Body::Notice { .. }
             | Body::Wake { .. }
             | Body::Todos { .. }
+            | Body::Panels { .. }
             | Body::Mode { .. }
             | Body::Review { .. }
             | Body::Restored { .. } => {}

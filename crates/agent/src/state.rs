@@ -561,6 +561,7 @@ fn newest_todos(items: &[Arc<Item>]) -> Vec<Todo> {
         | Body::Result { .. }
         | Body::Summary { .. }
         | Body::Notice { .. }
+        | Body::Panels { .. }
         | Body::Mode { .. }
         | Body::Wake { .. }
         | Body::Restored { .. }

@@ -461,7 +461,12 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
     let last = items.iter().rev().find(|item| {
         !matches!(
             item.body,
-            Body::Notice { .. } | Body::Mode { .. } | Body::Todos { .. } | Body::Review { .. } | Body::Restored { .. }
+            Body::Notice { .. }
+                | Body::Mode { .. }
+                | Body::Todos { .. }
+                | Body::Panels { .. }
+                | Body::Review { .. }
+                | Body::Restored { .. }
         )
     });
     match last.map(|item| &item.body) {
@@ -476,6 +481,7 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
             | Body::Notice { .. }
             | Body::Wake { .. }
             | Body::Todos { .. }
+            | Body::Panels { .. }
             | Body::Mode { .. }
             | Body::Review { .. }
             | Body::Restored { .. },

@@ -209,6 +209,7 @@ impl Cut {
                 | Body::Mode { .. }
                 | Body::Wake { .. }
                 | Body::Todos { .. }
+                | Body::Panels { .. }
                 | Body::Review { .. } => {}
             }
         }
@@ -261,6 +262,7 @@ impl Cut {
                 | Body::Summary { .. }
                 | Body::Notice { .. }
                 | Body::Wake { .. }
+                | Body::Panels { .. }
                 | Body::Mode { .. }
                 | Body::Review { .. }
                 | Body::Restored { .. } => {}
@@ -340,6 +342,7 @@ fn begins_round(item: &Item) -> bool {
         | Body::Summary { .. }
         | Body::Notice { .. }
         | Body::Todos { .. }
+        | Body::Panels { .. }
         | Body::Mode { .. }
         | Body::Review { .. }
         | Body::Restored { .. } => false,

@@ -133,10 +133,10 @@ fn features(text: &[u8]) -> Weights {
 /// A word ends where the next hump of a name in camel case begins.
 fn word(text: &[u8], start: usize, found: &mut Weights) -> usize {
     let (mut at, mut letters, mut marked) = (start, 0_u64, 0);
-    let mut before = 0;
+    let mut before = 0_u8;
     while let Some(&byte) = text.get(at) {
         match byte {
-            b'A'..=b'Z' if before != 0 && (b'a'..=b'z').contains(&before) => break,
+            b'A'..=b'Z' if before.is_ascii_lowercase() => break,
             b'a'..=b'z' | b'A'..=b'Z' => at += 1,
             // Two bytes: Latin letters with marks.
             0xc3..=0xc8 => {

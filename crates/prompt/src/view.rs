@@ -27,6 +27,7 @@ fn kept_from(items: &[Arc<Item>], at: usize) -> usize {
         | Body::Notice { .. }
         | Body::Wake { .. }
         | Body::Todos { .. }
+        | Body::Panels { .. }
         | Body::Mode { .. }
         | Body::Review { .. }
         | Body::Restored { .. } => at,

@@ -85,6 +85,15 @@ pub enum Body {
         /// The whole list.
         list: Vec<Todo>,
     },
+    /// Panels were shown to the model; what came before may be shown in another form from here on.
+    Panels {
+        /// What the model sees of them.
+        messages: Vec<Arc<Message>>,
+        /// The states that they show.
+        shown: Vec<Shown>,
+        /// The form in which the model sees what came before; `None` where it stays as it was.
+        fold: Option<Fold>,
+    },
     /// The person looked at changes of files and took some as good or back. The model does not see it.
     Review {
         /// The files that were looked at.
@@ -124,9 +133,45 @@ impl Item {
             | Body::Restored { message, .. }
             | Body::Summary { message, .. }
             | Body::Wake { message, .. } => Some(message),
-            Body::Notice { .. } | Body::Mode { .. } | Body::Todos { .. } | Body::Review { .. } => None,
+            Body::Notice { .. }
+            | Body::Mode { .. }
+            | Body::Todos { .. }
+            | Body::Panels { .. }
+            | Body::Review { .. } => None,
         }
     }
+
+    /// All that the model sees of it, panels included.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        match &self.body {
+            Body::Panels { messages, .. } => messages,
+            _ => self.message().map_or(&[], std::slice::from_ref),
+        }
+    }
+}
+
+/// A state of a panel that the model was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The panel's name.
+    pub panel: String,
+    /// What it says, as a number; 0 where it says nothing any more.
+    pub hash: u64,
+    /// Since when it says that.
+    pub since: Time,
+}
+
+/// In what form the model sees what came before. What is not named here it sees as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fold {
+    /// Runs of items, by their first and last, that are shown as one panel of history each, oldest first.
+    pub history: Vec<(ItemId, ItemId)>,
+    /// Items that are shown as one line.
+    pub brief: Vec<ItemId>,
+    /// Items that are not shown.
+    pub gone: Vec<ItemId>,
+    /// Items whose text is cut to so many bytes.
+    pub cut: Vec<(ItemId, u64)>,
 }
 
 /// A thing to do.

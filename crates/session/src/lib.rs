@@ -18,7 +18,7 @@ pub use command::{Answer, Command, Delivery};
 pub use event::{Delta, Ending, Event, Glimpse, ItemKind, Level, Limit, Op, Question, Sight, Subject, Totals};
 pub use hooks::{Happening, Hooks, Moment, NoHooks, Reaction};
 pub use id::{BlobId, ItemId, QuestionId, RequestId, SessionId, Time};
-pub use item::{Body, End, Item, Restoring, Reviewed, Status, Todo};
+pub use item::{Body, End, Fold, Item, Restoring, Reviewed, Shown, Status, Todo};
 pub use keeper::Keeper;
 pub use ledger::{Record, Section};
 pub use store::{Draft, Error, Lease, Loaded, Meta, New, Opened, Parent, Receipt, Store};

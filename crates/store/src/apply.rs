@@ -84,6 +84,7 @@ pub(crate) fn insert(connection: &Connection, session: SessionId, item: &Item) -
         | Body::Notice { .. }
         | Body::Wake { .. }
         | Body::Todos { .. }
+        | Body::Panels { .. }
         | Body::Mode { .. }
         | Body::Review { .. }
         | Body::Restored { .. } => None,

@@ -6,6 +6,7 @@
 mod body;
 mod chunk;
 mod message;
+mod panels;
 mod section;
 mod shared;
 mod todo;

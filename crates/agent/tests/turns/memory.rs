@@ -148,6 +148,7 @@ impl Store for Memory {
             Body::Notice { .. } => "notice",
             Body::Wake { .. } => "wake",
             Body::Todos { .. } => "todos",
+            Body::Panels { .. } => "panels",
             Body::Review { .. } => "review",
             Body::Restored { .. } => "restored",
             Body::Mode { .. } => "mode",

@@ -175,6 +175,7 @@ pub(super) fn changes(item: &Item) -> &[Change] {
         | Body::Notice { .. }
         | Body::Wake { .. }
         | Body::Todos { .. }
+        | Body::Panels { .. }
         | Body::Mode { .. }
         | Body::Review { .. } => &[],
     }
@@ -236,6 +237,7 @@ pub(super) fn history(items: &[Arc<Item>]) -> History {
             | Body::Notice { .. }
             | Body::Wake { .. }
             | Body::Todos { .. }
+            | Body::Panels { .. }
             | Body::Mode { .. }
             | Body::Review { .. } => {}
         }

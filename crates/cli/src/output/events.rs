@@ -388,6 +388,13 @@ pub(crate) enum Content<'a> {
         /// The mode's name.
         name: &'a str,
     },
+    /// Panels were shown to the model.
+    Panels {
+        /// Their names.
+        panels: Vec<&'a str>,
+        /// Whether older parts of the conversation are shown in a shorter form from here on.
+        folded: bool,
+    },
     /// The list of things to do has changed.
     Todos {
         /// The whole list.

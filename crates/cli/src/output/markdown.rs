@@ -115,6 +115,11 @@ fn body(out: &mut String, body: &Body, detail: Detail) -> std::fmt::Result {
             }
             Ok(())
         }
+        Body::Panels { messages, shown, .. } => {
+            let names: Vec<&str> = shown.iter().map(|shown| shown.panel.as_str()).collect();
+            writeln!(out, "\n## Panels: {}\n", names.join(", "))?;
+            messages.iter().try_for_each(|message| parts(out, message, detail))
+        }
         Body::Mode { name, .. } => writeln!(out, "\n*Mode: {name}*"),
         Body::Review { changes } => {
             writeln!(out, "\n*You reviewed the changes of:*")?;

@@ -351,6 +351,7 @@ impl Text {
             Body::Prompt { .. }
             | Body::Summary { .. }
             | Body::Notice { .. }
+            | Body::Panels { .. }
             | Body::Review { .. }
             | Body::Restored { .. } => {}
         }

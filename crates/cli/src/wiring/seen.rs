@@ -59,7 +59,8 @@ pub(super) fn files(items: &[Arc<Item>]) -> Vec<(PathBuf, SystemTime)> {
             | Body::Mode { .. }
             | Body::Notice { .. }
             | Body::Wake { .. }
-            | Body::Todos { .. } => {}
+            | Body::Todos { .. }
+            | Body::Panels { .. } => {}
         }
     }
     let mut seen: Vec<(PathBuf, SystemTime)> = seen.into_iter().collect();

@@ -134,6 +134,7 @@ fn the_last_round_stays_as_it_is_and_calls_stay_with_their_results() {
             | Body::Mode { .. }
             | Body::Wake { .. }
             | Body::Todos { .. }
+            | Body::Panels { .. }
             | Body::Review { .. }
             | Body::Restored { .. } => "other",
         })

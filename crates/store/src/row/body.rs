@@ -1,6 +1,7 @@
 //! What happened, as rows: a kind, and JSON whose shape depends on it.
 
 use super::message::Message;
+use super::panels::Panels;
 use super::shared::Stop;
 use super::todo::Todo;
 use serde::de::Error as _;
@@ -23,7 +24,8 @@ pub(crate) fn changes(body: &Body) -> Cow<'_, [Change]> {
         | Body::Notice { .. }
         | Body::Mode { .. }
         | Body::Wake { .. }
-        | Body::Todos { .. } => Cow::Borrowed(&[]),
+        | Body::Todos { .. }
+        | Body::Panels { .. } => Cow::Borrowed(&[]),
     }
 }
 
@@ -79,6 +81,10 @@ pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> 
             serde_json::to_string(&Todos {
                 list: list.iter().map(Into::into).collect(),
             })?,
+        ),
+        Body::Panels { messages, shown, fold } => (
+            "panels",
+            serde_json::to_string(&Panels::of(messages, shown, fold.as_ref()))?,
         ),
         // Everything about it is in the table of changes.
         Body::Review { changes: _ } => ("review", "{}".into()),
@@ -158,6 +164,7 @@ pub(crate) fn decode(kind: &str, json: &str, changes: Vec<Change>) -> serde_json
                 list: list.into_iter().map(Into::into).collect(),
             }))
         }
+        "panels" => serde_json::from_str::<Panels<'_>>(json)?.known(),
         "review" => Ok(Some(Body::Review {
             changes: changes.into_iter().map(reviewed).collect(),
         })),
@@ -364,7 +371,8 @@ impl From<End<'_>> for session::End {
     }
 }
 
-fn known(message: Message<'_>) -> serde_json::Result<Option<Arc<model::Message>>> {
+/// The message; `None` where this version does not know all of it.
+pub(super) fn known(message: Message<'_>) -> serde_json::Result<Option<Arc<model::Message>>> {
     message
         .known()
         .map(|message| message.map(Arc::new))

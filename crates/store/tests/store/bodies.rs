@@ -117,6 +117,28 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
             })
             .to_vec(),
         },
+        Body::Panels {
+            messages: vec![
+                message(Role::User, vec![text("a panel", None)]),
+                message(Role::User, vec![text("another", replay())]),
+            ],
+            shown: vec![session::Shown {
+                panel: "file:a.rs".into(),
+                hash: u64::MAX,
+                since: session::Time(7),
+            }],
+            fold: Some(session::Fold {
+                history: vec![(ItemId::new(), ItemId::new())],
+                brief: vec![ItemId::new()],
+                gone: vec![ItemId::new(), ItemId::new()],
+                cut: vec![(ItemId::new(), 4_000)],
+            }),
+        },
+        Body::Panels {
+            messages: Vec::new(),
+            shown: Vec::new(),
+            fold: None,
+        },
         Body::Review {
             changes: changes.iter().map(reviewed).collect(),
         },

@@ -88,6 +88,7 @@ fn changes(body: &Body) -> &[Change] {
         | Body::Notice { .. }
         | Body::Wake { .. }
         | Body::Todos { .. }
+        | Body::Panels { .. }
         | Body::Mode { .. }
         | Body::Review { .. }
         | Body::Restored { .. } => &[],

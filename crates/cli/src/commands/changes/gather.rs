@@ -92,7 +92,8 @@ fn histories(items: &[Arc<Item>]) -> BTreeMap<&Path, Vec<Happening<'_>>> {
             | Body::Notice { .. }
             | Body::Mode { .. }
             | Body::Wake { .. }
-            | Body::Todos { .. } => {}
+            | Body::Todos { .. }
+            | Body::Panels { .. } => {}
         }
     }
     all

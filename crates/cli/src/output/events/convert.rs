@@ -212,6 +212,10 @@ impl<'a> Content<'a> {
             Body::Todos { list } => Content::Todos {
                 list: list.iter().map(ToDo::of).collect(),
             },
+            Body::Panels { shown, fold, .. } => Content::Panels {
+                panels: shown.iter().map(|shown| shown.panel.as_str()).collect(),
+                folded: fold.is_some(),
+            },
             Body::Mode { name, .. } => Content::Mode { name },
             Body::Review { changes } => Content::Review {
                 files: changes.iter().map(LookedAt::of).collect(),

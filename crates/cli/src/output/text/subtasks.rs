@@ -43,6 +43,7 @@ impl Text {
                 | Body::Mode { .. }
                 | Body::Wake { .. }
                 | Body::Todos { .. }
+                | Body::Panels { .. }
                 | Body::Restored { .. }
                 | Body::Review { .. } => {}
             },
