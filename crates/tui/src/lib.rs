@@ -1,1 +1,31 @@
 //! Draws a session in the terminal and turns keys into commands.
+//!
+//! What is finished goes into the terminal's own history, where it can be scrolled, marked and searched as anything else;
+//! what still changes is drawn in a live region below it. [`House`] is everything the front end needs besides commands and
+//! events.
+
+// Both halves of the crate grow towards each other; this goes when they meet.
+#![allow(dead_code)]
+
+mod app;
+mod composer;
+mod conversation;
+mod draw;
+mod house;
+mod input;
+mod keys;
+mod row;
+#[cfg(unix)]
+mod run;
+mod screen;
+mod state;
+mod status;
+mod terminal;
+mod theme;
+mod view;
+mod views;
+
+pub use house::{Choice, Facts, House, Later, Opened, Token, Trouble, Which, unavailable};
+#[cfg(unix)]
+pub use run::{Ended, Options, run};
+pub use screen::{Depth, Reflow};

@@ -1,0 +1,217 @@
+//! Everything the front end needs besides commands and events: the one seam that `cli` fills.
+
+use futures::future::{BoxFuture, FutureExt as _};
+use session::{Command, Event, Item, Meta, Record, SessionId};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// An answer that takes a while. It is never waited for while a frame is drawn.
+pub type Later<T> = BoxFuture<'static, Result<T, Trouble>>;
+
+/// What went wrong, for the person.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct Trouble {
+    /// What happened.
+    pub what: String,
+    /// What the person can do about it.
+    pub hint: Option<String>,
+}
+
+impl Trouble {
+    /// Trouble without advice.
+    pub fn new(what: impl Into<String>) -> Self {
+        Trouble {
+            what: what.into(),
+            hint: None,
+        }
+    }
+}
+
+/// The house in which sessions live: it opens them and knows what is around them. Every method returns at once.
+///
+/// What a house does not offer keeps its default, which says so.
+pub trait House: Send + Sync {
+    /// Opens a session, new or old. The one that was open is closed first.
+    fn open(&self, which: Which) -> Later<Opened>;
+
+    /// The session is over for this front end: it has ended, or another one will be opened.
+    fn close(&self) -> BoxFuture<'static, ()>;
+
+    /// Colours source text. Bytes that no span covers are plain; spans are in order and do not overlap. `language` is what
+    /// stands behind a fence or a file name. `None` where nobody knows the language.
+    fn highlight(&self, language: &str, text: &str) -> Option<Vec<(Range<usize>, Token)>> {
+        let _ = (language, text);
+        None
+    }
+
+    /// The project's files, relative to it, for completion.
+    fn files(&self) -> Later<Arc<Vec<String>>> {
+        unavailable("files")
+    }
+
+    /// The branch that is checked out.
+    fn branch(&self) -> Later<Option<String>> {
+        unavailable("git")
+    }
+
+    /// The models that can be chosen.
+    fn models(&self) -> Later<Vec<Choice>> {
+        unavailable("models")
+    }
+
+    /// The modes that can be chosen.
+    fn modes(&self) -> Later<Vec<Choice>> {
+        unavailable("modes")
+    }
+
+    /// The sessions of the project, newest first.
+    fn sessions(&self) -> Later<Vec<Meta>> {
+        unavailable("sessions")
+    }
+
+    /// The items of a session, without opening it.
+    fn items(&self, session: SessionId) -> Later<Vec<Arc<Item>>> {
+        let _ = session;
+        unavailable("sessions")
+    }
+
+    /// Every request of the session that is open.
+    fn records(&self) -> Later<Vec<Record>> {
+        unavailable("records")
+    }
+
+    /// Puts files back to what they were before the last turn; what was done, in a sentence.
+    fn undo(&self) -> Later<String> {
+        unavailable("undo")
+    }
+
+    /// Makes again what was undone.
+    fn redo(&self) -> Later<String> {
+        unavailable("redo")
+    }
+
+    /// Lets the person write in an editor of their own. The terminal has been handed back before.
+    fn edit(&self, text: String) -> Later<String> {
+        let _ = text;
+        unavailable("an editor")
+    }
+
+    /// Runs a shell line of the person; what it printed.
+    fn shell(&self, line: String) -> Later<String> {
+        let _ = line;
+        unavailable("a shell")
+    }
+
+    /// Tells the desktop that the person is needed.
+    fn notify(&self, title: &str, text: &str) {
+        let _ = (title, text);
+    }
+}
+
+/// The answer of a house that does not offer something.
+pub fn unavailable<T: Send + 'static>(what: &str) -> Later<T> {
+    let trouble = Trouble::new(format!("{what}: not available here"));
+    async move { Err(trouble) }.boxed()
+}
+
+/// Which session is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// A new one.
+    New,
+    /// The newest of the project.
+    Newest,
+    /// The one with this id, or the beginning of it.
+    Named(String),
+    /// A copy of the beginning of one: everything up to the item, in a session of its own.
+    Fork {
+        /// The session to copy from.
+        session: SessionId,
+        /// The last item that is copied; all of them where absent.
+        upto: Option<session::ItemId>,
+    },
+}
+
+/// A session that is open.
+pub struct Opened {
+    /// Names it.
+    pub id: SessionId,
+    /// Takes commands.
+    pub commands: mpsc::Sender<Command>,
+    /// Tells events.
+    pub events: mpsc::Receiver<Event>,
+    /// What happened in it before.
+    pub items: Vec<Arc<Item>>,
+    /// What is known about it.
+    pub facts: Facts,
+    /// What the person should know before they begin.
+    pub told: Vec<String>,
+}
+
+/// What is known about the session that is open.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Facts {
+    /// The model, as `provider/id`.
+    pub model: String,
+    /// How many tokens it takes; 0 where nobody knows.
+    pub window: u64,
+    /// The mode.
+    pub mode: String,
+    /// What is allowed without a question, in a word.
+    pub permission: String,
+    /// How commands are confined, in a few words.
+    pub sandbox: String,
+    /// The project's folder.
+    pub root: PathBuf,
+    /// The session's title.
+    pub title: Option<String>,
+    /// What it has cost before.
+    pub totals: session::Totals,
+    /// The command that goes on with it.
+    pub resume: String,
+    /// Whether a turn was left unfinished.
+    pub unfinished: bool,
+}
+
+/// Something to choose from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Choice {
+    /// What it is called.
+    pub name: String,
+    /// What it is, in a few words.
+    pub about: String,
+    /// Whether it can be chosen now; the reason if not.
+    pub obstacle: Option<String>,
+}
+
+/// What a piece of source text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Token {
+    /// A comment.
+    Comment,
+    /// A keyword.
+    Keyword,
+    /// A string or a character.
+    String,
+    /// A number, a boolean or another literal.
+    Number,
+    /// The name of a type.
+    Type,
+    /// The name of a function.
+    Function,
+    /// A constant.
+    Constant,
+    /// A field, a key or an attribute.
+    Property,
+    /// A variable or a parameter.
+    Variable,
+    /// An operator.
+    Operator,
+    /// Brackets, commas and the like.
+    Punctuation,
+    /// A tag of a markup language.
+    Tag,
+}

@@ -1,0 +1,16 @@
+//! What is written to the terminal, as few bytes as it takes.
+
+mod full;
+mod inline;
+mod paint;
+
+pub(crate) use full::{ENTER, Full, LEAVE};
+pub use inline::Reflow;
+pub(crate) use inline::{Inline, painted};
+pub use paint::Depth;
+pub(crate) use paint::Painter;
+
+/// The terminal shows nothing until the whole frame is there.
+pub(crate) const BEGIN: &str = "\x1b[?2026h";
+/// The frame is there.
+pub(crate) const END: &str = "\x1b[?2026l";

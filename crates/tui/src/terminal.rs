@@ -1,0 +1,158 @@
+//! The terminal: what is set when the front end begins is put back when it ends, however it ends.
+
+use crate::screen::{Depth, ENTER, Full, Inline, LEAVE, Painter, Reflow};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Size};
+use std::io::{self, Write};
+
+/// Bracketed paste, focus reports, and keys as kitty writes them (only where they would otherwise be ambiguous).
+const SET: &str = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[>4;1m";
+/// The same put back.
+const RESET: &str = "\x1b[<u\x1b[>4;0m\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?7h\x1b[?25h\x1b[0m";
+/// Which colour is behind the text? The answer to the second question says that there is none to the first.
+const ASK: &str = "\x1b]11;?\x1b\\\x1b[c";
+
+/// A terminal and what stands on it.
+pub(crate) struct Terminal<W: Write> {
+    out: W,
+    painter: Painter,
+    reflow: Reflow,
+    size: Size,
+    inline: Inline,
+    /// The screen beside the history, while it is shown.
+    full: Option<Full>,
+    /// The history's width when the other screen was opened.
+    width: u16,
+}
+
+impl<W: Write> Terminal<W> {
+    /// A terminal of this size.
+    pub(crate) fn new(out: W, size: Size, depth: Depth, reflow: Reflow) -> Self {
+        Terminal {
+            out,
+            painter: Painter { depth },
+            reflow,
+            size,
+            inline: Inline::default(),
+            full: None,
+            width: size.width,
+        }
+    }
+
+    /// Begins to use it.
+    pub(crate) fn set(&mut self) -> io::Result<()> {
+        self.write(SET)
+    }
+
+    /// Asks what it looks like; the answers come as input.
+    pub(crate) fn ask(&mut self) -> io::Result<()> {
+        self.write(ASK)
+    }
+
+    /// Takes the live region off and puts everything back.
+    pub(crate) fn reset(&mut self) -> io::Result<()> {
+        let mut out = String::new();
+        if self.full.take().is_some() {
+            out.push_str(LEAVE);
+        }
+        self.inline.clear(&mut out);
+        out.push_str(RESET);
+        self.write(&out)
+    }
+
+    /// Its size.
+    pub(crate) fn size(&self) -> Size {
+        self.size
+    }
+
+    /// How many rows the live region has.
+    pub(crate) fn live_height(&self) -> usize {
+        self.inline.height()
+    }
+
+    /// It has another size now.
+    pub(crate) fn resize(&mut self, size: Size) -> io::Result<()> {
+        if size == self.size {
+            return Ok(());
+        }
+        self.size = size;
+        if let Some(full) = &mut self.full {
+            full.forget();
+            return Ok(());
+        }
+        self.refit()
+    }
+
+    /// Wipes the live region so that it is drawn for the new size.
+    fn refit(&mut self) -> io::Result<()> {
+        self.width = self.size.width;
+        let mut out = String::new();
+        self.inline.resized(self.size.width, self.reflow, &mut out);
+        self.write(&out)
+    }
+
+    /// Draws the live region, and finished rows above it.
+    pub(crate) fn inline(&mut self, history: &[String], buf: &Buffer, caret: Option<Position>) -> io::Result<()> {
+        if self.full.take().is_some() {
+            self.write(LEAVE)?;
+            if self.width != self.size.width {
+                self.refit()?;
+            }
+        }
+        let mut out = String::new();
+        self.inline.frame(history, buf, caret, &self.painter, &mut out);
+        self.write(&out)
+    }
+
+    /// Draws the screen beside the history.
+    pub(crate) fn full(&mut self, buf: &Buffer, caret: Option<Position>) -> io::Result<()> {
+        let mut out = String::new();
+        let painter = self.painter;
+        let full = self.full.get_or_insert_with(|| {
+            out.push_str(ENTER);
+            Full::default()
+        });
+        full.frame(buf, caret, &painter, &mut out);
+        self.write(&out)
+    }
+
+    /// What stands on it is not what was drawn: everything is drawn anew.
+    pub(crate) fn forget(&mut self) -> io::Result<()> {
+        match &mut self.full {
+            Some(full) => {
+                full.forget();
+                Ok(())
+            }
+            None => {
+                let mut out = String::new();
+                self.inline.clear(&mut out);
+                self.write(&out)
+            }
+        }
+    }
+
+    /// How colours are written.
+    pub(crate) fn painter(&self) -> &Painter {
+        &self.painter
+    }
+
+    /// Writes bytes as they are; nothing where there are none.
+    pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+/// Everything put back, for a program that is about to fall: written without knowing what stands there.
+pub(crate) fn restore_after_fall() {
+    let mut out = io::stdout();
+    // There is nobody left to tell.
+    drop(
+        out.write_all(format!("{LEAVE}{RESET}\r\n").as_bytes())
+            .and_then(|()| out.flush()),
+    );
+    drop(crossterm::terminal::disable_raw_mode());
+}

@@ -1,0 +1,3 @@
+//! The views beside the conversation, one file each.
+
+pub(crate) mod transcript;
