@@ -92,6 +92,7 @@ impl State {
                 | Body::Notice { .. }
                 | Body::Wake { .. }
                 | Body::Review { .. }
+                | Body::Panels { .. }
                 | Body::Restored { .. } => {}
             },
             Event::Usage { usage, totals, .. } => {
