@@ -3,6 +3,7 @@
 //! [`start`] makes an actor out of a [`Setup`]: it takes [`session::Command`]s and tells [`session::Event`]s. The loop itself is
 //! in `turn.rs`. The agent does no I/O of its own: models, tools and the store reach it through their traits.
 
+mod account;
 mod actor;
 mod calls;
 mod changed;

@@ -133,11 +133,20 @@ async fn stream(
         request: RequestId::new(),
     };
     let id = draft.id;
+    let at = (state.clock)();
+    let open = state.books.enter(
+        draft.request,
+        &assembled.request,
+        &state.items,
+        state.model.info(),
+        at.0,
+    );
     state.live = Some(Live {
         draft,
         reply: Reply::default(),
         attempt,
-        at: (state.clock)(),
+        at,
+        open,
         sent: Instant::now(),
         first_chunk: None,
         sections: assembled.sections,

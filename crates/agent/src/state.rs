@@ -1,5 +1,6 @@
 //! A session as the agent holds it, and the few things that may be done to it.
 
+use crate::account::{Books, Open};
 use crate::actor::Family;
 use crate::calls::Finished;
 use crate::changed::{self, Reported};
@@ -61,6 +62,7 @@ pub(crate) struct State {
     pub(crate) library: BTreeMap<String, Arc<str>>,
     /// What of the items has been laid out for the model already.
     pub(crate) laid_out: prompt::Kept,
+    pub(crate) books: Books,
     pub(crate) limits: Limits,
     pub(crate) room: Room,
     pub(crate) previews: Previews,
@@ -137,6 +139,7 @@ pub(crate) struct Live {
     pub(crate) sent: Instant,
     pub(crate) first_chunk: Option<Duration>,
     pub(crate) sections: Vec<session::Section>,
+    pub(crate) open: Open,
     pub(crate) watching: Watching,
 }
 
@@ -181,6 +184,7 @@ impl State {
             frame,
             library: setup.library,
             laid_out: prompt::Kept::default(),
+            books: Books::default(),
             limits: setup.limits,
             room: Room::new(setup.compaction),
             previews: setup.previews,
@@ -439,6 +443,9 @@ impl State {
             self.room.count(usage.prompt() + usage.output);
         }
         let info = self.model.info();
+        let (sections, prompt) = self
+            .books
+            .close(&live.open, info, &usage, self.store.as_ref(), (self.clock)().0);
         self.count(Record {
             id: live.draft.request,
             item: Some(live.draft.id),
@@ -451,7 +458,8 @@ impl State {
             usage,
             cost: live.reply.cost.or_else(|| info.cost(&usage)),
             outcome,
-            sections: live.sections.clone(),
+            sections,
+            prompt: Some(prompt),
         });
     }
 
@@ -483,6 +491,7 @@ impl State {
             cost: spent.cost,
             outcome: spent.outcome,
             sections: Vec::new(),
+            prompt: None,
         });
     }
 

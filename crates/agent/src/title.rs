@@ -57,6 +57,7 @@ pub(crate) async fn ask(model: Arc<dyn Model>, prompt: String, clock: fn() -> Ti
         cost,
         outcome,
         sections: Vec::new(),
+        prompt: None,
     };
     Titled {
         title: prompt::clean_title(&reply.into_message().text()),

@@ -141,12 +141,26 @@ pub struct Tier {
 }
 
 impl Prices {
+    /// The prices of a request whose prompt has so many tokens.
+    pub fn tier(&self, prompt: u64) -> &Tier {
+        match &self.long {
+            Some((above, tier)) if prompt > *above => tier,
+            Some(_) | None => &self.base,
+        }
+    }
+
+    /// What the prompt tokens that came from the cache cost.
+    pub fn cost_of_cached(&self, usage: &Usage) -> Cost {
+        let tier = self.tier(usage.prompt());
+        let nano = usage.cache_read as f64 * tier.cache_read.unwrap_or(tier.input);
+        Cost {
+            nano_usd: (nano * 1_000.0).round() as i64,
+        }
+    }
+
     /// What a request cost.
     pub fn cost(&self, usage: &Usage) -> Cost {
-        let tier = match &self.long {
-            Some((above, tier)) if usage.prompt() > *above => tier,
-            Some(_) | None => &self.base,
-        };
+        let tier = self.tier(usage.prompt());
         let write = tier.cache_write.unwrap_or(tier.input);
         // Dollars per million tokens are thousands of nano-dollars per token.
         let nano = usage.input as f64 * tier.input

@@ -3,6 +3,7 @@
 //! Start with [`Model`]: two methods. Everything one may ask about a model is data in [`Info`]; everything said to it is a
 //! [`Request`]; everything it says back is a stream of [`Chunk`]s, which [`Reply`] gathers into the parts of a [`Message`].
 
+mod caching;
 mod catalogue;
 mod chunk;
 mod error;
@@ -13,6 +14,7 @@ mod reply;
 mod request;
 mod usage;
 
+pub use caching::{CachedBy, Caching};
 pub use catalogue::{Catalogue, Lookup};
 pub use chunk::{Chunk, Part as ChunkPart, Stop};
 pub use error::{Error, Retry};

@@ -54,6 +54,8 @@ impl Sizes {
         .map(|(name, bytes)| Section {
             name: name.into(),
             bytes: bytes as u64,
+            tokens: 0,
+            cached: 0,
         })
         .collect()
     }

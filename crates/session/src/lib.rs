@@ -20,5 +20,5 @@ pub use hooks::{Happening, Hooks, Moment, NoHooks, Reaction};
 pub use id::{BlobId, ItemId, QuestionId, RequestId, SessionId, Time};
 pub use item::{Body, End, Fold, Item, Restoring, Reviewed, Shown, Status, Todo};
 pub use keeper::Keeper;
-pub use ledger::{Record, Section};
+pub use ledger::{Difference, Paid, Prompt, Record, Said, Section};
 pub use store::{Draft, Error, Lease, Loaded, Meta, New, Opened, Parent, Receipt, Store};

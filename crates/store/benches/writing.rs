@@ -60,8 +60,11 @@ fn record() -> Record {
             .map(|name| Section {
                 name: name.into(),
                 bytes: 1_000,
+                tokens: 250,
+                cached: 250,
             })
             .into(),
+        prompt: None,
     }
 }
 

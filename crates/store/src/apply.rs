@@ -144,8 +144,8 @@ pub(crate) fn account(connection: &Connection, session: SessionId, record: &Reco
     connection
         .prepare_cached(
             "INSERT INTO requests (session, id, item, purpose, model, attempt, at, first_chunk, total, input, cache_read,
-                    cache_write, cache_write_1h, output, thinking, estimated, cost, outcome, sections)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+                    cache_write, cache_write_1h, output, thinking, estimated, cost, outcome, sections, prompt)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
         )?
         .execute(params![
             Key(session.0),
@@ -167,7 +167,13 @@ pub(crate) fn account(connection: &Connection, session: SessionId, record: &Reco
             record.cost.map(|cost| cost.nano_usd),
             record.outcome,
             row::encode_sections(&record.sections).map_err(unwritable)?,
+            record.prompt.as_ref().map(row::encode_prompt).transpose().map_err(unwritable)?,
         ])?;
+    for id in record.prompt.iter().flat_map(row::prompt_blobs) {
+        connection
+            .prepare_cached("INSERT OR IGNORE INTO prompt_blobs (session, id) VALUES (?1, ?2)")?
+            .execute(params![Key(session.0), blob::key(id)])?;
+    }
     Ok(())
 }
 
@@ -343,13 +349,16 @@ fn remove(connection: &Connection, session: SessionId) -> rusqlite::Result<()> {
     connection.execute(
         "DELETE FROM blobs
          WHERE (at < ?2 OR id IN (SELECT before FROM changes WHERE session = ?1
-                                  UNION ALL SELECT after FROM changes WHERE session = ?1))
+                                  UNION ALL SELECT after FROM changes WHERE session = ?1
+                                  UNION ALL SELECT id FROM prompt_blobs WHERE session = ?1))
            AND id NOT IN (SELECT before FROM changes WHERE session <> ?1 AND before IS NOT NULL
-                          UNION ALL SELECT after FROM changes WHERE session <> ?1 AND after IS NOT NULL)",
+                          UNION ALL SELECT after FROM changes WHERE session <> ?1 AND after IS NOT NULL
+                          UNION ALL SELECT id FROM prompt_blobs WHERE session <> ?1)",
         params![key, orphans],
     )?;
     for statement in [
         "DELETE FROM changes WHERE session = ?1",
+        "DELETE FROM prompt_blobs WHERE session = ?1",
         "DELETE FROM requests WHERE session = ?1",
         "DELETE FROM drafts WHERE session = ?1",
         "DELETE FROM items WHERE session = ?1",

@@ -100,6 +100,7 @@ impl Remains {
             cost: self.reply.cost,
             outcome: "interrupted".into(),
             sections: Vec::new(),
+            prompt: None,
         })
     }
 

@@ -87,7 +87,8 @@ pub(crate) fn own_contents(connection: &Connection, session: SessionId) -> Resul
         "SELECT before FROM changes WHERE session = ?1 AND before IS NOT NULL
          UNION SELECT after FROM changes WHERE session = ?1 AND after IS NOT NULL
          EXCEPT SELECT before FROM changes WHERE session <> ?1
-         EXCEPT SELECT after FROM changes WHERE session <> ?1",
+         EXCEPT SELECT after FROM changes WHERE session <> ?1
+         EXCEPT SELECT id FROM prompt_blobs",
     )?;
     let rows = statement.query_map([Key(session.0)], |row| Ok(blob::hex(&row.get::<_, Vec<u8>>(0)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -106,7 +107,8 @@ pub(crate) fn unnamed(connection: &Connection) -> Result<(), Fault> {
     let before = now() - count(u64::try_from(ORPHAN.as_millis()).unwrap_or(u64::MAX));
     connection.execute(
         "DELETE FROM blobs WHERE at < ?1 AND id NOT IN (SELECT before FROM changes WHERE before IS NOT NULL
-                                                        UNION ALL SELECT after FROM changes WHERE after IS NOT NULL)",
+                                                        UNION ALL SELECT after FROM changes WHERE after IS NOT NULL
+                                                        UNION ALL SELECT id FROM prompt_blobs)",
         params![before],
     )?;
     Ok(())

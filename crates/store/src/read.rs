@@ -138,7 +138,7 @@ pub(crate) fn records(connection: &Connection, session: SessionId) -> Result<Vec
 fn own_records(connection: &Connection, session: SessionId) -> Result<Vec<Record>, Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT id, item, purpose, model, attempt, at, first_chunk, total, input, cache_read, cache_write, cache_write_1h,
-                output, thinking, estimated, cost, outcome, sections
+                output, thinking, estimated, cost, outcome, sections, prompt
          FROM requests WHERE session = ?1 ORDER BY at, id",
     )?;
     let rows = statement.query_map([Key(session.0)], record)?;
@@ -310,6 +310,7 @@ pub(crate) fn totals(row: &Row<'_>, first: usize) -> rusqlite::Result<Totals> {
 
 fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     let sections = row.get_ref(17)?.as_str()?;
+    let prompt = row.get_ref(18)?.as_str_or_null()?;
     Ok(Record {
         id: RequestId(row.get::<_, Key>(0)?.0),
         item: row.get::<_, Option<Key>>(1)?.map(|key| ItemId(key.0)),
@@ -323,6 +324,10 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
         cost: row.get::<_, Option<i64>>(15)?.map(|nano_usd| Cost { nano_usd }),
         outcome: row.get(16)?,
         sections: row::decode_sections(sections).map_err(|error| unreadable(17, error))?,
+        prompt: prompt
+            .map(row::decode_prompt)
+            .transpose()
+            .map_err(|error| unreadable(18, error))?,
     })
 }
 

@@ -7,6 +7,7 @@ mod body;
 mod chunk;
 mod message;
 mod panels;
+mod prompt;
 mod section;
 mod shared;
 mod todo;
@@ -14,5 +15,6 @@ mod version;
 
 pub(crate) use body::{changes as changes_of, decode as decode_body, encode as encode_body};
 pub(crate) use chunk::{decode as decode_chunks, encode as encode_chunks};
+pub(crate) use prompt::{blobs as prompt_blobs, decode as decode_prompt, encode as encode_prompt};
 pub(crate) use section::{decode as decode_sections, encode as encode_sections};
 pub(crate) use version::{PLAIN, UNKEPT, kind as kind_of, version};

@@ -176,10 +176,9 @@ async fn files_that_a_tool_changed_are_kept_as_blobs() {
         .flatten()
         .collect();
     assert_eq!(changes.len(), 1);
-    assert_eq!(
-        changes[0].after,
-        Some(session::Version::from(session::BlobId("blob1".into())))
-    );
+    let after = changes[0].after.clone().and_then(|version| version.content).unwrap();
+    let number: usize = after.0.trim_start_matches("blob").parse().unwrap();
+    assert_eq!(&world.store.blobs.lock().unwrap()[number - 1][..], b"x");
 }
 
 #[tokio::test]

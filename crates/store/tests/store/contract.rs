@@ -37,6 +37,7 @@ macro_rules! stories {
 
 stories!(
     items_come_back_as_they_were_kept,
+    what_prompts_are_made_of_is_kept_as_long_as_a_session_names_it,
     a_session_is_listed_from_its_first_item_on,
     lists_are_newest_first_and_by_project,
     a_session_is_found_by_the_beginning_of_its_id,
@@ -318,6 +319,35 @@ async fn what_is_not_there_is_unknown(store: &dyn Store) {
     assert_eq!(store.get_blob(BlobId("x".into())).await.unwrap(), None);
 }
 
+async fn what_prompts_are_made_of_is_kept_as_long_as_a_session_names_it(store: &dyn Store) {
+    let (one, first) = begun(store).await;
+    let (other, second) = begun(store).await;
+    let frame = store.put_blob(Bytes::from_static(b"the frame"));
+    let (own, shared) = (
+        store.put_blob(Bytes::from_static(b"its own section")),
+        store.put_blob(Bytes::from_static(b"the tools of both")),
+    );
+    let framed = |parts: Vec<BlobId>| {
+        let mut framed = record(1);
+        if let Some(prompt) = &mut framed.prompt {
+            (prompt.frame, prompt.frame_parts) = (Some(frame.clone()), parts);
+        }
+        framed
+    };
+    let kept = framed(vec![own.clone(), shared.clone()]);
+    store.record(one, kept.clone()).await.unwrap();
+    store.record(other, framed(vec![shared.clone()])).await.unwrap();
+    assert_eq!(store.records(one).await.unwrap(), vec![kept]);
+    drop((first, second));
+    store.delete(one).await.unwrap();
+    assert_eq!(store.get_blob(own).await.unwrap(), None);
+    assert!(store.get_blob(shared.clone()).await.unwrap().is_some());
+    assert!(store.get_blob(frame.clone()).await.unwrap().is_some());
+    store.delete(other).await.unwrap();
+    assert_eq!(store.get_blob(shared).await.unwrap(), None);
+    assert_eq!(store.get_blob(frame).await.unwrap(), None);
+}
+
 async fn every_request_is_counted_once(store: &dyn Store) {
     let (session, _lease) = begun(store).await;
     let later = record(20);
@@ -326,6 +356,7 @@ async fn every_request_is_counted_once(store: &dyn Store) {
         first_chunk: None,
         item: Some(ItemId::new()),
         sections: Vec::new(),
+        prompt: None,
         usage: Usage {
             estimated: true,
             ..record(10).usage

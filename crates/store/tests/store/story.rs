@@ -1,7 +1,10 @@
 //! What the stories are made of: sessions, items, drafts, records.
 
-use model::{CallId, Cost, Message, Part, Stop, Usage};
-use session::{Body, Change, Draft, End, Item, ItemId, New, Record, RequestId, Section, SessionId, Time};
+use model::{Breakpoint, CallId, Cost, Message, Part, Stop, Usage};
+use session::{
+    Body, Change, Difference, Draft, End, Item, ItemId, New, Paid, Prompt, Record, RequestId, Said, Section, SessionId,
+    Time,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -107,6 +110,25 @@ pub(crate) fn record(at: u64) -> Record {
         sections: vec![Section {
             name: "system".into(),
             bytes: 4_096,
+            tokens: 1_000,
+            cached: 900,
         }],
+        prompt: Some(Prompt {
+            cached: 900,
+            difference: Difference::At {
+                byte: 17,
+                part: "system: rules changed".into(),
+            },
+            base: Some(RequestId::new()),
+            frame: None,
+            frame_parts: Vec::new(),
+            shared: 3,
+            said: vec![Said::Item(ItemId::new(), 0)],
+            marks: vec![Breakpoint::Tools, Breakpoint::Message(3)],
+            paid: Some(Paid {
+                cached: Cost { nano_usd: 1 },
+                fresh: Cost { nano_usd: 2 },
+            }),
+        }),
     }
 }

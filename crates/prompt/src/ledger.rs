@@ -1,0 +1,398 @@
+//! The ledger: what each request is made of, what of it the provider's cache should hold, and where it left the one before it.
+//!
+//! [`Ledger::enter`] takes in a request before it leaves, [`Ledger::settle`] what the provider says about it. Tokens are the
+//! provider's own: what a request has more than the one before it is shared out among what is new in it, so that the sections
+//! always add up to what the provider counted. Both cost work in proportion to what is new.
+
+mod cache;
+mod frame;
+mod kind;
+#[cfg(test)]
+mod tests;
+
+use cache::Known;
+use frame::{Laid, alike};
+use kind::{Kind, Size, begins_turn, counted, first, kinds, mixed};
+use crate::tokens::Family;
+use model::{Breakpoint, CachedBy, Caching, Info, Message, Request, Usage};
+use session::{Difference, Section};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the requests of a session were made of.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// The model, the frame and the messages of the last request.
+    model: String,
+    frame: Option<Laid>,
+    lines: Vec<Line>,
+    /// How many of the lines have tokens, and whether the frame has.
+    settled: usize,
+    is_framed: bool,
+    /// Of the settled lines.
+    sums: Sums,
+    known: Known,
+}
+
+/// A message of the last request.
+#[derive(Debug, Clone)]
+struct Line {
+    message: Arc<Message>,
+    bytes: u64,
+    hash: u64,
+    /// Of everything up to here.
+    chain: u64,
+    /// How many parts there are up to here.
+    blocks: u64,
+    /// The tokens of everything up to here, once they are known.
+    upto: u64,
+}
+
+/// Bytes and tokens by kind, of the turns before and of the last one.
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    history: BTreeMap<Kind, Sum>,
+    turn: BTreeMap<Kind, Sum>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    bytes: u64,
+    tokens: u64,
+}
+
+/// A request that has been entered and not been settled yet.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Where it left the one before it.
+    pub difference: Difference,
+    /// How many messages are those that the one before it began with.
+    pub shared: usize,
+    /// Tokens that the provider's cache should hold.
+    pub cached: u64,
+    /// Its cache marks.
+    pub marks: Vec<Breakpoint>,
+    held: Held,
+}
+
+/// What the cache should hold: so many parts of the frame, and these sections.
+#[derive(Debug, Clone, Default)]
+struct Held {
+    frame: usize,
+    sums: Sums,
+}
+
+impl Ledger {
+    /// Takes in a request before it leaves; `now` is in milliseconds.
+    pub fn enter(&mut self, request: &Request, info: &Info, now: u64) -> Entry {
+        let caching = Caching::of(info);
+        let model = info.name();
+        let frame = Laid::of(request, info, self.frame.as_ref());
+        let (shared, fresh) = self.compare(&request.messages);
+        let difference = self.difference(&frame, &model, shared, &fresh);
+        self.turn_over(frame, model, shared, fresh);
+        let hit = self
+            .known
+            .find(self.frame.as_ref(), &self.lines, request, &caching, now);
+        let difference = match difference {
+            Difference::Extends if hit.is_expired => Difference::Lost {
+                why: format!("the cache forgets after {} minutes", caching.seconds / 60),
+            },
+            difference => difference,
+        };
+        let held = self.held(&hit);
+        Entry {
+            difference,
+            shared,
+            cached: hit.tokens,
+            marks: request.breakpoints.clone(),
+            held,
+        }
+    }
+
+    /// Takes in what the provider says about the request that was entered last, and says what it was made of.
+    pub fn settle(&mut self, entry: &Entry, info: &Info, usage: &Usage, now: u64) -> Vec<Section> {
+        let prompt = usage.prompt();
+        if prompt > 0 {
+            self.share_out(prompt, Family::of(info));
+            let caching = Caching::of(info);
+            if let Some(frame) = &self.frame {
+                self.known.learn(frame, &self.lines, &entry.marks, &caching, usage, now);
+            }
+        }
+        self.sections(entry)
+    }
+
+    /// How many messages are as before, and the others.
+    fn compare(&self, messages: &[Arc<Message>]) -> (usize, Vec<Line>) {
+        let same = |(line, message): &(&Line, &Arc<Message>)| Arc::ptr_eq(&line.message, message);
+        let mut shared = self.lines.iter().zip(messages).take_while(same).count();
+        let mut fresh = Vec::with_capacity(messages.len() - shared);
+        for message in &messages[shared..] {
+            let (bytes, hash) = counted(&**message);
+            // A message that is made anew for each request may still say the same.
+            if fresh.is_empty() && self.lines.get(shared).is_some_and(|line| line.hash == hash) {
+                shared += 1;
+                continue;
+            }
+            fresh.push(Line {
+                message: Arc::clone(message),
+                bytes,
+                hash,
+                chain: 0,
+                blocks: 0,
+                upto: 0,
+            });
+        }
+        (shared, fresh)
+    }
+
+    fn difference(&self, frame: &Laid, model: &str, shared: usize, fresh: &[Line]) -> Difference {
+        let Some(before) = &self.frame else {
+            return Difference::First;
+        };
+        if self.model != model {
+            let part = format!("model: {} became {model}", self.model);
+            return Difference::At { byte: 0, part };
+        }
+        if let Some(left) = frame.left(before) {
+            return Difference::At {
+                byte: left.byte,
+                part: left.part,
+            };
+        }
+        if shared == self.lines.len() {
+            return Difference::Extends;
+        }
+        let same: u64 = self.lines[..shared].iter().map(|line| line.bytes).sum();
+        let (then, now) = (&self.lines[shared], fresh.first());
+        let json = |line: &Line| serde_json::to_vec(&*line.message).unwrap_or_default();
+        let within = now.map_or(0, |now| alike(&json(then), &json(now)));
+        Difference::At {
+            byte: before.bytes() + same + within,
+            part: self.broken(shared, fresh),
+        }
+    }
+
+    /// What happened to the messages from this one on.
+    fn broken(&self, at: usize, fresh: &[Line]) -> String {
+        let last = self.lines.len();
+        let Some(now) = fresh.first() else {
+            return format!("messages {}–{last} left out", at + 1);
+        };
+        let is_summary = kinds(&now.message)
+            .first()
+            .is_some_and(|(kind, _)| *kind == Kind::Summary);
+        if is_summary {
+            let kept = fresh
+                .get(1)
+                .and_then(|kept| self.lines.iter().position(|line| line.hash == kept.hash));
+            return format!("summary replaced messages {}–{}", at + 1, kept.unwrap_or(last));
+        }
+        let words = |line: &Line| first(&line.message).map_or_else(|| "nothing".to_owned(), |kind| kind.to_string());
+        let (then, now) = (words(&self.lines[at]), words(now));
+        match then == now {
+            true => format!("message {}: {now} changed", at + 1),
+            false => format!("message {}: {then} became {now}", at + 1),
+        }
+    }
+
+    /// Makes this request the last one.
+    fn turn_over(&mut self, mut frame: Laid, model: String, shared: usize, fresh: Vec<Line>) {
+        let before = self.frame.as_ref();
+        let is_same = self.model == model && before.is_some_and(|before| before.chain() == frame.chain());
+        match before {
+            Some(before) if is_same => {
+                for (part, known) in frame.parts.iter_mut().zip(&before.parts) {
+                    part.tokens = known.tokens;
+                }
+            }
+            Some(_) | None => (self.settled, self.is_framed, self.sums) = (0, false, Sums::default()),
+        }
+        if shared < self.settled {
+            self.settled = shared;
+            self.sums = sums(&self.lines[..shared], frame_tokens(&frame));
+        }
+        let (mut chain, mut blocks) = (frame.chain(), 0);
+        let keep = if is_same { shared } else { 0 };
+        if let Some(line) = keep.checked_sub(1).and_then(|last| self.lines.get(last)) {
+            (chain, blocks) = (line.chain, line.blocks);
+        }
+        self.lines.truncate(shared);
+        self.lines.extend(fresh);
+        for line in &mut self.lines[keep..] {
+            chain = mixed(chain, &line.hash.to_be_bytes());
+            blocks += line.message.parts.len() as u64;
+            (line.chain, line.blocks) = (chain, blocks);
+        }
+        self.model = model;
+        self.frame = Some(frame);
+    }
+
+    /// Shares the tokens of a prompt out among what has none yet.
+    fn share_out(&mut self, prompt: u64, family: Family) {
+        let Some(frame) = &mut self.frame else { return };
+        let mut before = match self.settled.checked_sub(1) {
+            Some(last) => self.lines[last].upto,
+            None if self.is_framed => frame_tokens(frame),
+            None => 0,
+        };
+        if prompt < before {
+            // The provider counts otherwise than before: everything is shared out again.
+            (self.settled, self.is_framed, self.sums, before) = (0, false, Sums::default(), 0);
+        }
+        let open: Vec<Vec<(Kind, u64)>> = self.lines[self.settled..]
+            .iter()
+            .map(|line| kinds(&line.message))
+            .collect();
+        let weights = open.iter().flatten().map(|(_, bytes)| bytes).sum::<u64>();
+        let framed = if self.is_framed { 0 } else { frame.bytes() };
+        let mut shares = Shares {
+            rest: prompt - before,
+            bytes: framed + weights,
+        };
+        if !self.is_framed {
+            for part in &mut frame.parts {
+                part.tokens = shares.take(part.weight);
+                before += part.tokens;
+            }
+            self.is_framed = true;
+        }
+        for (line, kinds) in self.lines[self.settled..].iter_mut().zip(open) {
+            self.sums.begin(&line.message);
+            for (kind, size) in kinds {
+                let tokens = shares.take(size.weight);
+                before += tokens;
+                self.sums.add(kind, Sum { bytes: size.bytes, tokens });
+            }
+            line.upto = before;
+        }
+        self.settled = self.lines.len();
+        if let Some(line) = self.lines.last_mut() {
+            // Messages without a word still cost something; it goes to the last.
+            line.upto = prompt;
+        }
+    }
+
+    /// The sections that the cache should hold.
+    fn held(&self, hit: &cache::Hit) -> Held {
+        let lines = hit.lines.min(self.settled);
+        let mut sums = match lines == self.settled {
+            true => self.sums.clone(),
+            false => sums(&self.lines[..lines], self.frame.as_ref().map_or(0, frame_tokens)),
+        };
+        if self.lines[self.settled..].iter().any(|line| begins_turn(&line.message)) {
+            sums.close();
+        }
+        Held { frame: hit.frame, sums }
+    }
+
+    /// What the last request was made of. The cached parts add up to what was predicted.
+    fn sections(&self, entry: &Entry) -> Vec<Section> {
+        let mut sections = Vec::new();
+        let frame = self.frame.as_ref().map_or(&[][..], |frame| &frame.parts);
+        for (place, part) in frame.iter().enumerate() {
+            sections.push(Section {
+                name: part.name.clone(),
+                bytes: part.bytes,
+                tokens: part.tokens,
+                cached: if place < entry.held.frame { part.tokens } else { 0 },
+            });
+        }
+        let all = [
+            ("history", &self.sums.history, &entry.held.sums.history),
+            ("turn", &self.sums.turn, &entry.held.sums.turn),
+        ];
+        for (when, sums, held) in all {
+            sections.extend(sums.iter().map(|(kind, sum)| Section {
+                name: format!("{when}/{kind}"),
+                bytes: sum.bytes,
+                tokens: sum.tokens,
+                cached: held.get(kind).map_or(0, |held| held.tokens.min(sum.tokens)),
+            }));
+        }
+        sections.retain(|section| section.bytes > 0 || section.tokens > 0);
+        level(&mut sections, entry.cached);
+        sections
+    }
+}
+
+/// Makes the cached parts add up to so many tokens: what the cache's steps leave over lies at the end.
+fn level(sections: &mut [Section], cached: u64) {
+    let mut over = sections.iter().map(|section| section.cached).sum::<u64>();
+    for section in sections.iter_mut().rev() {
+        let less = over.saturating_sub(cached).min(section.cached);
+        section.cached -= less;
+        over -= less;
+    }
+    for section in sections.iter_mut() {
+        let more = cached.saturating_sub(over).min(section.tokens - section.cached);
+        section.cached += more;
+        over += more;
+    }
+}
+
+/// The sums of lines that have tokens.
+fn sums(lines: &[Line], frame: u64) -> Sums {
+    let mut sums = Sums::default();
+    let mut before = frame;
+    for line in lines {
+        sums.begin(&line.message);
+        let kinds = kinds(&line.message, Family::default());
+        let mut shares = Shares {
+            rest: line.upto.saturating_sub(before),
+            weights: kinds.iter().map(|(_, size)| size.weight).sum(),
+        };
+        before = line.upto;
+        for (kind, size) in kinds {
+            let tokens = shares.take(size.weight);
+            sums.add(kind, Sum { bytes: size.bytes, tokens });
+        }
+    }
+    sums
+}
+
+fn frame_tokens(frame: &Laid) -> u64 {
+    frame.parts.iter().map(|part| part.tokens).sum()
+}
+
+/// Tokens that are shared out by weight, to the last one.
+struct Shares {
+    rest: u64,
+    weights: u64,
+}
+
+impl Shares {
+    fn take(&mut self, weight: u64) -> u64 {
+        let tokens = match self.weights {
+            0 => 0,
+            all => u64::try_from(u128::from(self.rest) * u128::from(weight) / u128::from(all)).unwrap_or(self.rest),
+        };
+        self.rest -= tokens.min(self.rest);
+        self.weights -= weight.min(self.weights);
+        tokens
+    }
+}
+
+impl Sums {
+    /// A message is next: where it begins a turn, what came before is history.
+    fn begin(&mut self, message: &Message) {
+        if begins_turn(message) {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        for (kind, sum) in std::mem::take(&mut self.turn) {
+            let all = self.history.entry(kind).or_default();
+            all.bytes += sum.bytes;
+            all.tokens += sum.tokens;
+        }
+    }
+
+    fn add(&mut self, kind: Kind, sum: Sum) {
+        let all = self.turn.entry(kind).or_default();
+        all.bytes += sum.bytes;
+        all.tokens += sum.tokens;
+    }
+}

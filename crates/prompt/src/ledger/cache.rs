@@ -1,0 +1,242 @@
+//! What a provider's cache should hold of a request, from what it said about the ones before.
+
+use super::frame::Laid;
+use super::{CachedBy, Caching, Line};
+use model::{Breakpoint, Request, Usage};
+use std::collections::HashMap;
+
+/// Prefixes that the provider has seen, by the hash of everything in them.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    prefixes: HashMap<u64, Prefix>,
+    /// The shortest prefix that was kept although the provider's figure says otherwise.
+    least: Option<u64>,
+    /// The prefix that the cache should hold of the last request.
+    expected: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Prefix {
+    tokens: u64,
+    /// When it was last used, in milliseconds.
+    used: u64,
+    /// Whether the provider counted it, or it was estimated.
+    is_counted: bool,
+}
+
+/// The longest prefix that the cache should hold.
+#[derive(Debug, Default)]
+pub(super) struct Hit {
+    pub(super) tokens: u64,
+    /// How many parts of the frame and how many messages it has.
+    pub(super) frame: usize,
+    pub(super) lines: usize,
+    /// One was known, but was not used for too long.
+    pub(super) is_expired: bool,
+}
+
+/// The end of a part of the frame, or of a message.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    frame: usize,
+    lines: usize,
+    chain: u64,
+}
+
+impl Known {
+    /// What the cache should hold of a request.
+    pub(super) fn find(
+        &mut self,
+        frame: Option<&Laid>,
+        lines: &[Line],
+        request: &Request,
+        caching: &Caching,
+        now: u64,
+    ) -> Hit {
+        let Some(frame) = frame else { return Hit::default() };
+        let found = match caching.by {
+            CachedBy::Nothing => None,
+            CachedBy::Prefix => self.longest(ends(frame, lines)),
+            CachedBy::Marks { most, lookback } => {
+                let marks = request.breakpoints.iter().rev().take(most);
+                let found = marks.filter_map(|mark| self.find_before(frame, lines, *mark, lookback));
+                found.max_by_key(|(_, prefix)| prefix.tokens)
+            }
+        };
+        self.expected = found.map(|(end, _)| end.chain);
+        let Some((end, prefix)) = found else {
+            return Hit::default();
+        };
+        let tokens = prefix.tokens - prefix.tokens % caching.step.max(1);
+        let is_expired = now.saturating_sub(prefix.used) > caching.seconds * 1_000;
+        // Where marks decide, the provider has said that it kept this one, however short it is.
+        let is_short = caching.by == CachedBy::Prefix && tokens < caching.least;
+        match is_expired || is_short {
+            true => Hit {
+                is_expired,
+                ..Hit::default()
+            },
+            false => Hit {
+                tokens,
+                frame: end.frame,
+                lines: end.lines,
+                is_expired,
+            },
+        }
+    }
+
+    /// The longest prefix that ends at a mark or within sight before it.
+    fn find_before(&self, frame: &Laid, lines: &[Line], mark: Breakpoint, lookback: usize) -> Option<(End, Prefix)> {
+        let mut blocks = 0;
+        let mut near = Vec::new();
+        let upto = match mark {
+            Breakpoint::Tools => (1, 0),
+            Breakpoint::System(section) => (section + 2, 0),
+            Breakpoint::Message(message) => (frame.parts.len(), message + 1),
+        };
+        for place in (0..upto.1.min(lines.len())).rev() {
+            if blocks >= lookback {
+                return self.longest(near);
+            }
+            near.push(line_end(frame, lines, place));
+            blocks += lines[place].message.parts.len();
+        }
+        for place in (0..upto.0.min(frame.parts.len())).rev() {
+            if blocks >= lookback {
+                break;
+            }
+            near.push(frame_end(frame, place));
+            blocks += 1;
+        }
+        self.longest(near)
+    }
+
+    /// The first of these that is known; the longest come first.
+    fn longest(&self, ends: impl IntoIterator<Item = End>) -> Option<(End, Prefix)> {
+        ends.into_iter()
+            .find_map(|end| Some((end, *self.prefixes.get(&end.chain)?)))
+    }
+
+    /// Takes in what the provider says.
+    pub(super) fn learn(
+        &mut self,
+        frame: &Laid,
+        lines: &[Line],
+        marks: &[Breakpoint],
+        caching: &Caching,
+        usage: &Usage,
+        now: u64,
+    ) {
+        let expected = self
+            .expected
+            .and_then(|chain| Some((chain, *self.prefixes.get(&chain)?)));
+        if let Some((chain, prefix)) = expected
+            && usage.cache_read > 0
+            && !prefix.is_counted
+        {
+            self.note(chain, usage.cache_read, now, true);
+        }
+        match caching.by {
+            CachedBy::Nothing => {}
+            CachedBy::Prefix => self.learn_prefix(frame, lines, usage, now),
+            CachedBy::Marks { most, .. } => {
+                let kept = usage.cache_read + usage.cache_write + usage.cache_write_1h;
+                if kept > 0 {
+                    self.least = Some(self.least.map_or(kept, |least| least.min(kept)));
+                    let marks: Vec<Breakpoint> = marks.iter().rev().take(most).copied().collect();
+                    self.learn_marks(frame, lines, &marks, caching, kept, now);
+                }
+            }
+        }
+    }
+
+    /// Every prefix is kept. That of the whole request was counted; those of its parts are estimates.
+    fn learn_prefix(&mut self, frame: &Laid, lines: &[Line], usage: &Usage, now: u64) {
+        let mut tokens = 0;
+        for place in 0..frame.parts.len() {
+            tokens += frame.parts[place].tokens;
+            self.note(frame_end(frame, place).chain, tokens, now, false);
+        }
+        // What was there before is known already, unless it is another conversation now.
+        for place in (0..lines.len()).rev() {
+            let is_last = place + 1 == lines.len();
+            let is_known = self.prefixes.contains_key(&lines[place].chain);
+            let tokens = if is_last { usage.prompt() } else { lines[place].upto };
+            self.note(lines[place].chain, tokens, now, is_last);
+            if is_known && !is_last {
+                break;
+            }
+        }
+    }
+
+    /// What ends at a mark is kept. The whole was counted; what ends at earlier marks is known, or an estimate.
+    fn learn_marks(
+        &mut self,
+        frame: &Laid,
+        lines: &[Line],
+        marks: &[Breakpoint],
+        caching: &Caching,
+        kept: u64,
+        now: u64,
+    ) {
+        let least = self.least.unwrap_or(caching.least).min(caching.least);
+        for (newest, mark) in marks.iter().enumerate() {
+            let (chain, estimate) = match mark {
+                Breakpoint::Tools => (frame.parts.first().map(|part| part.chain), frame_upto(frame, 1)),
+                Breakpoint::System(section) => {
+                    let chain = frame.parts.get(section + 1).map(|part| part.chain);
+                    (chain, frame_upto(frame, section + 2))
+                }
+                Breakpoint::Message(message) => match lines.get(*message) {
+                    Some(line) => (Some(line.chain), line.upto),
+                    None => (None, 0),
+                },
+            };
+            let Some(chain) = chain else { continue };
+            match newest {
+                0 => self.note(chain, kept, now, true),
+                _ if estimate >= least => self.note(chain, estimate, now, false),
+                _ => {}
+            }
+        }
+    }
+
+    /// A prefix was used. What was counted is not replaced by an estimate.
+    fn note(&mut self, chain: u64, tokens: u64, now: u64, is_counted: bool) {
+        let prefix = self.prefixes.entry(chain).or_insert(Prefix {
+            tokens,
+            used: now,
+            is_counted,
+        });
+        prefix.used = now;
+        if is_counted || !prefix.is_counted {
+            (prefix.tokens, prefix.is_counted) = (tokens, is_counted);
+        }
+    }
+}
+
+/// The ends of all parts, the last one first.
+fn ends<'a>(frame: &'a Laid, lines: &'a [Line]) -> impl Iterator<Item = End> + 'a {
+    let lines = (0..lines.len()).rev().map(|place| line_end(frame, lines, place));
+    lines.chain((0..frame.parts.len()).rev().map(|place| frame_end(frame, place)))
+}
+
+fn frame_end(frame: &Laid, place: usize) -> End {
+    End {
+        frame: place + 1,
+        lines: 0,
+        chain: frame.parts[place].chain,
+    }
+}
+
+fn line_end(frame: &Laid, lines: &[Line], place: usize) -> End {
+    End {
+        frame: frame.parts.len(),
+        lines: place + 1,
+        chain: lines[place].chain,
+    }
+}
+
+fn frame_upto(frame: &Laid, parts: usize) -> u64 {
+    frame.parts.iter().take(parts).map(|part| part.tokens).sum()
+}

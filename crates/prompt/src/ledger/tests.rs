@@ -1,0 +1,289 @@
+//! What requests are made of, what of them is cached, and where they differ.
+
+use super::*;
+use model::{Block, CallId, Features, Limits, Outcome, Part, Role, ToolSpec, Wire};
+use serde_json::json;
+
+fn info(wire: Wire) -> Info {
+    Info {
+        provider: "p".into(),
+        id: "m".into(),
+        wire,
+        limits: Limits {
+            window: 100_000,
+            output: 1_000,
+        },
+        features: Features {
+            tools: true,
+            parallel_tools: true,
+            images: false,
+            pdf: false,
+            reasoning: false,
+            caching: true,
+        },
+        prices: None,
+        deprecated_on: None,
+        options: Default::default(),
+    }
+}
+
+fn tool(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        description: "d".repeat(2_000),
+        input_schema: json!({"type": "object"}),
+    }
+}
+
+fn call(id: usize) -> Arc<Message> {
+    let part = Part::ToolCall {
+        id: CallId::from(format!("c{id}")),
+        name: "shell".into(),
+        input: json!({"command": format!("cat {id}")}),
+        malformed: None,
+        replay: None,
+    };
+    Arc::new(Message {
+        role: Role::Assistant,
+        parts: vec![part],
+    })
+}
+
+fn result(id: usize) -> Arc<Message> {
+    let part = Part::ToolResult {
+        id: CallId::from(format!("c{id}")),
+        name: "shell".into(),
+        content: vec![Block::text("x".repeat(400))],
+        outcome: Outcome::Ok,
+    };
+    Arc::new(Message {
+        role: Role::User,
+        parts: vec![part],
+    })
+}
+
+fn said(text: &str) -> Arc<Message> {
+    Arc::new(Message::user(text))
+}
+
+/// A provider whose tokens are a quarter of the bytes, and a session with it.
+struct World {
+    info: Info,
+    ledger: Ledger,
+    request: Request,
+    /// What it holds, and how many tokens that is.
+    cache: Vec<(Vec<Arc<Message>>, u64)>,
+}
+
+impl World {
+    fn new(wire: Wire) -> Self {
+        let mut request = Request {
+            tools: [tool("shell"), tool("read_file")].into(),
+            system: vec!["You are hew.".into(), "# Rules of this project\nUse tabs.".into()],
+            ..Request::default()
+        };
+        request.messages = vec![said("look around")].into();
+        World {
+            info: info(wire),
+            ledger: Ledger::default(),
+            request,
+            cache: Vec::new(),
+        }
+    }
+
+    fn tokens(&self) -> u64 {
+        let tools = serde_json::to_vec(&*self.request.tools).unwrap().len();
+        let system: usize = self.request.system.iter().map(|section| section.len()).sum();
+        let said: usize = self
+            .request
+            .messages
+            .iter()
+            .map(|m| serde_json::to_vec(&**m).unwrap().len())
+            .sum();
+        ((tools + system + said) as u64).div_ceil(4)
+    }
+
+    /// Sends the request; what it is made of, and what was expected of the cache.
+    fn send(&mut self, now: u64) -> (Entry, Vec<Section>) {
+        let last = self.request.messages.len() - 1;
+        self.request.breakpoints = vec![Breakpoint::Tools, Breakpoint::System(1), Breakpoint::Message(last)];
+        let entry = self.ledger.enter(&self.request, &self.info, now);
+        let all = self.tokens();
+        let read = self
+            .cache
+            .iter()
+            .rev()
+            .find(|(held, _)| self.request.messages.starts_with(held));
+        let read = read.map_or(0, |(_, tokens)| *tokens);
+        self.cache.push((self.request.messages.to_vec(), all));
+        let usage = match self.info.wire {
+            Wire::AnthropicMessages => Usage {
+                cache_read: read,
+                cache_write: all - read,
+                output: 5,
+                ..Usage::default()
+            },
+            _ => Usage {
+                input: all,
+                ..Usage::default()
+            },
+        };
+        let sections = self.ledger.settle(&entry, &self.info, &usage, now);
+        assert_eq!(
+            sections.iter().map(|section| section.tokens).sum::<u64>(),
+            all,
+            "{sections:?}"
+        );
+        assert_eq!(sections.iter().map(|section| section.cached).sum::<u64>(), entry.cached);
+        (entry, sections)
+    }
+
+    fn say(&mut self, more: impl IntoIterator<Item = Arc<Message>>) {
+        Arc::make_mut(&mut self.request.messages).extend(more);
+    }
+}
+
+fn part(entry: &Entry) -> String {
+    match &entry.difference {
+        Difference::At { part, .. } => part.clone(),
+        Difference::First => "first".into(),
+        Difference::Extends => "extends".into(),
+        Difference::Lost { why } => why.clone(),
+    }
+}
+
+#[test]
+fn every_request_of_a_long_turn_extends_the_last_and_is_cached_as_far_as_that_one_went() {
+    for wire in [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::Gemini] {
+        let mut world = World::new(wire);
+        let step = Caching::of(&world.info).step;
+        assert_eq!(part(&world.send(0).0), "first");
+        for number in 0..60 {
+            let before = world.tokens();
+            world.say([call(number), result(number)]);
+            let (entry, sections) = world.send(1_000 * number as u64);
+            assert_eq!(entry.difference, Difference::Extends, "{number}");
+            assert_eq!(entry.shared, 1 + number * 2);
+            assert_eq!(entry.cached, before - before % step, "{number} on {wire:?}");
+            assert!(sections.iter().any(|section| section.name == "turn/results/shell"));
+        }
+    }
+}
+
+#[test]
+fn sections_say_what_a_prompt_is_made_of_and_the_last_turn_stands_apart() {
+    let mut world = World::new(Wire::AnthropicMessages);
+    world.send(0);
+    world.say([call(1), result(1), Arc::new(Message::assistant("done"))]);
+    let context = Message {
+        role: Role::User,
+        parts: vec![Part::text("and now?"), Part::text("<context>\nA file.\n</context>")],
+    };
+    world.say([Arc::new(context)]);
+    let (_, sections) = world.send(0);
+    let names: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "tools",
+            "system/identity",
+            "system/rules",
+            "history/prompts",
+            "history/replies",
+            "history/calls/shell",
+            "history/results/shell",
+            "turn/prompts",
+            "turn/mentions",
+        ]
+    );
+    let is_cached = |name: &str| {
+        sections
+            .iter()
+            .any(|section| section.name == name && section.cached == section.tokens)
+    };
+    assert!(is_cached("tools") && is_cached("system/rules") && is_cached("history/prompts"));
+    assert!(!is_cached("turn/prompts"));
+}
+
+#[test]
+fn what_broke_the_cache_is_named_with_the_first_byte_that_differs() {
+    let mut world = World::new(Wire::AnthropicMessages);
+    world.send(0);
+    let tools = serde_json::to_vec(&*world.request.tools).unwrap().len() as u64;
+
+    world.request.system[1] = "# Rules of this project\nUse blanks.".into();
+    let (entry, _) = world.send(0);
+    let same = "You are hew.".len() + "# Rules of this project\nUse ".len();
+    assert_eq!(
+        entry.difference,
+        Difference::At {
+            byte: tools + same as u64,
+            part: "system: rules changed".into()
+        }
+    );
+    world.request.system.push("# Mode: ask".into());
+    assert_eq!(part(&world.send(0).0), "system: mode added");
+
+    world.request.tools = [tool("shell"), tool("read_file"), tool("mcp__github__issues")].into();
+    assert_eq!(part(&world.send(0).0), "tools changed: mcp github issues added");
+    world.request.tools = [tool("shell"), tool("mcp__github__issues"), tool("read_file")].into();
+    assert_eq!(part(&world.send(0).0), "tools changed: their order");
+
+    world.say((0..20).flat_map(|number| [call(number), result(number)]));
+    assert_eq!(part(&world.send(0).0), "extends");
+    let kept = world.request.messages[39..].to_vec();
+    world.request.messages = vec![said("<summary>\nNotes.\n</summary>")].into();
+    world.say(kept);
+    assert_eq!(part(&world.send(0).0), "summary replaced messages 1–39");
+    Arc::make_mut(&mut world.request.messages).truncate(1);
+    world.say([said("another")]);
+    assert_eq!(part(&world.send(0).0), "message 2: calls/shell became prompts");
+    Arc::make_mut(&mut world.request.messages).truncate(1);
+    assert_eq!(part(&world.send(0).0), "messages 2–2 left out");
+
+    world.info.id = "n".into();
+    assert_eq!(part(&world.send(0).0), "model: p/m became p/n");
+}
+
+#[test]
+fn going_back_to_an_earlier_request_finds_what_was_cached_then() {
+    let mut world = World::new(Wire::AnthropicMessages);
+    world.send(0);
+    world.say([call(1), result(1)]);
+    let then = world.tokens();
+    world.send(0);
+    world.say([call(2), result(2)]);
+    world.send(0);
+    Arc::make_mut(&mut world.request.messages).truncate(3);
+    world.say([said("rather this")]);
+    let (entry, _) = world.send(0);
+    assert_eq!(entry.cached, then);
+}
+
+#[test]
+fn a_cache_that_has_not_been_used_for_too_long_is_not_counted_on() {
+    let mut world = World::new(Wire::AnthropicMessages);
+    world.send(0);
+    world.say([call(1), result(1)]);
+    let (entry, _) = world.send(301_000);
+    assert_eq!(
+        (entry.cached, part(&entry).as_str()),
+        (0, "the cache forgets after 5 minutes")
+    );
+}
+
+#[test]
+fn a_message_that_is_made_anew_and_says_the_same_is_the_same() {
+    let mut world = World::new(Wire::OpenaiResponses);
+    world.say([call(1), result(1)]);
+    world.send(0);
+    let again: Vec<_> = world
+        .request
+        .messages
+        .iter()
+        .map(|message| Arc::new(Message::clone(message)))
+        .collect();
+    world.request.messages = again.into();
+    let (entry, _) = world.send(0);
+    assert_eq!((entry.shared, entry.difference), (3, Difference::Extends));
+}
