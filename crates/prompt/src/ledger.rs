@@ -10,10 +10,10 @@ mod kind;
 #[cfg(test)]
 mod tests;
 
+use crate::tokens::Family;
 use cache::Known;
 use frame::{Laid, alike};
 use kind::{Kind, Size, begins_turn, counted, first, kinds, mixed};
-use crate::tokens::Family;
 use model::{Breakpoint, CachedBy, Caching, Info, Message, Request, Usage};
 use session::{Difference, Section};
 use std::collections::BTreeMap;
@@ -180,10 +180,7 @@ impl Ledger {
         let Some(now) = fresh.first() else {
             return format!("messages {}–{last} left out", at + 1);
         };
-        let is_summary = kinds(&now.message)
-            .first()
-            .is_some_and(|(kind, _)| *kind == Kind::Summary);
-        if is_summary {
+        if first(&now.message) == Some(Kind::Summary) {
             let kept = fresh
                 .get(1)
                 .and_then(|kept| self.lines.iter().position(|line| line.hash == kept.hash));
@@ -237,19 +234,23 @@ impl Ledger {
             None if self.is_framed => frame_tokens(frame),
             None => 0,
         };
-        if prompt < before {
+        let is_settled = self.is_framed && self.settled == self.lines.len();
+        if prompt < before || (is_settled && prompt != before) {
             // The provider counts otherwise than before: everything is shared out again.
             (self.settled, self.is_framed, self.sums, before) = (0, false, Sums::default(), 0);
         }
-        let open: Vec<Vec<(Kind, u64)>> = self.lines[self.settled..]
+        let open = self.lines[self.settled..]
             .iter()
-            .map(|line| kinds(&line.message))
-            .collect();
-        let weights = open.iter().flatten().map(|(_, bytes)| bytes).sum::<u64>();
-        let framed = if self.is_framed { 0 } else { frame.bytes() };
+            .map(|line| kinds(&line.message, family));
+        let open: Vec<Vec<(Kind, Size)>> = open.collect();
+        let weights: u64 = open.iter().flatten().map(|(_, size)| size.weight).sum();
+        let framed = match self.is_framed {
+            true => 0,
+            false => frame.parts.iter().map(|part| part.weight).sum(),
+        };
         let mut shares = Shares {
             rest: prompt - before,
-            bytes: framed + weights,
+            weights: framed + weights,
         };
         if !self.is_framed {
             for part in &mut frame.parts {
@@ -263,7 +264,13 @@ impl Ledger {
             for (kind, size) in kinds {
                 let tokens = shares.take(size.weight);
                 before += tokens;
-                self.sums.add(kind, Sum { bytes: size.bytes, tokens });
+                self.sums.add(
+                    kind,
+                    Sum {
+                        bytes: size.bytes,
+                        tokens,
+                    },
+                );
             }
             line.upto = before;
         }
@@ -346,7 +353,13 @@ fn sums(lines: &[Line], frame: u64) -> Sums {
         before = line.upto;
         for (kind, size) in kinds {
             let tokens = shares.take(size.weight);
-            sums.add(kind, Sum { bytes: size.bytes, tokens });
+            sums.add(
+                kind,
+                Sum {
+                    bytes: size.bytes,
+                    tokens,
+                },
+            );
         }
     }
     sums

@@ -39,7 +39,7 @@ pub(crate) enum Write {
     },
     Record {
         session: SessionId,
-        record: Record,
+        record: Box<Record>,
     },
     /// What has arrived of a reply, when something else must come after it.
     Piece(Piece),

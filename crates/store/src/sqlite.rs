@@ -233,6 +233,7 @@ impl Store for Sqlite {
     }
 
     fn record(&self, session: SessionId, record: Record) -> Receipt {
+        let record = Box::new(record);
         self.shared.write(Write::Record { session, record })
     }
 

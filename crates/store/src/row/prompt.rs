@@ -145,7 +145,11 @@ mod tests {
             frame: None,
             frame_parts: Vec::new(),
             shared: 40,
-            said: vec![Said::Item(ItemId::new(), 0), Said::Item(ItemId::new(), 3), Said::Made(blob("a"))],
+            said: vec![
+                Said::Item(ItemId::new(), 0),
+                Said::Item(ItemId::new(), 3),
+                Said::Made(blob("a")),
+            ],
             marks: vec![Breakpoint::Tools, Breakpoint::System(3), Breakpoint::Message(41)],
             paid: Some(Paid {
                 cached: Cost { nano_usd: 5 },
