@@ -253,10 +253,10 @@ impl Delegate {
             ),
         };
         let above = Arc::clone(&self.system);
-        let system: System = Arc::new(move |mode| {
-            let mut sections = above(mode);
-            sections.push(prompt::subtask(kind));
-            sections
+        let system: System = Arc::new(move |scene| {
+            let mut rendered = above(scene);
+            rendered.blocks.push(prompt::subtask(kind));
+            rendered
         });
         Setup {
             session: id,

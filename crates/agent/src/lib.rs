@@ -43,8 +43,8 @@ use tool::{Notice, Notices};
 /// Finds a model by its name; the error is a sentence for the person.
 pub type ModelSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, String> + Send + Sync>;
 
-/// The system prompt for a mode, in sections from the most stable to the most volatile.
-pub type System = Arc<dyn Fn(&Mode) -> Vec<Arc<str>> + Send + Sync>;
+/// The system prompt for a mode, a model and its tools. It is asked for when one of them changes, never for each request.
+pub type System = Arc<dyn Fn(&prompt::Scene<'_>) -> prompt::Rendered + Send + Sync>;
 
 /// Everything a session needs to run.
 pub struct Setup {
@@ -80,7 +80,7 @@ pub struct Setup {
     pub approvals: Approvals,
     /// Where the session is kept.
     pub store: Arc<dyn Store>,
-    /// The system prompt, by mode.
+    /// The system prompt, by mode, model and tools.
     pub system: System,
     /// Rules and prompts that can be mentioned by name.
     pub library: BTreeMap<String, Arc<str>>,

@@ -47,7 +47,6 @@ impl State {
 
     /// Works in this mode from the next request on.
     pub(crate) async fn adopt(&mut self, mode: Mode) {
-        self.frame.system = (self.system)(&mode);
         let model = match &mode.model {
             Some(name) if *name != self.model.info().name() => (self.models)(name).map(Some),
             Some(_) => Ok(None),
@@ -66,6 +65,8 @@ impl State {
             }
         }
         self.mode = mode;
+        self.render_system();
+        self.tell_untold().await;
     }
 
     /// Keeps the mode with the session, where it is not the one that is kept.

@@ -147,9 +147,10 @@ impl State {
     pub(crate) fn new(setup: Setup, family: Family, events: mpsc::Sender<Event>) -> Self {
         let frame = Frame {
             tools: setup.tools.specs(),
-            system: (setup.system)(&setup.mode),
+            system: Vec::new(),
             affinity: Some(setup.session.to_string().into()),
             call: setup.call,
+            protocol: prompt::Protocol::default(),
         };
         let hooked = Hooked {
             hooks: setup.hooks,
@@ -161,7 +162,7 @@ impl State {
         let todos = newest_todos(&setup.items);
         let rules = family.rules.unwrap_or_else(|| Rules::new(setup.policy, setup.keeper));
         let (sender, spent) = mpsc::unbounded_channel();
-        State {
+        let mut state = State {
             session: setup.session,
             items: setup.items,
             view: 0,
@@ -213,7 +214,27 @@ impl State {
             last_words: None,
             untold: VecDeque::new(),
             told,
-        }
+        };
+        state.render_system();
+        state
+    }
+
+    /// Renders the system prompt for the mode, the model and the tools as they are now.
+    pub(crate) fn render_system(&mut self) {
+        let further: Vec<&str> = self.tools.deferred().map(|tool| tool.spec().name.as_str()).collect();
+        let rendered = (self.system)(&prompt::Scene {
+            mode: &self.mode,
+            model: self.model.info(),
+            listed: &self.frame.tools,
+            further: &further,
+        });
+        self.frame.system = rendered.blocks;
+        self.frame.protocol = prompt::Protocol::of(self.model.info());
+        let problems = rendered.problems.into_iter().map(|text| Event::Notice {
+            level: Level::Warning,
+            text,
+        });
+        self.untold.extend(problems);
     }
 
     /// The newest item.

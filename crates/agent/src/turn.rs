@@ -131,6 +131,8 @@ async fn stitch(state: &mut State, inbox: &Arc<Inbox>) -> Result<Stitched, Error
     if let Some(model) = inbox.take_model() {
         state.usual_model = Arc::clone(&model);
         state.model = model;
+        state.render_system();
+        state.tell_untold().await;
     }
     if let Some(name) = inbox.take_mode() {
         state.switch_mode(&name).await?;

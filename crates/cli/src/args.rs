@@ -3,12 +3,14 @@
 mod changes;
 mod mistake;
 mod past;
+mod prompt;
 mod rules;
 mod tools;
 mod turn;
 
 pub(crate) use changes::Changes;
 pub(crate) use past::{Diff, Going, Redo, Rewind, Undo};
+pub(crate) use prompt::{Prompt, PromptShow};
 pub(crate) use rules::{Modes, Permissions, RuleEffect, Test, Trust};
 pub(crate) use tools::{Command as ToolsCommand, Tools as ToolsArgs};
 pub(crate) use turn::{Resume, Run, Turn};
@@ -74,6 +76,11 @@ pub(crate) enum Command {
     Models(Models),
     /// List the tools that a model gets, with what they cost; show one, or run one by hand
     Tools(ToolsArgs),
+    /// Show what the model is told
+    Prompt {
+        #[command(subcommand)]
+        command: Prompt,
+    },
     /// Show and change the configuration
     Config {
         #[command(subcommand)]

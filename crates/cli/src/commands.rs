@@ -17,6 +17,7 @@ mod models;
 mod modes;
 mod past;
 mod permissions;
+mod prompt;
 mod resume;
 mod rewind;
 mod run;
@@ -76,6 +77,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Rewind(args) => block_on(rewind::rewind(&args, global, env)),
         Command::Models(args) => block_on(models::models(&args, global, env)),
         Command::Tools(args) => block_on(tools::tools(&args, global, env)),
+        Command::Prompt { command } => block_on(prompt::prompt(&command, global, env)),
         Command::Config { command } => config::config(command.as_ref(), global, env),
         Command::Permissions { command } => permissions::permissions(command.as_ref(), global, env),
         Command::Trust(args) => trust::trust(&args, global, env),

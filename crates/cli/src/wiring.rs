@@ -9,6 +9,7 @@ mod rules;
 mod seen;
 mod source;
 pub(crate) mod spill;
+pub(crate) mod system;
 mod web;
 
 use crate::config::{Autonomy, Config, Delegation, Layer, Limits, Origin, Permission};
@@ -24,7 +25,7 @@ use agent::{Approvals, Automatic, Compaction, Handle, Previews, Setup};
 use formats::EditFormats;
 use model::{Info, Model, OutputSchema, Part, Stop};
 use policy::{Mode, Modes, Policy};
-use prompt::{Call, Facts};
+use prompt::Call;
 use providers::{Painter, Settings};
 use session::{Body, End, Item, Lease, Loaded, New, SessionId, Store, Totals};
 use std::path::{Path, PathBuf};
@@ -142,7 +143,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let permission = config.permission.unwrap_or(Permission::Workspace);
     let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
     let workspace = hiding(workspace, &permissions);
-    let system = system(&workspace, &all_modes, env);
+    let system = system::system(&workspace, &all_modes, start.trust, env);
     let complete = is_complete(&opened.items);
     let formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
     let notices = Notices::channel();
@@ -246,6 +247,28 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     })
 }
 
+/// The tools that a model gets in a session, without one.
+pub(crate) async fn tools_for(
+    config: &Config,
+    env: &Environment,
+    root: &Path,
+    info: &Info,
+    permissions: &policy::Permissions,
+    modes: &Modes,
+) -> Result<tool::Registry> {
+    let more = Options {
+        data: Some(places::data(env)?),
+        skills: places::skills(root, env),
+        modes: modes.iter().map(|mode| mode.name.clone()).collect(),
+        ..Options::default()
+    };
+    let tools = tools_with(config, env, root, Some(info), permissions, more).await?;
+    Ok(match profile(config)? {
+        Some(profile) => tools.only(|tool| profile.offers(&tool.spec().name)),
+        None => tools,
+    })
+}
+
 /// The tools that a model gets, for a person: they belong to no session.
 pub(crate) async fn tools_by_hand(
     config: &Config,
@@ -253,6 +276,17 @@ pub(crate) async fn tools_by_hand(
     root: &Path,
     info: Option<&Info>,
     permissions: &policy::Permissions,
+) -> Result<tool::Registry> {
+    tools_with(config, env, root, info, permissions, Options::default()).await
+}
+
+async fn tools_with(
+    config: &Config,
+    env: &Environment,
+    root: &Path,
+    info: Option<&Info>,
+    permissions: &policy::Permissions,
+    more: Options<'_>,
 ) -> Result<tool::Registry> {
     let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
     let workspace = hiding(workspace, permissions);
@@ -271,7 +305,7 @@ pub(crate) async fn tools_by_hand(
         commands: commands::commands(config, env, &workspace, permissions, Notices::none()).0,
         painter,
         web: web::web(config, env),
-        ..Options::default()
+        ..more
     };
     Ok(toolbox::fitted(workspace, commands::environment(config, env), options))
 }
@@ -487,38 +521,6 @@ fn is_complete(items: &[Arc<Item>]) -> bool {
             | Body::Restored { .. },
         ) => false,
         None => true,
-    }
-}
-
-/// The system prompt by mode: what it says about the place is found out once.
-fn system(workspace: &Workspace, modes: &Modes, env: &Environment) -> agent::System {
-    let facts = facts(workspace, modes, env);
-    let (workspace, env) = (workspace.clone(), env.clone());
-    Arc::new(move |mode| {
-        prompt::system(&Facts {
-            mode: mode.clone(),
-            mode_rules: rules::of_mode(&workspace, &mode.name, &env),
-            ..facts.clone()
-        })
-    })
-}
-
-fn facts(workspace: &Workspace, modes: &Modes, env: &Environment) -> Facts {
-    let built_in = Modes::default();
-    let own = modes.iter().filter(|mode| built_in.get(&mode.name).is_none());
-    let git = workspace.git();
-    Facts {
-        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-        root: workspace.root().into(),
-        branch: git.and_then(|git| match git.head {
-            workspace::Head::Branch(name) => Some(name),
-            workspace::Head::Detached(_) | workspace::Head::Unknown => None,
-        }),
-        date: words::moment(words::now()).chars().take(10).collect(),
-        mode: Mode::code(),
-        mode_rules: Vec::new(),
-        modes: own.map(|mode| (mode.name.clone(), mode.when_to_use.clone())).collect(),
-        rules: rules::find(workspace, env),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Lays out one request from what a session has said.
 
+use crate::Protocol;
 use crate::kept::Kept;
 use model::{Breakpoint, Effort, Message, OutputSchema, Request, Role, ToolSpec};
 use serde_json::{Map, Value};
@@ -17,6 +18,8 @@ pub struct Frame {
     pub affinity: Option<Arc<str>>,
     /// How the model is asked.
     pub call: Call,
+    /// How the model calls tools.
+    pub protocol: Protocol,
 }
 
 /// How the model is asked.

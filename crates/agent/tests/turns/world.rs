@@ -395,7 +395,10 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut Setup)) 
         hooks: Arc::new(session::NoHooks),
         approvals: Approvals::Deny,
         store: Arc::clone(&store) as Arc<dyn session::Store>,
-        system: Arc::new(|mode: &Mode| vec!["be good".into(), mode.name.as_str().into()]),
+        system: Arc::new(|scene: &prompt::Scene<'_>| prompt::Rendered {
+            blocks: vec!["be good".into(), scene.mode.name.as_str().into()],
+            ..prompt::Rendered::default()
+        }),
         library: Default::default(),
         limits: Limits::default(),
         compaction: agent::Compaction::default(),

@@ -1,0 +1,152 @@
+//! The system prompt of a session: facts about the place, rules, and a person's own templates.
+
+use super::rules;
+use super::source::{self, Refusal, Source};
+use crate::environment::Environment;
+use crate::output::words;
+use crate::places;
+use crate::trust::Trust;
+use policy::{Mode, Modes};
+use prompt::{Facts, Overrides, Rendered, Scene, Template};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use workspace::Workspace;
+
+/// More of a template is not read.
+const MOST: u64 = 256 * 1024;
+/// More templates in the person's folder are not read.
+const MOST_FILES: usize = 200;
+
+/// The system prompt by mode, model and tools. What it says about the place is found out once.
+pub(super) fn system(workspace: &Workspace, modes: &Modes, trust: Trust, env: &Environment) -> agent::System {
+    let (facts, workspace, env) = (facts(workspace, modes, env), workspace.clone(), env.clone());
+    let told = Mutex::new(BTreeSet::new());
+    Arc::new(move |scene| {
+        let mut rendered = render(&facts, scene, &workspace, trust, &env);
+        // What is wrong is told once, not with every change of the mode.
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        rendered.problems.retain(|problem| told.insert(problem.clone()));
+        rendered
+    })
+}
+
+/// The system prompt as it would be now, without a session.
+pub(crate) fn preview(
+    scene: &Scene<'_>,
+    workspace: &Workspace,
+    modes: &Modes,
+    trust: Trust,
+    env: &Environment,
+) -> Rendered {
+    render(&facts(workspace, modes, env), scene, workspace, trust, env)
+}
+
+fn render(facts: &Facts, scene: &Scene<'_>, workspace: &Workspace, trust: Trust, env: &Environment) -> Rendered {
+    let mut problems = Vec::new();
+    let overrides = overrides(workspace, scene.mode, trust, env, &mut problems);
+    let facts = Facts {
+        mode_rules: rules::of_mode(workspace, &scene.mode.name, env),
+        ..facts.clone()
+    };
+    let mut rendered = prompt::system(&facts, scene, &overrides);
+    rendered.problems.splice(0..0, problems);
+    rendered
+}
+
+fn facts(workspace: &Workspace, modes: &Modes, env: &Environment) -> Facts {
+    let built_in = Modes::default();
+    let own = modes.iter().filter(|mode| built_in.get(&mode.name).is_none());
+    let git = workspace.git();
+    Facts {
+        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        root: workspace.root().into(),
+        branch: git.and_then(|git| match git.head {
+            workspace::Head::Branch(name) => Some(name),
+            workspace::Head::Detached(_) | workspace::Head::Unknown => None,
+        }),
+        date: words::moment(words::now()).chars().take(10).collect(),
+        shell: "bash".into(),
+        language: None,
+        mode_rules: Vec::new(),
+        modes: own.map(|mode| (mode.name.clone(), mode.when_to_use.clone())).collect(),
+        rules: rules::find(workspace, env),
+    }
+}
+
+/// The person's own templates, and the text that a project has for a mode in the place of all.
+fn overrides(
+    workspace: &Workspace,
+    mode: &Mode,
+    trust: Trust,
+    env: &Environment,
+    problems: &mut Vec<String>,
+) -> Overrides {
+    let own = places::user_config(env).ok();
+    let own = own.as_deref().and_then(Path::parent);
+    let mut overrides = Overrides::default();
+    if let Some(own) = own {
+        templates(&own.join("templates"), &mut overrides, problems);
+    }
+    // The name of a mode may come from a file of the project's.
+    if mode.name.contains(['/', '\\']) {
+        return overrides;
+    }
+    let name = format!("system-prompt-{}", mode.name);
+    overrides.whole = own
+        .and_then(|own| read(&own.join(format!("{name}.md")), Source::Person, problems))
+        .filter(|template| !template.text.trim().is_empty());
+    let top = &source::top(workspace);
+    for path in [format!(".hew/{name}.md"), format!(".roo/{name}")] {
+        let path = workspace.root().join(path);
+        let found = read(&path, Source::Project { workspace, top }, problems);
+        let Some(found) = found.filter(|template| !template.text.trim().is_empty()) else {
+            continue;
+        };
+        if trust == Trust::Trusted {
+            overrides.whole = Some(found);
+            break;
+        }
+        problems.push(format!(
+            "{}: it is not used, because the project is not trusted; `hew trust` trusts it",
+            path.display()
+        ));
+    }
+    overrides
+}
+
+/// Reads the templates of a folder.
+fn templates(folder: &Path, overrides: &mut Overrides, problems: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut paths: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|end| end == "hbs"))
+        .collect();
+    paths.sort();
+    paths.truncate(MOST_FILES);
+    for path in paths {
+        let name = path.file_stem().and_then(|name| name.to_str()).map(String::from);
+        if let Some((name, template)) = name.zip(read(&path, Source::Person, problems)) {
+            overrides.templates.insert(name, template);
+        }
+    }
+}
+
+fn read(path: &Path, source: Source<'_>, problems: &mut Vec<String>) -> Option<Template> {
+    match source.read(path, MOST) {
+        Ok(bytes) => Some(Template {
+            path: path.into(),
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        }),
+        Err(Refusal::Missing) => None,
+        Err(Refusal::Unreadable(why)) => {
+            problems.push(format!("{}: {why}", path.display()));
+            None
+        }
+        Err(Refusal::Elsewhere) => {
+            let why = "it leads out of the project and is not used";
+            problems.push(format!("{}: {why}", path.display()));
+            None
+        }
+    }
+}
