@@ -141,6 +141,11 @@ async fn stream(
         state.model.info(),
         at.0,
     );
+    // Calls in the text are found here, so that everything after this sees them as any other.
+    let mut reader = state
+        .grammar
+        .as_ref()
+        .map(|grammar| prompt::Reader::new(Arc::clone(grammar), draft.request.to_string()));
     state.live = Some(Live {
         draft,
         reply: Reply::default(),
@@ -162,7 +167,7 @@ async fn stream(
     loop {
         tokio::select! {
             batch = chunks.next() => match batch {
-                Some(batch) => take(state, inbox, calls, id, batch).await?,
+                Some(batch) => take(state, inbox, calls, id, read(&mut reader, batch)).await?,
                 None => break,
             },
             Some(served) = state.running.join_next(), if !state.running.is_empty() => {
@@ -179,6 +184,26 @@ async fn stream(
             detail: "the stream ended before the reply did".into(),
         }),
     }
+}
+
+/// The chunks as they are meant.
+fn read(
+    reader: &mut Option<prompt::Reader>,
+    batch: Vec<Result<Chunk, model::Error>>,
+) -> Vec<Result<Chunk, model::Error>> {
+    let Some(reader) = reader else { return batch };
+    let mut meant = Vec::with_capacity(batch.len());
+    for chunk in batch {
+        match chunk {
+            Ok(chunk) => {
+                let mut chunks = Vec::new();
+                reader.push(chunk, &mut chunks);
+                meant.extend(chunks.into_iter().map(Ok));
+            }
+            Err(error) => meant.push(Err(error)),
+        }
+    }
+    meant
 }
 
 /// Takes in the chunks that have arrived together: gathered and drafted first, so that nothing is shown that could be lost,

@@ -59,6 +59,8 @@ pub(crate) struct State {
     pub(crate) approvals: Approvals,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) frame: Frame,
+    /// Which tags in its text are calls, for a model that calls tools there.
+    pub(crate) grammar: Option<Arc<prompt::Grammar>>,
     pub(crate) library: BTreeMap<String, Arc<str>>,
     /// What of the items has been laid out for the model already.
     pub(crate) laid_out: prompt::Kept,
@@ -111,6 +113,19 @@ pub(crate) struct State {
     pub(crate) untold: VecDeque<Event>,
     /// How many of the items the front end has been told of.
     told: usize,
+}
+
+/// Which tags are calls: those of all tools, by all names that cannot be taken for another markup's.
+fn grammar(tools: &tool::Registry) -> prompt::Grammar {
+    let mut grammar = prompt::Grammar::default();
+    for tool in tools.iter() {
+        let spec = tool.spec();
+        grammar.add(&spec.name, spec);
+        for alias in tools.aliases_of(&spec.name).filter(|alias| alias.contains('_')) {
+            grammar.add(alias, spec);
+        }
+    }
+    grammar
 }
 
 /// What a result brings with it. It is done when the result is kept, also where the turn is stopped meanwhile.
@@ -183,6 +198,7 @@ impl State {
             approvals: setup.approvals,
             store: setup.store,
             frame,
+            grammar: None,
             library: setup.library,
             laid_out: prompt::Kept::default(),
             books: Books::default(),
@@ -230,6 +246,10 @@ impl State {
         });
         self.frame.system = rendered.blocks;
         self.frame.protocol = prompt::Protocol::of(self.model.info());
+        self.grammar = match self.frame.protocol {
+            prompt::Protocol::Native => None,
+            prompt::Protocol::Xml => Some(Arc::new(grammar(&self.tools))),
+        };
         let problems = rendered.problems.into_iter().map(|text| Event::Notice {
             level: Level::Warning,
             text,

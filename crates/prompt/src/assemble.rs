@@ -50,10 +50,11 @@ pub struct Assembled {
 ///
 /// Costs work in proportion to what is new since `kept` was last used: messages that were laid out before are shared.
 pub fn assemble(frame: &Frame, items: &[Arc<Item>], kept: &mut Kept) -> Assembled {
-    let (messages, sizes) = kept.lay_out(items);
-    let system = frame.system.iter().map(|section| section.len()).sum();
-    let sections = sizes.sections(kept.tools(&frame.tools), system);
-    let breakpoints = breakpoints(frame, &messages);
+    let (messages, sizes) = kept.lay_out(items, frame.protocol);
+    let system_size = frame.system.iter().map(|section| section.len()).sum();
+    let (tools, system, tools_size) = offer(frame, kept);
+    let sections = sizes.sections(tools_size, system_size);
+    let breakpoints = breakpoints(&tools, &system, &messages);
     let Call {
         effort,
         temperature,
@@ -62,8 +63,8 @@ pub fn assemble(frame: &Frame, items: &[Arc<Item>], kept: &mut Kept) -> Assemble
         options,
     } = frame.call.clone();
     let request = Request {
-        tools: Arc::clone(&frame.tools),
-        system: frame.system.clone(),
+        tools,
+        system,
         messages,
         breakpoints,
         max_output,
@@ -77,14 +78,30 @@ pub fn assemble(frame: &Frame, items: &[Arc<Item>], kept: &mut Kept) -> Assemble
     Assembled { request, sections }
 }
 
+/// The tools and the system prompt as the model gets them, and about how long the tools are: by the provider's means, or as a
+/// part of the system prompt after what is the same in every session.
+fn offer(frame: &Frame, kept: &mut Kept) -> (Arc<[ToolSpec]>, Vec<Arc<str>>, usize) {
+    let mut system = frame.system.clone();
+    match frame.protocol {
+        Protocol::Native => (Arc::clone(&frame.tools), system, kept.tools(&frame.tools)),
+        Protocol::Xml if frame.tools.is_empty() => (Arc::default(), system, 0),
+        Protocol::Xml => {
+            let catalogue = kept.catalogue(&frame.tools);
+            let size = catalogue.len();
+            system.insert(system.len().min(1), catalogue);
+            (Arc::default(), system, size)
+        }
+    }
+}
+
 /// Marks after the tools, after the system prompt, where the last request ended, and at the end.
-fn breakpoints(frame: &Frame, messages: &[Arc<Message>]) -> Vec<Breakpoint> {
+fn breakpoints(tools: &[ToolSpec], system: &[Arc<str>], messages: &[Arc<Message>]) -> Vec<Breakpoint> {
     let mut marks = Vec::new();
-    if !frame.tools.is_empty() {
+    if !tools.is_empty() {
         marks.push(Breakpoint::Tools);
     }
-    if !frame.system.is_empty() {
-        marks.push(Breakpoint::System(frame.system.len() - 1));
+    if !system.is_empty() {
+        marks.push(Breakpoint::System(system.len() - 1));
     }
     let last_reply = messages.iter().rposition(|message| message.role == Role::Assistant);
     // The last request ended before the run of replies that answered it.

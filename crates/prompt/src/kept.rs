@@ -1,5 +1,6 @@
 //! What of a conversation has been laid out already, so that a request costs work only for what is new.
 
+use crate::protocol::{Protocol, catalogue, written};
 use crate::repair::repair;
 use crate::sizes::{self, Sizes};
 use crate::view;
@@ -26,11 +27,19 @@ pub struct Kept {
     /// Of the settled messages.
     sizes: Sizes,
     tools: Option<(Arc<[ToolSpec]>, usize)>,
+    /// The tools as text.
+    catalogue: Option<(Arc<[ToolSpec]>, Arc<str>)>,
+    /// How calls and results are laid out.
+    protocol: Protocol,
 }
 
 impl Kept {
     /// The messages that a model sees of these items, and their sizes.
-    pub(crate) fn lay_out(&mut self, items: &[Arc<Item>]) -> (Arc<Vec<Arc<Message>>>, Sizes) {
+    pub(crate) fn lay_out(&mut self, items: &[Arc<Item>], protocol: Protocol) -> (Arc<Vec<Arc<Message>>>, Sizes) {
+        if self.protocol != protocol {
+            self.forget();
+            self.protocol = protocol;
+        }
         let start = self.settled_items(items);
         let is_summary = |item: &Arc<Item>| matches!(item.body, Body::Summary { .. });
         let summary = items[start..].iter().rposition(is_summary).map(|place| start + place);
@@ -46,6 +55,7 @@ impl Kept {
             (Some(_), Some(reply)) => (repaired(view(&items[..reply])), repaired(&items[reply..])),
             (Some(_), None) => (Vec::new(), repaired(view(items))),
         };
+        let (complete, open) = (shaped(complete, protocol), shaped(open, protocol));
         // Nobody holds the last request any more, as a rule, so that nothing is copied.
         let messages = Arc::make_mut(&mut self.messages);
         messages.truncate(self.settled);
@@ -77,6 +87,18 @@ impl Kept {
         }
     }
 
+    /// The tools as text.
+    pub(crate) fn catalogue(&mut self, tools: &Arc<[ToolSpec]>) -> Arc<str> {
+        match &self.catalogue {
+            Some((kept, text)) if Arc::ptr_eq(kept, tools) => Arc::clone(text),
+            Some(_) | None => {
+                let text: Arc<str> = catalogue(tools).into();
+                self.catalogue = Some((Arc::clone(tools), Arc::clone(&text)));
+                text
+            }
+        }
+    }
+
     /// How many of these items are settled: none when they are not those of the last request any more.
     fn settled_items(&mut self, items: &[Arc<Item>]) -> usize {
         let kept = self.items.iter().chain(&self.next);
@@ -97,6 +119,14 @@ impl Kept {
 /// What a model sees of items, in the order that it demands.
 fn repaired<'a>(items: impl IntoIterator<Item = &'a Arc<Item>>) -> Vec<Arc<Message>> {
     repair(items.into_iter().filter_map(said).cloned().collect())
+}
+
+/// The messages with calls and results as the protocol has them.
+fn shaped(messages: Vec<Arc<Message>>, protocol: Protocol) -> Vec<Arc<Message>> {
+    match protocol {
+        Protocol::Native => messages,
+        Protocol::Xml => messages.into_iter().map(written).collect(),
+    }
 }
 
 /// What a model sees of an item.

@@ -28,7 +28,7 @@ pub use frozen::Frozen;
 pub use kept::Kept;
 pub use ledger::{Entry, Ledger};
 pub use mention::{Certainty, Mention, mentions};
-pub use protocol::Protocol;
+pub use protocol::{Grammar, Protocol, Reader};
 pub use sizes::MEDIA;
 pub use subtask::{Subtask, subtask, wake};
 pub use system::{Facts, Family, Overrides, Rendered, Rules, Scene, Template, family, section_names, system};

@@ -1,6 +1,23 @@
 //! How a model calls tools: by the provider's own means, or in the text of its reply.
 
+mod catalogue;
+mod grammar;
+mod reader;
+mod value;
+mod written;
+
+pub use grammar::Grammar;
+pub use reader::Reader;
+
+pub(crate) use catalogue::catalogue;
+pub(crate) use written::written;
+
 use model::Info;
+
+/// What marks the data that is kept to write a reply again as the model wrote it.
+const WIRE: &str = "xml";
+/// The tag around results.
+const RESULT: &str = "tool_result";
 
 /// How a model calls tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,6 +27,12 @@ pub enum Protocol {
     Native,
     /// As XML in its text, for models that know no other way.
     Xml,
+}
+
+/// Whether the text of a message is a result.
+pub(crate) fn is_result(text: &str) -> bool {
+    text.strip_prefix('<')
+        .is_some_and(|rest| rest.starts_with("tool_result tool="))
 }
 
 impl Protocol {

@@ -1,0 +1,372 @@
+//! Calls in a model's text, however it is written and wherever it is split.
+
+use super::*;
+use crate::protocol::written;
+use model::{Message, Part, Reply, ToolSpec};
+use proptest::prelude::*;
+use serde_json::json;
+
+fn grammar() -> Arc<Grammar> {
+    let mut grammar = Grammar::default();
+    let string = || json!({"type": "string"});
+    for (name, properties) in [
+        (
+            "read_file",
+            json!({"path": string(), "start_line": {"type": "integer"}, "more": {"type": "array", "items": string()}}),
+        ),
+        ("write_file", json!({"path": string(), "content": string()})),
+        (
+            "edit_file",
+            json!({"path": string(), "old_text": string(), "new_text": string(), "replace_all": {"type": "boolean"}, "edits": {"type": "array", "items": {"type": "object"}}}),
+        ),
+        (
+            "terminal",
+            json!({"command": string(), "background": {"type": "boolean"}}),
+        ),
+        ("now", json!({})),
+    ] {
+        let spec = ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            input_schema: json!({"type": "object", "properties": properties}),
+        };
+        grammar.add(name, &spec);
+    }
+    Arc::new(grammar)
+}
+
+/// Reads pieces of text as one reply.
+fn read_pieces<'a>(pieces: impl IntoIterator<Item = &'a str>, stop: Stop) -> (Message, Option<Stop>) {
+    let mut reader = Reader::new(grammar(), "r");
+    let mut reply = Reply::default();
+    let chunks = pieces.into_iter().map(|piece| Chunk::Text(piece.into()));
+    for chunk in chunks.chain([Chunk::Stop(stop)]) {
+        let mut out = Vec::new();
+        reader.push(chunk, &mut out);
+        out.into_iter().for_each(|chunk| reply.push(chunk));
+    }
+    let stop = reply.stop.clone();
+    (reply.into_message(), stop)
+}
+
+fn read(text: &str) -> Message {
+    read_pieces([text], Stop::End).0
+}
+
+/// The parts in few words: text as it is, `name(input)` for a call.
+fn told(message: &Message) -> Vec<String> {
+    let tell = |part: &Part| match part {
+        Part::Text { text, .. } => text.clone(),
+        Part::Thinking { text, .. } => format!("({text})"),
+        Part::ToolCall {
+            name,
+            malformed: Some(_),
+            ..
+        } => format!("{name} cut off"),
+        Part::ToolCall { name, input, .. } => format!("{name}({input})"),
+        Part::ToolResult { .. } | Part::Media(_) => "?".into(),
+    };
+    message.parts.iter().map(tell).collect()
+}
+
+fn check(text: &str, expected: &[&str]) {
+    let message = read(text);
+    assert_eq!(told(&message), expected, "{text}");
+    for (place, _) in text.char_indices() {
+        let (split, _) = read_pieces([&text[..place], &text[place..]], Stop::End);
+        assert_eq!(split, message, "split at {place} of {text}");
+    }
+    let letters: Vec<String> = text.chars().map(String::from).collect();
+    let (single, _) = read_pieces(letters.iter().map(String::as_str), Stop::End);
+    assert_eq!(single, message, "letter by letter: {text}");
+    // Written again, it is the text that the model wrote, but for white space at its end.
+    let again = written(Arc::new(message));
+    let whole: String = again
+        .parts
+        .iter()
+        .map(|part| match part {
+            Part::Text { text, .. } => text.as_str(),
+            _ => "",
+        })
+        .collect();
+    if !expected.iter().any(|part| part.starts_with('(')) && !text.contains("<tool_result") {
+        assert_eq!(whole.trim_end(), text.trim_end(), "written again");
+    }
+}
+
+#[test]
+fn text_and_calls_are_told_apart_wherever_the_text_is_split() {
+    check(
+        "Just words, 1 < 2 and a <b>tag</b>.",
+        &["Just words, 1 < 2 and a <b>tag</b>."],
+    );
+    check(
+        "I look.\n\n<read_file>\n<path>src/ä.rs</path>\n</read_file>\n",
+        &["I look.", r#"read_file({"path":"src/ä.rs"})"#],
+    );
+    check(
+        "<read_file><path>a</path></read_file><read_file><path>b</path></read_file>",
+        &[r#"read_file({"path":"a"})"#, r#"read_file({"path":"b"})"#],
+    );
+    check("<now></now>", &["now({})"]);
+    check("The time: <now/> and on", &["The time:", "now({})", " and on"]);
+    check(
+        "```xml\n<terminal>\n<command>ls</command>\n</terminal>\n```",
+        &["```xml", r#"terminal({"command":"ls"})"#, "\n```"],
+    );
+}
+
+#[test]
+fn what_only_looks_like_a_call_stays_text() {
+    for text in [
+        "Use the <read_file> tool for it.",
+        "Write `<read_file><path>a</path></read_file>` to read.",
+        "<unknown_tool>\n<path>a</path>\n</unknown_tool>",
+        "<read_file path=\"a\">",
+        "<read_fil",
+        "<",
+        "a </read_file> b",
+        "<tool_result tool=\"x\">",
+    ] {
+        check(text, &[text]);
+    }
+}
+
+#[test]
+fn values_may_hold_code_and_even_their_own_end() {
+    check(
+        "<write_file>\n<path>a.html</path>\n<content>\n<p>if a < b && c</p>\n<content>x</content>\n</body>\n</content>\n</write_file>",
+        &[r#"write_file({"path":"a.html","content":"<p>if a < b && c</p>\n<content>x</content>\n</body>\n"})"#],
+    );
+    check(
+        "<edit_file>\n<path>a</path>\n<old_text>\n    a </path> \"q\" \\ \n</old_text>\n<new_text></new_text>\n</edit_file>",
+        &[r#"edit_file({"path":"a","old_text":"    a </path> \"q\" \\ ","new_text":""})"#],
+    );
+    check(
+        "<edit_file><path>\n a \n</path><old_text>  x</old_text><new_text>y  </new_text></edit_file>",
+        &[r#"edit_file({"path":"a","old_text":"  x","new_text":"y  "})"#],
+    );
+    check(
+        "<write_file><path>doc.md</path><content>\nCall it so:\n<read_file>\n<path>a</path>\n</read_file>\n</content></write_file>",
+        &[r#"write_file({"path":"doc.md","content":"Call it so:\n<read_file>\n<path>a</path>\n</read_file>\n"})"#],
+    );
+    check(
+        "<write_file>\r\n<path>a</path>\r\n<content>\r\nx\r\ny\r\n</content>\r\n</write_file>",
+        &[r#"write_file({"path":"a","content":"x\r\ny\r\n"})"#],
+    );
+}
+
+#[test]
+fn numbers_lists_and_objects_are_read_as_such() {
+    check(
+        "<read_file><path>a</path><start_line> 10 </start_line><more>[\"b\", \"c:1-2\"]</more></read_file>",
+        &[r#"read_file({"path":"a","start_line":10,"more":["b","c:1-2"]})"#],
+    );
+    check(
+        "<read_file><path>a</path><more>b</more><more>c\nd</more></read_file>",
+        &[r#"read_file({"path":"a","more":["b","c","d"]})"#],
+    );
+    check(
+        "<edit_file><path>a</path><replace_all>True</replace_all><edits>[{\"old_text\": \"x\", \"new_text\": \"<y>\"},]</edits></edit_file>",
+        &[r#"edit_file({"path":"a","replace_all":true,"edits":[{"old_text":"x","new_text":"<y>"}]})"#],
+    );
+    check(
+        "<read_file><path>a</path><start_line>soon</start_line></read_file>",
+        &[r#"read_file({"path":"a","start_line":"soon"})"#],
+    );
+}
+
+#[test]
+fn forgotten_ends_and_words_in_between_do_no_harm() {
+    check(
+        "<read_file>\n<path>a</path>\nthat is the path\n",
+        &[r#"read_file({"path":"a"})"#],
+    );
+    check(
+        "<read_file><path>a</path><read_file><path>b</path></read_file>",
+        &[r#"read_file({"path":"a"})"#, r#"read_file({"path":"b"})"#],
+    );
+    check(
+        "<terminal><command>ls -l</terminal>\n",
+        &[r#"terminal({"command":"ls -l"})"#],
+    );
+    check(
+        "<terminal><command>ls</command><why>to see</why></terminal>",
+        &[r#"terminal({"command":"ls","why":"to see"})"#],
+    );
+}
+
+#[test]
+fn a_call_that_is_cut_off_is_told_as_such_and_never_made() {
+    let text = "<write_file><path>a</path><content>half of";
+    for stop in [Stop::MaxTokens, Stop::End] {
+        let (message, told_stop) = read_pieces([text], stop.clone());
+        assert_eq!(told(&message), ["write_file cut off"]);
+        assert_eq!(told_stop, Some(if stop == Stop::End { Stop::ToolUse } else { stop }));
+        assert_eq!(written(Arc::new(message)).parts, [Part::text(text)]);
+    }
+    // At the limit nobody knows whether more parameters would have come.
+    let (message, _) = read_pieces(["<terminal><command>rm -r x</command>"], Stop::MaxTokens);
+    assert_eq!(told(&message), ["terminal cut off"]);
+}
+
+#[test]
+fn thinking_in_tags_is_thinking_and_calls_in_it_are_not_made() {
+    check(
+        "<thinking>Perhaps <read_file><path>a</path></read_file>?</thinking>\n\n<now/>",
+        &["(Perhaps <read_file><path>a</path></read_file>?)", "now({})"],
+    );
+    let (message, _) = read_pieces(["So.\n<think>hm</think>\n\nYes."], Stop::End);
+    assert_eq!(told(&message), ["So.", "(hm)", "\n\nYes."]);
+    assert_eq!(
+        written(Arc::new(message)).parts,
+        [Part::text("So.\n<think>hm</think>\n\nYes.")]
+    );
+}
+
+#[test]
+fn results_that_the_model_makes_up_are_left_out_with_all_that_follows() {
+    check(
+        "<now></now>\n<tool_result tool=\"now\">\n12:00\n</tool_result>\nIt is noon. <now></now>",
+        &["now({})"],
+    );
+}
+
+#[test]
+fn a_reply_with_calls_waits_for_results_and_other_chunks_pass_through() {
+    assert_eq!(read_pieces(["<now/>"], Stop::End).1, Some(Stop::ToolUse));
+    assert_eq!(read_pieces(["now"], Stop::End).1, Some(Stop::End));
+    let mut reader = Reader::new(grammar(), "r");
+    let mut out = Vec::new();
+    for chunk in [
+        Chunk::Text("a <".into()),
+        Chunk::Thinking("t".into()),
+        Chunk::Usage(model::Usage::default()),
+        Chunk::Text("b".into()),
+    ] {
+        reader.push(chunk, &mut out);
+    }
+    let expected = [
+        Chunk::Text("a".into()),
+        Chunk::Text(" <".into()),
+        Chunk::Thinking("t".into()),
+        Chunk::Usage(model::Usage::default()),
+        Chunk::Text("b".into()),
+    ];
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn what_has_the_one_form_is_not_kept_twice() {
+    let replay = |text: &str| {
+        read(text).parts.into_iter().find_map(|part| match part {
+            Part::ToolCall { replay, .. } => Some(replay),
+            _ => None,
+        })
+    };
+    let usual = "<write_file>\n<path>a</path>\n<content>\nx\ny\n</content>\n</write_file>";
+    for text in [
+        usual.to_owned(),
+        format!("Words.\n\n{usual}\n"),
+        usual.replace("\nx\ny\n", "z"),
+    ] {
+        assert_eq!(replay(&text), Some(None), "{text}");
+    }
+    assert!(replay(&usual.replace("<path>a", "<path> a")).unwrap().is_some());
+}
+
+#[test]
+fn values_are_told_while_they_arrive() {
+    let mut reader = Reader::new(grammar(), "r");
+    let mut out = Vec::new();
+    reader.push(
+        Chunk::Text("<write_file><path>a</path><content>\none\ntw".into()),
+        &mut out,
+    );
+    let json: String = out
+        .iter()
+        .filter_map(|chunk| match chunk {
+            Chunk::ToolInput { delta, .. } => Some(delta.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(json, r#"{"path":"a","content":"one\ntw"#);
+}
+
+/// Pieces of text in which almost anything may turn out to be almost anything.
+fn fragment() -> impl Strategy<Value = String> {
+    prop_oneof![
+        prop::sample::select(vec![
+            "<",
+            ">",
+            "/",
+            "</",
+            "\n",
+            " ",
+            "`",
+            "a",
+            "ä",
+            "{",
+            "\"",
+            "\r\n",
+            "<now/>",
+            "<read_file>",
+            "</read_file>",
+            "<path>",
+            "</path>",
+            "<write_file>",
+            "</write_file>",
+            "<content>",
+            "</content>",
+            "<think>",
+            "</think>",
+            "<tool_result tool=\"x\">",
+            "<more>",
+            "</more>",
+            "<edit_file>",
+            "<old_text>",
+            "</old_text>",
+            "<new_text>",
+            "</new_text>",
+            "</edit_file>",
+            "<b>",
+        ])
+        .prop_map(String::from),
+        "[a-z<>/ ]{0,6}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_reply_means_the_same_wherever_it_is_split(
+        fragments in prop::collection::vec(fragment(), 0..24),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+    ) {
+        let text = fragments.concat();
+        let whole = read(&text);
+        let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).filter(|at| text.is_char_boundary(*at)).collect();
+        places.extend([0, text.len()]);
+        places.sort_unstable();
+        let pieces = places.windows(2).map(|pair| &text[pair[0]..pair[1]]);
+        prop_assert_eq!(&read_pieces(pieces, Stop::End).0, &whole);
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        prop_assert_eq!(&read_pieces(letters.iter().map(String::as_str), Stop::End).0, &whole);
+    }
+
+    #[test]
+    fn a_call_that_is_written_is_read_back_as_it_was(
+        path in "[a-z./]{1,8}",
+        content in "([a-z <>&\"\\\\]{0,6}\n?){0,5}",
+        old in "([a-z <>]{0,6}\n?){0,4}",
+        line in any::<i32>(),
+    ) {
+        for (name, input) in [
+            ("write_file", json!({"path": path, "content": content})),
+            ("edit_file", json!({"path": path, "old_text": old, "new_text": content})),
+            ("read_file", json!({"path": path, "start_line": line})),
+        ] {
+            let message = read(&written::call(name, &input));
+            prop_assert_eq!(told(&message), vec![format!("{name}({input})")]);
+        }
+    }
+}
