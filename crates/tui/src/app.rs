@@ -3,11 +3,11 @@
 use crate::composer::{Composer, Said};
 use crate::house::{House, Later, Opened, Trouble, Which};
 use crate::input::Input;
-use crate::keys::{Deed, Keys};
+use crate::keys::{Context, Deed, Key, Keys, Press};
 use crate::state::{Queued, State};
 use crate::theme::Theme;
 use crate::view::{Cx, Outcome, View, Wake, Wish};
-use crate::views::transcript::Transcript;
+use crate::views;
 use model::Message;
 use session::{Command, Delivery, Event, Level};
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub(crate) struct App {
     pub(crate) wake: Wake,
     /// Whether the person has asked to leave once already.
     leaving: bool,
+    /// A key that waits for the second one of its pair.
+    pending: Option<Key>,
 }
 
 /// What the loop has to do because of a key or an event.
@@ -58,6 +60,7 @@ impl App {
             keys: Keys::default(),
             wake: Wake::default(),
             leaving: false,
+            pending: None,
         }
     }
 
@@ -95,14 +98,47 @@ impl App {
         }
     }
 
+    /// Somebody came back from an errand: what they brought is taken in.
+    pub(crate) fn settle(&mut self) -> Vec<Effect> {
+        let wishes = self.with_composer(|composer, cx| composer.settle(cx));
+        wishes.into_iter().flat_map(|wish| self.grant(wish)).collect()
+    }
+
+    fn with_composer<T>(&mut self, act: impl FnOnce(&mut Composer, &Cx<'_>) -> T) -> T {
+        let mut composer = std::mem::take(&mut self.composer);
+        let answer = act(&mut composer, &self.cx());
+        self.composer = composer;
+        answer
+    }
+
     /// Something happened in the session.
-    pub(crate) fn hear(&mut self, event: &Event) {
+    pub(crate) fn hear(&mut self, event: &Event) -> Vec<Effect> {
         self.state.hear(event);
         let mut views = std::mem::take(&mut self.views);
         for view in &mut views {
             view.hear(event, &self.cx());
         }
         self.views = views;
+        match event {
+            Event::TurnFinished { .. } => self.send_queued(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The turn is over: what was queued first is said now.
+    fn send_queued(&mut self) -> Vec<Effect> {
+        let next = self
+            .state
+            .queue
+            .iter_mut()
+            .find(|queued| queued.delivery == Delivery::Queue);
+        let Some(queued) = next else { return Vec::new() };
+        queued.delivery = Delivery::Steer;
+        let message = queued.message.clone();
+        vec![Effect::Send(Command::Prompt {
+            message,
+            delivery: Delivery::Steer,
+        })]
     }
 
     /// The person did something.
@@ -112,20 +148,49 @@ impl App {
         if let Some(effects) = self.for_view(&input) {
             return effects;
         }
-        let mut composer = std::mem::take(&mut self.composer);
-        let said = composer.handle(input.clone(), &self.cx());
-        self.composer = composer;
+        if let (Input::Key(key), true) = (&input, self.pending.is_some()) {
+            return match self.keys.press(Context::Composer, *key, &mut self.pending) {
+                Press::Deed(deed) => self.act(deed, leaving),
+                Press::Waiting | Press::Nothing => Vec::new(),
+            };
+        }
+        let said = self.with_composer(|composer, cx| composer.handle(input.clone(), cx));
+        match (said, input) {
+            (Said::Pass, Input::Key(key)) => match self.keys.press(Context::Everywhere, key, &mut self.pending) {
+                Press::Deed(deed) => self.act(deed, leaving),
+                Press::Waiting | Press::Nothing => self.begins_pair(key),
+            },
+            (said, _) => self.said(said),
+        }
+    }
+
+    /// A key that begins a pair of the composer's own.
+    fn begins_pair(&mut self, key: crossterm::event::KeyEvent) -> Vec<Effect> {
+        match self.pending {
+            Some(_) => Vec::new(),
+            None => match self.keys.press(Context::Composer, key, &mut self.pending) {
+                // A single key was for the composer already.
+                Press::Deed(_) | Press::Waiting | Press::Nothing => Vec::new(),
+            },
+        }
+    }
+
+    fn said(&mut self, said: Said) -> Vec<Effect> {
         match said {
-            Said::Nothing => Vec::new(),
+            Said::Nothing | Said::Pass => Vec::new(),
             Said::Prompt { message, delivery } => self.say(message, delivery),
             Said::Wish(wish) => self.grant(wish),
-            Said::Pass => match input {
-                Input::Key(key) => match self.keys.deed(&key) {
-                    Some(deed) => self.act(deed, leaving),
-                    None => Vec::new(),
-                },
-                Input::Paste(_) | Input::Focus(_) => Vec::new(),
-            },
+            Said::Pull => {
+                let last = self
+                    .state
+                    .queue
+                    .iter()
+                    .rposition(|queued| queued.delivery == Delivery::Queue);
+                if let Some(queued) = last.and_then(|last| self.state.queue.remove(last)) {
+                    self.composer.give_back(&queued.message);
+                }
+                Vec::new()
+            }
         }
     }
 
@@ -150,14 +215,17 @@ impl App {
 
     /// The person says something to the model.
     pub(crate) fn say(&mut self, message: Message, delivery: Delivery) -> Vec<Effect> {
+        // What is queued waits here, so that it can be taken back and changed, and is sent when the turn is over.
+        let waits = delivery == Delivery::Queue && self.state.is_working();
+        let delivery = if waits { Delivery::Queue } else { Delivery::Steer };
         self.state.queue.push_back(Queued {
             message: message.clone(),
             delivery,
         });
         // What is said before there is a session is sent when there is one.
         match self.state.session {
-            Some(_) => vec![Effect::Send(Command::Prompt { message, delivery })],
-            None => Vec::new(),
+            Some(_) if !waits => vec![Effect::Send(Command::Prompt { message, delivery })],
+            Some(_) | None => Vec::new(),
         }
     }
 
@@ -165,18 +233,31 @@ impl App {
         match deed {
             Deed::Interrupt if self.state.is_working() => vec![Effect::Send(Command::Interrupt)],
             Deed::Interrupt => Vec::new(),
+            Deed::Leave if !self.composer.is_empty() => {
+                self.with_composer(|composer, cx| composer.clear(cx));
+                Vec::new()
+            }
             Deed::Leave if leaving || !self.state.is_working() => vec![Effect::Quit],
             Deed::Leave => {
                 self.leaving = true;
                 self.state.flash = Some("press again to leave; the turn is then stopped".into());
                 Vec::new()
             }
-            Deed::Transcript => {
-                self.views.push(Box::new(Transcript::default()));
-                Vec::new()
-            }
             Deed::Suspend => vec![Effect::Suspend],
             Deed::Redraw => vec![Effect::Redraw],
+            Deed::NewSession => vec![Effect::Open(Which::New)],
+            Deed::UndoTurn => vec![Effect::TellLater(self.house.undo())],
+            Deed::RedoTurn => vec![Effect::TellLater(self.house.redo())],
+            deed => match views::open(deed, self.composer.commands(), &self.cx()) {
+                Some(view) => {
+                    self.views.push(view);
+                    Vec::new()
+                }
+                None => {
+                    let said = self.with_composer(|composer, cx| composer.act(deed, cx));
+                    self.said(said)
+                }
+            },
         }
     }
 
@@ -184,14 +265,25 @@ impl App {
         match wish {
             Wish::Send(command) => return vec![Effect::Send(command)],
             Wish::Open(view) => self.views.push(view),
-            Wish::Compose(text) => self.composer.set_text(text),
+            Wish::Compose(text) => self.composer.set_text(&text),
             Wish::Insert(text) => self.composer.insert(&text),
             Wish::Switch(which) => return vec![Effect::Open(which)],
             Wish::Copy(text) => return vec![Effect::Copy(text)],
             Wish::Tell(text) => self.tell(Level::Info, &text),
             Wish::TellLater(later) => return vec![Effect::TellLater(later)],
             Wish::Editor => return vec![Effect::Editor],
-            Wish::Theme(theme) => self.theme = theme,
+            Wish::Theme(theme) => self.theme = *theme,
+            Wish::ThemeNamed(name) => match Theme::find(&name, &self.house.themes()) {
+                Ok(theme) => {
+                    self.theme = theme;
+                    return vec![Effect::TellLater(self.house.set("tui.theme".into(), name))];
+                }
+                Err(error) => self.state.flash = Some(error.to_string()),
+            },
+            Wish::Act(deed) => return self.act(deed, false),
+            Wish::Say(message, delivery) => return self.say(message, delivery),
+            Wish::Flash(text) => self.state.flash = Some(text),
+            Wish::All(wishes) => return wishes.into_iter().flat_map(|wish| self.grant(wish)).collect(),
             Wish::Quit => return vec![Effect::Quit],
         }
         Vec::new()

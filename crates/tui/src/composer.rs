@@ -1,12 +1,36 @@
 //! Where the person writes: it takes keys and pastes, and hands over what was written.
 
+mod chips;
+mod draft;
+mod draw;
+mod editor;
+mod history;
+mod layout;
+mod paste;
+mod popup;
+mod ring;
+mod text;
+mod undo;
+mod vim;
+
+use crate::house::{Choice, Trouble};
 use crate::input::Input;
-use crate::view::{Cx, Wish};
-use crossterm::event::{KeyCode, KeyModifiers};
-use model::Message;
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use crate::keys::{Context, Deed, Key};
+use crate::slash::{self, Ran};
+use crate::view::{Cx, Errand, Wish};
+use chips::Chip;
+use crossterm::event::{KeyCode, KeyEvent};
+use draft::Drafts;
+pub(crate) use editor::{Done, Editor};
+use history::{History, Search};
+use model::{Message, Part, Role};
+use paste::Pasted;
+pub(crate) use popup::marked;
+use popup::{Pool, Popup};
 use session::Delivery;
+use std::sync::Arc;
+use undo::Kind;
+use vim::{Vim, Vimmed};
 
 /// What the composer wants after it has taken a key.
 pub(crate) enum Said {
@@ -21,6 +45,8 @@ pub(crate) enum Said {
         /// What happens when a turn is running.
         delivery: Delivery,
     },
+    /// The prompt that was queued last is wanted back, to be written on.
+    Pull,
     /// Something of the app.
     Wish(Wish),
 }
@@ -28,79 +54,555 @@ pub(crate) enum Said {
 /// Where the person writes.
 #[derive(Default)]
 pub(crate) struct Composer {
-    text: String,
+    editor: Editor,
+    history: History,
+    search: Option<Search>,
+    popup: Option<Popup>,
+    /// Where a completion list was closed: it stays closed for this word.
+    dismissed: Option<usize>,
+    vim: Option<Vim>,
+    drafts: Drafts,
+    pools: Pools,
+    /// Shell lines that run.
+    shells: Vec<(String, Errand<String>)>,
+    /// Commands from files that are being made into prompts.
+    expanding: Vec<Errand<String>>,
+    /// What shell lines printed, to go with the next prompt.
+    carried: Vec<Carried>,
+    scroll: usize,
+}
+
+/// What can be completed, as far as it is known.
+#[derive(Default)]
+struct Pools {
+    asked: bool,
+    files: Pool,
+    symbols: Pool,
+    commands: Vec<Choice>,
+    files_errand: Option<Errand<Arc<Vec<String>>>>,
+    symbols_errand: Option<Errand<Arc<Vec<String>>>>,
+    commands_errand: Option<Errand<Vec<Choice>>>,
+    prompts_errand: Option<Errand<Vec<String>>>,
+    draft_errand: Option<Errand<Option<String>>>,
+}
+
+/// A shell line of the person and what it printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Carried {
+    line: String,
+    printed: String,
 }
 
 impl Composer {
     /// Takes a key or a paste.
     pub(crate) fn handle(&mut self, input: Input, cx: &Cx<'_>) -> Said {
-        let _ = cx;
+        self.ask(cx);
         match input {
-            Input::Paste(text) => {
-                self.text.push_str(&text);
-                Said::Nothing
-            }
-            Input::Key(key) => match (key.code, key.modifiers) {
-                (KeyCode::Enter, KeyModifiers::NONE) if !self.text.trim().is_empty() => Said::Prompt {
-                    message: Message::user(std::mem::take(&mut self.text)),
-                    delivery: Delivery::Steer,
-                },
-                (KeyCode::Enter, _) => {
-                    self.text.push('\n');
-                    Said::Nothing
-                }
-                (KeyCode::Backspace, _) => {
-                    self.text.pop();
-                    Said::Nothing
-                }
-                (KeyCode::Char(c), KeyModifiers::NONE | KeyModifiers::SHIFT) => {
-                    self.text.push(c);
-                    Said::Nothing
-                }
-                _ => Said::Pass,
-            },
+            Input::Paste(text) => self.paste(&text, cx),
+            Input::Key(key) => self.key(key, cx),
             Input::Focus(_) => Said::Pass,
         }
     }
 
-    /// How many rows it would like, completion included; at least 1.
-    pub(crate) fn rows(&mut self, width: u16, cx: &Cx<'_>) -> u16 {
-        let _ = (width, cx);
-        u16::try_from(self.text.split('\n').count()).unwrap_or(u16::MAX)
-    }
-
-    /// Draws itself; the answer is where the caret stands.
-    pub(crate) fn draw(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) -> Option<Position> {
-        for (line, y) in self.text.split('\n').zip(area.top()..area.bottom()) {
-            buf.set_stringn(area.x, y, line, area.width.into(), cx.theme.text);
+    /// Does what a pair of keys, a slash command or the palette asks for here.
+    pub(crate) fn act(&mut self, deed: Deed, cx: &Cx<'_>) -> Said {
+        let is_empty = self.editor.as_str().is_empty();
+        match deed {
+            Deed::Send => self.send(Delivery::Steer, cx),
+            Deed::Queue if cx.state.is_working() && !is_empty => self.send(Delivery::Queue, cx),
+            Deed::Queue => Said::Nothing,
+            Deed::HistorySearch => {
+                let before = self.editor.as_str().to_owned();
+                self.popup = None;
+                self.search = Some(Search {
+                    before,
+                    ..Search::default()
+                });
+                Said::Nothing
+            }
+            Deed::Editor => Said::Wish(Wish::Editor),
+            Deed::PasteImage => {
+                self.attach_image("clipboard", cx.fetch(cx.house.clipboard_image()));
+                self.changed(cx)
+            }
+            Deed::ToggleVim => {
+                self.vim = if self.vim.is_some() { None } else { Some(Vim::default()) };
+                let word = if self.vim.is_some() { "on" } else { "off" };
+                Said::Wish(Wish::Flash(format!("vim's keys are {word}")))
+            }
+            Deed::DeleteForward if is_empty => Said::Pass,
+            deed => {
+                let done = self.editor.act(deed);
+                self.after(done, cx)
+            }
         }
-        let last = self.text.split('\n').next_back().unwrap_or_default();
-        let x = u16::try_from(unicode_width::UnicodeWidthStr::width(last)).unwrap_or(u16::MAX);
-        let y = area.y
-            + self
-                .rows(area.width, cx)
-                .saturating_sub(1)
-                .min(area.height.saturating_sub(1));
-        Some(Position::new(area.x + x.min(area.width.saturating_sub(1)), y))
     }
 
-    /// What is written.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
+    /// Whether vim's keys are on from the beginning.
+    pub(crate) fn set_vim(&mut self, on: bool) {
+        self.vim = on.then(Vim::default);
+    }
+
+    /// The mode of vim's keys, in a word for the status line.
+    pub(crate) fn badge(&self) -> Option<&'static str> {
+        self.vim.as_ref().map(|vim| match (vim.mode(), vim.is_waiting()) {
+            (vim::Mode::Insert, _) => "insert",
+            (vim::Mode::Normal, false) => "normal",
+            (vim::Mode::Normal, true) => "normal …",
+        })
+    }
+
+    /// Takes in what was sent for; what the person should be told of it.
+    pub(crate) fn settle(&mut self, cx: &Cx<'_>) -> Vec<Wish> {
+        let mut wishes: Vec<Wish> = self.editor.chips.settle().map(Wish::Tell).into_iter().collect();
+        self.pools.settle(&mut self.history, &mut self.editor);
+        let mut index = 0;
+        while let Some((line, errand)) = self.shells.get(index) {
+            let Some(answer) = errand.take() else {
+                index += 1;
+                continue;
+            };
+            wishes.push(Wish::Tell(shell_words(line, &answer)));
+            if let Ok(printed) = answer {
+                self.carried.push(Carried {
+                    line: line.clone(),
+                    printed,
+                });
+            }
+            self.shells.remove(index);
+        }
+        self.expanding.retain(|errand| match errand.take() {
+            None => true,
+            Some(answer) => {
+                wishes.push(match answer {
+                    Ok(text) => Wish::Say(Message::user(text), Delivery::Steer),
+                    Err(trouble) => Wish::Tell(trouble.to_string()),
+                });
+                false
+            }
+        });
+        if self.popup.as_mut().is_some_and(Popup::step) {
+            cx.wake.wake();
+        }
+        wishes
+    }
+
+    /// What is written, with attachments unfolded.
+    pub(crate) fn text(&self) -> String {
+        self.editor.chips.expand(self.editor.as_str())
+    }
+
+    /// Whether nothing is written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.editor.as_str().is_empty()
+    }
+
+    /// Forgets what is written; undo brings it back.
+    pub(crate) fn clear(&mut self, cx: &Cx<'_>) {
+        self.editor.set("");
+        self.search = None;
+        self.carried.clear();
+        self.changed(cx);
     }
 
     /// Puts text in place of what is there.
-    pub(crate) fn set_text(&mut self, text: String) {
-        self.text = text;
+    pub(crate) fn set_text(&mut self, text: &str) {
+        self.editor.set(text);
+        self.popup = None;
+        self.history.leave();
     }
 
     /// Puts text at the caret.
     pub(crate) fn insert(&mut self, text: &str) {
-        self.text.push_str(text);
+        self.editor.insert(text);
     }
 
-    /// A message that could not be sent comes back to be written on.
+    /// A message that was not sent, or wanted back, comes back to be written on. What is there stays before it.
     pub(crate) fn give_back(&mut self, message: &Message) {
-        self.insert(&message.text());
+        if !self.is_empty() {
+            self.editor.act(Deed::TextEnd);
+            self.editor.insert("\n");
+        }
+        self.editor.insert(&message.text());
+        for part in &message.parts {
+            if let Part::Media(media) = part {
+                let label = format!("[image {}]", self.editor.chips.images() + 1);
+                self.editor.attach(label, Chip::Image(media.clone()));
+            }
+        }
+    }
+
+    /// What was not kept yet is kept now.
+    pub(crate) fn flush(&self, cx: &Cx<'_>) {
+        self.drafts.flush(cx.house.as_ref());
+    }
+
+    /// The commands that files define.
+    pub(crate) fn commands(&self) -> &[Choice] {
+        &self.pools.commands
+    }
+
+    /// Sends for what completion and history need, once.
+    fn ask(&mut self, cx: &Cx<'_>) {
+        if !self.pools.asked && tokio::runtime::Handle::try_current().is_ok() {
+            self.pools.asked = true;
+            self.pools.files_errand = Some(cx.fetch(cx.house.files()));
+            self.pools.symbols_errand = Some(cx.fetch(cx.house.symbols()));
+            self.pools.commands_errand = Some(cx.fetch(cx.house.commands()));
+            self.pools.prompts_errand = Some(cx.fetch(cx.house.prompts()));
+        }
+    }
+
+    /// Sends for what was being written when the front end last ended.
+    pub(crate) fn begin(&mut self, cx: &Cx<'_>) {
+        self.ask(cx);
+        self.pools.draft_errand = Some(cx.fetch(cx.house.draft()));
+    }
+
+    fn key(&mut self, event: KeyEvent, cx: &Cx<'_>) -> Said {
+        let key = Key::from(event);
+        if self.search.is_some() {
+            return self.key_search(key, cx);
+        }
+        if let Some(said) = self.key_popup(key, cx) {
+            return said;
+        }
+        if let Some(vim) = &mut self.vim
+            && let Vimmed::Done(done) = vim.press(key, &mut self.editor)
+        {
+            return self.after(done, cx);
+        }
+        match cx.keys.deed(Context::Composer, key) {
+            Some(deed) if deed.binding().context == Context::Composer => self.act(deed, cx),
+            Some(_) => Said::Pass,
+            None => match key.types() {
+                Some(c) => {
+                    self.editor.type_char(c);
+                    self.changed(cx)
+                }
+                None => Said::Pass,
+            },
+        }
+    }
+
+    /// A key while the completion list is open; `None` where it is not for the list.
+    fn key_popup(&mut self, key: Key, cx: &Cx<'_>) -> Option<Said> {
+        let popup = self.popup.as_mut().filter(|popup| !popup.is_empty())?;
+        match cx.keys.deed(Context::Completion, key)? {
+            Deed::CompletionUp => popup.turn(false),
+            Deed::CompletionDown => popup.turn(true),
+            Deed::Dismiss => {
+                self.dismissed = Some(popup.word.range.start);
+                self.popup = None;
+            }
+            Deed::Accept => return Some(self.accept(key, cx)),
+            _ => return None,
+        }
+        Some(Said::Nothing)
+    }
+
+    fn accept(&mut self, key: Key, cx: &Cx<'_>) -> Said {
+        let Some(popup) = self.popup.take() else {
+            return Said::Nothing;
+        };
+        let (Some(name), Some(replacement)) = (popup.chosen(), popup.replacement()) else {
+            return Said::Nothing;
+        };
+        let runs = popup.word.sigil == '/'
+            && key.code() == KeyCode::Enter
+            && slash::find(name).is_some_and(|command| !command.takes.starts_with(char::is_alphabetic));
+        self.editor.splice(popup.word.range.clone(), &replacement, Kind::Other);
+        if runs {
+            self.send(Delivery::Steer, cx)
+        } else {
+            self.changed(cx)
+        }
+    }
+
+    /// A key while earlier prompts are searched.
+    fn key_search(&mut self, key: Key, cx: &Cx<'_>) -> Said {
+        let Some(search) = &mut self.search else {
+            return Said::Nothing;
+        };
+        let deed = cx.keys.deed(Context::Composer, key);
+        match (deed, key.code(), key.types()) {
+            (Some(Deed::HistorySearch), ..) => {
+                search.skip += 1;
+                if self.history.find(search).is_none() {
+                    search.skip -= 1;
+                }
+            }
+            (_, KeyCode::Esc, _) | (Some(Deed::Leave), ..) => {
+                let before = std::mem::take(&mut search.before);
+                self.search = None;
+                self.editor.set(&before);
+                return self.changed(cx);
+            }
+            (_, KeyCode::Backspace, _) => {
+                search.query.pop();
+                search.skip = 0;
+            }
+            (_, _, Some(c)) => {
+                search.query.push(c);
+                search.skip = 0;
+            }
+            (_, _, None) => {
+                self.search = None;
+                return match key.code() {
+                    KeyCode::Enter | KeyCode::Tab => self.changed(cx),
+                    _ => deed.map_or(Said::Nothing, |deed| self.act(deed, cx)),
+                };
+            }
+        }
+        if let Some(found) = self.search.as_ref().and_then(|search| self.history.find(search)) {
+            self.editor.set(found);
+        }
+        Said::Nothing
+    }
+
+    fn after(&mut self, done: Done, cx: &Cx<'_>) -> Said {
+        match done {
+            Done::Changed => self.changed(cx),
+            Done::Moved => self.moved(),
+            Done::Unknown => Said::Pass,
+            Done::AtTop => self.up_at_top(cx),
+            Done::AtBottom => match self.history.forward() {
+                Some(text) => self.recall(&text, cx),
+                None => {
+                    self.editor.act(Deed::TextEnd);
+                    Said::Nothing
+                }
+            },
+        }
+    }
+
+    /// Up on the first row: to its start, then the queued prompt, then earlier prompts.
+    fn up_at_top(&mut self, cx: &Cx<'_>) -> Said {
+        if self.editor.text().caret() > 0 && !self.history.is_visited() {
+            self.editor.act(Deed::TextStart);
+            return Said::Nothing;
+        }
+        if self.is_empty() && cx.state.queue.iter().any(|queued| queued.delivery == Delivery::Queue) {
+            return Said::Pull;
+        }
+        let now = self.text();
+        match self.history.back(&now) {
+            Some(text) => self.recall(&text, cx),
+            None => Said::Nothing,
+        }
+    }
+
+    fn recall(&mut self, text: &str, cx: &Cx<'_>) -> Said {
+        self.editor.set(text);
+        self.popup = None;
+        // An earlier prompt that is a command does not open its list: the arrows would get stuck in it.
+        self.dismissed = Some(0);
+        self.drafts.note(self.text(), cx.house);
+        Said::Nothing
+    }
+
+    fn changed(&mut self, cx: &Cx<'_>) -> Said {
+        self.history.leave();
+        self.drafts.note(self.text(), cx.house);
+        let word = popup::word(self.editor.as_str(), self.editor.text().caret());
+        let Some(word) = word.filter(|word| self.dismissed != Some(word.range.start)) else {
+            if popup::word(self.editor.as_str(), self.editor.text().caret()).is_none() {
+                self.dismissed = None;
+            }
+            self.popup = None;
+            return Said::Nothing;
+        };
+        match &mut self.popup {
+            Some(popup) if popup.word.sigil == word.sigil && popup.word.range.start == word.range.start => {
+                popup.seek(word)
+            }
+            Some(_) | None => {
+                let pool = self.pools.of(word.sigil);
+                self.popup = Some(Popup::open(word, pool));
+            }
+        }
+        if self.popup.as_mut().is_some_and(Popup::step) {
+            cx.wake.wake();
+        }
+        Said::Nothing
+    }
+
+    fn moved(&mut self) -> Said {
+        let word = popup::word(self.editor.as_str(), self.editor.text().caret());
+        if word.is_none_or(|word| self.popup.as_ref().is_none_or(|popup| popup.word != word)) {
+            self.popup = None;
+        }
+        Said::Nothing
+    }
+
+    fn paste(&mut self, text: &str, cx: &Cx<'_>) -> Said {
+        self.search = None;
+        match paste::sort(text) {
+            Pasted::Text(text) => self.editor.insert(&text),
+            Pasted::Folded { label, text } => self.editor.attach(label, Chip::Text(text.into())),
+            Pasted::Images(paths) => {
+                for path in paths {
+                    let name = path.rsplit(['/', '\\']).next().unwrap_or(&path).to_owned();
+                    self.attach_image(&name, cx.fetch(cx.house.image(path)));
+                }
+            }
+            Pasted::TooLong => {
+                let most = paste::MOST >> 20;
+                return Said::Wish(Wish::Flash(format!(
+                    "that is more than {most} MB; save it to a file and mention it"
+                )));
+            }
+        }
+        self.changed(cx)
+    }
+
+    fn attach_image(&mut self, name: &str, errand: Errand<model::Media>) {
+        let number = self.editor.chips.images() + 1;
+        self.editor
+            .attach(format!("[image {number}: {name}]"), Chip::Reading(errand));
+    }
+
+    /// Sends what is written: a prompt, a shell line or a command.
+    fn send(&mut self, delivery: Delivery, cx: &Cx<'_>) -> Said {
+        let caret = self.editor.text().caret();
+        let line_end = self.editor.text().line_end(caret);
+        if caret == line_end && self.editor.as_str()[..caret].ends_with('\\') {
+            self.editor.splice(caret - 1..caret, "\n", Kind::Other);
+            return self.changed(cx);
+        }
+        if self.editor.as_str().trim().is_empty() {
+            return Said::Nothing;
+        }
+        let text = self.text();
+        if let Some(line) = text.strip_prefix('!').map(str::trim).filter(|line| !line.is_empty()) {
+            let errand = cx.fetch(cx.house.shell(line.to_owned()));
+            self.shells.push((line.to_owned(), errand));
+            self.done(&text, cx);
+            return Said::Nothing;
+        }
+        match slash::run(text.trim_end(), &self.pools.commands, cx) {
+            Ran::Wish(wish) => {
+                self.done(&text, cx);
+                Said::Wish(wish)
+            }
+            Ran::Expand(name, arguments) => {
+                self.expanding.push(cx.fetch(cx.house.expand(name, arguments)));
+                self.done(&text, cx);
+                Said::Nothing
+            }
+            Ran::Wrong(why) => Said::Wish(Wish::Flash(why)),
+            Ran::NotOne => match self.message() {
+                Ok(message) => {
+                    self.done(&text, cx);
+                    Said::Prompt { message, delivery }
+                }
+                Err(why) => Said::Wish(Wish::Flash(why)),
+            },
+        }
+    }
+
+    /// What is written as a message: the text, then the images. The error says why it cannot be sent yet.
+    fn message(&mut self) -> Result<Message, String> {
+        // What is lost was told when it was lost.
+        drop(self.editor.chips.settle());
+        let mut text = String::new();
+        for carried in &self.carried {
+            text.push_str(&format!(
+                "I ran `{}`; it printed:\n```\n{}\n```\n\n",
+                carried.line,
+                carried.printed.trim_end()
+            ));
+        }
+        text.push_str(self.text().trim_end());
+        let mut parts = vec![Part::text(text)];
+        for character in self.editor.as_str().chars() {
+            match self.editor.chips.get(character) {
+                Some(Chip::Image(media)) => parts.push(Part::Media(media.clone())),
+                Some(Chip::Reading(_)) => return Err("an image is still being read; press again in a moment".into()),
+                Some(Chip::Lost(why)) => return Err(format!("an image cannot be sent: {why}; delete it first")),
+                Some(Chip::Text(_)) | None => {}
+            }
+        }
+        Ok(Message {
+            role: Role::User,
+            parts,
+        })
+    }
+
+    /// It was sent: an empty line again.
+    fn done(&mut self, text: &str, cx: &Cx<'_>) {
+        self.history.push(text);
+        cx.house.remember(text.to_owned());
+        self.editor = Editor::default();
+        if !text.starts_with(['!', '/']) {
+            self.carried.clear();
+        }
+        self.popup = None;
+        self.dismissed = None;
+        self.scroll = 0;
+        if let Some(vim) = &mut self.vim {
+            vim.reset();
+        }
+        self.drafts.note(String::new(), cx.house);
+        self.drafts.flush(cx.house.as_ref());
+    }
+}
+
+impl Pools {
+    fn of(&self, sigil: char) -> Pool {
+        match sigil {
+            '@' => self.files.clone(),
+            '#' => self.symbols.clone(),
+            _ => {
+                let own = slash::COMMANDS.iter().map(|command| {
+                    let takes = if command.takes.is_empty() {
+                        String::new()
+                    } else {
+                        format!("{} · ", command.takes)
+                    };
+                    (command.name.to_owned(), format!("{takes}{}", command.says))
+                });
+                let files = self
+                    .commands
+                    .iter()
+                    .map(|choice| (choice.name.clone(), choice.about.clone()));
+                Pool::described(own.chain(files))
+            }
+        }
+    }
+
+    /// Takes in what was sent for. What is not there is not offered; nobody needs to hear of it.
+    fn settle(&mut self, history: &mut History, editor: &mut Editor) {
+        if let Some(files) = taken(&mut self.files_errand) {
+            self.files = Pool::files(&files);
+        }
+        if let Some(symbols) = taken(&mut self.symbols_errand) {
+            self.symbols = Pool::new(symbols);
+        }
+        if let Some(commands) = taken(&mut self.commands_errand) {
+            self.commands = commands;
+        }
+        if let Some(prompts) = taken(&mut self.prompts_errand) {
+            history.load(prompts);
+        }
+        if let Some(Some(draft)) = taken(&mut self.draft_errand)
+            && editor.as_str().is_empty()
+        {
+            editor.set(&draft);
+        }
+    }
+}
+
+fn taken<T>(errand: &mut Option<Errand<T>>) -> Option<T> {
+    let answer = errand.as_ref()?.take()?;
+    *errand = None;
+    answer.ok()
+}
+
+fn shell_words(line: &str, answer: &Result<String, Trouble>) -> String {
+    match answer {
+        Ok(printed) if printed.trim().is_empty() => format!("! {line}\n(it printed nothing)"),
+        Ok(printed) => format!("! {line}\n{}", printed.trim_end()),
+        Err(trouble) => format!("! {line}\n{trouble}"),
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn inline(app: &mut App, size: Size) -> Frame {
         rows
     };
     let status = take(1);
-    let written = take(composer.rows(width.saturating_sub(2), &cx).clamp(1, (most / 2).max(1)));
+    let written = take(composer.rows(width, &cx).clamp(1, (most / 2).max(1)));
     let frame = take(2);
     let view = views.last().map_or(0, |view| match view.place() {
         Place::Inline(rows) => take(rows),
@@ -82,8 +82,7 @@ pub(crate) fn inline(app: &mut App, size: Size) -> Frame {
         line.draw(0, y + 1 + written, width, &mut buf);
         y += 1;
     }
-    Row::of("›", theme.accent).draw(0, y, width, &mut buf);
-    let area = Rect::new(2.min(width), y, width.saturating_sub(2), written);
+    let area = Rect::new(0, y, width, written);
     let at = composer.draw(area, &mut buf, &cx);
     caret = caret.or(at);
     if status > 0 {

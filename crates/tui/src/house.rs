@@ -1,7 +1,14 @@
 //! Everything the front end needs besides commands and events: the one seam that `cli` fills.
 
+mod around;
+
+pub use around::{Access, FileChanges, Health, Hunk, Job, Provider, Rule, Server, Setting, Verdict};
+
+use crate::theme::Spec;
 use futures::future::{BoxFuture, FutureExt as _};
+use model::Media;
 use session::{Command, Event, Item, Meta, Record, SessionId};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -103,6 +110,135 @@ pub trait House: Send + Sync {
     fn shell(&self, line: String) -> Later<String> {
         let _ = line;
         unavailable("a shell")
+    }
+
+    /// The names of what the project's code defines, for completion.
+    fn symbols(&self) -> Later<Arc<Vec<String>>> {
+        unavailable("symbols")
+    }
+
+    /// Slash commands that files define.
+    fn commands(&self) -> Later<Vec<Choice>> {
+        unavailable("commands")
+    }
+
+    /// The prompt that a command from a file stands for.
+    fn expand(&self, command: String, arguments: String) -> Later<String> {
+        let _ = (command, arguments);
+        unavailable("commands")
+    }
+
+    /// Earlier prompts of the project, oldest first.
+    fn prompts(&self) -> Later<Vec<String>> {
+        unavailable("history")
+    }
+
+    /// Keeps a prompt for [`House::prompts`].
+    fn remember(&self, prompt: String) {
+        let _ = prompt;
+    }
+
+    /// What was being written when the front end last ended.
+    fn draft(&self) -> Later<Option<String>> {
+        unavailable("drafts")
+    }
+
+    /// Keeps what is being written; an empty text forgets it.
+    fn save_draft(&self, text: String) {
+        let _ = text;
+    }
+
+    /// Reads an image from a file.
+    fn image(&self, path: String) -> Later<Media> {
+        let _ = path;
+        unavailable("images")
+    }
+
+    /// The image on the clipboard.
+    fn clipboard_image(&self) -> Later<Media> {
+        unavailable("the clipboard")
+    }
+
+    /// The sessions of all projects, newest first.
+    fn all_sessions(&self) -> Later<Vec<Meta>> {
+        unavailable("sessions")
+    }
+
+    /// Gives a session another title; what was done, in a sentence.
+    fn rename(&self, session: SessionId, title: String) -> Later<String> {
+        let _ = (session, title);
+        unavailable("titles")
+    }
+
+    /// What the session changed and nobody has looked at.
+    fn changes(&self) -> Later<Vec<FileChanges>> {
+        unavailable("changes")
+    }
+
+    /// Accepts changes or takes them back, by their names; what was done, in a sentence.
+    fn review(&self, verdicts: Vec<(String, Verdict)>) -> Later<String> {
+        let _ = verdicts;
+        unavailable("changes")
+    }
+
+    /// Commands in the background.
+    fn jobs(&self) -> Later<Vec<Job>> {
+        unavailable("jobs")
+    }
+
+    /// Stops a command in the background; what was done, in a sentence.
+    fn stop_job(&self, id: u32) -> Later<String> {
+        let _ = id;
+        unavailable("jobs")
+    }
+
+    /// MCP and language servers.
+    fn servers(&self) -> Later<Vec<Server>> {
+        unavailable("servers")
+    }
+
+    /// Rules and remembered answers.
+    fn rules(&self) -> Later<Vec<Rule>> {
+        unavailable("permissions")
+    }
+
+    /// Takes a rule or a remembered answer back; what was done, in a sentence.
+    fn revoke(&self, rule: String) -> Later<String> {
+        let _ = rule;
+        unavailable("permissions")
+    }
+
+    /// All settings.
+    fn settings(&self) -> Later<Vec<Setting>> {
+        unavailable("settings")
+    }
+
+    /// Changes a setting in the person's own configuration; an empty value removes it.
+    fn set(&self, key: String, value: String) -> Later<String> {
+        let _ = (key, value);
+        unavailable("settings")
+    }
+
+    /// Providers of models, those that can be used now first.
+    fn providers(&self) -> Later<Vec<Provider>> {
+        unavailable("providers")
+    }
+
+    /// Keeps a key of a provider; what was done, in a sentence.
+    fn save_key(&self, provider: String, key: String) -> Later<String> {
+        let _ = (provider, key);
+        unavailable("keys")
+    }
+
+    /// Asks a model whether it answers; what it said, in a sentence.
+    fn test(&self, model: String) -> Later<String> {
+        let _ = model;
+        unavailable("tests")
+    }
+
+    /// Themes of the person's own.
+    fn themes(&self) -> BTreeMap<String, Spec> {
+        BTreeMap::new()
     }
 
     /// Tells the desktop that the person is needed.

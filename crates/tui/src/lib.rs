@@ -11,6 +11,7 @@ mod app;
 mod composer;
 mod conversation;
 mod draw;
+mod fuzzy;
 mod house;
 mod input;
 mod keys;
@@ -18,14 +19,21 @@ mod row;
 #[cfg(unix)]
 mod run;
 mod screen;
+mod slash;
 mod state;
 mod status;
 mod terminal;
 mod theme;
 mod view;
 mod views;
+mod words;
 
-pub use house::{Choice, Facts, House, Later, Opened, Token, Trouble, Which, unavailable};
+pub use house::{
+    Access, Choice, Facts, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Rule, Server, Setting,
+    Token, Trouble, Verdict, Which, unavailable,
+};
+pub use keys::{Binding, Context, Deed, Error as KeyError, Key, Keys, Press, Stroke, markdown as keys_markdown};
 #[cfg(unix)]
 pub use run::{Ended, Options, run};
 pub use screen::{Depth, Reflow};
+pub use theme::{Error as ThemeError, NAMES as THEMES, ROLES, Spec, Theme};

@@ -56,7 +56,7 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
     let _raw = Raw::enter()?;
     let terminal = Terminal::new(io::stdout(), size, options.depth, options.reflow);
     let mut running = Running {
-        app: App::new(Arc::clone(&house), Theme::dark()),
+        app: App::new(Arc::clone(&house), Theme::default()),
         terminal,
         opening: None,
         link: None,
@@ -177,12 +177,14 @@ impl<W: Write> Running<W> {
                         self.link = None;
                         self.app.tell(Level::Warning, "the session has ended");
                     }
-                    for event in events.drain(..) {
-                        self.app.hear(&event);
-                    }
+                    let heard: Vec<Effect> = events.drain(..).flat_map(|event| self.app.hear(&event)).collect();
+                    self.carry_out(heard).await?;
                     self.dirty = true;
                 }
-                () = wake.woken() => self.dirty = true,
+                () = wake.woken() => {
+                    let effects = self.app.settle();
+                    self.carry_out(effects).await?;
+                }
             }
             self.draw_if_due()?;
         }
@@ -308,13 +310,13 @@ impl<W: Write> Running<W> {
     async fn edit(&mut self) -> io::Result<()> {
         self.terminal.reset()?;
         disable_raw_mode()?;
-        let edited = self.app.house.edit(self.app.composer.text().into()).await;
+        let edited = self.app.house.edit(self.app.composer.text()).await;
         enable_raw_mode()?;
         self.terminal.set()?;
         self.terminal.resize(window_size()?)?;
         self.dirty = true;
         match edited {
-            Ok(text) => self.app.composer.set_text(text),
+            Ok(text) => self.app.composer.set_text(&text),
             Err(trouble) => self.app.tell_trouble(&trouble),
         }
         Ok(())

@@ -1,9 +1,11 @@
 //! What is known about the session that is open: everything that is drawn is drawn from here.
 
 mod asked;
+mod subtasks;
 mod turn;
 
 pub(crate) use asked::Asked;
+pub(crate) use subtasks::Subtask;
 pub(crate) use turn::Turn;
 
 use crate::conversation::Conversation;
@@ -36,6 +38,8 @@ pub(crate) struct State {
     pub(crate) usage: Usage,
     /// The list of things to do.
     pub(crate) todos: Vec<Todo>,
+    /// Subtasks of the session, oldest first.
+    pub(crate) subtasks: Vec<Subtask>,
     /// Something that was just told and is shown until the next key.
     pub(crate) flash: Option<String>,
 }
@@ -102,7 +106,10 @@ impl State {
             Event::Titled { title } => self.facts.title = Some(title.clone()),
             Event::Asked { question } => self.asked.push_back(Asked::new(None, question.clone())),
             Event::Answered { question } => self.asked.retain(|asked| asked.question.id != *question),
-            Event::Subtask { session, event, .. } => self.hear_below(*session, event),
+            Event::Subtask { session, event, .. } => {
+                subtasks::hear(&mut self.subtasks, *session, event);
+                self.hear_below(*session, event);
+            }
             Event::TurnFinished { .. } => {
                 self.turn = None;
                 self.asked.clear();

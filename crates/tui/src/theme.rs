@@ -1,120 +1,211 @@
-//! How things look: a style for each role, never a colour at the place where something is drawn.
+//! Colours and emphasis by what they mean, in themes that are data.
+
+mod built_in;
+mod words;
+
+pub use built_in::NAMES;
 
 use crate::house::Token;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::Style;
+use serde::Deserialize;
+use std::collections::BTreeMap;
 
-/// A style for each role.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Theme {
-    /// What it is called.
-    pub(crate) name: String,
-    /// Usual text.
-    pub(crate) text: Style,
-    /// What matters less.
-    pub(crate) dim: Style,
-    /// What the eye should find first.
-    pub(crate) accent: Style,
-    /// What the person said.
-    pub(crate) person: Style,
-    /// Titles in Markdown.
-    pub(crate) heading: Style,
-    /// Emphasised words.
-    pub(crate) strong: Style,
-    /// Code within text.
-    pub(crate) code: Style,
-    /// Links.
-    pub(crate) link: Style,
-    /// Quotes, thinking.
-    pub(crate) quiet: Style,
-    /// It went well.
-    pub(crate) good: Style,
-    /// Somebody should look.
-    pub(crate) warn: Style,
-    /// It went wrong.
-    pub(crate) bad: Style,
-    /// Lines and frames.
-    pub(crate) border: Style,
-    /// The chosen row.
-    pub(crate) chosen: Style,
-    /// Found text.
-    pub(crate) found: Style,
-    /// A line that came.
-    pub(crate) added: Style,
-    /// A line that went.
-    pub(crate) removed: Style,
-    /// Words that came, within a line.
-    pub(crate) added_words: Style,
-    /// Words that went, within a line.
-    pub(crate) removed_words: Style,
-    /// Source text by what it is.
-    pub(crate) tokens: Tokens,
+/// Why a theme cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A name that no theme has.
+    #[error("there is no theme `{0}`; `dark`, `light` and `plain` always exist")]
+    Unknown(String),
+    /// A role that themes do not have.
+    #[error("themes have no `{0}`")]
+    Role(String),
+    /// A style that cannot be read.
+    #[error("`{0}` is not a style; write it as `bold red`, `#ff8800 on black` or `dim`")]
+    Style(String),
 }
 
-/// Styles of source text.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Tokens {
-    pub(crate) comment: Style,
-    pub(crate) keyword: Style,
-    pub(crate) string: Style,
-    pub(crate) number: Style,
-    pub(crate) r#type: Style,
-    pub(crate) function: Style,
-    pub(crate) property: Style,
-    pub(crate) tag: Style,
+/// A theme as it stands in a file: another theme and what differs from it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Spec {
+    /// The theme that it begins with; `dark` unless said.
+    pub base: Option<String>,
+    /// Styles by role, such as `accent = "bold #ff8800"`.
+    pub styles: BTreeMap<String, String>,
+}
+
+macro_rules! roles {
+    ($($field:ident $name:literal $says:literal;)*) => {
+        /// How things look, by what they are.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct Theme {
+            /// Its name.
+            pub name: String,
+            $(
+                #[doc = $says]
+                pub $field: Style,
+            )*
+        }
+
+        /// Every role with its name in a theme file and what it is for.
+        pub const ROLES: &[(&str, &str)] = &[$(($name, $says),)*];
+
+        impl Theme {
+            /// A theme in which nothing is set off.
+            pub(crate) fn bare(name: &str) -> Theme {
+                Theme { name: name.to_owned(), $($field: Style::new(),)* }
+            }
+
+            fn role(&mut self, name: &str) -> Option<&mut Style> {
+                match name {
+                    $($name => Some(&mut self.$field),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+roles! {
+    text "text" "Ordinary text.";
+    dim "dim" "What matters less: hints, times, line numbers.";
+    strong "strong" "What matters more.";
+    accent "accent" "hew's own colour: marks, the caret's line, what is chosen.";
+    title "title" "The title of a view.";
+    border "border" "Lines around and between things.";
+    chosen "chosen" "The row that a key acts on.";
+    found "found" "The letters that a search found.";
+    person "person" "What the person said.";
+    quiet "quiet" "What the model thinks; quotes.";
+    tool "tool" "The name of a tool.";
+    good "good" "What went well.";
+    warn "warn" "What needs a look.";
+    bad "bad" "What went wrong.";
+    mode "mode" "The mode in the status line.";
+    status "status" "The rest of the status line.";
+    added "added" "Added lines of a diff.";
+    removed "removed" "Removed lines of a diff.";
+    added_words "added-words" "Added words inside a changed line.";
+    removed_words "removed-words" "Removed words inside a changed line.";
+    hunk "hunk" "The heading of a hunk.";
+    heading "heading" "Headings of Markdown.";
+    code "code" "Code in a sentence.";
+    link "link" "Links.";
+    chip "chip" "Attachments in the prompt.";
+    keyword "keyword" "Keywords of a language.";
+    string "string" "Strings.";
+    number "number" "Numbers and constants.";
+    comment "comment" "Comments.";
+    function "function" "Names of functions.";
+    kind "type" "Names of types.";
+    property "property" "Fields, keys and attributes.";
+    tag "tag" "Tags of a markup language.";
 }
 
 impl Theme {
-    /// The theme for a dark terminal.
-    pub(crate) fn dark() -> Self {
-        let plain = Style::new();
-        let fg = |r, g, b| Style::new().fg(Color::Rgb(r, g, b));
-        Theme {
-            name: "dark".into(),
-            text: plain,
-            dim: fg(128, 132, 142),
-            accent: fg(122, 162, 247),
-            person: fg(158, 206, 106),
-            heading: fg(122, 162, 247).add_modifier(Modifier::BOLD),
-            strong: plain.add_modifier(Modifier::BOLD),
-            code: fg(224, 175, 104),
-            link: fg(125, 207, 255).add_modifier(Modifier::UNDERLINED),
-            quiet: fg(128, 132, 142).add_modifier(Modifier::ITALIC),
-            good: fg(158, 206, 106),
-            warn: fg(224, 175, 104),
-            bad: fg(247, 118, 142),
-            border: fg(68, 72, 88),
-            chosen: plain.add_modifier(Modifier::REVERSED),
-            found: Style::new().fg(Color::Black).bg(Color::Yellow),
-            added: fg(158, 206, 106),
-            removed: fg(247, 118, 142),
-            added_words: fg(200, 240, 150).bg(Color::Rgb(32, 64, 32)),
-            removed_words: fg(255, 170, 185).bg(Color::Rgb(80, 28, 36)),
-            tokens: Tokens {
-                comment: fg(120, 126, 145).add_modifier(Modifier::ITALIC),
-                keyword: fg(187, 154, 247),
-                string: fg(158, 206, 106),
-                number: fg(255, 158, 100),
-                r#type: fg(42, 195, 222),
-                function: fg(122, 162, 247),
-                property: fg(115, 218, 202),
-                tag: fg(247, 118, 142),
-            },
+    /// A built-in theme.
+    pub fn built_in(name: &str) -> Option<Theme> {
+        built_in::find(name)
+    }
+
+    /// A theme by name: one of the person's own, or a built-in one.
+    pub fn find(name: &str, own: &BTreeMap<String, Spec>) -> Result<Theme, Error> {
+        let Some(spec) = own.get(name) else {
+            return Theme::built_in(name).ok_or_else(|| Error::Unknown(name.to_owned()));
+        };
+        let base = spec.base.as_deref().unwrap_or("dark");
+        let mut theme = Theme::built_in(base).ok_or_else(|| Error::Unknown(base.to_owned()))?;
+        for (role, style) in &spec.styles {
+            let parsed = words::style(style).ok_or_else(|| Error::Style(style.clone()))?;
+            *theme.role(role).ok_or_else(|| Error::Role(role.clone()))? = parsed;
+        }
+        theme.name = name.to_owned();
+        Ok(theme)
+    }
+
+    /// What lies behind the chosen row: only the background of [`Theme::chosen`], so that its words keep their own colours.
+    pub(crate) fn behind_chosen(&self) -> Style {
+        Style {
+            bg: self.chosen.bg,
+            ..Style::new()
         }
     }
 
     /// The style of a piece of source text.
     pub(crate) fn token(&self, token: Token) -> Style {
-        let tokens = &self.tokens;
         match token {
-            Token::Comment => tokens.comment,
-            Token::Keyword => tokens.keyword,
-            Token::String => tokens.string,
-            Token::Number | Token::Constant => tokens.number,
-            Token::Type => tokens.r#type,
-            Token::Function => tokens.function,
-            Token::Property => tokens.property,
-            Token::Tag => tokens.tag,
+            Token::Comment => self.comment,
+            Token::Keyword => self.keyword,
+            Token::String => self.string,
+            Token::Number | Token::Constant => self.number,
+            Token::Type => self.kind,
+            Token::Function => self.function,
+            Token::Property => self.property,
+            Token::Tag => self.tag,
             Token::Variable | Token::Operator | Token::Punctuation => self.text,
         }
+    }
+}
+
+impl Default for Theme {
+    fn default() -> Self {
+        Theme::built_in("dark").unwrap_or_else(|| Theme::bare("plain"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::style::{Color, Modifier};
+
+    #[test]
+    fn every_built_in_theme_can_be_read_and_sets_the_important_roles_apart() {
+        for name in NAMES {
+            let theme = Theme::built_in(name).unwrap();
+            assert_eq!(theme.name, *name);
+            let pairs = [
+                (theme.added, theme.removed),
+                (theme.chosen, theme.text),
+                (theme.dim, theme.text),
+                (theme.bad, theme.text),
+            ];
+            for (one, two) in pairs {
+                assert_ne!(one, two, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_theme_of_ones_own_changes_what_it_names() {
+        let spec = Spec {
+            base: Some("light".into()),
+            styles: BTreeMap::from([("accent".into(), "bold #ff8800 on black".into())]),
+        };
+        let own = BTreeMap::from([("mine".to_owned(), spec)]);
+        let theme = Theme::find("mine", &own).unwrap();
+        let expected = Style::new()
+            .fg(Color::Rgb(255, 136, 0))
+            .bg(Color::Black)
+            .add_modifier(Modifier::BOLD);
+        assert_eq!(theme.accent, expected);
+        assert_eq!(theme.bad, Theme::built_in("light").unwrap().bad);
+    }
+
+    #[test]
+    fn mistakes_in_a_theme_are_named() {
+        let of = |base: &str, role: &str, style: &str| {
+            let styles = BTreeMap::from([(role.to_owned(), style.to_owned())]);
+            let own = BTreeMap::from([(
+                "mine".to_owned(),
+                Spec {
+                    base: Some(base.into()),
+                    styles,
+                },
+            )]);
+            Theme::find("mine", &own).unwrap_err()
+        };
+        assert_eq!(of("nope", "text", "red"), Error::Unknown("nope".into()));
+        assert_eq!(of("dark", "textt", "red"), Error::Role("textt".into()));
+        assert_eq!(of("dark", "text", "reddish"), Error::Style("reddish".into()));
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::house::{House, Later, Trouble, Which};
 use crate::input::Input;
-use crate::keys::Keys;
+use crate::keys::{Deed, Keys};
 use crate::state::State;
 use crate::theme::Theme;
+use model::Message;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use session::Command;
+use session::{Command, Delivery};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
@@ -95,7 +96,17 @@ pub(crate) enum Wish {
     /// The composer's text edited in the person's own editor.
     Editor,
     /// Another look.
-    Theme(Theme),
+    Theme(Box<Theme>),
+    /// Another look, by its name; it is kept for the next time.
+    ThemeNamed(String),
+    /// What a key does.
+    Act(Deed),
+    /// Something said to the model.
+    Say(Message, Delivery),
+    /// A word that is shown until the next key.
+    Flash(String),
+    /// Several things, in order.
+    All(Vec<Wish>),
     /// To leave.
     Quit,
 }

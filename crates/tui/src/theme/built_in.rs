@@ -1,0 +1,257 @@
+//! The themes we ship, each a few colours put to the roles.
+
+use super::{Theme, words};
+
+/// Their names. `dark`, `light` and `plain` take all their colours from the terminal.
+pub const NAMES: &[&str] = &[
+    "dark",
+    "light",
+    "plain",
+    "colour-blind",
+    "midnight",
+    "paper",
+    "nord",
+    "gruvbox",
+    "solarized-dark",
+    "solarized-light",
+];
+
+/// The colours that a theme is made of.
+struct Palette {
+    text: &'static str,
+    faint: &'static str,
+    accent: &'static str,
+    good: &'static str,
+    warning: &'static str,
+    bad: &'static str,
+    /// Another colour that goes with the accent.
+    second: &'static str,
+    /// Behind the row that is chosen.
+    selected: &'static str,
+    added: &'static str,
+    removed: &'static str,
+    added_word: &'static str,
+    removed_word: &'static str,
+}
+
+/// From the terminal's own sixteen, which its owner has made readable on its own background.
+const DARK: Palette = Palette {
+    text: "default",
+    faint: "dark-gray",
+    accent: "cyan",
+    good: "green",
+    warning: "yellow",
+    bad: "red",
+    second: "magenta",
+    selected: "bold reverse",
+    added: "green",
+    removed: "red",
+    added_word: "bold black on green",
+    removed_word: "bold black on red",
+};
+
+const LIGHT: Palette = Palette {
+    accent: "blue",
+    added_word: "bold white on green",
+    removed_word: "bold white on red",
+    ..DARK
+};
+
+const COLOUR_BLIND: Palette = Palette {
+    accent: "#e69f00",
+    good: "#56b4e9",
+    warning: "#f0e442",
+    bad: "#d55e00",
+    second: "#cc79a7",
+    added: "#56b4e9",
+    removed: "#e69f00",
+    added_word: "bold black on #56b4e9",
+    removed_word: "bold black on #e69f00",
+    ..DARK
+};
+
+const MIDNIGHT: Palette = Palette {
+    text: "#d7dae0",
+    faint: "#6b7280",
+    accent: "#7aa2f7",
+    good: "#9ece6a",
+    warning: "#e0af68",
+    bad: "#f7768e",
+    second: "#bb9af7",
+    selected: "#ffffff on #2f3b5c",
+    added: "#b9e6a0 on #1d2b1f",
+    removed: "#f3a6b3 on #321c24",
+    added_word: "bold #e4ffd6 on #2f5a33",
+    removed_word: "bold #ffe1e6 on #6b2b3b",
+};
+
+const PAPER: Palette = Palette {
+    text: "#2b2b2b",
+    faint: "#8a8577",
+    accent: "#1f5fae",
+    good: "#3b7a2a",
+    warning: "#9a6700",
+    bad: "#b42318",
+    second: "#7c3aa0",
+    selected: "#1a1a1a on #d9e4f2",
+    added: "#205c12 on #e5f4df",
+    removed: "#8f1d14 on #fbe6e3",
+    added_word: "bold #123d08 on #b6e0a6",
+    removed_word: "bold #6a0f08 on #f3b6ae",
+};
+
+const NORD: Palette = Palette {
+    text: "#d8dee9",
+    faint: "#616e88",
+    accent: "#88c0d0",
+    good: "#a3be8c",
+    warning: "#ebcb8b",
+    bad: "#bf616a",
+    second: "#b48ead",
+    selected: "#eceff4 on #434c5e",
+    added: "#a3be8c on #2c362f",
+    removed: "#d08a90 on #3b2e35",
+    added_word: "bold #eceff4 on #4c6343",
+    removed_word: "bold #eceff4 on #7a424a",
+};
+
+const GRUVBOX: Palette = Palette {
+    text: "#ebdbb2",
+    faint: "#928374",
+    accent: "#fabd2f",
+    good: "#b8bb26",
+    warning: "#fe8019",
+    bad: "#fb4934",
+    second: "#d3869b",
+    selected: "#fbf1c7 on #504945",
+    added: "#b8bb26 on #32361a",
+    removed: "#fb8a7a on #3c1f1e",
+    added_word: "bold #fbf1c7 on #626a1d",
+    removed_word: "bold #fbf1c7 on #8a2a22",
+};
+
+const SOLARIZED_DARK: Palette = Palette {
+    text: "#93a1a1",
+    faint: "#586e75",
+    accent: "#268bd2",
+    good: "#859900",
+    warning: "#b58900",
+    bad: "#dc322f",
+    second: "#6c71c4",
+    selected: "#eee8d5 on #0f4d5e",
+    added: "#a9bd2c on #0b3a2e",
+    removed: "#e8716c on #2d2a30",
+    added_word: "bold #fdf6e3 on #4f6300",
+    removed_word: "bold #fdf6e3 on #8a2624",
+};
+
+const SOLARIZED_LIGHT: Palette = Palette {
+    text: "#586e75",
+    faint: "#93a1a1",
+    selected: "#073642 on #dcd5bf",
+    added: "#4f6300 on #eef0cf",
+    removed: "#a32320 on #fbe3d5",
+    added_word: "bold #fdf6e3 on #859900",
+    removed_word: "bold #fdf6e3 on #dc322f",
+    ..SOLARIZED_DARK
+};
+
+pub(super) fn find(name: &str) -> Option<Theme> {
+    let palette = match name {
+        "plain" => return Some(plain()),
+        "dark" => &DARK,
+        "light" => &LIGHT,
+        "colour-blind" => &COLOUR_BLIND,
+        "midnight" => &MIDNIGHT,
+        "paper" => &PAPER,
+        "nord" => &NORD,
+        "gruvbox" => &GRUVBOX,
+        "solarized-dark" => &SOLARIZED_DARK,
+        "solarized-light" => &SOLARIZED_LIGHT,
+        _ => return None,
+    };
+    Some(paint(name, palette))
+}
+
+fn paint(name: &str, palette: &Palette) -> Theme {
+    let of = |text: &str| words::style(text).unwrap_or_default();
+    let bold = |text: &str| of(&format!("bold {text}"));
+    Theme {
+        name: name.to_owned(),
+        text: of(palette.text),
+        dim: of(palette.faint),
+        strong: bold(palette.text),
+        accent: of(palette.accent),
+        title: bold(palette.accent),
+        border: of(palette.faint),
+        chosen: of(palette.selected),
+        found: of(&format!("bold underline {}", palette.accent)),
+        person: bold(palette.accent),
+        quiet: of(&format!("italic {}", palette.faint)),
+        tool: bold(palette.second),
+        good: of(palette.good),
+        warn: of(palette.warning),
+        bad: of(palette.bad),
+        mode: bold(palette.second),
+        status: of(palette.faint),
+        added: of(palette.added),
+        removed: of(palette.removed),
+        added_words: of(palette.added_word),
+        removed_words: of(palette.removed_word),
+        hunk: of(palette.accent),
+        heading: bold(palette.accent),
+        code: of(palette.warning),
+        link: of(&format!("underline {}", palette.accent)),
+        chip: of(&format!("reverse {}", palette.accent)),
+        keyword: of(palette.second),
+        string: of(palette.good),
+        number: of(palette.warning),
+        comment: of(&format!("italic {}", palette.faint)),
+        function: of(palette.accent),
+        kind: of(palette.warning),
+        property: of(palette.text),
+        tag: of(palette.accent),
+    }
+}
+
+/// No colours at all: only what every terminal can do with the text itself.
+fn plain() -> Theme {
+    let of = |text: &str| words::style(text).unwrap_or_default();
+    let (bold, dim) = (of("bold"), of("dim"));
+    let mut theme = Theme::bare("plain");
+    for style in [
+        &mut theme.strong,
+        &mut theme.title,
+        &mut theme.person,
+        &mut theme.tool,
+        &mut theme.mode,
+    ] {
+        *style = bold;
+    }
+    for style in [
+        &mut theme.dim,
+        &mut theme.border,
+        &mut theme.status,
+        &mut theme.comment,
+        &mut theme.removed,
+    ] {
+        *style = dim;
+    }
+    for style in [
+        &mut theme.added,
+        &mut theme.accent,
+        &mut theme.bad,
+        &mut theme.warn,
+        &mut theme.heading,
+    ] {
+        *style = bold;
+    }
+    theme.quiet = of("italic dim");
+    theme.link = of("underline");
+    theme.found = of("bold underline");
+    theme.added_words = of("bold underline");
+    theme.removed_words = of("dim strike");
+    theme.chosen = of("reverse");
+    theme.chip = of("reverse");
+    theme
+}

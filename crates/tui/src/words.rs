@@ -1,0 +1,73 @@
+//! Numbers and times in the form in which people like them.
+
+use session::Time;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A count of tokens: `950`, `14.2k`, `1.3M`.
+pub(crate) fn tokens(count: u64) -> String {
+    let short = |number: f64, unit: &str| match number >= 99.95 || number.fract() < 0.05 {
+        true => format!("{number:.0}{unit}"),
+        false => format!("{number:.1}{unit}"),
+    };
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..999_950 => short(count as f64 / 1e3, "k"),
+        _ => short(count as f64 / 1e6, "M"),
+    }
+}
+
+/// Money: `$0`, `$0.0042`, `$1.37`.
+pub(crate) fn money(cost: model::Cost) -> String {
+    let usd = cost.usd();
+    match usd {
+        _ if cost.nano_usd == 0 => "$0".into(),
+        _ if usd < 0.0001 => "<$0.0001".into(),
+        _ if usd < 0.1 => format!("${usd:.4}"),
+        _ => format!("${usd:.2}"),
+    }
+}
+
+/// How long something took: `40ms`, `3.2s`, `2m05s`.
+pub(crate) fn took(time: Duration) -> String {
+    let millis = time.as_millis();
+    match millis {
+        0..1_000 => format!("{millis}ms"),
+        1_000..10_000 => format!("{:.1}s", time.as_secs_f64()),
+        10_000..60_000 => format!("{}s", millis / 1_000),
+        60_000..3_600_000 => format!("{}m{:02}s", millis / 60_000, millis / 1_000 % 60),
+        _ => format!("{}h{:02}m", millis / 3_600_000, millis / 60_000 % 60),
+    }
+}
+
+/// How long ago something was: `now`, `5m`, `3h`, `2d`.
+pub(crate) fn ago(then: Time, now: Time) -> String {
+    match now.0.saturating_sub(then.0) / 60_000 {
+        0 => "now".into(),
+        minutes @ 1..60 => format!("{minutes}m"),
+        minutes @ 60..1_440 => format!("{}h", minutes / 60),
+        minutes @ 1_440..43_200 => format!("{}d", minutes / 1_440),
+        minutes @ 43_200..525_600 => format!("{}mo", minutes / 43_200),
+        minutes => format!("{}y", minutes / 525_600),
+    }
+}
+
+/// The time now.
+pub(crate) fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    // A clock before 1970 is wrong in any case.
+    Time(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+}
+
+/// A part of a whole: `0%`, `37%`, `100%`.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    match whole {
+        0 => "–".into(),
+        _ => format!("{}%", (part as f64 * 100.0 / whole as f64).round()),
+    }
+}
+
+/// The first line of a text, without what could take over a terminal.
+pub(crate) fn first_line(text: &str) -> String {
+    let tamed = crate::row::tame(text.trim());
+    tamed.lines().next().unwrap_or_default().trim_end().to_owned()
+}
