@@ -72,14 +72,12 @@ pub(crate) struct Word {
 pub(crate) fn word(text: &str, caret: usize) -> Option<Word> {
     let before = &text[..caret];
     let quoted = before.rfind("@\"").filter(|at| !before[at + 2..].contains(['"', '\n']));
-    let start = quoted.unwrap_or_else(|| before.rfind(char::is_whitespace).map_or(0, |at| at + width(before, at)));
-    let begins_word = before[..start]
-        .chars()
-        .next_back()
-        .is_none_or(|c| c.is_whitespace() || "([{'\",".contains(c));
+    let after_space = before.rfind(char::is_whitespace).map_or(0, |at| at + width(before, at));
+    let bare = before[after_space..].trim_start_matches(['(', '[', '{', '\'', '"', ',']);
+    let start = quoted.unwrap_or(before.len() - bare.len());
     let sigil = before[start..].chars().next()?;
     let fits = match sigil {
-        '@' | '#' => begins_word,
+        '@' | '#' => true,
         '/' => start == 0,
         _ => false,
     };
