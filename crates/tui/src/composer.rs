@@ -13,6 +13,9 @@ mod text;
 mod undo;
 mod vim;
 
+#[cfg(test)]
+mod tests;
+
 use crate::house::{Choice, Trouble};
 use crate::input::Input;
 use crate::keys::{Context, Deed, Key};
@@ -206,8 +209,8 @@ impl Composer {
     }
 
     /// Puts text in place of what is there.
-    pub(crate) fn set_text(&mut self, text: &str) {
-        self.editor.set(text);
+    pub(crate) fn set_text(&mut self, text: impl AsRef<str>) {
+        self.editor.set(text.as_ref());
         self.popup = None;
         self.history.leave();
     }

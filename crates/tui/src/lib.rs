@@ -20,6 +20,8 @@ mod row;
 mod run;
 mod screen;
 mod slash;
+#[cfg(test)]
+mod stage;
 mod state;
 mod status;
 mod terminal;

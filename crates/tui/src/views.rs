@@ -1,5 +1,7 @@
 //! The views beside the conversation, one file each.
 
+pub(crate) mod changes;
+pub(crate) mod context;
 pub(crate) mod field;
 pub(crate) mod help;
 pub(crate) mod jobs;
@@ -12,9 +14,13 @@ pub(crate) mod scroll;
 pub(crate) mod servers;
 pub(crate) mod sessions;
 pub(crate) mod settings;
+pub(crate) mod setup;
 pub(crate) mod subagents;
 pub(crate) mod todo;
 pub(crate) mod transcript;
+
+#[cfg(test)]
+mod tests;
 
 use crate::house::Choice;
 use crate::keys::Deed;
@@ -37,6 +43,9 @@ pub(crate) fn open(deed: Deed, commands: &[Choice], cx: &Cx<'_>) -> Option<Box<d
         Deed::Servers => Box::new(List::new(servers::Servers)),
         Deed::Permissions => Box::new(List::new(permissions::Permissions)),
         Deed::Settings => Box::new(List::new(settings::Settings)),
+        Deed::Changes => Box::new(changes::Changes::default()),
+        Deed::ContextView => Box::new(context::Context::default()),
+        Deed::Setup => Box::new(setup::Setup::default()),
         Deed::Transcript => Box::new(transcript::Transcript::default()),
         _ => return None,
     })

@@ -103,11 +103,12 @@ impl Composer {
         let theme = cx.theme;
         let layout = self.editor.fit(text_width(area.width));
         let text = self.editor.as_str();
-        let (mark, style) = match text.starts_with('!') {
-            true => ("!", theme.warn),
-            false => ("›", theme.accent),
+        let style = if text.starts_with('!') {
+            theme.warn
+        } else {
+            theme.accent
         };
-        Row::of(mark, style).draw(area.x, area.y, MARGIN, buf);
+        Row::of("›", style).draw(area.x, area.y, MARGIN, buf);
         let (row, column) = layout.place(text, &self.editor.chips, self.editor.text().caret());
         let height = usize::from(area.height);
         self.scroll = self.scroll.min(row).max((row + 1).saturating_sub(height));

@@ -33,6 +33,10 @@ impl Source for Help {
         (Row::of(keys, cx.theme.accent), Row::of(place, cx.theme.dim))
     }
 
+    fn verb(&self) -> &'static str {
+        "do it"
+    }
+
     fn choose(&mut self, binding: &&'static Binding, _: &Cx<'_>) -> Act {
         match binding.context {
             Context::Everywhere | Context::Composer | Context::Conversation => Act::CloseAnd(Wish::Act(binding.deed)),

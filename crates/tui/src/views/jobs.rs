@@ -54,7 +54,7 @@ impl Source for Jobs {
     }
 
     fn hints(&self) -> &'static [Deed] {
-        &[Deed::Stop, Deed::Close]
+        &[Deed::Close, Deed::Stop]
     }
 
     fn empty(&self) -> &'static str {

@@ -64,9 +64,14 @@ pub(crate) trait Source: Send {
         Act::Stay
     }
 
-    /// The keys that are shown below.
+    /// The keys that are shown below, the most important first.
     fn hints(&self) -> &'static [Deed] {
-        &[Deed::Choose, Deed::Close]
+        &[Deed::Close, Deed::Choose]
+    }
+
+    /// What choosing a row does, in a word or two.
+    fn verb(&self) -> &'static str {
+        "take"
     }
 
     /// What is shown where there is nothing.
@@ -338,6 +343,11 @@ impl<S: Source> List<S> {
             let Some(entry) = self.entries.get(index) else { continue };
             let mut row = marked(&names[index], &self.fuzzy.marks(&names[index]), theme, is_chosen);
             let (about, right) = self.source.about(entry, cx);
+            // Where it is narrow, what stands at the right end is the first to go.
+            let right = match !about.is_blank() && right.width() * 5 > usize::from(area.width) {
+                true => Row::empty(),
+                false => right,
+            };
             let sign = self.source.sign(entry, cx);
             let room = usize::from(area.width).saturating_sub(right.width() + 1);
             if !about.is_blank() {
@@ -374,7 +384,7 @@ impl<S: Source> List<S> {
                 Row::of(line, if *well { theme.good } else { theme.bad })
             }
             None if self.doing.is_some() => Row::of("…", theme.dim),
-            None => hints(self.source.hints(), cx),
+            None => hints(self.source.hints(), self.source.verb(), area.width, cx),
         };
         row.cut(area.width.into()).draw(area.x, area.y, area.width, buf);
         None
@@ -382,8 +392,15 @@ impl<S: Source> List<S> {
 }
 
 impl<S: Source> View for List<S> {
+    /// A list of few rows takes no more room than it needs.
     fn place(&self) -> Place {
-        self.source.place()
+        match self.source.place() {
+            Place::Inline(rows) if self.begun => {
+                let needed = u16::try_from(self.entries.len()).unwrap_or(u16::MAX).saturating_add(2);
+                Place::Inline(rows.min(needed).max(3))
+            }
+            place => place,
+        }
     }
 
     fn handle(&mut self, input: Input, cx: &Cx<'_>) -> Outcome {
@@ -438,8 +455,8 @@ impl<S: Source> View for List<S> {
     }
 }
 
-/// Keys with what they do, in a row.
-pub(crate) fn hints(deeds: &[Deed], cx: &Cx<'_>) -> Row {
+/// Keys with what they do, in a row of at most so many columns. The first is always there; of the others as many as fit.
+pub(crate) fn hints(deeds: &[Deed], verb: &str, width: u16, cx: &Cx<'_>) -> Row {
     let mut row = Row::empty();
     for deed in deeds {
         let key = cx.keys.hint(*deed);
@@ -447,8 +464,14 @@ pub(crate) fn hints(deeds: &[Deed], cx: &Cx<'_>) -> Row {
             continue;
         }
         let gap = if row.pieces.is_empty() { "" } else { "   " };
-        row = row.and(format!("{gap}{key}"), cx.theme.strong);
-        row = row.and(format!(" {}", short(*deed)), cx.theme.dim);
+        let word = if *deed == Deed::Choose { verb } else { short(*deed) };
+        let longer = row
+            .clone()
+            .and(format!("{gap}{key}"), cx.theme.strong)
+            .and(format!(" {word}"), cx.theme.dim);
+        if longer.width() <= usize::from(width) || row.pieces.is_empty() {
+            row = longer;
+        }
     }
     row
 }

@@ -2,7 +2,7 @@
 
 use super::list::{Act, Fetch, Source};
 use crate::house::Choice;
-use crate::keys::Deed;
+use crate::keys::{Context, Deed};
 use crate::row::Row;
 use crate::slash::{COMMANDS, Ran};
 use crate::view::{Cx, Wish};
@@ -71,8 +71,17 @@ impl Source for Palette {
             Entry::File(choice) => (choice.about.as_str(), None),
             Entry::Deed(deed) => (deed.binding().says, Some(*deed)),
         };
-        let key = deed.map(|deed| cx.keys.hint(deed)).unwrap_or_default();
+        // Keys that only count in another place would mislead here.
+        let everywhere = |deed: &Deed| matches!(deed.binding().context, Context::Everywhere | Context::Composer);
+        let key = deed
+            .filter(everywhere)
+            .map(|deed| cx.keys.hint(deed))
+            .unwrap_or_default();
         (Row::of(about, cx.theme.dim), Row::of(key, cx.theme.dim))
+    }
+
+    fn verb(&self) -> &'static str {
+        "do it"
     }
 
     fn choose(&mut self, entry: &Entry, cx: &Cx<'_>) -> Act {
@@ -105,7 +114,7 @@ pub(super) fn reachable() -> Vec<Deed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::{BINDINGS, Context};
+    use crate::keys::BINDINGS;
 
     #[test]
     fn everything_that_works_everywhere_is_in_the_palette() {

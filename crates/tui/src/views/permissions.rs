@@ -50,7 +50,7 @@ impl Source for Permissions {
     }
 
     fn hints(&self) -> &'static [Deed] {
-        &[Deed::Revoke, Deed::Close]
+        &[Deed::Close, Deed::Revoke]
     }
 
     fn empty(&self) -> &'static str {

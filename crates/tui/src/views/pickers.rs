@@ -2,7 +2,6 @@
 
 use super::list::{Act, Fetch, Source};
 use crate::house::Choice;
-use crate::keys::Deed;
 use crate::row::Row;
 use crate::theme::{self, Theme};
 use crate::view::{Cx, Wish};
@@ -153,9 +152,5 @@ impl Source for Themes {
 
     fn choose(&mut self, name: &String, _: &Cx<'_>) -> Act {
         Act::CloseAnd(Wish::ThemeNamed(name.clone()))
-    }
-
-    fn hints(&self) -> &'static [Deed] {
-        &[Deed::Choose, Deed::Close]
     }
 }

@@ -72,6 +72,10 @@ impl Source for Rewind {
         (Row::empty(), right)
     }
 
+    fn verb(&self) -> &'static str {
+        "go back"
+    }
+
     fn choose(&mut self, prompt: &Prompt, cx: &Cx<'_>) -> Act {
         if cx.state.is_working() {
             return Act::Do(Wish::Flash("stop the turn first (esc)".into()));
@@ -103,7 +107,7 @@ impl Source for Rewind {
     }
 
     fn hints(&self) -> &'static [Deed] {
-        &[Deed::Choose, Deed::Fork, Deed::Close]
+        &[Deed::Close, Deed::Choose, Deed::Fork]
     }
 
     fn empty(&self) -> &'static str {

@@ -56,6 +56,10 @@ impl Source for Servers {
         Act::Again
     }
 
+    fn hints(&self) -> &'static [crate::keys::Deed] {
+        &[crate::keys::Deed::Close]
+    }
+
     fn empty(&self) -> &'static str {
         "no servers are configured; docs/config.md says how"
     }

@@ -132,6 +132,10 @@ impl Source for Sessions {
         rows
     }
 
+    fn verb(&self) -> &'static str {
+        "resume"
+    }
+
     fn choose(&mut self, meta: &Meta, cx: &Cx<'_>) -> Act {
         match cx.state.session == Some(meta.id) {
             true => Act::Close,
@@ -163,7 +167,7 @@ impl Source for Sessions {
     }
 
     fn hints(&self) -> &'static [Deed] {
-        &[Deed::Choose, Deed::Fork, Deed::Rename, Deed::Scope, Deed::Close]
+        &[Deed::Close, Deed::Choose, Deed::Fork, Deed::Rename, Deed::Scope]
     }
 
     fn empty(&self) -> &'static str {

@@ -48,6 +48,10 @@ impl Source for Settings {
         rows
     }
 
+    fn verb(&self) -> &'static str {
+        "change"
+    }
+
     fn choose(&mut self, setting: &Setting, cx: &Cx<'_>) -> Act {
         // What has two values is switched at once; anything else is written.
         if let [one, two] = setting.choices.as_slice() {

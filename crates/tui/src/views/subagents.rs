@@ -87,7 +87,7 @@ impl Source for Subagents {
     }
 
     fn hints(&self) -> &'static [Deed] {
-        &[Deed::Steer, Deed::Stop, Deed::Close]
+        &[Deed::Close, Deed::Steer, Deed::Stop]
     }
 
     fn empty(&self) -> &'static str {

@@ -39,6 +39,10 @@ impl Source for Todo {
             .unwrap_or(0)
     }
 
+    fn verb(&self) -> &'static str {
+        "put into the line"
+    }
+
     fn choose(&mut self, todo: &session::Todo, _: &Cx<'_>) -> Act {
         Act::CloseAnd(Wish::Insert(todo.text.clone()))
     }
