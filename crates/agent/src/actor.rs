@@ -177,6 +177,7 @@ impl Actor {
             Some(Command::Prompt { message, .. }) => self.queue.push_back(Job::Prompts(vec![message])),
             Some(Command::Continue) => self.queue.push_back(Job::Continue),
             Some(Command::Rewind { to }) => self.rewind(to).await,
+            Some(Command::Keep { body }) => self.keep(*body).await,
             Some(Command::SetModel { name }) => self.set_model(&name).await,
             Some(Command::SetMode { name }) => self.set_mode(&name).await,
             Some(Command::SetLevel { level }) => self.state.rules.set_level(level),
@@ -405,6 +406,10 @@ impl Actor {
                     Err(why) => drop(events.send(notice(why)).await),
                 },
                 Some(Command::Continue) => queue.push_back(Job::Continue),
+                Some(Command::Keep { .. }) => {
+                    let text = "what was done while a turn is running is not kept; interrupt it first".into();
+                    drop(events.send(notice(text)).await);
+                }
                 Some(Command::Rewind { .. }) => {
                     let text = "a session cannot be rewound while a turn is running; interrupt it first".into();
                     drop(events.send(notice(text)).await);
@@ -428,6 +433,26 @@ impl Actor {
         if let Err(error) = self.state.append(ItemId::new(), Body::Notice { text }).await {
             self.state.notice(Level::Warning, error.to_string()).await;
         }
+    }
+
+    /// Keeps what the person did beside the conversation. Nothing else is said in their name.
+    async fn keep(&mut self, body: Body) {
+        let text = match body {
+            Body::Review { .. } | Body::Restored { .. } => match self.state.append(ItemId::new(), body).await {
+                Ok(()) => return,
+                Err(error) => error.to_string(),
+            },
+            Body::Prompt { .. }
+            | Body::Reply { .. }
+            | Body::Result { .. }
+            | Body::Summary { .. }
+            | Body::Notice { .. }
+            | Body::Wake { .. }
+            | Body::Mode { .. }
+            | Body::Todos { .. }
+            | Body::Panels { .. } => "only a review or files put back can be kept by hand".to_string(),
+        };
+        self.state.notice(Level::Warning, text).await;
     }
 
     async fn rewind(&mut self, to: ItemId) {

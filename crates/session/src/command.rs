@@ -1,6 +1,6 @@
 //! What a front end asks of a session.
 
-use crate::{ItemId, QuestionId, SessionId};
+use crate::{Body, ItemId, QuestionId, SessionId};
 use model::Message;
 use policy::Scope;
 use serde_json::Value;
@@ -54,6 +54,12 @@ pub enum Command {
     Compact {
         /// What the notes should heed besides.
         instructions: Option<String>,
+    },
+    /// Keep in the log that the person did something beside the conversation: looked at changes, or had files put back. Not
+    /// while a turn is running.
+    Keep {
+        /// What they did.
+        body: Box<Body>,
     },
     /// Go on with the turn that was interrupted, without a new prompt.
     Continue,

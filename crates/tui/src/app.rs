@@ -1,7 +1,7 @@
 //! The app: what is known, what is open, and what a key or an event changes. It touches no terminal.
 
 use crate::composer::{Composer, Said};
-use crate::house::{House, Later, Opened, Trouble, Which};
+use crate::house::{Done, House, Later, Opened, Trouble, Which};
 use crate::input::Input;
 use crate::keys::{Context, Deed, Key, Keys, Press};
 use crate::state::{Queued, State};
@@ -44,6 +44,8 @@ pub(crate) enum Effect {
     Editor,
     /// An answer that is told when it is there.
     TellLater(Later<String>),
+    /// Something that is being done; it is told and kept when it is.
+    KeepLater(Later<Done>),
     /// The end.
     Quit,
 }
@@ -246,8 +248,8 @@ impl App {
             Deed::Suspend => vec![Effect::Suspend],
             Deed::Redraw => vec![Effect::Redraw],
             Deed::NewSession => vec![Effect::Open(Which::New)],
-            Deed::UndoTurn => vec![Effect::TellLater(self.house.undo())],
-            Deed::RedoTurn => vec![Effect::TellLater(self.house.redo())],
+            Deed::UndoTurn => self.restore(self.house.undo()),
+            Deed::RedoTurn => self.restore(self.house.redo()),
             deed => match views::open(deed, self.composer.commands(), &self.cx()) {
                 Some(view) => {
                     self.views.push(view);
@@ -261,6 +263,15 @@ impl App {
         }
     }
 
+    /// Files are put back between turns only: what a turn still does is not known yet.
+    fn restore(&mut self, later: Later<Done>) -> Vec<Effect> {
+        if self.state.is_working() {
+            self.state.flash = Some("stop the turn first (esc)".into());
+            return Vec::new();
+        }
+        vec![Effect::KeepLater(later)]
+    }
+
     fn grant(&mut self, wish: Wish) -> Vec<Effect> {
         match wish {
             Wish::Send(command) => return vec![Effect::Send(command)],
@@ -271,6 +282,7 @@ impl App {
             Wish::Copy(text) => return vec![Effect::Copy(text)],
             Wish::Tell(text) => self.tell(Level::Info, &text),
             Wish::TellLater(later) => return vec![Effect::TellLater(later)],
+            Wish::KeepLater(later) => return vec![Effect::KeepLater(later)],
             Wish::Editor => return vec![Effect::Editor],
             Wish::Theme(theme) => self.theme = *theme,
             Wish::ThemeNamed(name) => match Theme::find(&name, &self.house.themes()) {

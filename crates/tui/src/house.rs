@@ -2,7 +2,7 @@
 
 mod around;
 
-pub use around::{Access, FileChanges, Health, Hunk, Job, Provider, Rule, Server, Setting, Verdict};
+pub use around::{Access, Done, FileChanges, Health, Hunk, Job, Provider, Rule, Server, Setting, Verdict};
 
 use crate::theme::Spec;
 use futures::future::{BoxFuture, FutureExt as _};
@@ -90,13 +90,13 @@ pub trait House: Send + Sync {
         unavailable("records")
     }
 
-    /// Puts files back to what they were before the last turn; what was done, in a sentence.
-    fn undo(&self) -> Later<String> {
+    /// Puts files back to what they were before the last turn.
+    fn undo(&self) -> Later<Done> {
         unavailable("undo")
     }
 
     /// Makes again what was undone.
-    fn redo(&self) -> Later<String> {
+    fn redo(&self) -> Later<Done> {
         unavailable("redo")
     }
 
@@ -175,8 +175,8 @@ pub trait House: Send + Sync {
         unavailable("changes")
     }
 
-    /// Accepts changes or takes them back, by their names; what was done, in a sentence.
-    fn review(&self, verdicts: Vec<(String, Verdict)>) -> Later<String> {
+    /// Accepts changes or takes them back, by their names.
+    fn review(&self, verdicts: Vec<(String, Verdict)>) -> Later<Done> {
         let _ = verdicts;
         unavailable("changes")
     }

@@ -31,7 +31,7 @@ mod views;
 mod words;
 
 pub use house::{
-    Access, Choice, Facts, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Rule, Server, Setting,
+    Access, Choice, Done, Facts, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Rule, Server, Setting,
     Token, Trouble, Verdict, Which, unavailable,
 };
 pub use keys::{Binding, Context, Deed, Error as KeyError, Key, Keys, Press, Stroke, markdown as keys_markdown};

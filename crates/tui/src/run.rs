@@ -2,14 +2,14 @@
 
 use crate::app::{App, Effect};
 use crate::draw;
-use crate::house::{House, Opened, Trouble, Which};
+use crate::house::{Done, House, Opened, Trouble, Which};
 use crate::input::{Reader, Signal};
 use crate::screen::{Depth, Reflow, painted};
 use crate::terminal::{Terminal, restore_after_fall};
 use crate::theme::Theme;
 use base64::Engine as _;
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
-use futures::future::{BoxFuture, OptionFuture};
+use futures::future::{BoxFuture, FutureExt as _, OptionFuture};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use model::Message;
 use ratatui::layout::Size;
@@ -120,7 +120,7 @@ struct Running<W: Write> {
     opening: Option<BoxFuture<'static, Result<Opened, Trouble>>>,
     link: Option<Link>,
     /// Answers that are told when they are there.
-    told: FuturesUnordered<BoxFuture<'static, Result<String, Trouble>>>,
+    told: FuturesUnordered<BoxFuture<'static, Result<Done, Trouble>>>,
     dirty: bool,
     drawn: Option<Instant>,
     /// The end, and the signal that brought it.
@@ -167,7 +167,7 @@ impl<W: Write> Running<W> {
                 }
                 Some(told) = self.told.next(), if !self.told.is_empty() => {
                     match told {
-                        Ok(text) => self.app.tell(Level::Info, &text),
+                        Ok(done) => self.done(done).await,
                         Err(trouble) => self.app.tell_trouble(&trouble),
                     }
                     self.dirty = true;
@@ -252,12 +252,25 @@ impl<W: Write> Running<W> {
                     self.terminal.write(&format!("\x1b]52;c;{text}\x07"))?;
                 }
                 Effect::Editor => self.edit().await?,
-                Effect::TellLater(later) => self.told.push(later),
+                Effect::TellLater(later) => {
+                    let later = later.map(|told| told.map(|told| Done { told, keep: None }));
+                    self.told.push(later.boxed());
+                }
+                Effect::KeepLater(later) => self.told.push(later),
                 Effect::Quit => self.quit = Some(None),
             }
         }
         self.dirty = true;
         Ok(())
+    }
+
+    async fn done(&mut self, Done { told, keep }: Done) {
+        if let Some(body) = keep {
+            self.send(Command::Keep { body: Box::new(body) }).await;
+        }
+        if !told.is_empty() {
+            self.app.tell(Level::Info, &told);
+        }
     }
 
     async fn send(&mut self, command: Command) {

@@ -1,8 +1,8 @@
 //! For tests: a house whose answers are given, and what a view or the composer draws, as text.
 
 use crate::house::{
-    Access, Choice, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Rule, Server, Setting, Trouble,
-    Verdict, Which,
+    Access, Choice, Done, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Rule, Server, Setting,
+    Trouble, Verdict, Which,
 };
 use crate::input::Input;
 use crate::keys::{Key, Keys};
@@ -163,12 +163,14 @@ impl House for Given {
         ])
     }
 
-    fn review(&self, verdicts: Vec<(String, Verdict)>) -> Later<String> {
+    fn review(&self, verdicts: Vec<(String, Verdict)>) -> Later<Done> {
         let words: Vec<String> = verdicts
             .iter()
             .map(|(id, verdict)| format!("{verdict:?} {id}"))
             .collect();
-        self.note(words.join(", "))
+        let told = words.join(", ");
+        self.done.lock().unwrap().push(told.clone());
+        now(Done { told, keep: None })
     }
 
     fn jobs(&self) -> Later<Vec<Job>> {

@@ -1,10 +1,11 @@
 //! A view stands beside the conversation: it is opened, takes keys, draws itself and is closed again.
 
-use crate::house::{House, Later, Trouble, Which};
+use crate::house::{Done, House, Later, Trouble, Which};
 use crate::input::Input;
 use crate::keys::{Deed, Keys};
 use crate::state::State;
 use crate::theme::Theme;
+use futures::future::FutureExt as _;
 use model::Message;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -61,6 +62,23 @@ impl Cx<'_> {
     }
 }
 
+/// Something that is done for the app, and of which the one who asked for it hears too.
+pub(crate) fn shared(later: Later<Done>, wake: &Wake) -> (Errand<String>, Later<Done>) {
+    let errand = Errand::under_way();
+    let (slot, wake) = (Arc::clone(&errand.slot), wake.clone());
+    let later = async move {
+        let done = later.await;
+        let told = done.as_ref().map(|done| done.told.clone()).map_err(Clone::clone);
+        *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+        wake.wake();
+        done.map(|done| Done {
+            told: String::new(),
+            ..done
+        })
+    };
+    (errand, later.boxed())
+}
+
 /// What a view wants after it has taken a key.
 pub(crate) enum Outcome {
     /// Nothing more.
@@ -93,6 +111,8 @@ pub(crate) enum Wish {
     Tell(String),
     /// An answer that is told to the person when it is there.
     TellLater(Later<String>),
+    /// Something that is being done; the person is told and the session keeps it when it is.
+    KeepLater(Later<Done>),
     /// The composer's text edited in the person's own editor.
     Editor,
     /// Another look.

@@ -1,6 +1,16 @@
 //! What a house knows of the things around a session: changes, jobs, servers, rules, settings, providers.
 
+use session::Body;
 use std::path::PathBuf;
+
+/// Something that was done, and what the log keeps of it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Done {
+    /// What was done, in a sentence; empty where nobody needs to hear of it.
+    pub told: String,
+    /// What the session keeps of it.
+    pub keep: Option<Body>,
+}
 
 /// A file that the session changed, as far as its changes wait to be looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

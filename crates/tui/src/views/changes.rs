@@ -5,7 +5,7 @@ use crate::house::{FileChanges, Hunk, Verdict};
 use crate::input::Input;
 use crate::keys::{Context, Deed, Key};
 use crate::row::{Row, tame};
-use crate::view::{Cx, Errand, Outcome, Place, View, Wish};
+use crate::view::{Cx, Errand, Outcome, Place, View, Wish, shared};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use similar::{ChangeTag, TextDiff};
@@ -92,27 +92,32 @@ impl Changes {
     }
 
     /// Accepts or takes back: the hunk, or all of its file.
-    fn decide(&mut self, verdict: Verdict, whole_file: bool, cx: &Cx<'_>) {
+    fn decide(&mut self, verdict: Verdict, whole_file: bool, cx: &Cx<'_>) -> Outcome {
         if self.doing.is_some() {
-            return;
+            return Outcome::Stay;
         }
-        let Some(file) = self.files.get(self.file) else { return };
+        let Some(file) = self.files.get(self.file) else {
+            return Outcome::Stay;
+        };
         let hunks: Vec<&Hunk> = match whole_file {
             true => file.hunks.iter().collect(),
             false => self.chosen().into_iter().collect(),
         };
         if verdict == Verdict::Reject && hunks.iter().any(|hunk| !hunk.rejectable) {
             self.said = Some((false, "it cannot be taken back: others have worked on it".into()));
-            return;
+            return Outcome::Stay;
         }
         if cx.state.is_working() {
             self.said = Some((false, "stop the turn first (esc)".into()));
-            return;
+            return Outcome::Stay;
         }
         let verdicts: Vec<(String, Verdict)> = hunks.into_iter().map(|hunk| (hunk.id.clone(), verdict)).collect();
-        if !verdicts.is_empty() {
-            self.doing = Some(cx.fetch(cx.house.review(verdicts)));
+        if verdicts.is_empty() {
+            return Outcome::Stay;
         }
+        let (errand, later) = shared(cx.house.review(verdicts), cx.wake);
+        self.doing = Some(errand);
+        Outcome::Do(Wish::KeepLater(later))
     }
 
     fn key(&mut self, key: Key, cx: &Cx<'_>) -> Outcome {
@@ -123,10 +128,10 @@ impl Changes {
             Some(Deed::PreviousHunk) => self.step(false),
             Some(Deed::NextFile) => self.step_file(true),
             Some(Deed::PreviousFile) => self.step_file(false),
-            Some(Deed::AcceptHunk) => self.decide(Verdict::Accept, false, cx),
-            Some(Deed::RejectHunk) => self.decide(Verdict::Reject, false, cx),
-            Some(Deed::AcceptFile) => self.decide(Verdict::Accept, true, cx),
-            Some(Deed::RejectFile) => self.decide(Verdict::Reject, true, cx),
+            Some(Deed::AcceptHunk) => return self.decide(Verdict::Accept, false, cx),
+            Some(Deed::RejectHunk) => return self.decide(Verdict::Reject, false, cx),
+            Some(Deed::AcceptFile) => return self.decide(Verdict::Accept, true, cx),
+            Some(Deed::RejectFile) => return self.decide(Verdict::Reject, true, cx),
             Some(Deed::UndoTurn) => return Outcome::CloseAnd(Wish::Act(Deed::UndoTurn)),
             Some(Deed::RedoTurn) => return Outcome::CloseAnd(Wish::Act(Deed::RedoTurn)),
             Some(Deed::Close | Deed::Interrupt | Deed::Leave) => return Outcome::Close,
@@ -248,7 +253,11 @@ impl View for Changes {
     }
 
     fn hear(&mut self, event: &session::Event, cx: &Cx<'_>) {
-        if matches!(event, session::Event::TurnFinished { .. }) && self.fetching.is_none() {
+        let reviewed = match event {
+            session::Event::ItemFinished { item } => matches!(item.body, session::Body::Review { .. }),
+            event => matches!(event, session::Event::TurnFinished { .. }),
+        };
+        if reviewed {
             self.fetching = Some(cx.fetch(cx.house.changes()));
         }
     }

@@ -255,7 +255,9 @@ async fn hunks_are_accepted_and_taken_back_by_key() {
     let mut view = opened("changes", &stage);
     stage.see(view.as_mut(), (80, 24)).await;
     for keys in ["a", "n r", "A", "tab R"] {
-        stage.press(view.as_mut(), keys);
+        if let Outcome::Do(Wish::KeepLater(later)) = stage.press(view.as_mut(), keys) {
+            later.await.unwrap();
+        }
         stage.see(view.as_mut(), (80, 24)).await;
     }
     let done = stage.given.done.lock().unwrap().clone();
