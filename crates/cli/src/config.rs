@@ -23,8 +23,8 @@ pub(crate) use layer::{Layer, Leaf, Origin, key_path, put};
 pub(crate) use permissions::{Approval, Hook, HookEvent, Permissions, Profile};
 pub(crate) use sandbox::{Sandbox, Terminal};
 pub(crate) use schema::{
-    Autonomy, Checkpoints, Config, Delegation, Effort, Limits, ModelEntry, Permission, ProviderEntry, WireName,
-    json_schema,
+    Autonomy, Checkpoints, Config, Delegation, Effort, Limits, ModelEntry, Permission, ProviderEntry, ToolProtocol,
+    WireName, json_schema,
 };
 pub(crate) use size::Size;
 pub(crate) use span::Span;

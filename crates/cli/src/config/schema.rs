@@ -33,6 +33,8 @@ pub(crate) struct Config {
     pub(crate) mode: Option<String>,
     /// What is allowed without asking.
     pub(crate) permission: Option<Permission>,
+    /// How models call tools, where it is not to be what is known about them.
+    pub(crate) tool_protocol: Option<ToolProtocol>,
     /// How hard the model is asked to think.
     pub(crate) effort: Option<Effort>,
     /// Sampling temperature from 0 to 2, where the model takes one.
@@ -244,6 +246,16 @@ pub(crate) enum Permission {
     Workspace,
     /// Everything
     Full,
+}
+
+/// How models call tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ToolProtocol {
+    /// By the provider's own means
+    Native,
+    /// As XML in their text, for models that know no other way
+    Xml,
 }
 
 /// How hard the model is asked to think.

@@ -15,6 +15,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("HEW_IMAGE_MODEL", "image_model"),
     ("HEW_MODE", "mode"),
     ("HEW_PERMISSION", "permission"),
+    ("HEW_TOOL_PROTOCOL", "tool_protocol"),
     ("HEW_EFFORT", "effort"),
     ("HEW_TEMPERATURE", "temperature"),
     ("HEW_MAX_OUTPUT", "max_output"),

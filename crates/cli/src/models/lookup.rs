@@ -2,7 +2,7 @@
 
 use super::suggest::suggest;
 use super::{Models, Provider};
-use crate::config::ModelEntry;
+use crate::config::{ModelEntry, ToolProtocol};
 use crate::failure::{Failure, Result};
 use model::{Features, Info, Limits, Lookup, Prices, Tier, Wire};
 use providers::presets;
@@ -13,11 +13,18 @@ const SAME_PRICES: &[&str] = &["vertex", "azure", "openrouter", "vercel"];
 impl Models<'_> {
     /// Finds a model by `provider/id` or by its id alone.
     pub(crate) fn find(&self, name: &str) -> Result<Info> {
-        match self.catalogue.find(name) {
-            Lookup::Found(info) => Ok(*info),
-            Lookup::Ambiguous(names) => self.choose(name, &names),
-            Lookup::Unknown(_) => self.describe_open(name).ok_or_else(|| self.unknown(name)),
+        let mut info = match self.catalogue.find(name) {
+            Lookup::Found(info) => *info,
+            Lookup::Ambiguous(names) => self.choose(name, &names)?,
+            Lookup::Unknown(_) => self.describe_open(name).ok_or_else(|| self.unknown(name))?,
+        };
+        // Who names a protocol knows better what the model, or the server in front of it, can do.
+        match self.config.tool_protocol {
+            Some(ToolProtocol::Native) => info.features.tools = true,
+            Some(ToolProtocol::Xml) => info.features.tools = false,
+            None => {}
         }
+        Ok(info)
     }
 
     /// Several providers serve it: the only one with a key is meant.

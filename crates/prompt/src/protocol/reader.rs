@@ -387,7 +387,7 @@ impl Reader {
             return if self.ended { Found::Yes(bytes) } else { Found::Maybe };
         }
         let goes_on = match closing(next, &call.name) {
-            Found::No => self.goes_on(call, next),
+            Found::No => self.goes_on(call, value, next),
             found => found,
         };
         match goes_on {
@@ -399,13 +399,15 @@ impl Reader {
     }
 
     /// Whether another parameter of the call, or another call, begins here.
-    fn goes_on(&self, call: &Call, text: &str) -> Found {
+    fn goes_on(&self, call: &Call, value: &Value, text: &str) -> Found {
+        // Who writes a parameter that nobody knows writes others, too.
+        let is_open = !self.grammar.has_parameter(&call.name, &value.name);
         let name = text.strip_prefix('<').map(word).unwrap_or_default();
         match opening(text) {
-            Found::Yes(bytes) if self.grammar.has_parameter(&call.name, name) || self.grammar.has(name) => {
+            Found::Yes(bytes) if is_open || self.grammar.has_parameter(&call.name, name) || self.grammar.has(name) => {
                 Found::Yes(bytes)
             }
-            Found::Maybe if self.grammar.parameter_begins(&call.name, name) || self.grammar.begins(name) => {
+            Found::Maybe if is_open || self.grammar.parameter_begins(&call.name, name) || self.grammar.begins(name) => {
                 Found::Maybe
             }
             Found::Yes(_) | Found::Maybe | Found::No => Found::No,

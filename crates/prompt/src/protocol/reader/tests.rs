@@ -197,6 +197,14 @@ fn forgotten_ends_and_words_in_between_do_no_harm() {
 }
 
 #[test]
+fn parameters_that_nobody_knows_follow_each_other() {
+    check(
+        "<terminal><diff>\na\nb\n</diff>\n<why>\nc\nd\n</why>\n</terminal>",
+        &[r#"terminal({"diff":"a\nb","why":"c\nd"})"#],
+    );
+}
+
+#[test]
 fn a_call_that_is_cut_off_is_told_as_such_and_never_made() {
     let text = "<write_file><path>a</path><content>half of";
     for stop in [Stop::MaxTokens, Stop::End] {

@@ -1,0 +1,284 @@
+//! Whole requests as they go over each wire, in each mode and by both protocols, in a form that a person can read.
+//!
+//! A snapshot holds the request for one wire and protocol in the mode `code`, then what is different in each other mode. Bedrock
+//! and Vertex speak as Anthropic does: theirs hold only what is different.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use model::{Block, Features, Info, Limits, Message, Outcome, Part, Role, ToolSpec, Wire};
+use policy::Mode;
+use prompt::{Facts, Frame, Kept, Overrides, Protocol, Rules, Scene};
+use providers::{Secret, Settings};
+use serde_json::{Map, Value, json};
+use session::{Body, End, Item, ItemId, RequestId, Time};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+const WIRES: [(Wire, &str, &str); 6] = [
+    (Wire::AnthropicMessages, "anthropic", "claude-sonnet-4-6"),
+    (Wire::BedrockAnthropic, "bedrock", "us.anthropic.claude-sonnet-4-6-v1:0"),
+    (Wire::VertexAnthropic, "vertex", "claude-sonnet-4-6"),
+    (Wire::OpenaiChat, "ollama", "qwen3-coder:30b"),
+    (Wire::OpenaiResponses, "openai", "gpt-5.5"),
+    (Wire::Gemini, "gemini", "gemini-3-pro"),
+];
+
+fn info(wire: Wire, provider: &str, id: &str, protocol: Protocol) -> Info {
+    Info {
+        provider: provider.into(),
+        id: id.into(),
+        wire,
+        limits: Limits {
+            window: 200_000,
+            output: 8_000,
+        },
+        features: Features {
+            tools: protocol == Protocol::Native,
+            parallel_tools: true,
+            images: true,
+            pdf: true,
+            reasoning: false,
+            caching: true,
+        },
+        prices: None,
+        deprecated_on: None,
+        options: Map::new(),
+    }
+}
+
+fn tools() -> Arc<[ToolSpec]> {
+    let tool = |name: &str, description: &str, properties: Value, required: Value| ToolSpec {
+        name: name.into(),
+        description: description.into(),
+        input_schema: json!({"type": "object", "properties": properties, "required": required}),
+    };
+    let string = json!({"type": "string"});
+    [
+        tool(
+            "edit_file",
+            "Replaces text.",
+            json!({"path": string, "old_text": string, "new_text": string, "replace_all": {"type": "boolean"}}),
+            json!(["path", "old_text", "new_text"]),
+        ),
+        tool("grep", "Searches.", json!({"pattern": string}), json!(["pattern"])),
+        tool(
+            "read_file",
+            "Reads a file.",
+            json!({"path": string, "more": {"type": "array", "items": string, "description": "Further files."}}),
+            json!(["path"]),
+        ),
+        tool(
+            "terminal",
+            "Runs a command.",
+            json!({"command": string}),
+            json!(["command"]),
+        ),
+    ]
+    .into()
+}
+
+fn item(body: Body) -> Arc<Item> {
+    Arc::new(Item {
+        id: ItemId::new(),
+        parent: None,
+        at: Time(0),
+        body,
+    })
+}
+
+/// A question, two calls, their results, an answer, and another question.
+fn conversation() -> Vec<Arc<Item>> {
+    let reply = |parts: Vec<Part>| {
+        item(Body::Reply {
+            message: Arc::new(Message {
+                role: Role::Assistant,
+                parts,
+            }),
+            model: "m".into(),
+            request: RequestId::new(),
+            end: End::Interrupted,
+        })
+    };
+    let prompt = |parts: Vec<Part>| {
+        item(Body::Prompt {
+            message: Arc::new(Message {
+                role: Role::User,
+                parts,
+            }),
+        })
+    };
+    let call = |id: &str, name: &str, input: Value| Part::ToolCall {
+        id: id.into(),
+        name: name.into(),
+        input,
+        malformed: None,
+        replay: None,
+    };
+    let result = |id: &str, name: &str, text: &str, outcome: Outcome| {
+        prompt(vec![Part::ToolResult {
+            id: id.into(),
+            name: name.into(),
+            content: vec![Block::text(text)],
+            outcome,
+        }])
+    };
+    vec![
+        prompt(vec![Part::text("Mend the sum.")]),
+        reply(vec![
+            Part::text("I look."),
+            call("c1", "read_file", json!({"path": "sum.py", "more": ["b.py"]})),
+            call("c2", "terminal", json!({"command": "python3 sum.py"})),
+        ]),
+        result("c1", "read_file", "1\tdef add(a, b):\n2\t    return a - b", Outcome::Ok),
+        result("c2", "terminal", "exit code 1", Outcome::Error),
+        reply(vec![call(
+            "c3",
+            "edit_file",
+            json!({"path": "sum.py", "old_text": "    return a - b", "new_text": "    # a < b\n    return a + b"}),
+        )]),
+        result("c3", "edit_file", "Done.", Outcome::Ok),
+        reply(vec![Part::text("It adds now.")]),
+        prompt(vec![Part::text("Thanks. Is it tested?")]),
+    ]
+}
+
+fn facts() -> Facts {
+    Facts {
+        platform: "linux x86_64".into(),
+        root: "/home/me/project".into(),
+        branch: Some("main".into()),
+        date: "2026-11-16".into(),
+        shell: "bash".into(),
+        rules: vec![Rules {
+            path: "AGENTS.md".into(),
+            text: "Use tabs.".into(),
+        }],
+        ..Facts::default()
+    }
+}
+
+fn request(info: &Info, mode: &Mode) -> Value {
+    let (tools, scene_info) = (tools(), info);
+    let scene = Scene {
+        mode,
+        model: scene_info,
+        listed: &tools,
+        further: &["browser_action", "find_tools"],
+    };
+    let rendered = prompt::system(&facts(), &scene, &Overrides::default());
+    assert!(rendered.problems.is_empty(), "{:?}", rendered.problems);
+    let frame = Frame {
+        protocol: scene.protocol(),
+        tools: Arc::clone(&tools),
+        system: rendered.blocks,
+        affinity: Some("session".into()),
+        ..Frame::default()
+    };
+    let request = prompt::assemble(&frame, &conversation(), &mut Kept::default()).request;
+    let mut settings = Settings::new(&info.provider, info.wire, "https://host.example");
+    settings.key = Some(Secret::new("key"));
+    let (bytes, notices) = providers::render(&request, info, &settings);
+    assert!(notices.is_empty(), "{notices:?}");
+    serde_json::from_slice(&bytes).unwrap()
+}
+
+/// A value with texts of several lines as lines.
+fn readable(value: &Value, indent: usize, out: &mut String) {
+    let pad = "  ".repeat(indent);
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (key, value) in fields {
+                write!(out, "\n{pad}{key}:").unwrap();
+                readable(value, indent + 1, out);
+            }
+        }
+        Value::Array(values) if values.iter().any(|value| value.is_object() || value.is_array()) => {
+            for value in values {
+                write!(out, "\n{pad}-").unwrap();
+                readable(value, indent + 1, out);
+            }
+        }
+        Value::String(text) if text.contains('\n') => {
+            for line in text.lines() {
+                write!(out, "\n{pad}| {line}").unwrap();
+            }
+        }
+        plain => write!(out, " {plain}").unwrap(),
+    }
+}
+
+fn as_text(request: &Value) -> String {
+    let mut text = String::new();
+    readable(request, 0, &mut text);
+    text.lines()
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect::<String>()
+        .trim_start()
+        .to_owned()
+}
+
+/// The lines of one text that the other does not have, and the other way round.
+fn difference(from: &str, to: &str) -> String {
+    let lines: Vec<&str> = from.lines().collect();
+    let others: Vec<&str> = to.lines().collect();
+    let gone = lines
+        .iter()
+        .filter(|line| !others.contains(line))
+        .map(|line| format!("- {}\n", line.trim()));
+    let new = others
+        .iter()
+        .filter(|line| !lines.contains(line))
+        .map(|line| format!("+ {}\n", line.trim()));
+    gone.chain(new).collect()
+}
+
+#[test]
+fn whole_requests_for_each_mode_wire_and_protocol() {
+    let mut modes = Mode::built_in();
+    modes.push(Mode::edit(vec!["sum.py".into()]));
+    assert_eq!(modes[0].name, "code");
+    for protocol in [Protocol::Native, Protocol::Xml] {
+        for (wire, provider, id) in WIRES {
+            let own = info(wire, provider, id, protocol);
+            let mut text = as_text(&request(&own, &modes[0]));
+            let code = text.clone();
+            if matches!(wire, Wire::BedrockAnthropic | Wire::VertexAnthropic) {
+                let (wire, provider, id) = WIRES[0];
+                let plain = as_text(&request(&info(wire, provider, id, protocol), &modes[0]));
+                text = format!("As over {}, but for:\n{}", wire.name(), difference(&plain, &code));
+            }
+            for mode in &modes[1..] {
+                let other = as_text(&request(&own, mode));
+                write!(text, "\n==== mode {} ====\n{}", mode.name, difference(&code, &other)).unwrap();
+            }
+            insta::assert_snapshot!(format!("{}-{}", wire.name(), protocol.name()), text);
+        }
+    }
+}
+
+#[test]
+fn a_request_extends_the_one_before_it_by_both_protocols_on_every_wire() {
+    for protocol in [Protocol::Native, Protocol::Xml] {
+        for (wire, provider, id) in WIRES {
+            let info = info(wire, provider, id, protocol);
+            let (items, mut kept) = (conversation(), Kept::default());
+            let frame = Frame {
+                protocol,
+                tools: tools(),
+                system: vec!["s".into()],
+                ..Frame::default()
+            };
+            let mut before: Vec<Arc<Message>> = Vec::new();
+            for end in [1, 4, 6, 8] {
+                let request = prompt::assemble(&frame, &items[..end], &mut kept).request;
+                assert!(request.messages.starts_with(&before), "{} {end}", info.name());
+                before = request.messages.to_vec();
+                let calls = before
+                    .iter()
+                    .flat_map(|message| &message.parts)
+                    .filter(|part| matches!(part, Part::ToolCall { .. } | Part::ToolResult { .. }));
+                assert_eq!(calls.count() == 0, protocol == Protocol::Xml || end == 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A model without tools of its provider's does a whole task by calls in its text: the real binary, real HTTP, every wire.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use serde_json::Value;
+use testkit::{Hew, Output, Pace, Project, Role, Script, Seen, Server, Stop, Turn};
+
+const BUGGY: &str = "def add(a, b):\n    return a - b\n\nprint(\"<sum>\", add(2, 3))\n";
+
+fn hew(server: &Server, project: &Project) -> Hew {
+    Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(server)
+        .folder(project.root())
+}
+
+/// Reads, edits with code that looks like markup, checks, and writes a file that holds a call.
+fn task() -> Script {
+    Script::new()
+        .no_side()
+        .turn(Turn::text(
+            "<thinking>First I look.</thinking>\nI look at both.\n\n<read_file>\n<path>sum.py</path>\n</read_file>\n<grep><pattern>return</pattern></grep>",
+        ))
+        .turn(Turn::text(
+            "The sign is wrong.\n```xml\n<edit_file>\n<path>sum.py</path>\n<old_text>\n    return a - b\n\nprint(\"<sum>\", add(2, 3))\n</old_text>\n<new_text>\n    return a + b  # </old_text> is only text\n\nprint(\"<sum>\", add(2, 3))\n</new_text>\n</edit_file>\n```",
+        ))
+        .turn(Turn::text("<terminal>\n<command>grep -c 'a + b' sum.py</command>\n</terminal>\n<tool_result tool=\"terminal\">\n7\n</tool_result>\nSeven."))
+        .turn(Turn::text(
+            "<write_to_file>\n<path>notes.md</path>\n<content>\n# Calls\n<read_file>\n<path>x</path>\n</read_file>\n</content>\n</write_to_file>",
+        ))
+        .turn(Turn::text("Done: `add` adds."))
+}
+
+async fn run(script: Script, model: &str, args: &[&str]) -> (Output, Project, Server) {
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[("sum.py", BUGGY)]).unwrap();
+    let output = hew(&server, &project)
+        .args(["run", "--no-title", "-m", model])
+        .args(args)
+        .run()
+        .await
+        .unwrap();
+    (output, project, server)
+}
+
+fn seen(server: &Server) -> Vec<Seen> {
+    server.requests().iter().filter_map(|request| request.seen()).collect()
+}
+
+#[tokio::test]
+async fn a_whole_task_is_done_by_calls_in_text_on_every_wire() {
+    for model in ["anthropic/claude-sonnet-4-6", "openai/gpt-5.5", "gemini/gemini-2.5-pro"] {
+        for pace in [
+            Pace::default(),
+            Pace {
+                delta_bytes: 1,
+                ..Pace::default()
+            },
+        ] {
+            let script = task().pace(pace);
+            let (output, project, server) = run(script, model, &["--set", "tool_protocol=xml", "mend the sum"]).await;
+            assert_eq!(output.stdout, "Done: `add` adds.\n", "{model}: {}", output.stderr);
+            assert_eq!(
+                project.read("sum.py").unwrap(),
+                BUGGY.replace("a - b", "a + b  # </old_text> is only text"),
+                "{model}"
+            );
+            assert_eq!(
+                project.read("notes.md").unwrap(),
+                "# Calls\n<read_file>\n<path>x</path>\n</read_file>\n"
+            );
+            let requests = seen(&server);
+            assert_eq!(requests.len(), 5, "{model}: {}", output.stderr);
+            for request in &requests {
+                assert!(request.tools.is_empty() && request.calls().next().is_none(), "{model}");
+                assert!(request.system.contains("## read_file") && request.system.contains("# Calling tools"));
+            }
+            // Every request goes on where the one before it ended, with what the model wrote as it wrote it.
+            for pair in requests.windows(2) {
+                let (before, after) = (&pair[0].messages, &pair[1].messages);
+                assert_eq!(before[..], after[..before.len()], "{model}");
+                assert_eq!(pair[0].system, pair[1].system);
+            }
+            let last = &requests[4].messages;
+            assert_eq!(last[1].role, Role::Assistant);
+            assert_eq!(last[1].text, task().turns[0].text, "{model}");
+            assert_eq!(last[3].text, task().turns[1].text, "{model}");
+            assert!(
+                last[2].text.starts_with("<tool_result tool=\"read_file\">\n"),
+                "{}",
+                last[2].text
+            );
+            assert!(
+                last[2].text.contains("</tool_result>\n<tool_result tool=\"grep\">"),
+                "{}",
+                last[2].text
+            );
+            assert_eq!(
+                last[5].text,
+                "<terminal>\n<command>grep -c 'a + b' sum.py</command>\n</terminal>"
+            );
+            assert!(
+                last[6].text.contains("\n1\n") && !last[6].text.contains("Seven"),
+                "{}",
+                last[6].text
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_known_about_a_model_chooses_the_protocol() {
+    let data = tempfile::tempdir().unwrap();
+    let config = data.path().join("config.toml");
+    std::fs::write(&config, "[models.\"anthropic/claude-sonnet-4-6\"]\ntools = false\n").unwrap();
+    let server = Server::start(
+        Script::new()
+            .no_side()
+            .turn(Turn::text("<now/>"))
+            .turn(Turn::text("Done.")),
+    )
+    .await
+    .unwrap();
+    let project = Project::new(&[("a.txt", "x")]).unwrap();
+    let output = hew(&server, &project)
+        .env("HEW_CONFIG", &config)
+        .args([
+            "run",
+            "--no-title",
+            "-m",
+            "anthropic/claude-sonnet-4-6",
+            "what time is it?",
+        ])
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(output.stdout, "Done.\n", "{}", output.stderr);
+    let requests = seen(&server);
+    assert!(requests[1].messages[2].text.starts_with("<tool_result tool=\"now\">\n"));
+    // And the person may know better.
+    let server = Server::start(Script::new().turn(Turn::text("Fine."))).await.unwrap();
+    let output = hew(&server, &project)
+        .env("HEW_CONFIG", &config)
+        .args(["run", "--no-title", "-m", "anthropic/claude-sonnet-4-6"])
+        .args(["--set", "tool_protocol=native", "hello"])
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(output.stdout, "Fine.\n", "{}", output.stderr);
+    assert!(seen(&server)[0].offers("read_file"));
+}
+
+#[tokio::test]
+async fn a_call_that_is_cut_off_is_not_made_and_the_model_hears_of_it() {
+    let script = Script::new()
+        .no_side()
+        .turn(Turn::text("<write_file><path>half.txt</path><content>\nonly the beg").stop(Stop::MaxTokens))
+        .turn(Turn::text(
+            "<write_file><path>half.txt</path><content>\nshort\n</content></write_file>",
+        ))
+        .turn(Turn::text("Done."));
+    let (output, project, server) = run(
+        script,
+        "anthropic/claude-sonnet-4-6",
+        &["--set", "tool_protocol=xml", "write it"],
+    )
+    .await;
+    assert_eq!(output.stdout, "Done.\n", "{}", output.stderr);
+    assert_eq!(project.read("half.txt").unwrap(), "short\n");
+    let told = &seen(&server)[1].messages[2].text;
+    assert!(
+        told.starts_with("<tool_result tool=\"write_file\" outcome=\"error\">\n"),
+        "{told}"
+    );
+    assert!(told.contains("Nothing was done"), "{told}");
+}
+
+#[tokio::test]
+async fn a_session_goes_on_in_the_other_protocol() {
+    let server = Server::start(
+        Script::new()
+            .no_side()
+            .turn(Turn::text("I look.\n\n<read_file>\n<path>sum.py</path>\n</read_file>"))
+            .turn(Turn::text("It subtracts."))
+            .turn(Turn::text("As I said.")),
+    )
+    .await
+    .unwrap();
+    let project = Project::new(&[("sum.py", BUGGY)]).unwrap();
+    let hew = hew(&server, &project);
+    let model = ["--no-title", "-m", "anthropic/claude-sonnet-4-6"];
+    let first = hew
+        .clone()
+        .arg("run")
+        .args(model)
+        .args(["--set", "tool_protocol=xml", "look"])
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(first.stdout, "It subtracts.\n", "{}", first.stderr);
+    let second = hew
+        .arg("run")
+        .args(model)
+        .args(["--continue", "really?"])
+        .run()
+        .await
+        .unwrap();
+    assert!(second.is_success(), "{}", second.stderr);
+    let requests = server.requests();
+    let body: Value = requests.last().unwrap().json();
+    let call = &body["messages"][1]["content"][1];
+    assert_eq!(
+        (call["type"].as_str(), call["name"].as_str()),
+        (Some("tool_use"), Some("read_file")),
+        "{body}"
+    );
+    assert_eq!(body["messages"][2]["content"][0]["type"], "tool_result");
+}
