@@ -38,6 +38,8 @@ struct Call {
     tool: String,
     input: Value,
     malformed: Option<String>,
+    /// Whether it was made in the text of a reply.
+    in_text: bool,
 }
 
 /// A call that has been served.
@@ -71,6 +73,7 @@ impl Queue {
             name,
             input,
             malformed,
+            replay,
             ..
         } = part
         {
@@ -80,6 +83,7 @@ impl Queue {
                 tool: name,
                 input,
                 malformed,
+                in_text: replay.is_some_and(|replay| replay.wire == prompt::Protocol::Xml.name()),
             });
         }
     }
@@ -203,6 +207,9 @@ async fn serve(
     names: String,
     context: Context,
 ) -> Result<Output, String> {
+    if call.malformed.is_some() && call.in_text {
+        return Err("This call was cut off before its end. Nothing was done. Write the whole call again; if it was cut off for its length, make several smaller calls of it.".into());
+    }
     if let Some(raw) = &call.malformed {
         let why = model::json::object(raw)
             .err()

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod grammar;
+mod hermes;
 mod reader;
 mod value;
 mod written;

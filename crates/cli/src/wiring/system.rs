@@ -69,6 +69,7 @@ fn facts(workspace: &Workspace, modes: &Modes, env: &Environment) -> Facts {
         shell: "bash".into(),
         language: None,
         mode_rules: Vec::new(),
+        servers: Vec::new(),
         modes: own.map(|mode| (mode.name.clone(), mode.when_to_use.clone())).collect(),
         rules: rules::find(workspace, env),
     }

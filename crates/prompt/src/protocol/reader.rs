@@ -1,12 +1,13 @@
 //! Finds the calls in a model's text as it streams, and yields them as if the provider had sent them.
 //!
-//! A call is `<tool><parameter>value</parameter>…</tool>`. Text may be split anywhere. What only looks like a call stays text:
+//! A call is `<tool><parameter>value</parameter>…</tool>`, or JSON in `<tool_call>` (see `hermes.rs`). Text may be split anywhere. What
+//! only looks like a call stays text:
 //! a tag of no tool, one in inline code, one that no parameter follows. In a value nothing counts but its own end, so that
 //! code needs no escaping; where a value has several lines, even that end counts only if the call goes on or ends after it.
 
 use super::grammar::{Grammar, Kind};
 use super::value::{Value, quoted};
-use super::{RESULT, WIRE, written};
+use super::{RESULT, WIRE, hermes, written};
 use model::{CallId, Chunk, ChunkPart, Replay, Stop};
 use serde_json::{Map, json};
 use std::sync::Arc;
@@ -41,6 +42,8 @@ enum State {
     /// Between the parameters of a call.
     Call(Call),
     Value(Call, Value),
+    /// Within the other form of a call, as far as it has come.
+    Json(String),
     /// The model goes on as if it knew the results: nothing of that counts.
     Over,
 }
@@ -69,6 +72,8 @@ enum Tag {
     Thinking(&'static str),
     /// A call of this tool; its tag has so many bytes.
     Call(String, usize),
+    /// The other form of a call.
+    Json,
     /// A call without parameters, whole.
     Whole(String, usize),
     Result,
@@ -143,6 +148,7 @@ impl Reader {
                 State::Thinking(tag) => self.thinking(tag, rest, out),
                 State::Call(call) => self.call(call, rest, out),
                 State::Value(call, value) => self.value(call, value, rest, out),
+                State::Json(json) => self.json(json, rest, out),
                 State::Over => Step::Wait(rest.len(), State::Over),
             };
             match step {
@@ -166,7 +172,7 @@ impl Reader {
         self.run(out);
         let whole = matches!(stop, Stop::End | Stop::ToolUse | Stop::Other { .. });
         match std::mem::replace(&mut self.state, State::Text) {
-            State::Text | State::Thinking(_) | State::Over => {}
+            State::Text | State::Thinking(_) | State::Json(_) | State::Over => {}
             // It ends between parameters: only the last tag is missing.
             State::Call(call) if whole => self.end(call, out),
             State::Call(call) | State::Value(call, _) => Reader::break_off(call, out),
@@ -205,6 +211,7 @@ impl Reader {
             }
             Tag::Thinking(name) => Step::Go(place + name.len() + 2, State::Thinking(name)),
             Tag::Result => Step::Go(rest.len(), State::Over),
+            Tag::Json => Step::Go(place + hermes::OPEN.len(), State::Json(String::new())),
             Tag::Call(name, bytes) => {
                 let call = self.begin(name, &tag[..bytes], out);
                 Step::Go(place + bytes, State::Call(call))
@@ -227,6 +234,12 @@ impl Reader {
             if tag.starts_with(text) {
                 return Tag::Open;
             }
+        }
+        if text.starts_with(hermes::OPEN) {
+            return Tag::Json;
+        }
+        if hermes::OPEN.starts_with(text) {
+            return Tag::Open;
         }
         let name = word(&text[1..]);
         let after = &text[1 + name.len()..];
@@ -288,6 +301,30 @@ impl Reader {
             out.push(Chunk::Thinking(rest[..said].into()));
         }
         Step::Wait(said, State::Thinking(tag))
+    }
+
+    fn json(&mut self, mut json: String, rest: &str, out: &mut Vec<Chunk>) -> Step {
+        let end = rest.find(hermes::CLOSE);
+        let (inside, bytes) = match end {
+            Some(place) => (place, place + hermes::CLOSE.len()),
+            None if self.ended => (rest.len(), rest.len()),
+            None => {
+                let bytes = rest.len() - overlap(rest, hermes::CLOSE);
+                json.push_str(&rest[..bytes]);
+                return Step::Wait(bytes, State::Json(json));
+            }
+        };
+        json.push_str(&rest[..inside]);
+        let raw = format!("{}{json}{}", hermes::OPEN, &rest[inside..bytes]);
+        match hermes::parse(&json) {
+            Some((name, input)) if self.grammar.has(&name) => {
+                let mut call = self.begin(name, &raw, out);
+                call.later = input;
+                self.end(call, out);
+            }
+            Some(_) | None => self.say(&raw, out),
+        }
+        Step::Go(bytes, State::Text)
     }
 
     fn begin(&mut self, name: String, tag: &str, out: &mut Vec<Chunk>) -> Call {

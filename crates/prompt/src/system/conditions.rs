@@ -35,8 +35,6 @@ pub(super) struct Conditions(Vec<&'static str>);
 
 /// Tools that change files.
 const EDITS: [&str; 3] = ["edit_file", "apply_patch", "write_file"];
-/// How the names of tools begin that come from MCP servers; the server's name follows.
-const MCP: &str = "mcp__";
 
 impl Conditions {
     pub(super) fn of(facts: &Facts, scene: &Scene<'_>, family: Option<&Family>) -> Self {
@@ -44,7 +42,7 @@ impl Conditions {
         let (lists, reaches) = (|name: &str| scene.lists(name), |name: &str| scene.reaches(name));
         // Those that depend on the mode are for sections of its block: the others stay the same when it changes.
         let index = reaches("codebase_search") && mode.includes(Group::Read);
-        let mcp = !servers(scene).is_empty() && mode.includes(Group::Mcp);
+        let mcp = !facts.servers.is_empty() && mode.includes(Group::Mcp);
         let browser = reaches("browser_action") && mode.includes(Group::Browser) && scene.model.features.images;
         let modes = mode.includes(Group::Modes) && facts.modes.iter().any(|(name, _)| *name != mode.name);
         let holding = NAMES.into_iter().filter(|name| match *name {
@@ -129,7 +127,7 @@ fn variables(facts: &Facts, scene: &Scene<'_>, family: Option<&Family>) -> Value
         "example_tool": tool,
         "example_parameter": parameter,
         "example_value": value,
-        "mcp_servers": servers(scene).join(", "),
+        "mcp_servers": facts.servers.join(", "),
         "platform": facts.platform,
         "operatingSystem": facts.platform.split(' ').next(),
         "workspace": facts.root.to_string_lossy(),
@@ -184,17 +182,4 @@ fn example(scene: &Scene<'_>) -> (String, String, &'static str) {
         ),
         None => ("tool".into(), "parameter".into(), "value"),
     }
-}
-
-/// The MCP servers whose tools can be called, in order.
-fn servers<'a>(scene: &'a Scene<'_>) -> Vec<&'a str> {
-    let listed = scene.listed.iter().map(|tool| tool.name.as_str());
-    let names = listed.chain(scene.further.iter().copied());
-    let mut servers: Vec<&str> = names
-        .filter_map(|name| name.strip_prefix(MCP))
-        .map(|rest| rest.split("__").next().unwrap_or(rest))
-        .collect();
-    servers.sort_unstable();
-    servers.dedup();
-    servers
 }

@@ -130,6 +130,10 @@ impl Wrong {
 }
 
 fn render(text: &str, original: Option<&str>, values: &Value) -> Result<String, Wrong> {
+    // Most of ours are plain text, and compiling it would be most of the work.
+    if !text.contains("{{") {
+        return Ok(text.trim().to_owned());
+    }
     let mut templates = Handlebars::new();
     templates.register_escape_fn(no_escape);
     // A name that does not exist is a mistake to be told of, not an empty place.

@@ -149,13 +149,14 @@ fn the_prompt_goes_from_stable_to_volatile_and_is_the_same_each_time() {
 
 #[test]
 fn a_mode_says_what_it_leaves_out_and_only_its_own_block_changes_with_it() {
-    let further = vec!["browser_action", "codebase_search", "mcp__tracker__list"];
+    let further = vec!["browser_action", "codebase_search"];
     let of = |mode: Mode| {
         let story = Story {
             mode,
             further: further.clone(),
             facts: Facts {
                 modes: Vec::new(),
+                servers: vec!["tracker".into()],
                 ..facts()
             },
             ..Story::default()
@@ -231,7 +232,10 @@ fn roos_rule_edits_are_spoken_of_only_where_there_is_a_tool_for_them() {
 #[test]
 fn roos_rule_mcp_servers_are_named_only_where_there_are_some_and_the_mode_has_them() {
     let connected = || Story {
-        further: vec!["mcp__tracker__list", "mcp__docs__find", "mcp__tracker__add"],
+        facts: Facts {
+            servers: vec!["docs".into(), "tracker".into()],
+            ..facts()
+        },
         ..Story::default()
     };
     assert!(connected().says("tools of their own: docs, tracker."));

@@ -177,6 +177,25 @@ fn numbers_lists_and_objects_are_read_as_such() {
 }
 
 #[test]
+fn the_form_that_open_models_were_trained_on_is_understood_too() {
+    check(
+        "So:\n<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a<b\", \"start_line\": 2}}\n</tool_call>\n<tool_call>{\"name\": \"now\"}</tool_call>",
+        &["So:", r#"read_file({"path":"a<b","start_line":2})"#, "now({})"],
+    );
+    check(
+        "<tool_call>{\"name\": \"terminal\", \"arguments\": \"{\\\"command\\\": \\\"ls\\\"}\"}",
+        &[r#"terminal({"command":"ls"})"#],
+    );
+    for text in [
+        "<tool_call>{\"name\": \"unknown\"}</tool_call>",
+        "<tool_call>{\"name\": \"read_file\", \"arg",
+        "<tool_call>never mind</tool_call> yes",
+    ] {
+        check(text, &[text]);
+    }
+}
+
+#[test]
 fn forgotten_ends_and_words_in_between_do_no_harm() {
     check(
         "<read_file>\n<path>a</path>\nthat is the path\n",
@@ -337,6 +356,9 @@ fn fragment() -> impl Strategy<Value = String> {
             "<new_text>",
             "</new_text>",
             "</edit_file>",
+            "<tool_call>",
+            "</tool_call>",
+            "{\"name\":\"now\"}",
             "<b>",
         ])
         .prop_map(String::from),
