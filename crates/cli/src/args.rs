@@ -2,6 +2,7 @@
 
 mod changes;
 mod mistake;
+mod open;
 mod past;
 mod prompt;
 mod rules;
@@ -9,6 +10,7 @@ mod tools;
 mod turn;
 
 pub(crate) use changes::Changes;
+pub(crate) use open::Open;
 pub(crate) use past::{Diff, Going, Redo, Rewind, Undo};
 pub(crate) use prompt::{Prompt, PromptShow};
 pub(crate) use rules::{Modes, Permissions, RuleEffect, Test, Trust};
@@ -24,12 +26,14 @@ use std::path::PathBuf;
 /// A coding agent: it reads, changes and runs your project until the task is done
 #[derive(Debug, Parser)]
 #[command(name = "hew", version, max_term_width = 100, after_help = exit::TABLE)]
-#[command(arg_required_else_help = true)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Hew {
     #[command(flatten)]
     pub(crate) global: Global,
+    #[command(flatten)]
+    pub(crate) open: Open,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 /// What every command takes.

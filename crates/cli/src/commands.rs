@@ -15,12 +15,13 @@ mod help;
 mod keys;
 mod models;
 mod modes;
+mod open;
 mod past;
 mod permissions;
 mod prompt;
 mod resume;
 mod rewind;
-mod run;
+pub(crate) mod run;
 mod sessions;
 mod signals;
 mod tools;
@@ -41,14 +42,8 @@ use std::path::PathBuf;
 pub(crate) fn dispatch(hew: Hew) -> Exit {
     let env = Environment::of_process();
     let json = match &hew.command {
-        Command::Run(run) => run.turn.json,
-        Command::Resume(resume) => resume.turn.json,
-        Command::Changes(changes) => changes.json,
-        Command::Undo(undo) => undo.going.json,
-        Command::Redo(redo) => redo.going.json,
-        Command::Diff(diff) => diff.json,
-        Command::Rewind(rewind) => rewind.going.json,
-        _ => false,
+        None => false,
+        Some(command) => wants_json(command),
     };
     match carry_out(hew, &env) {
         Ok(exit) => exit,
@@ -62,9 +57,26 @@ pub(crate) fn dispatch(hew: Hew) -> Exit {
     }
 }
 
+/// Whether a command tells what goes wrong as JSON.
+fn wants_json(command: &Command) -> bool {
+    match command {
+        Command::Run(run) => run.turn.json,
+        Command::Resume(resume) => resume.turn.json,
+        Command::Changes(changes) => changes.json,
+        Command::Undo(undo) => undo.going.json,
+        Command::Redo(redo) => redo.going.json,
+        Command::Diff(diff) => diff.json,
+        Command::Rewind(rewind) => rewind.going.json,
+        _ => false,
+    }
+}
+
 fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
     let global = &hew.global;
-    match hew.command {
+    let Some(command) = hew.command else {
+        return block_on(open::open(hew.open, global, env));
+    };
+    match command {
         Command::Run(args) => block_on(run::run(*args, global, env)),
         Command::Resume(args) => block_on(resume::resume(*args, global, env)),
         Command::Sessions { list, command } => block_on(sessions::sessions(&list, command.as_ref(), global, env)),
@@ -109,6 +121,15 @@ fn load(global: &Global, env: &Environment, flags: Vec<Layer>) -> Result<(PathBu
 }
 
 fn load_for(root: PathBuf, global: &Global, env: &Environment, flags: Vec<Layer>) -> Result<Loaded> {
+    let loaded = load_silently(root, global, env, flags)?;
+    for warning in &loaded.warnings {
+        output::complain(&format!("warning: {warning}\n"));
+    }
+    Ok(loaded)
+}
+
+/// The configuration; what is wrong with it is told by whoever asks for it.
+pub(crate) fn load_silently(root: PathBuf, global: &Global, env: &Environment, flags: Vec<Layer>) -> Result<Loaded> {
     let mut layers = flags;
     for pair in &global.set {
         let Some((key, value)) = pair.split_once('=') else {
@@ -116,9 +137,5 @@ fn load_for(root: PathBuf, global: &Global, env: &Environment, flags: Vec<Layer>
         };
         layers.push(value_for(&key_path(key.trim())?, value, Origin::Flag("--set"))?);
     }
-    let loaded = crate::config::load(Some(&root), env, layers)?;
-    for warning in &loaded.warnings {
-        output::complain(&format!("warning: {warning}\n"));
-    }
-    Ok(loaded)
+    crate::config::load(Some(&root), env, layers)
 }

@@ -1,7 +1,7 @@
 //! Introduces everybody to everybody: configuration, models, tools and store become a running session.
 
 pub(crate) mod commands;
-mod formats;
+pub(crate) mod formats;
 mod images;
 pub(crate) mod modes;
 pub(crate) mod permissions;
@@ -10,6 +10,7 @@ mod seen;
 mod source;
 pub(crate) mod spill;
 pub(crate) mod system;
+pub(crate) mod tui;
 mod web;
 
 use crate::config::{Autonomy, Config, Delegation, Layer, Limits, Origin, Permission};

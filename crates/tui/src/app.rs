@@ -1,15 +1,17 @@
 //! The app: what is known, what is open, and what a key or an event changes. It touches no terminal.
 
+use crate::approval::{Approval, Taken};
 use crate::composer::{Composer, Said};
 use crate::house::{Done, House, Later, Opened, Trouble, Which};
 use crate::input::Input;
 use crate::keys::{Context, Deed, Key, Keys, Press};
-use crate::state::{Queued, State};
+use crate::state::{Asked, Queued, State};
 use crate::theme::Theme;
 use crate::view::{Cx, Outcome, View, Wake, Wish};
 use crate::views;
+use crossterm::event::KeyCode;
 use model::Message;
-use session::{Command, Delivery, Event, Level};
+use session::{Answer, Command, Delivery, Event, Level};
 use std::sync::Arc;
 
 /// Everything but the terminal.
@@ -22,6 +24,8 @@ pub(crate) struct App {
     pub(crate) theme: Theme,
     pub(crate) keys: Keys,
     pub(crate) wake: Wake,
+    /// How far the person has come with the question that is asked.
+    pub(crate) approval: Option<Approval>,
     /// Whether the person has asked to leave once already.
     leaving: bool,
     /// A key that waits for the second one of its pair.
@@ -61,6 +65,7 @@ impl App {
             theme,
             keys: Keys::default(),
             wake: Wake::default(),
+            approval: None,
             leaving: false,
             pending: None,
         }
@@ -121,9 +126,27 @@ impl App {
             view.hear(event, &self.cx());
         }
         self.views = views;
+        self.look_at_question();
         match event {
             Event::TurnFinished { .. } => self.send_queued(),
             _ => Vec::new(),
+        }
+    }
+
+    /// The question that is asked now is shown.
+    fn look_at_question(&mut self) {
+        let first = self.state.asked.front();
+        let is_same = match (&self.approval, first) {
+            (Some(approval), Some(asked)) => approval.is_about(asked),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        if is_same {
+            return;
+        }
+        let new = first.map(Approval::new);
+        if let Some(text) = std::mem::replace(&mut self.approval, new).and_then(|approval| approval.editing) {
+            self.composer.set_text(&text);
         }
     }
 
@@ -148,6 +171,9 @@ impl App {
         self.state.flash = None;
         let leaving = std::mem::take(&mut self.leaving);
         if let Some(effects) = self.for_view(&input) {
+            return effects;
+        }
+        if let Some(effects) = self.for_question(&input) {
             return effects;
         }
         if let (Input::Key(key), true) = (&input, self.pending.is_some()) {
@@ -180,6 +206,7 @@ impl App {
     fn said(&mut self, said: Said) -> Vec<Effect> {
         match said {
             Said::Nothing | Said::Pass => Vec::new(),
+            Said::Prompt { message, .. } if self.approval.is_some() => self.answer_in_words(message),
             Said::Prompt { message, delivery } => self.say(message, delivery),
             Said::Wish(wish) => self.grant(wish),
             Said::Pull => {
@@ -213,6 +240,54 @@ impl App {
             }
         }
         Some(Vec::new())
+    }
+
+    /// Hands a key to the question that is asked; `None` where it is not for it.
+    fn for_question(&mut self, input: &Input) -> Option<Vec<Effect>> {
+        let (Input::Key(key), Some(approval)) = (input, &mut self.approval) else {
+            return None;
+        };
+        let asked = self.state.asked.front()?.clone();
+        if key.code == KeyCode::Esc
+            && let Some(text) = approval.editing.take()
+        {
+            self.composer.set_text(&text);
+            return Some(Vec::new());
+        }
+        if !self.composer.text().is_empty() || approval.editing.is_some() {
+            return None;
+        }
+        match approval.take(key, &asked) {
+            Taken::Used => Some(Vec::new()),
+            Taken::Answer(answer) => Some(self.answer(&asked, answer)),
+            Taken::Edit(text) => {
+                approval.editing = Some(self.composer.text().into());
+                self.composer.set_text(&text);
+                Some(Vec::new())
+            }
+            Taken::Pass => None,
+        }
+    }
+
+    fn answer(&mut self, asked: &Asked, answer: Answer) -> Vec<Effect> {
+        self.state.asked.retain(|other| other.question.id != asked.question.id);
+        self.look_at_question();
+        vec![Effect::Send(asked.answer(answer))]
+    }
+
+    /// Words in the composer are an answer while something is asked.
+    fn answer_in_words(&mut self, message: Message) -> Vec<Effect> {
+        let (Some(approval), Some(asked)) = (&self.approval, self.state.asked.front().cloned()) else {
+            return Vec::new();
+        };
+        match approval.words(&asked, message.text()) {
+            Ok(answer) => self.answer(&asked, answer),
+            Err(why) => {
+                self.composer.set_text(&message.text());
+                self.state.flash = Some(why);
+                Vec::new()
+            }
+        }
     }
 
     /// The person says something to the model.

@@ -7,7 +7,7 @@ pub use around::{Access, Done, FileChanges, Health, Hunk, Job, Provider, Rule, S
 use crate::theme::Spec;
 use futures::future::{BoxFuture, FutureExt as _};
 use model::Media;
-use session::{Command, Event, Item, Meta, Record, SessionId};
+use session::{Change, Command, Event, Item, Meta, Record, SessionId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -57,6 +57,18 @@ pub trait House: Send + Sync {
     /// The project's files, relative to it, for completion.
     fn files(&self) -> Later<Arc<Vec<String>>> {
         unavailable("files")
+    }
+
+    /// What stands in a file of the project now.
+    fn text(&self, path: PathBuf) -> Later<String> {
+        let _ = path;
+        unavailable("files")
+    }
+
+    /// What stood in changed files before and after, as far as it is text.
+    fn contents(&self, changes: Vec<Change>) -> Later<Vec<Contents>> {
+        let _ = changes;
+        unavailable("changes")
     }
 
     /// The branch that is checked out.
@@ -285,6 +297,17 @@ pub struct Opened {
     pub facts: Facts,
     /// What the person should know before they begin.
     pub told: Vec<String>,
+}
+
+/// What stood in a file before and after it was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    /// The file.
+    pub path: PathBuf,
+    /// What stood there before; `None` where there was no text.
+    pub before: Option<String>,
+    /// What stood there after.
+    pub after: Option<String>,
 }
 
 /// What is known about the session that is open.

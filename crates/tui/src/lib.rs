@@ -8,13 +8,16 @@
 #![allow(dead_code)]
 
 mod app;
+mod approval;
 mod composer;
 mod conversation;
+mod diff;
 mod draw;
 mod fuzzy;
 mod house;
 mod input;
 mod keys;
+mod markdown;
 mod row;
 #[cfg(unix)]
 mod run;
@@ -31,8 +34,8 @@ mod views;
 mod words;
 
 pub use house::{
-    Access, Choice, Done, Facts, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Rule, Server, Setting,
-    Token, Trouble, Verdict, Which, unavailable,
+    Access, Choice, Contents, Done, Facts, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Rule,
+    Server, Setting, Token, Trouble, Verdict, Which, unavailable,
 };
 pub use keys::{Binding, Context, Deed, Error as KeyError, Key, Keys, Press, Stroke, markdown as keys_markdown};
 #[cfg(unix)]

@@ -33,6 +33,8 @@ pub struct Options {
     pub which: Which,
     /// What is said at once.
     pub prompt: Option<Message>,
+    /// Whether a turn that was left unfinished goes on at once.
+    pub go_on: bool,
     /// How many colours the terminal has.
     pub depth: Depth,
     /// What it does with long rows.
@@ -61,9 +63,11 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
         opening: None,
         link: None,
         told: FuturesUnordered::new(),
+        branch: None,
         dirty: true,
         drawn: None,
         quit: None,
+        go_on: options.go_on,
     };
     if let Some(message) = options.prompt {
         drop(running.app.say(message, Delivery::Queue));
@@ -121,10 +125,14 @@ struct Running<W: Write> {
     link: Option<Link>,
     /// Answers that are told when they are there.
     told: FuturesUnordered<BoxFuture<'static, Result<Done, Trouble>>>,
+    /// Which branch is checked out is being found out.
+    branch: Option<BoxFuture<'static, Result<Option<String>, Trouble>>>,
     dirty: bool,
     drawn: Option<Instant>,
     /// The end, and the signal that brought it.
     quit: Option<Option<i32>>,
+    /// Whether a turn that was left unfinished goes on when its session is open.
+    go_on: bool,
 }
 
 impl<W: Write> Running<W> {
@@ -164,6 +172,11 @@ impl<W: Write> Running<W> {
                 Some(opened) = OptionFuture::from(self.opening.as_mut()) => {
                     self.opening = None;
                     self.opened(opened).await;
+                }
+                Some(branch) = OptionFuture::from(self.branch.as_mut()) => {
+                    self.branch = None;
+                    self.app.state.branch = branch.unwrap_or_default();
+                    self.dirty = true;
                 }
                 Some(told) = self.told.next(), if !self.told.is_empty() => {
                     match told {
@@ -294,6 +307,10 @@ impl<W: Write> Running<W> {
         }
         // Nothing of this touches the terminal.
         drop(self.carry_out(effects).await);
+        if std::mem::take(&mut self.go_on) && self.app.state.facts.unfinished {
+            self.send(Command::Continue).await;
+        }
+        self.branch = Some(self.app.house.branch());
     }
 
     /// Ends the session that is open: what it still says is not waited for longer than it takes to stop.

@@ -6,7 +6,7 @@ mod turn;
 
 pub(crate) use asked::Asked;
 pub(crate) use subtasks::Subtask;
-pub(crate) use turn::Turn;
+pub(crate) use turn::{Doing, Turn};
 
 use crate::conversation::Conversation;
 use crate::house::{Facts, Opened};

@@ -88,6 +88,11 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
+    /// Whether nothing is asked for that only a run without a screen can do.
+    pub(crate) fn is_for_a_person(&self) -> bool {
+        !self.json && !self.quiet && self.output_schema.is_none() && self.file.is_empty()
+    }
+
     /// The flags that set configuration keys.
     pub(crate) fn layers(&self) -> Vec<Layer> {
         let text = |text: &Option<String>| text.clone().map(Value::String);

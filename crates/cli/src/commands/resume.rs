@@ -1,7 +1,7 @@
 //! `hew resume`: goes on with a session where it stopped.
 
 use super::answer::Expected;
-use super::run;
+use super::{open, run};
 use crate::args::{Global, Resume};
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -12,6 +12,10 @@ use session::Command;
 pub(super) async fn resume(args: Resume, global: &Global, env: &Environment) -> Result<Exit> {
     let expected = args.turn.output_schema.as_deref().map(Expected::read).transpose()?;
     let (id, words) = sort_out(args.id, args.prompt);
+    if words.is_empty() && args.turn.is_for_a_person() && open::is_possible(env) {
+        let which = id.map_or(tui::Which::Newest, tui::Which::Named);
+        return open::show(which, args.turn, open::Going::On, global, env).await;
+    }
     let root = project::root(global.cwd.as_deref(), env)?;
     let store = wiring::open_store(env)?;
     let meta = run::find(&store, id.as_deref(), &root).await?;

@@ -47,7 +47,7 @@ pub(super) async fn run(args: Run, global: &Global, env: &Environment) -> Result
 }
 
 /// The session that is meant: by its id or the beginning of it, or the newest of the project.
-pub(super) async fn find(store: &Sqlite, id: Option<&str>, root: &Path) -> Result<Meta> {
+pub(crate) async fn find(store: &Sqlite, id: Option<&str>, root: &Path) -> Result<Meta> {
     match id {
         Some(prefix) => {
             let id = store.find(prefix).await?;
@@ -176,7 +176,7 @@ impl Work {
 }
 
 /// Forgets the oldest versions of files when those that are kept have come near their quota.
-async fn make_room(store: &Sqlite, depot: &Depot) {
+pub(crate) async fn make_room(store: &Sqlite, depot: &Depot) {
     let most = depot.limits().quota / 4 * 3;
     // Whoever has kept nothing need not look how much there is.
     if !depot.is_known() || depot.used() <= most {
@@ -188,7 +188,7 @@ async fn make_room(store: &Sqlite, depot: &Depot) {
 }
 
 /// The command that goes on with a session, for people to copy.
-pub(super) fn resume_command(id: SessionId) -> String {
+pub(crate) fn resume_command(id: SessionId) -> String {
     format!("hew resume {}", short(id))
 }
 

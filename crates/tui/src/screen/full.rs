@@ -4,7 +4,6 @@ use super::paint::Painted;
 use super::{BEGIN, END, Painter};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
-use std::fmt::Write as _;
 
 /// The screen as it stands on the terminal.
 #[derive(Debug, Default)]
@@ -32,8 +31,7 @@ impl Full {
         }
         for (index, (new, old)) in rows.iter().zip(&self.rows).enumerate() {
             if new != old {
-                // Writing to a string cannot fail.
-                drop(write!(frame, "\x1b[{};1H{}", index + 1, new.text));
+                frame.push_str(&format!("\x1b[{};1H{}", index + 1, new.text));
                 if new.width < old.width {
                     frame.push_str("\x1b[K");
                 }
@@ -44,7 +42,7 @@ impl Full {
             return;
         }
         match caret {
-            Some(at) => drop(write!(frame, "\x1b[{};{}H\x1b[?25h", at.y + 1, at.x + 1)),
+            Some(at) => frame.push_str(&format!("\x1b[{};{}H\x1b[?25h", at.y + 1, at.x + 1)),
             None if moved => frame.push_str("\x1b[?25l"),
             None => {}
         }

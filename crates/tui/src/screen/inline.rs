@@ -7,7 +7,6 @@ use super::{BEGIN, END, Painter};
 use crate::row::Row;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
-use std::fmt::Write as _;
 
 /// What a terminal does with long rows when it becomes narrower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -156,7 +155,7 @@ impl Inline {
                 self.to_row(row, out);
                 out.push('\r');
                 if column > 0 {
-                    drop(write!(out, "\x1b[{column}C"));
+                    out.push_str(&format!("\x1b[{column}C"));
                 }
                 if !self.caret {
                     out.push_str("\x1b[?25h");
@@ -175,7 +174,7 @@ impl Inline {
     fn to_row(&mut self, row: usize, out: &mut String) {
         match row.checked_sub(self.row) {
             Some(0) => {}
-            Some(down) => drop(write!(out, "\x1b[{down}B")),
+            Some(down) => out.push_str(&format!("\x1b[{down}B")),
             None => up(self.row - row, out),
         }
         self.row = row;
@@ -184,7 +183,7 @@ impl Inline {
 
 fn up(rows: usize, out: &mut String) {
     if rows > 0 {
-        drop(write!(out, "\x1b[{rows}A"));
+        out.push_str(&format!("\x1b[{rows}A"));
     }
 }
 

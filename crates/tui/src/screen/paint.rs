@@ -3,7 +3,6 @@
 use crate::row::{Piece, Row};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
-use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
 /// How many colours a terminal has.
@@ -101,8 +100,7 @@ impl Painter {
         }
         codes.extend(to.fg.and_then(|colour| code(colour, 30)));
         codes.extend(to.bg.and_then(|colour| code(colour, 40)));
-        // Writing to a string cannot fail.
-        drop(write!(out, "\x1b[{}m", codes.join(";")));
+        out.push_str(&format!("\x1b[{}m", codes.join(";")));
         *now = to;
     }
 

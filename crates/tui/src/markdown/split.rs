@@ -1,0 +1,368 @@
+//! Cuts Markdown that still grows into blocks that no longer change, so that only the last one is read again.
+
+/// A block of Markdown, complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// A paragraph, a heading, a table and the like.
+    Text(String),
+    /// An item of a list, with everything below it.
+    Item(String),
+    /// Lines of a code block.
+    Code {
+        /// What stands behind the fence.
+        language: String,
+        /// What comes before these lines in the same block, as far as it says what they mean.
+        before: String,
+        /// The lines.
+        text: String,
+        /// Whether they are the first of their block.
+        first: bool,
+    },
+}
+
+/// So many lines of a code block are held back at most, since the next ones may say what they mean.
+const HELD: usize = 24;
+/// So many bytes of a code block are read again to know what its next lines mean.
+const CONTEXT: usize = 4 << 10;
+
+/// Cuts Markdown that still grows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Splitter {
+    /// What has not been cut off yet.
+    tail: String,
+    /// Up to here the tail has been looked at, and nothing of it can be cut off.
+    seen: usize,
+    /// The code block that the tail begins within.
+    fence: Option<Fence>,
+}
+
+#[derive(Debug, Clone)]
+struct Fence {
+    mark: String,
+    language: String,
+    before: String,
+    first: bool,
+}
+
+impl Splitter {
+    /// Takes more text.
+    pub(crate) fn push(&mut self, text: &str) {
+        self.tail.push_str(text);
+    }
+
+    /// Whether nothing is left.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tail.trim().is_empty() && self.fence.is_none()
+    }
+
+    /// What is not complete yet, as a block.
+    pub(crate) fn rest(&self) -> Option<Block> {
+        match &self.fence {
+            Some(fence) => Some(fence.block(self.tail.trim_end_matches('\n'))).filter(|_| !self.tail.is_empty()),
+            None if self.tail.trim().is_empty() => None,
+            None => Some(text_block(&self.tail)),
+        }
+    }
+
+    /// The next block that is complete.
+    pub(crate) fn next(&mut self) -> Option<Block> {
+        loop {
+            if self.fence.is_some() {
+                return self.next_code();
+            }
+            self.skip_blank();
+            if let Some((mark, language)) = fence_at(self.first_line()?) {
+                let length = self.first_line()?.len();
+                self.tail.drain(..length);
+                self.seen = 0;
+                self.fence = Some(Fence {
+                    mark,
+                    language,
+                    before: String::new(),
+                    first: true,
+                });
+                continue;
+            }
+            let end = self.block_end()?;
+            let block: String = self.tail.drain(..end).collect();
+            self.seen = 0;
+            return Some(text_block(&block));
+        }
+    }
+
+    /// There is no more: everything that is left is complete.
+    pub(crate) fn finish(&mut self) -> Vec<Block> {
+        if !self.tail.is_empty() && !self.tail.ends_with('\n') {
+            self.tail.push('\n');
+        }
+        let mut blocks: Vec<Block> = std::iter::from_fn(|| self.next()).collect();
+        blocks.extend(self.rest());
+        *self = Splitter::default();
+        blocks
+    }
+
+    /// Lines of a code block: all when it is closed, the oldest when there are many.
+    fn next_code(&mut self) -> Option<Block> {
+        let fence = self.fence.as_mut()?;
+        let mut at = 0;
+        let mut starts = Vec::new();
+        for line in self.tail.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+            if closes(line, &fence.mark) {
+                let text = self
+                    .tail
+                    .get(..at)
+                    .unwrap_or_default()
+                    .trim_end_matches('\n')
+                    .to_string();
+                let block = fence.block(&text);
+                let is_empty = at == 0 && !fence.first;
+                self.tail.drain(..at + line.len());
+                self.fence = None;
+                return if is_empty { self.next() } else { Some(block) };
+            }
+            starts.push(at);
+            at += line.len();
+        }
+        let cut = *starts.get(HELD).filter(|_| starts.len() >= 2 * HELD)?;
+        let cut = starts.get(starts.len() - HELD).copied().unwrap_or(cut);
+        let text: String = self.tail.drain(..cut).collect();
+        let block = fence.block(text.trim_end_matches('\n'));
+        fence.first = false;
+        fence.before.push_str(&text);
+        let excess = fence.before.len().saturating_sub(CONTEXT);
+        let excess = fence
+            .before
+            .get(excess..)
+            .and_then(|rest| rest.find('\n'))
+            .map_or(0, |at| excess + at + 1);
+        if fence.before.len() > CONTEXT {
+            fence.before.drain(..excess);
+        }
+        Some(block)
+    }
+
+    fn first_line(&self) -> Option<&str> {
+        let end = self.tail.find('\n')?;
+        self.tail.get(..=end)
+    }
+
+    fn skip_blank(&mut self) {
+        let mut blank = 0;
+        for line in self.tail.split_inclusive('\n') {
+            if !line.ends_with('\n') || !line.trim().is_empty() {
+                break;
+            }
+            blank += line.len();
+        }
+        self.tail.drain(..blank);
+        self.seen = self.seen.saturating_sub(blank);
+    }
+
+    /// Where the first block of the tail ends, if that can be said already.
+    fn block_end(&mut self) -> Option<usize> {
+        let mut at = 0;
+        let mut was_blank = false;
+        let mut inner: Option<String> = None;
+        let in_list = is_item(self.tail.trim_start_matches('\n'));
+        for line in self.tail.split_inclusive('\n') {
+            let is_first = at == 0;
+            // The beginning of a line says enough, once it is there.
+            let known = line.ends_with('\n') || line.trim_start().len() >= 4;
+            if !known {
+                break;
+            }
+            if let Some(mark) = &inner {
+                if closes(line.trim_start(), mark) {
+                    inner = None;
+                }
+            } else if line.trim().is_empty() {
+                was_blank = true;
+            } else {
+                let indented = line.starts_with([' ', '\t']);
+                let begins = match in_list {
+                    true => !indented && (was_blank || is_item(line) || fence_at(line).is_some()),
+                    false => was_blank || fence_at(line).is_some() || (is_item(line) && !is_numbered_late(line)),
+                };
+                if begins && !is_first {
+                    return Some(at);
+                }
+                was_blank = false;
+                if let Some((mark, _)) = fence_at(line.trim_start()).filter(|_| line.ends_with('\n') && in_list) {
+                    inner = Some(mark);
+                }
+                // A heading is complete with its line.
+                if is_first && line.starts_with('#') && line.ends_with('\n') {
+                    return Some(line.len());
+                }
+            }
+            at += line.len();
+        }
+        None
+    }
+}
+
+impl Fence {
+    fn block(&self, text: &str) -> Block {
+        Block::Code {
+            language: self.language.clone(),
+            before: self.before.clone(),
+            text: text.into(),
+            first: self.first,
+        }
+    }
+}
+
+fn text_block(text: &str) -> Block {
+    let text = text.trim_end().to_string();
+    if is_item(&text) {
+        Block::Item(text)
+    } else {
+        Block::Text(text)
+    }
+}
+
+/// The mark and the language of a line that opens a code block.
+fn fence_at(line: &str) -> Option<(String, String)> {
+    let mark = if line.starts_with("```") { '`' } else { '~' };
+    let length = line.chars().take_while(|c| *c == mark).count();
+    let info = line.get(length..)?.trim();
+    let is_fence = length >= 3 && line.ends_with('\n') && !(mark == '`' && info.contains('`'));
+    let language = info.split([' ', ',', '{']).next().unwrap_or_default().to_string();
+    is_fence.then(|| (mark.to_string().repeat(length), language))
+}
+
+fn closes(line: &str, mark: &str) -> bool {
+    let line = line.trim_end();
+    let unindented = line.trim_start_matches(' ');
+    line.len() - unindented.len() <= 3
+        && unindented.starts_with(mark)
+        && mark
+            .chars()
+            .next()
+            .is_some_and(|c| unindented.chars().all(|other| other == c))
+}
+
+/// Whether a line begins an item of a list that is not within another one.
+fn is_item(line: &str) -> bool {
+    let bullet = ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark));
+    bullet || numbered(line).is_some()
+}
+
+fn numbered(line: &str) -> Option<u64> {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = line.get(digits..)?;
+    let is_it = (1..=9).contains(&digits) && (rest.starts_with(". ") || rest.starts_with(") "));
+    is_it.then(|| line.get(..digits)?.parse().ok()).flatten()
+}
+
+/// A number other than 1 does not end a paragraph.
+fn is_numbered_late(line: &str) -> bool {
+    numbered(line).is_some_and(|number| number != 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The blocks of a text, fed in pieces of so many bytes.
+    fn split(text: &str, piece: usize) -> Vec<Block> {
+        let mut splitter = Splitter::default();
+        let mut blocks = Vec::new();
+        let chars: Vec<char> = text.chars().collect();
+        for piece in chars.chunks(piece) {
+            splitter.push(&piece.iter().collect::<String>());
+            blocks.extend(std::iter::from_fn(|| splitter.next()));
+        }
+        blocks.extend(splitter.finish());
+        blocks
+    }
+
+    fn text(text: &str) -> Block {
+        Block::Text(text.into())
+    }
+
+    fn item(text: &str) -> Block {
+        Block::Item(text.into())
+    }
+
+    fn code(language: &str, text: &str) -> Block {
+        Block::Code {
+            language: language.into(),
+            before: String::new(),
+            text: text.into(),
+            first: true,
+        }
+    }
+
+    #[test]
+    fn text_is_cut_where_blocks_end_however_it_arrives() {
+        let cases: &[(&str, Vec<Block>)] = &[
+            ("one\ntwo\n\nthree", vec![text("one\ntwo"), text("three")]),
+            ("# Title\ntext\n", vec![text("# Title"), text("text")]),
+            (
+                "- a\n- b\n  more\n\n  still b\n- c\n\nend",
+                vec![item("- a"), item("- b\n  more\n\n  still b"), item("- c"), text("end")],
+            ),
+            ("1. a\n2. b\n", vec![item("1. a"), item("2. b")]),
+            ("see\n- a\n", vec![text("see"), item("- a")]),
+            ("in the year\n1984. was\n", vec![text("in the year\n1984. was")]),
+            (
+                "say:\n```rust\nfn a() {}\n\nfn b() {}\n```\nend",
+                vec![text("say:"), code("rust", "fn a() {}\n\nfn b() {}"), text("end")],
+            ),
+            ("~~~\n```\n~~~\n", vec![code("", "```")]),
+            ("```\nopen", vec![code("", "open")]),
+            (
+                "- a\n  ```\n  x\n\n- no item\n  ```\n- b\n",
+                vec![item("- a\n  ```\n  x\n\n- no item\n  ```"), item("- b")],
+            ),
+            (
+                "| a | b |\n|---|---|\n| 1 | 2 |\n\nend",
+                vec![text("| a | b |\n|---|---|\n| 1 | 2 |"), text("end")],
+            ),
+            ("> a\n> b\n\nc", vec![text("> a\n> b"), text("c")]),
+            ("", vec![]),
+        ];
+        for (source, expected) in cases {
+            for piece in [1, 2, 3, 7, 1000] {
+                assert_eq!(&split(source, piece), expected, "{source:?} in pieces of {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_code_block_is_handed_over_while_it_grows_and_no_line_is_lost() {
+        let lines: Vec<String> = (0..500).map(|n| format!("let line_{n} = {n};")).collect();
+        let source = format!("```rust\n{}\n```\n", lines.join("\n"));
+        for piece in [1, 13, 100_000] {
+            let blocks = split(&source, piece);
+            let mut joined = Vec::new();
+            for (index, block) in blocks.iter().enumerate() {
+                let Block::Code {
+                    before, text, first, ..
+                } = block
+                else {
+                    panic!("{block:?}")
+                };
+                assert_eq!(*first, index == 0);
+                assert!(before.len() <= CONTEXT);
+                joined.push(text.clone());
+            }
+            assert_eq!(joined.join("\n"), lines.join("\n"), "in pieces of {piece}");
+        }
+        assert!(split(&source, 13).len() > 5);
+    }
+
+    #[test]
+    fn what_is_not_complete_can_be_seen() {
+        let mut splitter = Splitter::default();
+        splitter.push("one\n\ntwo **th");
+        assert_eq!(splitter.next(), Some(text("one")));
+        assert_eq!(splitter.next(), None);
+        assert_eq!(splitter.rest(), Some(text("two **th")));
+        splitter.push("ree**\n\n```py\nx = 1\ny");
+        assert_eq!(splitter.next(), Some(text("two **three**")));
+        assert_eq!(splitter.next(), None);
+        assert_eq!(splitter.rest(), Some(code("py", "x = 1\ny")));
+    }
+}

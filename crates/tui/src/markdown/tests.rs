@@ -1,0 +1,114 @@
+use super::*;
+use crate::house::{Later, Opened, Token, Which, unavailable};
+use futures::future::{BoxFuture, FutureExt as _};
+use std::ops::Range;
+
+/// A house that knows one keyword.
+struct Plain;
+
+impl House for Plain {
+    fn open(&self, _: Which) -> Later<Opened> {
+        unavailable("sessions")
+    }
+
+    fn close(&self) -> BoxFuture<'static, ()> {
+        async {}.boxed()
+    }
+
+    fn highlight(&self, language: &str, text: &str) -> Option<Vec<(Range<usize>, Token)>> {
+        (language == "rust").then(|| {
+            text.match_indices("fn")
+                .map(|(at, _)| (at..at + 2, Token::Keyword))
+                .collect()
+        })
+    }
+}
+
+fn lines(source: &str, width: usize) -> Vec<String> {
+    let theme = Theme::dark();
+    let look = Look {
+        theme: &theme,
+        house: &Plain,
+    };
+    rows(source, width, look)
+        .iter()
+        .map(|row| row.text().trim_end().to_string())
+        .collect()
+}
+
+#[test]
+fn blocks_become_rows() {
+    let cases: &[(&str, usize, &[&str])] = &[
+        ("one two three", 7, &["one two", "three"]),
+        ("a\n\nb", 20, &["a", "", "b"]),
+        ("# T\ntext", 20, &["T", "", "text"]),
+        ("- a\n- b\n  - c", 20, &["• a", "• b", "  • c"]),
+        (
+            "3. three\n4. four and more",
+            12,
+            &["3. three", "4. four and", "   more"],
+        ),
+        ("- [x] done\n- [ ] open", 20, &["• ☑ done", "• ☐ open"]),
+        ("> quoted text here", 12, &["▎ quoted", "▎ text here"]),
+        ("```rust\nfn a() {\n    b\n}\n```", 20, &["fn a() {", "    b", "}"]),
+        ("```\nlong line of code\n```", 8, &["long lin", "e of cod", "e"]),
+        ("[site](https://a.example)", 40, &["site (https://a.example)"]),
+        ("<https://a.example>", 40, &["https://a.example"]),
+        ("a  \nb", 20, &["a", "b"]),
+        (
+            "| a | bb |\n|--:|----|\n| 1 | 2 |",
+            20,
+            &["  a │ bb", "────┼────", "  1 │ 2"],
+        ),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", 6, &["• a", "  b", "• 1", "  2"]),
+        ("", 20, &[]),
+    ];
+    for (source, width, expected) in cases {
+        assert_eq!(&lines(source, *width), expected, "{source:?}");
+    }
+}
+
+#[test]
+fn words_keep_their_styles() {
+    let theme = Theme::dark();
+    let look = Look {
+        theme: &theme,
+        house: &Plain,
+    };
+    let found = rows("a **b** `c` *d* [e](https://x.example/e)", 80, look);
+    let pieces: Vec<(&str, bool, bool)> = found[0]
+        .pieces
+        .iter()
+        .map(|piece| (piece.text.as_str(), piece.style != theme.text, piece.link.is_some()))
+        .collect();
+    assert_eq!(
+        pieces,
+        [
+            ("a ", false, false),
+            ("b", true, false),
+            (" ", false, false),
+            ("c", true, false),
+            (" ", false, false),
+            ("d", true, false),
+            (" ", false, false),
+            ("e", true, true),
+            (" (https://x.example/e)", true, false),
+        ]
+    );
+    let code = rows("```rust\nfn a\n```", 80, look);
+    assert_eq!(code[0].pieces[0], Piece::new("fn", theme.tokens.keyword));
+}
+
+#[test]
+fn no_row_is_wider_than_there_is_room() {
+    let source = "# A long heading with words\n\n- item with a `long_code_span_inside` it\n  - nested **bold words** here\n\n\
+                  > quote with more words than fit\n\n| column | another column |\n|---|---|\n| some text | other text 漢字 |\n";
+    for width in 8..60 {
+        for row in lines(source, width) {
+            assert!(
+                unicode_width::UnicodeWidthStr::width(row.as_str()) <= width,
+                "{width}: {row:?}"
+            );
+        }
+    }
+}
