@@ -1,6 +1,7 @@
 //! The command line: one definition for parsing, help, the man page and shell completions.
 
 mod changes;
+mod ledger;
 mod mistake;
 mod open;
 mod past;
@@ -11,6 +12,7 @@ mod turn;
 
 pub(crate) use changes::Changes;
 pub(crate) use open::Open;
+pub(crate) use ledger::{By, Cost, PromptDiff, PromptExplain};
 pub(crate) use past::{Diff, Going, Redo, Rewind, Undo};
 pub(crate) use prompt::{Prompt, PromptShow};
 pub(crate) use rules::{Modes, Permissions, RuleEffect, Test, Trust};
@@ -85,6 +87,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Prompt,
     },
+    /// Add up what requests cost, by model, day, session, tool or part of the prompt
+    Cost(Cost),
     /// Show and change the configuration
     Config {
         #[command(subcommand)]

@@ -6,6 +6,7 @@ mod ask;
 pub(crate) mod changes;
 mod compact;
 mod config;
+mod cost;
 mod demo;
 mod diff;
 mod doctor;
@@ -13,6 +14,7 @@ mod drive;
 mod export;
 mod help;
 mod keys;
+mod ledger;
 mod models;
 mod modes;
 mod open;
@@ -90,6 +92,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Models(args) => block_on(models::models(&args, global, env)),
         Command::Tools(args) => block_on(tools::tools(&args, global, env)),
         Command::Prompt { command } => block_on(prompt::prompt(&command, global, env)),
+        Command::Cost(args) => block_on(cost::cost(&args, global, env)),
         Command::Config { command } => config::config(command.as_ref(), global, env),
         Command::Permissions { command } => permissions::permissions(command.as_ref(), global, env),
         Command::Trust(args) => trust::trust(&args, global, env),

@@ -324,8 +324,8 @@ impl Ledger {
     }
 }
 
-/// Makes the cached parts add up to so many tokens: what the cache's steps leave over lies at the end.
-fn level(sections: &mut [Section], cached: u64) {
+/// Makes the cached parts add up to so many tokens: what is more or less than was expected lies at the end of what was.
+pub fn level(sections: &mut [Section], cached: u64) {
     let mut over = sections.iter().map(|section| section.cached).sum::<u64>();
     for section in sections.iter_mut().rev() {
         let less = over.saturating_sub(cached).min(section.cached);

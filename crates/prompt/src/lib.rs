@@ -26,7 +26,7 @@ pub use context::{Context, Mentioned, context};
 pub use edit_request::{EditForm, EditTask, edit_request, edit_retry};
 pub use frozen::Frozen;
 pub use kept::Kept;
-pub use ledger::{Entry, Ledger};
+pub use ledger::{Entry, Ledger, level};
 pub use mention::{Certainty, Mention, mentions};
 pub use protocol::{Grammar, Protocol, Reader};
 pub use sizes::MEDIA;

@@ -10,7 +10,7 @@ use crate::wire::Wire;
 const LOOKBACK: usize = 20;
 /// Shorter prefixes are not cached.
 const LEAST: u64 = 1024;
-/// Automatic caches hold whole runs of this many tokens.
+/// OpenAI's cache holds whole runs of this many tokens.
 const RUN: u64 = 128;
 const BREAKPOINTS: usize = 4;
 
@@ -41,16 +41,18 @@ impl PrefixCache {
         let input = tokens(seen.prompt_bytes());
         match seen.wire {
             Wire::Anthropic | Wire::Bedrock | Wire::Vertex => self.explicit(input, &prefixes, &seen.blocks),
-            Wire::Chat | Wire::Responses | Wire::Gemini => self.automatic(input, &prefixes),
+            Wire::Chat | Wire::Responses => self.automatic(input, &prefixes, RUN),
+            // Gemini documents no steps.
+            Wire::Gemini => self.automatic(input, &prefixes, 1),
         }
     }
 
-    fn automatic(&mut self, input: u64, prefixes: &[Prefix]) -> Counted {
+    fn automatic(&mut self, input: u64, prefixes: &[Prefix], run: u64) -> Counted {
         let known = prefixes
             .iter()
             .rev()
             .find(|prefix| self.automatic.contains(&prefix.hash));
-        let read = known.map_or(0, |prefix| prefix.tokens / RUN * RUN);
+        let read = known.map_or(0, |prefix| prefix.tokens / run * run);
         self.automatic.extend(prefixes.iter().map(|prefix| prefix.hash));
         Counted {
             input,

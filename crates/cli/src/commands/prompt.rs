@@ -1,5 +1,6 @@
 //! `hew prompt`: shows what a model is told.
 
+use super::ledger::{self, Form};
 use super::load;
 use crate::args::{Global, Prompt as Args, PromptShow};
 use crate::environment::Environment;
@@ -18,7 +19,15 @@ const BYTES_PER_TOKEN: usize = 4;
 
 pub(super) async fn prompt(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
     match args {
-        Args::Show(args) => show(args, global, env).await,
+        Args::Show(args) => match &args.request {
+            Some(request) => {
+                let form = if args.json { Form::Json } else { Form::Text };
+                ledger::show(request, form, global, env).await
+            }
+            None => show(args, global, env).await,
+        },
+        Args::Explain(args) => ledger::explain(args, global, env).await,
+        Args::Diff(args) => ledger::diff(args, global, env).await,
     }
 }
 

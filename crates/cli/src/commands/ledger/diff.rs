@@ -1,0 +1,117 @@
+//! `hew prompt diff`: what one request has that another has not, and where they part.
+
+use super::again::again;
+use super::{Book, readable};
+use crate::args::{Global, PromptDiff};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output;
+use crate::output::words::{plural, tame};
+use model::Request;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+pub(in crate::commands) async fn diff(args: &PromptDiff, global: &Global, env: &Environment) -> Result<Exit> {
+    let book = Book::open(args.request.as_deref(), global, env).await?;
+    let place = book.chosen();
+    let now = again(&book, place).await?;
+    let (then_name, then) = match &args.with {
+        Some(with) => {
+            let other = Book::open(Some(with), global, env).await?;
+            (other.name(other.chosen()), again(&other, other.chosen()).await?)
+        }
+        None => match place.checked_sub(1) {
+            Some(before) => (book.name(before), again(&book, before).await?),
+            None => {
+                return Err(
+                    Failure::usage("there is no request before the first one").hint("name another to compare it with")
+                );
+            }
+        },
+    };
+    let (then, now) = (blocks(&then), blocks(&now));
+    let same = then
+        .iter()
+        .zip(&now)
+        .take_while(|(then, now)| then.text == now.text)
+        .count();
+    let within = match (then.get(same), now.get(same)) {
+        (Some(then), Some(now)) => alike(&then.text, &now.text),
+        _ => 0,
+    };
+    let byte: usize = now[..same].iter().map(|block| block.text.len()).sum::<usize>() + within;
+    let (gone, come) = (&then[same..], &now[same..]);
+    if args.json {
+        let list = |blocks: &[Block]| -> Vec<Value> {
+            let one = |block: &Block| json!({"name": block.name, "text": block.text});
+            blocks.iter().map(one).collect()
+        };
+        let value = json!({
+            "from": then_name,
+            "to": book.name(place),
+            "same_parts": same,
+            "first_different_byte": (!gone.is_empty()).then_some(byte),
+            "removed": list(gone),
+            "added": list(come),
+        });
+        output::deliver(&output::pretty(&value)?)?;
+        return Ok(Exit::Done);
+    }
+    let mut text = format!("From {then_name} to {}\n", book.name(place));
+    text.push_str(&match gone.is_empty() {
+        true => format!("It extends it: {} the same.\n\n", are(same)),
+        false => format!(
+            "{} the same; they part at byte {byte}, in {}.\n\n",
+            are(same),
+            gone[0].name
+        ),
+    });
+    for (sign, blocks) in [('-', gone), ('+', come)] {
+        for block in blocks {
+            for line in block.text.lines() {
+                text.push_str(&format!("{sign} {line}\n"));
+            }
+        }
+    }
+    output::deliver(&tame(&text))?;
+    Ok(Exit::Done)
+}
+
+/// A tool, a section of the system prompt, or a message.
+struct Block {
+    name: String,
+    text: String,
+}
+
+fn blocks(request: &Request) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    for tool in request.tools.iter() {
+        blocks.push(Block {
+            name: format!("tool {}", tool.name),
+            text: format!("{}: {}\n{}\n", tool.name, tool.description, tool.input_schema),
+        });
+    }
+    for (place, section) in request.system.iter().enumerate() {
+        blocks.push(Block {
+            name: format!("section {} of the system prompt", place + 1),
+            text: format!("{section}\n"),
+        });
+    }
+    for (place, message) in request.messages.iter().enumerate() {
+        blocks.push(Block {
+            name: format!("message {}", place + 1),
+            text: readable::said(place, &Arc::clone(message)),
+        });
+    }
+    blocks
+}
+
+fn are(parts: usize) -> String {
+    let verb = if parts == 1 { "is" } else { "are" };
+    format!("{} {verb}", plural(parts as u64, "part"))
+}
+
+fn alike(one: &str, other: &str) -> usize {
+    one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count()
+}

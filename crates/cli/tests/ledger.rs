@@ -1,0 +1,235 @@
+//! What requests were made of, through the real binary: what was expected of the provider's cache is what it reports, on every
+//! wire, and every request can be shown again as it was sent.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use serde_json::{Value, json};
+use testkit::{Hew, Order, Project, Script, Server, Turn};
+
+/// A task of so many steps; each reads another file.
+fn steps(count: usize) -> Script {
+    let read = |step: usize| Turn::text("On.").call("read_file", json!({"path": format!("{}.txt", step % 10)}));
+    Script::new()
+        .order(Order::Sequence)
+        .turns((0..count).map(read))
+        .turn(Turn::text("All done."))
+}
+
+fn project() -> Project {
+    let text = "All work and no play makes a dull file.\n".repeat(30);
+    let names: Vec<String> = (0..10).map(|number| format!("{number}.txt")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text.as_str())).collect();
+    Project::new(&files).unwrap()
+}
+
+fn hew(server: &Server, project: &Project) -> Hew {
+    Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(server)
+        .env("HEW_TITLE", "false")
+        .folder(project.root())
+}
+
+async fn explained(hew: &Hew, named: &str) -> Value {
+    let out = hew
+        .clone()
+        .args(["prompt", "explain", named, "--json"])
+        .run()
+        .await
+        .unwrap();
+    serde_json::from_str(&out.stdout).unwrap_or_else(|_| panic!("{}{}", out.stdout, out.stderr))
+}
+
+#[tokio::test]
+async fn what_is_expected_of_the_cache_is_what_the_provider_reports_for_every_request_on_every_wire() {
+    let models = [
+        ("anthropic/claude-sonnet-4-5", 20),
+        ("openai/gpt-5.5", 20),
+        ("gemini/gemini-2.5-flash", 20),
+        ("anthropic/claude-sonnet-4-6", 200),
+    ];
+    for (model, count) in models {
+        let server = Server::start(steps(count)).await.unwrap();
+        let project = project();
+        let hew = hew(&server, &project);
+        let run = hew
+            .clone()
+            .args(["run", "-m", model, "read them all"])
+            .run()
+            .await
+            .unwrap();
+        assert_eq!(run.stdout, "All done.\n", "{model}: {}", run.stderr);
+        let requests = explained(&hew, "last").await;
+        let requests = requests.as_array().unwrap();
+        assert_eq!(requests.len(), count + 1, "{model}");
+        for (place, request) in requests.iter().enumerate() {
+            assert_eq!(
+                request["expected_cached"], request["cache_read"],
+                "{model}, request {place}: {request:#}"
+            );
+            let kind = if place == 0 { "first" } else { "extends" };
+            assert_eq!(request["difference"]["kind"], kind, "{model}: {request:#}");
+            let sum = |key: &str| -> u64 {
+                let sections = request["sections"].as_array().unwrap();
+                sections.iter().map(|section| section[key].as_u64().unwrap()).sum()
+            };
+            assert_eq!(sum("tokens"), request["prompt_tokens"].as_u64().unwrap(), "{request:#}");
+            assert_eq!(sum("expected_cached"), request["cache_read"].as_u64().unwrap());
+        }
+        let last = requests.last().unwrap();
+        assert!(last["cache_read"].as_u64().unwrap() * 100 > last["prompt_tokens"].as_u64().unwrap() * 80);
+    }
+}
+
+#[tokio::test]
+async fn every_request_is_shown_again_as_it_was_sent() {
+    for model in [
+        "anthropic/claude-sonnet-4-6",
+        "openai/gpt-5.5",
+        "gemini/gemini-2.5-flash",
+    ] {
+        let server = Server::start(steps(4)).await.unwrap();
+        let project = project();
+        let hew = hew(&server, &project);
+        hew.clone()
+            .args(["run", "-m", model, "read them all"])
+            .run()
+            .await
+            .unwrap();
+        hew.clone().args(["resume", "last", "and again"]).run().await.unwrap();
+        let sent = server.requests();
+        assert!(sent.len() >= 6, "{model}");
+        for (place, request) in sent.iter().enumerate() {
+            let named = format!("last:{}", place + 1);
+            let out = hew
+                .clone()
+                .args(["prompt", "show", &named, "--json"])
+                .run()
+                .await
+                .unwrap();
+            assert_eq!(
+                out.stdout.trim_end(),
+                String::from_utf8_lossy(&request.body),
+                "{model}, {named}: {}",
+                out.stderr
+            );
+        }
+        let shown = hew
+            .clone()
+            .args(["prompt", "show", "last:2"])
+            .run()
+            .await
+            .unwrap()
+            .stdout;
+        assert!(
+            shown.contains("## read_file\n") && shown.contains("# Message 1 (user)\nread them all\n"),
+            "{shown}"
+        );
+        assert!(shown.contains("All work and no play"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn what_broke_the_cache_is_named_and_requests_are_compared() {
+    let server = Server::start(steps(2)).await.unwrap();
+    let project = project();
+    let hew = hew(&server, &project);
+    let model = "anthropic/claude-sonnet-4-6";
+    hew.clone()
+        .args(["run", "-m", model, "read them all"])
+        .run()
+        .await
+        .unwrap();
+    let text = hew
+        .clone()
+        .args(["prompt", "explain", ":2"])
+        .run()
+        .await
+        .unwrap()
+        .stdout;
+    for word in [
+        "tools",
+        "system/",
+        "turn/results/read_file",
+        "It extends the request before it",
+    ] {
+        assert!(text.contains(word), "{word} is missing: {text}");
+    }
+    let all = hew.clone().args(["prompt", "explain"]).run().await.unwrap().stdout;
+    assert!(
+        all.contains("SINCE THE LAST REQUEST") && all.contains("extends"),
+        "{all}"
+    );
+    let diff = hew.clone().args(["prompt", "diff"]).run().await.unwrap().stdout;
+    assert!(
+        diff.contains("It extends it") && diff.contains("+ (result of read_file"),
+        "{diff}"
+    );
+    let apart = hew
+        .clone()
+        .args(["prompt", "diff", ":1", ":3", "--json"])
+        .run()
+        .await
+        .unwrap()
+        .stdout;
+    let apart: Value = serde_json::from_str(&apart).unwrap();
+    assert_eq!(apart["removed"].as_array().unwrap().len(), 4, "{apart:#}");
+
+    for (wrong, word) in [(":9", "no 9"), (":zz", "no request"), ("nobody:1", "no session")] {
+        let out = hew.clone().args(["prompt", "explain", wrong]).run().await.unwrap();
+        assert_eq!(out.code(), Some(2), "{wrong}: {}", out.stderr);
+        assert!(out.stderr.contains(word), "{wrong}: {}", out.stderr);
+    }
+}
+
+#[tokio::test]
+async fn costs_are_added_up_by_everything_that_people_ask_for() {
+    let server = Server::start(steps(3)).await.unwrap();
+    let project = project();
+    let hew = hew(&server, &project);
+    let model = "anthropic/claude-sonnet-4-6";
+    hew.clone()
+        .args(["run", "-m", model, "read them all"])
+        .run()
+        .await
+        .unwrap();
+    let mut totals = Vec::new();
+    for by in ["section", "tool", "model", "day", "session"] {
+        let out = hew.clone().args(["cost", "--by", by, "--json"]).run().await.unwrap();
+        let value: Value = serde_json::from_str(&out.stdout).unwrap();
+        let rows = value["rows"].as_array().unwrap();
+        let nano = |value: &Value| (value.as_f64().unwrap() * 1e9).round() as i64;
+        let sum: i64 = rows.iter().map(|row| nano(&row["cost_usd"])).sum();
+        assert_eq!(sum, nano(&value["total"]["cost_usd"]), "{by}: {value:#}");
+        let sum: u64 = rows.iter().map(|row| row["prompt_tokens"].as_u64().unwrap()).sum();
+        assert_eq!(
+            sum,
+            value["total"]["prompt_tokens"].as_u64().unwrap(),
+            "{by}: {value:#}"
+        );
+        totals.push(value["total"].clone());
+        if by == "tool" {
+            assert!(rows.iter().any(|row| row["name"] == "read_file"), "{value:#}");
+        }
+    }
+    assert!(totals.iter().all(|total| *total == totals[0] && total["requests"] == 4));
+    let text = hew
+        .clone()
+        .args(["cost", "last", "--since", "1d"])
+        .run()
+        .await
+        .unwrap()
+        .stdout;
+    assert!(
+        text.contains(model) && text.lines().last().unwrap().starts_with("all"),
+        "{text}"
+    );
+    let none = hew
+        .clone()
+        .args(["cost", "--since", "2999-01-01"])
+        .run()
+        .await
+        .unwrap()
+        .stdout;
+    assert!(none.contains("$0"), "{none}");
+}
