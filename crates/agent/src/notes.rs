@@ -9,6 +9,8 @@ use tool::{Spending, Spent};
 
 /// Notes are not worth waiting longer for.
 const PATIENCE: Duration = Duration::from_secs(180);
+/// A model that says nothing for so long will not say anything more.
+pub(crate) const QUIET: Duration = Duration::from_secs(90);
 /// A log takes at most this part of the window of the model that reads it, at about four bytes a token.
 const LOG_PERCENT: u64 = 50;
 /// For a model whose window nobody knows.
@@ -28,6 +30,8 @@ pub(crate) struct Writer {
     pub(crate) instructions: Option<String>,
     /// Whether the conversation still fits the window of its own model.
     pub(crate) fits: Fits,
+    /// How long a model may be silent.
+    pub(crate) quiet: Duration,
 }
 
 /// Whether a conversation still fits the window of its model.
@@ -96,11 +100,11 @@ impl Writer {
     async fn ask(&self, model: &Arc<dyn Model>, request: Request, cut: &Cut) -> Result<String, String> {
         let mut bill = Bill::new(model, &self.spending, &request);
         let asked = async {
-            let mut chunks = model.stream(request).await?;
-            while let Some(chunk) = chunks.next().await {
+            let mut chunks = quick(model.stream(request), self.quiet).await??;
+            while let Some(chunk) = quick(chunks.next(), self.quiet).await? {
                 bill.reply.push(chunk?);
             }
-            Ok::<(), model::Error>(())
+            Ok::<(), Slow>(())
         };
         let outcome = match tokio::time::timeout(PATIENCE, asked).await {
             Ok(Ok(())) => {
@@ -114,8 +118,8 @@ impl Writer {
                     Err(unfit) => Err(unfit.to_string()),
                 }
             }
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("took too long".to_string()),
+            Ok(Err(Slow::Failed(error))) => Err(error.to_string()),
+            Ok(Err(Slow::Quiet)) | Err(_) => Err("took too long".to_string()),
         };
         bill.outcome = match &outcome {
             Ok(_) => "End".into(),
@@ -123,6 +127,23 @@ impl Writer {
         };
         outcome
     }
+}
+
+/// Why a model wrote no notes.
+enum Slow {
+    Failed(model::Error),
+    Quiet,
+}
+
+impl From<model::Error> for Slow {
+    fn from(error: model::Error) -> Self {
+        Slow::Failed(error)
+    }
+}
+
+/// What comes in good time.
+async fn quick<T>(waiting: impl Future<Output = T>, quiet: Duration) -> Result<T, Slow> {
+    tokio::time::timeout(quiet, waiting).await.map_err(|_| Slow::Quiet)
 }
 
 /// A request whose tokens are counted when it is over, however it ends.

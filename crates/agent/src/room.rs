@@ -1,14 +1,15 @@
 //! Makes room in the conversation before its window is full, and after a provider has said that it is.
 //!
 //! It never fails a turn and never loops: notes that no model can write are made from the log itself, and one request is
-//! preceded by at most two cuts. The full history stays in the log.
+//! preceded by at most three cuts. The full history stays in the log.
 
-use crate::notes::{Fits, Noted, Writer};
+use crate::notes::{Fits, Noted, QUIET, Writer};
 use crate::state::State;
 use model::Model;
 use prompt::{Cut, Keep, Pressure};
 use session::{Body, Error, Item, ItemId, Level};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::task::JoinHandle;
 
 /// How room is made.
@@ -18,6 +19,8 @@ pub struct Compaction {
     pub automatic: Automatic,
     /// The model that writes the notes; without one, the model of the conversation, whose cache holds most of it.
     pub model: Option<Arc<dyn Model>>,
+    /// How long a model may be silent while it writes notes; a minute and a half when absent.
+    pub patience: Option<Duration>,
 }
 
 /// Whether room is made without being asked.
@@ -120,6 +123,7 @@ impl State {
             spending: self.spending.clone(),
             instructions,
             fits,
+            quiet: self.room.compaction.patience.unwrap_or(QUIET),
         }
     }
 }
@@ -189,6 +193,7 @@ pub(crate) async fn after_overflow(state: &mut State, attempt: u32) -> Result<Ma
             }
         }
         1 => cut_without_model(state).await,
+        2 => cut_to_the_bone(state).await,
         _ => Ok(Made::Nothing),
     }
 }
@@ -246,6 +251,17 @@ async fn cut_without_model(state: &mut State) -> Result<Made, Error> {
     match Cut::at(&state.items, Keep::Nothing) {
         Some(cut) => {
             let message = cut.message_without_model();
+            replace(state, &cut, message).await
+        }
+        None => Ok(Made::Nothing),
+    }
+}
+
+/// Leaves nothing but what the person said last.
+async fn cut_to_the_bone(state: &mut State) -> Result<Made, Error> {
+    match Cut::at(&state.items, Keep::Nothing) {
+        Some(cut) => {
+            let message = cut.bare_message();
             replace(state, &cut, message).await
         }
         None => Ok(Made::Nothing),

@@ -217,6 +217,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
                 Some(true) | None => Automatic::On,
             },
             model: summary,
+            ..Compaction::default()
         },
         call: Call {
             effort: config.effort.map(Into::into),

@@ -3,6 +3,8 @@
 //! Nothing is taken on trust from the model that writes the notes: what the person asked for and which files were changed is
 //! added by [`Cut::message`] from the log itself, and notes that do not make the conversation smaller are refused.
 
+mod shape;
+
 use crate::{Frame, Kept, assemble, view};
 use model::{Block, Effort, Info, Message, Part, Request, Role};
 use session::{Body, Item, ItemId};
@@ -78,6 +80,9 @@ pub enum Unfit {
     /// They would take as much room as what they replace.
     #[error("the notes are not smaller than what they replace")]
     TooLong,
+    /// They have none of the sections that were asked for: neither the task nor the state, decisions and files.
+    #[error("the notes do not have the sections that were asked for")]
+    Shapeless,
 }
 
 /// Notes may take this part of what they replace at most.
@@ -94,6 +99,8 @@ const MOST_FILES: usize = 60;
 const MOST_STEPS: usize = 60;
 /// Without a model, this much of the last thing that the model said is kept.
 const LAST_WORDS: usize = 4_000;
+/// When everything else is too long, this much of what the person said last is kept.
+const BARE_BYTES: usize = 2_000;
 /// What one call or result takes in a log at most.
 const LOG_ENTRY: usize = 1_500;
 
@@ -165,7 +172,10 @@ impl Cut {
         if notes.len() * 100 > self.bytes() * MOST_PERCENT {
             return Err(Unfit::TooLong);
         }
-        Ok(())
+        match shape::is_structured(notes) {
+            true => Ok(()),
+            false => Err(Unfit::Shapeless),
+        }
     }
 
     /// What stands for the replaced part: the notes, and what the log itself says.
@@ -182,6 +192,20 @@ impl Cut {
     /// What stands for the replaced part when no model could write notes: what was done, step by step.
     pub fn message_without_model(&self) -> Message {
         self.message(&self.plain_notes())
+    }
+
+    /// What stands for the replaced part when even that is too long: what the person said last.
+    pub fn bare_message(&self) -> Message {
+        let last = self.history.iter().rev().find_map(|item| match &item.body {
+            Body::Prompt { message } => Some(message.text()),
+            _ => None,
+        });
+        let last = start_of(last.unwrap_or_default().trim(), BARE_BYTES);
+        Message::user(format!(
+            "<summary>\nThe conversation up to here was left out, for lack of room. Look at the files to see what was \
+             done.\n</summary>\n\n<requests>\nWhat the person said last:\n- {}\n</requests>",
+            last.replace('\n', "\n  ")
+        ))
     }
 
     fn plain_notes(&self) -> String {

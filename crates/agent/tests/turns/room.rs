@@ -5,6 +5,7 @@ use agent::{Automatic, Compaction};
 use model::{Chunk, Error, Message, Stop, Usage};
 use session::{Body, Command, Ending, Event, Item, ItemId, Level, Time};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// An answer whose request had so many tokens.
 fn counting(mut chunks: Vec<Chunk>, input: u64, stop: Stop) -> Answer {
@@ -88,7 +89,7 @@ async fn notes_are_prepared_beside_the_work_and_used_when_they_are_needed() {
         looks("3", 85_000),
         text("all done", 5_000),
     ];
-    let writer = Scripted::new(vec![text("prepared notes", 76_100)]);
+    let writer = Scripted::new(vec![text("## Task\nprepared notes", 76_100)]);
     let mut world = world_with(script, |setup| setup.compaction.model = Some(writer));
     let (ending, _) = world.turn("look around").await;
     assert_eq!(ending, Ending::Completed);
@@ -126,7 +127,7 @@ async fn a_provider_that_says_the_window_is_full_is_asked_again_with_less() {
         looks("1", 10),
         looks("2", 10),
         overflow(),
-        text("notes", 10),
+        text("## Task\nnotes", 10),
         text("done", 10),
     ];
     let mut world = world(script);
@@ -138,7 +139,8 @@ async fn a_provider_that_says_the_window_is_full_is_asked_again_with_less() {
         looks("1", 10),
         looks("2", 10),
         overflow(),
-        text("notes", 10),
+        text("## Task\nnotes", 10),
+        overflow(),
         overflow(),
         overflow(),
     ];
@@ -156,13 +158,13 @@ async fn it_can_be_switched_off_and_asked_for() {
         looks("1", 10_000),
         looks("2", 95_000),
         text("first answer", 96_000),
-        text("short notes", 96_000),
+        text("## Task\nshort notes", 96_000),
         text("second answer", 1_000),
     ];
     let mut world = world_with(script, |setup| {
         setup.compaction = Compaction {
             automatic: Automatic::Off,
-            model: None,
+            ..Compaction::default()
         };
     });
     let (ending, _) = world.turn("look around").await;
@@ -209,7 +211,7 @@ async fn a_long_session_that_is_resumed_is_summarised_before_its_first_request()
     };
     let first = item(&long, None);
     let items = vec![Arc::clone(&first), item("small", Some(first.id))];
-    let script = vec![text("the notes", 50_000), text("done", 1_000)];
+    let script = vec![text("## Task\nthe notes", 50_000), text("done", 1_000)];
     let mut world = world_with(script, |setup| setup.items = items);
     let (ending, _) = world.turn("and now?").await;
     assert_eq!(ending, Ending::Completed);
@@ -225,7 +227,7 @@ async fn words_on_the_way_to_a_call_are_no_notes() {
         looks("2", 70_000),
         looks("3", 85_000),
         counting(calling, 85_000, Stop::ToolUse),
-        text("real notes", 85_000),
+        text("## Task\nreal notes", 85_000),
         text("all done", 5_000),
     ];
     let mut world = world(script);
@@ -254,4 +256,63 @@ async fn the_person_may_stop_a_summary_that_they_asked_for() {
     assert_eq!(world.ending().await.0, Ending::Completed);
     assert!(!kinds(&world.items()).contains(&"summary"));
     assert_eq!(world.story().last().unwrap(), "model: second");
+}
+
+/// What a model may answer instead of notes, and why they are not used.
+#[tokio::test]
+async fn a_model_that_writes_no_notes_costs_nothing_but_the_notes() {
+    let long = format!("## Task\n{}", "so much more ".repeat(2_000));
+    let bad: [(fn(&str) -> Answer, &str); 4] = [
+        (|long| text(long, 85_000), "not smaller"),
+        (
+            |_| text("Sure, let me look at one more file.", 85_000),
+            "sections that were asked for",
+        ),
+        (
+            |_| {
+                Answer::Fails(Error::Overloaded {
+                    provider: "script".into(),
+                    detail: "busy".into(),
+                    retry_after: None,
+                })
+            },
+            "busy",
+        ),
+        (|_| Answer::Hanging(vec![Chunk::Text("## Ta".into())]), "took too long"),
+    ];
+    for (answer, why) in bad {
+        // It is asked once with the conversation and once with a shortened log; then the log itself has to do.
+        let script = vec![
+            looks("1", 10_000),
+            looks("2", 60_000),
+            looks("3", 85_000),
+            answer(&long),
+            answer(&long),
+            looks("4", 6_000),
+            text("all done", 7_000),
+        ];
+        let mut world = world_with(script, |setup| {
+            setup.compaction.patience = Some(Duration::from_millis(20))
+        });
+        let (ending, events) = world.turn("look around").await;
+        assert_eq!(ending, Ending::Completed, "{why}");
+        let told = events.iter().filter(|event| {
+            matches!(event, Event::Notice { level: Level::Warning, text } if text.contains("no usable summary") && text.contains(why))
+        });
+        assert_eq!(told.count(), 2, "{why}: {events:?}");
+        let items = world.items();
+        assert_eq!(
+            kinds(&items).iter().filter(|kind| **kind == "summary").count(),
+            1,
+            "{why}"
+        );
+        let seen = world.last_request();
+        assert!(
+            seen[0].contains("What was done") && seen[0].contains("- look around"),
+            "{why}: {}",
+            seen[0]
+        );
+        let all: usize = seen.iter().map(String::len).sum();
+        assert!(all < 8_000, "it has become shorter: {all}");
+    }
 }

@@ -173,7 +173,8 @@ fn notes_must_say_something_and_be_smaller_than_what_they_replace() {
     let cut = Cut::at(&items, Keep::LastRound).unwrap();
     assert_eq!(cut.check("  \n"), Err(Unfit::Empty));
     assert_eq!(cut.check(&"x".repeat(cut.bytes())), Err(Unfit::TooLong));
-    assert_eq!(cut.check("short"), Ok(()));
+    assert_eq!(cut.check("Sure, going on."), Err(Unfit::Shapeless));
+    assert_eq!(cut.check("## Task\nshort"), Ok(()));
 }
 
 #[test]
@@ -185,6 +186,15 @@ fn without_a_model_the_steps_are_told_and_it_still_gets_smaller() {
     let text = message.text();
     assert!(text.contains("139 earlier steps are left out"), "{text}");
     assert!(text.contains("- edit_file f198.rs: 1 edit"), "{text}");
+}
+
+#[test]
+fn when_even_the_steps_are_too_long_what_the_person_said_last_is_left() {
+    let mut items = conversation(3);
+    items.push(prompt(&format!("Now mend the lexer. {}", "ä".repeat(5_000))));
+    let cut = Cut::at(&items, Keep::Nothing).unwrap();
+    let message = cut.bare_message();
+    assert!(message.text().contains("Now mend the lexer.") && message_bytes(&message) < 2_500);
 }
 
 #[test]
