@@ -11,8 +11,8 @@ mod tools;
 mod turn;
 
 pub(crate) use changes::Changes;
-pub(crate) use open::Open;
 pub(crate) use ledger::{By, Cost, PromptDiff, PromptExplain};
+pub(crate) use open::Open;
 pub(crate) use past::{Diff, Going, Redo, Rewind, Undo};
 pub(crate) use prompt::{Prompt, PromptShow};
 pub(crate) use rules::{Modes, Permissions, RuleEffect, Test, Trust};
