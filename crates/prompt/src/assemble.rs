@@ -1,7 +1,9 @@
 //! Lays out one request from what a session has said.
 
 use crate::Protocol;
-use crate::kept::Kept;
+use crate::budget::Budget;
+use crate::kept::{Kept, Laid, Terms};
+use crate::tokens::Family;
 use model::{Breakpoint, Effort, Message, OutputSchema, Request, Role, ToolSpec};
 use serde_json::{Map, Value};
 use session::{Item, Section};
@@ -20,6 +22,10 @@ pub struct Frame {
     pub call: Call,
     /// How the model calls tools.
     pub protocol: Protocol,
+    /// How the model's tokens are counted.
+    pub family: Family,
+    /// How many of them there may be; `None` where nobody knows.
+    pub budget: Option<Budget>,
 }
 
 /// How the model is asked.
@@ -44,17 +50,31 @@ pub struct Assembled {
     pub request: Request,
     /// Its parts and their sizes.
     pub sections: Vec<Section>,
+    /// About how many tokens it has.
+    pub tokens: u64,
 }
 
 /// One request from a session's items, oldest first.
 ///
 /// Costs work in proportion to what is new since `kept` was last used: messages that were laid out before are shared.
 pub fn assemble(frame: &Frame, items: &[Arc<Item>], kept: &mut Kept) -> Assembled {
-    let (messages, sizes) = kept.lay_out(items, frame.protocol);
+    let terms = Terms {
+        family: frame.family,
+        budget: frame.budget,
+        protocol: frame.protocol,
+        system: frame.system.clone(),
+    };
+    let Laid {
+        messages,
+        sizes,
+        tokens,
+        head,
+    } = kept.lay_out(items, &terms);
     let system_size = frame.system.iter().map(|section| section.len()).sum();
+    let tokens = tokens + kept.tools(&frame.tools).1 + kept.system(&frame.system);
     let (tools, system, tools_size) = offer(frame, kept);
     let sections = sizes.sections(tools_size, system_size);
-    let breakpoints = breakpoints(&tools, &system, &messages);
+    let breakpoints = breakpoints(&tools, &system, &messages, head);
     let Call {
         effort,
         temperature,
@@ -75,7 +95,11 @@ pub fn assemble(frame: &Frame, items: &[Arc<Item>], kept: &mut Kept) -> Assemble
         options,
         ..Request::default()
     };
-    Assembled { request, sections }
+    Assembled {
+        request,
+        sections,
+        tokens,
+    }
 }
 
 /// The tools and the system prompt as the model gets them, and about how long the tools are: by the provider's means, or as a
@@ -83,7 +107,7 @@ pub fn assemble(frame: &Frame, items: &[Arc<Item>], kept: &mut Kept) -> Assemble
 fn offer(frame: &Frame, kept: &mut Kept) -> (Arc<[ToolSpec]>, Vec<Arc<str>>, usize) {
     let mut system = frame.system.clone();
     match frame.protocol {
-        Protocol::Native => (Arc::clone(&frame.tools), system, kept.tools(&frame.tools)),
+        Protocol::Native => (Arc::clone(&frame.tools), system, kept.tools(&frame.tools).0),
         Protocol::Xml if frame.tools.is_empty() => (Arc::default(), system, 0),
         Protocol::Xml => {
             let catalogue = kept.catalogue(&frame.tools);
@@ -94,8 +118,12 @@ fn offer(frame: &Frame, kept: &mut Kept) -> (Arc<[ToolSpec]>, Vec<Arc<str>>, usi
     }
 }
 
-/// Marks after the tools, after the system prompt, where the last request ended, and at the end.
-fn breakpoints(tools: &[ToolSpec], system: &[Arc<str>], messages: &[Arc<Message>]) -> Vec<Breakpoint> {
+/// Providers take so many marks at most.
+const MOST_MARKS: usize = 4;
+
+/// Marks by what is stable: after the tools, after the system prompt, after the panels at the beginning, where the last request
+/// ended, and at the end. Where that is too many, the tools go without: they change with the system prompt as a rule.
+fn breakpoints(tools: &[ToolSpec], system: &[Arc<str>], messages: &[Arc<Message>], head: usize) -> Vec<Breakpoint> {
     let mut marks = Vec::new();
     if !tools.is_empty() {
         marks.push(Breakpoint::Tools);
@@ -106,8 +134,17 @@ fn breakpoints(tools: &[ToolSpec], system: &[Arc<str>], messages: &[Arc<Message>
     let last_reply = messages.iter().rposition(|message| message.role == Role::Assistant);
     // The last request ended before the run of replies that answered it.
     let before = last_reply.and_then(|reply| messages[..reply].iter().rposition(|m| m.role == Role::User));
-    marks.extend(before.map(Breakpoint::Message));
-    marks.extend(messages.len().checked_sub(1).map(Breakpoint::Message));
+    let end = messages.len().checked_sub(1);
+    let panels = head
+        .checked_sub(1)
+        .filter(|last| Some(*last) != before && Some(*last) != end);
+    // Panels may hold replies of their own: then the last request ended before the panels did.
+    let mut places: Vec<usize> = panels.into_iter().chain(before).chain(end).collect();
+    places.sort_unstable();
+    places.dedup();
+    marks.extend(places.into_iter().map(Breakpoint::Message));
+    let too_many = marks.len().saturating_sub(MOST_MARKS);
+    marks.drain(..too_many);
     marks
 }
 

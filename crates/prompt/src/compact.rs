@@ -5,7 +5,7 @@
 
 mod shape;
 
-use crate::{Frame, Kept, assemble, view};
+use crate::{Frame, Kept, assemble, folded};
 use model::{Block, Effort, Info, Message, Part, Request, Role};
 use session::{Body, Item, ItemId};
 use std::collections::BTreeSet;
@@ -107,12 +107,15 @@ const LOG_ENTRY: usize = 1_500;
 impl Cut {
     /// Where to cut; nothing when there is too little to replace.
     pub fn at(items: &[Arc<Item>], keep: Keep) -> Option<Cut> {
-        let seen: Vec<&Arc<Item>> = view(items).filter(|item| item.message().is_some()).collect();
+        let seen: Vec<Arc<Item>> = folded(items)
+            .into_iter()
+            .filter(|item| !item.messages().is_empty())
+            .collect();
         let end = match keep {
             Keep::Nothing => seen.len(),
             Keep::LastRound => seen.iter().rposition(|item| begins_round(item))?,
         };
-        let replaced: Vec<Arc<Item>> = seen[..end].iter().map(|item| Arc::clone(item)).collect();
+        let replaced: Vec<Arc<Item>> = seen[..end].to_vec();
         let is_summary_alone = replaced.len() == 1 && matches!(replaced[0].body, Body::Summary { .. });
         let bytes: usize = replaced.iter().map(|item| weight(item)).sum();
         if is_summary_alone || bytes < LEAST_BYTES {
@@ -143,7 +146,7 @@ impl Cut {
     /// Asks the model of the conversation for notes. The request begins like all others and
     /// leaves the choice of tools as it was, so that the cache serves it.
     pub fn request(&self, frame: &Frame, instructions: Option<&str>) -> Request {
-        let mut request = assemble(frame, &self.replaced, &mut Kept::default()).request;
+        let mut request = assemble(frame, &self.history, &mut Kept::default()).request;
         request.output_schema = None;
         Arc::make_mut(&mut request.messages).push(Arc::new(Message::user(ask(instructions))));
         request
@@ -375,7 +378,7 @@ fn begins_round(item: &Item) -> bool {
 
 /// About how many bytes of a request an item takes.
 fn weight(item: &Item) -> usize {
-    item.message().map_or(0, |message| message_bytes(message))
+    item.messages().iter().map(|message| message_bytes(message)).sum()
 }
 
 /// About how many bytes of a request a message takes; media count by what they cost, not by their bytes.

@@ -1,11 +1,15 @@
 //! What of a conversation has been laid out already, so that a request costs work only for what is new.
 
+use crate::budget::Budget;
+use crate::counts::Counts;
+use crate::panel::Texts;
 use crate::protocol::{Protocol, catalogue, written};
 use crate::repair::repair;
 use crate::sizes::{self, Sizes};
-use crate::view;
+use crate::tokens::{Family, tool_tokens};
+use crate::view::{folded, is_boundary};
 use model::{Message, Role, ToolSpec};
-use session::{Body, Item};
+use session::{Body, Item, ItemId, Time};
 use std::sync::Arc;
 
 /// What a model is told when it is to go on although nobody said anything new.
@@ -26,41 +30,81 @@ pub struct Kept {
     settled: usize,
     /// Of the settled messages.
     sizes: Sizes,
-    tools: Option<(Arc<[ToolSpec]>, usize)>,
+    tokens: u64,
+    counts: Counts,
+    /// How many messages at the beginning are panels.
+    head: usize,
+    /// What the messages were laid out for.
+    terms: Terms,
+    tools: Option<(Arc<[ToolSpec]>, Family, usize, u64)>,
     /// The tools as text.
     catalogue: Option<(Arc<[ToolSpec]>, Arc<str>)>,
-    /// How calls and results are laid out.
-    protocol: Protocol,
+    system: Option<(Vec<Arc<str>>, Family, u64)>,
 }
 
+/// What messages are laid out for: with other terms, all of them are laid out anew.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Terms {
+    pub(crate) family: Family,
+    pub(crate) budget: Option<Budget>,
+    /// How calls and results are laid out.
+    pub(crate) protocol: Protocol,
+    /// The system prompt, where it must be repeated.
+    pub(crate) system: Vec<Arc<str>>,
+}
+
+/// The messages of a request.
+pub(crate) struct Laid {
+    pub(crate) messages: Arc<Vec<Arc<Message>>>,
+    pub(crate) sizes: Sizes,
+    /// About how many tokens they have.
+    pub(crate) tokens: u64,
+    /// How many of them, at the beginning, are panels.
+    pub(crate) head: usize,
+}
+
+/// After so many tokens of panels, the system prompt is repeated: it is far away by then.
+const REPEAT_AFTER: u64 = 20_000;
+
 impl Kept {
-    /// The messages that a model sees of these items, and their sizes.
-    pub(crate) fn lay_out(&mut self, items: &[Arc<Item>], protocol: Protocol) -> (Arc<Vec<Arc<Message>>>, Sizes) {
-        if self.protocol != protocol {
+    /// The messages that a model sees of these items.
+    pub(crate) fn lay_out(&mut self, items: &[Arc<Item>], terms: &Terms) -> Laid {
+        if self.terms != *terms {
             self.forget();
-            self.protocol = protocol;
+            self.counts.count_by(terms.family);
+            self.terms = terms.clone();
         }
         let start = self.settled_items(items);
-        let is_summary = |item: &Arc<Item>| matches!(item.body, Body::Summary { .. });
-        let summary = items[start..].iter().rposition(is_summary).map(|place| start + place);
+        if start == 0 {
+            self.head = 0;
+        }
+        let summary = items[start..]
+            .iter()
+            .rposition(|item| is_boundary(item))
+            .map(|place| start + place);
         // Results may still come for the calls of the last reply. What stands before it is complete.
         let from = summary.map_or(start, |place| place + 1);
         let reply = items[from..].iter().rposition(is_reply).map(|place| from + place);
         if summary.is_some() {
             self.forget();
         }
+        let budget = terms.budget;
         let (complete, open) = match (summary, reply) {
-            (None, Some(reply)) => (repaired(&items[start..reply]), repaired(&items[reply..])),
-            (None, None) => (Vec::new(), repaired(&items[start..])),
-            (Some(_), Some(reply)) => (repaired(view(&items[..reply])), repaired(&items[reply..])),
-            (Some(_), None) => (Vec::new(), repaired(view(items))),
+            (None, Some(reply)) => (
+                repaired(&items[start..reply], budget),
+                repaired(&items[reply..], budget),
+            ),
+            (None, None) => (Vec::new(), repaired(&items[start..], budget)),
+            (Some(_), Some(reply)) => (self.refolded(&items[..reply], terms), repaired(&items[reply..], budget)),
+            (Some(_), None) => (Vec::new(), self.refolded(items, terms)),
         };
-        let (complete, open) = (shaped(complete, protocol), shaped(open, protocol));
+        let (complete, open) = (shaped(complete, terms.protocol), shaped(open, terms.protocol));
         // Nobody holds the last request any more, as a rule, so that nothing is copied.
         let messages = Arc::make_mut(&mut self.messages);
         messages.truncate(self.settled);
         messages.extend(complete);
         self.sizes.add_all(&messages[self.settled..]);
+        self.tokens += self.counts.sum(&messages[self.settled..]);
         self.settled = messages.len();
         if let Some(reply) = reply {
             self.items.extend_from_slice(&items[self.items.len()..reply]);
@@ -72,17 +116,55 @@ impl Kept {
         }
         let mut sizes = self.sizes;
         sizes.add_all(&messages[self.settled..]);
-        (Arc::clone(&self.messages), sizes)
+        let tokens = self.tokens + self.counts.sum(&messages[self.settled..]);
+        self.counts.tidy(messages);
+        Laid {
+            messages: Arc::clone(&self.messages),
+            sizes,
+            tokens,
+            head: self.head,
+        }
     }
 
-    /// About how long the tools are.
-    pub(crate) fn tools(&mut self, tools: &Arc<[ToolSpec]>) -> usize {
+    /// The messages of items that begin anew, panels first.
+    fn refolded(&mut self, items: &[Arc<Item>], terms: &Terms) -> Vec<Arc<Message>> {
+        let mut seen = folded(items);
+        let is_panel = |item: &Arc<Item>| matches!(item.body, Body::Panels { .. } | Body::Summary { .. });
+        let end = seen.iter().position(|item| !is_panel(item)).unwrap_or(seen.len());
+        let has_panels = seen[..end].iter().any(|item| matches!(item.body, Body::Panels { .. }));
+        let head: Vec<Arc<Message>> = seen[..end].iter().flat_map(|item| item.messages()).cloned().collect();
+        self.head = if has_panels { head.len() } else { 0 };
+        if has_panels && !terms.system.is_empty() && self.counts.sum(&head) >= REPEAT_AFTER {
+            seen.insert(end, repetition(&terms.system));
+            self.head += 1;
+        }
+        repaired(&seen, terms.budget)
+    }
+
+    /// About how long the tools are, in bytes and in tokens.
+    pub(crate) fn tools(&mut self, tools: &Arc<[ToolSpec]>) -> (usize, u64) {
         match &self.tools {
-            Some((kept, size)) if Arc::ptr_eq(kept, tools) => *size,
+            Some((kept, family, bytes, tokens)) if Arc::ptr_eq(kept, tools) && *family == self.terms.family => {
+                (*bytes, *tokens)
+            }
             Some(_) | None => {
-                let size = sizes::of_tools(tools);
-                self.tools = Some((Arc::clone(tools), size));
-                size
+                let (bytes, tokens) = (sizes::of_tools(tools), tool_tokens(self.terms.family, tools));
+                self.tools = Some((Arc::clone(tools), self.terms.family, bytes, tokens));
+                (bytes, tokens)
+            }
+        }
+    }
+
+    /// About how many tokens the system prompt has.
+    pub(crate) fn system(&mut self, system: &[Arc<str>]) -> u64 {
+        let is_same =
+            |kept: &[Arc<str>]| kept.len() == system.len() && kept.iter().zip(system).all(|(a, b)| Arc::ptr_eq(a, b));
+        match &self.system {
+            Some((kept, family, tokens)) if is_same(kept) && *family == self.terms.family => *tokens,
+            Some(_) | None => {
+                let tokens = system.iter().map(|section| self.terms.family.estimate(section)).sum();
+                self.system = Some((system.to_vec(), self.terms.family, tokens));
+                tokens
             }
         }
     }
@@ -112,13 +194,37 @@ impl Kept {
     fn forget(&mut self) {
         self.items.clear();
         self.next = None;
-        (self.settled, self.sizes) = (0, Sizes::default());
+        (self.settled, self.sizes, self.tokens, self.head) = (0, Sizes::default(), 0, 0);
     }
 }
 
 /// What a model sees of items, in the order that it demands.
-fn repaired<'a>(items: impl IntoIterator<Item = &'a Arc<Item>>) -> Vec<Arc<Message>> {
-    repair(items.into_iter().filter_map(said).cloned().collect())
+fn repaired(items: &[Arc<Item>], budget: Option<Budget>) -> Vec<Arc<Message>> {
+    let messages = items.iter().flat_map(|item| {
+        let is_result = matches!(item.body, Body::Result { .. });
+        let budget = budget.filter(|_| is_result);
+        let said = item.messages().iter().filter(|message| !message.parts.is_empty());
+        said.map(move |message| {
+            let bound = budget.and_then(|budget| budget.bound_result(message));
+            bound.unwrap_or_else(|| Arc::clone(message))
+        })
+    });
+    repair(messages.collect())
+}
+
+/// The system prompt once more.
+fn repetition(system: &[Arc<str>]) -> Arc<Item> {
+    let text = format!("{}\n\n{}", Texts::load().repeated, system.join("\n\n"));
+    Arc::new(Item {
+        id: ItemId::default(),
+        parent: None,
+        at: Time(0),
+        body: Body::Panels {
+            messages: vec![Arc::new(Message::user(text))],
+            shown: Vec::new(),
+            fold: None,
+        },
+    })
 }
 
 /// The messages with calls and results as the protocol has them.
@@ -144,7 +250,7 @@ mod tests {
     use crate::{Frame, assemble};
     use model::{Block, Outcome, Part};
     use serde_json::json;
-    use session::{End, ItemId, RequestId, Time};
+    use session::{End, Fold, RequestId};
 
     fn item(body: Body) -> Arc<Item> {
         Arc::new(Item {
@@ -189,6 +295,25 @@ mod tests {
         })
     }
 
+    fn panels(messages: Vec<Arc<Message>>, fold: Option<Fold>) -> Arc<Item> {
+        item(Body::Panels {
+            messages,
+            shown: Vec::new(),
+            fold,
+        })
+    }
+
+    /// Folds that make history of the first two, leave out the third and show the fourth in few words.
+    fn folds(items: &[Arc<Item>]) -> Fold {
+        let id = |place: usize| items.get(place).map(|item| item.id);
+        Fold {
+            history: id(0).zip(id(1)).into_iter().collect(),
+            brief: id(3).into_iter().collect(),
+            gone: id(2).into_iter().collect(),
+            cut: Vec::new(),
+        }
+    }
+
     /// An item of each kind that may follow these.
     fn every_kind(items: &[Arc<Item>]) -> Vec<Arc<Item>> {
         let message = |text: &str| Arc::new(Message::user(text));
@@ -202,6 +327,20 @@ mod tests {
             item(Body::Prompt { message: message("p") }),
             summary(None),
             summary(items.iter().rev().nth(1)),
+            panels(vec![message("late panel")], None),
+            panels(
+                vec![
+                    Arc::new(Message {
+                        role: Role::Assistant,
+                        parts: vec![call("panel")],
+                    }),
+                    Arc::new(Message {
+                        role: Role::User,
+                        parts: result("panel").message().unwrap().parts.clone(),
+                    }),
+                ],
+                Some(folds(items)),
+            ),
             item(Body::Notice { text: "n".into() }),
             reply(vec![Part::text("words")]),
             reply(Vec::new()),
@@ -221,6 +360,7 @@ mod tests {
         assert_eq!(one.request.messages, other.request.messages, "{items:#?}");
         assert_eq!(one.request.breakpoints, other.request.breakpoints);
         assert_eq!(one.sections, other.sections);
+        assert_eq!(one.tokens, other.tokens);
         if longer > 0 {
             for item in every_kind(items) {
                 items.push(item);
@@ -232,7 +372,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_changes_no_request_wherever_a_conversation_goes_or_is_rewound_to() {
-        check(&mut Vec::new(), 5, &mut Kept::default());
+        check(&mut Vec::new(), 4, &mut Kept::default());
     }
 
     #[test]

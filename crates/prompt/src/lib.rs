@@ -4,13 +4,18 @@
 //! same for a whole session; [`assemble`] lays out one request from it and the session's items.
 
 mod assemble;
+pub mod budget;
 mod compact;
 mod context;
+mod counts;
 mod edit_request;
+mod fold;
 mod frozen;
+mod history;
 mod kept;
 mod ledger;
 mod mention;
+pub mod panel;
 mod protocol;
 mod repair;
 mod sizes;
@@ -21,9 +26,14 @@ pub mod tokens;
 mod view;
 
 pub use assemble::{Assembled, Call, Frame, assemble};
+pub use budget::Budget;
 pub use compact::{Cut, Keep, Pressure, Unfit, message_bytes, pressure};
 pub use context::{Context, Mentioned, context};
 pub use edit_request::{EditForm, EditTask, edit_request, edit_retry};
+pub use fold::{
+    DETACH_CHUNK_MIN_MESSAGES, DETACH_CHUNK_MIN_TOKENS, DETACH_KEEP_MIN_MESSAGES, DETACH_KEEP_MIN_TOKENS, Fixed, fit,
+    fold,
+};
 pub use frozen::Frozen;
 pub use kept::Kept;
 pub use ledger::{Entry, Ledger, level};
@@ -33,4 +43,4 @@ pub use sizes::MEDIA;
 pub use subtask::{Subtask, subtask, wake};
 pub use system::{Facts, Family, Overrides, Rendered, Rules, Scene, Template, family, section_names, system};
 pub use title::{clean_title, plain_title, title_request};
-pub use view::view;
+pub use view::{fold_in_force, folded, folded_so, view};

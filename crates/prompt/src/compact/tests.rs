@@ -1,6 +1,7 @@
 //! Where a conversation is cut, and what stands in for it.
 
 use super::*;
+use crate::view;
 use model::{CallId, Features, Limits, Outcome, Stop, Wire};
 use serde_json::json;
 use session::{Change, End, RequestId, Time};

@@ -1,0 +1,196 @@
+//! When parts of a conversation are folded, and what is seen of them then.
+
+use super::*;
+use crate::view::{folded, folded_so};
+use model::{Block, CallId, Message, Outcome, Part, Role};
+use serde_json::json;
+use session::{Change, End, RequestId, Time};
+
+fn item(body: Body) -> Arc<Item> {
+    Arc::new(Item {
+        id: ItemId::new(),
+        parent: None,
+        at: Time(0),
+        body,
+    })
+}
+
+fn prompt(text: &str) -> Arc<Item> {
+    item(Body::Prompt {
+        message: Arc::new(Message::user(text)),
+    })
+}
+
+fn reply(text: &str) -> Arc<Item> {
+    item(Body::Reply {
+        message: Arc::new(Message::assistant(text)),
+        model: "m".into(),
+        request: RequestId::new(),
+        end: End::Interrupted,
+    })
+}
+
+/// A call of a tool and its result.
+fn call(tool: &str, title: &str, said: &str, changed: &[&str]) -> [Arc<Item>; 2] {
+    let id = CallId::from(format!("{tool} {title} {}", ItemId::new()));
+    let call = Part::ToolCall {
+        id: id.clone(),
+        name: tool.into(),
+        input: json!({"path": title}),
+        malformed: None,
+        replay: None,
+    };
+    let result = Part::ToolResult {
+        id: id.clone(),
+        name: tool.into(),
+        content: vec![Block::text(said)],
+        outcome: Outcome::Ok,
+    };
+    let message = |role, part| {
+        Arc::new(Message {
+            role,
+            parts: vec![part],
+        })
+    };
+    [
+        item(Body::Reply {
+            message: message(Role::Assistant, call),
+            model: "m".into(),
+            request: RequestId::new(),
+            end: End::Interrupted,
+        }),
+        item(Body::Result {
+            message: message(Role::User, result),
+            call: id,
+            tool: tool.into(),
+            title: title.into(),
+            summary: Some("some lines".into()),
+            millis: 1,
+            changes: changed
+                .iter()
+                .map(|path| Change {
+                    path: path.into(),
+                    before: None,
+                    after: None,
+                })
+                .collect(),
+        }),
+    ]
+}
+
+/// So many turns of a prompt and a reply, each message of about so many tokens.
+fn turns(count: usize, tokens: usize) -> Vec<Arc<Item>> {
+    let text = "word ".repeat(tokens);
+    (0..count).flat_map(|_| [prompt(&text), reply(&text)]).collect()
+}
+
+/// How many messages each chunk has that can be detached.
+fn chunks(items: &[Arc<Item>]) -> Vec<usize> {
+    let fold = fold(items, Family::O200k);
+    let place = |id: ItemId| items.iter().position(|item| item.id == id).unwrap();
+    let length = |(first, last): &(ItemId, ItemId)| place(*last) - place(*first) + 1;
+    fold.history.iter().map(length).collect()
+}
+
+#[test]
+fn detach_chunk_min_messages_a_chunk_has_25_messages_and_ends_with_a_turn() {
+    assert_eq!(chunks(&turns(30, 400)), [26]);
+    assert_eq!(chunks(&turns(25, 400)), Vec::<usize>::new());
+}
+
+#[test]
+fn detach_chunk_min_tokens_a_chunk_has_5000_tokens() {
+    // 26 messages of 150 tokens are too few, 34 are enough.
+    let found = chunks(&turns(60, 150));
+    assert!(found.iter().all(|length| (32..=36).contains(length)), "{found:?}");
+    assert!(chunks(&turns(60, 20)).is_empty());
+}
+
+#[test]
+fn detach_keep_min_messages_25_messages_stay() {
+    assert_eq!(chunks(&turns(25, 1_000)), Vec::<usize>::new());
+    assert_eq!(chunks(&turns(26, 1_000)), [26]);
+    assert_eq!(chunks(&turns(39, 1_000)), [26, 26]);
+}
+
+#[test]
+fn detach_keep_min_tokens_7500_tokens_stay() {
+    let mut items = turns(15, 400);
+    items.extend(turns(15, 150));
+    assert_eq!(chunks(&items), Vec::<usize>::new());
+    items.extend(turns(12, 150));
+    assert_eq!(chunks(&items), [26]);
+}
+
+#[test]
+fn detached_chunks_stay_as_they_are_when_more_is_detached() {
+    let mut items = turns(30, 400);
+    let first = fold(&items, Family::O200k);
+    items.push(item(Body::Panels {
+        messages: Vec::new(),
+        shown: Vec::new(),
+        fold: Some(first.clone()),
+    }));
+    let before = folded(&items)[0].messages()[0].text();
+    items.extend(turns(30, 400));
+    let second = fold(&items, Family::O200k);
+    assert_eq!(second.history[0], first.history[0]);
+    assert!(second.history.len() > 1);
+    assert_eq!(folded_so(&items, &second)[0].messages()[0].text(), before);
+}
+
+#[test]
+fn a_chunk_becomes_one_panel_that_tells_calls_and_what_came_of_them() {
+    let mut items = vec![prompt("Look at it.")];
+    items.extend(call("grep", "fn main", &"found\n".repeat(500), &[]));
+    items.push(reply("There it is."));
+    let fold = Fold {
+        history: vec![(items[0].id, items[3].id)],
+        ..Fold::default()
+    };
+    let seen = folded_so(&items, &fold);
+    assert_eq!(seen.len(), 1);
+    insta::assert_snapshot!(seen[0].messages()[0].text());
+}
+
+#[test]
+fn an_older_reading_of_the_same_lines_or_of_a_file_that_was_changed_is_out_of_date() {
+    let text = "a line\n".repeat(100);
+    for (older, later, changed, is_stale) in [
+        ("a.rs", "a.rs", None, true),
+        ("./a.rs", "a.rs", None, true),
+        ("a.rs:10-20", "a.rs:5-30", None, true),
+        ("a.rs:10-20", "a.rs", None, true),
+        ("a.rs", "a.rs:5-30", None, false),
+        ("a.rs:10-20", "a.rs:15-30", None, false),
+        ("a.rs", "b.rs", None, false),
+        ("a.rs, b.rs", "b.rs", None, false),
+        ("a.rs", "b.rs", Some("a.rs"), true),
+        ("a.rs, b.rs", "b.rs", Some("a.rs"), true),
+    ] {
+        let mut items = vec![prompt("p")];
+        items.extend(call("read_file", older, &text, &[]));
+        items.extend(call("read_file", later, &text, &[]));
+        let changed: Vec<&str> = changed.into_iter().collect();
+        items.extend(call("edit_file", "x", "done", &changed));
+        let found = fold(&items, Family::O200k).brief;
+        assert_eq!(found.contains(&items[2].id), is_stale, "{older} {later} {changed:?}");
+    }
+    // What is read after the change is not.
+    let mut items = call("edit_file", "a.rs", "done", &["a.rs"]).to_vec();
+    items.extend(call("read_file", "a.rs", &text, &[]));
+    assert_eq!(fold(&items, Family::O200k).brief, []);
+}
+
+#[test]
+fn an_outdated_reading_is_seen_as_one_line_and_its_call_stays() {
+    let text = "a line\n".repeat(100);
+    let mut items = vec![prompt("p")];
+    items.extend(call("read_file", "a.rs", &text, &[]));
+    items.extend(call("read_file", "a.rs", &text, &[]));
+    let seen = folded_so(&items, &fold(&items, Family::O200k));
+    assert_eq!(seen.len(), 5);
+    let said = |place: usize| format!("{:?}", seen[place].messages()[0].parts);
+    assert!(said(2).contains("read again or changed later"), "{}", said(2));
+    assert!(said(4).contains("a line"), "{}", said(4));
+}

@@ -1,0 +1,262 @@
+//! Whatever the sizes: the request fits its budget, calls and results stay paired, roles alternate as providers demand, and
+//! what makes room makes it smaller.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use model::{Block, CallId, Message, Outcome, Part, Request, Role};
+use prompt::tokens::{Family, message_tokens};
+use prompt::{Budget, Cut, Fixed, Frame, Keep, Kept, assemble, fit, message_bytes};
+use proptest::prelude::*;
+use serde_json::json;
+use session::{Body, End, Fold, Item, ItemId, RequestId, Time};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// What happens in a conversation, with how long it is.
+#[derive(Debug, Clone)]
+enum Step {
+    Prompt(usize),
+    Words(usize),
+    /// Calls, the length of their inputs and of their results; a result may be missing.
+    Calls(Vec<(usize, Option<usize>)>),
+    Wake(usize),
+    Notice,
+    Late(usize),
+}
+
+fn length() -> impl Strategy<Value = usize> {
+    prop_oneof![6 => 0..400_usize, 3 => 400..8_000_usize, 1 => 8_000..60_000_usize]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let call = (0..600_usize, prop::option::weighted(0.9, length()));
+    prop_oneof![
+        2 => length().prop_map(Step::Prompt),
+        2 => (0..3_000_usize).prop_map(Step::Words),
+        5 => prop::collection::vec(call, 1..4).prop_map(Step::Calls),
+        1 => (0..500_usize).prop_map(Step::Wake),
+        1 => Just(Step::Notice),
+        1 => (0..500_usize).prop_map(Step::Late),
+    ]
+}
+
+fn item(body: Body) -> Arc<Item> {
+    Arc::new(Item {
+        id: ItemId::new(),
+        parent: None,
+        at: Time(1),
+        body,
+    })
+}
+
+fn words(bytes: usize) -> String {
+    "let x = call(1); // ä\n".chars().cycle().take(bytes).collect()
+}
+
+fn reply(parts: Vec<Part>) -> Arc<Item> {
+    item(Body::Reply {
+        message: Arc::new(Message {
+            role: Role::Assistant,
+            parts,
+        }),
+        model: "m".into(),
+        request: RequestId::new(),
+        end: End::Interrupted,
+    })
+}
+
+fn conversation(steps: &[Step]) -> Vec<Arc<Item>> {
+    let mut items = Vec::new();
+    for (number, step) in steps.iter().enumerate() {
+        let message = |bytes: usize| Arc::new(Message::user(words(bytes)));
+        match step {
+            Step::Prompt(bytes) => items.push(item(Body::Prompt {
+                message: message(*bytes),
+            })),
+            Step::Words(bytes) => items.push(reply(vec![Part::text(words(*bytes))])),
+            Step::Wake(bytes) => items.push(item(Body::Wake {
+                message: message(*bytes),
+                cause: "job".into(),
+            })),
+            Step::Notice => items.push(item(Body::Notice { text: "n".into() })),
+            Step::Late(bytes) => items.push(item(Body::Panels {
+                messages: vec![message(*bytes)],
+                shown: Vec::new(),
+                fold: None,
+            })),
+            Step::Calls(calls) => {
+                let id = |place: usize| CallId::from(format!("c{number}_{place}"));
+                let parts = calls.iter().enumerate().map(|(place, (input, _))| Part::ToolCall {
+                    id: id(place),
+                    name: "terminal".into(),
+                    input: json!({"command": words(*input)}),
+                    malformed: None,
+                    replay: None,
+                });
+                items.push(reply(parts.collect()));
+                for (place, bytes) in calls
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(place, (_, bytes))| Some((place, (*bytes)?)))
+                {
+                    let part = Part::ToolResult {
+                        id: id(place),
+                        name: "terminal".into(),
+                        content: vec![Block::text(words(bytes))],
+                        outcome: Outcome::Ok,
+                    };
+                    items.push(item(Body::Result {
+                        message: Arc::new(Message {
+                            role: Role::User,
+                            parts: vec![part],
+                        }),
+                        call: id(place),
+                        tool: "terminal".into(),
+                        title: "t".into(),
+                        summary: None,
+                        millis: 1,
+                        changes: Vec::new(),
+                    }));
+                }
+            }
+        }
+    }
+    items
+}
+
+fn tokens(request: &Request) -> u64 {
+    request
+        .messages
+        .iter()
+        .map(|message| message_tokens(Family::O200k, message))
+        .sum()
+}
+
+/// Every call has its one result right behind it, every result its call, and the last word is not the model's.
+fn is_well_formed(request: &Request) -> Result<(), String> {
+    let mut open: Vec<CallId> = Vec::new();
+    let mut seen = HashSet::new();
+    for message in request.messages.iter() {
+        for part in &message.parts {
+            match part {
+                Part::ToolCall { id, .. } => {
+                    if !seen.insert(id.clone()) {
+                        return Err(format!("{id} twice"));
+                    }
+                    open.push(id.clone());
+                }
+                Part::ToolResult { id, .. } => match open.iter().position(|call| call == id) {
+                    Some(place) => drop(open.remove(place)),
+                    None => return Err(format!("{id} answers nothing")),
+                },
+                Part::Text { .. } | Part::Thinking { .. } | Part::Media(_)
+                    if !open.is_empty() && message.role == Role::User =>
+                {
+                    return Err("talk before a result".into());
+                }
+                Part::Text { .. } | Part::Thinking { .. } | Part::Media(_) => {}
+            }
+        }
+        if message.role == Role::Assistant
+            && message.parts.iter().all(|part| !matches!(part, Part::ToolCall { .. }))
+            && !open.is_empty()
+        {
+            return Err("a call without a result".into());
+        }
+    }
+    match request.messages.last() {
+        Some(last) if last.role == Role::User && open.is_empty() => Ok(()),
+        _ => Err(format!("ends with {:?}, open {open:?}", request.messages.last())),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_the_sizes_the_request_fits_its_budget_and_is_well_formed(
+        steps in prop::collection::vec(step(), 1..60),
+        budget in 2_000..60_000_u64,
+        system in 0..500_u64,
+    ) {
+        let budget = Budget { family: Family::O200k, tokens: budget };
+        let frame = Frame { family: Family::O200k, budget: Some(budget), ..Frame::default() };
+        let mut items = conversation(&steps);
+        let mut kept = Kept::default();
+        let before = assemble(&frame, &items, &mut kept);
+        prop_assert_eq!(is_well_formed(&before.request), Ok(()));
+        if let Some(fold) = fit(&items, Fixed { tokens: system }, budget) {
+            items.push(item(Body::Panels { messages: Vec::new(), shown: Vec::new(), fold: Some(fold) }));
+        }
+        let after = assemble(&frame, &items, &mut kept);
+        prop_assert_eq!(is_well_formed(&after.request), Ok(()));
+        // What stands in for results that were never kept takes a few words each.
+        let lost = items.iter().map(|item| match &item.body {
+            Body::Reply { message, .. } => message.parts.len() as u64 * 60,
+            _ => 0,
+        });
+        let most = budget.tokens + lost.sum::<u64>().min(budget.tokens / 4);
+        prop_assert!(tokens(&after.request) + system <= most, "{} of {}", tokens(&after.request), budget.tokens);
+        prop_assert_eq!(fit(&items, Fixed { tokens: system }, budget), None);
+        prop_assert_eq!(after.request.messages, assemble(&frame, &items, &mut Kept::default()).request.messages);
+    }
+
+    #[test]
+    fn after_a_fold_every_request_extends_the_one_before(
+        steps in prop::collection::vec(step(), 4..40),
+        at in 0..40_usize,
+    ) {
+        let frame = Frame { family: Family::O200k, ..Frame::default() };
+        let mut items = conversation(&steps);
+        let at = at.min(items.len());
+        let fold = prompt::fold(&items[..at], Family::O200k);
+        items.insert(at, item(Body::Panels { messages: Vec::new(), shown: Vec::new(), fold: Some(fold) }));
+        let mut kept = Kept::default();
+        let mut last: Option<Request> = None;
+        for end in at + 1..=items.len() {
+            // Requests leave where a reply follows.
+            let leaves = items.get(end).is_none_or(|next| matches!(next.body, Body::Reply { .. }));
+            if !leaves {
+                continue;
+            }
+            let request = assemble(&frame, &items[..end], &mut kept).request;
+            if let Some(last) = last {
+                let shared = last.messages.iter().zip(request.messages.iter()).take_while(|(a, b)| a == b).count();
+                let is_last_filler = last.messages.last().is_some_and(|m| m.text() == "Go on where you stopped.");
+                prop_assert!(shared + usize::from(is_last_filler) >= last.messages.len());
+            }
+            last = Some(request);
+        }
+    }
+
+    #[test]
+    fn compaction_strictly_shrinks(steps in prop::collection::vec(step(), 1..60), keeps in any::<bool>()) {
+        let items = conversation(&steps);
+        let keep = if keeps { Keep::LastRound } else { Keep::Nothing };
+        if let Some(cut) = Cut::at(&items, keep) {
+            let notes = words(cut.bytes() / 2);
+            if cut.check(&notes).is_ok() {
+                prop_assert!(notes.len() < cut.bytes());
+            }
+            let message = cut.message_without_model();
+            let before: usize = prompt::folded(&items).iter().flat_map(|item| item.messages()).map(|m| message_bytes(m)).sum();
+            // Whoever replaces with something that is not smaller is refused by the agent.
+            if message_bytes(&message) < cut.bytes() {
+                let mut after = items.clone();
+                after.push(item(Body::Summary { message: Arc::new(message), kept: cut.kept() }));
+                let now: usize = prompt::folded(&after).iter().flat_map(|item| item.messages()).map(|m| message_bytes(m)).sum();
+                prop_assert!(now < before, "{now} after {before}");
+            }
+        }
+    }
+
+    #[test]
+    fn folding_never_makes_a_conversation_larger_by_more_than_its_headings(steps in prop::collection::vec(step(), 1..80)) {
+        let items = conversation(&steps);
+        let fold: Fold = prompt::fold(&items, Family::O200k);
+        let bytes = |items: &[Arc<Item>]| -> usize {
+            items.iter().flat_map(|item| item.messages()).map(|message| message_bytes(message)).sum()
+        };
+        let headings = fold.history.len() * 200 + items.len() * 16;
+        prop_assert!(bytes(&prompt::folded_so(&items, &fold)) <= bytes(&items) + headings);
+    }
+}
