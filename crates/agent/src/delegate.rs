@@ -283,6 +283,7 @@ impl Delegate {
                 ..self.limits
             },
             compaction: self.compaction.clone(),
+            panels: Arc::new(prompt::panel::NoPanels),
             call: prompt::Call {
                 output_schema: None,
                 ..self.call.clone()

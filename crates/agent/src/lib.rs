@@ -15,6 +15,7 @@ mod inbox;
 mod mention;
 mod mode;
 mod notes;
+mod panels;
 mod preview;
 mod receive;
 mod repeats;
@@ -88,6 +89,8 @@ pub struct Setup {
     pub limits: Limits,
     /// How room is made in a conversation that has grown too long.
     pub compaction: Compaction,
+    /// What is shown beside the conversation.
+    pub panels: Arc<dyn prompt::panel::Shelf>,
     /// How the model is asked.
     pub call: prompt::Call,
     /// Whether the front end shows changes while they are written.

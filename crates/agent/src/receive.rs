@@ -12,7 +12,7 @@ use session::{Body, Delta, Draft, End, Event, ItemId, ItemKind, Level, RequestId
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
-use tool::Next;
+use tool::{Effect, Next};
 
 /// What came of a step.
 pub(crate) struct Step {
@@ -124,7 +124,9 @@ async fn stream(
     progress: &mut mpsc::Receiver<(CallId, String)>,
     attempt: u32,
 ) -> Result<Stop, model::Error> {
+    state.measure();
     let assembled = prompt::assemble(&state.frame, &state.items, &mut state.laid_out);
+    state.asked();
     let model = state.model.info().name();
     let draft = Draft {
         id: ItemId::new(),
@@ -155,6 +157,7 @@ async fn stream(
         sent: Instant::now(),
         first_chunk: None,
         sections: assembled.sections,
+        estimated: assembled.tokens,
         watching: Watching::new(state.previews),
     });
     state
@@ -375,6 +378,9 @@ async fn keep_result(
         Verdict::Fine => {}
         Verdict::Warn(text) => finished.output.content.push(Block::text(text)),
         Verdict::Stop(times) => step.looped = Some((finished.tool.clone(), times)),
+    }
+    if finished.effect == Effect::Changes {
+        state.beside.disturb();
     }
     step.ends |= finished.output.next == Next::EndTurn;
     state.append_result(finished).await

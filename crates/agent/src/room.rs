@@ -4,9 +4,11 @@
 //! preceded by at most three cuts. The full history stays in the log.
 
 use crate::notes::{Fits, Noted, QUIET, Writer};
+use crate::panels;
 use crate::state::State;
 use model::Model;
-use prompt::{Cut, Keep, Pressure};
+use prompt::tokens::{Family, Rate, message_tokens};
+use prompt::{Budget, Cut, Fixed, Keep, Pressure};
 use session::{Body, Error, Item, ItemId, Level};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +19,8 @@ use tokio::task::JoinHandle;
 pub struct Compaction {
     /// Whether it happens by itself.
     pub automatic: Automatic,
+    /// As many tokens are used at most, where the model takes more.
+    pub threshold: Option<u64>,
     /// The model that writes the notes; without one, the model of the conversation, whose cache holds most of it.
     pub model: Option<Arc<dyn Model>>,
     /// How long a model may be silent while it writes notes; a minute and a half when absent.
@@ -42,8 +46,10 @@ pub(crate) struct Room {
     pub(crate) compaction: Compaction,
     /// The tokens in the window after the last reply, as the provider counted them; `None` before the first.
     counted: Option<u64>,
-    /// About how many bytes came since.
-    since: usize,
+    /// About how many tokens came since.
+    since: u64,
+    /// How far estimates are off, by what the provider reports.
+    pub(crate) rate: Rate,
     preparing: Option<JoinHandle<Noted>>,
 }
 
@@ -70,12 +76,17 @@ impl Room {
     }
 
     /// Takes note of an item that the last request did not hold.
-    pub(crate) fn add(&mut self, item: &Item) {
+    pub(crate) fn add(&mut self, item: &Item, family: Family) {
         match &item.body {
             // The provider has counted it with the request that it answers.
             Body::Reply { .. } => {}
-            _ => self.since += item.message().map_or(0, |message| prompt::message_bytes(message)),
+            _ => self.since += tokens(item, family),
         }
+    }
+
+    /// The model sees older parts in another form: what was counted no longer holds.
+    pub(crate) fn refolded(&mut self) {
+        self.counted = None;
     }
 
     /// The model no longer sees what it saw.
@@ -89,29 +100,50 @@ impl Room {
 
 impl State {
     /// About how many tokens the next request will have.
-    fn tokens(&self) -> u64 {
+    pub(crate) fn tokens(&self) -> u64 {
+        let rate = self.room.rate;
         match self.room.counted {
-            Some(counted) => counted + self.room.since as u64 / 4,
+            Some(counted) => counted + rate.correct(self.room.since),
             None => {
-                let said: usize = prompt::view(&self.items)
-                    .filter_map(|item| item.message())
-                    .map(|message| prompt::message_bytes(message))
+                let family = self.frame.family;
+                let said: u64 = prompt::folded(&self.items)
+                    .iter()
+                    .map(|item| tokens(item, family))
                     .sum();
-                let system: usize = self.frame.system.iter().map(|section| section.len()).sum();
-                (said + system) as u64 / 4
+                rate.correct(said + self.system_tokens() + self.tool_tokens())
             }
+        }
+    }
+
+    fn system_tokens(&self) -> u64 {
+        let family = self.frame.family;
+        self.frame.system.iter().map(|section| family.estimate(section)).sum()
+    }
+
+    /// The window, or what of it may be used.
+    fn window(&self) -> u64 {
+        let window = self.model.info().limits.window;
+        match self.room.compaction.threshold {
+            Some(most) if window > 0 => most.min(window),
+            Some(most) => most,
+            None => window,
         }
     }
 
     /// Whether the next request leaves room for a reply.
     fn leaves_room(&self) -> bool {
-        let limits = self.model.info().limits;
-        let most = limits.window * REPLY_PERCENT / 100;
-        let reply = match limits.output {
+        self.tokens() <= self.room_for_prompt()
+    }
+
+    /// How many tokens a request may have at the very most.
+    fn room_for_prompt(&self) -> u64 {
+        let window = self.window();
+        let most = window * REPLY_PERCENT / 100;
+        let reply = match self.model.info().limits.output {
             0 => most,
             output => output.min(most),
         };
-        self.tokens() <= limits.window - reply
+        window - reply
     }
 
     fn writer(&self, instructions: Option<String>, fits: Fits) -> Writer {
@@ -130,25 +162,92 @@ impl State {
 
 /// Makes room before the next request if it is needed, and has notes prepared if it soon will be.
 pub(crate) async fn before_request(state: &mut State) -> Result<(), Error> {
+    state.measure();
     if state.room.compaction.automatic == Automatic::Off {
-        return Ok(());
+        let budget = state.frame.budget.map(|budget| budget.tokens);
+        return fit(state, budget).await;
     }
-    match prompt::pressure(state.model.info(), state.tokens()) {
+    match prompt::pressure_in(state.window(), state.tokens()) {
         Pressure::Low => Ok(()),
         Pressure::Rising => {
             prepare_unasked(state, Fits::Yes).await;
             Ok(())
         }
         Pressure::High => {
+            if state.room.preparing.is_none() && folds_enough(state).await? {
+                return Ok(());
+            }
             prepare_unasked(state, Fits::Yes).await;
             apply_prepared(state).await?;
             // What still fits is sent as it is: the newest results are worth more than a comfortable rest.
             if !state.leaves_room() {
                 cut_without_model(state).await?;
             }
+            if !state.leaves_room() {
+                let most = state.room_for_prompt().saturating_sub(state.tool_tokens());
+                fit(state, Some(most)).await?;
+            }
             Ok(())
         }
     }
+}
+
+/// A fold makes enough room if it leaves at most this part of the conversation.
+const FOLDED_PERCENT: u64 = 50;
+
+/// Folds the conversation, if that makes so much room that nothing needs to be summed up: whether it did.
+async fn folds_enough(state: &mut State) -> Result<bool, Error> {
+    let family = state.frame.family;
+    let sum = |items: &[Arc<Item>]| -> u64 { items.iter().map(|item| tokens(item, family)).sum() };
+    let fold = prompt::fold(&state.items, family);
+    let (before, after) = (
+        sum(&prompt::folded(&state.items)),
+        sum(&prompt::folded_so(&state.items, &fold)),
+    );
+    if after * 100 > before * FOLDED_PERCENT {
+        return Ok(false);
+    }
+    panels::fold_now(state, fold).await?;
+    let text = format!("shortened older parts of the conversation: about {before} tokens became {after}");
+    state.notice(Level::Info, text).await;
+    Ok(true)
+}
+
+/// Leaves out and shortens what does not fit into so many tokens, without a model. The log keeps all of it.
+async fn fit(state: &mut State, most: Option<u64>) -> Result<(), Error> {
+    let Some(most) = most else { return Ok(()) };
+    if state.tokens() <= most + state.tool_tokens() {
+        return Ok(());
+    }
+    let family = state.frame.family;
+    let shown = state
+        .items
+        .iter()
+        .filter(|item| matches!(item.body, Body::Panels { .. }));
+    let panels: u64 = shown.map(|item| tokens(item, family)).sum();
+    let budget = Budget {
+        family,
+        tokens: state.room.rate.estimated(most),
+    };
+    let fixed = Fixed {
+        tokens: state.system_tokens() + panels.min(budget.panels()),
+    };
+    let Some(fold) = prompt::fit(&state.items, fixed, budget) else {
+        return Ok(());
+    };
+    let gone = fold.gone.len();
+    panels::fold_now(state, fold).await?;
+    let text = format!("the conversation did not fit: older parts are shortened, and {gone} of its items are left out");
+    state.notice(Level::Warning, text).await;
+    Ok(())
+}
+
+/// About how many tokens an item takes.
+fn tokens(item: &Item, family: Family) -> u64 {
+    item.messages()
+        .iter()
+        .map(|message| message_tokens(family, message))
+        .sum()
 }
 
 /// Whether room was made.

@@ -9,6 +9,7 @@ use crate::delegate::Delegate;
 use crate::desk::{Desk, Rules};
 use crate::hooked::Hooked;
 use crate::inbox::Inbox;
+use crate::panels::Beside;
 use crate::preview::Watching;
 use crate::receive::result_message;
 use crate::room::Room;
@@ -67,6 +68,8 @@ pub(crate) struct State {
     pub(crate) books: Books,
     pub(crate) limits: Limits,
     pub(crate) room: Room,
+    /// What is shown beside the conversation.
+    pub(crate) beside: Beside,
     pub(crate) previews: Previews,
     pub(crate) backoff: Duration,
     pub(crate) clock: fn() -> Time,
@@ -154,6 +157,8 @@ pub(crate) struct Live {
     pub(crate) sent: Instant,
     pub(crate) first_chunk: Option<Duration>,
     pub(crate) sections: Vec<session::Section>,
+    /// About how many tokens the request has.
+    pub(crate) estimated: u64,
     pub(crate) open: Open,
     pub(crate) watching: Watching,
 }
@@ -166,6 +171,8 @@ impl State {
             affinity: Some(setup.session.to_string().into()),
             call: setup.call,
             protocol: prompt::Protocol::default(),
+            family: Default::default(),
+            budget: None,
         };
         let hooked = Hooked {
             hooks: setup.hooks,
@@ -204,6 +211,7 @@ impl State {
             books: Books::default(),
             limits: setup.limits,
             room: Room::new(setup.compaction),
+            beside: Beside::new(setup.panels),
             previews: setup.previews,
             backoff: setup.backoff,
             clock: setup.clock,
@@ -286,12 +294,19 @@ impl State {
             at: (self.clock)(),
             body,
         });
-        if matches!(item.body, Body::Summary { .. }) {
-            self.view += 1;
-            self.room.forget();
+        match &item.body {
+            Body::Summary { .. } => {
+                self.view += 1;
+                self.room.forget();
+            }
+            Body::Panels { fold: Some(fold), .. } if *fold != prompt::fold_in_force(&self.items) => {
+                self.view += 1;
+                self.room.refolded();
+            }
+            _ => {}
         }
         self.pending = Some(self.store.append(self.session, Arc::clone(&item)).shared());
-        self.room.add(&item);
+        self.room.add(&item, self.frame.family);
         self.items.push(item);
         self.confirm().await?;
         self.tell_rest().await;
@@ -482,6 +497,9 @@ impl State {
         };
         if live.reply.stop.is_some() {
             self.room.count(usage.prompt() + usage.output);
+            if !usage.estimated {
+                self.room.rate.learn(live.estimated, usage.prompt());
+            }
         }
         let info = self.model.info();
         let (sections, prompt) = self

@@ -2,6 +2,7 @@
 
 use crate::hooked::{self, Submitted};
 use crate::inbox::Inbox;
+use crate::panels::{self, Moment};
 use crate::receive::{self, Failure, Said, Step};
 use crate::repeats::Repeats;
 use crate::room::{self, Made};
@@ -23,6 +24,11 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
     let mut repeats = Repeats::default();
     let (mut silences, mut cuts, mut overflows, mut held) = (0, 0, 0, 0);
     for steps in 0.. {
+        if steps == 0
+            && let Err(error) = panels::show(state, Moment::TurnStart).await
+        {
+            return lost(error);
+        }
         match stitch(state, inbox).await {
             // What the turn was to be about must not reach the model.
             Ok(Stitched { blocked, kept: false }) if steps == 0 && !blocked.is_empty() => {
@@ -43,6 +49,9 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
             return Ending::Limit(limit);
         }
         if let Err(error) = room::before_request(state).await {
+            return lost(error);
+        }
+        if let Err(error) = panels::show(state, Moment::Request).await {
             return lost(error);
         }
         let step = match receive::step(state, inbox, &mut repeats).await {

@@ -216,9 +216,11 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
                 Some(false) => Automatic::Off,
                 Some(true) | None => Automatic::On,
             },
+            threshold: None,
             model: summary,
             ..Compaction::default()
         },
+        panels: Arc::new(prompt::panel::NoPanels),
         call: Call {
             effort: config.effort.map(Into::into),
             temperature: config.temperature,

@@ -33,7 +33,11 @@ const SMALL_REST_PERCENT: u64 = 20;
 
 /// How full a model's window is with so many tokens in it. A window that nobody knows is never full.
 pub fn pressure(info: &Info, tokens: u64) -> Pressure {
-    let window = info.limits.window;
+    pressure_in(info.limits.window, tokens)
+}
+
+/// How full a window of this size is with so many tokens in it.
+pub fn pressure_in(window: u64, tokens: u64) -> Pressure {
     if window == 0 {
         return Pressure::Low;
     }

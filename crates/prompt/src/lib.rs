@@ -27,7 +27,7 @@ mod view;
 
 pub use assemble::{Assembled, Call, Frame, assemble};
 pub use budget::Budget;
-pub use compact::{Cut, Keep, Pressure, Unfit, message_bytes, pressure};
+pub use compact::{Cut, Keep, Pressure, Unfit, message_bytes, pressure, pressure_in};
 pub use context::{Context, Mentioned, context};
 pub use edit_request::{EditForm, EditTask, edit_request, edit_retry};
 pub use fold::{

@@ -150,7 +150,8 @@ fn word(text: &[u8], start: usize, found: &mut Weights) -> usize {
     }
     found[0] += 1;
     found[1] += letters.min(12).saturating_sub(5);
-    found[2] += letters.saturating_sub(12);
+    // Words without end are encoded data or rulers, whose tokens are long.
+    found[2] += letters.min(40).saturating_sub(12) + letters.saturating_sub(40) / 4;
     found[7] += marked;
     at.min(text.len())
 }

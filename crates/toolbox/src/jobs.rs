@@ -216,6 +216,17 @@ impl Job {
         }
     }
 
+    /// The end of what it has printed since the last look, which this does not count as.
+    pub(crate) fn peek(&self, most: usize) -> String {
+        let printed = self.live().unread.clone().finish();
+        let text = match printed.tail.is_empty() {
+            true => printed.head,
+            false => printed.tail,
+        };
+        let start = text.ceil_char_boundary(text.len().saturating_sub(most));
+        text[start..].to_owned()
+    }
+
     fn live(&self) -> MutexGuard<'_, Live> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -45,6 +45,7 @@ mod notebook;
 mod now;
 mod offered;
 mod open;
+mod panels;
 mod paths;
 mod preview;
 mod project;
@@ -79,6 +80,7 @@ pub use code_server::{CodeServer, Diagnostic, Severity, Spot, Symbol};
 pub use command::Commands;
 pub use editor::Editor;
 pub use learned::Learned;
+pub use panels::{PANELS, Panels, USUAL_PANELS};
 pub use seeds::{Answer, SEEDS, Seed, otherwise};
 pub use web::{Allowed, Chromium, Engine, NoHost, Proxies, ProxyFor, Search, Sourcegraph, Web};
 
@@ -135,6 +137,8 @@ pub struct Options<'a> {
     pub modes: Vec<String>,
     /// How commands are run.
     pub commands: Commands,
+    /// What is shown beside the conversation; without it the model cannot open anything there.
+    pub panels: Option<Panels>,
     /// Makes pictures; without it there are none.
     pub painter: Option<providers::Painter>,
     /// How the web is reached; without it, not at all.
@@ -151,8 +155,14 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
     let mut tools = Registry::default();
     tools = files(tools, &project, &environment);
     tools = edits(tools, &project, &mut options);
+    let code = options.code.clone();
     tools = search(tools, &project, &environment, &mut options);
-    tools = commands(tools, &project, environment.clone(), &options);
+    let jobs = Jobs::default();
+    if let Some(panels) = options.panels.take() {
+        panels.look_at(sources(&project, &environment, &jobs, code, &options));
+        tools = tools.with_deferred(panels::PanelTool(panels));
+    }
+    tools = commands(tools, &project, environment.clone(), &options, jobs);
     tools = helpers(tools);
     tools = mind(tools, &project, &options);
     tools = later(tools, &project, environment.clone(), &options.commands);
@@ -181,6 +191,26 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
         tools.add_deferred(covered(tool));
     }
     finish(tools, &project, &options)
+}
+
+/// What panels look at.
+fn sources(
+    project: &Project,
+    environment: &Environment,
+    jobs: &Jobs,
+    code: Option<Arc<dyn CodeServer>>,
+    options: &Options<'_>,
+) -> panels::Sources {
+    panels::Sources {
+        project: project.clone(),
+        notebook: Notebook::new(options.data.clone(), project.workspace.root()),
+        jobs: jobs.clone(),
+        environment: environment.clone(),
+        commands: options.commands.clone(),
+        code,
+        skills: options.skills.clone(),
+        modes: options.modes.clone(),
+    }
 }
 
 /// Files and folders.
@@ -264,8 +294,13 @@ fn search(tools: Registry, project: &Project, environment: &Environment, options
 }
 
 /// Running things.
-fn commands(tools: Registry, project: &Project, environment: Environment, options: &Options<'_>) -> Registry {
-    let jobs = Jobs::default();
+fn commands(
+    tools: Registry,
+    project: &Project,
+    environment: Environment,
+    options: &Options<'_>,
+    jobs: Jobs,
+) -> Registry {
     let commands = options.commands.clone();
     tools
         .with_deferred(job_kill::JobKill(jobs.clone()))

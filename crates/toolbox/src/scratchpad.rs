@@ -10,7 +10,7 @@ use crate::project::{aside, explain};
 use crate::text::count;
 
 /// The page, among the session's notes.
-const PAGE: &str = "scratchpad.md";
+pub(crate) const PAGE: &str = "scratchpad.md";
 
 pub(crate) struct Scratchpad(pub(crate) Notebook);
 

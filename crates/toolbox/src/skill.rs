@@ -49,13 +49,7 @@ impl Skills {
     /// The skills in these folders, a later one in place of an earlier one of the same name; nothing if there are none.
     /// Those that lie in the project are not followed out of it.
     pub(crate) fn in_folders(folders: &[PathBuf], project: &Workspace) -> Option<Self> {
-        let mut known: Vec<Known> = Vec::new();
-        for skill in folders.iter().flat_map(|folder| skills(folder, project)) {
-            known.retain(|other| other.name != skill.name);
-            known.push(skill);
-        }
-        known.sort_by(|a, b| a.name.cmp(&b.name));
-        known.truncate(MOST);
+        let known = all(folders, project);
         if known.is_empty() {
             return None;
         }
@@ -65,6 +59,32 @@ impl Skills {
         spec.description.push_str(&catalogue);
         Some(Skills { spec, inner })
     }
+}
+
+/// The skills in these folders by name.
+fn all(folders: &[PathBuf], project: &Workspace) -> Vec<Known> {
+    let mut known: Vec<Known> = Vec::new();
+    for skill in folders.iter().flat_map(|folder| skills(folder, project)) {
+        known.retain(|other| other.name != skill.name);
+        known.push(skill);
+    }
+    known.sort_by(|a, b| a.name.cmp(&b.name));
+    known.truncate(MOST);
+    known
+}
+
+/// The names of the skills in these folders, and what they are for.
+pub(crate) fn catalogue_of(folders: &[PathBuf], project: &Workspace) -> Vec<(String, String)> {
+    let known = all(folders, project).into_iter();
+    known.map(|skill| (skill.name, skill.description)).collect()
+}
+
+/// The instructions of a skill, if there is one of this name that can be read.
+pub(crate) fn instructions(folders: &[PathBuf], project: &Workspace, name: &str) -> Option<String> {
+    let skill = all(folders, project).into_iter().find(|skill| skill.name == name)?;
+    let file = Workspace::open(&skill.folder).ok()?.locate(FILE).ok()?;
+    let bytes = file.read_bytes(FILE_BYTES).ok()?;
+    Some(split(&String::from_utf8_lossy(&bytes)).1.trim().to_owned())
 }
 
 fn catalogue(known: &[Known]) -> String {

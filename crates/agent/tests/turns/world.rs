@@ -402,6 +402,7 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut Setup)) 
         library: Default::default(),
         limits: Limits::default(),
         compaction: agent::Compaction::default(),
+        panels: Arc::new(prompt::panel::NoPanels),
         call: prompt::Call::default(),
         previews: Previews::Show,
         backoff: Duration::from_millis(1),
