@@ -4,6 +4,7 @@ pub(crate) mod commands;
 pub(crate) mod formats;
 mod images;
 pub(crate) mod modes;
+mod panels;
 pub(crate) mod permissions;
 mod rules;
 mod seen;
@@ -155,6 +156,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     };
     let (commands, problems) = commands::commands(config, env, &workspace, &permissions, notices.0.clone());
     told.extend(problems);
+    let beside = toolbox::Panels::default();
     let options = Options {
         model: Some(&name),
         editor: edit.zip(formats.as_ref()).map(|(model, formats)| Editor {
@@ -176,12 +178,14 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         painter,
         web: web::web(config, env),
         modes: all_modes.iter().map(|mode| mode.name.clone()).collect(),
+        panels: Some(beside.clone()),
     };
     let tools = toolbox::fitted(workspace, commands::environment(config, env), options);
     let tools = match profile {
         Some(profile) => tools.only(|tool| profile.offers(&tool.spec().name)),
         None => tools,
     };
+    told.extend(panels::open(&beside, config.panels.as_deref()));
     let environment = commands::environment(config, env);
     let setup = Setup {
         session: opened.id,
@@ -216,11 +220,11 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
                 Some(false) => Automatic::Off,
                 Some(true) | None => Automatic::On,
             },
-            threshold: None,
+            threshold: config.max_context.map(u64::from),
             model: summary,
             ..Compaction::default()
         },
-        panels: Arc::new(prompt::panel::NoPanels),
+        panels: Arc::new(beside),
         call: Call {
             effort: config.effort.map(Into::into),
             temperature: config.temperature,
@@ -264,6 +268,7 @@ pub(crate) async fn tools_for(
         data: Some(places::data(env)?),
         skills: places::skills(root, env),
         modes: modes.iter().map(|mode| mode.name.clone()).collect(),
+        panels: Some(toolbox::Panels::default()),
         ..Options::default()
     };
     let tools = tools_with(config, env, root, Some(info), permissions, more).await?;
@@ -281,7 +286,11 @@ pub(crate) async fn tools_by_hand(
     info: Option<&Info>,
     permissions: &policy::Permissions,
 ) -> Result<tool::Registry> {
-    tools_with(config, env, root, info, permissions, Options::default()).await
+    let more = Options {
+        panels: Some(toolbox::Panels::default()),
+        ..Options::default()
+    };
+    tools_with(config, env, root, info, permissions, more).await
 }
 
 async fn tools_with(

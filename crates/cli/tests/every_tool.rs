@@ -71,6 +71,7 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
             "n.md",
         ),
         ("scratchpad", json!({"text": "a thought"}), "a thought"),
+        ("panel", json!({"open": ["tree"]}), "tree"),
         ("thinking", json!({"thought": "hm"}), "hm"),
         ("now", json!({}), "20"),
         ("remind", json!({"text": "stretch", "in_seconds": 3600}), "stretch"),

@@ -13,6 +13,14 @@ pub(super) fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result
     }
 }
 
+/// A count of at least a hundred: whoever says less means percent.
+pub(super) fn at_least_a_hundred<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    match Option::<u32>::deserialize(deserializer)? {
+        Some(0..100) => Err(D::Error::custom("it must be at least 100, in tokens")),
+        count => Ok(count),
+    }
+}
+
 /// A sum of money that something can be bought for.
 pub(super) fn above_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     match Option::<f64>::deserialize(deserializer)? {
@@ -96,6 +104,7 @@ mod tests {
         for (text, why) in [
             ("limits.steps = 0", "at least 1"),
             ("max_output = 0", "at least 1"),
+            ("max_context = 85", "at least 100"),
             ("limits.cost = 0", "above 0"),
             ("limits.cost = -1.5", "above 0, but it is -1.5"),
             ("limits.cost = nan", "above 0"),

@@ -25,6 +25,7 @@ const USER_ONLY: &[&str] = &[
     "sandbox",
     "web",
     "checkpoints",
+    "panels",
 ];
 
 /// Keys that name models.

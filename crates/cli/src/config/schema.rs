@@ -26,6 +26,12 @@ pub(crate) struct Config {
     pub(crate) summary_model: Option<String>,
     /// Whether a conversation is summarised by itself before the model's window is full.
     pub(crate) compact: Option<bool>,
+    /// The most tokens of the model's window that are used.
+    #[serde(deserialize_with = "bounds::at_least_a_hundred")]
+    #[schemars(range(min = 100))]
+    pub(crate) max_context: Option<u32>,
+    /// What is shown to the model beside the conversation from the beginning, such as `todo`, `tree` or `file:src/main.rs`.
+    pub(crate) panels: Option<Vec<String>>,
     /// The model that makes images, as `provider/id`, or `none`; else that of the main model's provider, where it has one.
     #[serde(deserialize_with = "bounds::model_name")]
     pub(crate) image_model: Option<String>,

@@ -12,6 +12,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("HEW_EDIT_MODEL", "edit_model"),
     ("HEW_SUMMARY_MODEL", "summary_model"),
     ("HEW_COMPACT", "compact"),
+    ("HEW_MAX_CONTEXT", "max_context"),
     ("HEW_IMAGE_MODEL", "image_model"),
     ("HEW_MODE", "mode"),
     ("HEW_PERMISSION", "permission"),

@@ -74,6 +74,7 @@ fn full() -> Desk {
     let painter = Painter::new(Settings::new("openai", Wire::OpenaiResponses, nowhere), "m").unwrap();
     let options = Options {
         web: Some(web),
+        panels: Some(toolbox::Panels::default()),
         painter,
         ..Options::default()
     };
