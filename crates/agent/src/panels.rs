@@ -24,8 +24,10 @@ pub(crate) struct Beside {
     tempo: Tempo,
     /// What stood before the conversation in the last request.
     front: Option<Front>,
-    /// When the last request left.
+    /// When the last request left, or was made ready.
     asked: Option<Time>,
+    /// The newest summary after which everything was laid out anew.
+    summed_up: Option<ItemId>,
     /// About how many tokens the tools have.
     tools: Option<(Arc<[model::ToolSpec]>, Family, u64)>,
 }
@@ -63,6 +65,7 @@ impl Beside {
             tempo: Tempo::Broken,
             front: None,
             asked: None,
+            summed_up: None,
             tools: None,
         }
     }
@@ -115,8 +118,9 @@ impl State {
     fn is_cache_broken(&self) -> bool {
         let seen = || prompt::view(&self.items);
         let newest_boundary = self.items.iter().rev().find(|item| is_boundary(item));
-        let is_first = !seen().any(|item| matches!(item.body, Body::Reply { .. }));
-        let is_summed_up = newest_boundary.is_some_and(|item| matches!(item.body, Body::Summary { .. }));
+        let is_first = self.beside.asked.is_none() && !seen().any(|item| matches!(item.body, Body::Reply { .. }));
+        let is_summed_up = newest_boundary
+            .is_some_and(|item| matches!(item.body, Body::Summary { .. }) && self.beside.summed_up != Some(item.id));
         let is_other = self.beside.front.as_ref().is_some_and(|front| *front != self.front());
         let last = self.beside.asked.or_else(|| self.items.last().map(|item| item.at));
         let patience = Caching::of(self.model.info()).seconds * 1_000;
@@ -141,6 +145,16 @@ pub(crate) async fn show(state: &mut State, moment: Moment) -> Result<(), Error>
         return Ok(());
     }
     state.beside.tempo = Tempo::Kept;
+    if is_broken {
+        // What is laid out now need not be laid out again for the same reason.
+        let summary = state
+            .items
+            .iter()
+            .rev()
+            .find(|item| matches!(item.body, Body::Summary { .. }));
+        state.beside.summed_up = summary.map(|item| item.id);
+        state.asked();
+    }
     let cache = match is_broken {
         true => Cache::Broken,
         false => Cache::Warm { worth: worth(state) },

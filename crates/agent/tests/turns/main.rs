@@ -6,6 +6,7 @@ mod ends;
 mod hooks;
 mod memory;
 mod modes;
+mod panels;
 mod permissions;
 mod prompts;
 mod room;

@@ -1,4 +1,5 @@
 //! Panels on a real folder.
+#![allow(clippy::disallowed_methods, reason = "a test makes files to look at")]
 
 use super::*;
 use prompt::panel::{Sight, Told};
