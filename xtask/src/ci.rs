@@ -52,6 +52,10 @@ const STEPS: &[Step] = &[
         run: chromium,
     },
     Step {
+        name: "clangd",
+        run: clangd,
+    },
+    Step {
         name: "tests",
         run: tests,
     },
@@ -166,6 +170,11 @@ fn node(bench: &mut Bench) -> Result<Outcome> {
 
 fn chromium(bench: &mut Bench) -> Result<Outcome> {
     bench.chromium = Some(tools::chromium()?);
+    Ok(Outcome::Passed)
+}
+
+fn clangd(_: &mut Bench) -> Result<Outcome> {
+    tools::program("clangd", "clangd", "the tests of language servers")?;
     Ok(Outcome::Passed)
 }
 

@@ -66,6 +66,16 @@ pub(crate) fn chromium() -> Result<PathBuf> {
     find().context("chromium is still missing after installing it")
 }
 
+/// A program on the search path, from the Debian package where it is not there yet.
+pub(crate) fn program(name: &str, package: &str, for_what: &str) -> Result<PathBuf> {
+    if on_path(name).is_none() {
+        install_debian_packages(&[package]).with_context(|| format!("{for_what} need {name}"))?;
+    }
+    let found = on_path(name).with_context(|| format!("{name} is still missing after installing {package}"))?;
+    println!("using {}", found.display());
+    Ok(found)
+}
+
 /// A Python interpreter with the packages of `xtask/requirements.txt`, in a virtual environment of this checkout.
 pub(crate) fn python(root: &Path) -> Result<PathBuf> {
     let wanted = root.join("xtask").join("requirements.txt");

@@ -1,7 +1,7 @@
 //! Real language servers, and bad ones.
 //!
-//! clangd, pyright and typescript-language-server come from `cargo xtask ci`; a test of a server that is not on the
-//! machine says so and passes, unless `HEW_TEST_LSP` demands them.
+//! clangd, pyright and typescript-language-server come from `cargo xtask ci`. Elsewhere, a test of a server that is not
+//! on the machine says so and passes.
 
 #![allow(
     clippy::unwrap_used,
@@ -33,8 +33,8 @@ const NONE: [&str; 0] = [];
 impl World {
     fn new(files: &[(&str, &str)], specs: Vec<Spec>, limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/node/node_modules/.bin");
-        let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+        let modules = std::env::var("HEW_NODE_MODULES").unwrap_or_default();
+        let path = format!("{modules}/.bin:{}", std::env::var("PATH").unwrap());
         let home = folder.path().join("home");
         let variables = [("PATH", path), ("HOME", home.display().to_string())];
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
@@ -90,7 +90,10 @@ fn only(name: &str, file: &str) -> Option<Vec<Spec>> {
     if world.servers.serves(Path::new(file)) {
         return Some(specs);
     }
-    assert!(std::env::var_os("HEW_TEST_LSP").is_none(), "{name} is not installed");
+    assert!(
+        std::env::var_os("HEW_NODE_MODULES").is_none(),
+        "{name} is not installed"
+    );
     println!("skipped: {name} is not installed");
     None
 }

@@ -66,7 +66,7 @@ async fn clangd_tells_what_an_edit_broke_and_finds_its_way_in_the_code() {
         "{formatted:?}"
     );
     let all = world.servers.diagnostics(None).await.unwrap();
-    assert_eq!(all.iter().map(|one| one.line).collect::<Vec<_>>(), [3]);
+    assert!(!all.is_empty() && all.iter().all(|one| one.line == 3), "{all:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
