@@ -3,69 +3,29 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
-use model::{Block, ToolSpec};
-use policy::Action;
+use model::Block;
 use serde_json::Value;
-use tool::{Context, DynTool, Effect, Error, Output, Preview, Registry};
+use tool::{Context, Error, Output};
 
+use crate::around::{Around, Wrap};
 use crate::caps;
 use crate::spill::Spill;
 
-/// A tool whose answers are bounded.
-pub(crate) struct Bounded {
-    tool: Arc<dyn DynTool>,
-    spill: Spill,
-}
+/// A bound for a tool's answers, and where the rest of them goes.
+pub(crate) struct Bounded(pub(crate) Spill);
 
-impl Bounded {
-    pub(crate) fn new(tool: Arc<dyn DynTool>, spill: &Spill) -> Self {
-        Bounded {
-            tool,
-            spill: spill.clone(),
-        }
-    }
-}
-
-impl DynTool for Bounded {
-    fn spec(&self) -> &ToolSpec {
-        self.tool.spec()
-    }
-
-    fn aliases(&self) -> &[&'static str] {
-        self.tool.aliases()
-    }
-
-    fn effect(&self) -> Effect {
-        self.tool.effect()
-    }
-
-    fn title(&self, input: &Value) -> String {
-        self.tool.title(input)
-    }
-
-    fn actions(&self, input: &Value) -> Result<Vec<Action>, Error> {
-        self.tool.actions(input)
-    }
-
-    fn preview(&self) -> Option<Box<dyn Preview>> {
-        self.tool.preview()
-    }
-
-    fn resolve(&self, input: &Value, tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
-        self.tool.resolve(input, tools)
-    }
-
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>> {
-        let running = Arc::clone(&self.tool).run(input, context);
+impl Wrap for Bounded {
+    fn run(around: Arc<Around<Self>>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>> {
+        let running = Arc::clone(&around.tool).run(input, context);
         async move {
-            let name = &self.tool.spec().name;
+            let name = &around.tool.spec().name;
             let most = caps::of(name).answer;
             match running.await {
                 Ok(mut output) => {
-                    output.content = shorten(output.content, name, most, &self.spill);
+                    output.content = shorten(output.content, name, most, &around.wrap.0);
                     Ok(output)
                 }
-                Err(Error::Failed(why)) => Err(Error::Failed(self.spill.shorten(name, why, most))),
+                Err(Error::Failed(why)) => Err(Error::Failed(around.wrap.0.shorten(name, why, most))),
                 Err(other @ Error::Input { .. }) => Err(other),
             }
         }

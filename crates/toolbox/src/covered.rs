@@ -3,72 +3,33 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
-use model::ToolSpec;
 use policy::{Action, shell};
 use serde_json::Value;
 use session::Kind;
-use tool::{Change, Content, Context, DynTool, Effect, Error, Output, Preview, Registry, Version};
+use tool::{Change, Content, Context, DynTool, Error, Output, Version};
 use workspace::checkpoint::{Before, Checkpoints, Found};
 
-/// A tool that does not say itself what it changes: the project is looked at before and after each call.
-pub(crate) struct Covered {
-    tool: Arc<dyn DynTool>,
-    checkpoints: Checkpoints,
-}
+use crate::around::{Around, Wrap};
 
-impl Covered {
-    pub(crate) fn new(tool: Arc<dyn DynTool>, checkpoints: &Checkpoints) -> Self {
-        Covered {
-            tool,
-            checkpoints: checkpoints.clone(),
-        }
-    }
-}
+/// For a tool that does not say itself what it changes: the project is looked at before and after each call.
+pub(crate) struct Covered(pub(crate) Checkpoints);
 
-impl DynTool for Covered {
-    fn spec(&self) -> &ToolSpec {
-        self.tool.spec()
-    }
-
-    fn aliases(&self) -> &[&'static str] {
-        self.tool.aliases()
-    }
-
-    fn effect(&self) -> Effect {
-        self.tool.effect()
-    }
-
-    fn title(&self, input: &Value) -> String {
-        self.tool.title(input)
-    }
-
-    fn actions(&self, input: &Value) -> Result<Vec<Action>, Error> {
-        self.tool.actions(input)
-    }
-
-    fn preview(&self) -> Option<Box<dyn Preview>> {
-        self.tool.preview()
-    }
-
-    fn resolve(&self, input: &Value, tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
-        self.tool.resolve(input, tools)
-    }
-
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>> {
+impl Wrap for Covered {
+    fn run(around: Arc<Around<Self>>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>> {
         async move {
-            if self.only_looks(&input) {
-                return Arc::clone(&self.tool).run(input, context).await;
+            if only_looks(&around.tool, &input) {
+                return Arc::clone(&around.tool).run(input, context).await;
             }
-            let checkpoints = self.checkpoints.clone();
+            let checkpoints = around.wrap.0.clone();
             let Ok(before) = tokio::task::spawn_blocking(move || checkpoints.before()).await else {
                 // Whatever broke the picture must not keep the command from running.
-                return Arc::clone(&self.tool).run(input, context).await;
+                return Arc::clone(&around.tool).run(input, context).await;
             };
             let mut watch = Watch {
                 before: Some(before),
                 context: context.clone(),
             };
-            let outcome = Arc::clone(&self.tool).run(input, context).await;
+            let outcome = Arc::clone(&around.tool).run(input, context).await;
             let found = watch.finish().await;
             match outcome {
                 Ok(mut output) => {
@@ -89,20 +50,18 @@ impl DynTool for Covered {
     }
 }
 
-impl Covered {
-    /// Whether a call runs commands that change nothing, by what it asks to be approved.
-    fn only_looks(&self, input: &Value) -> bool {
-        let Ok(actions) = self.tool.actions(input) else {
-            return true;
+/// Whether a call runs commands that change nothing, by what it asks to be approved.
+fn only_looks(tool: &Arc<dyn DynTool>, input: &Value) -> bool {
+    let Ok(actions) = tool.actions(input) else {
+        return true;
+    };
+    let looks = |action: &Action| {
+        let Action::Run { command, .. } = action else {
+            return false;
         };
-        let looks = |action: &Action| {
-            let Action::Run { command, .. } = action else {
-                return false;
-            };
-            shell::parse(command).only_looks()
-        };
-        !actions.is_empty() && actions.iter().all(looks)
-    }
+        shell::parse(command).only_looks()
+    };
+    !actions.is_empty() && actions.iter().all(looks)
 }
 
 /// A call that runs. When it is stopped, what it has changed so far is told all the same.

@@ -75,7 +75,8 @@ impl Tool for Definition {
         let symbol = input.symbol(&self.0)?;
         let root = self.0.locate("")?;
         if let Some(server) = &self.1
-            && let Some(spots) = server.definition(&symbol).await.filter(|spots| !spots.is_empty())
+            && let pinned = symbols::pin(&self.0, symbol.clone()).await?
+            && let Some(spots) = server.definition(&pinned).await.filter(|spots| !spots.is_empty())
         {
             let places = aside(move || {
                 Ok(spots

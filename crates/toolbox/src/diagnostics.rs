@@ -190,7 +190,7 @@ fn answer(mut found: Vec<Diagnostic>, offset: usize, by: &str) -> Output {
 }
 
 /// `src/main.rs:3:5 error E0308: mismatched types`.
-fn line(diagnostic: &Diagnostic) -> String {
+pub(crate) fn line(diagnostic: &Diagnostic) -> String {
     let place = match (diagnostic.line, diagnostic.column) {
         (0, _) => diagnostic.path.clone(),
         (line, 0) => format!("{}:{line}", diagnostic.path),

@@ -5,6 +5,7 @@
 
 mod apply;
 mod apply_patch;
+mod around;
 mod ask_question;
 mod attempt_completion;
 mod bounded;
@@ -12,6 +13,8 @@ mod browser;
 mod browser_action;
 mod call_tool;
 mod caps;
+mod checked;
+mod code_action;
 mod code_definitions;
 mod code_server;
 mod command;
@@ -29,8 +32,10 @@ mod find_path;
 mod find_tools;
 mod fit;
 mod fold;
+mod format_file;
 mod generate_image;
 mod grep;
+mod hover;
 mod insert;
 mod job_kill;
 mod job_list;
@@ -53,6 +58,8 @@ mod read_file;
 mod reads;
 mod references;
 mod remind;
+mod rename_symbol;
+mod rewriting;
 mod scratchpad;
 mod search_agent;
 mod seeds;
@@ -76,7 +83,7 @@ mod web_search;
 mod write_file;
 
 pub use apply::{Carry, NotApplied, apply};
-pub use code_server::{CodeServer, Diagnostic, Severity, Spot, Symbol};
+pub use code_server::{CodeServer, Diagnostic, Remedy, Rewrite, Severity, Spot, Symbol, Watch};
 pub use command::Commands;
 pub use editor::Editor;
 pub use learned::Learned;
@@ -88,7 +95,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use around::around;
 use bounded::Bounded;
+use checked::Checked;
 use covered::Covered;
 use editor::EditAgent;
 use find_tools::FindTools;
@@ -179,7 +188,7 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
     let further = std::mem::take(&mut options.further);
     let covered = |tool: Arc<dyn DynTool>| -> Arc<dyn DynTool> {
         match &options.checkpoints {
-            Some(checkpoints) if tool.effect() == Effect::Changes => Arc::new(Covered::new(tool, checkpoints)),
+            Some(checkpoints) if tool.effect() == Effect::Changes => around(tool, Covered(checkpoints.clone())),
             Some(_) | None => tool,
         }
     };
@@ -278,7 +287,15 @@ fn online(
 
 /// Finding things.
 fn search(tools: Registry, project: &Project, environment: &Environment, options: &mut Options<'_>) -> Registry {
-    let code = options.code.take();
+    let code = options.code.clone();
+    let tools = match &code {
+        None => tools,
+        Some(server) => tools
+            .with_deferred(code_action::CodeAction(project.clone(), server.clone()))
+            .with_deferred(format_file::FormatFile(project.clone(), server.clone()))
+            .with_deferred(hover::Hover(project.clone(), server.clone()))
+            .with_deferred(rename_symbol::RenameSymbol(project.clone(), server.clone())),
+    };
     tools
         .with(find_path::FindPath(project.clone()))
         .with(grep::Grep(project.clone()))
@@ -349,7 +366,13 @@ fn later(tools: Registry, project: &Project, environment: Environment, commands:
 
 /// Bounds what the tools say, leaves out what this model is not to have, and makes the others findable.
 fn finish(tools: Registry, project: &Project, options: &Options<'_>) -> Registry {
-    let mut tools = tools.map(|tool| Arc::new(Bounded::new(tool, &project.spill)));
+    let mut tools = tools.map(|tool| {
+        let tool = match &options.code {
+            Some(server) => Checked::around(tool, server),
+            None => tool,
+        };
+        around(tool, Bounded(project.spill.clone()))
+    });
     tools.add(Arc::new(call_tool::CallTool::new()));
     tools.add(Arc::new(FindTools::of(&tools)));
     seeds::name(&mut tools);

@@ -53,7 +53,8 @@ impl Tool for References {
         let offset = input.offset.unwrap_or(0);
         let root = self.0.locate("")?;
         if let Some(server) = &self.1
-            && let Some(spots) = server.references(&symbol).await.filter(|spots| !spots.is_empty())
+            && let pinned = symbols::pin(&self.0, symbol.clone()).await?
+            && let Some(spots) = server.references(&pinned).await.filter(|spots| !spots.is_empty())
         {
             let places =
                 aside(move || Ok(spots.iter().map(|spot| symbols::read(&root, spot, Role::Use)).collect())).await?;

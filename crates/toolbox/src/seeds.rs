@@ -24,7 +24,6 @@ pub enum Answer {
 
 const MCP: Answer =
     Otherwise("MCP servers: each of their tools and resources is a tool of its own, found with `find_tools`");
-const LSP_RENAME: Answer = Otherwise("`references` finds the places, the edit tool changes them");
 const NO_EDITOR: Answer = Otherwise("nothing: hew is no editor");
 const STDIN: Answer = Otherwise("`terminal`, whose commands get their input with the command line: stdin is closed");
 const GIT: Answer = Otherwise("`terminal` with `git status` and `git diff`");
@@ -67,7 +66,7 @@ pub const SEEDS: &[Seed] = &[
             ("now", Tool("now")),
             ("open", Tool("open")),
             ("read_file", Tool("read_file")),
-            ("rename_symbol", LSP_RENAME),
+            ("rename_symbol", Tool("rename_symbol")),
             (
                 "restore_file_from_disk",
                 Otherwise("nothing: there are no buffers, every change is on disk"),
@@ -144,9 +143,12 @@ pub const SEEDS: &[Seed] = &[
             ("lsp_definition", Tool("definition")),
             ("lsp_diagnostics", Tool("diagnostics")),
             ("lsp_references", Tool("references")),
-            ("lsp_rename", LSP_RENAME),
+            ("lsp_rename", Tool("rename_symbol")),
             ("lsp_replace_symbol", Tool("edit_file")),
-            ("lsp_restart", Otherwise("nothing: no server is kept that could hang")),
+            (
+                "lsp_restart",
+                Otherwise("nothing: a server that hangs or dies is started again by itself"),
+            ),
             ("lsp_symbols", Tool("code_definitions")),
             ("multiedit", Tool("edit_file")),
             ("question", Tool("ask_question")),
@@ -223,7 +225,7 @@ pub const SEEDS: &[Seed] = &[
             ("view_image", Tool("read_file")),
             ("vscode_askQuestions", Tool("ask_question")),
             ("vscode_listCodeUsages", Tool("references")),
-            ("vscode_renameSymbol", LSP_RENAME),
+            ("vscode_renameSymbol", Tool("rename_symbol")),
         ],
     },
     Seed {

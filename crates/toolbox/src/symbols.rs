@@ -4,10 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use index::{Language, Mention, Role};
+use tool::Error;
 use workspace::{Case, Grep, Location, Page, Stop};
 
 use crate::code_server::{Spot, Symbol};
-use crate::project::gaps;
+use crate::project::{Project, gaps, searching};
 
 /// Lines with the name that are looked at.
 const MAX_LINES: usize = 5_000;
@@ -140,6 +141,25 @@ fn mentions(root: &Location, path: &str, name: &str) -> Option<Vec<Place>> {
         });
     }
     Some(places)
+}
+
+/// The symbol with a file where it stands, which a language server has to be told: its definition, or else a use of it.
+pub(crate) async fn pin(project: &Project, symbol: Symbol) -> Result<Symbol, Error> {
+    if symbol.path.is_some() {
+        return Ok(symbol);
+    }
+    let root = project.locate("")?;
+    let wanted = symbol.clone();
+    let (root, found) = searching(move |stop| find(&root, &wanted, stop).map(|found| (root, found))).await?;
+    let best = found.places.iter().min_by_key(|place| place.role == Role::Use);
+    let Some(best) = best else {
+        return Ok(symbol);
+    };
+    Ok(Symbol {
+        path: root.sibling(&best.path).ok().map(|file| file.path().to_owned()),
+        line: Some(best.line),
+        ..symbol
+    })
 }
 
 /// The place that a language server names, with its line.
