@@ -103,6 +103,8 @@ pub(crate) enum Command {
     Trust(Trust),
     /// List the modes that can be chosen
     Modes(Modes),
+    /// Show which language servers serve this folder, or what one finds wrong in a file
+    Lsp(Lsp),
     /// Keep API keys in the system's keyring
     Keys {
         #[command(subcommand)]
@@ -130,6 +132,13 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
         out: Option<PathBuf>,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Lsp {
+    /// A file to start its server for
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ mod export;
 mod help;
 mod keys;
 mod ledger;
+mod lsp;
 mod models;
 mod modes;
 mod open;
@@ -97,6 +98,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Permissions { command } => permissions::permissions(command.as_ref(), global, env),
         Command::Trust(args) => trust::trust(&args, global, env),
         Command::Modes(args) => modes::modes(&args, global, env),
+        Command::Lsp(args) => block_on(lsp::lsp(&args, global, env)),
         Command::Keys { command } => block_on(keys::keys(&command, global, env)),
         Command::Doctor(args) => block_on(doctor::doctor(&args, global, env)),
         Command::Demo(args) => block_on(demo::demo(&args, env)),

@@ -7,6 +7,7 @@ mod bounds;
 mod check;
 mod edit;
 mod layer;
+mod lsp;
 mod permissions;
 mod restrain;
 mod sandbox;
@@ -20,6 +21,7 @@ pub(crate) use bounds::is_full_name;
 pub(crate) use check::{known_key, value_for};
 pub(crate) use edit::{Unset, list, remove, set};
 pub(crate) use layer::{Layer, Leaf, Origin, key_path, put};
+pub(crate) use lsp::LspServer;
 pub(crate) use permissions::{Approval, Hook, HookEvent, Permissions, Profile};
 pub(crate) use sandbox::{Sandbox, Terminal};
 pub(crate) use schema::{

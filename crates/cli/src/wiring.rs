@@ -1,5 +1,6 @@
 //! Introduces everybody to everybody: configuration, models, tools and store become a running session.
 
+pub(crate) mod code;
 pub(crate) mod commands;
 pub(crate) mod formats;
 mod images;
@@ -24,6 +25,7 @@ use crate::output::words;
 use crate::places;
 use crate::trust::Trust;
 use agent::{Approvals, Automatic, Compaction, Handle, Previews, Setup};
+use code::Code;
 use formats::EditFormats;
 use model::{Info, Model, OutputSchema, Part, Stop};
 use policy::{Mode, Modes, Policy};
@@ -170,7 +172,8 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         checkpoints,
         enabled: config.tools.enabled.clone(),
         disabled: config.tools.disabled.clone(),
-        code: None,
+        code: code::servers(config, start.trust, &workspace, commands::environment(config, env))
+            .map(|servers| Code::new(servers, &workspace)),
         data: Some(places::data(env)?),
         skills: places::skills(root, env),
         further: Vec::new(),

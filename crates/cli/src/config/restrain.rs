@@ -24,6 +24,7 @@ const USER_ONLY: &[&str] = &[
     "profiles",
     "sandbox",
     "web",
+    "lsp",
     "checkpoints",
     "panels",
 ];

@@ -1,5 +1,6 @@
 //! What may stand in a configuration file. Doc comments become descriptions in the JSON schema for editors.
 
+use super::lsp::Lsp;
 use super::web::Web;
 use super::{Approval, Hook, Permissions, Profile, Sandbox, Size, Span, Terminal, bounds};
 use clap::ValueEnum;
@@ -83,6 +84,8 @@ pub(crate) struct Config {
     pub(crate) terminal: Terminal,
     /// How the tools reach the web.
     pub(crate) web: Web,
+    /// Language servers.
+    pub(crate) lsp: Lsp,
     /// Providers by name: settings for those hew knows, and descriptions of others.
     pub(crate) providers: BTreeMap<String, ProviderEntry>,
     /// Models by `provider/id`: additions to the catalogue, and options.

@@ -173,7 +173,7 @@ fn steering(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// What commands see of the environment: everything but keys and tokens.
-pub(super) fn environment(config: &Config, env: &Environment) -> sandbox::Environment {
+pub(crate) fn environment(config: &Config, env: &Environment) -> sandbox::Environment {
     let vendors = presets().iter().flat_map(|preset| preset.key_env.iter().copied());
     let own = config.providers.values().filter_map(|entry| entry.key_env.as_deref());
     let said = config.sandbox.secrets.iter().map(String::as_str);

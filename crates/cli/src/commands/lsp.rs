@@ -1,0 +1,81 @@
+//! `hew lsp`: which language servers serve this folder, and what one finds wrong in a file.
+
+use super::load;
+use crate::args::{Global, Lsp as Args};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output;
+use crate::trust::Trust;
+use crate::wiring::{code, commands};
+use lsp::{Severity, Spec};
+use workspace::Workspace;
+
+pub(super) async fn lsp(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+    let (root, loaded) = load(global, env, Vec::new())?;
+    let seen = commands::environment(&loaded.config, env);
+    let Some(file) = &args.file else {
+        let specs = code::specs(&loaded.config);
+        let found = specs
+            .iter()
+            .filter(|spec| spec.command.first().is_some_and(|name| seen.finds(name)));
+        let mut text: String = found.map(line).collect();
+        if text.is_empty() {
+            text = format!(
+                "none of the {} language servers that hew knows is installed\n",
+                specs.len()
+            );
+        }
+        if loaded.config.lsp.enabled == Some(false) {
+            text.push_str("no server is started: lsp.enabled is false\n");
+        } else if loaded.trust != Trust::Trusted {
+            text.push_str("no server is started: this folder is not trusted; `hew trust` trusts it\n");
+        }
+        output::deliver(&text)?;
+        return Ok(Exit::Done);
+    };
+    let workspace = Workspace::open(&root).map_err(|error| Failure::usage(error.to_string()))?;
+    let servers = code::servers(&loaded.config, loaded.trust, &workspace, seen).ok_or_else(|| {
+        let failure = Failure::usage("no language server is started here");
+        failure.hint("the folder has to be trusted (`hew trust`), and lsp.enabled must not be false")
+    })?;
+    let place = workspace
+        .locate(file)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    if !servers.serves(place.path()) {
+        let shown = place.shown();
+        return Err(Failure::usage(format!(
+            "no language server on this machine serves {shown}"
+        )));
+    }
+    let found = servers.diagnostics(Some(place.path())).await;
+    let status = servers.status().pop();
+    let (name, state) = status.map_or_else(Default::default, |status| (status.name, status.state));
+    servers.stop().await;
+    let Some(found) = found else {
+        return Err(Failure::failed(format!("{name} has nothing to say yet: {state}")));
+    };
+    let lines = found.iter().map(|one| {
+        let word = match one.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        format!(
+            "{}:{}:{} {word}: {}\n",
+            place.shown(),
+            one.line,
+            one.column,
+            one.message
+        )
+    });
+    let count = found.len();
+    output::deliver(&format!("{}{name}: {count} found\n", lines.collect::<String>()))?;
+    Ok(Exit::Done)
+}
+
+/// `clangd  c, cc, h: clangd --log=error`.
+fn line(spec: &Spec) -> String {
+    let endings: Vec<&str> = spec.languages.keys().map(String::as_str).collect();
+    format!("{}  .{}: {}\n", spec.name, endings.join(" ."), spec.command.join(" "))
+}

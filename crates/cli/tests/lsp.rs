@@ -1,0 +1,93 @@
+//! What an edit broke comes back with the edit: the real binary, a scripted model, a real language server.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use serde_json::json;
+use testkit::{Hew, Order, Project, Script, Server, Turn};
+
+const MODEL: &str = "anthropic/claude-sonnet-4-6";
+const MAIN: &str = "int twice(int n) { return 2 * n; }\nint main(void) { return twice(4); }\n";
+
+/// Whether the server is there. `cargo xtask ci` sees to it.
+fn has_clangd() -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&paths).any(|folder| folder.join("clangd").is_file());
+    assert!(
+        found || std::env::var_os("HEW_NODE_MODULES").is_none(),
+        "clangd is not installed"
+    );
+    found
+}
+
+async fn world() -> (Server, Project, Hew) {
+    let read = Turn::calls("read_file", json!({"path": "main.c"}));
+    let edit = json!({"path": "main.c", "old_text": "2 * n", "new_text": "2 * m"});
+    let script = Script::new()
+        .order(Order::Sequence)
+        .turn(read)
+        .turn(Turn::calls("edit_file", edit))
+        .turn(Turn::calls(
+            "call_tool",
+            json!({"name": "rename_symbol", "input": {"symbol": "twice", "new_name": "double_it"}}),
+        ))
+        .turn(Turn::text("Done."));
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[("main.c", MAIN), (".hew/config.toml", "lsp.wait_ms = 60000\n")]).unwrap();
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(&server)
+        .env("HEW_TITLE", "false")
+        .env("HEW_PERMISSION", "workspace")
+        .folder(project.root());
+    (server, project, hew)
+}
+
+#[tokio::test]
+async fn in_a_trusted_folder_a_new_error_is_told_in_the_same_turn_and_a_rename_reaches_every_use() {
+    if !has_clangd() {
+        println!("skipped: clangd is not installed");
+        return;
+    }
+    let (server, project, hew) = world().await;
+    let trusted = hew.clone().args(["trust"]).run().await.unwrap();
+    assert_eq!(trusted.code(), Some(0), "{}", trusted.stderr);
+    let run = hew.clone().args(["run", "-m", MODEL, "break it"]).run().await.unwrap();
+    assert_eq!(run.stdout, "Done.\n", "{}", run.stderr);
+    let bodies: Vec<String> = server
+        .requests()
+        .iter()
+        .map(|request| String::from_utf8_lossy(&request.body).into_owned())
+        .collect();
+    let told = "[new since this edit, by the language server: 1 problem]";
+    assert!(
+        bodies[2].contains(told) && bodies[2].contains("main.c:1:31 error"),
+        "{}",
+        bodies[2]
+    );
+    let text = project.read("main.c").unwrap();
+    assert_eq!(text, MAIN.replace("2 * n", "2 * m").replace("twice", "double_it"));
+    let checked = hew.args(["lsp", "main.c"]).run().await.unwrap();
+    assert!(
+        checked.stdout.contains("main.c:1:35 error"),
+        "{}{}",
+        checked.stdout,
+        checked.stderr
+    );
+}
+
+#[tokio::test]
+async fn in_a_folder_that_is_not_trusted_no_server_is_started() {
+    let (server, _project, hew) = world().await;
+    let run = hew.clone().args(["run", "-m", MODEL, "break it"]).run().await.unwrap();
+    assert_eq!(run.stdout, "Done.\n", "{}", run.stderr);
+    let last = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
+    assert!(!last.contains("by the language server"), "{last}");
+    let listed = hew.clone().args(["lsp"]).run().await.unwrap();
+    assert!(
+        listed.stdout.contains("this folder is not trusted"),
+        "{}",
+        listed.stdout
+    );
+    let refused = hew.args(["lsp", "main.c"]).run().await.unwrap();
+    assert_eq!(refused.code(), Some(2), "{}", refused.stderr);
+}
