@@ -2,7 +2,8 @@
 
 use model::{Cost, Info, Message, Request, Usage};
 use prompt::{Entry, Frozen, Ledger};
-use session::{BlobId, Item, ItemId, Paid, Prompt, RequestId, Said, Section, Store};
+use session::{BlobId, Item, ItemId, Paid, Prompt, Record, RequestId, Said, Section, SessionId, Store};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The books of a session.
@@ -31,6 +32,27 @@ enum Source {
 }
 
 impl Books {
+    /// Whether nothing has been entered yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.last.is_none()
+    }
+
+    /// Goes on where the books of an earlier process ended, so that the next request is compared with the last of those.
+    pub(crate) async fn recall(&mut self, session: SessionId, items: &[Arc<Item>], info: &Info, store: &dyn Store) {
+        // Whatever is missing costs an expectation, not a request.
+        let Some((record, request)) = recalled(session, items, info, store).await else {
+            return;
+        };
+        let entry = self.ledger.enter(&request, info, record.at.0);
+        self.ledger
+            .settle(&entry, info, &record.usage, record.at.0 + record.total);
+        self.last = Some(record.id);
+        self.frame = Some(Request {
+            messages: Arc::default(),
+            ..request
+        });
+    }
+
     /// Enters a request that is about to leave; `now` is in milliseconds.
     pub(crate) fn enter(
         &mut self,
@@ -100,6 +122,41 @@ impl Books {
         self.frame = Some(frame.clone());
         (Some(id), parts)
     }
+}
+
+/// The last request of an earlier process, if it was made to this model and is known whole.
+async fn recalled(
+    session: SessionId,
+    items: &[Arc<Item>],
+    info: &Info,
+    store: &dyn Store,
+) -> Option<(Record, Request)> {
+    let records = store.records(session).await.ok()?;
+    let own: HashSet<ItemId> = items.iter().map(|item| item.id).collect();
+    // Those of subtasks are there too.
+    let is_own = |record: &&Record| record.prompt.is_some() && record.item.is_some_and(|item| own.contains(&item));
+    let last = records
+        .iter()
+        .rfind(is_own)
+        .filter(|record| record.model == info.name())?;
+    let (said, frame) = prompt::laid_out(&records, last.id)?;
+    let mut texts: HashMap<String, Vec<u8>> = HashMap::new();
+    let made = said.iter().filter_map(|said| match said {
+        Said::Item(..) => None,
+        Said::Made(blob) => Some(blob.clone()),
+    });
+    let bytes = store.get_blob(frame).await.ok()??;
+    let frozen: Frozen = serde_json::from_slice(&bytes).ok()?;
+    let parts = frozen.names().map(|name| BlobId(name.into()));
+    for blob in made.chain(parts).collect::<Vec<_>>() {
+        let bytes = store.get_blob(blob.clone()).await.ok()??;
+        texts.insert(blob.to_string(), bytes.to_vec());
+    }
+    let find = |blob: &BlobId| serde_json::from_slice(texts.get(&*blob.0)?).ok();
+    let messages = prompt::messages(&said, items, find)?;
+    let marks = last.prompt.as_ref()?.marks.clone();
+    let request = frozen.thaw(|name| texts.get(name).cloned(), messages, marks)?;
+    Some((last.clone(), request))
 }
 
 /// Where the text of messages is found: most are those of the newest items, in the same order.

@@ -82,6 +82,19 @@ async fn what_is_expected_of_the_cache_is_what_the_provider_reports_for_every_re
 }
 
 #[tokio::test]
+async fn the_first_request_has_less_than_4000_tokens() {
+    let server = Server::start(Script::new().turn(Turn::text("Hello."))).await.unwrap();
+    let project = project();
+    let model = "openai/gpt-5.5";
+    let hew = hew(&server, &project);
+    hew.clone().args(["run", "-m", model, "hello"]).run().await.unwrap();
+    let exact = prompt::tokens::Exact::load(prompt::tokens::Family::O200k).unwrap();
+    let body = String::from_utf8_lossy(&server.requests()[0].body).into_owned();
+    let tokens = exact.count(&body);
+    assert!((1_000..4_000).contains(&tokens), "{tokens} tokens of o200k: {body}");
+}
+
+#[tokio::test]
 async fn every_request_is_shown_again_as_it_was_sent() {
     for model in [
         "anthropic/claude-sonnet-4-6",
@@ -99,6 +112,12 @@ async fn every_request_is_shown_again_as_it_was_sent() {
         hew.clone().args(["resume", "last", "and again"]).run().await.unwrap();
         let sent = server.requests();
         assert!(sent.len() >= 6, "{model}");
+        let resumed = explained(&hew, "last:6").await;
+        assert_eq!(resumed["difference"]["kind"], "extends", "{model}: {resumed:#}");
+        assert_eq!(
+            resumed["expected_cached"], resumed["cache_read"],
+            "{model}: {resumed:#}"
+        );
         for (place, request) in sent.iter().enumerate() {
             let named = format!("last:{}", place + 1);
             let out = hew

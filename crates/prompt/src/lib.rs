@@ -3,6 +3,7 @@
 //! Pure: the same inputs give the same bytes, and nothing else builds a message for a model. [`system`] renders what stays the
 //! same for a whole session; [`assemble`] lays out one request from it and the session's items.
 
+mod again;
 mod assemble;
 pub mod budget;
 mod compact;
@@ -25,6 +26,7 @@ mod title;
 pub mod tokens;
 mod view;
 
+pub use again::{laid_out, messages};
 pub use assemble::{Assembled, Call, Frame, assemble};
 pub use budget::Budget;
 pub use compact::{Cut, Keep, Pressure, Unfit, message_bytes, pressure, pressure_in};

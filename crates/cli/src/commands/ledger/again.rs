@@ -10,7 +10,7 @@ use crate::models::Models;
 use crate::{output, wiring};
 use model::{Message, Request};
 use prompt::Frozen;
-use session::{BlobId, Item, ItemId, Prompt, RequestId, Said, Store as _};
+use session::{BlobId, Item, Said, Store as _};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -51,27 +51,22 @@ pub(super) async fn again(book: &Book, place: usize) -> Result<Request> {
             book.name(place)
         ))
     };
-    let by_id: HashMap<RequestId, &Prompt> = book
-        .requests
-        .iter()
-        .filter_map(|record| Some((record.id, record.prompt.as_ref()?)))
-        .collect();
-    let last = book.requests[place].prompt.as_ref().ok_or_else(lost)?;
-    let (said, frame) = lay_out(last, &by_id).ok_or_else(lost)?;
+    let record = &book.requests[place];
+    let (said, frame) = prompt::laid_out(&book.requests, record.id).ok_or_else(lost)?;
+    let marks = record
+        .prompt
+        .as_ref()
+        .map(|prompt| prompt.marks.clone())
+        .unwrap_or_default();
     let items = items(book, &said).await?;
-    let mut messages: Vec<Arc<Message>> = Vec::with_capacity(said.len());
+    let mut made: HashMap<BlobId, Message> = HashMap::new();
     for said in &said {
-        messages.push(match said {
-            Said::Item(id, place) => {
-                let item = items.get(id).ok_or_else(lost)?;
-                Arc::clone(item.messages().get(*place).ok_or_else(lost)?)
-            }
-            Said::Made(blob) => {
-                let bytes = book.store.get_blob(blob.clone()).await?.ok_or_else(lost)?;
-                Arc::new(serde_json::from_slice(&bytes).map_err(|_| lost())?)
-            }
-        });
+        if let Said::Made(blob) = said {
+            let bytes = book.store.get_blob(blob.clone()).await?.ok_or_else(lost)?;
+            made.insert(blob.clone(), serde_json::from_slice(&bytes).map_err(|_| lost())?);
+        }
     }
+    let messages = prompt::messages(&said, &items, |blob| made.get(blob).cloned()).ok_or_else(lost)?;
     let bytes = book.store.get_blob(frame).await?.ok_or_else(lost)?;
     let frozen: Frozen = serde_json::from_slice(&bytes).map_err(|_| lost())?;
     let mut texts: HashMap<String, Vec<u8>> = HashMap::new();
@@ -80,35 +75,18 @@ pub(super) async fn again(book: &Book, place: usize) -> Result<Request> {
         texts.insert(name.to_owned(), bytes.to_vec());
     }
     frozen
-        .thaw(|name| texts.get(name).cloned(), messages, last.marks.clone())
+        .thaw(|name| texts.get(name).cloned(), messages, marks)
         .ok_or_else(lost)
 }
 
-/// Where all messages of a prompt are found, and its frame: what it shares with the one before it is found there.
-fn lay_out(last: &Prompt, by_id: &HashMap<RequestId, &Prompt>) -> Option<(Vec<Said>, BlobId)> {
-    let mut chain = vec![last];
-    while let Some(base) = chain.last()?.base {
-        chain.push(by_id.get(&base)?);
-    }
-    let mut said: Vec<Said> = Vec::new();
-    let mut frame = None;
-    for prompt in chain.into_iter().rev() {
-        said.truncate(usize::try_from(prompt.shared).ok()?);
-        said.extend(prompt.said.iter().cloned());
-        frame = prompt.frame.clone().or(frame);
-    }
-    Some((said, frame?))
-}
-
 /// The items that messages are found in: all lie on the way to the last of them.
-async fn items(book: &Book, said: &[Said]) -> Result<HashMap<ItemId, Arc<Item>>> {
+async fn items(book: &Book, said: &[Said]) -> Result<Vec<Arc<Item>>> {
     let newest = said.iter().filter_map(|said| match said {
         Said::Item(id, _) => Some(*id),
         Said::Made(_) => None,
     });
     let Some(newest) = newest.max() else {
-        return Ok(HashMap::new());
+        return Ok(Vec::new());
     };
-    let items = book.store.path_to(book.meta.id, newest).await?;
-    Ok(items.into_iter().map(|item| (item.id, item)).collect())
+    Ok(book.store.path_to(book.meta.id, newest).await?)
 }

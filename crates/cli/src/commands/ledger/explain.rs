@@ -129,7 +129,7 @@ fn since(prompt: &Prompt) -> String {
 /// The same, for one request.
 fn sentence(prompt: &Prompt) -> String {
     match &prompt.difference {
-        Difference::First => "It is the first of its process: nothing could be expected of the cache.".into(),
+        Difference::First => "It is the first: nothing could be expected of the cache.".into(),
         Difference::Extends => "It extends the request before it: nothing broke the cache.".into(),
         Difference::At { byte, part } => {
             format!("It is as the request before it up to byte {byte}; then: {part}.")
