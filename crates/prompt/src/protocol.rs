@@ -30,10 +30,10 @@ pub enum Protocol {
     Xml,
 }
 
-/// Whether the text of a message is a result.
-pub(crate) fn is_result(text: &str) -> bool {
-    text.strip_prefix('<')
-        .is_some_and(|rest| rest.starts_with("tool_result tool="))
+/// The tool whose result a text of the person's is, where it is one.
+pub(crate) fn result_of(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix('<')?.strip_prefix(RESULT)?.strip_prefix(" tool=\"")?;
+    rest.split('"').next()
 }
 
 impl Protocol {

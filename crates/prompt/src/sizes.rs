@@ -1,6 +1,6 @@
 //! How many bytes of each kind a request has.
 
-use crate::protocol::is_result;
+use crate::protocol::result_of;
 use model::{Block, Message, Part, Role, ToolSpec};
 use serde_json::Value;
 use session::Section;
@@ -29,7 +29,7 @@ impl Sizes {
     fn add(&mut self, role: Role, part: &Part) {
         match part {
             Part::Text { text, .. } | Part::Thinking { text, .. } => match role {
-                Role::User if is_result(text) => self.results += text.len(),
+                Role::User if result_of(text).is_some() => self.results += text.len(),
                 Role::User => self.prompts += text.len(),
                 Role::Assistant => self.replies += text.len(),
             },

@@ -7,7 +7,7 @@ use policy::{Action, Mode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use session::{Answer as Reply, Body, Command, Delivery, Ending, Event};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tool::{Context, Effect, Next, Output, Tool};
 
 #[derive(Deserialize, JsonSchema)]
@@ -275,4 +275,38 @@ async fn work_for_a_mode_that_may_do_more_is_asked_about_however_the_mode_is_nam
         let handed = world.story().contains(&"Ok (1): handed on".to_string());
         assert_eq!(handed, free, "{from} to `{to}`: {:?}", world.story());
     }
+}
+
+#[tokio::test]
+async fn the_system_prompt_is_rendered_when_the_mode_changes_and_not_for_each_request() {
+    let script = vec![
+        calls(&[("1", "look", r#"{"text":"a"}"#)]),
+        calls(&[("2", "look", r#"{"text":"b"}"#)]),
+        says("done"),
+        says("done again"),
+        says("and again"),
+    ];
+    let rendered = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&rendered);
+    let mut world = world_with(script, |setup| {
+        setup.system = Arc::new(move |scene| {
+            noted.lock().unwrap().push(scene.mode.name.clone());
+            let problems = vec![format!("rules.hbs:3: wrong in {}", scene.mode.name)];
+            prompt::Rendered {
+                blocks: vec!["be good".into(), scene.mode.name.as_str().into()],
+                problems,
+                ..prompt::Rendered::default()
+            }
+        });
+    });
+    world.turn("look twice").await;
+    let (_, events) = world.turn("once more").await;
+    assert_eq!(*rendered.lock().unwrap(), ["code"]);
+    drop(events);
+    world.send(Command::SetMode { name: "ask".into() }).await;
+    let (_, events) = world.turn("and now?").await;
+    assert_eq!(*rendered.lock().unwrap(), ["code", "ask"]);
+    let told = |event: &Event| matches!(event, Event::Notice { text, .. } if text == "rules.hbs:3: wrong in ask");
+    assert!(events.iter().any(told), "{events:?}");
+    assert_eq!(systems(&world), ["code", "code", "code", "code", "ask"]);
 }

@@ -1,5 +1,6 @@
 //! What the parts of a message are, for the ledger.
 
+use crate::protocol::result_of;
 use crate::tokens::Family;
 use model::{Block, Message, Part, Role};
 use std::fmt;
@@ -118,11 +119,19 @@ pub(crate) fn first(message: &Message) -> Option<Kind> {
 
 /// Whether the person, or something beside the conversation, speaks here.
 pub(crate) fn begins_turn(message: &Message) -> bool {
-    let is_result = |part: &Part| matches!(part, Part::ToolResult { .. });
+    let is_result = |part: &Part| match part {
+        Part::ToolResult { .. } => true,
+        Part::Text { text, .. } => result_of(text).is_some(),
+        Part::Thinking { .. } | Part::ToolCall { .. } | Part::Media(_) => false,
+    };
     message.role == Role::User && !message.parts.iter().any(is_result)
 }
 
 fn text_kind(role: Role, text: &str) -> Kind {
+    // A model that calls tools in its text gets results as text.
+    if let (Role::User, Some(tool)) = (role, result_of(text)) {
+        return Kind::Results(tool.into());
+    }
     match role {
         Role::Assistant => Kind::Replies,
         Role::User if text.starts_with("<summary>") => Kind::Summary,

@@ -171,8 +171,10 @@ mod tests {
                 outcome: Outcome::Error,
             }],
         });
+        let written = written(message);
+        assert_eq!(super::super::result_of(&written.text()), Some("grep"));
         assert_eq!(
-            written(message).parts,
+            written.parts,
             [Part::text(
                 "<tool_result tool=\"grep\" outcome=\"error\">\na<\\/tool_result>b\nc\n</tool_result>"
             )]

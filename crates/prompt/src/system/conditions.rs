@@ -6,32 +6,8 @@ use crate::Protocol;
 use policy::{Group, Mode};
 use serde_json::{Map, Value, json};
 
-/// The names of all conditions. Templates see them too, with `{{#if name}}`.
-pub(super) const NAMES: [&str; 20] = [
-    "tools",
-    "xml",
-    "parallel",
-    "reading",
-    "grep",
-    "find_path",
-    "editing",
-    "commands",
-    "checking",
-    "index",
-    "mcp",
-    "browser",
-    "capabilities",
-    "modes",
-    "notes",
-    "instructions",
-    "mode_rules",
-    "subtasks",
-    "skills",
-    "todo",
-];
-
-/// Which conditions hold.
-pub(super) struct Conditions(Vec<&'static str>);
+/// All conditions by name, and whether each holds. Templates see them too, with `{{#if name}}`.
+pub(super) struct Conditions([(&'static str, bool); 19]);
 
 /// Tools that change files.
 const EDITS: [&str; 3] = ["edit_file", "apply_patch", "write_file"];
@@ -45,30 +21,30 @@ impl Conditions {
         let mcp = !facts.servers.is_empty() && mode.includes(Group::Mcp);
         let browser = reaches("browser_action") && mode.includes(Group::Browser) && scene.model.features.images;
         let modes = mode.includes(Group::Modes) && facts.modes.iter().any(|(name, _)| *name != mode.name);
-        let holding = NAMES.into_iter().filter(|name| match *name {
-            "tools" => !scene.listed.is_empty(),
-            "xml" => scene.protocol() == Protocol::Xml,
-            "parallel" => scene.protocol() == Protocol::Xml || scene.model.features.parallel_tools,
-            "reading" => lists("read_file"),
-            "grep" => lists("grep"),
-            "find_path" => lists("find_path"),
-            "editing" => EDITS.into_iter().any(lists),
-            "commands" => lists("terminal"),
-            "checking" => lists("terminal") || reaches("diagnostics"),
-            "index" => index,
-            "mcp" => mcp,
-            "browser" => browser,
-            "capabilities" => index || mcp || browser,
-            "modes" => modes,
-            "notes" => family.is_some_and(|family| family.variants.contains_key("model-notes")),
-            "instructions" => !facts.rules.is_empty() || facts.language.is_some(),
-            "mode_rules" => !facts.mode_rules.is_empty(),
-            "subtasks" => reaches("new_task") && mode.includes(Group::Modes),
-            "skills" => reaches("skill"),
-            "todo" => lists("todo"),
-            other => unreachable_name(other),
-        });
-        Conditions(holding.collect())
+        Conditions([
+            ("tools", !scene.listed.is_empty()),
+            ("xml", scene.protocol() == Protocol::Xml),
+            ("reading", lists("read_file")),
+            ("grep", lists("grep")),
+            ("find_path", lists("find_path")),
+            ("editing", EDITS.into_iter().any(lists)),
+            ("commands", lists("terminal")),
+            ("checking", lists("terminal") || reaches("diagnostics")),
+            ("todo", lists("todo")),
+            ("skills", reaches("skill")),
+            ("index", index),
+            ("mcp", mcp),
+            ("browser", browser),
+            ("capabilities", index || mcp || browser),
+            ("subtasks", reaches("new_task") && mode.includes(Group::Modes)),
+            ("modes", modes),
+            (
+                "notes",
+                family.is_some_and(|family| family.variants.contains_key("model-notes")),
+            ),
+            ("instructions", !facts.rules.is_empty() || facts.language.is_some()),
+            ("mode_rules", !facts.mode_rules.is_empty()),
+        ])
     }
 
     /// Whether all of these hold.
@@ -80,29 +56,27 @@ impl Conditions {
     }
 
     fn holds(&self, name: &str) -> bool {
-        self.0.contains(&name)
+        self.0.contains(&(name, true))
+    }
+
+    /// The names of all conditions.
+    #[cfg(test)]
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        self.0.iter().map(|(name, _)| *name).collect()
     }
 
     /// Everything that a template may name.
     pub(super) fn values(&self, facts: &Facts, scene: &Scene<'_>, family: Option<&Family>) -> Value {
-        let mut values = Map::new();
-        for name in NAMES {
-            values.insert(name.into(), self.holds(name).into());
-        }
-        let Value::Object(said) = variables(facts, scene, family) else {
-            return Value::Object(values);
-        };
-        for (name, value) in said {
-            values.insert(name, value);
+        let conditions = self
+            .0
+            .iter()
+            .map(|(name, holds)| ((*name).to_owned(), Value::from(*holds)));
+        let mut values: Map<String, Value> = conditions.collect();
+        if let Value::Object(said) = variables(facts, scene, family) {
+            values.extend(said);
         }
         Value::Object(values)
     }
-}
-
-/// A name without a rule: the test of the registry finds it.
-fn unreachable_name(name: &str) -> bool {
-    debug_assert!(false, "there is no rule for {name}");
-    false
 }
 
 fn variables(facts: &Facts, scene: &Scene<'_>, family: Option<&Family>) -> Value {

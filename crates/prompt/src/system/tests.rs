@@ -108,6 +108,18 @@ impl Story {
     }
 }
 
+/// The names of all conditions.
+pub(super) fn conditions() -> Vec<&'static str> {
+    let Story { mode, model, .. } = Story::default();
+    let scene = Scene {
+        mode: &mode,
+        model: &model,
+        listed: &[],
+        further: &[],
+    };
+    Conditions::of(&facts(), &scene, None).names()
+}
+
 #[test]
 fn the_whole_prompt_for_the_usual_case() {
     insta::assert_snapshot!(Story::default().text());
