@@ -182,6 +182,7 @@ impl Actor {
             Some(Command::SetMode { name }) => self.set_mode(&name).await,
             Some(Command::SetLevel { level }) => self.state.rules.set_level(level),
             Some(Command::Revoke { rule }) => revoke(&self.state.rules, &rule),
+            Some(Command::Editor { view }) => self.inbox.set_editor(view),
             Some(Command::Compact { instructions }) => self.compact(instructions).await,
             // Nothing runs that could be stopped, but nothing shall begin by itself either.
             Some(Command::Interrupt) => {
@@ -216,6 +217,9 @@ impl Actor {
             }
         }
         let mut ending = self.run_turn().await;
+        if let Some(model) = self.state.lent.take() {
+            self.state.model = model;
+        }
         if let Err(error) = settle::interrupted(&mut self.state).await {
             ending = Ending::Failed {
                 hint: error.hint().into(),
@@ -400,6 +404,7 @@ impl Actor {
                 Some(Command::SetMode { name }) => inbox.set_mode(name),
                 Some(Command::SetLevel { level }) => rules.set_level(level),
                 Some(Command::Revoke { rule }) => revoke(&rules, &rule),
+                Some(Command::Editor { view }) => inbox.set_editor(view),
                 Some(Command::Compact { instructions }) => inbox.compact(instructions),
                 Some(Command::SetModel { name }) => match models(&name) {
                     Ok(model) => inbox.set_model(model),

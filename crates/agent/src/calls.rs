@@ -6,11 +6,12 @@ use crate::inbox::Inbox;
 use crate::state::{Started, State};
 use futures::FutureExt as _;
 use model::{Block, CallId, Outcome, Part};
-use policy::Ruling;
+use policy::{Action, Ruling};
 use serde_json::Value;
 use session::{Event, Happening, ItemId, ItemKind, Moment, Reaction};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
@@ -55,6 +56,8 @@ pub(crate) struct Finished {
     pub(crate) outcome: Outcome,
     pub(crate) millis: u64,
     pub(crate) effect: Effect,
+    /// The files and folders that it looked at or changed.
+    pub(crate) touched: Vec<PathBuf>,
 }
 
 impl Queue {
@@ -175,8 +178,12 @@ impl Queue {
             let served = AssertUnwindSafe(serve(&desk, call, tool, names, context))
                 .catch_unwind()
                 .await;
+            let mut touched = Vec::new();
             let (output, outcome) = match served {
-                Ok(Ok(output)) => (output, Outcome::Ok),
+                Ok(Ok((output, actions))) => {
+                    touched = paths(actions);
+                    (output, Outcome::Ok)
+                }
                 Ok(Err(why)) => (Output::text(why), Outcome::Error),
                 Err(_) => (
                     Output::text(format!("`{name}` crashed; this is a defect in hew.")),
@@ -194,6 +201,7 @@ impl Queue {
                 outcome,
                 millis,
                 effect,
+                touched,
             }
         });
     }
@@ -206,7 +214,7 @@ async fn serve(
     tool: Option<Arc<dyn DynTool>>,
     names: String,
     context: Context,
-) -> Result<Output, String> {
+) -> Result<(Output, Vec<Action>), String> {
     if call.malformed.is_some() && call.in_text {
         return Err("This call was cut off before its end. Nothing was done. Write the whole call again; if it was cut off for its length, make several smaller calls of it.".into());
     }
@@ -247,10 +255,27 @@ async fn serve(
         Ok(mut output) => {
             output.content.splice(0..0, notes.into_iter().map(Block::text));
             output.content.extend(said.into_iter().map(Block::text));
-            Ok(output)
+            Ok((output, actions))
         }
         Err(why) => Err([vec![why], said].concat().join("\n")),
     }
+}
+
+/// As many of the paths that one call touched as rules are looked up for.
+const MOST_TOUCHED: usize = 50;
+
+/// The files and folders that actions are about.
+pub(crate) fn paths(actions: Vec<Action>) -> Vec<PathBuf> {
+    let paths = actions.into_iter().filter_map(|action| match action {
+        Action::Read { path, .. } | Action::Write { path, .. } => Some(path),
+        Action::Run { .. }
+        | Action::Escalate { .. }
+        | Action::Fetch { .. }
+        | Action::Mcp { .. }
+        | Action::SwitchMode { .. }
+        | Action::Subtask { .. } => None,
+    });
+    paths.take(MOST_TOUCHED).collect()
 }
 
 /// What hooks say to a call that has been served, for the model.
@@ -293,5 +318,6 @@ pub(crate) fn stopped(id: CallId, tool: String, title: String, why: &str) -> Fin
         outcome: Outcome::Error,
         millis: 0,
         effect: Effect::Reads,
+        touched: Vec::new(),
     }
 }

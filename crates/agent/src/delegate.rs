@@ -4,6 +4,7 @@ use crate::actor::{self, Family};
 use crate::children::{Child, Children, Counted};
 use crate::desk::Rules;
 use crate::inbox::Inbox;
+use crate::surroundings::Surroundings;
 use crate::tally::Tally;
 use crate::{Approvals, COMMANDS, Compaction, EVENTS, Limits, ModelSource, Previews, Setup, System};
 use futures::future::{BoxFuture, FutureExt as _};
@@ -12,7 +13,7 @@ use policy::{Mode, Modes};
 use session::{
     Body, Command, Delivery, End, Ending, Event, Hooks, Item, Lease, New, Parent, SessionId, Store, Time, Totals,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +44,7 @@ pub(crate) struct Delegate {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) system: System,
     pub(crate) hooks: Arc<dyn Hooks>,
-    pub(crate) library: BTreeMap<String, Arc<str>>,
+    pub(crate) surroundings: Arc<dyn Surroundings>,
     pub(crate) limits: Limits,
     pub(crate) compaction: Compaction,
     pub(crate) call: prompt::Call,
@@ -277,7 +278,7 @@ impl Delegate {
             approvals: self.approvals,
             store: Arc::clone(&self.store),
             system,
-            library: self.library.clone(),
+            surroundings: Arc::clone(&self.surroundings),
             limits: Limits {
                 time: None,
                 ..self.limits

@@ -3,9 +3,10 @@
 use crate::inbox::Inbox;
 use crate::mention;
 use crate::state::State;
+use crate::surroundings::Refusal;
 use model::{Block, Part};
 use policy::Ruling;
-use session::{Ending, Error, Event, Happening, Hooks, Level, Moment, Reaction, SessionId};
+use session::{Error, Event, Happening, Hooks, Level, Moment, Reaction, SessionId};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -13,19 +14,11 @@ use tokio::sync::mpsc;
 const OUTPUT_BYTES: usize = 30_000;
 
 /// What became of a prompt.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Submitted {
     Kept,
-    /// A hook objects, for this reason.
-    Blocked(String),
-}
-
-/// How a turn ends that a hook does not let begin.
-pub(crate) fn blocked(why: &str) -> Ending {
-    Ending::Failed {
-        error: format!("a hook blocked the prompt: {why}"),
-        hint: "say it differently, or change the hook in your configuration".into(),
-    }
+    /// It is not sent, for this reason.
+    Refused(Refusal),
 }
 
 /// The hooks of a session, and where their mishaps are told.
@@ -85,13 +78,23 @@ impl State {
             let reaction = self.hooked.call(Happening::UserPromptSubmit { prompt }).await;
             if let Ruling::Deny(why) | Ruling::Ask(why) = reaction.ruling {
                 drop(inbox.next_steering());
-                return Ok(Some(Submitted::Blocked(why)));
+                return Ok(Some(Submitted::Refused(Refusal::Hook(why))));
             }
             added = reaction.context;
         }
-        let mut message = mention::resolve(self, inbox, message).await;
+        let command = match self.command(&message).await {
+            Ok(command) => command,
+            Err(Refusal::Lost(error)) => return Err(error),
+            Err(refusal) => {
+                drop(inbox.next_steering());
+                return Ok(Some(Submitted::Refused(refusal)));
+            }
+        };
+        let (mut message, touched) = mention::resolve(self, inbox, message, command).await;
+        let notes = self.notes_with_prompt(touched, inbox).await;
         self.record_mode().await?;
         drop(inbox.next_steering());
+        message.parts.extend(notes.into_iter().map(Part::text));
         for text in std::mem::take(&mut self.context).into_iter().chain(added) {
             message.parts.push(Part::text(format!("<hook>\n{text}\n</hook>")));
         }

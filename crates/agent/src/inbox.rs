@@ -1,7 +1,7 @@
 //! What arrives for a turn while it runs.
 
 use model::{Message, Model};
-use session::{Answer, QuestionId};
+use session::{Answer, EditorView, QuestionId};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
@@ -26,6 +26,8 @@ struct Inner {
     /// How many of the news the actor has not looked at.
     fresh: usize,
     waiting: HashMap<QuestionId, oneshot::Sender<Answer>>,
+    /// What the person's editor shows.
+    editor: Option<EditorView>,
     /// Nobody is left to answer.
     nobody: bool,
 }
@@ -95,6 +97,15 @@ impl Inbox {
 
     pub(crate) fn take_mode(&self) -> Option<String> {
         self.lock().mode.take()
+    }
+
+    /// The person's editor shows this now.
+    pub(crate) fn set_editor(&self, view: Option<EditorView>) {
+        self.lock().editor = view;
+    }
+
+    pub(crate) fn editor(&self) -> Option<EditorView> {
+        self.lock().editor.clone()
     }
 
     /// The person wants room to be made.

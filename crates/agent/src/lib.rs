@@ -23,17 +23,18 @@ mod retry;
 mod room;
 mod settle;
 mod state;
+mod surroundings;
 mod tally;
 mod title;
 mod turn;
 mod wake;
 
 pub use room::{Automatic, Compaction};
+pub use surroundings::{Called, Nowhere, Surroundings};
 
 use model::{Cost, Model};
 use policy::{Mode, Modes, Policy};
 use session::{Command, Event, Hooks, Item, Keeper, SessionId, Store, Time, Totals};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,8 +84,8 @@ pub struct Setup {
     pub store: Arc<dyn Store>,
     /// The system prompt, by mode, model and tools.
     pub system: System,
-    /// Rules and prompts that can be mentioned by name.
-    pub library: BTreeMap<String, Arc<str>>,
+    /// Rules, saved prompts, commands, and how things stand.
+    pub surroundings: Arc<dyn Surroundings>,
     /// When a turn must stop.
     pub limits: Limits,
     /// How room is made in a conversation that has grown too long.

@@ -4,16 +4,19 @@
 //! hidden stays so.
 
 use crate::Approvals;
+use crate::calls::paths;
 use crate::desk::Wanted;
 use crate::inbox::Inbox;
 use crate::state::State;
+use crate::surroundings::Command;
 use futures::FutureExt as _;
 use futures::future::join_all;
 use model::{Block, CallId, Media, Message, Part, Role};
-use prompt::{Certainty, Mention, Mentioned};
+use prompt::{Certainty, Mention, Mentioned, Owner};
 use serde_json::{Value, json};
 use session::Level;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tool::Context;
 
@@ -21,24 +24,45 @@ use tool::Context;
 const WINDOW_PART: u64 = 6;
 /// And at most this many bytes, also where nobody knows the window.
 const MOST_BYTES: u64 = 200_000;
+/// As many definitions of one symbol are shown.
+const DEFINITIONS: usize = 3;
+/// How input that was piped in begins, and an attached file.
+const PIPED: &str = "\n\n<stdin>\n";
+const ATTACHED: &str = "<file path=\"";
 /// At most this much of another session is shown.
 const THREAD_BYTES: usize = 40_000;
 
-/// The prompt with what it mentions behind it. What is not found is told to the person.
-pub(crate) async fn resolve(state: &State, inbox: &Arc<Inbox>, mut message: Message) -> Message {
+/// The prompt with its command and what both mention behind it, and the files that this touched. What is not found is told to
+/// the person.
+pub(crate) async fn resolve(
+    state: &State,
+    inbox: &Arc<Inbox>,
+    mut message: Message,
+    command: Option<Command>,
+) -> (Message, Vec<PathBuf>) {
     // The prompt of a subtask was written by a model, which has to ask like any other call.
     if state.depth > 0 {
-        return message;
+        return (message, Vec::new());
     }
-    let mentions = prompt::mentions(&message.text());
+    let mentions = mentions(state, &message, command.as_ref());
+    message.parts.extend(command.map(|command| Part::text(command.expanded.text)));
     if mentions.is_empty() {
-        return message;
+        return (message, Vec::new());
     }
-    let looked_up = join_all(mentions.iter().map(|mention| look_up(state, inbox, mention))).await;
-    let (mut pieces, mut media) = (Vec::new(), Vec::new());
-    for (mention, found) in mentions.iter().zip(looked_up) {
+    let looked_up = join_all(
+        mentions
+            .iter()
+            .map(|(mention, wanted)| look_up(state, inbox, mention, *wanted)),
+    )
+    .await;
+    let (mut pieces, mut media, mut touched) = (Vec::new(), Vec::new(), Vec::new());
+    for ((mention, _), found) in mentions.iter().zip(looked_up) {
+        let found = found.map(|(found, paths)| {
+            touched.extend(paths);
+            found
+        });
         match found {
-            Ok(Found::Text(piece)) => pieces.push(piece),
+            Ok(Found::Text(found)) => pieces.extend(found),
             Ok(Found::Media(found)) => media.extend(found),
             Err(_) if is_guess(mention) => {}
             Err(why) => {
@@ -59,19 +83,61 @@ pub(crate) async fn resolve(state: &State, inbox: &Arc<Inbox>, mut message: Mess
         message.parts.push(Part::text(context.text));
     }
     message.parts.extend(media.into_iter().map(Part::Media));
-    message
+    (message, touched)
+}
+
+/// What the person mentions themselves, and what the command that they call does. Piped input and attached files were not
+/// written to mention anything.
+fn mentions(state: &State, message: &Message, command: Option<&Command>) -> Vec<(Mention, Wanted)> {
+    let surely = match state.approvals == Approvals::Deny {
+        true => Wanted::Perhaps,
+        false => Wanted::Surely,
+    };
+    let mut found: Vec<(Mention, Wanted)> = Vec::new();
+    let mut add = |text: &str, wanted: Wanted| {
+        for mention in prompt::mentions(text) {
+            if !found.iter().any(|(known, _)| *known == mention) {
+                let wanted = if is_guess(&mention) { Wanted::Perhaps } else { wanted };
+                found.push((mention, wanted));
+            }
+        }
+    };
+    for part in &message.parts {
+        match part {
+            Part::Text { text, .. } if !text.starts_with(ATTACHED) => {
+                add(text.split(PIPED).next().unwrap_or(text), surely);
+            }
+            Part::Text { .. }
+            | Part::Thinking { .. }
+            | Part::ToolCall { .. }
+            | Part::ToolResult { .. }
+            | Part::Media(_) => {}
+        }
+    }
+    if let Some(command) = command {
+        let wanted = match command.owner {
+            Owner::Person => surely,
+            Owner::Project => Wanted::Perhaps,
+        };
+        add(&command.expanded.body, wanted);
+    }
+    found
 }
 
 enum Found {
-    Text(Mentioned),
+    Text(Vec<Mentioned>),
     Media(Vec<Media>),
 }
 
 fn is_guess(mention: &Mention) -> bool {
     match mention {
         Mention::Path { certainty, .. } => *certainty == Certainty::Guessed,
-        // Words with a `#` in front are often only words.
-        Mention::Symbol(_) => true,
+        // Words with a `#` in front are often only words, unless they are written as only code is.
+        Mention::Symbol(name) => {
+            let hump = |pair: &[char]| pair[0].is_lowercase() && pair[1].is_uppercase();
+            let letters: Vec<char> = name.chars().collect();
+            !name.contains(['_', ':', '.']) && !letters.windows(2).any(hump)
+        }
         Mention::Thread(_) | Mention::Url(_) | Mention::Rule(_) | Mention::Diff | Mention::Diagnostics => false,
     }
 }
@@ -89,29 +155,28 @@ fn name(mention: &Mention) -> String {
     }
 }
 
-async fn look_up(state: &State, inbox: &Arc<Inbox>, mention: &Mention) -> Result<Found, String> {
-    let wanted = match is_guess(mention) || state.approvals == Approvals::Deny {
-        true => Wanted::Perhaps,
-        false => Wanted::Surely,
-    };
+/// What a mention stands for, and the files that were touched to find it.
+async fn look_up(
+    state: &State,
+    inbox: &Arc<Inbox>,
+    mention: &Mention,
+    wanted: Wanted,
+) -> Result<(Found, Vec<PathBuf>), String> {
+    let text = |piece: Mentioned| Found::Text(vec![piece]);
     let call = |tools: &'static [&'static str], input: Value| call(state, inbox, tools, input, wanted);
     match mention {
         Mention::Path { path, lines: None, .. } => {
             let as_folder = call(&["list_directory"], json!({"path": path})).await;
-            if let Ok((listing, _)) = as_folder {
-                return Ok(Found::Text(Mentioned::Folder {
-                    path: path.clone(),
-                    listing,
-                }));
+            if let Ok(Looked { said: listing, touched, .. }) = as_folder {
+                let path = path.clone();
+                return Ok((text(Mentioned::Folder { path, listing }), touched));
             }
-            let (text, media) = call(&["read_file"], json!({"path": path})).await?;
+            let Looked { said, media, touched } = call(&["read_file"], json!({"path": path})).await?;
             if !media.is_empty() {
-                return Ok(Found::Media(media));
+                return Ok((Found::Media(media), touched));
             }
-            Ok(Found::Text(Mentioned::File {
-                path: path.clone(),
-                text,
-            }))
+            let path = path.clone();
+            Ok((text(Mentioned::File { path, text: said }), touched))
         }
         Mention::Path {
             path,
@@ -119,41 +184,79 @@ async fn look_up(state: &State, inbox: &Arc<Inbox>, mention: &Mention) -> Result
             ..
         } => {
             let input = json!({"path": path, "start_line": lines.start(), "end_line": lines.end()});
-            let (text, _) = call(&["read_file"], input).await?;
-            Ok(Found::Text(Mentioned::Selection {
-                path: path.clone(),
-                lines: lines.clone(),
-                text,
-            }))
+            let Looked { said, touched, .. } = call(&["read_file"], input).await?;
+            let (path, lines) = (path.clone(), lines.clone());
+            Ok((text(Mentioned::Selection { path, lines, text: said }), touched))
         }
         Mention::Symbol(name) => {
-            let (text, _) = call(&["definition", "references"], json!({"symbol": name})).await?;
-            Ok(Found::Text(Mentioned::Rule {
-                name: format!("#{name}"),
-                text,
-            }))
+            let looked = call(&["definition"], json!({"symbol": name})).await?;
+            let places: Vec<Place<'_>> = looked.said.lines().filter_map(place).take(DEFINITIONS).collect();
+            if places.is_empty() {
+                return Err("it is not defined in this project".into());
+            }
+            let mut symbols = Vec::new();
+            let mut touched = Vec::new();
+            for Place { path, first, last } in places {
+                let input = json!({"path": path, "start_line": first, "end_line": last});
+                let looked = call(&["read_file"], input).await?;
+                touched.extend(looked.touched);
+                symbols.push(Mentioned::Symbol {
+                    path: path.to_owned(),
+                    lines: first..=last,
+                    name: name.clone(),
+                    text: looked.said,
+                });
+            }
+            Ok((Found::Text(symbols), touched))
         }
         Mention::Url(url) => {
-            let (text, _) = call(&["fetch"], json!({"url": url})).await?;
-            Ok(Found::Text(Mentioned::Page { url: url.clone(), text }))
+            let looked = call(&["fetch"], json!({"url": url})).await?;
+            let (url, text) = (url.clone(), looked.said);
+            Ok((Found::Text(vec![Mentioned::Page { url, text }]), Vec::new()))
         }
         Mention::Diff => {
-            let (text, _) = call(&["terminal"], json!({"command": "git --no-pager diff HEAD"})).await?;
-            Ok(Found::Text(Mentioned::Diff { text }))
+            let looked = call(&["terminal"], json!({"command": "git --no-pager diff HEAD"})).await?;
+            Ok((text(Mentioned::Diff { text: looked.said }), Vec::new()))
         }
         Mention::Diagnostics => {
-            let (text, _) = call(&["diagnostics"], json!({})).await?;
-            Ok(Found::Text(Mentioned::Diagnostics { text }))
+            let looked = call(&["diagnostics"], json!({})).await?;
+            Ok((text(Mentioned::Diagnostics { text: looked.said }), Vec::new()))
         }
-        Mention::Rule(name) => match state.library.get(name) {
-            Some(text) => Ok(Found::Text(Mentioned::Rule {
-                name: name.clone(),
-                text: text.to_string(),
-            })),
-            None => Err("there is no rule or prompt of this name".into()),
-        },
-        Mention::Thread(id) => thread(state, id).await,
+        Mention::Rule(name) => {
+            let wanted = name.clone();
+            let saved = state.aside(move |around| around.saved(&wanted)).await;
+            let said = saved.unwrap_or_else(|| Err("looking for it failed".into()))?;
+            let name = name.clone();
+            Ok((text(Mentioned::Rule { name, text: said }), Vec::new()))
+        }
+        Mention::Thread(id) => Ok((thread(state, id).await?, Vec::new())),
     }
+}
+
+/// Where something is defined.
+struct Place<'a> {
+    path: &'a str,
+    first: usize,
+    last: usize,
+}
+
+/// The place in a line such as `src/parser.rs:12-40 fn next(&mut self)`.
+fn place(line: &str) -> Option<Place<'_>> {
+    let (path, rest) = line.split_once(':')?;
+    let lines = rest.split(' ').next()?;
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    Some(Place {
+        path,
+        first: first.parse().ok()?,
+        last: last.parse().ok()?,
+    })
+}
+
+/// What a tool said to a mention.
+struct Looked {
+    said: String,
+    media: Vec<Media>,
+    touched: Vec<PathBuf>,
 }
 
 /// Runs the first of these tools that there is, as the model would, but without a question.
@@ -163,7 +266,7 @@ async fn call(
     tools: &[&str],
     input: Value,
     wanted: Wanted,
-) -> Result<(String, Vec<Media>), String> {
+) -> Result<Looked, String> {
     let tool = tools
         .iter()
         .find_map(|name| state.tools.get(name))
@@ -173,6 +276,7 @@ async fn call(
     let crashed = |_| format!("`{}` crashed; this is a defect in hew", tool.spec().name);
     // A panic in a tool ends that tool, not the session.
     catch_unwind(AssertUnwindSafe(|| desk.forbids(tool.as_ref(), &input, wanted))).map_err(crashed)??;
+    let touched = catch_unwind(AssertUnwindSafe(|| tool.actions(&input))).map_err(crashed)?;
     let context = Context {
         session: state.frame.affinity.clone().unwrap_or_default(),
         view: state.view,
@@ -190,7 +294,11 @@ async fn call(
             Block::Media(found) => media.push(found),
         }
     }
-    Ok((texts.join("\n"), media))
+    Ok(Looked {
+        said: texts.join("\n"),
+        media,
+        touched: touched.map(paths).unwrap_or_default(),
+    })
 }
 
 /// What was said in another session, its end first of all.
@@ -215,8 +323,8 @@ async fn thread(state: &State, id: &str) -> Result<Found, String> {
         let from = text.ceil_char_boundary(text.len() - THREAD_BYTES);
         text = format!("({from} bytes before this are left out)\n{}", &text[from..]);
     }
-    Ok(Found::Text(Mentioned::Thread {
+    Ok(Found::Text(vec![Mentioned::Thread {
         title: loaded.meta.title.unwrap_or_else(|| found.to_string()),
         text,
-    }))
+    }]))
 }

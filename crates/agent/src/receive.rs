@@ -388,6 +388,8 @@ async fn keep_result(
         state.beside.disturb();
     }
     step.ends |= finished.output.next == Next::EndTurn;
+    let notes = state.notes_after(std::mem::take(&mut finished.touched)).await;
+    finished.output.content.extend(notes.into_iter().map(Block::text));
     state.append_result(finished).await
 }
 

@@ -15,6 +15,7 @@ use crate::receive::result_message;
 use crate::room::Room;
 use crate::tally::Tally;
 use crate::title::{self, Titled};
+use crate::surroundings::{Lent, Noted, Surroundings};
 use crate::{Approvals, Limits, ModelSource, Previews, Setup, System};
 use futures::FutureExt as _;
 use futures::future::Shared;
@@ -25,7 +26,7 @@ use session::{
     Body, Draft, Error, Event, Item, ItemId, Level, Receipt, Record, RequestId, SessionId, Status, Store, Time, Todo,
     Totals,
 };
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -62,7 +63,11 @@ pub(crate) struct State {
     pub(crate) frame: Frame,
     /// Which tags in its text are calls, for a model that calls tools there.
     pub(crate) grammar: Option<Arc<prompt::Grammar>>,
-    pub(crate) library: BTreeMap<String, Arc<str>>,
+    pub(crate) surroundings: Arc<dyn Surroundings>,
+    /// What the model has been told beside what is said.
+    pub(crate) noted: Noted,
+    /// The model to go back to after this turn.
+    pub(crate) lent: Lent,
     /// What of the items has been laid out for the model already.
     pub(crate) laid_out: prompt::Kept,
     pub(crate) books: Books,
@@ -206,7 +211,9 @@ impl State {
             store: setup.store,
             frame,
             grammar: None,
-            library: setup.library,
+            surroundings: setup.surroundings,
+            noted: Noted::default(),
+            lent: None,
             laid_out: prompt::Kept::default(),
             books: Books::default(),
             limits: setup.limits,
@@ -455,7 +462,7 @@ impl State {
             store: Arc::clone(&self.store),
             system: Arc::clone(&self.system),
             hooks: Arc::clone(&self.hooked.hooks),
-            library: self.library.clone(),
+            surroundings: Arc::clone(&self.surroundings),
             limits: self.limits,
             compaction: self.room.compaction.clone(),
             call: self.frame.call.clone(),

@@ -1,12 +1,13 @@
 //! The turn loop: ask the model, run its tools, until it has nothing more to do.
 
-use crate::hooked::{self, Submitted};
+use crate::hooked::Submitted;
 use crate::inbox::Inbox;
 use crate::panels::{self, Moment};
 use crate::receive::{self, Failure, Said, Step};
 use crate::repeats::Repeats;
 use crate::room::{self, Made};
 use crate::state::State;
+use crate::surroundings::Refusal;
 use model::{Cost, Message, Stop};
 use session::{End, Ending, Error, Level, Limit, Totals};
 use std::sync::Arc;
@@ -31,13 +32,10 @@ pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
         }
         match stitch(state, inbox).await {
             // What the turn was to be about must not reach the model.
-            Ok(Stitched { blocked, kept: false }) if steps == 0 && !blocked.is_empty() => {
-                return hooked::blocked(&blocked.join("; "));
-            }
-            Ok(Stitched { blocked, .. }) => {
-                for why in blocked {
-                    let text = format!("a hook blocked what you said: {why}");
-                    state.notice(Level::Warning, text).await;
+            Ok(Stitched { refused, kept: false }) if steps == 0 && !refused.is_empty() => return unsent(&refused),
+            Ok(Stitched { refused, .. }) => {
+                for refusal in refused {
+                    state.notice(Level::Warning, refusal.notice()).await;
                 }
             }
             Err(error) => return lost(error),
@@ -130,8 +128,8 @@ async fn unasked(state: &mut State, inbox: &Arc<Inbox>) -> Option<Limit> {
 struct Stitched {
     /// Something was added to the conversation.
     kept: bool,
-    /// Why hooks blocked prompts.
-    blocked: Vec<String>,
+    /// Why prompts are not sent.
+    refused: Vec<Refusal>,
 }
 
 /// Stitches in what arrived since the last request: prompts, another model, another mode.
@@ -153,7 +151,7 @@ async fn stitch(state: &mut State, inbox: &Arc<Inbox>) -> Result<Stitched, Error
     while let Some(submitted) = state.submit(inbox).await? {
         match submitted {
             Submitted::Kept => stitched.kept = true,
-            Submitted::Blocked(why) => stitched.blocked.push(why),
+            Submitted::Refused(refusal) => stitched.refused.push(refusal),
         }
     }
     if inbox.has_news() {
@@ -210,6 +208,15 @@ fn ending(step: &Step, silences: u32) -> Option<Ending> {
         (End::Finished(Stop::End | Stop::ToolUse | Stop::Other { .. }) | End::Interrupted, Said::Words) => {
             Some(Ending::Completed)
         }
+    }
+}
+
+/// How a turn ends of which nothing may be sent.
+fn unsent(refused: &[Refusal]) -> Ending {
+    let (errors, hints): (Vec<String>, Vec<String>) = refused.iter().map(Refusal::words).unzip();
+    Ending::Failed {
+        error: errors.join("; "),
+        hint: hints.into_iter().next().unwrap_or_default(),
     }
 }
 

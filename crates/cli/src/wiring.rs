@@ -1,14 +1,20 @@
 //! Introduces everybody to everybody: configuration, models, tools and store become a running session.
 
 pub(crate) mod code;
+mod around;
 pub(crate) mod commands;
 pub(crate) mod formats;
 mod images;
+mod instructions;
+pub(crate) mod library;
 pub(crate) mod modes;
 mod panels;
 pub(crate) mod permissions;
+mod roots;
 mod rules;
 mod seen;
+pub(crate) mod shelves;
+mod slash;
 mod source;
 pub(crate) mod spill;
 pub(crate) mod system;
@@ -24,6 +30,7 @@ use crate::models::Models;
 use crate::output::words;
 use crate::places;
 use crate::trust::Trust;
+use around::Around;
 use agent::{Approvals, Automatic, Compaction, Handle, Previews, Setup};
 use code::Code;
 use formats::EditFormats;
@@ -37,7 +44,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Sqlite;
 use tool::Notices;
-use toolbox::{Editor, Options};
+use toolbox::{Editor, Jobs, JobsView, Options};
 use workspace::Workspace;
 use workspace::checkpoint::{Checkpoints, Depot};
 
@@ -145,9 +152,10 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     told.extend(found.problems.iter().cloned());
     let profile = profile(config)?;
     let permission = config.permission.unwrap_or(Permission::Workspace);
-    let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
-    let workspace = hiding(workspace, &permissions);
-    let system = system::system(&workspace, &all_modes, start.trust, env);
+    let workspace = open_workspace(root, &permissions)?;
+    let jobs = Jobs::default();
+    let around = around(config, start.trust, &workspace, jobs.view(), env);
+    let system = system::system(&around, &workspace, &all_modes, start.trust, env);
     let complete = is_complete(&opened.items);
     let formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
     let notices = Notices::channel();
@@ -178,6 +186,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         skills: places::skills(root, env),
         further: Vec::new(),
         commands,
+        jobs,
         painter,
         web: web::web(config, env),
         modes: all_modes.iter().map(|mode| mode.name.clone()).collect(),
@@ -216,7 +225,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         approvals: start.approvals,
         store: start.store,
         system,
-        library: Default::default(),
+        surroundings: around,
         limits: limits(&config.limits),
         compaction: Compaction {
             automatic: match config.compact {
@@ -304,8 +313,7 @@ async fn tools_with(
     permissions: &policy::Permissions,
     more: Options<'_>,
 ) -> Result<tool::Registry> {
-    let workspace = Workspace::open(root).map_err(|error| Failure::usage(error.to_string()))?;
-    let workspace = hiding(workspace, permissions);
+    let workspace = open_workspace(root, permissions)?;
     let name = info.map(Info::name);
     let models = Models::new(config, env);
     let painter = match info.map(|info| (info, models.settings_at_hand(info))) {
@@ -358,6 +366,29 @@ fn choose_mode(start: &Start<'_>, found: &modes::Found, items: &[Arc<Item>]) -> 
         ..found.clone()
     };
     Ok((found.choose(name, files)?, all))
+}
+
+/// The project with all its folders, without what ignore files hide.
+pub(crate) fn open_workspace(root: &Path, permissions: &policy::Permissions) -> Result<Workspace> {
+    let opened = Workspace::open(root).and_then(|workspace| workspace.with(&permissions.places.more));
+    let workspace = opened.map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(hiding(workspace, permissions))
+}
+
+/// What surrounds a session.
+pub(crate) fn around(
+    config: &Config,
+    trust: Trust,
+    workspace: &Workspace,
+    jobs: JobsView,
+    env: &Environment,
+) -> Arc<Around> {
+    let said = around::Said {
+        language: config.language.clone(),
+        reminder: config.reminder.clone(),
+    };
+    let shelf = shelves::shelf(workspace, trust, env);
+    Arc::new(Around::new(workspace, shelf, said, jobs))
 }
 
 /// The project without what ignore files hide.

@@ -161,6 +161,7 @@ impl Layer {
             root: "/project".into(),
             home: Some("/home/you".into()),
             temporary: vec!["/tmp".into()],
+            ..Places::default()
         };
         let action = Action::parse(example, &places)?;
         let deed = Deed::from(&action);

@@ -8,6 +8,8 @@ use std::path::{Component, Path, PathBuf};
 pub struct Places {
     /// The project.
     pub root: PathBuf,
+    /// Other folders that belong to it: rules hold in each of them as in the project.
+    pub more: Vec<PathBuf>,
     /// The person's home folder, when it is known.
     pub home: Option<PathBuf>,
     /// Folders for temporary files, in which commands may write.
@@ -17,11 +19,18 @@ pub struct Places {
 impl Places {
     /// Where an absolute path lies.
     pub fn place(&self, path: &Path) -> Place {
-        if !self.root.as_os_str().is_empty() && normalise(path).starts_with(&self.root) {
+        let path = normalise(path);
+        if self.roots().any(|root| path.starts_with(root)) {
             Place::Inside
         } else {
             Place::Outside
         }
+    }
+
+    /// The folders of the project.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = &PathBuf> {
+        let main = [&self.root].into_iter().filter(|root| !root.as_os_str().is_empty());
+        main.chain(&self.more)
     }
 
     /// Whether a path lies in a folder for temporary files.
@@ -32,16 +41,15 @@ impl Places {
             .any(|folder| path.starts_with(folder) && path != *folder)
     }
 
-    /// The path relative to the project, when it lies inside.
+    /// The path relative to the folder of the project in which it lies, when it lies in one.
     pub fn relative(&self, path: &Path) -> Option<PathBuf> {
         if path.is_relative() {
             let path = normalise(path);
             return (!path.starts_with("..")).then_some(path);
         }
-        if self.root.as_os_str().is_empty() {
-            return None;
-        }
-        normalise(path).strip_prefix(&self.root).ok().map(Path::to_path_buf)
+        let path = normalise(path);
+        let relative = self.roots().find_map(|root| path.strip_prefix(root).ok());
+        relative.map(Path::to_path_buf)
     }
 }
 

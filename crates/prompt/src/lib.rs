@@ -11,15 +11,18 @@ mod context;
 mod counts;
 mod edit_request;
 mod fold;
+mod front;
 mod frozen;
 mod history;
 mod kept;
 mod ledger;
 mod mention;
 pub mod panel;
+mod note;
 mod protocol;
 mod repair;
 mod sizes;
+mod slash;
 mod subtask;
 mod system;
 mod title;
@@ -36,12 +39,15 @@ pub use fold::{
     DETACH_CHUNK_MIN_MESSAGES, DETACH_CHUNK_MIN_TOKENS, DETACH_KEEP_MIN_MESSAGES, DETACH_KEEP_MIN_TOKENS, Fixed, fit,
     fold,
 };
+pub use front::Front;
 pub use frozen::Frozen;
 pub use kept::Kept;
 pub use ledger::{Entry, Ledger, level};
 pub use mention::{Certainty, Mention, mentions};
+pub use note::{Fact, Known, Told, is_note, reminder, spoken};
 pub use protocol::{Grammar, Protocol, Reader};
 pub use sizes::MEDIA;
+pub use slash::{Expanded, Invocation, Kind, Owner, Slash, invocation};
 pub use subtask::{Subtask, subtask, wake};
 pub use system::{Facts, Family, Overrides, Rendered, Rules, Scene, Template, family, section_names, system};
 pub use title::{clean_title, plain_title, title_request};

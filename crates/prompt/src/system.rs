@@ -4,7 +4,7 @@
 //! `templates/system/registry.json`. A person's own templates take the place of ours or go around them.
 
 mod conditions;
-mod quoted;
+pub(crate) mod quoted;
 mod registry;
 mod render;
 
@@ -28,7 +28,7 @@ pub struct Facts {
     pub root: PathBuf,
     /// The git branch, where there is one.
     pub branch: Option<String>,
-    /// Today, as `YYYY-MM-DD`.
+    /// Today, as `YYYY-MM-DD`; empty where the model learns it with the prompt.
     pub date: String,
     /// What commands run in, such as `bash`.
     pub shell: String,
@@ -45,9 +45,9 @@ pub struct Facts {
 }
 
 /// The text of a rules file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
-    /// Where it stands.
+    /// Where it stands, as the model is told.
     pub path: PathBuf,
     /// What it says.
     pub text: String,

@@ -4,6 +4,8 @@ use crate::{Body, ItemId, QuestionId, SessionId};
 use model::Message;
 use policy::Scope;
 use serde_json::Value;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 /// What a front end asks of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +63,11 @@ pub enum Command {
         /// What they did.
         body: Box<Body>,
     },
+    /// The person's editor shows something else now; the model is told with the next prompt.
+    Editor {
+        /// What it shows; `None` where no file is open.
+        view: Option<EditorView>,
+    },
     /// Go on with the turn that was interrupted, without a new prompt.
     Continue,
     /// Asks something of a subtask of the session, or of one of its subtasks.
@@ -74,6 +81,15 @@ pub enum Command {
     Finish,
     /// Finish what is running and end.
     Close,
+}
+
+/// What the person's editor shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditorView {
+    /// The file, relative to the project where it lies inside it.
+    pub file: PathBuf,
+    /// The selected lines, counted from 1.
+    pub lines: Option<RangeInclusive<usize>>,
 }
 
 /// What happens to a prompt when a turn is running.

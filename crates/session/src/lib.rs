@@ -14,7 +14,7 @@ mod ledger;
 mod store;
 
 pub use change::{Change, Kind, Version};
-pub use command::{Answer, Command, Delivery};
+pub use command::{Answer, Command, Delivery, EditorView};
 pub use event::{Delta, Ending, Event, Glimpse, ItemKind, Level, Limit, Op, Question, Sight, Subject, Totals};
 pub use hooks::{Happening, Hooks, Moment, NoHooks, Reaction};
 pub use id::{BlobId, ItemId, QuestionId, RequestId, SessionId, Time};

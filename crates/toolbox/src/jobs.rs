@@ -1,7 +1,7 @@
 //! Commands that go on in the background. They survive a turn and end with the session.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use sandbox::{Cap, Capture, Exit, Output as Printed};
@@ -29,8 +29,25 @@ pub(crate) const MAX_COMMAND: usize = 120;
 
 /// The jobs of a session. Clones share them; they end when the last clone is gone.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Jobs {
+pub struct Jobs {
     shared: Arc<Shared>,
+}
+
+/// A look at the jobs of a session that does not keep them alive.
+#[derive(Debug, Clone, Default)]
+pub struct JobsView(Weak<Shared>);
+
+impl JobsView {
+    /// The jobs that run, such as ``2 `npm run dev` ``.
+    pub fn running(&self) -> Vec<String> {
+        let Some(shared) = self.0.upgrade() else {
+            return Vec::new();
+        };
+        let running = Jobs { shared }.list().into_iter().filter(|job| job.is_running());
+        running
+            .map(|job| format!("{} `{}`", job.id, one_line(&job.command, MAX_COMMAND)))
+            .collect()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -88,6 +105,11 @@ pub(crate) struct News {
 }
 
 impl Jobs {
+    /// A look at them that does not keep them alive.
+    pub fn view(&self) -> JobsView {
+        JobsView(Arc::downgrade(&self.shared))
+    }
+
     /// Whether one more may run; the error tells the model what to do about it.
     pub(crate) fn room(&self) -> Result<(), Error> {
         let running = self.list().into_iter().filter(|job| job.is_running()).count();

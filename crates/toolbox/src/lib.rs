@@ -86,6 +86,7 @@ pub use apply::{Carry, NotApplied, apply};
 pub use code_server::{CodeServer, Diagnostic, Remedy, Rewrite, Severity, Spot, Symbol, Watch};
 pub use command::Commands;
 pub use editor::Editor;
+pub use jobs::{Jobs, JobsView};
 pub use learned::Learned;
 pub use panels::{PANELS, Panels, USUAL_PANELS};
 pub use seeds::{Answer, SEEDS, Seed, otherwise};
@@ -101,7 +102,6 @@ use checked::Checked;
 use covered::Covered;
 use editor::EditAgent;
 use find_tools::FindTools;
-use jobs::Jobs;
 use notebook::Notebook;
 use offered::Offered;
 use project::Project;
@@ -148,6 +148,8 @@ pub struct Options<'a> {
     pub commands: Commands,
     /// What is shown beside the conversation; without it the model cannot open anything there.
     pub panels: Option<Panels>,
+    /// The commands in the background; they end when nobody holds these any more.
+    pub jobs: Jobs,
     /// Makes pictures; without it there are none.
     pub painter: Option<providers::Painter>,
     /// How the web is reached; without it, not at all.

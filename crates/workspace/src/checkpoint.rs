@@ -27,8 +27,9 @@ use picture::{Camera, Folder, Known, Leaf, Node, Source, TooMuch, View};
 use repository::{Objects, Repository};
 use rules::Rules;
 use session::{Change, Kind, Version};
-use stamp::{Stamp, now};
+use stamp::{Nanos, Stamp, now};
 use std::collections::BTreeSet;
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -421,4 +422,14 @@ impl Leaf {
         let source = self.known.as_ref().map(|known| &known.source);
         matches!(source, Some(Source::Unread) | None)
     }
+}
+/// The files that git tracks around a folder, with the sizes and times that they had when they were staged; nothing without a
+/// repository, or where there are more than this.
+pub(crate) fn tracked_files(root: &Path, most: usize) -> Option<Vec<(PathBuf, (u64, Nanos))>> {
+    Repository::around(root)?.files(most)
+}
+
+/// When a file was last written.
+pub(crate) fn modified(about: &Metadata) -> Nanos {
+    Stamp::of(about).modified
 }

@@ -18,6 +18,7 @@ mod read;
 mod remove;
 mod scratch;
 mod similar;
+mod sketch;
 mod snapshot;
 mod stop;
 mod tree;

@@ -21,6 +21,7 @@ const MAX_LINKS: usize = 40;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
     root: Arc<Path>,
+    more: Arc<[PathBuf]>,
     hiding: Hiding,
     path: PathBuf,
 }
@@ -28,7 +29,7 @@ pub struct Location {
 /// Which side of the project's border a path is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// The project folder itself or below it.
+    /// The project folder itself or below it, or another folder that belongs to the project.
     Inside,
     /// Anywhere else, also when reached by a symbolic link within the project.
     Outside,
@@ -42,7 +43,8 @@ impl Location {
 
     /// Whether it lies in the project.
     pub fn place(&self) -> Place {
-        match self.path.starts_with(&self.root) {
+        let is_in = |root: &PathBuf| self.path.starts_with(root);
+        match self.path.starts_with(&self.root) || self.more.iter().any(is_in) {
             true => Place::Inside,
             false => Place::Outside,
         }
@@ -77,7 +79,7 @@ impl Location {
 
     /// Another path of the same project, from its root or absolute.
     pub fn sibling(&self, path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::resolve(&self.root, &self.hiding, path.as_ref())
+        Self::resolve(&self.root, &self.more, &self.hiding, path.as_ref())
     }
 
     /// Another path, shown in the way this one is shown.
@@ -89,6 +91,11 @@ impl Location {
         &self.root
     }
 
+    /// The further folders of the project.
+    pub(crate) fn more(&self) -> &[PathBuf] {
+        &self.more
+    }
+
     /// What is hidden in the project.
     pub(crate) fn hiding(&self) -> &Hiding {
         &self.hiding
@@ -98,6 +105,7 @@ impl Location {
     pub(crate) fn beside(&self, path: &Path) -> Self {
         Self {
             root: Arc::clone(&self.root),
+            more: Arc::clone(&self.more),
             hiding: self.hiding.clone(),
             path: path.to_owned(),
         }
@@ -112,7 +120,7 @@ impl Location {
         }
     }
 
-    pub(crate) fn resolve(root: &Arc<Path>, hiding: &Hiding, path: &Path) -> Result<Self, Error> {
+    pub(crate) fn resolve(root: &Arc<Path>, more: &Arc<[PathBuf]>, hiding: &Hiding, path: &Path) -> Result<Self, Error> {
         let shown = || path.to_string_lossy().into_owned();
         if path.as_os_str().as_bytes().contains(&0) {
             return Err(Error::Nul { path: shown() });
@@ -123,6 +131,7 @@ impl Location {
         let path = resolve(&root.join(path)).map_err(|error| Error::from_io(shown(), error))?;
         Ok(Self {
             root: Arc::clone(root),
+            more: Arc::clone(more),
             hiding: hiding.clone(),
             path,
         })

@@ -89,7 +89,7 @@ impl Location {
 
     /// Whether the project lies in this path or is the same.
     pub fn contains_project(&self) -> bool {
-        self.root().starts_with(self.path())
+        self.root().starts_with(self.path()) || self.more().iter().any(|root| root.starts_with(self.path()))
     }
 
     /// Reads everything below this path, or the one file that it is.

@@ -1,6 +1,6 @@
 //! A project folder, the root from which paths are resolved.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::hiding::Hiding;
@@ -10,6 +10,8 @@ use crate::{Error, Location};
 #[derive(Debug, Clone)]
 pub struct Workspace {
     root: Arc<Path>,
+    /// Other folders that belong to the project.
+    more: Arc<[PathBuf]>,
     pub(crate) hiding: Hiding,
 }
 
@@ -23,12 +25,32 @@ impl Workspace {
         match canonical.is_dir() {
             true => Ok(Self {
                 root: canonical.into(),
+                more: Arc::default(),
                 hiding: Hiding::default(),
             }),
             false => Err(Error::NotADirectory {
                 path: shown.into_owned(),
             }),
         }
+    }
+
+    /// The same project, with further folders that belong to it. Each must be an existing directory, and is kept in canonical
+    /// form; what lies in the project already adds nothing.
+    pub fn with(mut self, folders: &[PathBuf]) -> Result<Self, Error> {
+        let mut more: Vec<PathBuf> = Vec::new();
+        for folder in folders {
+            let root = Workspace::open(folder)?.root;
+            if !root.starts_with(&self.root) && !more.iter().any(|known| root.starts_with(known)) {
+                more.push(root.to_path_buf());
+            }
+        }
+        self.more = more.into();
+        Ok(self)
+    }
+
+    /// The further folders that belong to the project.
+    pub fn more(&self) -> &[PathBuf] {
+        &self.more
     }
 
     /// The canonical path of the project folder.
@@ -39,6 +61,6 @@ impl Workspace {
     /// Resolves a path: relative ones start at the root, `..` and symbolic links are followed to where they lead. The
     /// target need not exist. An empty path is the root.
     pub fn locate(&self, path: impl AsRef<Path>) -> Result<Location, Error> {
-        Location::resolve(&self.root, &self.hiding, path.as_ref())
+        Location::resolve(&self.root, &self.more, &self.hiding, path.as_ref())
     }
 }

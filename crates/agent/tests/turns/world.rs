@@ -399,7 +399,7 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut Setup)) 
             blocks: vec!["be good".into(), scene.mode.name.as_str().into()],
             ..prompt::Rendered::default()
         }),
-        library: Default::default(),
+        surroundings: Arc::new(agent::Nowhere),
         limits: Limits::default(),
         compaction: agent::Compaction::default(),
         panels: Arc::new(prompt::panel::NoPanels),

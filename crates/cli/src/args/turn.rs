@@ -46,6 +46,9 @@ pub(crate) struct Turn {
     /// The only files that may be changed, relative to the project; for the mode `edit`, and for any other
     #[arg(long, value_name = "FILE", value_delimiter = ',', value_hint = clap::ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
+    /// Another folder that belongs to the project: its rules hold, and files there may be read and changed like the others
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub(crate) add_dir: Vec<PathBuf>,
     /// The profile that says which tools the model is offered
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
@@ -102,6 +105,7 @@ impl Turn {
             ("--small-model", "small_model", text(&self.small_model)),
             ("--mode", "mode", text(&self.mode)),
             ("--profile", "profile", text(&self.profile)),
+            ("--add-dir", "roots", (!self.add_dir.is_empty()).then(|| folders(&self.add_dir))),
             ("--permission", "permission", self.permission.and_then(written)),
             ("--effort", "effort", self.effort.and_then(written)),
             ("--temperature", "temperature", self.temperature.map(Value::Float)),
@@ -124,6 +128,12 @@ impl Turn {
             })
             .collect()
     }
+}
+
+/// Folders as the shell names them: from where hew was started.
+fn folders(said: &[PathBuf]) -> Value {
+    let absolute = said.iter().map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.clone()));
+    Value::Array(absolute.map(|folder| Value::String(folder.display().to_string())).collect())
 }
 
 fn written(choice: impl serde::Serialize) -> Option<Value> {

@@ -5,14 +5,14 @@ use super::load;
 use crate::args::{Global, Prompt as Args, PromptShow};
 use crate::environment::Environment;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::models::Models;
 use crate::output;
 use crate::wiring;
 use model::{Info, Request};
 use prompt::{Frame, Kept, Rendered, Scene};
 use serde_json::json;
-use workspace::Workspace;
+use toolbox::JobsView;
 
 /// What most tokenizers make of so many bytes is one token.
 const BYTES_PER_TOKEN: usize = 4;
@@ -46,7 +46,8 @@ async fn show(args: &PromptShow, global: &Global, env: &Environment) -> Result<E
     let mode = found.choose(mode, &[])?;
     let (permissions, _) = wiring::permissions::permissions(&loaded.layers, loaded.trust, &root, env);
     let tools = wiring::tools_for(config, env, &root, &info, &permissions, &found.modes).await?;
-    let workspace = Workspace::open(&root).map_err(|error| Failure::usage(error.to_string()))?;
+    let workspace = wiring::open_workspace(&root, &permissions)?;
+    let around = wiring::around(config, loaded.trust, &workspace, JobsView::default(), env);
     let further: Vec<&str> = tools.deferred().map(|tool| tool.spec().name.as_str()).collect();
     let listed = tools.specs();
     let scene = Scene {
@@ -55,7 +56,7 @@ async fn show(args: &PromptShow, global: &Global, env: &Environment) -> Result<E
         listed: &listed,
         further: &further,
     };
-    let rendered = wiring::system::preview(&scene, &workspace, &found.modes, loaded.trust, env);
+    let rendered = wiring::system::preview(&scene, &around, &workspace, &found.modes, loaded.trust, env);
     for problem in &rendered.problems {
         output::complain(&format!("warning: {problem}\n"));
     }

@@ -27,6 +27,7 @@ const USER_ONLY: &[&str] = &[
     "lsp",
     "checkpoints",
     "panels",
+    "roots",
 ];
 
 /// Keys that name models.

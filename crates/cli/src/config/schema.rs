@@ -36,6 +36,12 @@ pub(crate) struct Config {
     /// The model that makes images, as `provider/id`, or `none`; else that of the main model's provider, where it has one.
     #[serde(deserialize_with = "bounds::model_name")]
     pub(crate) image_model: Option<String>,
+    /// The language in which the model speaks with you, such as `German`.
+    pub(crate) language: Option<String>,
+    /// A short text that stands behind each of your prompts.
+    pub(crate) reminder: Option<String>,
+    /// Further folders that belong to the project. Only your own configuration and that of a trusted folder may have them.
+    pub(crate) roots: Vec<String>,
     /// The way of working: `code`, `architect`, `ask`, `debug`, `orchestrator`, `agent`, `plan`, or a mode of your own.
     pub(crate) mode: Option<String>,
     /// What is allowed without asking.

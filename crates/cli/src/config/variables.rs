@@ -14,6 +14,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("HEW_COMPACT", "compact"),
     ("HEW_MAX_CONTEXT", "max_context"),
     ("HEW_IMAGE_MODEL", "image_model"),
+    ("HEW_LANGUAGE", "language"),
     ("HEW_MODE", "mode"),
     ("HEW_PERMISSION", "permission"),
     ("HEW_TOOL_PROTOCOL", "tool_protocol"),

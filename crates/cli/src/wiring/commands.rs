@@ -1,5 +1,6 @@
 //! How commands are run: what they see of the environment, and what they may reach.
 
+use super::roots;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::places;
@@ -92,10 +93,19 @@ pub(crate) fn confinement(config: &Config, env: &Environment, workspace: &Worksp
 fn confined(config: &Config, env: &Environment, workspace: &Workspace) -> (Confinement, Cover) {
     let said = &config.sandbox;
     let root = workspace.root();
-    let place = |text: &String| place(text, root, env);
+    let place = |text: &String| roots::place(text, root, env);
     let mut roots = vec![root.to_path_buf()];
     roots.extend(said.write.iter().map(place));
     let mut protected = guiding(root);
+    for other in workspace.more() {
+        protected.extend(guiding(other));
+        roots.push(other.clone());
+        let git = Workspace::open(other).ok().and_then(|other| other.git());
+        if let Some(folder) = git.and_then(|git| git.folder).filter(|folder| !folder.starts_with(other)) {
+            protected.extend(steering(&folder));
+            roots.push(folder);
+        }
+    }
     // A repository that lies elsewhere: above the project, or that of a linked worktree.
     let repository = workspace.git().and_then(|git| git.folder);
     if let Some(folder) = repository.filter(|folder| !folder.starts_with(root)) {
@@ -116,6 +126,11 @@ fn confined(config: &Config, env: &Environment, workspace: &Workspace) -> (Confi
     let mut hidden: Vec<PathBuf> = said.hide.iter().map(place).collect();
     let cover = workspace.hidden(MOST_HIDDEN);
     hidden.extend(cover.paths.iter().cloned());
+    for other in workspace.more() {
+        let main = workspace.clone();
+        let other = Workspace::open(other).map(|other| other.hiding(move |path| main.hides(path)));
+        hidden.extend(other.map(|other| other.hidden(MOST_HIDDEN).paths).unwrap_or_default());
+    }
     // It may hold keys.
     hidden.extend(own_config.filter(|file| file.is_file()));
     hidden.extend(private);
@@ -209,16 +224,6 @@ fn made(folder: &Path) -> bool {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder).is_ok()
-}
-
-/// The path that a person means: `~` is their home, and what is relative lies in the project.
-fn place(text: &str, root: &Path, env: &Environment) -> PathBuf {
-    let home = || places::home(env).unwrap_or_else(|| root.to_path_buf());
-    match text.strip_prefix('~') {
-        Some("") => home(),
-        Some(rest) if rest.starts_with('/') => home().join(rest.trim_start_matches('/')),
-        Some(_) | None => root.join(text),
-    }
 }
 
 #[cfg(test)]

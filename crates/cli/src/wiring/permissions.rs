@@ -1,5 +1,6 @@
 //! What decides whether a deed happens: rules, answers, hidden and protected files, from the configuration and the project.
 
+use super::roots;
 use super::source::{self, Refusal, Source};
 use crate::config::{Approval, Hook, Layer, Origin, Permissions as Said};
 use crate::environment::Environment;
@@ -51,13 +52,18 @@ pub(crate) fn permissions(
             };
         }
     }
-    let (ignore, problems) = ignore(root);
+    let (more, problems) = roots::find(root, layers, env);
+    told.extend(problems);
+    let (ignore, problems) = ignore([root].into_iter().chain(more.iter().map(PathBuf::as_path)));
     told.extend(problems);
     let (protected, problems) = Protected::new(&lists::<String>(layers, "protected"));
     told.extend(problems.iter().map(ToString::to_string));
     let permissions = Permissions {
         rules: Arc::new(rules),
-        places: Arc::new(folders(root, env)),
+        places: Arc::new(Places {
+            more,
+            ..folders(root, env)
+        }),
         ignore: Arc::new(ignore),
         protected: Arc::new(protected),
         approval,
@@ -72,7 +78,7 @@ pub(crate) fn hooks(layers: &[Layer]) -> Vec<Hook> {
 }
 
 /// What a list holds in all layers together.
-fn lists<T: for<'de> Deserialize<'de>>(layers: &[Layer], key: &str) -> Vec<T> {
+pub(super) fn lists<T: for<'de> Deserialize<'de>>(layers: &[Layer], key: &str) -> Vec<T> {
     let said = layers.iter().filter_map(|layer| layer.table.get(key));
     said.filter_map(|value| Vec::<T>::deserialize(value.clone()).ok())
         .flatten()
@@ -88,26 +94,28 @@ pub(crate) fn folders(root: &Path, env: &Environment) -> Places {
         root: root.into(),
         home: places::home(env).map(canonical),
         temporary: temporary.into_iter().map(canonical).collect(),
+        ..Places::default()
     }
 }
 
-fn ignore(root: &Path) -> (Ignore, Vec<String>) {
+/// What the ignore files of all folders of a project hide, in each of them.
+fn ignore<'a>(roots: impl Iterator<Item = &'a Path>) -> (Ignore, Vec<String>) {
     let mut told = Vec::new();
     let mut texts = Vec::new();
-    // Without the folder there are no files in it.
-    let Ok(workspace) = &Workspace::open(root) else {
-        return (Ignore::default(), told);
-    };
-    let top = &source::top(workspace);
-    for name in IGNORE_FILES {
-        match (Source::Project { workspace, top }).read(&root.join(name), MOST_BYTES + 1) {
-            Ok(bytes) if bytes.len() as u64 > MOST_BYTES => {
-                told.push(format!("{name} is larger than 1 MiB and is not used"));
+    for root in roots {
+        // Without the folder there are no files in it.
+        let Ok(workspace) = &Workspace::open(root) else { continue };
+        let top = &source::top(workspace);
+        for name in IGNORE_FILES {
+            match (Source::Project { workspace, top }).read(&root.join(name), MOST_BYTES + 1) {
+                Ok(bytes) if bytes.len() as u64 > MOST_BYTES => {
+                    told.push(format!("{name} is larger than 1 MiB and is not used"));
+                }
+                Ok(bytes) => texts.push((name, String::from_utf8_lossy(&bytes).into_owned())),
+                Err(Refusal::Unreadable(error)) => told.push(format!("cannot read {name}: {error}")),
+                Err(Refusal::Elsewhere) => told.push(format!("{name} leads out of the project and is not used")),
+                Err(Refusal::Missing) => {}
             }
-            Ok(bytes) => texts.push((name, String::from_utf8_lossy(&bytes).into_owned())),
-            Err(Refusal::Unreadable(error)) => told.push(format!("cannot read {name}: {error}")),
-            Err(Refusal::Elsewhere) => told.push(format!("{name} leads out of the project and is not used")),
-            Err(Refusal::Missing) => {}
         }
     }
     let (ignore, problems) = Ignore::new(texts.iter().map(|(name, text)| (*name, text.as_str())));

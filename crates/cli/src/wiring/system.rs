@@ -1,9 +1,8 @@
 //! The system prompt of a session: facts about the place, rules, and a person's own templates.
 
-use super::rules;
+use super::around::Around;
 use super::source::{self, Refusal, Source};
 use crate::environment::Environment;
-use crate::output::words;
 use crate::places;
 use crate::trust::Trust;
 use policy::{Mode, Modes};
@@ -18,12 +17,20 @@ const MOST: u64 = 256 * 1024;
 /// More templates in the person's folder are not read.
 const MOST_FILES: usize = 200;
 
-/// The system prompt by mode, model and tools. What it says about the place is found out once.
-pub(super) fn system(workspace: &Workspace, modes: &Modes, trust: Trust, env: &Environment) -> agent::System {
-    let (facts, workspace, env) = (facts(workspace, modes, env), workspace.clone(), env.clone());
+/// The system prompt by mode, model and tools. What it says about the place is found out once; what may change within a session,
+/// such as the date and the branch, is told with prompts.
+pub(super) fn system(
+    around: &Arc<Around>,
+    workspace: &Workspace,
+    modes: &Modes,
+    trust: Trust,
+    env: &Environment,
+) -> agent::System {
+    let (facts, workspace, env) = (facts(around, workspace, modes), workspace.clone(), env.clone());
+    let around = Arc::clone(around);
     let told = Mutex::new(BTreeSet::new());
     Arc::new(move |scene| {
-        let mut rendered = render(&facts, scene, &workspace, trust, &env);
+        let mut rendered = render(&facts, scene, &around, &workspace, trust, &env);
         // What is wrong is told once, not with every change of the mode.
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
         rendered.problems.retain(|problem| told.insert(problem.clone()));
@@ -34,19 +41,27 @@ pub(super) fn system(workspace: &Workspace, modes: &Modes, trust: Trust, env: &E
 /// The system prompt as it would be now, without a session.
 pub(crate) fn preview(
     scene: &Scene<'_>,
+    around: &Around,
     workspace: &Workspace,
     modes: &Modes,
     trust: Trust,
     env: &Environment,
 ) -> Rendered {
-    render(&facts(workspace, modes, env), scene, workspace, trust, env)
+    render(&facts(around, workspace, modes), scene, around, workspace, trust, env)
 }
 
-fn render(facts: &Facts, scene: &Scene<'_>, workspace: &Workspace, trust: Trust, env: &Environment) -> Rendered {
+fn render(
+    facts: &Facts,
+    scene: &Scene<'_>,
+    around: &Around,
+    workspace: &Workspace,
+    trust: Trust,
+    env: &Environment,
+) -> Rendered {
     let mut problems = Vec::new();
     let overrides = overrides(workspace, scene.mode, trust, env, &mut problems);
     let facts = Facts {
-        mode_rules: rules::of_mode(workspace, &scene.mode.name, env),
+        mode_rules: around.of_mode(&scene.mode.name),
         ..facts.clone()
     };
     let mut rendered = prompt::system(&facts, scene, &overrides);
@@ -54,24 +69,20 @@ fn render(facts: &Facts, scene: &Scene<'_>, workspace: &Workspace, trust: Trust,
     rendered
 }
 
-fn facts(workspace: &Workspace, modes: &Modes, env: &Environment) -> Facts {
+fn facts(around: &Around, workspace: &Workspace, modes: &Modes) -> Facts {
     let built_in = Modes::default();
     let own = modes.iter().filter(|mode| built_in.get(&mode.name).is_none());
-    let git = workspace.git();
     Facts {
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         root: workspace.root().into(),
-        branch: git.and_then(|git| match git.head {
-            workspace::Head::Branch(name) => Some(name),
-            workspace::Head::Detached(_) | workspace::Head::Unknown => None,
-        }),
-        date: words::moment(words::now()).chars().take(10).collect(),
+        branch: None,
+        date: String::new(),
         shell: "bash".into(),
-        language: None,
+        language: around.language(),
         mode_rules: Vec::new(),
         servers: Vec::new(),
         modes: own.map(|mode| (mode.name.clone(), mode.when_to_use.clone())).collect(),
-        rules: rules::find(workspace, env),
+        rules: around.began(),
     }
 }
 

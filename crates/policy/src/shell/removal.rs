@@ -202,7 +202,9 @@ impl Site<'_> {
             };
             scope == Scope::Project
                 && holds
-                && (self.places.root.starts_with(&path) || self.cwd.starts_with(&path))
+                && (self.places.root.starts_with(&path)
+                    || self.cwd.starts_with(&path)
+                    || self.places.more.iter().any(|root| root.starts_with(&path)))
                 && !(self.places.root.as_os_str().is_empty() && self.cwd.as_os_str().is_empty())
         })
     }

@@ -14,6 +14,7 @@ pub(crate) fn places() -> Places {
         root: ROOT.into(),
         home: Some("/home/me".into()),
         temporary: vec!["/tmp".into()],
+        ..Places::default()
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn of_mode(said: &str) -> String {
 }
 
 /// The beginning of a text, whole lines where possible, and how many bytes were left out.
-pub(super) fn bound(text: &str, bytes: usize) -> (&str, usize) {
+pub(crate) fn bound(text: &str, bytes: usize) -> (&str, usize) {
     if text.len() <= bytes {
         return (text, 0);
     }

@@ -1,6 +1,6 @@
 //! What git has of the project, read from its files: a tracked file that has not changed needs no copy.
 
-use super::stamp::Stamp;
+use super::stamp::{Nanos, Stamp};
 use bstr::{BStr, BString};
 use gix_hash::ObjectId;
 use gix_index::entry::{Flags, Mode};
@@ -63,6 +63,22 @@ impl Repository {
         // A list that cannot be read, or is of a newer kind, only means that more is copied.
         let read = gix_index::File::at(path, gix_hash::Kind::Sha1, true, gix_index::decode::Options::default());
         self.index = stamp.and(read.ok()).map(gix_index::State::from);
+    }
+
+    /// The tracked files with the sizes and times at which they were as staged, unless there are more than this.
+    pub(super) fn files(&self, most: usize) -> Option<Vec<(PathBuf, (u64, Nanos))>> {
+        let index = self.index.as_ref().filter(|index| index.entries().len() <= most)?;
+        let skipped = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE;
+        let plain = |entry: &&gix_index::Entry| {
+            matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK) && !entry.flags.intersects(skipped)
+        };
+        let files = index.entries().iter().filter(plain).map(|entry| {
+            let path = self.top.join(OsStr::from_bytes(entry.path(index)));
+            let time = entry.stat.mtime;
+            let modified = Nanos::from(time.secs) * 1_000_000_000 + Nanos::from(time.nsecs);
+            (path, (u64::from(entry.stat.size), modified))
+        });
+        Some(files.collect())
     }
 
     /// Whether git tracks this file.

@@ -1,0 +1,99 @@
+//! The front matter of Markdown files: what stands between two lines of `---` at the top.
+
+use serde_yaml_ng::Value;
+use std::collections::BTreeMap;
+
+/// More of a front matter is not read.
+const MOST: usize = 16 * 1024;
+
+/// What a front matter says, by key. Lists are joined with commas.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Front(BTreeMap<String, String>);
+
+impl Front {
+    /// The front matter of a file and the text after it.
+    ///
+    /// What is not YAML is read line by line as `key: value`: people write `argument-hint: [a] [b]`, which YAML refuses.
+    pub fn split(text: &str) -> (Self, &str) {
+        let text = text.trim_start_matches('\u{feff}');
+        let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
+            return (Front::default(), text);
+        };
+        let (front, body) = match rest.starts_with("---") {
+            true => ("", &rest[3..]),
+            false => match rest.split_once("\n---") {
+                Some(split) => split,
+                None => return (Front::default(), text),
+            },
+        };
+        if front.len() > MOST {
+            return (Front::default(), text);
+        }
+        let body = body.split_once('\n').map_or("", |(_, body)| body);
+        let read = serde_yaml_ng::from_str::<BTreeMap<String, Value>>(front);
+        let keys = match read {
+            Ok(keys) => keys.into_iter().map(|(key, value)| (key, flat(value))).collect(),
+            Err(_) => lines(front),
+        };
+        (Front(keys), body)
+    }
+
+    /// What is said under one of these keys, if it is not empty.
+    pub fn get(&self, keys: &[&str]) -> Option<&str> {
+        let said = keys.iter().find_map(|key| self.0.get(*key));
+        said.map(|said| said.trim()).filter(|said| !said.is_empty())
+    }
+
+    /// Whether this key says yes.
+    pub fn says(&self, key: &str) -> Option<bool> {
+        match self.get(&[key])?.to_lowercase().as_str() {
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" => Some(false),
+            _ => None,
+        }
+    }
+}
+
+fn flat(value: Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Bool(yes) => yes.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text,
+        Value::Sequence(list) => list.into_iter().map(flat).collect::<Vec<_>>().join(","),
+        Value::Mapping(_) | Value::Tagged(_) => String::new(),
+    }
+}
+
+fn lines(front: &str) -> BTreeMap<String, String> {
+    let pairs = front.lines().filter_map(|line| line.split_once(':'));
+    let plain = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
+    pairs
+        .filter(|(key, _)| !key.starts_with([' ', '#', '-']))
+        .map(|(key, value)| (key.trim().to_owned(), plain(value)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn front_matter_is_read_as_yaml_and_else_line_by_line() {
+        let (front, body) = Front::split("---\napplyTo: ['*.rs', \"*.toml\"]\ndefault: yes\nnone:\n---\nText\n---\nmore");
+        assert_eq!(front.get(&["applyTo"]), Some("*.rs,*.toml"));
+        assert_eq!((front.says("default"), front.get(&["none"])), (Some(true), None));
+        assert_eq!(body, "Text\n---\nmore");
+        let (front, body) = Front::split("---\r\nargument-hint: [a] [b]\r\ndescription: \"It: does\"\r\n---\r\nText");
+        assert_eq!(front.get(&["argument-hint"]), Some("[a] [b]"));
+        assert_eq!((front.get(&["description"]), body), (Some("It: does"), "Text"));
+    }
+
+    #[test]
+    fn without_front_matter_all_is_text() {
+        for text in ["plain", "---\nnever: closed", "--- \nx\n---\n", ""] {
+            assert_eq!(Front::split(text), (Front::default(), text));
+        }
+        assert_eq!(Front::split("---\n---\nbody"), (Front::default(), "body"));
+    }
+}
