@@ -7,6 +7,7 @@ mod open;
 mod past;
 mod prompt;
 mod rules;
+mod shelves;
 mod tools;
 mod turn;
 
@@ -16,6 +17,7 @@ pub(crate) use open::Open;
 pub(crate) use past::{Diff, Going, Redo, Rewind, Undo};
 pub(crate) use prompt::{Prompt, PromptShow};
 pub(crate) use rules::{Modes, Permissions, RuleEffect, Test, Trust};
+pub(crate) use shelves::{Commands, CommandsCommand, Prompts, PromptsList};
 pub(crate) use tools::{Command as ToolsCommand, Tools as ToolsArgs};
 pub(crate) use turn::{Resume, Run, Turn};
 
@@ -105,6 +107,15 @@ pub(crate) enum Command {
     Modes(Modes),
     /// Show which language servers serve this folder, or what one finds wrong in a file
     Lsp(Lsp),
+    /// List the slash commands of this project and your own, and show what one stands for
+    Commands(Commands),
+    /// Keep prompts by name: for `@rule:NAME`, or for every session
+    Prompts {
+        #[command(flatten)]
+        list: PromptsList,
+        #[command(subcommand)]
+        command: Option<Prompts>,
+    },
     /// Keep API keys in the system's keyring
     Keys {
         #[command(subcommand)]

@@ -22,11 +22,13 @@ mod open;
 mod past;
 mod permissions;
 mod prompt;
+mod prompts;
 mod resume;
 mod rewind;
 pub(crate) mod run;
 mod sessions;
 mod signals;
+mod slash;
 mod tools;
 mod trust;
 mod undo;
@@ -99,6 +101,8 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Trust(args) => trust::trust(&args, global, env),
         Command::Modes(args) => modes::modes(&args, global, env),
         Command::Lsp(args) => block_on(lsp::lsp(&args, global, env)),
+        Command::Commands(args) => slash::commands(&args, global, env),
+        Command::Prompts { list, command } => prompts::prompts(&list, command, global, env),
         Command::Keys { command } => block_on(keys::keys(&command, global, env)),
         Command::Doctor(args) => block_on(doctor::doctor(&args, global, env)),
         Command::Demo(args) => block_on(demo::demo(&args, env)),

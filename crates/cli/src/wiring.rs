@@ -152,6 +152,9 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     told.extend(found.problems.iter().cloned());
     let profile = profile(config)?;
     let permission = config.permission.unwrap_or(Permission::Workspace);
+    if let Some(wrong) = roots::find(root, start.layers, env).1.into_iter().next() {
+        return Err(Failure::usage(wrong).hint("check --add-dir, and `roots` in your configuration"));
+    }
     let workspace = open_workspace(root, &permissions)?;
     let jobs = Jobs::default();
     let around = around(config, start.trust, &workspace, jobs.view(), env);

@@ -37,6 +37,7 @@ mod group;
 mod guard;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
 mod guarded;
+mod hand_over;
 mod harden;
 #[cfg(target_os = "linux")]
 mod launch;
@@ -59,6 +60,7 @@ pub use error::Error;
 pub use exit::{Confined, Denial, Exit, Leftover, Output, Status};
 #[cfg(target_os = "linux")]
 pub use guard::guard;
+pub use hand_over::hand_over;
 pub use harden::harden;
 pub use partner::Partner;
 pub use process::Process;

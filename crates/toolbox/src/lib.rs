@@ -168,7 +168,7 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
     tools = edits(tools, &project, &mut options);
     let code = options.code.clone();
     tools = search(tools, &project, &environment, &mut options);
-    let jobs = Jobs::default();
+    let jobs = options.jobs.clone();
     if let Some(panels) = options.panels.take() {
         panels.look_at(sources(&project, &environment, &jobs, code, &options));
         tools = tools.with_deferred(panels::PanelTool(panels));
