@@ -45,7 +45,9 @@ pub(crate) async fn resolve(
         return (message, Vec::new());
     }
     let mentions = mentions(state, &message, command.as_ref());
-    message.parts.extend(command.map(|command| Part::text(command.expanded.text)));
+    message
+        .parts
+        .extend(command.map(|command| Part::text(command.expanded.text)));
     if mentions.is_empty() {
         return (message, Vec::new());
     }
@@ -167,7 +169,10 @@ async fn look_up(
     match mention {
         Mention::Path { path, lines: None, .. } => {
             let as_folder = call(&["list_directory"], json!({"path": path})).await;
-            if let Ok(Looked { said: listing, touched, .. }) = as_folder {
+            if let Ok(Looked {
+                said: listing, touched, ..
+            }) = as_folder
+            {
                 let path = path.clone();
                 return Ok((text(Mentioned::Folder { path, listing }), touched));
             }
@@ -186,7 +191,14 @@ async fn look_up(
             let input = json!({"path": path, "start_line": lines.start(), "end_line": lines.end()});
             let Looked { said, touched, .. } = call(&["read_file"], input).await?;
             let (path, lines) = (path.clone(), lines.clone());
-            Ok((text(Mentioned::Selection { path, lines, text: said }), touched))
+            Ok((
+                text(Mentioned::Selection {
+                    path,
+                    lines,
+                    text: said,
+                }),
+                touched,
+            ))
         }
         Mention::Symbol(name) => {
             let looked = call(&["definition"], json!({"symbol": name})).await?;

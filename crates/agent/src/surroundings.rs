@@ -142,10 +142,17 @@ impl State {
             // Who is handed a part of the work need not know the whole place.
             facts.retain(|fact| fact.told != Told::Once);
         }
-        let place = facts.iter().position(|fact| fact.told == Told::Once).unwrap_or(facts.len());
+        let place = facts
+            .iter()
+            .position(|fact| fact.told == Told::Once)
+            .unwrap_or(facts.len());
         facts.splice(place..place, self.todo_fact().into_iter().chain(editor_fact(inbox)));
         notes.extend(known.facts_note(&facts));
-        notes.extend(reminder.and_then(|text| prompt::reminder(&text)).filter(|_| self.depth == 0));
+        notes.extend(
+            reminder
+                .and_then(|text| prompt::reminder(&text))
+                .filter(|_| self.depth == 0),
+        );
         notes
     }
 

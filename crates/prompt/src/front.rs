@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn front_matter_is_read_as_yaml_and_else_line_by_line() {
-        let (front, body) = Front::split("---\napplyTo: ['*.rs', \"*.toml\"]\ndefault: yes\nnone:\n---\nText\n---\nmore");
+        let (front, body) =
+            Front::split("---\napplyTo: ['*.rs', \"*.toml\"]\ndefault: yes\nnone:\n---\nText\n---\nmore");
         assert_eq!(front.get(&["applyTo"]), Some("*.rs,*.toml"));
         assert_eq!((front.says("default"), front.get(&["none"])), (Some(true), None));
         assert_eq!(body, "Text\n---\nmore");

@@ -226,14 +226,21 @@ mod tests {
         let first = nothing.rules_note(&rules("Use tabs.\n"), None).unwrap();
         assert_eq!(first, "<rules path=\"a/AGENTS.md\">\nUse tabs.\n</rules>");
         let known = told(&[&first]);
-        assert_eq!(known.rules_note(&rules("Use tabs."), None), None, "white space is no change");
+        assert_eq!(
+            known.rules_note(&rules("Use tabs."), None),
+            None,
+            "white space is no change"
+        );
         let changed = known.rules_note(&rules("Use spaces."), None).unwrap();
         assert!(changed.contains("has changed") && changed.contains("Use spaces."));
         assert_eq!(told(&[&first, &changed]).rules_note(&rules("Use spaces."), None), None);
         let gone = known.gone_note("a/AGENTS.md", None).unwrap();
         let known = told(&[&first, &gone]);
         assert_eq!(known.gone_note("a/AGENTS.md", None), None);
-        assert_eq!(known.rules_note(&rules("Use tabs."), None).as_deref(), Some(first.as_str()));
+        assert_eq!(
+            known.rules_note(&rules("Use tabs."), None).as_deref(),
+            Some(first.as_str())
+        );
         assert_eq!(nothing.gone_note("a/AGENTS.md", None), None, "nobody knew of it");
         let same = Rules {
             path: "b/AGENTS.md".into(),
@@ -267,8 +274,13 @@ mod tests {
         };
         let date = |day: &str| fact("Date", day, Told::Changed);
         let tree = |text: &str| fact("Files", text, Told::Once);
-        let first = Known::default().facts_note(&[date("2026-11-16"), tree("\n  a: b\n  c")]).unwrap();
-        assert_eq!(first, "<environment>\nDate: 2026-11-16\nFiles: \n  a: b\n  c\n</environment>");
+        let first = Known::default()
+            .facts_note(&[date("2026-11-16"), tree("\n  a: b\n  c")])
+            .unwrap();
+        assert_eq!(
+            first,
+            "<environment>\nDate: 2026-11-16\nFiles: \n  a: b\n  c\n</environment>"
+        );
         let known = told(&[&first]);
         assert_eq!(known.facts_note(&[date("2026-11-16"), tree("\n  other")]), None);
         let next = known.facts_note(&[date("2026-11-17"), tree("")]).unwrap();
@@ -280,9 +292,14 @@ mod tests {
     fn what_the_person_said_is_told_apart_from_what_hew_put_behind_it() {
         let mut message = Message::user("look at <rules>");
         message.parts.push(Part::text("<file path=\"a\">\nattached\n</file>"));
-        message.parts.push(Part::text("<environment>\nDate: today\n</environment>"));
+        message
+            .parts
+            .push(Part::text("<environment>\nDate: today\n</environment>"));
         message.parts.push(Part::text("<context>\nsomething\n</context>"));
-        assert_eq!(spoken(&message), "look at <rules>\n\n<file path=\"a\">\nattached\n</file>");
+        assert_eq!(
+            spoken(&message),
+            "look at <rules>\n\n<file path=\"a\">\nattached\n</file>"
+        );
     }
 
     #[test]

@@ -121,7 +121,11 @@ impl Slash {
         let mut told = Vec::new();
         let (mut body, cut) = crate::system::quoted::bound(&self.body, MOST);
         if cut > 0 {
-            told.push(format!("/{} is longer than {} KB; its end is left out", self.name, MOST / 1024));
+            told.push(format!(
+                "/{} is longer than {} KB; its end is left out",
+                self.name,
+                MOST / 1024
+            ));
         }
         body = body.trim_end();
         if runs_something(body) {
@@ -135,7 +139,10 @@ impl Slash {
             Kind::Command => format!("<command name=\"{}\">\n", self.name),
             Kind::Skill => {
                 let folder = self.path.parent().unwrap_or(&self.path).display();
-                format!("<command name=\"{}\">\n(A skill; its files are in {folder}.)\n", self.name)
+                format!(
+                    "<command name=\"{}\">\n(A skill; its files are in {folder}.)\n",
+                    self.name
+                )
             }
         };
         Expanded {
@@ -160,8 +167,17 @@ fn fill(body: &str, arguments: &str) -> String {
     while let Some(at) = rest.find('$') {
         filled.push_str(&rest[..at]);
         let after = &rest[at + 1..];
-        let digit = after.chars().next().and_then(|c| c.to_digit(10)).filter(|digit| *digit > 0);
-        let follows = |count: usize| after[count..].chars().next().is_some_and(|c| c.is_alphanumeric() || c == '_');
+        let digit = after
+            .chars()
+            .next()
+            .and_then(|c| c.to_digit(10))
+            .filter(|digit| *digit > 0);
+        let follows = |count: usize| {
+            after[count..]
+                .chars()
+                .next()
+                .is_some_and(|c| c.is_alphanumeric() || c == '_')
+        };
         if let Some(more) = after.strip_prefix("ARGUMENTS").filter(|_| !follows(9)) {
             filled.push_str(arguments);
             (rest, used) = (more, true);
@@ -224,7 +240,13 @@ mod tests {
     use super::*;
 
     fn slash(text: &str) -> Slash {
-        Slash::parse("review", text, "/p/.hew/commands/review.md".into(), Kind::Command, Owner::Person)
+        Slash::parse(
+            "review",
+            text,
+            "/p/.hew/commands/review.md".into(),
+            Kind::Command,
+            Owner::Person,
+        )
     }
 
     #[test]
@@ -253,7 +275,11 @@ mod tests {
         let cases = [
             ("Fix $ARGUMENTS.", "a b", "Fix a b."),
             ("From $1 to $2 ($3).", "'the one' two", "From the one to two ()."),
-            ("It costs $5.00 or $10, $HOME.", "x", "It costs $5.00 or $10, $HOME.\n\nArguments: x"),
+            (
+                "It costs $5.00 or $10, $HOME.",
+                "x",
+                "It costs $5.00 or $10, $HOME.\n\nArguments: x",
+            ),
             ("${input:file:which?} ${input:n} ${input:file}", "a 2", "a 2 a"),
             ("No places.", "", "No places."),
             ("$ARGUMENTSX $1a", "", "$ARGUMENTSX $1a"),
@@ -265,11 +291,19 @@ mod tests {
 
     #[test]
     fn a_command_says_what_it_is_and_its_shell_lines_stay_text() {
-        let command = slash("---\ndescription: Reviews\nargument-hint: [file] [n]\nmode: ask\nmodel: inherit\n---\n# Look\n!`git diff`");
-        assert_eq!((command.description.as_str(), command.hint.as_deref()), ("Reviews", Some("[file] [n]")));
+        let command = slash(
+            "---\ndescription: Reviews\nargument-hint: [file] [n]\nmode: ask\nmodel: inherit\n---\n# Look\n!`git diff`",
+        );
+        assert_eq!(
+            (command.description.as_str(), command.hint.as_deref()),
+            ("Reviews", Some("[file] [n]"))
+        );
         assert_eq!((command.mode.as_deref(), command.model.as_deref()), (Some("ask"), None));
         let expanded = command.expand("");
-        assert_eq!(expanded.text, "<command name=\"review\">\n# Look\n!`git diff`\n</command>");
+        assert_eq!(
+            expanded.text,
+            "<command name=\"review\">\n# Look\n!`git diff`\n</command>"
+        );
         assert!(expanded.told[0].contains("left as text"), "{:?}", expanded.told);
         assert_eq!(slash("# Look here\n").description, "Look here");
     }

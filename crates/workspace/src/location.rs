@@ -120,7 +120,12 @@ impl Location {
         }
     }
 
-    pub(crate) fn resolve(root: &Arc<Path>, more: &Arc<[PathBuf]>, hiding: &Hiding, path: &Path) -> Result<Self, Error> {
+    pub(crate) fn resolve(
+        root: &Arc<Path>,
+        more: &Arc<[PathBuf]>,
+        hiding: &Hiding,
+        path: &Path,
+    ) -> Result<Self, Error> {
         let shown = || path.to_string_lossy().into_owned();
         if path.as_os_str().as_bytes().contains(&0) {
             return Err(Error::Nul { path: shown() });

@@ -105,7 +105,11 @@ impl Turn {
             ("--small-model", "small_model", text(&self.small_model)),
             ("--mode", "mode", text(&self.mode)),
             ("--profile", "profile", text(&self.profile)),
-            ("--add-dir", "roots", (!self.add_dir.is_empty()).then(|| folders(&self.add_dir))),
+            (
+                "--add-dir",
+                "roots",
+                (!self.add_dir.is_empty()).then(|| folders(&self.add_dir)),
+            ),
             ("--permission", "permission", self.permission.and_then(written)),
             ("--effort", "effort", self.effort.and_then(written)),
             ("--temperature", "temperature", self.temperature.map(Value::Float)),
@@ -132,8 +136,14 @@ impl Turn {
 
 /// Folders as the shell names them: from where hew was started.
 fn folders(said: &[PathBuf]) -> Value {
-    let absolute = said.iter().map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.clone()));
-    Value::Array(absolute.map(|folder| Value::String(folder.display().to_string())).collect())
+    let absolute = said
+        .iter()
+        .map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.clone()));
+    Value::Array(
+        absolute
+            .map(|folder| Value::String(folder.display().to_string()))
+            .collect(),
+    )
 }
 
 fn written(choice: impl serde::Serialize) -> Option<Value> {

@@ -167,7 +167,10 @@ impl Place {
 
     /// Opens the person's editor.
     fn open(&self, path: &Path) -> Result<()> {
-        let editor = self.env.first(["VISUAL", "EDITOR"]).map(|(_, editor)| editor.to_owned());
+        let editor = self
+            .env
+            .first(["VISUAL", "EDITOR"])
+            .map(|(_, editor)| editor.to_owned());
         let shown = places::tidy(path, &self.env);
         let alone = || Failure::usage("there is no text").hint(format!("give one, pipe one in, or edit {shown}"));
         let editor = editor.filter(|_| std::io::stdin().is_terminal()).ok_or_else(alone)?;
@@ -261,7 +264,10 @@ mod tests {
     fn what_is_said_about_a_prompt_can_be_read_again() {
         let text = format!("{}Body", front(Some("It: \"does\""), true));
         let (read, body) = prompt::Front::split(&text);
-        assert_eq!((read.get(&["description"]), read.says("default"), body), (Some("It: \"does\""), Some(true), "Body"));
+        assert_eq!(
+            (read.get(&["description"]), read.says("default"), body),
+            (Some("It: \"does\""), Some(true), "Body")
+        );
         assert_eq!(front(None, false), "");
     }
 }

@@ -27,7 +27,9 @@ pub(super) fn commands(args: &Commands, global: &Global, env: &Environment) -> R
             }
             output::deliver(&format!("{}\n", expanded.text))?;
         }
-        Some(CommandsCommand::List { json }) => list(*json || args.json, &shelves::commands(&root, &loaded, env)?, env)?,
+        Some(CommandsCommand::List { json }) => {
+            list(*json || args.json, &shelves::commands(&root, &loaded, env)?, env)?
+        }
         None => list(args.json, &shelves::commands(&root, &loaded, env)?, env)?,
     }
     Ok(Exit::Done)

@@ -91,10 +91,14 @@ impl Around {
     fn always(&self) -> Vec<Rules> {
         let mut rules: Vec<Rules> = Vec::new();
         let saved = library::all(self.ground()).into_values();
-        rules.extend(saved.filter(|saved| saved.default && !saved.text.is_empty()).map(|saved| Rules {
-            path: self.ground().shown(&saved.path),
-            text: saved.text,
-        }));
+        rules.extend(
+            saved
+                .filter(|saved| saved.default && !saved.text.is_empty())
+                .map(|saved| Rules {
+                    path: self.ground().shown(&saved.path),
+                    text: saved.text,
+                }),
+        );
         rules.extend(self.ground().rules());
         let instructions = lock(&self.instructions);
         let all = instructions.iter().filter(|found| matches!(found.scope, Scope::Always));
@@ -105,8 +109,12 @@ impl Around {
     /// A file that the model was told of, as it is now.
     fn again(&self, shown: &str) -> Option<Rules> {
         let instructions = lock(&self.instructions);
-        let known = instructions.iter().find(|found| found.rules.path.to_string_lossy() == shown);
-        known.map(|found| found.rules.clone()).or_else(|| self.ground().again(shown))
+        let known = instructions
+            .iter()
+            .find(|found| found.rules.path.to_string_lossy() == shown);
+        known
+            .map(|found| found.rules.clone())
+            .or_else(|| self.ground().again(shown))
     }
 
     fn git(&self) -> Option<Fact> {
@@ -260,17 +268,26 @@ impl Surroundings for Around {
             return Ok(saved.text);
         }
         let instructions = instructions::find(self.ground());
-        let rules = self.always().into_iter().chain(instructions.into_iter().map(|found| found.rules));
+        let rules = self
+            .always()
+            .into_iter()
+            .chain(instructions.into_iter().map(|found| found.rules));
         let is_it = |rules: &Rules| {
             let file = rules.path.file_name().unwrap_or_default().to_string_lossy();
-            file == name || file.strip_suffix(".md").is_some_and(|stem| stem.trim_end_matches(".instructions") == name)
+            file == name
+                || file
+                    .strip_suffix(".md")
+                    .is_some_and(|stem| stem.trim_end_matches(".instructions") == name)
         };
         let found = rules.into_iter().find(is_it).map(|rules| rules.text);
         found.ok_or_else(|| match all.is_empty() {
             true => "there is no rule or prompt of this name".into(),
             false => {
                 let names: Vec<&str> = all.keys().take(20).map(String::as_str).collect();
-                format!("there is no rule or prompt of this name; prompts are {}", names.join(", "))
+                format!(
+                    "there is no rule or prompt of this name; prompts are {}",
+                    names.join(", ")
+                )
             }
         })
     }

@@ -101,7 +101,10 @@ fn confined(config: &Config, env: &Environment, workspace: &Workspace) -> (Confi
         protected.extend(guiding(other));
         roots.push(other.clone());
         let git = Workspace::open(other).ok().and_then(|other| other.git());
-        if let Some(folder) = git.and_then(|git| git.folder).filter(|folder| !folder.starts_with(other)) {
+        if let Some(folder) = git
+            .and_then(|git| git.folder)
+            .filter(|folder| !folder.starts_with(other))
+        {
             protected.extend(steering(&folder));
             roots.push(folder);
         }

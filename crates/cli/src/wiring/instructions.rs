@@ -78,7 +78,10 @@ impl Instructions {
         let Scope::Some(globs) = &self.scope else { return false };
         let root = match &self.root {
             Some(root) => path.starts_with(root).then_some(root.as_path()),
-            None => ground.projects().map(|(root, _)| root).find(|root| path.starts_with(root)),
+            None => ground
+                .projects()
+                .map(|(root, _)| root)
+                .find(|root| path.starts_with(root)),
         };
         let below = root.and_then(|root| path.strip_prefix(root).ok());
         below.is_some_and(|below| globs.is_match(below))
@@ -161,8 +164,14 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         for (path, text) in [
             ("home/instructions/mine.md", "---\napplyTo: '*.py'\n---\nMine."),
-            ("repo/.github/instructions/web.instructions.md", "---\napplyTo: \"web/**\"\n---\nWeb."),
-            ("repo/.github/instructions/notes.md", "---\napplyTo: \"**\"\n---\nNot this one."),
+            (
+                "repo/.github/instructions/web.instructions.md",
+                "---\napplyTo: \"web/**\"\n---\nWeb.",
+            ),
+            (
+                "repo/.github/instructions/notes.md",
+                "---\napplyTo: \"**\"\n---\nNot this one.",
+            ),
             ("repo/.hew/instructions/all.md", "---\napplyTo: '**'\n---\nAll."),
             ("repo/.hew/instructions/asked.md", "Asked."),
             ("repo/.hew/instructions/empty.md", "---\napplyTo: '**'\n---\n"),

@@ -73,7 +73,10 @@ mod tests {
     fn prompts_are_found_by_name_and_the_projects_stand_before_the_persons() {
         let temp = tempfile::tempdir().unwrap();
         for (path, text) in [
-            ("home/prompts/style.md", "---\ndefault: true\ndescription: How I write\n---\nBe brief.\n"),
+            (
+                "home/prompts/style.md",
+                "---\ndefault: true\ndescription: How I write\n---\nBe brief.\n",
+            ),
             ("home/prompts/git/commit message.md", "Short."),
             ("home/prompts/notes.txt", "no prompt"),
             ("repo/.hew/prompts/style.md", "Ours."),

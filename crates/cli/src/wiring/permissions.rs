@@ -104,7 +104,9 @@ fn ignore<'a>(roots: impl Iterator<Item = &'a Path>) -> (Ignore, Vec<String>) {
     let mut texts = Vec::new();
     for root in roots {
         // Without the folder there are no files in it.
-        let Ok(workspace) = &Workspace::open(root) else { continue };
+        let Ok(workspace) = &Workspace::open(root) else {
+            continue;
+        };
         let top = &source::top(workspace);
         for name in IGNORE_FILES {
             match (Source::Project { workspace, top }).read(&root.join(name), MOST_BYTES + 1) {

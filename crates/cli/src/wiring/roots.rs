@@ -49,7 +49,9 @@ mod tests {
         let env = Environment::from([("HOME", base.join("home").to_str().unwrap())]);
         let layer = Layer {
             origin: Origin::BuiltIn,
-            table: "roots = ['../lib', '~/notes', '../gone', '../file', '/', '~']".parse().unwrap(),
+            table: "roots = ['../lib', '~/notes', '../gone', '../file', '/', '~']"
+                .parse()
+                .unwrap(),
         };
         let (found, problems) = find(&base.join("project"), &[layer], &env);
         assert_eq!(found, [base.join("lib"), base.join("home/notes")]);

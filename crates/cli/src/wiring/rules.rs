@@ -90,7 +90,9 @@ impl Ground {
 
     /// The folders of the project and whose their files are.
     pub(super) fn projects(&self) -> impl Iterator<Item = (&Path, Source<'_>)> {
-        self.roots.iter().map(|(workspace, top)| (workspace.root(), Source::Project { workspace, top }))
+        self.roots
+            .iter()
+            .map(|(workspace, top)| (workspace.root(), Source::Project { workspace, top }))
     }
 
     /// All folders that may hold some folder of settings, the weakest first: the person's own, then those of the projects.
@@ -110,8 +112,14 @@ impl Ground {
     /// The rules that always hold, the most general first.
     pub(super) fn rules(&self) -> Vec<Rules> {
         let own = self.own.as_deref();
-        let mut found: Vec<Rules> = own.and_then(|own| self.first_of(own, Source::Person)).into_iter().collect();
-        found.extend(own.iter().flat_map(|own| self.folder(&own.join("rules"), Source::Person)));
+        let mut found: Vec<Rules> = own
+            .and_then(|own| self.first_of(own, Source::Person))
+            .into_iter()
+            .collect();
+        found.extend(
+            own.iter()
+                .flat_map(|own| self.folder(&own.join("rules"), Source::Person)),
+        );
         for ((root, source), (_, top)) in self.projects().zip(&self.roots) {
             let mut folders: Vec<&Path> = root.ancestors().take_while(|folder| folder.starts_with(top)).collect();
             folders.reverse();
@@ -144,7 +152,10 @@ impl Ground {
     /// The folders below a folder of the project in which rules for this path may lie, the outermost first. Those of the
     /// folder itself always hold.
     pub(super) fn folders_of<'a>(&self, path: &'a Path) -> Vec<&'a Path> {
-        let root = self.projects().map(|(root, _)| root).find(|root| path.starts_with(root));
+        let root = self
+            .projects()
+            .map(|(root, _)| root)
+            .find(|root| path.starts_with(root));
         let Some(root) = root else { return Vec::new() };
         let above = path.ancestors().take_while(|folder| *folder != root);
         let mut folders: Vec<&Path> = above.collect();
@@ -359,10 +370,16 @@ mod tests {
         ]);
         let ground = story.ground("repo", &[]);
         let file = ground.root().join("a/b/x.rs");
-        let found = ground.folders_of(&file).into_iter().filter_map(|folder| ground.nested(folder));
+        let found = ground
+            .folders_of(&file)
+            .into_iter()
+            .filter_map(|folder| ground.nested(folder));
         assert_eq!(found.map(|rules| rules.text).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(ground.folders_of(Path::new("/elsewhere/x")), Vec::<&Path>::new());
-        assert_eq!(ground.again("a/CLAUDE.md").map(|rules| rules.text).as_deref(), Some("a"));
+        assert_eq!(
+            ground.again("a/CLAUDE.md").map(|rules| rules.text).as_deref(),
+            Some("a")
+        );
         assert_eq!(ground.again("a/b/x.rs"), None, "only rules files are read again");
     }
 
@@ -370,12 +387,21 @@ mod tests {
     fn a_file_may_stand_for_another_but_not_for_one_outside() {
         let story = Story::new(&[
             ("secret.md", "secret"),
-            ("repo/CLAUDE.md", "first\n@AGENTS.md\n@../secret.md\n@CLAUDE.md\nmail @me now"),
+            (
+                "repo/CLAUDE.md",
+                "first\n@AGENTS.md\n@../secret.md\n@CLAUDE.md\nmail @me now",
+            ),
             ("repo/AGENTS.md", "the rules\n@CLAUDE.md"),
         ]);
         let text = story.find("repo", "code").remove(0);
-        assert!(text.starts_with("first\nthe rules\n") && text.ends_with("mail @me now"), "{text}");
-        assert!(text.contains("\n@../secret.md\n") && !text.contains("\nsecret"), "{text}");
+        assert!(
+            text.starts_with("first\nthe rules\n") && text.ends_with("mail @me now"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n@../secret.md\n") && !text.contains("\nsecret"),
+            "{text}"
+        );
         assert!(text.len() < 500, "{text}");
     }
 

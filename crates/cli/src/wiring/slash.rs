@@ -43,7 +43,9 @@ impl Shelf {
         let home = home.flat_map(|home| AT_HOME.iter().map(|folder| (home.join(folder), Source::Person)));
         for (folder, source) in home.chain(self.ground.homes(OWN, PROJECT)) {
             let paths = files(&folder, source).into_iter();
-            paths.filter_map(|path| self.read(&folder, &path, source)).for_each(&mut add);
+            paths
+                .filter_map(|path| self.read(&folder, &path, source))
+                .for_each(&mut add);
         }
         found
     }
@@ -79,7 +81,13 @@ impl Shelf {
         if is_prompts {
             text = text.replace("#file:", "@");
         }
-        Some(Slash::parse(&name, &text, path.to_owned(), Kind::Command, self.owner(source)))
+        Some(Slash::parse(
+            &name,
+            &text,
+            path.to_owned(),
+            Kind::Command,
+            self.owner(source),
+        ))
     }
 
     fn skills_in(&self, folder: &Path) -> Vec<Slash> {
@@ -122,7 +130,10 @@ fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut near: Vec<(f64, &str)> = names.map(|name| (alike(name), name)).collect();
     near.retain(|(alike, _)| *alike >= ALIKE);
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    near.into_iter().take(NEAR).map(|(_, name)| format!("/{name}")).collect()
+    near.into_iter()
+        .take(NEAR)
+        .map(|(_, name)| format!("/{name}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -135,9 +146,18 @@ mod tests {
         for (path, text) in [
             ("home/.claude/commands/review.md", "Mine."),
             ("home/.config/hew/commands/git/commit.md", "Commit."),
-            ("home/.agents/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDFs\n---\nDo so."),
-            ("home/.agents/skills/quiet/SKILL.md", "---\nuser-invocable: false\n---\nNo."),
-            ("repo/.github/prompts/tests.prompt.md", "---\nmode: agent\n---\nTest #file:src/a.rs"),
+            (
+                "home/.agents/skills/pdf/SKILL.md",
+                "---\nname: pdf\ndescription: Reads PDFs\n---\nDo so.",
+            ),
+            (
+                "home/.agents/skills/quiet/SKILL.md",
+                "---\nuser-invocable: false\n---\nNo.",
+            ),
+            (
+                "repo/.github/prompts/tests.prompt.md",
+                "---\nmode: agent\n---\nTest #file:src/a.rs",
+            ),
             ("repo/.github/prompts/readme.md", "no prompt"),
             ("repo/.roo/commands/review.md", "Roo's."),
             ("repo/.hew/commands/review.md", "---\nmode: ask\n---\nOurs: $ARGUMENTS"),
@@ -159,7 +179,10 @@ mod tests {
     fn commands_are_found_in_all_their_folders_and_the_nearest_counts() {
         let temp = tempfile::tempdir().unwrap();
         let found = shelf(temp.path(), Trust::Unknown).all();
-        assert_eq!(found.keys().collect::<Vec<_>>(), ["git:commit", "pdf", "review", "tests"]);
+        assert_eq!(
+            found.keys().collect::<Vec<_>>(),
+            ["git:commit", "pdf", "review", "tests"]
+        );
         assert_eq!(found["review"].body, "Ours: $ARGUMENTS");
         assert_eq!(found["tests"].body, "Test @src/a.rs");
         assert_eq!((found["pdf"].kind, found["pdf"].owner), (Kind::Skill, Owner::Person));
@@ -172,9 +195,13 @@ mod tests {
     fn an_unknown_name_gets_near_ones_and_a_place_is_no_command() {
         let temp = tempfile::tempdir().unwrap();
         let shelf = shelf(temp.path(), Trust::Unknown);
-        let Called::Unknown { near } = shelf.called("reveiw") else { panic!("found") };
+        let Called::Unknown { near } = shelf.called("reveiw") else {
+            panic!("found")
+        };
         assert_eq!(near, ["/review"]);
-        let Called::Unknown { near } = shelf.called("commit") else { panic!("found") };
+        let Called::Unknown { near } = shelf.called("commit") else {
+            panic!("found")
+        };
         assert_eq!(near, ["/git:commit"]);
         assert_eq!(shelf.called("tmp"), Called::Nothing);
         assert!(matches!(shelf.called("pdf"), Called::Command(_)));
