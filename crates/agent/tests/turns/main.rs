@@ -13,6 +13,7 @@ mod room;
 mod spending;
 mod stops;
 mod subtasks;
+mod surroundings;
 mod tools;
 mod wakes;
 mod world;

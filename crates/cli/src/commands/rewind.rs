@@ -155,7 +155,10 @@ fn list(past: &Past, json: bool) -> Result<()> {
             number,
             item: item.id.to_string(),
             at_ms: item.at.0,
-            text: item.message().map(|message| message.text()).unwrap_or_default(),
+            text: item
+                .message()
+                .map(|message| prompt::spoken(message))
+                .unwrap_or_default(),
             changed: paths.len(),
         }
     });
@@ -199,7 +202,9 @@ fn name(id: ItemId) -> String {
 
 fn shown(items: &[Arc<Item>]) -> String {
     match items.last().and_then(|item| item.message()) {
-        Some(message) if !message.text().trim().is_empty() => format!("“{}”", line(message.text().trim(), 60)),
+        Some(message) if !prompt::spoken(message).trim().is_empty() => {
+            format!("“{}”", line(prompt::spoken(message).trim(), 60))
+        }
         Some(_) | None => "that point".into(),
     }
 }

@@ -304,3 +304,161 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing that is done under these locks can be left half done.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trust::Trust;
+    use model::{Message, Part};
+    use session::{ItemId, Time};
+    use std::fs;
+    use std::path::Path;
+
+    struct Story {
+        temp: tempfile::TempDir,
+        around: Around,
+        told: Vec<Arc<Item>>,
+    }
+
+    impl Story {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let temp = tempfile::tempdir().unwrap();
+            fs::create_dir_all(temp.path().join("repo")).unwrap();
+            files.iter().for_each(|(path, text)| put(temp.path(), path, text));
+            let workspace = Workspace::open(&temp.path().join("repo")).unwrap();
+            let shelf = Shelf {
+                ground: Ground::new(&workspace, Some(temp.path().join("home"))),
+                home: None,
+                skills: Vec::new(),
+                trust: Trust::Unknown,
+            };
+            let around = Around::new(&workspace, shelf, Said::default(), JobsView::default());
+            around.of_mode("code");
+            Story {
+                temp,
+                around,
+                told: Vec::new(),
+            }
+        }
+
+        fn put(&self, path: &str, text: &str) {
+            put(self.temp.path(), path, text);
+        }
+
+        fn known(&self) -> Known {
+            let mut known = Known::default();
+            self.told.iter().for_each(|item| known.read(item));
+            known
+        }
+
+        /// The paths and last lines of what is told with a prompt, which the model then knows.
+        fn prompt(&mut self) -> Vec<String> {
+            let notes = self.around.changed_rules("code", &self.known());
+            self.tell(notes)
+        }
+
+        fn touch(&mut self, path: &str) -> Vec<String> {
+            let files = [self.around.workspace.root().join(path)];
+            let notes = self.around.rules_for(&files, &self.known());
+            self.tell(notes)
+        }
+
+        fn tell(&mut self, notes: Vec<String>) -> Vec<String> {
+            let mut message = Message::user("go");
+            message.parts.extend(notes.iter().map(Part::text));
+            self.told.push(Arc::new(Item {
+                id: ItemId::new(),
+                parent: None,
+                at: Time(0),
+                body: Body::Prompt {
+                    message: Arc::new(message),
+                },
+            }));
+            let short = |note: &String| {
+                let path = note.split('"').nth(1).unwrap_or_default();
+                let last = note.lines().rev().nth(1).unwrap_or_default();
+                format!("{path}: {last}")
+            };
+            notes.iter().map(short).collect()
+        }
+    }
+
+    fn put(folder: &Path, path: &str, text: &str) {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn a_change_of_any_rules_is_in_the_next_prompt_and_only_a_real_one() {
+        let mut story = Story::new(&[
+            ("home/AGENTS.md", "mine"),
+            ("home/prompts/style.md", "---\ndefault: true\n---\nbrief"),
+            ("repo/AGENTS.md", "top"),
+            ("repo/.hew/rules-code/m.md", "mode"),
+            ("repo/.hew/instructions/all.md", "---\napplyTo: '**'\n---\nall"),
+        ]);
+        assert_eq!(story.around.began().len(), 4);
+        assert_eq!(story.prompt(), Vec::<String>::new());
+        story.put("repo/AGENTS.md", "top\n");
+        assert_eq!(story.prompt(), Vec::<String>::new(), "the same words are no change");
+        story.put("repo/AGENTS.md", "new top");
+        story.put("repo/.hew/rules-code/m.md", "new mode");
+        story.put("repo/.hew/instructions/all.md", "---\napplyTo: '**'\n---\nnew all");
+        story.put("repo/.hew/rules/extra.md", "extra");
+        assert_eq!(
+            story.prompt(),
+            [
+                "AGENTS.md: new top",
+                ".hew/rules/extra.md: extra",
+                ".hew/instructions/all.md: new all",
+                ".hew/rules-code/m.md: new mode"
+            ]
+        );
+        assert_eq!(story.prompt(), Vec::<String>::new());
+        story.put("repo/.rules", "first");
+        assert_eq!(
+            story.prompt(),
+            [".rules: first", "AGENTS.md: (This file no longer counts.)"]
+        );
+    }
+
+    #[test]
+    fn nested_rules_are_told_once_and_again_when_they_change() {
+        let mut story = Story::new(&[("repo/a/AGENTS.md", "deep"), ("repo/a/b/x.rs", ""), ("repo/y.rs", "")]);
+        put(
+            story.temp.path(),
+            "repo/.hew/instructions/rs.md",
+            "---\napplyTo: '*.rs'\n---\nrust",
+        );
+        assert_eq!(story.prompt(), Vec::<String>::new());
+        assert_eq!(story.touch("y.rs"), [".hew/instructions/rs.md: rust"]);
+        assert_eq!(story.touch("a/b/x.rs"), ["a/AGENTS.md: deep"]);
+        assert_eq!(story.touch("a/b/x.rs"), Vec::<String>::new());
+        assert_eq!(story.touch("a"), Vec::<String>::new());
+        story.put("repo/a/AGENTS.md", "deeper");
+        assert_eq!(story.prompt(), ["a/AGENTS.md: deeper"]);
+        fs::remove_file(story.temp.path().join("repo/a/AGENTS.md")).unwrap();
+        assert_eq!(story.prompt(), ["a/AGENTS.md: (This file no longer counts.)"]);
+        assert_eq!(story.prompt(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn saved_prompts_and_rules_are_found_by_their_names() {
+        let story = Story::new(&[
+            ("home/prompts/git/commit.md", "short"),
+            ("repo/.hew/rules/style.md", "tabs"),
+            ("repo/.github/instructions/web.instructions.md", "web"),
+            ("repo/AGENTS.md", "top"),
+        ]);
+        for (name, text) in [
+            ("git:commit", "short"),
+            ("style", "tabs"),
+            ("web", "web"),
+            ("AGENTS.md", "top"),
+        ] {
+            assert_eq!(story.around.saved(name).as_deref(), Ok(text), "{name}");
+        }
+        assert!(story.around.saved("other").unwrap_err().contains("git:commit"));
+    }
+}

@@ -1,0 +1,429 @@
+//! What steers a session from files: rules, instructions, saved prompts, slash commands, further folders, and how things stand.
+//! The real binary, a scripted model.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use serde_json::{Value, json};
+use testkit::{Hew, Order, Output, Project, Script, Server, Turn};
+
+const MODEL: &str = "anthropic/claude-sonnet-4-6";
+
+/// A project and a model that says these things.
+struct Story {
+    server: Server,
+    project: Project,
+    hew: Hew,
+}
+
+impl Story {
+    async fn new(files: &[(&str, &str)], turns: Vec<Turn>) -> Self {
+        let script = Script::new().order(Order::Sequence).turns(turns);
+        let server = Server::start(script).await.unwrap();
+        let project = Project::new(files).unwrap();
+        let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
+            .unwrap()
+            .talks_to(&server)
+            .env("HEW_TITLE", "false")
+            .folder(project.root());
+        Story { server, project, hew }
+    }
+
+    async fn hew(&self, args: &[&str]) -> Output {
+        self.hew.clone().args(args).run().await.unwrap()
+    }
+
+    async fn run(&self, args: &[&str]) -> Output {
+        let output = self
+            .hew
+            .clone()
+            .args(["run", "-m", MODEL])
+            .args(args)
+            .run()
+            .await
+            .unwrap();
+        assert_eq!(output.code(), Some(0), "{}", output.stderr);
+        output
+    }
+
+    fn bodies(&self) -> Vec<Value> {
+        let requests = self.server.requests();
+        requests
+            .iter()
+            .map(|request| serde_json::from_slice(&request.body).unwrap())
+            .collect()
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.bodies().iter().map(ToString::to_string).collect()
+    }
+
+    /// Beside the person's configuration.
+    fn own(&self, path: &str, text: &str) {
+        let path = self.hew.home().join(".config/hew").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+fn count(text: &str, part: &str) -> usize {
+    text.matches(part).count()
+}
+
+fn read(path: &str) -> Turn {
+    Turn::text("Looking.").call("read_file", json!({"path": path}))
+}
+
+/// A request without what marks the end of its cached part.
+fn said(body: &Value) -> Vec<Value> {
+    fn plain(value: &mut Value) {
+        match value {
+            Value::Object(object) => {
+                object.remove("cache_control");
+                object.values_mut().for_each(plain);
+            }
+            Value::Array(list) => list.iter_mut().for_each(plain),
+            _ => {}
+        }
+    }
+    let mut messages = body["messages"].clone();
+    plain(&mut messages);
+    messages.as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn rules_of_deeper_folders_and_instructions_are_told_once_when_a_file_is_first_touched() {
+    let story = Story::new(
+        &[
+            ("AGENTS.md", "Top rule.\n"),
+            ("src/deep/CLAUDE.md", "Deep rule.\n"),
+            ("src/deep/AGENTS.md", "Not this one.\n"),
+            ("src/deep/a.rs", "fn a() {}\n"),
+            ("src/deep/b.rs", "fn b() {}\n"),
+            (
+                ".github/instructions/rust.instructions.md",
+                "---\napplyTo: '*.rs'\n---\nRust rule.\n",
+            ),
+            (".hew/instructions/all.md", "---\napplyTo: '**'\n---\nRule for all.\n"),
+        ],
+        vec![read("src/deep/a.rs"), read("src/deep/b.rs"), Turn::text("Done.")],
+    )
+    .await;
+    story.run(&["look around"]).await;
+    let texts = story.texts();
+    for rule in ["Top rule.", "Rule for all."] {
+        assert_eq!(count(&texts[0], rule), 1, "{rule} {}", texts[0]);
+    }
+    for rule in ["Deep rule.", "Rust rule."] {
+        let counts: Vec<usize> = texts.iter().map(|text| count(text, rule)).collect();
+        assert_eq!(counts, [0, 1, 1], "{rule}");
+    }
+    assert!(!texts[2].contains("Not this one."));
+    let bodies = story.bodies();
+    for pair in bodies.windows(2) {
+        let (before, after) = (said(&pair[0]), said(&pair[1]));
+        assert_eq!(after[..before.len()], before[..], "what was sent before never changes");
+        assert_eq!(pair[0]["system"], pair[1]["system"]);
+    }
+}
+
+#[tokio::test]
+async fn a_mentioned_file_brings_its_rules_along() {
+    let story = Story::new(
+        &[("src/AGENTS.md", "Source rule.\n"), ("src/a.rs", "fn a() {}\n")],
+        vec![Turn::text("Seen.")],
+    )
+    .await;
+    story.run(&["look at @src/a.rs"]).await;
+    let text = &story.texts()[0];
+    assert!(text.contains("Source rule.") && text.contains("fn a() {}"), "{text}");
+}
+
+#[tokio::test]
+async fn how_things_stand_is_told_with_the_first_prompt_and_later_only_what_is_new() {
+    let story = Story::new(
+        &[
+            ("a.txt", "one\n"),
+            ("docs/b.txt", "two\n"),
+            (".git/HEAD", "ref: refs/heads/topic\n"),
+        ],
+        vec![
+            read("a.txt"),
+            Turn::text("First."),
+            Turn::text("Second."),
+            Turn::text("Third."),
+        ],
+    )
+    .await;
+    story.own("config.toml", "language = 'German'\nreminder = 'Be brief.'\n");
+    story.run(&["look"]).await;
+    let first = story.texts()[0].clone();
+    for part in [
+        "<environment>",
+        "Date: 20",
+        "Git: branch topic",
+        "docs/",
+        "Speak German",
+        "Be brief.",
+    ] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    // A moment later than what the model saw, whatever the clock of the file system.
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    story.project.write("a.txt", "changed\n").unwrap();
+    let file = std::fs::File::options()
+        .write(true)
+        .open(story.project.path("a.txt"))
+        .unwrap();
+    file.set_modified(later).unwrap();
+    story.run(&["--continue", "again"]).await;
+    let texts = story.texts();
+    let second = texts.last().unwrap();
+    assert_eq!(
+        count(second, "Changed since you saw them, not by you: a.txt"),
+        1,
+        "{second}"
+    );
+    for part in ["Date: 20", "Git: branch topic", "Files: "] {
+        assert_eq!(count(second, part), 1, "{part}: {second}");
+    }
+    let bodies = story.bodies();
+    assert_eq!(
+        bodies[0]["system"], bodies[2]["system"],
+        "a session that goes on says the same"
+    );
+    let (before, after) = (said(&bodies[1]), said(&bodies[2]));
+    assert_eq!(after[..before.len()], before[..]);
+}
+
+#[tokio::test]
+async fn slash_commands_are_expanded_with_arguments_mentions_and_skills_and_unknown_ones_are_not_sent() {
+    let story = Story::new(
+        &[
+            (
+                ".hew/commands/review.md",
+                "---\ndescription: Reviews\nargument-hint: FILE\n---\nReview $1 with care, see @notes.md. !`git log`",
+            ),
+            (".claude/commands/git/commit.md", "Commit it: $ARGUMENTS"),
+            (
+                ".hew/skills/pdf/SKILL.md",
+                "---\nname: pdf\ndescription: Reads\n---\nHow to read PDFs.",
+            ),
+            ("notes.md", "the notes\n"),
+        ],
+        vec![
+            Turn::text("Reviewed."),
+            Turn::text("Committed."),
+            Turn::text("Read."),
+            Turn::text("It is full."),
+        ],
+    )
+    .await;
+    let output = story.run(&["/review 'src/a b.rs'"]).await;
+    assert!(output.stderr.contains("left as text"), "{}", output.stderr);
+    let text = story.texts().pop().unwrap();
+    for part in [
+        "/review 'src/a b.rs'",
+        "Review src/a b.rs with care",
+        "the notes",
+        "<command name=",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    story.run(&["/git:commit", "fix", "it"]).await;
+    assert!(story.texts().pop().unwrap().contains("Commit it: fix it"));
+    story.run(&["/pdf report.pdf"]).await;
+    let text = story.texts().pop().unwrap();
+    assert!(
+        text.contains("How to read PDFs.") && text.contains("Arguments: report.pdf"),
+        "{text}"
+    );
+    let sent = story.server.requests().len();
+    let output = story.hew(&["run", "-m", MODEL, "/reveiw it"]).await;
+    assert_eq!(output.code(), Some(1));
+    assert!(
+        output.stderr.contains("there is no command /reveiw") && output.stderr.contains("/review"),
+        "{}",
+        output.stderr
+    );
+    assert_eq!(story.server.requests().len(), sent, "nothing was sent");
+    story.run(&["/tmp is full"]).await;
+    let listed = story.hew(&["commands"]).await;
+    for part in ["/review FILE  Reviews", "/git:commit", "/pdf  Reads"] {
+        assert!(listed.stdout.contains(part), "{part}: {}", listed.stdout);
+    }
+    let shown = story.hew(&["commands", "show", "/git:commit", "x"]).await;
+    assert_eq!(
+        shown.stdout,
+        "<command name=\"git:commit\">\nCommit it: x\n</command>\n"
+    );
+}
+
+#[tokio::test]
+async fn a_command_of_an_untrusted_folder_chooses_no_mode() {
+    let story = Story::new(
+        &[(".hew/commands/go.md", "---\nmode: architect\n---\nGo.")],
+        vec![Turn::text("Gone."), Turn::text("Gone.")],
+    )
+    .await;
+    let output = story.run(&["--mode", "ask", "/go"]).await;
+    assert!(output.stderr.contains("may choose no mode"), "{}", output.stderr);
+    assert!(story.texts()[0].contains("# Mode: ask"));
+    assert_eq!(story.hew(&["trust"]).await.code(), Some(0));
+    story.run(&["--mode", "ask", "/go"]).await;
+    assert!(story.texts()[1].contains("# Mode: architect"));
+}
+
+#[tokio::test]
+async fn prompts_are_kept_by_name_mentioned_and_told_by_default() {
+    let story = Story::new(&[("a.txt", "")], vec![Turn::text("One."), Turn::text("Two.")]).await;
+    for args in [
+        &["prompts", "add", "style", "--default", "Write in short sentences."][..],
+        &[
+            "prompts",
+            "add",
+            "ours",
+            "--project",
+            "--description",
+            "Ours",
+            "Only ours.",
+        ],
+        &["prompts", "edit", "ours", "Ours, changed."],
+        &["prompts", "default", "ours"],
+        &["prompts", "default", "ours", "--off"],
+    ] {
+        let output = story.hew(args).await;
+        assert_eq!(output.code(), Some(0), "{args:?}: {}", output.stderr);
+    }
+    let listed = story.hew(&["prompts", "list", "--json"]).await;
+    let list: Value = serde_json::from_str(&listed.stdout).unwrap();
+    assert_eq!(
+        (&list[0]["name"], &list[0]["project"], &list[0]["default"]),
+        (&json!("ours"), &json!(true), &json!(false))
+    );
+    assert_eq!(list[1]["default"], true);
+    assert_eq!(story.hew(&["prompts", "show", "ours"]).await.stdout, "Ours, changed.\n");
+    story.run(&["do as @rule:ours says"]).await;
+    let text = story.texts().pop().unwrap();
+    assert!(
+        text.contains("Write in short sentences.") && text.contains("Ours, changed."),
+        "{text}"
+    );
+    let output = story.run(&["do as @rule:nothing says"]).await;
+    assert!(
+        output.stderr.contains("not included: @rule:nothing"),
+        "{}",
+        output.stderr
+    );
+    assert_eq!(story.hew(&["prompts", "remove", "style"]).await.code(), Some(0));
+    let missing = story.hew(&["prompts", "show", "style"]).await;
+    assert_eq!(missing.code(), Some(2));
+    assert!(missing.stderr.contains("there are ours"), "{}", missing.stderr);
+    assert_eq!(story.hew(&["prompts", "add", "../x", "y"]).await.code(), Some(2));
+}
+
+#[tokio::test]
+async fn a_further_folder_is_part_of_the_project_with_its_rules() {
+    let story = Story::new(&[("a.txt", "")], Vec::new()).await;
+    let other = Project::new(&[
+        ("AGENTS.md", "Other rule.\n"),
+        ("b.txt", "two\n"),
+        (".hewignore", "secret.txt\n"),
+        ("secret.txt", "hidden\n"),
+    ])
+    .unwrap();
+    let path = |name: &str| {
+        other
+            .path(name)
+            .canonicalize()
+            .unwrap_or(other.path(name))
+            .display()
+            .to_string()
+    };
+    let script = Script::new()
+        .order(Order::Sequence)
+        .turn(Turn::text("Writing.").call("write_file", json!({"path": path("c.txt"), "content": "three\n"})))
+        .turn(Turn::text("Running.").call("terminal", json!({"command": format!("echo four > {}", path("d.txt"))})))
+        .turn(read(&path("secret.txt")))
+        .turn(Turn::text("Done."));
+    let server = Server::start(script).await.unwrap();
+    let hew = story.hew.clone().talks_to(&server);
+    let folder = other.root().display().to_string();
+    let args = ["run", "-m", MODEL, "--add-dir", &folder, "work"];
+    let output = hew.clone().args(args).run().await.unwrap();
+    assert_eq!(output.code(), Some(0), "{}", output.stderr);
+    assert_eq!(other.read("c.txt").unwrap(), "three\n");
+    assert_eq!(other.read("d.txt").unwrap(), "four\n");
+    let first = String::from_utf8_lossy(&server.requests()[0].body).into_owned();
+    assert!(
+        first.contains("Other rule.") && first.contains("Other folders of the project"),
+        "{first}"
+    );
+    let last = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
+    assert!(!last.contains("hidden\\n"), "its ignore file holds: {last}");
+    let output = hew
+        .args(["run", "-m", MODEL, "--add-dir", "gone", "work"])
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(output.code(), Some(2));
+    assert!(
+        output.stderr.contains("gone` to the project: No such file"),
+        "{}",
+        output.stderr
+    );
+}
+
+#[tokio::test]
+async fn zeds_mention_layout_holds_for_every_kind_of_mention_in_one_prompt() {
+    let story = Story::new(
+        &[
+            (
+                "src/lib.rs",
+                "pub fn add_up(a: u32) -> u32 {\n    a + 1\n}\n\npub fn other() {}\n",
+            ),
+            ("docs/a.md", "# A\n"),
+            (".hew/prompts/style.md", "Be brief."),
+        ],
+        vec![Turn::text("First."), Turn::text("Seen.")],
+    )
+    .await;
+    let image = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xff\xff?\x00\x05\xfe\x02\xfe\xa75\x81\x84\x00\x00\x00\x00IEND\xaeB`\x82";
+    story.project.write("dot.png", image).unwrap();
+    story.run(&["remember quokka"]).await;
+    let sessions: Value = serde_json::from_str(&story.hew(&["sessions", "list", "--json"]).await.stdout).unwrap();
+    let id = sessions[0]["id"].as_str().unwrap();
+    let prompt = format!(
+        "@rule:style @thread:{id} @src/lib.rs:1-2 #add_up @docs/ @docs/a.md @dot.png #nothing_like_it #plainword @gone.md"
+    );
+    let output = story.run(&[&prompt]).await;
+    for miss in ["#nothing_like_it", "@gone.md"] {
+        assert!(
+            output.stderr.contains(&format!("not included: {miss}")),
+            "{miss}: {}",
+            output.stderr
+        );
+    }
+    assert!(!output.stderr.contains("plainword"), "{}", output.stderr);
+    let text = story.texts().pop().unwrap();
+    let places: Vec<usize> = [
+        "<context>",
+        "<files>",
+        "docs/a.md",
+        "<directories>",
+        "<symbols>",
+        "src/lib.rs#L1-3",
+        "<selections>",
+        "src/lib.rs#L1-2",
+        "<threads>",
+        "quokka",
+        "<rules>",
+        "Be brief.",
+        "</context>",
+    ]
+    .iter()
+    .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")))
+    .collect();
+    let order = [0, 1, 3, 4, 6, 8, 10, 12].map(|at| places[at]);
+    assert!(order.is_sorted(), "{text}");
+    assert!(text.contains("image/png"), "{text}");
+}
