@@ -162,7 +162,7 @@ async fn how_things_stand_is_told_with_the_first_prompt_and_later_only_what_is_n
         "Date: 20",
         "Git: branch topic",
         "docs/",
-        "Speak German",
+        "ask for another: German",
         "Be brief.",
     ] {
         assert!(first.contains(part), "{part}: {first}");

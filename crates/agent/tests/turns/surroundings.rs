@@ -37,9 +37,9 @@ impl Surroundings for Place {
     }
 
     fn rules_for(&self, files: &[PathBuf], known: &Known) -> Vec<String> {
-        assert!(!files.is_empty());
-        let note = known.rules_note(&rules("p/AGENTS.md", &self.nested), None);
-        note.into_iter().collect()
+        let nested = rules("p/AGENTS.md", &self.nested);
+        let touched = files.iter().take(1);
+        touched.filter_map(|_| known.rules_note(&nested, None)).collect()
     }
 
     fn facts(&self, _: &[Arc<Item>], _: &Known) -> Vec<Fact> {
