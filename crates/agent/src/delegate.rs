@@ -301,7 +301,7 @@ impl Delegate {
     /// The tools of a subtask. One that may not hand work on is not told that it could.
     fn tools_for_children(&self) -> Registry {
         let deepest = self.depth + 1 >= self.children.delegation.depth;
-        self.tools.only(|tool| {
+        self.tools.only(move |tool| {
             let delegates = tool.effect() == Effect::Delegates;
             let not_theirs = NOT_FOR_CHILDREN.contains(&tool.spec().name.as_str());
             !(not_theirs || deepest && delegates)

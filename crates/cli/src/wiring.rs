@@ -197,7 +197,8 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     };
     let tools = toolbox::fitted(workspace, commands::environment(config, env), options);
     let tools = match profile {
-        Some(profile) => tools.only(|tool| profile.offers(&tool.spec().name)),
+        // Those of MCP servers have been chosen already, by server.
+        Some(profile) => tools.only(move |tool| tool.source().is_some() || profile.offers(&tool.spec().name)),
         None => tools,
     };
     told.extend(panels::open(&beside, config.panels.as_deref()));

@@ -1,7 +1,8 @@
 //! The tools on offer, by name.
 
+use crate::guests::{Chosen, Fits};
 use crate::tool::Erased;
-use crate::{DynTool, Tool};
+use crate::{DynTool, Guests, Tool};
 use model::ToolSpec;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,7 @@ pub struct Registry {
     tools: BTreeMap<String, Arc<dyn DynTool>>,
     aliases: BTreeMap<&'static str, String>,
     deferred: BTreeSet<String>,
+    guests: Option<Arc<dyn Guests>>,
 }
 
 impl Registry {
@@ -45,14 +47,27 @@ impl Registry {
         self.tools.insert(name, tool);
     }
 
-    /// The same, with only the tools that fit.
-    pub fn only(&self, fits: impl Fn(&dyn DynTool) -> bool) -> Self {
+    /// Serves guests too, in place of any before.
+    pub fn receive(&mut self, guests: Arc<dyn Guests>) {
+        self.guests = Some(guests);
+    }
+
+    /// The guests, where there may be some.
+    pub fn guests(&self) -> Option<&Arc<dyn Guests>> {
+        self.guests.as_ref()
+    }
+
+    /// The same, with only the tools that fit; also of those that are still to come.
+    pub fn only(&self, fits: impl Fn(&dyn DynTool) -> bool + Send + Sync + 'static) -> Self {
         let mut registry = self.clone();
+        let fits: Fits = Arc::new(fits);
         registry.tools.retain(|_, tool| fits(tool.as_ref()));
+        registry.guests = registry.guests.map(|guests| Arc::new(Chosen { guests, fits }) as Arc<dyn Guests>);
         let Registry {
             tools,
             aliases,
             deferred,
+            guests: _,
         } = &mut registry;
         aliases.retain(|_, name| tools.contains_key(name));
         deferred.retain(|name| tools.contains_key(name));
@@ -64,6 +79,14 @@ impl Registry {
         self.tools
             .get(name)
             .or_else(|| self.aliases.get(name).and_then(|name| self.tools.get(name)))
+    }
+
+    /// The tool of this name or alias, also where it is a guest.
+    pub fn find(&self, name: &str) -> Option<Arc<dyn DynTool>> {
+        self.get(name).cloned().or_else(|| {
+            let guests = self.guests.iter().flat_map(|guests| guests.tools());
+            guests.into_iter().find(|tool| tool.spec().name == name)
+        })
     }
 
     /// Makes a tool known under another name, unless that is taken or there is no such tool.
@@ -84,10 +107,10 @@ impl Registry {
 
     /// The tool that serves a call of this name or alias, and the input for it where that is not the call's own.
     pub fn serving(&self, name: &str, input: &Value) -> Option<(Arc<dyn DynTool>, Option<Value>)> {
-        let tool = self.get(name)?;
+        let tool = self.find(name)?;
         Some(match tool.resolve(input, self) {
             Some((meant, input)) => (meant, Some(input)),
-            None => (Arc::clone(tool), None),
+            None => (tool, None),
         })
     }
 
@@ -128,9 +151,10 @@ impl Registry {
         listed.map(|(_, tool)| tool.spec().clone()).collect()
     }
 
-    /// The tools that the model has to look for, in order.
-    pub fn deferred(&self) -> impl Iterator<Item = &Arc<dyn DynTool>> {
-        self.deferred.iter().filter_map(|name| self.tools.get(name))
+    /// The tools that the model has to look for, in order, and last the guests.
+    pub fn deferred(&self) -> impl Iterator<Item = Arc<dyn DynTool>> {
+        let own = self.deferred.iter().filter_map(|name| self.tools.get(name).cloned());
+        own.chain(self.guests.iter().flat_map(|guests| guests.tools()))
     }
 
     /// All tools, in order.

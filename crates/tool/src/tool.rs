@@ -68,6 +68,11 @@ pub trait DynTool: Send + Sync {
     /// Shows what a call will do while its input still streams, where the tool can.
     fn preview(&self) -> Option<Box<dyn Preview>>;
 
+    /// The program that it belongs to, where that is not this one.
+    fn source(&self) -> Option<&str> {
+        None
+    }
+
     /// The tool that a call means and the input for it, where this one only passes calls on: title, rules, effect and
     /// result are then the other's.
     fn resolve(&self, _input: &Value, _tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {

@@ -50,6 +50,10 @@ impl<W: Wrap> DynTool for Around<W> {
         self.tool.preview()
     }
 
+    fn source(&self) -> Option<&str> {
+        self.tool.source()
+    }
+
     fn resolve(&self, input: &Value, tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
         self.tool.resolve(input, tools)
     }

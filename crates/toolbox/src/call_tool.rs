@@ -60,14 +60,14 @@ impl DynTool for CallTool {
     }
 
     fn resolve(&self, input: &Value, tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
-        let tool = tools.get(name(input)?)?;
+        let tool = tools.find(name(input)?)?;
         if tool.spec().name == NAME {
             return None;
         }
         let inner = inner(input)?;
         // The tool that is meant may pass the call on itself.
         let further = tool.resolve(&inner, tools);
-        Some(further.unwrap_or_else(|| (Arc::clone(tool), inner)))
+        Some(further.unwrap_or((tool, inner)))
     }
 
     fn run(self: Arc<Self>, input: Value, _: Context) -> BoxFuture<'static, Result<Output, Error>> {

@@ -35,6 +35,7 @@ mod fold;
 mod format_file;
 mod generate_image;
 mod grep;
+mod hosted;
 mod hover;
 mod insert;
 mod job_kill;
@@ -92,6 +93,7 @@ pub use panels::{PANELS, Panels, USUAL_PANELS};
 pub use seeds::{Answer, SEEDS, Seed, otherwise};
 pub use web::{Allowed, Chromium, Engine, NoHost, Proxies, ProxyFor, Search, Sourcegraph, Web};
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -99,16 +101,16 @@ use std::time::SystemTime;
 use around::around;
 use bounded::Bounded;
 use checked::Checked;
-use covered::Covered;
 use editor::EditAgent;
 use find_tools::FindTools;
+use hosted::{Hosted, covered};
 use notebook::Notebook;
 use offered::Offered;
 use project::Project;
 use sandbox::Environment;
 use skill::Skills;
 use spill::Spill;
-use tool::{DynTool, Effect, Registry};
+use tool::{DynTool, Guests, Registry};
 use web::Net;
 use workspace::Workspace;
 use workspace::checkpoint::Checkpoints;
@@ -142,6 +144,8 @@ pub struct Options<'a> {
     pub skills: Vec<PathBuf>,
     /// Further tools that the model has to look for, such as those of other programs.
     pub further: Vec<Arc<dyn DynTool>>,
+    /// Tools that come and go, such as those of MCP servers.
+    pub guests: Option<Arc<dyn Guests>>,
     /// The names of the modes that can be gone on in; without any, the mode stays.
     pub modes: Vec<String>,
     /// How commands are run.
@@ -187,19 +191,15 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
     if let Some(web) = options.web.take() {
         tools = online(tools, &project, environment, web, options.data.as_deref());
     }
-    let further = std::mem::take(&mut options.further);
-    let covered = |tool: Arc<dyn DynTool>| -> Arc<dyn DynTool> {
-        match &options.checkpoints {
-            Some(checkpoints) if tool.effect() == Effect::Changes => around(tool, Covered(checkpoints.clone())),
-            Some(_) | None => tool,
-        }
-    };
     // These do not know themselves what they change.
     if let Some(terminal) = tools.get("terminal").cloned() {
-        tools.add(covered(terminal));
+        tools.add(covered(terminal, options.checkpoints.as_ref()));
     }
-    for tool in further {
-        tools.add_deferred(covered(tool));
+    for tool in std::mem::take(&mut options.further) {
+        tools.add_deferred(covered(tool, options.checkpoints.as_ref()));
+    }
+    if let Some(guests) = options.guests.take() {
+        receive(&mut tools, guests, &project, &mut options);
     }
     finish(tools, &project, &options)
 }
@@ -222,6 +222,25 @@ fn sources(
         skills: options.skills.clone(),
         modes: options.modes.clone(),
     }
+}
+
+/// Guests take their seats: our own tools keep their names.
+fn receive(tools: &mut Registry, guests: Arc<dyn Guests>, project: &Project, options: &mut Options<'_>) {
+    let guests = Arc::new(Hosted {
+        guests,
+        checkpoints: options.checkpoints.clone(),
+        spill: project.spill.clone(),
+    });
+    let own = tools.iter().map(|tool| (&tool.spec().name, tool.aliases()));
+    let mut taken: BTreeSet<String> = own
+        .flat_map(|(name, aliases)| aliases.iter().map(|alias| (*alias).to_owned()).chain([name.clone()]))
+        .collect();
+    taken.extend([call_tool::NAME, find_tools::NAME].map(str::to_owned));
+    for tool in guests.seat(&taken) {
+        options.enabled.push(tool.spec().name.clone());
+        tools.add_deferred(tool);
+    }
+    tools.receive(guests);
 }
 
 /// Files and folders.
