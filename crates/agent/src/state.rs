@@ -252,7 +252,9 @@ impl State {
 
     /// Renders the system prompt for the mode, the model and the tools as they are now.
     pub(crate) fn render_system(&mut self) {
-        let further: Vec<&str> = self.tools.deferred().map(|tool| tool.spec().name.as_str()).collect();
+        // Tools of other programs come and go; what is said about the tools must not change with them.
+        let own: Vec<_> = self.tools.deferred().filter(|tool| tool.source().is_none()).collect();
+        let further: Vec<&str> = own.iter().map(|tool| tool.spec().name.as_str()).collect();
         let rendered = (self.system)(&prompt::Scene {
             mode: &self.mode,
             model: self.model.info(),

@@ -23,6 +23,71 @@ async fn main() {
     task("200 KB of tiny deltas", stream()).await;
     task("200 steps of 4 KB", steps(200)).await;
     growth().await;
+    servers().await;
+}
+
+/// How long it takes until the first request arrives, without MCP servers and with five, of which two are dead: once when
+/// nothing is known of them, and once when it is.
+async fn servers() {
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/all/peers/odd.py");
+    let entry = |how: &str| {
+        format!(
+            "[mcp.{how}]\ncommand = 'python3'\nargs = ['{}', '{how}']\n",
+            script.display()
+        )
+    };
+    let five: String = ["plain", "many", "reading", "dead", "silent"].map(entry).concat();
+    let (mut none, mut new, mut known) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        none.push(first_request(&[""]).await[0]);
+        let both = first_request(&[&five, &five]).await;
+        new.push(both[0]);
+        known.push(both[1]);
+    }
+    let (none, new, known) = (median(&none), median(&new), median(&known));
+    let ratio = |time: Duration| time.as_secs_f64() / none.as_secs_f64();
+    println!(
+        "first request: {none:.2?}; with five MCP servers {new:.2?} (ratio {:.2}), known ones {known:.2?} (ratio {:.2})",
+        ratio(new),
+        ratio(known)
+    );
+}
+
+/// The time until the first request arrives, in runs with one home and these configurations. Between them the servers are
+/// seen, as far as they can be.
+async fn first_request(configurations: &[&str]) -> Vec<Duration> {
+    let project = project();
+    let mut home: Option<Hew> = None;
+    let mut times = Vec::new();
+    for text in configurations {
+        let server = Server::start(Script::new().turn(Turn::text("Hello."))).await.unwrap();
+        let hew = home
+            .take()
+            .unwrap_or_else(|| Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap());
+        let folder = hew.home().join(".config/hew");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), text).unwrap();
+        let hew = hew.folder(project.root());
+        let go = hew
+            .clone()
+            .talks_to(&server)
+            .args(["run", "--no-title", "-m", "anthropic/claude-sonnet-4-6", "work"]);
+        let begun = Instant::now();
+        assert!(go.run().await.unwrap().is_success());
+        times.push(server.main_requests()[0].at - begun);
+        for name in ["plain", "many", "reading"].iter().filter(|_| !text.is_empty()) {
+            assert!(
+                hew.clone()
+                    .args(["mcp", "test", name])
+                    .run()
+                    .await
+                    .unwrap()
+                    .is_success()
+            );
+        }
+        home = Some(hew);
+    }
+    times
 }
 
 /// A task of so many commands, each of which prints a file of 4 KB.

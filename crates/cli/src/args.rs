@@ -2,6 +2,7 @@
 
 mod changes;
 mod ledger;
+mod mcp;
 mod mistake;
 mod open;
 mod past;
@@ -14,6 +15,7 @@ mod turn;
 pub(crate) use changes::Changes;
 pub(crate) use ledger::{By, Cost, PromptDiff, PromptExplain};
 pub(crate) use open::Open;
+pub(crate) use mcp::{Mcp, McpAdd, McpServe};
 pub(crate) use past::{Diff, Going, Redo, Rewind, Undo};
 pub(crate) use prompt::{Prompt, PromptShow};
 pub(crate) use rules::{Modes, Permissions, RuleEffect, Test, Trust};
@@ -115,6 +117,11 @@ pub(crate) enum Command {
         list: PromptsList,
         #[command(subcommand)]
         command: Option<Prompts>,
+    },
+    /// List, add, test and serve MCP servers
+    Mcp {
+        #[command(subcommand)]
+        command: Mcp,
     },
     /// Keep API keys in the system's keyring
     Keys {

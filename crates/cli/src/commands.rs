@@ -16,6 +16,7 @@ mod help;
 mod keys;
 mod ledger;
 mod lsp;
+mod mcp;
 mod models;
 mod modes;
 mod open;
@@ -103,6 +104,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Lsp(args) => block_on(lsp::lsp(&args, global, env)),
         Command::Commands(args) => slash::commands(&args, global, env),
         Command::Prompts { list, command } => prompts::prompts(&list, command, global, env),
+        Command::Mcp { command } => block_on(mcp::mcp(command, global, env)),
         Command::Keys { command } => block_on(keys::keys(&command, global, env)),
         Command::Doctor(args) => block_on(doctor::doctor(&args, global, env)),
         Command::Demo(args) => block_on(demo::demo(&args, env)),

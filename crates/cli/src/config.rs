@@ -8,6 +8,7 @@ mod check;
 mod edit;
 mod layer;
 mod lsp;
+mod mcp;
 mod permissions;
 mod restrain;
 mod sandbox;
@@ -22,6 +23,7 @@ pub(crate) use check::{known_key, value_for};
 pub(crate) use edit::{Unset, list, remove, set};
 pub(crate) use layer::{Layer, Leaf, Origin, key_path, put};
 pub(crate) use lsp::LspServer;
+pub(crate) use mcp::{McpEntry, McpSampling, McpType};
 pub(crate) use permissions::{Approval, Hook, HookEvent, Permissions, Profile};
 pub(crate) use sandbox::{Sandbox, Terminal};
 pub(crate) use schema::{

@@ -70,6 +70,13 @@ fn every_configuration_key_and_variable_is_described() {
             assert!(config_page.contains(&row), "docs/config.md lacks {name}.{key}");
         }
     }
+    let mcp_page = page("mcp.md");
+    for key in keys(&schema["$defs"]["McpEntry"])
+        .into_iter()
+        .chain(keys(&schema["$defs"]["McpOAuth"]))
+    {
+        assert!(mcp_page.contains(&format!("`{key}`")), "docs/mcp.md lacks {key}");
+    }
     for key in keys(&schema["$defs"]["ModelEntry"]) {
         assert!(config_page.contains(&key), "docs/config.md lacks {key} of models");
     }

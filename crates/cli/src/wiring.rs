@@ -7,6 +7,7 @@ pub(crate) mod formats;
 mod images;
 mod instructions;
 pub(crate) mod library;
+pub(crate) mod mcp;
 pub(crate) mod modes;
 mod panels;
 pub(crate) mod permissions;
@@ -124,6 +125,8 @@ pub(crate) struct Started {
     pub(crate) depot: Depot,
     /// What is wrong with rules, modes and ignore files, for the person.
     pub(crate) told: Vec<String>,
+    /// The MCP servers, where some are defined; their prompts are slash commands.
+    pub(crate) servers: Option<::mcp::Servers>,
 }
 
 /// Opens the session database.
@@ -148,7 +151,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let opened = open(&start, &name).await?;
     let found = modes::find(root, start.trust, env);
     let (mode, all_modes) = choose_mode(&start, &found, &opened.items)?;
-    let (permissions, mut told) = permissions::permissions(start.layers, start.trust, root, env);
+    let (mut permissions, mut told) = permissions::permissions(start.layers, start.trust, root, env);
     told.extend(found.problems.iter().cloned());
     let profile = profile(config)?;
     let permission = config.permission.unwrap_or(Permission::Workspace);
@@ -162,6 +165,16 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let complete = is_complete(&opened.items);
     let formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
     let notices = Notices::channel();
+    let place = mcp::Place {
+        config,
+        layers: start.layers,
+        root,
+        trust: start.trust,
+        env,
+    };
+    let (servers, problems) = mcp::servers(place, notices.0.clone(), Some(Arc::clone(&main)), profile.clone())?;
+    told.extend(problems);
+    Arc::make_mut(&mut permissions.rules).extend(mcp::rules(servers.as_ref()));
     let depot = start.store.files().limited(room(&config.checkpoints));
     let checkpoints = match config.checkpoints.commands {
         Some(false) => None,
@@ -188,6 +201,9 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         data: Some(places::data(env)?),
         skills: places::skills(root, env),
         further: Vec::new(),
+        guests: servers
+            .clone()
+            .map(|servers| Arc::new(servers) as Arc<dyn tool::Guests>),
         commands,
         jobs,
         painter,
@@ -255,6 +271,9 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         autonomy: autonomy(&config.autonomy),
         notices,
     };
+    if let Some(servers) = &servers {
+        mcp::start(servers, place);
+    }
     Ok(Started {
         handle: agent::start(setup),
         id: opened.id,
@@ -268,6 +287,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         formats,
         depot,
         told,
+        servers,
     })
 }
 
@@ -289,7 +309,7 @@ pub(crate) async fn tools_for(
     };
     let tools = tools_with(config, env, root, Some(info), permissions, more).await?;
     Ok(match profile(config)? {
-        Some(profile) => tools.only(|tool| profile.offers(&tool.spec().name)),
+        Some(profile) => tools.only(move |tool| profile.offers(&tool.spec().name)),
         None => tools,
     })
 }

@@ -45,10 +45,15 @@ pub async fn login(definition: &Definition, around: &Surroundings, show: impl Fn
     let port = listener.local_addr().map_err(|error| failed(error.to_string()))?.port();
     let back = format!("http://127.0.0.1:{port}{PATH}");
     let mut manager = new(definition, url, around).await?;
-    let found = manager.resolve_metadata().await.map_err(|error| failed(chain(&error)))?;
+    let found = manager
+        .resolve_metadata()
+        .await
+        .map_err(|error| failed(chain(&error)))?;
     manager.set_metadata(found.metadata);
     let oauth = &definition.oauth;
-    let mut request = AuthorizationRequest::new(&back).with_client_name("hew").with_scopes(oauth.scopes.clone());
+    let mut request = AuthorizationRequest::new(&back)
+        .with_client_name("hew")
+        .with_scopes(oauth.scopes.clone());
     if let Some(id) = &oauth.client_id {
         request = request.with_preregistered_client(id);
     }
@@ -65,7 +70,11 @@ pub async fn login(definition: &Definition, around: &Surroundings, show: impl Fn
         Some((_, why)) => Err(failed(format!("it said {}", why.split('&').next().unwrap_or(why)))),
         None => {
             let address = format!("http://127.0.0.1:{port}{path}");
-            session.handle_callback_url(&address).await.map(drop).map_err(|error| failed(chain(&error)))
+            session
+                .handle_callback_url(&address)
+                .await
+                .map(drop)
+                .map_err(|error| failed(chain(&error)))
         }
     };
     let words = match &result {
@@ -171,7 +180,9 @@ impl OAuthHttpClient for Http {
                     return Err("the answer is too long".into());
                 }
             }
-            builder.body(body).map_err(|error| Box::new(error) as OAuthHttpClientError)
+            builder
+                .body(body)
+                .map_err(|error| Box::new(error) as OAuthHttpClientError)
         })
     }
 }

@@ -5,20 +5,22 @@ use std::sync::{Mutex, PoisonError};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use rmcp::model::{ErrorCode, ProtocolVersion};
-use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, RoleClient, RunningService};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, RoleClient, RunningService,
+};
 use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::auth::AuthClient;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransport, StreamableHttpClientTransportConfig};
 use sandbox::{Partner, Program};
 
+use crate::auth;
 use crate::definition::{Definition, Transport};
 use crate::error::{Error, bounded};
 use crate::handler::Handler;
 use crate::log::Heard;
 use crate::sse::{self, Sse};
 use crate::surroundings::Surroundings;
-use crate::auth;
 
 /// The longest message that is taken in, in bytes.
 const MOST_MESSAGE: usize = 8 * 1024 * 1024;
@@ -96,14 +98,20 @@ async fn stdio(
         program: command.into(),
         args: args.iter().map(Into::into).collect(),
     };
-    let cwd = cwd.as_ref().map_or_else(|| around.root.clone(), |cwd| around.root.join(cwd));
+    let cwd = cwd
+        .as_ref()
+        .map_or_else(|| around.root.clone(), |cwd| around.root.join(cwd));
     let start = || Partner::start(&program, &cwd, &environment).map_err(|error| unreachable(definition, error));
     let mut attempt = Mode::Initialize;
     loop {
         let (partner, input, output) = start()?;
         let output = Heard::new(output, handler.log.clone());
         let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(MOST_MESSAGE);
-        match handler.clone().serve_with_lifecycle(transport, attempt.lifecycle()).await {
+        match handler
+            .clone()
+            .serve_with_lifecycle(transport, attempt.lifecycle())
+            .await
+        {
             Ok(service) => {
                 return Ok(Live {
                     service,
@@ -117,7 +125,9 @@ async fn stdio(
                 let said = partner.said();
                 let last = format!("{}{}", said.head, said.tail);
                 let last = last.lines().rev().find(|line| !line.trim().is_empty()).map(str::trim);
-                handler.log.add(format!("(could not be started) {}", last.unwrap_or_default()));
+                handler
+                    .log
+                    .add(format!("(could not be started) {}", last.unwrap_or_default()));
                 let why = match last {
                     Some(last) => format!("{}; it said: {last}", reason(&error)),
                     None => reason(&error),
@@ -136,8 +146,10 @@ async fn http(
     handler: Handler,
 ) -> Result<Live, Error> {
     let (client, _) = reach(definition, url, around).await?;
-    let plain: std::collections::HashMap<HeaderName, HeaderValue> =
-        head(definition, headers, None)?.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
+    let plain: std::collections::HashMap<HeaderName, HeaderValue> = head(definition, headers, None)?
+        .into_iter()
+        .filter_map(|(name, value)| Some((name?, value)))
+        .collect();
     let config = || {
         StreamableHttpClientTransportConfig::with_uri(url)
             .custom_headers(plain.clone())
@@ -217,7 +229,10 @@ where
     F: Future<Output = Result<T, Error>>,
 {
     let transport = make().await?;
-    let first = handler.clone().serve_with_lifecycle(transport, Mode::Initialize.lifecycle()).await;
+    let first = handler
+        .clone()
+        .serve_with_lifecycle(transport, Mode::Initialize.lifecycle())
+        .await;
     let served = match (first, again) {
         (Err(error), Some(again)) if is_newer(&error) => {
             handler.serve_with_lifecycle(again, Mode::Discover.lifecycle()).await
@@ -240,7 +255,10 @@ where
 fn is_newer(error: &ClientInitializeError) -> bool {
     match error {
         ClientInitializeError::JsonRpcError(said) => {
-            matches!(said.code, ErrorCode::METHOD_NOT_FOUND | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION)
+            matches!(
+                said.code,
+                ErrorCode::METHOD_NOT_FOUND | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+            )
         }
         _ => false,
     }
@@ -253,7 +271,9 @@ async fn reach(
     around: &Surroundings,
 ) -> Result<(reqwest::Client, Option<String>), Error> {
     let builder = (around.web)(url).map_err(|why| unreachable(definition, why))?;
-    let client = builder.build().map_err(|error| unreachable(definition, chain(&error)))?;
+    let client = builder
+        .build()
+        .map_err(|error| unreachable(definition, chain(&error)))?;
     let token = match (&definition.transport, around.shelf.login(&definition.name).await) {
         (Ok(Transport::Sse { .. }), Some(_)) => {
             let manager = auth::known(definition, url, around).await?;
@@ -264,9 +284,16 @@ async fn reach(
     Ok((client, token))
 }
 
-fn head(definition: &Definition, headers: &BTreeMap<String, String>, token: Option<String>) -> Result<HeaderMap, Error> {
+fn head(
+    definition: &Definition,
+    headers: &BTreeMap<String, String>,
+    token: Option<String>,
+) -> Result<HeaderMap, Error> {
     let token = token.map(|token| ("authorization".to_owned(), format!("Bearer {token}")));
-    let pairs = headers.iter().map(|(name, value)| (name.clone(), value.clone())).chain(token);
+    let pairs = headers
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .chain(token);
     let mut map = HeaderMap::new();
     for (name, value) in pairs {
         let wrong = || unreachable(definition, format!("the header `{name}` is not valid"));

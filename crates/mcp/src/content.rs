@@ -162,9 +162,11 @@ fn picture(mime: &str, data: &str, name: Option<String>, features: Features, med
 fn repeats(blocks: &[Block], structured: &Value) -> bool {
     structured.is_null()
         || blocks.iter().any(|block| match block {
-            Block::Text { text } => serde_json::from_str::<Value>(text).is_ok_and(|value| {
-                value == *structured || structured.get("result").is_some_and(|result| *result == value)
-            }) || structured.get("result").and_then(Value::as_str) == Some(text),
+            Block::Text { text } => {
+                serde_json::from_str::<Value>(text).is_ok_and(|value| {
+                    value == *structured || structured.get("result").is_some_and(|result| *result == value)
+                }) || structured.get("result").and_then(Value::as_str) == Some(text)
+            }
             Block::Media(_) => false,
         })
 }
@@ -218,7 +220,10 @@ mod tests {
             ]
         );
         let without = answer(content, false).unwrap();
-        assert_eq!(without[1], "[image/png, 3 bytes: not passed on, because the model does not take it]");
+        assert_eq!(
+            without[1],
+            "[image/png, 3 bytes: not passed on, because the model does not take it]"
+        );
     }
 
     #[test]

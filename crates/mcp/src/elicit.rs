@@ -57,10 +57,18 @@ async fn form(
             _ => Ok(Some(json!({}))),
         };
     }
-    let required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name));
+    let required = |name: &str| {
+        schema["required"]
+            .as_array()
+            .is_some_and(|names| names.iter().any(|n| n == name))
+    };
     let mut content = Map::new();
     for (place, (name, field)) in fields.iter().take(MOST_FIELDS).enumerate() {
-        let lead = if place == 0 { format!("{intro}\n") } else { String::new() };
+        let lead = if place == 0 {
+            format!("{intro}\n")
+        } else {
+            String::new()
+        };
         if let Some(value) = fill(&lead, name, field, required(name), context).await? {
             content.insert(name.clone(), value);
         }
@@ -77,14 +85,20 @@ async fn fill(
     context: &Context,
 ) -> Result<Option<Value>, ElicitationAction> {
     let title = field["title"].as_str().unwrap_or(name);
-    let about = field["description"].as_str().map(|text| format!(" ({text})")).unwrap_or_default();
+    let about = field["description"]
+        .as_str()
+        .map(|text| format!(" ({text})"))
+        .unwrap_or_default();
     let mut hint = String::new();
     for _ in 0..TRIES {
         let question = format!("{lead}{title}{about}{hint}");
-        let mut choices: Vec<Choice> = options(field).into_iter().map(|(value, label)| Choice {
-            description: label.filter(|label| *label != value),
-            label: value,
-        }).collect();
+        let mut choices: Vec<Choice> = options(field)
+            .into_iter()
+            .map(|(value, label)| Choice {
+                description: label.filter(|label| *label != value),
+                label: value,
+            })
+            .collect();
         if let Some(usual) = usual(field).filter(|usual| !choices.iter().any(|choice| choice.label == *usual)) {
             choices.insert(0, choice(&usual));
         }
@@ -111,7 +125,11 @@ async fn fill(
 
 /// The answers to choose from, with what they are called.
 fn options(field: &Value) -> Vec<(String, Option<String>)> {
-    let field = if field["type"] == "array" { &field["items"] } else { field };
+    let field = if field["type"] == "array" {
+        &field["items"]
+    } else {
+        field
+    };
     if field["type"] == "boolean" {
         return vec![("true".into(), None), ("false".into(), None)];
     }
@@ -121,12 +139,19 @@ fn options(field: &Value) -> Vec<(String, Option<String>)> {
     };
     let named = field["oneOf"].as_array().or(field["anyOf"].as_array());
     if let Some(named) = named {
-        let pair = |one: &Value| Some((one["const"].as_str()?.to_owned(), one["title"].as_str().map(str::to_owned)));
+        let pair = |one: &Value| {
+            Some((
+                one["const"].as_str()?.to_owned(),
+                one["title"].as_str().map(str::to_owned),
+            ))
+        };
         return named.iter().filter_map(pair).collect();
     }
     let labels = texts(&field["enumNames"]);
     let values = texts(&field["enum"]).into_iter().enumerate();
-    values.map(|(place, value)| (value, labels.get(place).cloned())).collect()
+    values
+        .map(|(place, value)| (value, labels.get(place).cloned()))
+        .collect()
 }
 
 fn usual(field: &Value) -> Option<String> {
@@ -142,7 +167,9 @@ fn usual(field: &Value) -> Option<String> {
 fn fits(answer: &str, field: &Value) -> Result<Value, String> {
     let allowed = options(field);
     let known = |answer: &str| {
-        let found = allowed.iter().find(|(value, label)| value == answer || label.as_deref() == Some(answer));
+        let found = allowed
+            .iter()
+            .find(|(value, label)| value == answer || label.as_deref() == Some(answer));
         found.map(|(value, _)| value.clone())
     };
     match field["type"].as_str() {
@@ -170,7 +197,9 @@ fn fits(answer: &str, field: &Value) -> Result<Value, String> {
             let found = said.map(|word| known(word).ok_or_else(|| format!("`{word}` is none of the choices")));
             Ok(found.collect::<Result<Vec<_>, _>>()?.into())
         }
-        _ if !allowed.is_empty() => known(answer).map(Value::from).ok_or_else(|| "it is none of the choices".into()),
+        _ if !allowed.is_empty() => known(answer)
+            .map(Value::from)
+            .ok_or_else(|| "it is none of the choices".into()),
         _ => {
             let letters = answer.chars().count() as u64;
             if field["minLength"].as_u64().is_some_and(|least| letters < least) {
@@ -230,8 +259,16 @@ mod tests {
             (&titled, "First", Ok(json!("a"))),
             (&several, "x, y", Ok(json!(["x", "y"]))),
             (&several, "z", Err("`z` is none of the choices")),
-            (&json!({"type": "string", "format": "email"}), "nobody", Err("it must be an e-mail address")),
-            (&json!({"type": "string", "minLength": 3}), "ab", Err("it must have at least 3 letters")),
+            (
+                &json!({"type": "string", "format": "email"}),
+                "nobody",
+                Err("it must be an e-mail address"),
+            ),
+            (
+                &json!({"type": "string", "minLength": 3}),
+                "ab",
+                Err("it must have at least 3 letters"),
+            ),
             (&json!({"type": "string"}), "anything", Ok(json!("anything"))),
         ] {
             assert_eq!(fits(answer, field), expected.map_err(str::to_owned), "{field} {answer}");

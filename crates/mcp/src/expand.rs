@@ -57,7 +57,10 @@ fn value(name: &str, variables: &Variables<'_>) -> Result<Option<String>, String
         Some((name, otherwise)) => (name, Some(otherwise)),
         None => (name, None),
     };
-    let is_name = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    let is_name = !name.is_empty()
+        && name
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     match (is_name, (variables.environment)(name), otherwise) {
         (false, ..) => Ok(None),
         (true, Some(value), _) => Ok(Some(value)),
@@ -86,7 +89,10 @@ mod tests {
             ("${TOKEN}${OTHER:-d}", Ok("t0d")),
             ("${env:GONE}", Err("the environment variable GONE is not set")),
             ("${GONE}", Err("the environment variable GONE is not set")),
-            ("${input:key}", Err("it asks for the input `key`, which hew does not know")),
+            (
+                "${input:key}",
+                Err("it asks for the input `key`, which hew does not know"),
+            ),
             ("${a b} ${", Ok("${a b} ${")),
         ] {
             assert_eq!(

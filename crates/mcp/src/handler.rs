@@ -48,7 +48,10 @@ impl Handler {
             return Err(ErrorData::invalid_request("there is no model to ask", None));
         };
         let Some((context, _asking)) = self.calls.ask() else {
-            return Err(ErrorData::invalid_request("no call is under way that this could be about", None));
+            return Err(ErrorData::invalid_request(
+                "no call is under way that this could be about",
+                None,
+            ));
         };
         sample::sample(&self.name, params, self.sampling, model, &context).await
     }

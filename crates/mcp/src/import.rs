@@ -65,7 +65,9 @@ pub fn read(text: &str, origin: &str, variables: &Variables<'_>) -> (Vec<Definit
     let Some(servers) = servers.as_object() else {
         return wrong("`mcpServers` is not an object".into());
     };
-    let read = servers.iter().map(|(name, value)| define(name, value, origin, variables));
+    let read = servers
+        .iter()
+        .map(|(name, value)| define(name, value, origin, variables));
     (read.collect(), None)
 }
 
@@ -102,7 +104,9 @@ fn define(name: &str, value: &Value, origin: &str, variables: &Variables<'_>) ->
 
 fn transport(entry: &Entry, variables: &Variables<'_>) -> Result<Transport, String> {
     let all = |texts: &BTreeMap<String, String>| -> Result<BTreeMap<String, String>, String> {
-        let pairs = texts.iter().map(|(name, text)| Ok((name.clone(), expand(text, variables)?)));
+        let pairs = texts
+            .iter()
+            .map(|(name, text)| Ok((name.clone(), expand(text, variables)?)));
         pairs.collect()
     };
     match (&entry.command, &entry.url, entry.r#type.as_deref()) {
@@ -116,7 +120,12 @@ fn transport(entry: &Entry, variables: &Variables<'_>) -> Result<Transport, Stri
                 command: expand(command, variables)?,
                 args: args.collect::<Result<_, _>>()?,
                 env: all(&env.collect())?,
-                cwd: entry.cwd.as_deref().map(|cwd| expand(cwd, variables)).transpose()?.map(PathBuf::from),
+                cwd: entry
+                    .cwd
+                    .as_deref()
+                    .map(|cwd| expand(cwd, variables))
+                    .transpose()?
+                    .map(PathBuf::from),
             })
         }
         (None, Some(url), kind) => {
@@ -126,7 +135,9 @@ fn transport(entry: &Entry, variables: &Variables<'_>) -> Result<Transport, Stri
                 Some("http" | "streamable-http" | "streamableHttp" | "streamable_http") | None => {
                     Ok(Transport::Http { url, headers })
                 }
-                Some(other) => Err(format!("hew does not know the type `{other}`; it is stdio, http or sse")),
+                Some(other) => Err(format!(
+                    "hew does not know the type `{other}`; it is stdio, http or sse"
+                )),
             }
         }
     }
@@ -219,11 +230,16 @@ mod tests {
             Ok(Transport::Stdio {
                 command: "npx".into(),
                 args: vec!["-y".into(), "x".into(), "/w".into()],
-                env: [("N", "1"), ("K", "secret")].map(|(name, value)| (name.into(), value.into())).into(),
+                env: [("N", "1"), ("K", "secret")]
+                    .map(|(name, value)| (name.into(), value.into()))
+                    .into(),
                 cwd: None,
             })
         );
-        assert_eq!((files.timeout, files.offers("write"), files.offers("read")), (Duration::from_secs(5), false, true));
+        assert_eq!(
+            (files.timeout, files.offers("write"), files.offers("read")),
+            (Duration::from_secs(5), false, true)
+        );
         assert_eq!(files.rules(), ["mcp(=files/read)"]);
         assert!(web.disabled);
         assert_eq!(
@@ -241,10 +257,16 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_of_the_server_that_it_is_wrong_with() {
         for (text, why) in [
-            (r#"{"a": {"command": "x", "url": "http://h"}}"#, "both a command and an address"),
+            (
+                r#"{"a": {"command": "x", "url": "http://h"}}"#,
+                "both a command and an address",
+            ),
             (r#"{"a": {}}"#, "neither a command nor an address"),
             (r#"{"a": {"command": "x", "type": "http"}}"#, "has no command"),
-            (r#"{"a": {"url": "http://h", "type": "ws"}}"#, "does not know the type `ws`"),
+            (
+                r#"{"a": {"url": "http://h", "type": "ws"}}"#,
+                "does not know the type `ws`",
+            ),
             (r#"{"a": {"command": "${env:GONE}"}}"#, "GONE is not set"),
             (r#"{"a": {"command": 3}}"#, "expected a string"),
         ] {
@@ -254,7 +276,10 @@ mod tests {
             assert!(said.contains(why), "{text}: {said}");
         }
         for text in ["{", r#"{"x": 1}"#, r#"{"mcpServers": []}"#] {
-            assert!(servers(text).1.is_some_and(|why| why.starts_with(".mcp.json: ")), "{text}");
+            assert!(
+                servers(text).1.is_some_and(|why| why.starts_with(".mcp.json: ")),
+                "{text}"
+            );
         }
     }
 }

@@ -101,6 +101,10 @@ mod tests {
         assert_eq!(log.text(), "(not a message) Server ready!\n(not a message) more\n");
         (0..1_000).for_each(|number| log.add(format!("{number} {}", "x".repeat(1_000))));
         let text = log.text();
-        assert!(text.len() <= MOST_LINES * (MOST_LINE + 1) && text.starts_with("800 x"), "{}", text.len());
+        assert!(
+            text.len() <= MOST_LINES * (MOST_LINE + 1) && text.starts_with("800 x"),
+            "{}",
+            text.len()
+        );
     }
 }

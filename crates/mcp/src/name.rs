@@ -48,14 +48,19 @@ impl Names {
 
     /// The name of a tool, if it got one.
     pub(crate) fn of(&self, server: &str, tool: &str) -> Option<&str> {
-        self.given.get(&(server.to_owned(), tool.to_owned())).map(String::as_str)
+        self.given
+            .get(&(server.to_owned(), tool.to_owned()))
+            .map(String::as_str)
     }
 }
 
 /// Letters that every vendor takes, and not too many of them.
 pub(crate) fn sanitise(name: &str) -> String {
     let fine = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
-    let mut name: String = name.chars().map(|letter| if fine(letter) { letter } else { '_' }).collect();
+    let mut name: String = name
+        .chars()
+        .map(|letter| if fine(letter) { letter } else { '_' })
+        .collect();
     name.truncate(LONGEST);
     if name.is_empty() { "tool".into() } else { name }
 }
@@ -109,10 +114,18 @@ mod tests {
     fn names_are_sanitised_and_prefixed_only_where_they_collide() {
         let long = "x".repeat(70);
         for (taken, tools, expected) in [
-            (&[][..], &[("s", "get-sum"), ("s", "a.b/c")][..], &["get-sum", "a_b_c"][..]),
+            (
+                &[][..],
+                &[("s", "get-sum"), ("s", "a.b/c")][..],
+                &["get-sum", "a_b_c"][..],
+            ),
             (&["grep"], &[("Azure DevOps", "grep")], &["azure_dev_ops_grep"]),
             (&[], &[("one", "echo"), ("two", "echo")], &["one_echo", "two_echo"]),
-            (&["one_echo"], &[("one", "echo"), ("two", "echo")], &["echo_f0a3a27a", "two_echo"]),
+            (
+                &["one_echo"],
+                &[("one", "echo"), ("two", "echo")],
+                &["echo_f0a3a27a", "two_echo"],
+            ),
             (&[], &[("s", "")], &["tool"]),
         ] {
             let named = named(taken, tools);
@@ -131,6 +144,9 @@ mod tests {
         let mut names = Names::default();
         names.give([("one", "echo")].into_iter());
         names.give([("one", "echo"), ("two", "echo")].into_iter());
-        assert_eq!((names.of("one", "echo"), names.of("two", "echo")), (Some("echo"), Some("two_echo")));
+        assert_eq!(
+            (names.of("one", "echo"), names.of("two", "echo")),
+            (Some("echo"), Some("two_echo"))
+        );
     }
 }

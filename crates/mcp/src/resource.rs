@@ -83,10 +83,14 @@ impl DynTool for AccessResource {
     fn actions(&self, input: &Value) -> Result<Vec<Action>, Error> {
         let input = parse(input)?;
         // What is only listed is known already.
-        Ok(input.uri.into_iter().map(|_| Action::Mcp {
-            server: input.server.clone(),
-            tool: NAME.into(),
-        }).collect())
+        Ok(input
+            .uri
+            .into_iter()
+            .map(|_| Action::Mcp {
+                server: input.server.clone(),
+                tool: NAME.into(),
+            })
+            .collect())
     }
 
     fn preview(&self) -> Option<Box<dyn Preview>> {
@@ -124,7 +128,11 @@ fn list(resources: &[ResourceOffer], templates: &[ResourceOffer]) -> Output {
             break;
         }
         let about = resource.description.as_deref().unwrap_or(&resource.name);
-        let mime = resource.mime.as_deref().map(|mime| format!(" ({mime})")).unwrap_or_default();
+        let mime = resource
+            .mime
+            .as_deref()
+            .map(|mime| format!(" ({mime})"))
+            .unwrap_or_default();
         text.push_str(&format!("{}{mime}: {about}\n", resource.uri));
     }
     if text.is_empty() {

@@ -1,6 +1,9 @@
 //! Lets the model answer a server, where the person wants that.
 
-#![expect(deprecated, reason = "newer servers ask otherwise, but those that exist ask like this")]
+#![expect(
+    deprecated,
+    reason = "newer servers ask otherwise, but those that exist ask like this"
+)]
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,7 +35,13 @@ pub(crate) async fn sample(
     model: &Arc<dyn Model>,
     context: &Context,
 ) -> Result<CreateMessageResult, ErrorData> {
-    let refused = || ErrorData::new(rmcp::model::ErrorCode(-1), "The user rejected the sampling request", None);
+    let refused = || {
+        ErrorData::new(
+            rmcp::model::ErrorCode(-1),
+            "The user rejected the sampling request",
+            None,
+        )
+    };
     match sampling {
         Sampling::Deny => return Err(refused()),
         Sampling::Allow => {}
@@ -64,12 +73,7 @@ pub(crate) async fn sample(
 }
 
 /// Asks the person, showing what the server wants to know.
-async fn allowed(
-    server: &str,
-    params: &CreateMessageRequestParams,
-    model: &Arc<dyn Model>,
-    context: &Context,
-) -> bool {
+async fn allowed(server: &str, params: &CreateMessageRequestParams, model: &Arc<dyn Model>, context: &Context) -> bool {
     let said: Vec<String> = params.messages.iter().map(words).collect();
     let mut said = said.join("\n");
     if said.len() > SHOWN {

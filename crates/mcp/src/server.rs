@@ -6,9 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientRequest,
-    GetPromptRequest, GetPromptRequestParams, GetPromptResult, InputRequiredResult, JsonObject,
-    PaginatedRequestParams, PingRequest, ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult,
-    RequestId, ServerResult,
+    GetPromptRequest, GetPromptRequestParams, GetPromptResult, InputRequiredResult, JsonObject, PaginatedRequestParams,
+    PingRequest, ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, RequestId, ServerResult,
 };
 use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, ServiceError};
 use tokio::sync::Notify;
@@ -80,6 +79,13 @@ enum Slot {
     Down { until: Instant, failures: u32, why: Error },
 }
 
+/// When a connection was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Made {
+    Before,
+    Now,
+}
+
 /// A task that ends with this.
 struct Watching(AbortHandle);
 
@@ -90,7 +96,11 @@ impl Drop for Watching {
 }
 
 impl Server {
-    pub(crate) fn new(definition: Definition, around: Arc<Surroundings>, told: Arc<dyn Fn() + Send + Sync>) -> Arc<Self> {
+    pub(crate) fn new(
+        definition: Definition,
+        around: Arc<Surroundings>,
+        told: Arc<dyn Fn() + Send + Sync>,
+    ) -> Arc<Self> {
         let fingerprint = definition.fingerprint();
         let kept = around.shelf.load(What::Offer, &definition.name);
         let kept = kept.and_then(|text| serde_json::from_str::<Offer>(&text).ok());
@@ -127,15 +137,24 @@ impl Server {
 
     /// Finds out what it offers, connecting where that must be.
     pub(crate) async fn learn(self: &Arc<Self>) -> Result<Arc<Offer>, Error> {
-        let live = self.live().await?;
+        let (live, _) = self.connected().await?;
         self.refresh(&live).await
     }
 
-    /// The connection, made where there is none.
+    /// The connection, made where there is none. What a server offers may not be what it offered last time, so that is
+    /// looked at beside the work for which it is connected.
     async fn live(self: &Arc<Self>) -> Result<Arc<Live>, Error> {
+        let (live, made) = self.connected().await?;
+        if made == Made::Now {
+            self.changed.notify_one();
+        }
+        Ok(live)
+    }
+
+    async fn connected(self: &Arc<Self>) -> Result<(Arc<Live>, Made), Error> {
         let mut slot = self.slot.lock().await;
         let failures = match &*slot {
-            Slot::Up { live, .. } if !live.is_closed() => return Ok(Arc::clone(live)),
+            Slot::Up { live, .. } if !live.is_closed() => return Ok((Arc::clone(live), Made::Before)),
             Slot::Up { live, .. } => {
                 self.keep_log(Some(live));
                 0
@@ -149,15 +168,17 @@ impl Server {
         match self.connect().await {
             Ok(live) => {
                 let live = Arc::new(live);
-                let watching = tokio::spawn(watch(Arc::downgrade(self), Arc::downgrade(&live), Arc::clone(&self.changed)));
+                let watching = tokio::spawn(watch(
+                    Arc::downgrade(self),
+                    Arc::downgrade(&live),
+                    Arc::clone(&self.changed),
+                ));
                 *slot = Slot::Up {
                     live: Arc::clone(&live),
                     _watching: Watching(watching.abort_handle()),
                 };
                 self.becomes(State::Ready);
-                // What it offers may not be what it offered last time.
-                self.changed.notify_one();
-                Ok(live)
+                Ok((live, Made::Now))
             }
             Err(error) => {
                 self.keep_log(None);
@@ -193,7 +214,9 @@ impl Server {
             }
         };
         // What is kept between runs is ours to keep.
-        live.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
+        live.peer()
+            .set_response_cache_config(ClientCacheConfig::disabled())
+            .await;
         Ok(live)
     }
 
@@ -273,12 +296,11 @@ impl Server {
         }
     }
 
-    async fn answers(
-        &self,
-        live: &Live,
-        wanted: &InputRequiredResult,
-    ) -> Result<rmcp::model::InputResponses, Error> {
-        live.handler().answers(wanted).await.map_err(|error| self.refused(error.message))
+    async fn answers(&self, live: &Live, wanted: &InputRequiredResult) -> Result<rmcp::model::InputResponses, Error> {
+        live.handler()
+            .answers(wanted)
+            .await
+            .map_err(|error| self.refused(error.message))
     }
 
     /// Sends a request and waits, as long as the server shows that it is at work and no longer than it may.
@@ -290,7 +312,9 @@ impl Server {
     ) -> Result<ServerResult, Error> {
         let patience = self.definition.timeout;
         let begun = Instant::now();
-        let sent = live.peer().send_cancellable_request(request, PeerRequestOptions::no_options());
+        let sent = live
+            .peer()
+            .send_cancellable_request(request, PeerRequestOptions::no_options());
         let handle = match timeout(patience, sent).await {
             Ok(handle) => handle.map_err(|error| self.failure(error))?,
             Err(_) => return Err(self.late(live)),
@@ -328,7 +352,10 @@ impl Server {
                 return;
             };
             let ping = ClientRequest::PingRequest(PingRequest::default());
-            if timeout(ALIVE, peer.send_request(ping)).await.is_ok_and(|answer| answer.is_ok()) {
+            if timeout(ALIVE, peer.send_request(ping))
+                .await
+                .is_ok_and(|answer| answer.is_ok())
+            {
                 return;
             }
             if let Some(server) = server.upgrade() {
@@ -430,7 +457,12 @@ impl Server {
                 resources = page.resources.iter().take(offer::MOST).map(Into::into).collect();
             }
             if let Ok(page) = peer.list_resource_templates(None).await {
-                templates = page.resource_templates.iter().take(offer::MOST).map(Into::into).collect();
+                templates = page
+                    .resource_templates
+                    .iter()
+                    .take(offer::MOST)
+                    .map(Into::into)
+                    .collect();
             }
         }
         let title = info.as_ref().and_then(|info| info.server_info.as_ref());
@@ -531,5 +563,7 @@ impl Drop for Abandoned {
 
 /// Seconds of Unix time.
 pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }

@@ -107,7 +107,9 @@ impl Prompt {
                 (true, _) | (false, None) => (rest, ""),
                 (false, Some((word, after))) => (word, after.trim_start()),
             };
-            let named = word.split_once('=').filter(|(name, _)| self.arguments.iter().any(|own| own.name == *name));
+            let named = word
+                .split_once('=')
+                .filter(|(name, _)| self.arguments.iter().any(|own| own.name == *name));
             match named {
                 Some((name, value)) => given.insert(name.to_owned(), value.to_owned()),
                 None => given.insert(argument.name.clone(), word.to_owned()),
@@ -117,7 +119,10 @@ impl Prompt {
         if !rest.is_empty() && self.arguments.is_empty() {
             return Err(format!("/{} takes nothing", self.command()));
         }
-        let missing = self.arguments.iter().find(|own| own.required && !given.contains_key(&own.name));
+        let missing = self
+            .arguments
+            .iter()
+            .find(|own| own.required && !given.contains_key(&own.name));
         match missing {
             Some(missing) => Err(format!("/{} needs {}", self.command(), missing.name)),
             None => Ok(given),
@@ -137,7 +142,9 @@ impl Servers {
             moved: Arc::new(watch::channel(1).0),
             built: Mutex::default(),
         }));
-        let made = definitions.into_iter().map(|definition| (definition.name.clone(), servers.make(definition)));
+        let made = definitions
+            .into_iter()
+            .map(|definition| (definition.name.clone(), servers.make(definition)));
         lock(&servers.0.servers).extend(made);
         servers
     }
@@ -257,12 +264,7 @@ impl Servers {
     }
 
     /// Fills in a prompt of a server: the words that a person would say.
-    pub async fn prompt(
-        &self,
-        server: &str,
-        name: &str,
-        arguments: BTreeMap<String, String>,
-    ) -> Result<String, Error> {
+    pub async fn prompt(&self, server: &str, name: &str, arguments: BTreeMap<String, String>) -> Result<String, Error> {
         let arguments = arguments.into_iter().map(|(name, value)| (name, Value::String(value)));
         let filled = self.server(server)?.prompt(name, arguments.collect()).await?;
         Ok(content::prompt(filled.messages))
@@ -274,7 +276,9 @@ impl Servers {
 
     /// Every tool that is offered and known, by server.
     fn known(&self) -> Vec<(Arc<Server>, Arc<Offer>)> {
-        self.usable().filter_map(|server| Some((Arc::clone(&server), server.shown().offer?))).collect()
+        self.usable()
+            .filter_map(|server| Some((Arc::clone(&server), server.shown().offer?)))
+            .collect()
     }
 
     fn offers(&self, server: &Server, tool: &str) -> bool {
@@ -292,8 +296,9 @@ impl Servers {
             })
         };
         let mut names = lock(&self.0.names);
-        let pairs: Vec<(&str, &str)> =
-            offered().map(|(server, tool)| (server.definition.name.as_str(), tool.name.as_str())).collect();
+        let pairs: Vec<(&str, &str)> = offered()
+            .map(|(server, tool)| (server.definition.name.as_str(), tool.name.as_str()))
+            .collect();
         names.give(pairs.into_iter());
         let fitting = offered().filter(|(server, tool)| fits(&(server.definition.name.clone(), tool.name.clone())));
         let tools = fitting.filter_map(|(server, tool)| {
@@ -331,9 +336,8 @@ impl Guests for Servers {
         if built.0 != generation {
             let listed = lock(&self.0.listed).clone();
             let mut tools = self.tools_where(|tool| !listed.contains(tool));
-            let has = |(_, offer): &(Arc<Server>, Arc<Offer>)| {
-                !offer.resources.is_empty() || !offer.templates.is_empty()
-            };
+            let has =
+                |(_, offer): &(Arc<Server>, Arc<Offer>)| !offer.resources.is_empty() || !offer.templates.is_empty();
             if self.known().iter().any(has) {
                 tools.push(Arc::new(AccessResource::new(&self.known_to_tools())));
             }

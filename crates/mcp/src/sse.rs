@@ -41,7 +41,11 @@ impl Sse {
     pub(crate) async fn connect(client: reqwest::Client, url: &str, headers: HeaderMap) -> Result<Self, Error> {
         let base = Url::parse(url).map_err(|error| Error::Network(error.to_string()))?;
         let request = client.get(base.clone()).headers(headers.clone());
-        let answer = request.header(ACCEPT, "text/event-stream").send().await.map_err(network)?;
+        let answer = request
+            .header(ACCEPT, "text/event-stream")
+            .send()
+            .await
+            .map_err(network)?;
         if !answer.status().is_success() {
             return Err(Error::Status(answer.status().as_u16()));
         }
@@ -176,8 +180,11 @@ mod tests {
     async fn events_are_read_however_they_are_cut() {
         let text = ": hi\nevent: endpoint\r\ndata: /m?x=1\r\n\r\ndata: {\"a\":\ndata: 1}\n\nevent: ping\n\ndata: z\n\n";
         for size in [1, 3, 7, 1_000] {
-            let pieces: Vec<Result<Bytes, reqwest::Error>> =
-                text.as_bytes().chunks(size).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
+            let pieces: Vec<Result<Bytes, reqwest::Error>> = text
+                .as_bytes()
+                .chunks(size)
+                .map(|piece| Ok(Bytes::copy_from_slice(piece)))
+                .collect();
             let mut events = Events {
                 bytes: Box::pin(futures::stream::iter(pieces)),
                 buffer: Vec::new(),
@@ -189,7 +196,11 @@ mod tests {
                 all.push(event);
             }
             let expected = [("endpoint", "/m?x=1"), ("", "{\"a\":\n1}"), ("", "z")];
-            assert_eq!(all, expected.map(|(name, data)| (name.to_owned(), data.to_owned())), "{size}");
+            assert_eq!(
+                all,
+                expected.map(|(name, data)| (name.to_owned(), data.to_owned())),
+                "{size}"
+            );
         }
     }
 }

@@ -1,1 +1,3 @@
 //! Serves sessions to other programs: editors over ACP, other agents over MCP.
+
+pub mod mcp;

@@ -62,7 +62,9 @@ impl Registry {
         let mut registry = self.clone();
         let fits: Fits = Arc::new(fits);
         registry.tools.retain(|_, tool| fits(tool.as_ref()));
-        registry.guests = registry.guests.map(|guests| Arc::new(Chosen { guests, fits }) as Arc<dyn Guests>);
+        registry.guests = registry
+            .guests
+            .map(|guests| Arc::new(Chosen { guests, fits }) as Arc<dyn Guests>);
         let Registry {
             tools,
             aliases,

@@ -96,7 +96,11 @@ impl FindTools {
             }
             (false, true) => {}
             (false, false) => {
-                text.push_str(&format!("[{} more: {}]\n", left.len(), names(left.into_iter(), MOST_NAMES)));
+                text.push_str(&format!(
+                    "[{} more: {}]\n",
+                    left.len(),
+                    names(left.into_iter(), MOST_NAMES)
+                ));
             }
         }
         Output::text(text.trim_end()).summary(count(shown, "tool"))
@@ -115,12 +119,19 @@ fn score(tool: &dyn DynTool, query: &str) -> usize {
     let about = spec.description.to_lowercase();
     let query = query.to_lowercase();
     // A name with other signs in it falls apart below.
-    let odd = spec.name.contains(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let odd = spec
+        .name
+        .contains(|letter: char| !letter.is_alphanumeric() && letter != '_');
     let named = odd && query.split([' ', ',']).any(|word| word == spec.name.to_lowercase());
     let words = query
         .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
         .filter(|word| !word.is_empty());
-    let parts = |text: &str| text.to_lowercase().split(['_', '-', '.', ' ']).map(str::to_owned).collect::<Vec<_>>();
+    let parts = |text: &str| {
+        text.to_lowercase()
+            .split(['_', '-', '.', ' '])
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     let (own, source) = (parts(&spec.name), parts(tool.source().unwrap_or_default()));
     let mut score = if named { 64 } else { 0 };
     for word in words {

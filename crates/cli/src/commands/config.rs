@@ -63,7 +63,11 @@ fn show(origin: bool, json: bool, global: &Global, env: &Environment) -> Result<
 
 /// The value without secrets: keys, and the values of headers.
 fn hide(mut leaf: Leaf) -> Leaf {
-    let secret = leaf.key.starts_with("providers.") && (leaf.key.ends_with(".key") || leaf.key.contains(".headers."));
+    let of_provider = leaf.key.starts_with("providers.") && leaf.key.ends_with(".key");
+    let of_server =
+        leaf.key.starts_with("mcp.") && (leaf.key.contains(".env.") || leaf.key.ends_with(".client_secret"));
+    let header = leaf.key.contains(".headers.") && (leaf.key.starts_with("providers.") || leaf.key.starts_with("mcp."));
+    let secret = of_provider || of_server || header;
     if let (true, Value::String(text)) = (secret, &leaf.value) {
         leaf.value = Value::String(mask(text));
     }

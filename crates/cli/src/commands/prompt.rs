@@ -48,7 +48,8 @@ async fn show(args: &PromptShow, global: &Global, env: &Environment) -> Result<E
     let tools = wiring::tools_for(config, env, &root, &info, &permissions, &found.modes).await?;
     let workspace = wiring::open_workspace(&root, &permissions)?;
     let around = wiring::around(config, loaded.trust, &workspace, JobsView::default(), env);
-    let further: Vec<&str> = tools.deferred().map(|tool| tool.spec().name.as_str()).collect();
+    let own: Vec<_> = tools.deferred().collect();
+    let further: Vec<&str> = own.iter().map(|tool| tool.spec().name.as_str()).collect();
     let listed = tools.specs();
     let scene = Scene {
         mode: &mode,

@@ -169,7 +169,8 @@ impl Work {
             prefix: "",
         };
         let depot = started.depot.clone();
-        let exit = drive::drive(started, self.command, self.expected, &told, env).await;
+        let command = wiring::mcp::slash(started.servers.as_ref(), self.command).await?;
+        let exit = drive::drive(started, command, self.expected, &told, env).await;
         make_room(&self.store, &depot).await;
         exit
     }

@@ -20,6 +20,7 @@ const USER_ONLY: &[&str] = &[
     "autonomy",
     "delegation",
     "hooks",
+    "mcp",
     "profile",
     "profiles",
     "sandbox",

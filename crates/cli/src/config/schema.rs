@@ -2,7 +2,7 @@
 
 use super::lsp::Lsp;
 use super::web::Web;
-use super::{Approval, Hook, Permissions, Profile, Sandbox, Size, Span, Terminal, bounds};
+use super::{Approval, Hook, McpEntry, Permissions, Profile, Sandbox, Size, Span, Terminal, bounds};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,6 +84,8 @@ pub(crate) struct Config {
     pub(crate) delegation: Delegation,
     /// How far the agent may go on by itself. Only the user's own configuration may have these.
     pub(crate) autonomy: Autonomy,
+    /// MCP servers by name.
+    pub(crate) mcp: BTreeMap<String, McpEntry>,
     /// How commands are confined.
     pub(crate) sandbox: Sandbox,
     /// How commands are run.
@@ -122,6 +124,8 @@ pub(crate) struct Tools {
     pub(crate) disabled: Vec<String>,
     /// Tools that it is told of in every request, although it would have to look for them or would not get them.
     pub(crate) enabled: Vec<String>,
+    /// With no more tools of MCP servers than this in all, every request lists them; else it looks for them. 10 when absent.
+    pub(crate) mcp_listed: Option<u32>,
 }
 
 /// How work is handed to subtasks.

@@ -16,7 +16,7 @@ use workspace::{Cover, Workspace};
 
 /// In hew's data folder: what commands have no business with. Besides what has been said and done, that is copies of files,
 /// among them perhaps some that became hidden later.
-const OWN_DATA: [&str; 9] = [
+const OWN_DATA: [&str; 10] = [
     "browser",
     "files",
     "grants.json",
@@ -24,6 +24,7 @@ const OWN_DATA: [&str; 9] = [
     "hew.db-shm",
     "hew.db-wal",
     "hooks",
+    "mcp",
     "memory",
     "trust.json",
 ];

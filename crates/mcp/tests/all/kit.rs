@@ -29,7 +29,10 @@ impl Shelf for Memory {
     }
 
     fn save(&self, what: What, server: &str, text: &str) {
-        self.texts.lock().unwrap().insert((what, server.to_owned()), text.to_owned());
+        self.texts
+            .lock()
+            .unwrap()
+            .insert((what, server.to_owned()), text.to_owned());
     }
 
     fn login(&self, server: &str) -> BoxFuture<'static, Option<String>> {
@@ -114,7 +117,11 @@ impl Bench {
 
     /// The names of the tools that can be found.
     pub(crate) fn names(&self) -> Vec<String> {
-        self.servers.tools().iter().map(|tool| tool.spec().name.clone()).collect()
+        self.servers
+            .tools()
+            .iter()
+            .map(|tool| tool.spec().name.clone())
+            .collect()
     }
 
     pub(crate) fn tool(&self, name: &str) -> Arc<dyn DynTool> {
@@ -129,7 +136,9 @@ impl Bench {
             progress: Progress::new(self.sender.clone()),
             ..Context::alone("call".into(), features())
         };
-        soon(self.tool(name).run(input, context)).await.map_err(|error| error.to_string())
+        soon(self.tool(name).run(input, context))
+            .await
+            .map_err(|error| error.to_string())
     }
 
     /// The text of an answer.
@@ -189,7 +198,10 @@ pub(crate) fn stdio(name: &str, command: &str, args: &[&str]) -> Definition {
 /// One of the servers beside this file, in plain Python.
 pub(crate) fn odd(how: &str, more: &[&str]) -> Definition {
     let script = peer("odd.py");
-    let args: Vec<&str> = [script.to_str().unwrap(), how].into_iter().chain(more.iter().copied()).collect();
+    let args: Vec<&str> = [script.to_str().unwrap(), how]
+        .into_iter()
+        .chain(more.iter().copied())
+        .collect();
     Definition {
         timeout: Duration::from_secs(20),
         ..stdio(how, "python3", &args)
@@ -204,7 +216,9 @@ pub(crate) fn peer(name: &str) -> PathBuf {
 pub(crate) fn node_module(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let named = std::env::var_os("HEW_NODE_MODULES").map(PathBuf::from);
-    let found = named.unwrap_or_else(|| root.join(".tools/node/node_modules")).join(name);
+    let found = named
+        .unwrap_or_else(|| root.join(".tools/node/node_modules"))
+        .join(name);
     let there = found.exists();
     if !there {
         eprintln!("skipped: no {name} (set HEW_NODE_MODULES, or run `cargo xtask ci`)");
@@ -262,5 +276,7 @@ pub(crate) async fn listening(command: &mut Command, sign: &str) -> Listening {
 
 /// Fails the test instead of hanging it.
 pub(crate) async fn soon<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(90), work).await.expect("this should have ended long ago")
+    tokio::time::timeout(Duration::from_secs(90), work)
+        .await
+        .expect("this should have ended long ago")
 }

@@ -46,15 +46,28 @@ async fn floods_garbage_and_huge_answers_are_survived() {
         let bench = known(odd(how, &[])).await;
         let said = bench.says("first", json!({})).await;
         assert!(said.starts_with(&format!("{how} did first")), "{how}: {said}");
-        let log = bench.shelf.texts.lock().unwrap().get(&(What::Log, how.to_owned())).cloned();
+        let log = bench
+            .shelf
+            .texts
+            .lock()
+            .unwrap()
+            .get(&(What::Log, how.to_owned()))
+            .cloned();
         let log = log.unwrap_or_default();
         assert!(log.len() < 400_000, "{how}: {}", log.len());
         if how == "noisy" {
-            assert!(log.contains("warming up") && log.contains("(not a message) Welcome"), "{log}");
+            assert!(
+                log.contains("warming up") && log.contains("(not a message) Welcome"),
+                "{log}"
+            );
         }
     }
     let bench = known(odd("huge", &[])).await;
-    assert_eq!(bench.says("first", json!({})).await.len(), 3_000_000, "the toolbox cuts it");
+    assert_eq!(
+        bench.says("first", json!({})).await.len(),
+        3_000_000,
+        "the toolbox cuts it"
+    );
 }
 
 #[tokio::test]
@@ -108,7 +121,12 @@ async fn three_hundred_tools_are_found_rather_than_listed_and_two_are_listed() {
     assert_eq!(bench.names().len(), 300);
     assert_eq!(bench.says("tool_299", json!({"a": 1})).await, "many did tool_299");
     let few = known(odd("reading", &[])).await;
-    let listed: Vec<String> = few.servers.seat(&none).iter().map(|tool| tool.spec().name.clone()).collect();
+    let listed: Vec<String> = few
+        .servers
+        .seat(&none)
+        .iter()
+        .map(|tool| tool.spec().name.clone())
+        .collect();
     assert_eq!((listed, few.names()), (vec!["look".to_owned(), "touch".into()], vec![]));
 }
 
@@ -129,7 +147,15 @@ async fn what_is_known_needs_no_server_and_does_not_change() {
     assert_eq!(again, before);
     assert_eq!(second.servers.status()[0].state, mcp::State::Idle);
     // Another definition is another server.
-    let other = Bench::with(vec![Definition { name: "plain".into(), ..odd("many", &[]) }], shelf, None, 10);
+    let other = Bench::with(
+        vec![Definition {
+            name: "plain".into(),
+            ..odd("many", &[])
+        }],
+        shelf,
+        None,
+        10,
+    );
     assert_eq!(other.servers.expected(), ["plain"]);
 }
 
@@ -183,7 +209,10 @@ async fn hints_count_only_where_the_person_trusts_them_and_tools_can_be_switched
         ..odd("reading", &[])
     })
     .await;
-    assert_eq!((effects(&trusted), trusted.names()), (vec![Effect::Reads], vec!["look".to_owned()]));
+    assert_eq!(
+        (effects(&trusted), trusted.names()),
+        (vec![Effect::Reads], vec!["look".to_owned()])
+    );
     let actions = trusted.tool("look").actions(&json!({})).unwrap();
     let expected = policy::Action::Mcp {
         server: "reading".into(),
@@ -196,11 +225,16 @@ async fn hints_count_only_where_the_person_trusts_them_and_tools_can_be_switched
 async fn definitions_that_change_change_the_servers_and_leave_the_others_alone() {
     let mut bench = known(odd("plain", &[])).await;
     soon(bench.notices.recv()).await.unwrap();
+    assert_eq!(bench.names(), ["first"]);
     bench.servers.redefine(vec![odd("plain", &[]), odd("changing", &[])]);
     assert_eq!(bench.servers.status()[1].state, mcp::State::Ready, "it was left alone");
     let came = soon(bench.notices.recv()).await.unwrap();
     assert_eq!(came.source, "MCP server changing");
-    assert_eq!(bench.names(), ["changing_first", "first"], "what was named keeps its name");
+    assert_eq!(
+        bench.names(),
+        ["changing_first", "first"],
+        "what was named keeps its name"
+    );
     bench.servers.redefine(vec![odd("changing", &[])]);
     assert_eq!(soon(bench.notices.recv()).await.unwrap().text, "is no longer there");
     assert_eq!(bench.names(), ["changing_first"]);

@@ -20,8 +20,15 @@ impl Model for Parrot {
     }
 
     fn stream(&self, request: Request) -> BoxFuture<'static, Result<model::Stream, model::Error>> {
-        let last = request.messages.last().map(|message| message.text()).unwrap_or_default();
-        let chunks = vec![Ok(Chunk::Text(format!("parrot heard: {last}"))), Ok(Chunk::Stop(Stop::End))];
+        let last = request
+            .messages
+            .last()
+            .map(|message| message.text())
+            .unwrap_or_default();
+        let chunks = vec![
+            Ok(Chunk::Text(format!("parrot heard: {last}"))),
+            Ok(Chunk::Stop(Stop::End)),
+        ];
         async move { Ok(futures::stream::iter(chunks).boxed()) }.boxed()
     }
 }
@@ -44,12 +51,17 @@ async fn bench(definition: Definition) -> Bench {
 
 /// What `server-everything` can do, whatever it is reached over.
 async fn everything(mut bench: Bench) {
-    assert_eq!(bench.says("echo", json!({"message": "hi"})).await.lines().next(), Some("Echo: hi"));
+    assert_eq!(
+        bench.says("echo", json!({"message": "hi"})).await.lines().next(),
+        Some("Echo: hi")
+    );
     let sum = bench.says("get-sum", json!({"a": 2, "b": 3})).await;
     assert!(sum.contains('5'), "{sum}");
     let image = bench.call("get-tiny-image", json!({})).await.unwrap();
     assert!(text(&image).contains("<image/png "), "{}", text(&image));
-    let structured = bench.says("get-structured-content", json!({"location": "New York"})).await;
+    let structured = bench
+        .says("get-structured-content", json!({"location": "New York"}))
+        .await;
     assert!(structured.contains("temperature"), "{structured}");
     assert_eq!(structured.matches("temperature").count(), 1, "said once: {structured}");
     let wrong = bench.call("get-sum", json!({"a": "x"})).await.unwrap_err();
@@ -64,15 +76,34 @@ async fn everything(mut bench: Bench) {
     assert!(shown.contains("/4"), "{shown}");
     asking(&bench).await;
     // Its resources and prompts.
-    let list = bench.says("access_mcp_resource", json!({"server_name": "everything"})).await;
-    let uri = list.lines().next().unwrap().split([' ']).next().unwrap().trim_end_matches(':').to_owned();
-    let read = bench.says("access_mcp_resource", json!({"server_name": "everything", "uri": uri})).await;
+    let list = bench
+        .says("access_mcp_resource", json!({"server_name": "everything"}))
+        .await;
+    let uri = list
+        .lines()
+        .next()
+        .unwrap()
+        .split([' '])
+        .next()
+        .unwrap()
+        .trim_end_matches(':')
+        .to_owned();
+    let read = bench
+        .says("access_mcp_resource", json!({"server_name": "everything", "uri": uri}))
+        .await;
     assert!(!read.is_empty(), "{list}");
     let prompts = bench.servers.prompts();
     let simple = prompts.iter().find(|prompt| prompt.arguments.is_empty()).unwrap();
-    let words = bench.servers.prompt("everything", &simple.name, Default::default()).await.unwrap();
+    let words = bench
+        .servers
+        .prompt("everything", &simple.name, Default::default())
+        .await
+        .unwrap();
     assert!(!words.is_empty());
-    let taking = prompts.iter().find(|prompt| prompt.arguments.iter().any(|own| own.required)).unwrap();
+    let taking = prompts
+        .iter()
+        .find(|prompt| prompt.arguments.iter().any(|own| own.required))
+        .unwrap();
     assert!(taking.parse("").is_err());
     let given = taking.parse("Paris France").unwrap();
     let words = bench.servers.prompt("everything", &taking.name, given).await.unwrap();
@@ -86,7 +117,10 @@ async fn asking(bench: &Bench) {
     let sampled = bench.says("trigger-sampling-request", sample.clone()).await;
     assert!(sampled.contains("parrot heard"), "{sampled}");
     let question = bench.person.1.lock().unwrap().pop().unwrap();
-    assert!(question.contains("What is hew?") && question.contains("at your cost"), "{question}");
+    assert!(
+        question.contains("What is hew?") && question.contains("at your cost"),
+        "{question}"
+    );
     bench.person.0.lock().unwrap().push("Refuse");
     let refused = bench.call("trigger-sampling-request", sample).await;
     let refused = refused.map_or_else(|error| error, |output| text(&output));
@@ -100,16 +134,24 @@ async fn asking(bench: &Bench) {
 
 #[tokio::test]
 async fn everything_works_over_standard_input_and_output() {
-    let Some(module) = node_module("@modelcontextprotocol/server-everything") else { return };
+    let Some(module) = node_module("@modelcontextprotocol/server-everything") else {
+        return;
+    };
     let script = module.join("dist/index.js");
     everything(bench(stdio("everything", "node", &[script.to_str().unwrap()])).await).await;
 }
 
 #[tokio::test]
 async fn everything_works_over_streamable_http() {
-    let Some(module) = node_module("@modelcontextprotocol/server-everything") else { return };
+    let Some(module) = node_module("@modelcontextprotocol/server-everything") else {
+        return;
+    };
     let mut command = Command::new("node");
-    let server = listening(command.arg(module.join("dist/index.js")).arg("streamableHttp"), "listening on port").await;
+    let server = listening(
+        command.arg(module.join("dist/index.js")).arg("streamableHttp"),
+        "listening on port",
+    )
+    .await;
     let transport = Transport::Http {
         url: format!("http://127.0.0.1:{}/mcp", server.port),
         headers: [("X-Test".to_owned(), "1".to_owned())].into(),
@@ -119,20 +161,33 @@ async fn everything_works_over_streamable_http() {
 
 #[tokio::test]
 async fn everything_works_over_the_older_sse_also_where_nobody_says_that_it_is_older() {
-    let Some(module) = node_module("@modelcontextprotocol/server-everything") else { return };
+    let Some(module) = node_module("@modelcontextprotocol/server-everything") else {
+        return;
+    };
     let mut command = Command::new("node");
     let server = listening(command.arg(module.join("dist/index.js")).arg("sse"), "running on port").await;
     let (url, headers) = (format!("http://127.0.0.1:{}/sse", server.port), Default::default());
-    let old = Transport::Sse { url: url.clone(), headers };
+    let old = Transport::Sse {
+        url: url.clone(),
+        headers,
+    };
     everything(bench(Definition::new("everything", old)).await).await;
-    let unsaid = Transport::Http { url, headers: Default::default() };
+    let unsaid = Transport::Http {
+        url,
+        headers: Default::default(),
+    };
     let bench = bench(Definition::new("everything", unsaid)).await;
-    assert_eq!(bench.says("echo", json!({"message": "hi"})).await.lines().next(), Some("Echo: hi"));
+    assert_eq!(
+        bench.says("echo", json!({"message": "hi"})).await.lines().next(),
+        Some("Echo: hi")
+    );
 }
 
 #[tokio::test]
 async fn the_file_server_reads_what_it_is_given_and_nothing_else() {
-    let Some(module) = node_module("@modelcontextprotocol/server-filesystem") else { return };
+    let Some(module) = node_module("@modelcontextprotocol/server-filesystem") else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     std::fs::write(root.join("a.txt"), "hello\n").unwrap();
@@ -140,12 +195,17 @@ async fn the_file_server_reads_what_it_is_given_and_nothing_else() {
     let definition = stdio("files", "node", &[script.to_str().unwrap(), root.to_str().unwrap()]);
     // It takes the client's roots in place of its arguments, where the client has some.
     let bench = bench(definition).await;
+    let name = bench.folder.path().file_name().unwrap().to_string_lossy().into_owned();
+    soon(async { while !bench.says("list_allowed_directories", json!({})).await.contains(&name) {} }).await;
     std::fs::write(bench.folder.path().join("b.txt"), "from the project\n").unwrap();
     let inside = bench.folder.path().canonicalize().unwrap().join("b.txt");
     let path = json!({"path": inside.to_str().unwrap()});
     let read = bench.says("read_text_file", path).await;
     assert!(read.contains("from the project"), "{read}");
-    let outside = bench.call("read_text_file", json!({"path": "/etc/passwd"})).await.unwrap_err();
+    let outside = bench
+        .call("read_text_file", json!({"path": "/etc/passwd"}))
+        .await
+        .unwrap_err();
     assert!(outside.contains("denied"), "{outside}");
     let written = json!({"path": inside.to_str().unwrap(), "content": "changed"});
     bench.says("write_file", written).await;
@@ -172,13 +232,18 @@ async fn a_server_made_with_the_official_python_sdk_works_over_every_transport()
 
 async fn official(mut bench: Bench) {
     let sum = bench.says("add", json!({"a": 2, "b": 40})).await;
-    assert!(sum.starts_with("42\n[How `official` wants to be used: Be kind to it.]"), "{sum}");
+    assert!(
+        sum.starts_with("42\n[How `official` wants to be used: Be kind to it.]"),
+        "{sum}"
+    );
     assert!(bench.says("picture", json!({})).await.contains("<image/png 12>"));
     assert_eq!(bench.says("count", json!({"to": 3})).await, "counted to 3");
     assert!(soon(bench.progress.recv()).await.unwrap().1.contains("/3"));
     let note = json!({"server_name": "official", "uri": "note://today"});
     assert_eq!(bench.says("access_mcp_resource", note).await, "This is the note today.");
-    let [review] = &bench.servers.prompts()[..] else { panic!("one prompt") };
+    let [review] = &bench.servers.prompts()[..] else {
+        panic!("one prompt")
+    };
     assert_eq!(review.command(), "official.review");
     let given = review.parse("fn main() {}").unwrap();
     let words = bench.servers.prompt("official", "review", given).await.unwrap();

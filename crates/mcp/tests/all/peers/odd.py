@@ -97,7 +97,9 @@ for line in sys.stdin:
                     "progressToken": token, "progress": number, "total": 4, "message": f"part {number}"}})
         if how == "cancel":
             # Answers only when it is told that nobody waits.
-            told = json.loads(sys.stdin.readline())
+            told = {}
+            while told.get("method") != "notifications/cancelled":
+                told = json.loads(sys.stdin.readline())
             with open(sys.argv[2], "w") as out:
                 json.dump(told, out)
             continue

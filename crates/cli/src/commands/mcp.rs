@@ -1,0 +1,338 @@
+//! `hew mcp`: lists, adds, tests and serves MCP servers.
+
+mod serve;
+
+use super::load;
+use crate::args::{Global, Mcp as Args, McpAdd};
+use crate::config::{self, Loaded, McpType, Unset};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::mcp_shelf::Shelf;
+use crate::output::table::{self, Align};
+use crate::wiring::mcp::{self as wiring, Place};
+use crate::{output, places, project};
+use futures::future::join_all;
+use mcp::{Definition, Error, Offer, Servers, Shelf as _, Status, Transport, What};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use tool::Notices;
+
+pub(super) async fn mcp(command: Args, global: &Global, env: &Environment) -> Result<Exit> {
+    match command {
+        Args::List { json } => list(json, global, env),
+        Args::Add(add) => write(&add, global, env),
+        Args::Remove { name, project } => remove(&name, project, global, env).await,
+        Args::Test { name, json } => test(name.as_deref(), json, global, env).await,
+        Args::Logs { name } => logs(&name, global, env),
+        Args::Login { name } => login(&name, global, env).await,
+        Args::Logout { name } => logout(&name, env).await,
+        Args::Serve(args) => serve::serve(&args, global, env).await,
+    }
+}
+
+/// A server in the JSON of `hew mcp list --json` and `hew mcp test --json`.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    transport: &'static str,
+    target: String,
+    disabled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    origin: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Vec<String>>,
+    prompts: Vec<String>,
+    resources: usize,
+}
+
+fn row(definition: &Definition, offer: Option<&Offer>, problem: Option<String>) -> Row {
+    let (transport, target) = match &definition.transport {
+        Ok(Transport::Stdio { command, args, .. }) => {
+            let words = [command].into_iter().chain(args).map(String::as_str);
+            ("stdio", words.collect::<Vec<_>>().join(" "))
+        }
+        Ok(Transport::Http { url, .. }) => ("http", url.clone()),
+        Ok(Transport::Sse { url, .. }) => ("sse", url.clone()),
+        Err(_) => ("?", String::new()),
+    };
+    Row {
+        name: definition.name.clone(),
+        transport,
+        target,
+        disabled: definition.disabled,
+        problem: problem.or_else(|| definition.transport.clone().err()),
+        origin: definition.origin.clone(),
+        title: offer.and_then(|offer| offer.title.clone()),
+        tools: offer.map(|offer| {
+            let names = offer.tools.iter().map(|tool| tool.name.clone());
+            names.filter(|name| definition.offers(name)).collect()
+        }),
+        prompts: offer.map_or_else(Vec::new, |offer| {
+            let names = offer
+                .prompts
+                .iter()
+                .map(|prompt| format!("/{}.{}", definition.name, prompt.name));
+            names.collect()
+        }),
+        resources: offer.map_or(0, |offer| offer.resources.len() + offer.templates.len()),
+    }
+}
+
+/// The servers, with the problems told.
+fn servers(root: &Path, loaded: &Loaded, env: &Environment) -> Result<Option<Servers>> {
+    let (servers, told) = wiring::servers(place(root, loaded, env), Notices::none(), None, None)?;
+    told.iter()
+        .for_each(|text| output::complain(&format!("warning: {text}\n")));
+    Ok(servers)
+}
+
+fn place<'a>(root: &'a Path, loaded: &'a Loaded, env: &'a Environment) -> Place<'a> {
+    Place {
+        config: &loaded.config,
+        layers: &loaded.layers,
+        root,
+        trust: loaded.trust,
+        env,
+    }
+}
+
+fn list(json: bool, global: &Global, env: &Environment) -> Result<Exit> {
+    let (root, loaded) = load(global, env, Vec::new())?;
+    let servers = servers(&root, &loaded, env)?;
+    let status = servers.map(|servers| servers.status()).unwrap_or_default();
+    let rows: Vec<Row> = status
+        .iter()
+        .map(|one| row(&one.definition, one.offer.as_deref(), None))
+        .collect();
+    if json {
+        output::deliver(&output::pretty(&rows)?)?;
+        return Ok(Exit::Done);
+    }
+    if rows.is_empty() {
+        output::complain("no MCP servers are defined; `hew mcp add` adds one\n");
+        return Ok(Exit::Done);
+    }
+    let columns = [
+        ("NAME", Align::Left),
+        ("TYPE", Align::Left),
+        ("TOOLS", Align::Right),
+        ("STATE", Align::Left),
+        ("DEFINED IN", Align::Left),
+        ("TARGET", Align::Left),
+    ];
+    let cells = rows.iter().map(|row| {
+        let state = match (row.disabled, &row.problem, &row.tools) {
+            (true, ..) => "disabled".to_owned(),
+            (false, Some(problem), _) => problem.clone(),
+            (false, None, Some(_)) => "known".to_owned(),
+            (false, None, None) => "not seen yet".to_owned(),
+        };
+        let tools = row
+            .tools
+            .as_ref()
+            .map_or_else(String::new, |tools| tools.len().to_string());
+        let origin = places::tidy(Path::new(&row.origin), env);
+        vec![
+            row.name.clone(),
+            row.transport.to_owned(),
+            tools,
+            state,
+            origin,
+            row.target.clone(),
+        ]
+    });
+    output::deliver(&table::render(&columns, &cells.collect::<Vec<_>>()))?;
+    Ok(Exit::Done)
+}
+
+fn write(add: &McpAdd, global: &Global, env: &Environment) -> Result<Exit> {
+    if add.name.is_empty()
+        || !add
+            .name
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "-_. ".contains(letter))
+    {
+        return Err(Failure::usage(format!("`{}` is not a name for a server", add.name))
+            .hint("use letters, digits, `-`, `_`, `.` and spaces"));
+    }
+    let file = target(add.project, global, env)?;
+    let base = format!("mcp.{}", toml_edit::Key::new(&add.name).display_repr());
+    // What was there under this name before has no say any more.
+    config::remove(&file, &base)?;
+    let set = |key: &str, value: toml::Value| config::set(&file, &format!("{base}.{key}"), &value.to_string());
+    match (&add.url, add.command.split_first()) {
+        (Some(url), _) => {
+            set("url", url.as_str().into())?;
+            if let Some(kind) = add.kind {
+                let kind = match kind {
+                    McpType::Stdio => "stdio",
+                    McpType::Http => "http",
+                    McpType::Sse => "sse",
+                };
+                set("type", kind.into())?;
+            }
+        }
+        (None, Some((command, args))) => {
+            set("command", command.as_str().into())?;
+            if !args.is_empty() {
+                set("args", args.iter().map(String::as_str).collect::<Vec<_>>().into())?;
+            }
+        }
+        (None, None) => return Err(Failure::usage("a server needs a command or an address")),
+    }
+    for (key, pairs) in [("env", &add.env), ("headers", &add.header)] {
+        for pair in pairs {
+            let (name, value) = pair.split_once('=').ok_or_else(|| {
+                Failure::usage(format!("`{pair}` is not NAME=VALUE")).hint("write it like TOKEN='${env:MY_TOKEN}'")
+            })?;
+            let name = toml_edit::Key::new(name.trim()).display_repr().into_owned();
+            set(&format!("{key}.{name}"), value.into())?;
+        }
+    }
+    Shelf::new(env)?.clear(&add.name);
+    let tidy = places::tidy(&file, env);
+    output::complain(&format!("added to {tidy}; `hew mcp test {}` tries it\n", add.name));
+    Ok(Exit::Done)
+}
+
+async fn remove(name: &str, project: bool, global: &Global, env: &Environment) -> Result<Exit> {
+    let file = target(project, global, env)?;
+    let key = format!("mcp.{}", toml_edit::Key::new(name).display_repr());
+    let tidy = places::tidy(&file, env);
+    match config::remove(&file, &key)? {
+        Unset::Removed => {
+            let shelf = Shelf::new(env)?;
+            shelf.clear(name);
+            shelf.keep_login(name, None).await.map_err(Failure::failed)?;
+            output::complain(&format!("removed from {tidy}\n"));
+            Ok(Exit::Done)
+        }
+        Unset::NotThere => Err(Failure::usage(format!("there is no MCP server `{name}` in {tidy}"))
+            .hint("`hew mcp list` says where each is defined")),
+    }
+}
+
+async fn test(name: Option<&str>, json: bool, global: &Global, env: &Environment) -> Result<Exit> {
+    let (root, loaded) = load(global, env, Vec::new())?;
+    let servers = servers(&root, &loaded, env)?;
+    let status = servers.as_ref().map(Servers::status).unwrap_or_default();
+    let wanted: Vec<&Status> = match name {
+        Some(name) => vec![find(&status, name)?],
+        None => status.iter().filter(|one| !one.definition.disabled).collect(),
+    };
+    let Some(servers) = &servers else {
+        output::complain("no MCP servers are defined\n");
+        return Ok(Exit::Done);
+    };
+    let tried = join_all(wanted.iter().map(|one| servers.check(&one.definition.name))).await;
+    let failed = tried.iter().any(std::result::Result::is_err);
+    let rows: Vec<Row> = wanted
+        .iter()
+        .zip(&tried)
+        .map(|(one, tried)| match tried {
+            Ok(offer) => row(&one.definition, Some(offer), None),
+            Err(error) => row(&one.definition, None, Some(error.to_string())),
+        })
+        .collect();
+    if json {
+        output::deliver(&output::pretty(&rows)?)?;
+    } else {
+        output::deliver(&rows.iter().map(told).collect::<String>())?;
+    }
+    Ok(if failed { Exit::Failed } else { Exit::Done })
+}
+
+/// A server in words.
+fn told(row: &Row) -> String {
+    let mut text = match &row.problem {
+        Some(problem) => return format!("{}: {problem}\n", row.name),
+        None => format!("{}: {}\n", row.name, row.title.as_deref().unwrap_or("it answers")),
+    };
+    for (what, names) in [
+        ("tools", row.tools.clone().unwrap_or_default()),
+        ("prompts", row.prompts.clone()),
+    ] {
+        if !names.is_empty() {
+            text.push_str(&format!("  {} {what}: {}\n", names.len(), names.join(", ")));
+        }
+    }
+    if row.resources > 0 {
+        text.push_str(&format!("  {} resources\n", row.resources));
+    }
+    text
+}
+
+fn logs(name: &str, global: &Global, env: &Environment) -> Result<Exit> {
+    let (root, loaded) = load(global, env, Vec::new())?;
+    match Shelf::new(env)?.load(What::Log, name) {
+        Some(text) => output::deliver(&text)?,
+        None => {
+            let servers = servers(&root, &loaded, env)?;
+            find(&servers.map(|servers| servers.status()).unwrap_or_default(), name)?;
+            output::complain(&format!("{name} has written nothing yet\n"));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+async fn login(name: &str, global: &Global, env: &Environment) -> Result<Exit> {
+    let (root, loaded) = load(global, env, Vec::new())?;
+    let place = place(&root, &loaded, env);
+    let (definitions, _) = wiring::definitions(place);
+    let names: Vec<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
+    let definition = definitions
+        .iter()
+        .find(|definition| definition.name == name)
+        .ok_or_else(|| unknown(name, &names))?;
+    let around = wiring::surroundings(place)?;
+    mcp::login(definition, &around, |url| {
+        output::complain(&format!("open this address in a browser on this machine:\n{url}\n"));
+    })
+    .await
+    .map_err(failure)?;
+    output::complain(&format!("logged in at {name}\n"));
+    Ok(Exit::Done)
+}
+
+async fn logout(name: &str, env: &Environment) -> Result<Exit> {
+    let shelf = Shelf::new(env)?;
+    if shelf.login(name).await.is_none() {
+        output::complain(&format!("there was no login at {name}\n"));
+        return Ok(Exit::Done);
+    }
+    shelf.keep_login(name, None).await.map_err(Failure::failed)?;
+    output::complain(&format!("the login at {name} is forgotten\n"));
+    Ok(Exit::Done)
+}
+
+fn find<'a>(status: &'a [Status], name: &str) -> Result<&'a Status> {
+    let names: Vec<&str> = status.iter().map(|one| one.definition.name.as_str()).collect();
+    status
+        .iter()
+        .find(|one| one.definition.name == name)
+        .ok_or_else(|| unknown(name, &names))
+}
+
+fn unknown(name: &str, names: &[&str]) -> Failure {
+    let hint = match names {
+        [] => "none is defined; `hew mcp add` adds one".to_owned(),
+        names => format!("there are {}", names.join(", ")),
+    };
+    Failure::usage(format!("there is no MCP server `{name}`")).hint(hint)
+}
+
+fn failure(error: Error) -> Failure {
+    Failure::failed(error.to_string())
+}
+
+fn target(project: bool, global: &Global, env: &Environment) -> Result<PathBuf> {
+    if !project {
+        return places::user_config(env);
+    }
+    let root = project::root(global.cwd.as_deref(), env)?;
+    Ok(project::config_file(&root).unwrap_or_else(|| root.join(".hew").join("config.toml")))
+}

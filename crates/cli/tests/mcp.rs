@@ -1,0 +1,354 @@
+//! MCP from end to end: servers in the real loop with a scripted model, the commands about them, and hew as a server.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use testkit::{Hew, Output, Project, Script, Seen, Server, Turn};
+
+const MODEL: &str = "anthropic/claude-sonnet-4-6";
+
+fn odd() -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/all/peers/odd.py");
+    script.canonicalize().unwrap().display().to_string()
+}
+
+/// Your configuration: these servers, each with the name of how it behaves.
+fn configure(hew: &Hew, servers: &[&str], more: &str) {
+    let folder = hew.home().join(".config/hew");
+    std::fs::create_dir_all(&folder).unwrap();
+    let entries = servers.iter().map(|how| {
+        let script = odd();
+        format!("[mcp.{how}]\ncommand = 'python3'\nargs = ['{script}', '{how}']\ntimeout = '20s'\n")
+    });
+    let text: String = [more.to_owned(), "\n".into()].into_iter().chain(entries).collect();
+    std::fs::write(folder.join("config.toml"), text).unwrap();
+}
+
+fn hew(server: &Server, project: &Project) -> Hew {
+    Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(server)
+        .folder(project.root())
+}
+
+async fn run(hew: &Hew, more: &[&str]) -> Output {
+    let base = ["run", "--json", "--no-title", "-m", MODEL];
+    let output = hew.clone().args(base).args(more).arg("go").run().await.unwrap();
+    assert_eq!(output.code(), Some(0), "{}{}", output.stdout, output.stderr);
+    output
+}
+
+fn results(seen: &Seen) -> Vec<String> {
+    seen.results().map(|result| result.text.clone()).collect()
+}
+
+fn last(server: &Server) -> Seen {
+    server.main_requests().last().unwrap().seen().unwrap()
+}
+
+#[tokio::test]
+async fn tools_of_a_new_server_are_found_and_later_listed_and_the_prompt_stays_the_same() {
+    let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
+    let found = Turn::calls("find_tools", json!({"query": "plain first"}));
+    let called = Turn::calls("call_tool", json!({"name": "first", "input": {}}));
+    let script = || {
+        Script::new()
+            .turn(found.clone())
+            .turn(called.clone())
+            .turn(Turn::text("Done."))
+    };
+    let server = Server::start(script()).await.unwrap();
+    let hew = hew(&server, &project);
+    configure(&hew, &["plain"], "");
+    run(&hew, &["--permission", "full"]).await;
+    let seen = last(&server);
+    let said = results(&seen);
+    assert!(said[0].starts_with("first: Does first."), "{said:?}");
+    assert!(said[1].starts_with("plain did first"), "{said:?}");
+    let first = server.main_requests()[0].json();
+    let finder = first["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|tool| tool["name"] == "find_tools")
+        .unwrap()
+        .clone();
+    assert!(
+        finder["description"]
+            .as_str()
+            .unwrap()
+            .contains("Those of plain are not known yet"),
+        "{finder}"
+    );
+    // Now it is known: it is listed, and called by its name.
+    let mut before = None;
+    for _ in 0..2 {
+        let script = Script::new()
+            .turn(Turn::calls("first", json!({})))
+            .turn(Turn::text("Done."));
+        let server = Server::start(script).await.unwrap();
+        run(&hew.clone().talks_to(&server), &["--permission", "full"]).await;
+        assert!(last(&server).offers("first"));
+        assert!(results(&last(&server))[0].starts_with("plain did first"));
+        let request = server.main_requests()[0].json();
+        let prefix = json!([request["tools"], request["system"]]);
+        assert_eq!(
+            *before.get_or_insert_with(|| prefix.clone()),
+            prefix,
+            "no byte has changed"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_asked_about_and_refused_where_nobody_is_unless_it_is_always_allowed() {
+    let project = Project::new(&[("a.txt", "")]).unwrap();
+    let calls = [
+        Turn::calls("find_tools", json!({"query": "first"})),
+        Turn::calls("call_tool", json!({"name": "first", "input": {}})),
+    ];
+    for (more, expected) in [
+        ("", "Not allowed: "),
+        ("[mcp.plain]\nalways_allow = ['first']\n", "plain did first"),
+    ] {
+        let server = Server::start(Script::new().turns(calls.clone()).turn(Turn::text("Done.")))
+            .await
+            .unwrap();
+        let hew = hew(&server, &project);
+        configure(&hew, &["plain"], "");
+        let file = hew.home().join(".config/hew/config.toml");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let text = text.replace("[mcp.plain]\n", if more.is_empty() { "[mcp.plain]\n" } else { more });
+        std::fs::write(&file, text).unwrap();
+        run(&hew, &[]).await;
+        let said = results(&last(&server));
+        assert!(said[1].starts_with(expected), "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn dead_servers_do_not_hold_up_the_work() {
+    let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
+    let script = Script::new()
+        .turn(Turn::calls("read_file", json!({"path": "a.txt"})))
+        .turn(Turn::text("Done."));
+    let server = Server::start(script).await.unwrap();
+    let hew = hew(&server, &project);
+    configure(&hew, &["dead", "silent", "hang", "die", "many"], "");
+    run(&hew, &[]).await;
+    assert!(results(&last(&server))[0].contains("hello"));
+}
+
+#[tokio::test]
+async fn what_a_project_defines_is_started_only_where_the_folder_is_trusted() {
+    let script = odd();
+    let file = json!({"mcpServers": {"plain": {"command": "python3", "args": [script, "plain"]}}}).to_string();
+    let project = Project::new(&[(".mcp.json", &file)]).unwrap();
+    let server = Server::start(Script::new().turn(Turn::text("Done."))).await.unwrap();
+    let hew = hew(&server, &project);
+    let list = || hew.clone().args(["mcp", "list"]).run();
+    let untrusted = list().await.unwrap();
+    assert!(
+        untrusted
+            .stderr
+            .contains(".mcp.json defines MCP servers, which are not used"),
+        "{}",
+        untrusted.stderr
+    );
+    let tested = hew.clone().args(["mcp", "test", "plain"]).run().await.unwrap();
+    assert_eq!(tested.code(), Some(2), "{}", tested.stderr);
+    hew.clone().arg("trust").run().await.unwrap();
+    assert!(list().await.unwrap().stdout.contains("plain"));
+    let tested = hew.clone().args(["mcp", "test", "plain"]).run().await.unwrap();
+    assert_eq!(tested.stdout, "plain: odd 1\n  1 tools: first\n", "{}", tested.stderr);
+}
+
+#[tokio::test]
+async fn servers_are_added_listed_tested_read_about_and_removed() {
+    let project = Project::new(&[("a.txt", "")]).unwrap();
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .folder(project.root())
+        .env("MY_KEY", "k");
+    let go = |args: &[&str]| hew.clone().arg("mcp").args(args).run();
+    let added = go(&[
+        "add",
+        "my server",
+        "--env",
+        "KEY=${env:MY_KEY}",
+        "--",
+        "python3",
+        &odd(),
+        "noisy",
+    ])
+    .await
+    .unwrap();
+    assert_eq!(added.code(), Some(0), "{}", added.stderr);
+    let config = std::fs::read_to_string(hew.home().join(".config/hew/config.toml")).unwrap();
+    assert!(
+        config.contains("[mcp.\"my server\"]") && config.contains("KEY = \"${env:MY_KEY}\""),
+        "{config}"
+    );
+    go(&["add", "elsewhere", "--url", "http://127.0.0.1:1/mcp", "--header", "A=b"])
+        .await
+        .unwrap();
+    let listed: Value = serde_json::from_str(&go(&["list", "--json"]).await.unwrap().stdout).unwrap();
+    assert_eq!(listed[1]["name"], "my server");
+    assert_eq!(listed[0]["target"], "http://127.0.0.1:1/mcp");
+    let tested = go(&["test"]).await.unwrap();
+    assert_eq!(tested.code(), Some(1));
+    assert!(tested.stdout.contains("my server: odd 1"), "{}", tested.stdout);
+    assert!(
+        tested
+            .stdout
+            .contains("elsewhere: the MCP server `elsewhere` cannot be reached"),
+        "{}",
+        tested.stdout
+    );
+    let logs = go(&["logs", "my server"]).await.unwrap();
+    assert!(
+        logs.stdout.contains("warming up") && logs.stdout.contains("(not a message) Welcome"),
+        "{}",
+        logs.stdout
+    );
+    let shown = hew.clone().args(["config", "show"]).run().await.unwrap();
+    assert!(
+        !shown.stdout.contains("A = \"b\""),
+        "headers are not shown: {}",
+        shown.stdout
+    );
+    assert_eq!(go(&["remove", "my server"]).await.unwrap().code(), Some(0));
+    let gone = go(&["remove", "my server"]).await.unwrap();
+    assert_eq!(gone.code(), Some(2));
+    let none = go(&["test", "my server"]).await.unwrap();
+    assert!(none.stderr.contains("there are elsewhere"), "{}", none.stderr);
+    let wrong = go(&["add", "x", "--env", "nonsense", "--", "true"]).await.unwrap();
+    assert_eq!(wrong.code(), Some(2));
+}
+
+fn python() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let named = std::env::var_os("HEW_PYTHON").map(PathBuf::from);
+    let python = named.unwrap_or_else(|| root.join("../../.tools/python/bin/python"));
+    let able = std::process::Command::new(&python).args(["-c", "import mcp"]).output();
+    let able = able.is_ok_and(|output| output.status.success());
+    if !able {
+        eprintln!("skipped: no Python with the MCP SDK (set HEW_PYTHON, or run `cargo xtask ci`)");
+    }
+    able.then_some(python)
+}
+
+#[tokio::test]
+async fn a_prompt_of_a_server_is_a_slash_command() {
+    let Some(python) = python() else { return };
+    let script = Path::new(&odd()).with_file_name("official.py");
+    let project = Project::new(&[("a.txt", "")]).unwrap();
+    let server = Server::start(Script::new().turn(Turn::text("Done."))).await.unwrap();
+    let hew = hew(&server, &project);
+    let folder = hew.home().join(".config/hew");
+    std::fs::create_dir_all(&folder).unwrap();
+    let entry = format!(
+        "[mcp.official]\ncommand = '{}'\nargs = ['{}']\n",
+        python.display(),
+        script.display()
+    );
+    std::fs::write(folder.join("config.toml"), entry).unwrap();
+    let run = |words: &'static str| hew.clone().args(["run", "--no-title", "-m", MODEL, words]).run();
+    let output = run("/official.review fn main() {}").await.unwrap();
+    assert_eq!(output.code(), Some(0), "{}", output.stderr);
+    assert_eq!(last(&server).last_user_text(), "Please review: fn main() {}");
+    let missing = run("/official.review").await.unwrap();
+    assert_eq!(missing.code(), Some(2));
+    assert!(
+        missing.stderr.contains("/official.review needs code"),
+        "{}",
+        missing.stderr
+    );
+}
+
+/// What an official client sees of `hew mcp serve`.
+async fn inspect(client: Hew, project: &Project, answer: &str) -> Value {
+    let output = client
+        .env("ANSWER", answer)
+        .env("HEW_MODEL", MODEL)
+        .folder(project.root())
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(output.code(), Some(0), "{}{}", output.stdout, output.stderr);
+    serde_json::from_str(output.stdout.trim()).unwrap_or_else(|error| panic!("{error}: {}", output.stdout))
+}
+
+async fn served(client: impl Fn(&Server) -> Hew) {
+    let parent = tempfile::tempdir().unwrap();
+    for answer in ["no", "yes"] {
+        let project = Project::new(&[("a.txt", "hello there\n")]).unwrap();
+        let script = Script::new()
+            .turn(Turn::calls("read_file", json!({"path": "a.txt"})))
+            .turn(Turn::text("It is done."));
+        let server = Server::start(script).await.unwrap();
+        let report = inspect(client(&server), &project, answer).await;
+        assert_eq!(report["server"], "hew");
+        let names = report["tools"].to_string();
+        for name in ["grep", "read_file", "edit_file", "write_file", "run_task"] {
+            assert!(names.contains(name), "{names}");
+        }
+        assert!(!names.contains("terminal"), "{names}");
+        let reading = report["reading"].to_string();
+        assert!(reading.contains("grep") && !reading.contains("write_file"), "{reading}");
+        let said = |key: &str| {
+            (
+                report[key]["error"] == true,
+                report[key]["text"].as_str().unwrap_or_default().to_owned(),
+            )
+        };
+        assert!(said("found").1.contains("a.txt"), "{report}");
+        assert!(said("read").1.contains("hello there"), "{report}");
+        assert!(!said("edited").0, "{report}");
+        assert_eq!(project.read("a.txt").unwrap(), "goodbye there\n");
+        assert_eq!(said("outside").0, answer == "no", "{report}");
+        assert!(
+            said("unknown").0 && said("unknown").1.contains("there is no tool `terminal`"),
+            "{report}"
+        );
+        assert!(said("task").1.starts_with("It is done.\n[session "), "{report}");
+        assert_eq!(report["asked"].as_array().unwrap().len(), 1, "{report}");
+        let outside = project.root().parent().unwrap().join("outside.txt");
+        assert_eq!(outside.exists(), answer == "yes");
+        drop(std::fs::remove_file(outside));
+    }
+    drop(parent);
+}
+
+#[tokio::test]
+async fn the_official_python_client_can_use_hew_as_a_server() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let Some(python) = python() else { return };
+    served(|server| {
+        let client = Hew::new(&python).unwrap().talks_to(server);
+        client
+            .arg(root.join("tests/mcp/client.py"))
+            .args([env!("CARGO_BIN_EXE_hew"), "mcp", "serve"])
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_official_typescript_client_can_use_hew_as_a_server() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let named = std::env::var_os("HEW_NODE_MODULES").map(PathBuf::from);
+    let modules = named.unwrap_or_else(|| root.join("../../.tools/node/node_modules"));
+    if !modules.join("@modelcontextprotocol/sdk").exists() {
+        eprintln!("skipped: no TypeScript SDK (set HEW_NODE_MODULES, or run `cargo xtask ci`)");
+        return;
+    }
+    served(|server| {
+        let client = Hew::new("node")
+            .unwrap()
+            .talks_to(server)
+            .arg(root.join("tests/mcp/client.mjs"));
+        client.arg(&modules).args([env!("CARGO_BIN_EXE_hew"), "mcp", "serve"])
+    })
+    .await;
+}
