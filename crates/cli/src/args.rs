@@ -14,8 +14,8 @@ mod turn;
 
 pub(crate) use changes::Changes;
 pub(crate) use ledger::{By, Cost, PromptDiff, PromptExplain};
-pub(crate) use open::Open;
 pub(crate) use mcp::{Mcp, McpAdd, McpServe};
+pub(crate) use open::Open;
 pub(crate) use past::{Diff, Going, Redo, Rewind, Undo};
 pub(crate) use prompt::{Prompt, PromptShow};
 pub(crate) use rules::{Modes, Permissions, RuleEffect, Test, Trust};
