@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 mod ci;
 mod real_model;
+mod screenshots;
 mod tidy;
 mod tools;
 
@@ -29,6 +30,11 @@ const TASKS: &[Task] = &[
         name: "real-model",
         summary: "hew with a real small model on this machine, on three wires (downloads a gigabyte once)",
         run: real_model::run,
+    },
+    Task {
+        name: "screenshots",
+        summary: "pictures of the terminal front end for the book (needs tmux)",
+        run: screenshots::run,
     },
     Task {
         name: "tidy",

@@ -21,7 +21,7 @@ mod models;
 mod modes;
 mod open;
 mod past;
-mod permissions;
+pub(crate) mod permissions;
 mod prompt;
 mod prompts;
 mod resume;
@@ -32,7 +32,7 @@ mod signals;
 mod slash;
 mod tools;
 mod trust;
-mod undo;
+pub(crate) mod undo;
 
 use crate::args::{Command, Global, Hew};
 use crate::config::{Layer, Loaded, Origin, key_path, value_for};

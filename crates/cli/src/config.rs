@@ -15,6 +15,7 @@ mod sandbox;
 mod schema;
 mod size;
 mod span;
+mod tui;
 mod variables;
 mod web;
 

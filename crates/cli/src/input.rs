@@ -83,7 +83,8 @@ fn read_stdin() -> Result<String> {
     })
 }
 
-fn attach(path: &Path) -> Result<Part> {
+/// A file as a part of a message: an image, a document or text.
+pub(crate) fn attach(path: &Path) -> Result<Part> {
     let refuse = |error: &std::io::Error| Failure::file("attach", path, error);
     let file = std::fs::File::open(path).map_err(|error| refuse(&error))?;
     let mut bytes = Vec::new();

@@ -91,7 +91,12 @@ pub(crate) async fn from_command(provider: &str, command: &[String], env: &Envir
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a program and returns what it printed; the error is what went wrong, in words.
-async fn run(program: &str, args: &[String], env: &Environment, extra: &[(&str, &str)]) -> Result<String, String> {
+pub(crate) async fn run(
+    program: &str,
+    args: &[String],
+    env: &Environment,
+    extra: &[(&str, &str)],
+) -> Result<String, String> {
     // The person's own programs may need the person's own secrets, such as a token for a password manager.
     let names: Vec<&String> = env.all().keys().collect();
     let variables = env

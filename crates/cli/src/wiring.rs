@@ -1,7 +1,7 @@
 //! Introduces everybody to everybody: configuration, models, tools and store become a running session.
 
-pub(crate) mod code;
 mod around;
+pub(crate) mod code;
 pub(crate) mod commands;
 pub(crate) mod formats;
 mod images;
@@ -32,8 +32,8 @@ use crate::output::words;
 use crate::places;
 use crate::trust::Trust;
 use agent::{Approvals, Automatic, Compaction, Handle, Previews, Setup};
-use code::Code;
 use around::Around;
+use code::Code;
 use formats::EditFormats;
 use model::{Info, Model, OutputSchema, Part, Stop};
 use policy::{Mode, Modes, Policy};
@@ -45,7 +45,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Sqlite;
 use tool::Notices;
-use toolbox::{Editor, Jobs, JobsView, Options};
+use toolbox::{Background, Editor, Jobs, JobsView, Options};
 use workspace::Workspace;
 use workspace::checkpoint::{Checkpoints, Depot};
 
@@ -123,6 +123,8 @@ pub(crate) struct Started {
     pub(crate) formats: Option<EditFormats>,
     /// Where versions of files are kept.
     pub(crate) depot: Depot,
+    /// Its commands in the background.
+    pub(crate) background: Background,
     /// What is wrong with rules, modes and ignore files, for the person.
     pub(crate) told: Vec<String>,
     /// The MCP servers, where some are defined; their prompts are slash commands.
@@ -160,6 +162,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     }
     let workspace = open_workspace(root, &permissions)?;
     let jobs = Jobs::default();
+    let background = Background::from(jobs.view());
     let around = around(config, start.trust, &workspace, jobs.view(), env);
     let system = system::system(&around, &workspace, &all_modes, start.trust, env);
     let complete = is_complete(&opened.items);
@@ -286,6 +289,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         autonomous: config.autonomy.enabled == Some(true),
         formats,
         depot,
+        background,
         told,
         servers,
     })

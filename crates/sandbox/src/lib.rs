@@ -32,6 +32,7 @@ mod denial;
 mod environment;
 mod error;
 mod exit;
+mod foreground;
 mod group;
 #[cfg(target_os = "linux")]
 mod guard;
@@ -58,6 +59,7 @@ pub use confinement::{Confinement, Level, Limits, Network};
 pub use environment::Environment;
 pub use error::Error;
 pub use exit::{Confined, Denial, Exit, Leftover, Output, Status};
+pub use foreground::foreground;
 #[cfg(target_os = "linux")]
 pub use guard::guard;
 pub use hand_over::hand_over;

@@ -38,12 +38,17 @@ pub struct Jobs {
 pub struct JobsView(Weak<Shared>);
 
 impl JobsView {
+    /// The jobs, as long as the session has them.
+    pub(crate) fn jobs(&self) -> Option<Jobs> {
+        self.0.upgrade().map(|shared| Jobs { shared })
+    }
+
     /// The jobs that run, such as ``2 `npm run dev` ``.
     pub fn running(&self) -> Vec<String> {
-        let Some(shared) = self.0.upgrade() else {
+        let Some(jobs) = self.jobs() else {
             return Vec::new();
         };
-        let running = Jobs { shared }.list().into_iter().filter(|job| job.is_running());
+        let running = jobs.list().into_iter().filter(|job| job.is_running());
         running
             .map(|job| format!("{} `{}`", job.id, one_line(&job.command, MAX_COMMAND)))
             .collect()

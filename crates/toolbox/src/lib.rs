@@ -8,6 +8,7 @@ mod apply_patch;
 mod around;
 mod ask_question;
 mod attempt_completion;
+mod background;
 mod bounded;
 mod browser;
 mod browser_action;
@@ -84,6 +85,7 @@ mod web_search;
 mod write_file;
 
 pub use apply::{Carry, NotApplied, apply};
+pub use background::{Background, BackgroundJob};
 pub use code_server::{CodeServer, Diagnostic, Remedy, Rewrite, Severity, Spot, Symbol, Watch};
 pub use command::Commands;
 pub use editor::Editor;

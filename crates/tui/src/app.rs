@@ -11,7 +11,8 @@ use crate::view::{Cx, Outcome, View, Wake, Wish};
 use crate::views;
 use crossterm::event::KeyCode;
 use model::Message;
-use session::{Answer, Command, Delivery, Event, Level};
+use session::{Answer, Command, Delivery, Ending, Event, Level};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Everything but the terminal.
@@ -56,19 +57,22 @@ pub(crate) enum Effect {
 
 impl App {
     /// An app without a session yet.
-    pub(crate) fn new(house: Arc<dyn House>, theme: Theme) -> Self {
-        App {
+    pub(crate) fn new(house: Arc<dyn House>, theme: Theme, keys: Keys, vim: bool) -> Self {
+        let mut app = App {
             house,
             state: State::default(),
             composer: Composer::default(),
             views: Vec::new(),
             theme,
-            keys: Keys::default(),
+            keys,
             wake: Wake::default(),
             approval: None,
             leaving: false,
             pending: None,
-        }
+        };
+        app.composer.set_vim(vim);
+        app.with_composer(|composer, cx| composer.begin(cx));
+        app
     }
 
     /// What everything that draws or takes keys may look at.
@@ -128,6 +132,18 @@ impl App {
         self.views = views;
         self.look_at_question();
         match event {
+            // Whoever stops a turn wants to think again: what was queued comes back into the line.
+            Event::TurnFinished {
+                ending: Ending::Interrupted,
+                ..
+            } => {
+                let (back, rest): (VecDeque<Queued>, VecDeque<Queued>) = std::mem::take(&mut self.state.queue)
+                    .into_iter()
+                    .partition(|queued| queued.delivery == Delivery::Queue);
+                self.state.queue = rest;
+                back.iter().for_each(|queued| self.composer.give_back(&queued.message));
+                Vec::new()
+            }
             Event::TurnFinished { .. } => self.send_queued(),
             _ => Vec::new(),
         }

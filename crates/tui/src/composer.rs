@@ -68,8 +68,6 @@ pub(crate) struct Composer {
     pools: Pools,
     /// Shell lines that run.
     shells: Vec<(String, Errand<String>)>,
-    /// Commands from files that are being made into prompts.
-    expanding: Vec<Errand<String>>,
     /// What shell lines printed, to go with the next prompt.
     carried: Vec<Carried>,
     scroll: usize,
@@ -79,6 +77,7 @@ pub(crate) struct Composer {
 #[derive(Default)]
 struct Pools {
     asked: bool,
+    asked_symbols: bool,
     files: Pool,
     symbols: Pool,
     commands: Vec<Choice>,
@@ -158,7 +157,11 @@ impl Composer {
     /// Takes in what was sent for; what the person should be told of it.
     pub(crate) fn settle(&mut self, cx: &Cx<'_>) -> Vec<Wish> {
         let mut wishes: Vec<Wish> = self.editor.chips.settle().map(Wish::Tell).into_iter().collect();
-        self.pools.settle(&mut self.history, &mut self.editor);
+        if self.pools.settle(&mut self.history, &mut self.editor) {
+            // What can be completed has changed: the list is opened anew.
+            self.popup = None;
+            self.changed(cx);
+        }
         let mut index = 0;
         while let Some((line, errand)) = self.shells.get(index) {
             let Some(answer) = errand.take() else {
@@ -174,16 +177,6 @@ impl Composer {
             }
             self.shells.remove(index);
         }
-        self.expanding.retain(|errand| match errand.take() {
-            None => true,
-            Some(answer) => {
-                wishes.push(match answer {
-                    Ok(text) => Wish::Say(Message::user(text), Delivery::Steer),
-                    Err(trouble) => Wish::Tell(trouble.to_string()),
-                });
-                false
-            }
-        });
         if self.popup.as_mut().is_some_and(Popup::step) {
             cx.wake.wake();
         }
@@ -250,7 +243,6 @@ impl Composer {
         if !self.pools.asked && tokio::runtime::Handle::try_current().is_ok() {
             self.pools.asked = true;
             self.pools.files_errand = Some(cx.fetch(cx.house.files()));
-            self.pools.symbols_errand = Some(cx.fetch(cx.house.symbols()));
             self.pools.commands_errand = Some(cx.fetch(cx.house.commands()));
             self.pools.prompts_errand = Some(cx.fetch(cx.house.prompts()));
         }
@@ -274,6 +266,9 @@ impl Composer {
             && let Vimmed::Done(done) = vim.press(key, &mut self.editor)
         {
             return self.after(done, cx);
+        }
+        if key.types() == Some('?') && self.is_empty() && self.vim.is_none() {
+            return Said::Wish(Wish::Act(Deed::Help));
         }
         match cx.keys.deed(Context::Composer, key) {
             Some(deed) if deed.binding().context == Context::Composer => self.act(deed, cx),
@@ -415,6 +410,10 @@ impl Composer {
             self.popup = None;
             return Said::Nothing;
         };
+        // Reading code takes a while: names are looked for when the first is asked for.
+        if word.sigil == '#' && !std::mem::replace(&mut self.pools.asked_symbols, true) {
+            self.pools.symbols_errand = Some(cx.fetch(cx.house.symbols()));
+        }
         match &mut self.popup {
             Some(popup) if popup.word.sigil == word.sigil && popup.word.range.start == word.range.start => {
                 popup.seek(word)
@@ -487,11 +486,6 @@ impl Composer {
             Ran::Wish(wish) => {
                 self.done(&text, cx);
                 Said::Wish(wish)
-            }
-            Ran::Expand(name, arguments) => {
-                self.expanding.push(cx.fetch(cx.house.expand(name, arguments)));
-                self.done(&text, cx);
-                Said::Nothing
             }
             Ran::Wrong(why) => Said::Wish(Wish::Flash(why)),
             Ran::NotOne => match self.message() {
@@ -574,16 +568,20 @@ impl Pools {
         }
     }
 
-    /// Takes in what was sent for. What is not there is not offered; nobody needs to hear of it.
-    fn settle(&mut self, history: &mut History, editor: &mut Editor) {
+    /// Takes in what was sent for; whether other things can be completed now. What is not there is not offered.
+    fn settle(&mut self, history: &mut History, editor: &mut Editor) -> bool {
+        let mut changed = false;
         if let Some(files) = taken(&mut self.files_errand) {
             self.files = Pool::files(&files);
+            changed = true;
         }
         if let Some(symbols) = taken(&mut self.symbols_errand) {
             self.symbols = Pool::new(symbols);
+            changed = true;
         }
         if let Some(commands) = taken(&mut self.commands_errand) {
             self.commands = commands;
+            changed = true;
         }
         if let Some(prompts) = taken(&mut self.prompts_errand) {
             history.load(prompts);
@@ -593,6 +591,7 @@ impl Pools {
         {
             editor.set(&draft);
         }
+        changed
     }
 }
 

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn lines(before: &str, after: &str, most: usize) -> Vec<String> {
-        let rows = Diff::between(before, after, 1).rows(60, most, &Theme::dark());
+        let rows = Diff::between(before, after, 1).rows(60, most, &Theme::default());
         rows.iter().map(Row::text).collect()
     }
 
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_words_that_changed_are_marked() {
-        let theme = Theme::dark();
+        let theme = Theme::default();
         let rows = Diff::between("let user = name;\n", "let user = name.trim();\n", 1).rows(60, 9, &theme);
         let marked = |row: &Row| -> String {
             let words = [theme.added_words, theme.removed_words];
@@ -214,7 +214,7 @@ mod tests {
     fn counts_say_what_came_and_went() {
         let diff = Diff::between("a\nb\n", "a\nc\nd\n", 1);
         let counts: String = diff
-            .counts(&Theme::dark())
+            .counts(&Theme::default())
             .iter()
             .map(|piece| piece.text.clone())
             .collect();

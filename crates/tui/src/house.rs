@@ -134,12 +134,6 @@ pub trait House: Send + Sync {
         unavailable("commands")
     }
 
-    /// The prompt that a command from a file stands for.
-    fn expand(&self, command: String, arguments: String) -> Later<String> {
-        let _ = (command, arguments);
-        unavailable("commands")
-    }
-
     /// Earlier prompts of the project, oldest first.
     fn prompts(&self) -> Later<Vec<String>> {
         unavailable("history")

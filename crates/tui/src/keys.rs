@@ -265,6 +265,15 @@ mod tests {
     }
 
     #[test]
+    fn the_book_lists_every_key() {
+        assert!(
+            include_str!("../../../docs/tui.md").contains(&markdown()),
+            "docs/tui.md needs this:\n{}",
+            markdown()
+        );
+    }
+
+    #[test]
     fn every_action_has_one_row_and_a_name_of_its_own() {
         let mut names: Vec<&str> = BINDINGS.iter().map(|binding| binding.name).collect();
         let mut deeds: Vec<Deed> = BINDINGS.iter().map(|binding| binding.deed).collect();

@@ -9,6 +9,8 @@
 
 mod app;
 mod approval;
+#[doc(hidden)]
+pub mod bench;
 mod composer;
 mod conversation;
 mod diff;

@@ -4,6 +4,7 @@ use crate::app::{App, Effect};
 use crate::draw;
 use crate::house::{Done, House, Opened, Trouble, Which};
 use crate::input::{Reader, Signal};
+use crate::keys::Keys;
 use crate::screen::{Depth, Reflow, painted};
 use crate::terminal::{Terminal, restore_after_fall};
 use crate::theme::Theme;
@@ -35,6 +36,12 @@ pub struct Options {
     pub prompt: Option<Message>,
     /// Whether a turn that was left unfinished goes on at once.
     pub go_on: bool,
+    /// How it looks; by the terminal's background where nobody chose.
+    pub theme: Option<Theme>,
+    /// Which keys do what.
+    pub keys: Keys,
+    /// Whether prompts are written with vim's keys.
+    pub vim: bool,
     /// How many colours the terminal has.
     pub depth: Depth,
     /// What it does with long rows.
@@ -58,7 +65,13 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
     let _raw = Raw::enter()?;
     let terminal = Terminal::new(io::stdout(), size, options.depth, options.reflow);
     let mut running = Running {
-        app: App::new(Arc::clone(&house), Theme::default()),
+        by_background: options.theme.is_none(),
+        app: App::new(
+            Arc::clone(&house),
+            options.theme.unwrap_or_default(),
+            options.keys,
+            options.vim,
+        ),
         terminal,
         opening: None,
         link: None,
@@ -131,6 +144,8 @@ struct Running<W: Write> {
     drawn: Option<Instant>,
     /// The end, and the signal that brought it.
     quit: Option<Option<i32>>,
+    /// Whether the theme follows the terminal's background.
+    by_background: bool,
     /// Whether a turn that was left unfinished goes on when its session is open.
     go_on: bool,
 }
@@ -240,8 +255,15 @@ impl<W: Write> Running<W> {
                 self.dirty = true;
                 self.carry_out(effects).await
             }
-            Signal::Background(..)
-            | Signal::KittyFlags(_)
+            Signal::Background(r, g, b) => {
+                let is_bright = u32::from(r) * 3 + u32::from(g) * 6 + u32::from(b) > 1_275;
+                if let (true, true, Some(light)) = (self.by_background, is_bright, Theme::built_in("light")) {
+                    self.app.theme = light;
+                    self.dirty = true;
+                }
+                Ok(())
+            }
+            Signal::KittyFlags(_)
             | Signal::Attributes
             | Signal::Cursor { .. }
             | Signal::Mode { .. }

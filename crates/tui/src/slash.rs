@@ -195,11 +195,9 @@ const fn slash(
 pub(crate) enum Ran {
     /// It asks for this.
     Wish(Wish),
-    /// It is a command from a file: its name and what stands behind it.
-    Expand(String, String),
     /// It cannot be done like this.
     Wrong(String),
-    /// It is no command: a prompt that begins with a slash.
+    /// It is for the agent: a prompt that begins with a slash, or a command from a file.
     NotOne,
 }
 
@@ -214,7 +212,8 @@ pub(crate) fn run(line: &str, more: &[Choice], cx: &Cx<'_>) -> Ran {
         return command.run(arguments, cx);
     }
     if more.iter().any(|choice| choice.name == name) {
-        return Ran::Expand(name.to_owned(), arguments.to_owned());
+        // The agent knows what it stands for.
+        return Ran::NotOne;
     }
     match name.is_empty() || name.contains(['/', '.']) {
         // A path, or a lone slash.

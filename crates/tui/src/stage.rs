@@ -70,10 +70,6 @@ impl House for Given {
         now(vec![choice])
     }
 
-    fn expand(&self, command: String, arguments: String) -> Later<String> {
-        now(format!("expanded {command} with {arguments}"))
-    }
-
     fn prompts(&self) -> Later<Vec<String>> {
         now(vec!["fix the tests".into(), "explain the parser".into()])
     }

@@ -176,6 +176,20 @@ mod tests {
     }
 
     #[test]
+    fn the_book_lists_every_theme_and_every_style() {
+        let page = include_str!("../../../docs/tui.md");
+        for name in NAMES {
+            assert!(page.contains(&format!("`{name}`")), "docs/tui.md lacks {name}");
+        }
+        for (role, says) in ROLES {
+            assert!(
+                page.contains(&format!("| `{role}` | {says} |")),
+                "docs/tui.md lacks {role}"
+            );
+        }
+    }
+
+    #[test]
     fn a_theme_of_ones_own_changes_what_it_names() {
         let spec = Spec {
             base: Some("light".into()),

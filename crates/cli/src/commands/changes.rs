@@ -1,5 +1,6 @@
 //! `hew changes`: every change that the agent made in a session, to be taken as good or back one by one.
 
+mod beside;
 mod decide;
 mod folders;
 mod gather;
@@ -24,7 +25,7 @@ use gather::gather;
 use json::Listing;
 use pending::Pending;
 use put_back::{Refused, put_back};
-use session::{BlobId, Body, Item, ItemId, Loaded, Meta, Opened, Reviewed, Store};
+use session::{BlobId, Body, Item, ItemId, Loaded, Meta, Opened, Reviewed, SessionId, Store};
 use show::Reader;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -147,6 +148,18 @@ impl Review {
 
     /// Keeps what was decided.
     async fn keep(&self, items: &[Arc<Item>], pending: &Pending, outcomes: &[Outcome]) -> Result<Arc<Item>> {
+        let item = Arc::new(Item {
+            id: ItemId::new(),
+            parent: items.last().map(|item| item.id),
+            at: words::now(),
+            body: self.body(pending, outcomes),
+        });
+        self.store.append(self.meta.id, Arc::clone(&item)).await?;
+        Ok(item)
+    }
+
+    /// What the session has to keep of what was decided.
+    fn body(&self, pending: &Pending, outcomes: &[Outcome]) -> Body {
         let blob = |bytes: &Option<bytes::Bytes>| -> Option<BlobId> {
             bytes.as_ref().map(|bytes| self.store.put_blob(bytes.clone()))
         };
@@ -157,21 +170,60 @@ impl Review {
                 current: blob(&outcome.current),
             })
         });
-        let item = Arc::new(Item {
-            id: ItemId::new(),
-            parent: items.last().map(|item| item.id),
-            at: words::now(),
-            body: Body::Review {
-                changes: changes.collect(),
-            },
-        });
-        self.store.append(self.meta.id, Arc::clone(&item)).await?;
-        Ok(item)
+        Body::Review {
+            changes: changes.collect(),
+        }
     }
 
     fn print_json(&self, pending: &Pending, accepted: &[String], rejected: &[String]) -> Result<()> {
         let listing = Listing::of(&self.meta, self.workspace.root(), pending, accepted, rejected);
         output::deliver(&output::pretty(&listing)?)
+    }
+}
+
+/// Looks at the changes of a session that is open elsewhere in this process.
+pub(crate) struct Beside(Review);
+
+impl Beside {
+    /// The session's changes, in its project.
+    pub(crate) async fn open(store: Arc<Sqlite>, session: SessionId) -> Result<Self> {
+        let meta = store.load(session).await?.meta;
+        let root = wiring::session_root(&meta.root)?;
+        let workspace = Workspace::open(&root).map_err(|error| Failure::usage(error.to_string()))?;
+        let scope = Scope(Vec::new());
+        Ok(Beside(Review {
+            store,
+            meta,
+            workspace,
+            scope,
+        }))
+    }
+
+    /// What waits.
+    pub(crate) async fn waiting(&self) -> Result<Vec<tui::FileChanges>> {
+        let items = self.0.store.load(self.0.meta.id).await?.items;
+        let Waiting { pending, .. } = self.0.waiting(&items).await?;
+        Ok(pending.files.iter().map(beside::shown).collect())
+    }
+
+    /// Decides about changes, by their ids: what was done, in words, and what whoever holds the session has to keep of it.
+    pub(crate) async fn decide(&self, accept: Vec<String>, reject: Vec<String>) -> Result<(String, Option<Body>)> {
+        let items = self.0.store.load(self.0.meta.id).await?.items;
+        let Waiting { mut pending, .. } = self.0.waiting(&items).await?;
+        let args = Changes {
+            accept,
+            reject,
+            ..Changes::default()
+        };
+        let verdicts = choose(&pending, &args)?;
+        let outcomes = verdicts.outcomes(&mut pending)?;
+        let steps = steps(&pending, &outcomes);
+        let gone = folders::of_removed(&steps);
+        put_back(steps).map_err(refused)?;
+        folders::remove_empty(&self.0.workspace, gone, self.0.meta.created);
+        let told = format!("accepted {}, taken back {}", args.accept.len(), args.reject.len());
+        let body = (!outcomes.is_empty()).then(|| self.0.body(&pending, &outcomes));
+        Ok((told, body))
     }
 }
 

@@ -65,8 +65,11 @@ pub(super) async fn diff(args: &Diff, global: &Global, env: &Environment) -> Res
     };
     let scope = scope(&paths, &past.root, env)?;
     let net = net(&past, start, &scope);
-    let versions = net.values().flat_map(|net| net.before.iter().chain(&net.after));
-    let kept = Kept::find(&past.store, versions).await?;
+    let versions: Vec<&Version> = net
+        .values()
+        .flat_map(|net| net.before.iter().chain(&net.after))
+        .collect();
+    let kept = Kept::find(&past.store, &versions).await?;
     let shown: Vec<(&PathBuf, &Net, Shown)> = net
         .iter()
         .map(|(path, net)| (path, net, Shown::of(path, &net.before, &net.after, &kept)))

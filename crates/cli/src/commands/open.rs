@@ -55,11 +55,19 @@ pub(super) enum Going {
 pub(super) async fn show(which: Which, turn: Turn, going: Going, global: &Global, env: &Environment) -> Result<Exit> {
     let root = project::root(global.cwd.as_deref(), env)?;
     super::trust::ask_first(&root, env)?;
+    let config = super::load_silently(root.clone(), global, env, turn.layers())?.config;
+    let (theme, keys, problems) = crate::wiring::tui::chosen(&config, env);
+    problems
+        .iter()
+        .for_each(|problem| output::complain(&format!("warning: {problem}\n")));
     let home = Arc::new(Home::new(root, turn, global.clone(), env.clone()));
     let options = Options {
         which,
         prompt: None,
         go_on: going == Going::On,
+        theme,
+        keys,
+        vim: config.tui.vim == Some(true),
         depth: depth(env),
         reflow: reflow(env),
     };

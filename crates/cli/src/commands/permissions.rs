@@ -12,6 +12,7 @@ use crate::{output, places, project};
 use policy::{Action, Decision, Deed, Grants, Match, Origin, Policy, Reading, Revoked, Rule};
 use serde_json::{Value, json};
 use session::Keeper as _;
+use std::path::Path;
 use std::sync::Arc;
 
 pub(super) fn permissions(command: Option<&Args>, global: &Global, env: &Environment) -> Result<Exit> {
@@ -104,9 +105,16 @@ fn add(effect: RuleEffect, rule: &str, project: bool, global: &Global, env: &Env
 
 fn revoke(rule: &str, global: &Global, env: &Environment) -> Result<Exit> {
     let root = project::root(global.cwd.as_deref(), env)?;
+    let gone = take_back(rule, &root, env)?;
+    output::complain(&format!("{}\n", gone.join("\n")));
+    Ok(Exit::Done)
+}
+
+/// Takes back a remembered answer, and the person's own rules that say the same; what is gone, in words.
+pub(crate) fn take_back(rule: &str, root: &Path, env: &Environment) -> Result<Vec<String>> {
     let parsed: Rule = rule.parse().map_err(wrong)?;
     let mut gone = Vec::new();
-    if GrantFile::open(&root, env)?.revoke(&parsed)? == Revoked::Gone {
+    if GrantFile::open(root, env)?.revoke(&parsed)? == Revoked::Gone {
         gone.push("the remembered answer is gone".to_string());
     }
     let file = places::user_config(env)?;
@@ -129,8 +137,7 @@ fn revoke(rule: &str, global: &Global, env: &Environment) -> Result<Exit> {
                 .hint("`hew permissions list` shows them"),
         );
     }
-    output::complain(&format!("{}\n", gone.join("\n")));
-    Ok(Exit::Done)
+    Ok(gone)
 }
 
 fn try_out(test: &Test, explain: bool, global: &Global, env: &Environment) -> Result<Exit> {

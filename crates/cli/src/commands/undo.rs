@@ -1,6 +1,6 @@
 //! `hew undo` and `hew redo`: takes back what turns have changed on disk, or makes it again.
 
-use super::past::{Access, Kept, Move, Past, Plan, Turn, backward, clash, history, print, sentence, sum};
+use super::past::{Access, Clash, Kept, Move, Past, Plan, Turn, backward, clash, history, print, sentence, sum};
 use super::run::short;
 use crate::args::{Global, Going, Redo, Undo};
 use crate::environment::Environment;
@@ -9,7 +9,7 @@ use crate::failure::{Failure, Result};
 use crate::output;
 use crate::output::words::{line, plural};
 use model::Message;
-use session::{Body, ItemId, Restoring};
+use session::{Body, ItemId, Restoring, SessionId};
 use std::sync::Arc;
 
 pub(super) async fn undo(args: &Undo, global: &Global, env: &Environment) -> Result<Exit> {
@@ -26,6 +26,27 @@ pub(super) async fn redo(args: &Redo, global: &Global, env: &Environment) -> Res
         Some(doing) => doing.told(past, &args.going).await,
         None => Err(nothing(&past, "redo")),
     }
+}
+
+/// Undoes the last turn of a session that is open elsewhere in this process, or redoes it: what was done, in words, and what
+/// whoever holds the session has to keep of it.
+pub(crate) async fn beside(
+    how: Restoring,
+    session: SessionId,
+    global: &Global,
+    env: &Environment,
+) -> Result<(String, Body)> {
+    let mut past = Past::open(Some(&session.to_string()), Access::Read, global, env).await?;
+    let (doing, what) = match how {
+        Restoring::Undo => (Doing::undo(&past, 1), "undo"),
+        Restoring::Redo | Restoring::Left => (Doing::redo(&past, 1), "redo"),
+    };
+    let doing = doing.ok_or_else(|| Failure::failed(format!("there is nothing to {what}")))?;
+    let (plan, kept) = past.plan(doing.moves.clone(), Clash::Refuse).await?;
+    plan.check(Clash::Refuse)?;
+    let said = doing.what.clone();
+    let (plan, body) = doing.change(&mut past, plan, &kept)?;
+    Ok((format!("{what}: {said}; {}", sum(&plan)), body))
 }
 
 async fn open(session: Option<&str>, going: &Going, global: &Global, env: &Environment) -> Result<Past> {
@@ -124,16 +145,22 @@ impl Doing {
     }
 
     /// Changes the files and keeps that it was done.
-    async fn carry_out(self, past: &mut Past, mut plan: Plan, kept: &Kept) -> Result<Plan> {
+    async fn carry_out(self, past: &mut Past, plan: Plan, kept: &Kept) -> Result<Plan> {
+        let (plan, body) = self.change(past, plan, kept)?;
+        past.append(body).await?;
+        Ok(plan)
+    }
+
+    /// Changes the files; what the session has to keep of it.
+    fn change(self, past: &mut Past, mut plan: Plan, kept: &Kept) -> Result<(Plan, Body)> {
         past.carry_out(&mut plan, kept)?;
-        past.append(Body::Restored {
+        let body = Body::Restored {
             message: Arc::new(Message::user(sentence(&self.begin, &plan))),
             how: self.how,
             of: self.of,
             changes: plan.changes(),
-        })
-        .await?;
-        Ok(plan)
+        };
+        Ok((plan, body))
     }
 }
 

@@ -29,6 +29,8 @@ const USER_ONLY: &[&str] = &[
     "checkpoints",
     "panels",
     "roots",
+    "tui",
+    "keys",
 ];
 
 /// Keys that name models.

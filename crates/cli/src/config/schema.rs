@@ -1,6 +1,7 @@
 //! What may stand in a configuration file. Doc comments become descriptions in the JSON schema for editors.
 
 use super::lsp::Lsp;
+use super::tui::Tui;
 use super::web::Web;
 use super::{Approval, Hook, McpEntry, Permissions, Profile, Sandbox, Size, Span, Terminal, bounds};
 use clap::ValueEnum;
@@ -94,6 +95,10 @@ pub(crate) struct Config {
     pub(crate) web: Web,
     /// Language servers.
     pub(crate) lsp: Lsp,
+    /// The terminal front end.
+    pub(crate) tui: Tui,
+    /// Keys of the terminal front end, by action: all keys of each. An empty list leaves an action without keys.
+    pub(crate) keys: BTreeMap<String, Vec<String>>,
     /// Providers by name: settings for those hew knows, and descriptions of others.
     pub(crate) providers: BTreeMap<String, ProviderEntry>,
     /// Models by `provider/id`: additions to the catalogue, and options.

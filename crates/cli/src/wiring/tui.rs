@@ -1,5 +1,17 @@
 //! The house of the terminal front end: opens sessions and knows what is around them.
 
+mod choices;
+mod files;
+mod here;
+mod programs;
+mod remembered;
+mod sessions;
+mod settings;
+mod setup;
+mod themes;
+
+pub(crate) use themes::chosen;
+
 use super::{Choice as ModelChoice, Start, Started, Which as Session};
 use crate::args::{Global, Turn};
 use crate::commands::load_silently;
@@ -11,13 +23,20 @@ use crate::models::Models;
 use crate::{project, wiring};
 use agent::{Approvals, Handle, Previews};
 use futures::future::{BoxFuture, FutureExt as _};
-use session::{BlobId, Change, Lease, SessionId, Store as _, Version};
+use here::{Here, blocking, later, trouble};
+use model::Media;
+use session::{BlobId, Change, Item, Lease, Meta, Record, Restoring, SessionId, Store as _, Version};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Sqlite;
 use tokio::task::JoinHandle;
-use tui::{Contents, Facts, House, Later, Opened, Token, Trouble, Which};
+use toolbox::Background;
+use tui::{
+    Choice, Contents, Done, Facts, FileChanges, House, Job, Later, Opened, Provider, Rule, Setting, Spec, Token,
+    Trouble, Verdict, Which,
+};
 use workspace::Workspace;
 use workspace::checkpoint::Depot;
 
@@ -26,10 +45,8 @@ const MOST: usize = 2 << 20;
 
 /// The house of the terminal front end.
 pub(crate) struct Home {
-    env: Environment,
-    global: Global,
+    here: Here,
     turn: Turn,
-    root: PathBuf,
     /// The session that is open.
     open: Arc<Mutex<Option<Held>>>,
     store: Arc<Mutex<Option<Arc<Sqlite>>>>,
@@ -41,6 +58,7 @@ struct Held {
     lease: Lease,
     formats: Option<wiring::formats::EditFormats>,
     depot: Depot,
+    background: Background,
     id: SessionId,
 }
 
@@ -48,18 +66,37 @@ impl Home {
     /// A house for this project.
     pub(crate) fn new(root: PathBuf, turn: Turn, global: Global, env: Environment) -> Self {
         Home {
-            env,
-            global,
+            here: Here { env, global, root },
             turn,
-            root,
             open: Arc::default(),
             store: Arc::default(),
         }
     }
 
+    /// The session that is open and the database it is in.
+    fn current(&self) -> Result<(Arc<Sqlite>, SessionId)> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        match open.as_ref() {
+            Some(held) => Ok((self.store()?, held.id)),
+            None => Err(Failure::failed("no session is open")),
+        }
+    }
+
+    /// The commands in the background of the session that is open.
+    fn background(&self) -> Option<Background> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.as_ref().map(|held| held.background.clone())
+    }
+
+    /// Undoes the last turn of the session that is open, or redoes it.
+    fn restore(&self, how: Restoring) -> Later<Done> {
+        let (current, here) = (self.current(), self.here.clone());
+        later(async move { sessions::restore(how, current?.1, &here.global, &here.env).await }.boxed())
+    }
+
     /// The database, opened when it is first needed.
     fn store(&self) -> Result<Arc<Sqlite>> {
-        store_of(&self.store, &self.env)
+        store_of(&self.store, &self.here.env)
     }
 }
 
@@ -75,8 +112,8 @@ fn store_of(slot: &Mutex<Option<Arc<Sqlite>>>, env: &Environment) -> Result<Arc<
 
 impl House for Home {
     fn open(&self, which: Which) -> Later<Opened> {
-        let (env, global, turn) = (self.env.clone(), self.global.clone(), self.turn.clone());
-        let (root, open, slot) = (self.root.clone(), Arc::clone(&self.open), Arc::clone(&self.store));
+        let (Here { env, global, root }, turn) = (self.here.clone(), self.turn.clone());
+        let (open, slot) = (Arc::clone(&self.open), Arc::clone(&self.store));
         async move {
             let store = store_of(&slot, &env).map_err(trouble)?;
             let (opened, held) = open_session(which, root, store, &turn, &global, &env)
@@ -120,7 +157,7 @@ impl House for Home {
     }
 
     fn text(&self, path: PathBuf) -> Later<String> {
-        let root = self.root.clone();
+        let root = self.here.root.clone();
         async move {
             let location = Workspace::open(&root).and_then(|workspace| workspace.locate(&path));
             let text = location.and_then(|location| location.read_text());
@@ -148,7 +185,7 @@ impl House for Home {
     }
 
     fn branch(&self) -> Later<Option<String>> {
-        let root = self.root.clone();
+        let root = self.here.root.clone();
         async move {
             let git = Workspace::open(&root).ok().and_then(|workspace| workspace.git());
             Ok(git.and_then(|git| match git.head {
@@ -158,6 +195,195 @@ impl House for Home {
             }))
         }
         .boxed()
+    }
+
+    fn files(&self) -> Later<Arc<Vec<String>>> {
+        let here = self.here.clone();
+        blocking(move || files::files(&here))
+    }
+
+    fn symbols(&self) -> Later<Arc<Vec<String>>> {
+        let here = self.here.clone();
+        blocking(move || files::symbols(&here))
+    }
+
+    fn commands(&self) -> Later<Vec<Choice>> {
+        let here = self.here.clone();
+        blocking(move || choices::commands(&here))
+    }
+
+    fn image(&self, path: String) -> Later<Media> {
+        let here = self.here.clone();
+        blocking(move || files::image(&path, &here))
+    }
+
+    fn clipboard_image(&self) -> Later<Media> {
+        let here = self.here.clone();
+        later(async move { files::clipboard_image(&here).await }.boxed())
+    }
+
+    fn prompts(&self) -> Later<Vec<String>> {
+        let here = self.here.clone();
+        blocking(move || remembered::prompts(&here))
+    }
+
+    fn remember(&self, prompt: String) {
+        remembered::remember(&prompt, &self.here);
+    }
+
+    fn draft(&self) -> Later<Option<String>> {
+        let here = self.here.clone();
+        blocking(move || remembered::draft(&here))
+    }
+
+    fn save_draft(&self, text: String) {
+        remembered::save_draft(&text, &self.here);
+    }
+
+    fn shell(&self, line: String) -> Later<String> {
+        let here = self.here.clone();
+        later(async move { programs::shell(&line, &here).await }.boxed())
+    }
+
+    fn edit(&self, text: String) -> Later<String> {
+        let here = self.here.clone();
+        later(async move { programs::edit(&text, &here).await }.boxed())
+    }
+
+    fn models(&self) -> Later<Vec<Choice>> {
+        let here = self.here.clone();
+        later(async move { choices::models(&here).await }.boxed())
+    }
+
+    fn modes(&self) -> Later<Vec<Choice>> {
+        let here = self.here.clone();
+        blocking(move || choices::modes(&here))
+    }
+
+    fn sessions(&self) -> Later<Vec<Meta>> {
+        let (store, root) = (self.store(), self.here.root.clone());
+        later(async move { sessions::list(store?.as_ref(), Some(root)).await }.boxed())
+    }
+
+    fn all_sessions(&self) -> Later<Vec<Meta>> {
+        let store = self.store();
+        later(async move { sessions::list(store?.as_ref(), None).await }.boxed())
+    }
+
+    fn items(&self, session: SessionId) -> Later<Vec<Arc<Item>>> {
+        let store = self.store();
+        later(async move { Ok(store?.load(session).await?.items) }.boxed())
+    }
+
+    fn records(&self) -> Later<Vec<Record>> {
+        let current = self.current();
+        later(
+            async move {
+                let (store, session) = current?;
+                Ok(store.records(session).await?)
+            }
+            .boxed(),
+        )
+    }
+
+    fn rename(&self, session: SessionId, title: String) -> Later<String> {
+        let store = self.store();
+        later(
+            async move {
+                store?.title(session, title.clone()).await?;
+                Ok(format!("it is called “{title}” now"))
+            }
+            .boxed(),
+        )
+    }
+
+    fn changes(&self) -> Later<Vec<FileChanges>> {
+        let current = self.current();
+        later(
+            async move {
+                let (store, session) = current?;
+                sessions::changes(store, session).await
+            }
+            .boxed(),
+        )
+    }
+
+    fn review(&self, verdicts: Vec<(String, Verdict)>) -> Later<Done> {
+        let current = self.current();
+        later(
+            async move {
+                let (store, session) = current?;
+                sessions::review(store, session, verdicts).await
+            }
+            .boxed(),
+        )
+    }
+
+    fn undo(&self) -> Later<Done> {
+        self.restore(Restoring::Undo)
+    }
+
+    fn redo(&self) -> Later<Done> {
+        self.restore(Restoring::Redo)
+    }
+
+    fn jobs(&self) -> Later<Vec<Job>> {
+        let jobs = self.background().map(|background| sessions::jobs(&background));
+        async move { Ok(jobs.unwrap_or_default()) }.boxed()
+    }
+
+    fn stop_job(&self, id: u32) -> Later<String> {
+        let background = self.background();
+        async move {
+            let stopped = match background {
+                Some(background) => background.stop(id).await,
+                None => false,
+            };
+            match stopped {
+                true => Ok(format!("job {id} was stopped")),
+                false => Err(Trouble::new(format!("job {id} does not run"))),
+            }
+        }
+        .boxed()
+    }
+
+    fn rules(&self) -> Later<Vec<Rule>> {
+        let here = self.here.clone();
+        blocking(move || settings::rules(&here))
+    }
+
+    fn revoke(&self, rule: String) -> Later<String> {
+        let here = self.here.clone();
+        blocking(move || settings::revoke(&rule, &here))
+    }
+
+    fn settings(&self) -> Later<Vec<Setting>> {
+        let here = self.here.clone();
+        blocking(move || settings::settings(&here))
+    }
+
+    fn set(&self, key: String, value: String) -> Later<String> {
+        let here = self.here.clone();
+        blocking(move || settings::set(&key, &value, &here))
+    }
+
+    fn providers(&self) -> Later<Vec<Provider>> {
+        let here = self.here.clone();
+        later(async move { setup::providers(&here).await }.boxed())
+    }
+
+    fn save_key(&self, provider: String, key: String) -> Later<String> {
+        let here = self.here.clone();
+        later(async move { setup::save_key(&provider, &key, &here).await }.boxed())
+    }
+
+    fn test(&self, model: String) -> Later<String> {
+        let here = self.here.clone();
+        later(async move { setup::test(&model, &here).await }.boxed())
+    }
+
+    fn themes(&self) -> BTreeMap<String, Spec> {
+        themes::own(&self.here.env)
     }
 }
 
@@ -184,7 +410,15 @@ async fn open_session(
             };
             (Session::Existing(meta.id), root, Some(meta.model))
         }
-        Which::Fork { .. } => return Err(Failure::usage("sessions cannot be copied yet")),
+        Which::Fork { session, upto } => {
+            let id = sessions::fork(&store, session, upto).await?;
+            let meta = store.load(id).await?.meta;
+            (
+                Session::Existing(id),
+                wiring::session_root(&meta.root)?,
+                Some(meta.model),
+            )
+        }
     };
     let mut loaded = load_silently(root.clone(), global, env, turn.layers())?;
     let warnings = std::mem::take(&mut loaded.warnings);
@@ -267,6 +501,7 @@ fn introduced(
         lease: started.lease,
         formats: started.formats,
         depot: started.depot,
+        background: started.background,
         id,
     };
     (opened, held)
@@ -299,17 +534,4 @@ async fn text_of(store: &Sqlite, version: Option<Version>) -> Option<String> {
     let bytes = store.get_blob(id).await.ok()??;
     let text = (bytes.len() <= MOST).then(|| String::from_utf8(bytes.to_vec()).ok());
     text.flatten()
-}
-
-fn trouble(failure: Failure) -> Trouble {
-    Trouble {
-        what: failure.what,
-        hint: failure.hint,
-    }
-}
-
-/// Trouble from the database.
-#[allow(dead_code)]
-fn lost(error: session::Error) -> Trouble {
-    trouble(error.into())
 }

@@ -101,7 +101,7 @@ mod tests {
                 path: Some("a.txt".into()),
                 sight: Sight::Edited { first_line: 2, ops },
             });
-            let rows = growing.diff(file).unwrap().rows(40, 9, &Theme::dark());
+            let rows = growing.diff(file).unwrap().rows(40, 9, &Theme::default());
             rows.iter().map(Row::text).collect::<Vec<_>>()
         };
         assert_eq!(take(vec![Op::Keep(2), Op::Delete(1), Op::Insert("i".into())]).len(), 2);

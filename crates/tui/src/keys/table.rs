@@ -104,7 +104,7 @@ bindings! {
         Leave "leave" ["ctrl+c", "ctrl+d"] "Clear the line; twice: leave";
         Suspend "suspend" ["ctrl+z"] "Back to the shell; `fg` returns";
         Palette "palette" ["ctrl+p"] "Everything that can be done";
-        Help "help" ["f1"] "Keys and commands";
+        Help "help" ["f1"] "Keys and commands; so does `?` on an empty line";
         Redraw "redraw" ["ctrl+l"] "Draw the screen anew";
         NextMode "next-mode" ["shift+tab"] "Go on in the next mode";
         Models "models" ["ctrl+x m"] "Choose a model";

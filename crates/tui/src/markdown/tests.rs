@@ -25,7 +25,7 @@ impl House for Plain {
 }
 
 fn lines(source: &str, width: usize) -> Vec<String> {
-    let theme = Theme::dark();
+    let theme = Theme::default();
     let look = Look {
         theme: &theme,
         house: &Plain,
@@ -70,7 +70,7 @@ fn blocks_become_rows() {
 
 #[test]
 fn words_keep_their_styles() {
-    let theme = Theme::dark();
+    let theme = Theme::default();
     let look = Look {
         theme: &theme,
         house: &Plain,
@@ -96,7 +96,7 @@ fn words_keep_their_styles() {
         ]
     );
     let code = rows("```rust\nfn a\n```", 80, look);
-    assert_eq!(code[0].pieces[0], Piece::new("fn", theme.tokens.keyword));
+    assert_eq!(code[0].pieces[0], Piece::new("fn", theme.keyword));
 }
 
 #[test]

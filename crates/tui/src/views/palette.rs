@@ -95,7 +95,7 @@ impl Source for Palette {
                 match command.run("", cx) {
                     Ran::Wish(wish) => Act::CloseAnd(wish),
                     Ran::Wrong(why) => Act::CloseAnd(Wish::Flash(why)),
-                    Ran::Expand(..) | Ran::NotOne => Act::Close,
+                    Ran::NotOne => Act::Close,
                 }
             }
             Entry::File(choice) => Act::CloseAnd(Wish::Compose(format!("/{} ", choice.name))),

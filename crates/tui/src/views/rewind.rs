@@ -84,6 +84,10 @@ impl Source for Rewind {
             // The words come back into the line, to be said differently.
             Some(to) => Act::CloseAnd(Wish::All(vec![
                 Wish::Send(Command::Rewind { to }),
+                Wish::Tell(format!(
+                    "went back to before “{}”; files are as they are, /undo takes changes back",
+                    first_line(&prompt.text)
+                )),
                 Wish::Compose(prompt.text.clone()),
             ])),
             None => Act::CloseAnd(Wish::All(vec![

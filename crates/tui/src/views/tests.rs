@@ -281,7 +281,7 @@ async fn going_back_sends_the_item_before_and_puts_the_words_into_the_line() {
     stage.see(view.as_mut(), (80, 24)).await;
     match stage.press(view.as_mut(), "down enter") {
         Outcome::CloseAnd(Wish::All(wishes)) => match wishes.as_slice() {
-            [Wish::Send(Command::Rewind { to }), Wish::Compose(text)] => {
+            [Wish::Send(Command::Rewind { to }), Wish::Tell(_), Wish::Compose(text)] => {
                 assert_eq!((*to, text.as_str()), (items()[0].id, "Count columns, not bytes"));
             }
             _ => panic!("a rewind and the words"),

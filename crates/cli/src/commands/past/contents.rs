@@ -19,16 +19,14 @@ pub(in crate::commands) struct Kept {
 
 impl Kept {
     /// Finds the bytes of these versions. What is large stays where it is until it is read.
-    pub(in crate::commands) async fn find<'a>(
-        store: &Sqlite,
-        versions: impl Iterator<Item = &'a Version>,
-    ) -> Result<Self> {
+    pub(in crate::commands) async fn find(store: &Sqlite, versions: &[&Version]) -> Result<Self> {
         let mut kept = Kept {
             depot: store.files(),
             blobs: HashMap::new(),
         };
-        for id in versions.filter_map(|version| version.content.as_ref()) {
-            if !kept.blobs.contains_key(id)
+        for version in versions {
+            if let Some(id) = &version.content
+                && !kept.blobs.contains_key(id)
                 && !kept.depot.has(id)
                 && let Some(bytes) = store.get_blob(id.clone()).await?
             {

@@ -99,8 +99,8 @@ impl Past {
 
     /// Works out what has to be done, by what is on disk now.
     pub(in crate::commands) async fn plan(&self, moves: Vec<Move>, clash: Clash) -> Result<(Plan, Kept)> {
-        let versions = moves.iter().flat_map(|step| step.from.iter().chain(&step.to));
-        let kept = Kept::find(&self.store, versions).await?;
+        let versions: Vec<&Version> = moves.iter().flat_map(|step| step.from.iter().chain(&step.to)).collect();
+        let kept = Kept::find(&self.store, &versions).await?;
         let mut paths: BTreeMap<&Path, Vec<&Move>> = BTreeMap::new();
         for step in &moves {
             paths.entry(&step.path).or_default().push(step);
