@@ -277,7 +277,7 @@ impl App {
             Taken::Used => Some(Vec::new()),
             Taken::Answer(answer) => Some(self.answer(&asked, answer)),
             Taken::Edit(text) => {
-                approval.editing = Some(self.composer.text().into());
+                approval.editing = Some(self.composer.text());
                 self.composer.set_text(&text);
                 Some(Vec::new())
             }
@@ -299,7 +299,7 @@ impl App {
         match approval.words(&asked, message.text()) {
             Ok(answer) => self.answer(&asked, answer),
             Err(why) => {
-                self.composer.set_text(&message.text());
+                self.composer.set_text(message.text());
                 self.state.flash = Some(why);
                 Vec::new()
             }

@@ -27,8 +27,11 @@ async fn stage() -> (Stage, Composer) {
     });
     let mut composer = Composer::default();
     composer.handle(Input::Focus(crate::input::Focus::Gained), &stage.cx());
+    // Names are looked for when the first is asked for.
+    write(&mut composer, &stage, "#");
     stage.calm().await;
     composer.settle(&stage.cx());
+    write(&mut composer, &stage, "<backspace>");
     (stage, composer)
 }
 
@@ -271,7 +274,7 @@ fn naive(text: &mut String, caret: &mut usize, edit: &Edit) {
         .map(|(at, _)| at)
         .chain([text.len()])
         .collect();
-    let before = stops.iter().copied().filter(|at| *at < *caret).next_back().unwrap_or(0);
+    let before = stops.iter().copied().rfind(|at| *at < *caret).unwrap_or(0);
     let after = stops.iter().copied().find(|at| *at > *caret).unwrap_or(text.len());
     match edit {
         Edit::Type(typed) => {
