@@ -21,6 +21,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const SCRIPT: &str = r#"{
   "side": "Count columns, not bytes",
   "turns": [
+    { "text": "I will look at it.", "calls": [{ "name": "read_file", "input": { "path": "src/width.rs" } }] },
     { "text": "The test fails because `width` counts **bytes**. A wide character has three of them:\n\n```rust\nassert_eq!(\"漢\".len(), 3);\n```\n\nI will count columns instead.",
       "calls": [{ "name": "edit_file", "input": { "path": "src/width.rs", "edits": [{ "old_text": "text.len()", "new_text": "text.chars().count()" }] } }] },
     { "text": "Done: `width` counts characters now. Shall I add a test for wide ones?" }

@@ -100,7 +100,12 @@ impl App {
                 waiting.collect()
             }
             Err(trouble) => {
-                self.tell_trouble(&trouble);
+                // Whoever has no key yet is shown how to begin.
+                let lacks_key = trouble.hint.as_deref().is_some_and(|hint| hint.contains("key"));
+                match views::open(Deed::Setup, &[], &self.cx()) {
+                    Some(setup) if lacks_key && self.state.facts.model.is_empty() => self.views.push(setup),
+                    Some(_) | None => self.tell_trouble(&trouble),
+                }
                 for queued in std::mem::take(&mut self.state.queue) {
                     self.composer.give_back(&queued.message);
                 }

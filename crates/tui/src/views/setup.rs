@@ -2,7 +2,7 @@
 
 use super::field::Field;
 use super::scroll::Scroll;
-use crate::house::{Access, Provider, Trouble};
+use crate::house::{Access, Provider, Trouble, Which};
 use crate::input::Input;
 use crate::keys::{Context, Deed, Key};
 use crate::row::{Row, wrap};
@@ -20,6 +20,8 @@ pub(crate) struct Setup {
     step: Step,
     scroll: Scroll,
     said: Option<(bool, String)>,
+    /// The choice is being kept.
+    saving: Option<Errand<String>>,
 }
 
 #[derive(Default)]
@@ -50,6 +52,12 @@ impl Setup {
                 Err(trouble) => self.said = Some((false, trouble.to_string())),
             }
         }
+        if let Some(answer) = self.saving.as_ref().and_then(Errand::take) {
+            self.saving = None;
+            if let Err(trouble) = answer {
+                self.said = Some((false, told(&trouble)));
+            }
+        }
         match &mut self.step {
             Step::Key(provider, _, keeping) => {
                 let Some(answer) = keeping.as_ref().and_then(Errand::take) else {
@@ -67,6 +75,10 @@ impl Setup {
             }
             Step::Test(model, errand) => {
                 let Some(answer) = errand.take() else { return };
+                // What works is kept before anything is begun with it.
+                if answer.is_ok() {
+                    self.saving = Some(cx.fetch(cx.house.set("model".into(), model.clone())));
+                }
                 self.step = Step::Tested(std::mem::take(model), answer);
             }
             Step::Provider | Step::Model(_) | Step::Tested(..) => {}
@@ -114,12 +126,13 @@ impl Setup {
                 self.step = Step::Test(model, errand);
             }
             Step::Test(..) => {}
+            Step::Tested(_, Ok(_)) if self.saving.is_some() => {}
             Step::Tested(model, Ok(_)) => {
-                let model = std::mem::take(model);
-                return Outcome::CloseAnd(Wish::All(vec![
-                    Wish::TellLater(cx.house.set("model".into(), model.clone())),
-                    Wish::Send(Command::SetModel { name: model }),
-                ]));
+                let name = std::mem::take(model);
+                return Outcome::CloseAnd(match cx.state.session {
+                    Some(_) => Wish::Send(Command::SetModel { name }),
+                    None => Wish::Switch(Which::New),
+                });
             }
             Step::Tested(_, Err(_)) => self.back(),
         }

@@ -324,8 +324,13 @@ async fn setting_up_goes_from_provider_to_key_to_model_to_test() {
     stage.press(view.as_mut(), "enter");
     let seen = stage.see(view.as_mut(), size).await;
     assert!(seen.contains("it answered in 420ms"), "{seen}");
+    stage.see(view.as_mut(), size).await;
+    assert_eq!(
+        *stage.given.done.lock().unwrap(),
+        ["the key of openai is kept", "model is openai/gpt-5.5 now"]
+    );
     match stage.press(view.as_mut(), "enter") {
-        Outcome::CloseAnd(Wish::All(wishes)) => assert_eq!(wishes.len(), 2),
+        Outcome::CloseAnd(Wish::Send(Command::SetModel { name })) => assert_eq!(name, "openai/gpt-5.5"),
         _ => panic!("the model is used"),
     }
 }
