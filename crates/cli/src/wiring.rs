@@ -304,14 +304,7 @@ pub(crate) async fn tools_for(
     permissions: &policy::Permissions,
     modes: &Modes,
 ) -> Result<tool::Registry> {
-    let more = Options {
-        data: Some(places::data(env)?),
-        skills: places::skills(root, env),
-        modes: modes.iter().map(|mode| mode.name.clone()).collect(),
-        panels: Some(toolbox::Panels::default()),
-        ..Options::default()
-    };
-    let tools = tools_with(config, env, root, Some(info), permissions, more).await?;
+    let tools = tools_by_hand(config, env, root, Some(info), permissions, modes).await?;
     Ok(match profile(config)? {
         Some(profile) => tools.only(move |tool| profile.offers(&tool.spec().name)),
         None => tools,
@@ -325,21 +318,7 @@ pub(crate) async fn tools_by_hand(
     root: &Path,
     info: Option<&Info>,
     permissions: &policy::Permissions,
-) -> Result<tool::Registry> {
-    let more = Options {
-        panels: Some(toolbox::Panels::default()),
-        ..Options::default()
-    };
-    tools_with(config, env, root, info, permissions, more).await
-}
-
-async fn tools_with(
-    config: &Config,
-    env: &Environment,
-    root: &Path,
-    info: Option<&Info>,
-    permissions: &policy::Permissions,
-    more: Options<'_>,
+    modes: &Modes,
 ) -> Result<tool::Registry> {
     let workspace = open_workspace(root, permissions)?;
     let name = info.map(Info::name);
@@ -357,7 +336,11 @@ async fn tools_with(
         commands: commands::commands(config, env, &workspace, permissions, Notices::none()).0,
         painter,
         web: web::web(config, env),
-        ..more
+        data: Some(places::data(env)?),
+        skills: places::skills(root, env),
+        modes: modes.iter().map(|mode| mode.name.clone()).collect(),
+        panels: Some(toolbox::Panels::default()),
+        ..Options::default()
     };
     Ok(toolbox::fitted(workspace, commands::environment(config, env), options))
 }

@@ -3,12 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use serde_json::{Value, json};
-use testkit::{Hew, Output, Project, Script, Server, Turn};
+use testkit::{Answer, Hew, Output, Project, Script, Server, Site, Turn, Visit, page};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
+const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// A call of each tool, and something that its answer must say. One needs what those before it did.
-fn calls() -> Vec<(&'static str, Value, &'static str)> {
+fn calls(site: &Site) -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("read_file", json!({"path": "a.txt"}), "hello"),
         ("list_directory", json!({"path": "."}), "src/"),
@@ -50,18 +51,26 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         ("create_directory", json!({"path": "made/deep"}), "made/deep"),
         ("delete_path", json!({"path": "moved.txt"}), "moved.txt"),
         ("open", json!({"path_or_url": "a.txt"}), "a.txt"),
+        ("fetch", json!({"url": site.url("/page")}), "**bold** words"),
         (
             "download",
-            json!({"url": "http://127.0.0.1:9/x", "path": "x"}),
-            "nobody is there",
+            json!({"url": site.url("/blob.bin"), "path": "got/blob.bin"}),
+            "got/blob.bin",
         ),
-        ("fetch", json!({"url": "http://127.0.0.1:9/"}), "nobody is there"),
-        ("sourcegraph", json!({"query": "fn main"}), "nobody is there"),
+        ("web_search", json!({"query": "zebra fish"}), "1. All about zebrafish"),
+        ("sourcegraph", json!({"query": "fn main"}), "host/repo src/a.rs"),
+        // The rules allow one host, and this is another.
         (
             "browser_action",
-            json!({"action": "launch", "url": "http://127.0.0.1:9/"}),
+            json!({"action": "launch", "url": "http://localhost:9/"}),
             "nobody is there",
         ),
+        (
+            "generate_image",
+            json!({"prompt": "a red cat", "path": "cat.png"}),
+            "created cat.png (image/png, 70 bytes)",
+        ),
+        ("skill", json!({"name": "release"}), "Ring the bell before a release."),
         ("job_list", json!({}), "no jobs"),
         ("job_output", json!({"job_id": "7"}), "7"),
         ("job_kill", json!({"job_id": "7"}), "7"),
@@ -91,13 +100,90 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
     ]
 }
 
-async fn play(calls: Vec<(String, Value)>) -> (Output, Vec<String>) {
-    let project = Project::new(&[
+/// One server in the places of the web, a search service, a host of code and a painter, each in its own words.
+async fn site() -> Site {
+    Site::start("127.0.0.1", answer).await.unwrap()
+}
+
+fn answer(visit: &Visit) -> Answer {
+    let json = |value: Value| page("200 OK", "application/json", value.to_string());
+    let has = |header: &str| visit.head.contains(header);
+    match visit.line.split('?').next().unwrap() {
+        "GET /page" => page("200 OK", "text/html", "<h1>Hi</h1><p>Some <b>bold</b> words.</p>"),
+        "GET /blob.bin" => page("200 OK", "application/octet-stream", [0, 159, 146, 150]),
+        "GET /res/v1/web/search" if has("x-subscription-token: brave-key") => {
+            let found = json!({"title": "All about <strong>zebrafish</strong>", "url": "https://fish.example/zebra", "description": "Stripes."});
+            json(
+                json!({"type": "search", "query": {"original": "zebra fish"}, "web": {"type": "search", "results": [found]}}),
+            )
+        }
+        "GET /.api/search/stream" => {
+            let chunk =
+                json!({"content": "fn main() {", "contentStart": {"offset": 0, "line": 0, "column": 0}, "ranges": []});
+            let found =
+                json!([{"type": "content", "repository": "host/repo", "path": "src/a.rs", "chunkMatches": [chunk]}]);
+            let events = format!(
+                "event: matches\ndata: {found}\n\nevent: progress\ndata: {{\"done\":true,\"matchCount\":1}}\n\nevent: done\ndata: {{}}\n\n"
+            );
+            page("200 OK", "text/event-stream", events)
+        }
+        "POST /v1/images/generations"
+            if has("authorization: bearer studio-key") && visit.body.contains("a red cat") =>
+        {
+            json(
+                json!({"created": 1_800_000_000, "data": [{"b64_json": PNG}], "usage": {"input_tokens": 7, "output_tokens": 90, "total_tokens": 97}}),
+            )
+        }
+        _ => page("404 Not Found", "text/plain", format!("{visit:?}")),
+    }
+}
+
+/// hew with everything configured that a tool may need, in a project with a skill.
+fn equipped(site: &Site, project: &Project) -> Hew {
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap();
+    let config = hew.home().join("config.toml");
+    let (base, studio) = (site.url(""), site.url("/v1"));
+    let text = format!(
+        "image_model = 'studio/gpt-image-1'
+         title = false
+         [permissions]
+         allow = ['fetch(127.0.0.1)']
+         [tools]
+         enabled = ['thinking'] # It is kept from models that think by themselves.
+         [web]
+         allow_private = ['127.0.0.1:{port}']
+         search = 'brave'
+         search_url = '{base}'
+         sourcegraph_url = '{base}'
+         browser = '/bin/sh' # It is refused before it is started.
+         [providers.studio]
+         wire = 'openai-chat'
+         base_url = '{studio}'
+         key_env = 'STUDIO_KEY'
+        ",
+        port = site.port,
+    );
+    std::fs::write(&config, text).unwrap();
+    hew.env("HEW_CONFIG", config)
+        .env("BRAVE_API_KEY", "brave-key")
+        .env("STUDIO_KEY", "studio-key")
+        .folder(project.root())
+}
+
+fn project() -> Project {
+    Project::new(&[
         ("a.txt", "hello\n"),
         ("src/main.rs", "fn main() { helper(); }\nfn helper() {}\n"),
         ("broken.sh", "if then\n"),
+        (
+            ".hew/skills/release/SKILL.md",
+            "---\nname: release\ndescription: How to release\n---\nRing the bell before a release.\n",
+        ),
     ])
-    .unwrap();
+    .unwrap()
+}
+
+async fn play(hew: Hew, calls: Vec<(String, Value)>) -> (Output, Vec<String>) {
     let script = Script::dynamic(move |seen| {
         let first = format!("{:?}", seen.messages.first());
         if first.contains("child: ") {
@@ -109,13 +195,8 @@ async fn play(calls: Vec<(String, Value)>) -> (Output, Vec<String>) {
         }
     });
     let server = Server::start(script).await.unwrap();
-    let output = Hew::new(env!("CARGO_BIN_EXE_hew"))
-        .unwrap()
+    let output = hew
         .talks_to(&server)
-        .env("HEW_TITLE", "false")
-        .folder(project.root())
-        // This one is kept from models that think by themselves.
-        .args(["--set", "tools.enabled=[\"thinking\"]"])
         .args(["run", "--json", "-m", MODEL, "go"])
         .run()
         .await
@@ -132,12 +213,13 @@ async fn play(calls: Vec<(String, Value)>) -> (Output, Vec<String>) {
 
 #[tokio::test]
 async fn every_tool_answers_in_the_loop() {
-    let table = calls();
+    let (site, project) = (site().await, project());
+    let table = calls(&site);
     let plain = table
         .iter()
         .map(|(name, input, _)| (name.to_string(), input.clone()))
         .collect();
-    let (output, results) = play(plain).await;
+    let (output, results) = play(equipped(&site, &project), plain).await;
     let wrong: Vec<String> = table
         .iter()
         .zip(&results)
@@ -148,22 +230,26 @@ async fn every_tool_answers_in_the_loop() {
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(results.len(), table.len(), "{}", output.stderr);
+    assert_eq!(std::fs::read(project.path("got/blob.bin")).unwrap(), [0, 159, 146, 150]);
+    assert!(std::fs::read(project.path("cat.png")).unwrap().starts_with(b"\x89PNG"));
 }
 
 #[tokio::test]
 async fn every_other_name_is_known_in_the_loop() {
-    let listed = Hew::new(env!("CARGO_BIN_EXE_hew"))
-        .unwrap()
-        .args(["tools", "--json"])
+    let (site, project) = (site().await, project());
+    let listed = equipped(&site, &project)
+        .args(["tools", "--json", "-m", MODEL])
         .run()
         .await
         .unwrap();
     let tools: Vec<Value> = serde_json::from_str(&listed.stdout).unwrap();
-    let table = calls();
+    let table = calls(&site);
     for tool in &tools {
         let name = tool["name"].as_str().unwrap();
-        let tried = table.iter().any(|(tried, ..)| *tried == name) || name == "skill";
-        assert!(tried, "{name} is not tried above");
+        assert!(
+            table.iter().any(|(tried, ..)| *tried == name),
+            "{name} is not tried above"
+        );
     }
     let aliases: Vec<(String, Value)> = tools
         .iter()
@@ -172,7 +258,7 @@ async fn every_other_name_is_known_in_the_loop() {
         .collect();
     assert!(aliases.len() > 100, "{}", aliases.len());
     let count = aliases.len();
-    let (output, results) = play(aliases).await;
+    let (output, results) = play(equipped(&site, &project), aliases).await;
     for result in &results {
         assert!(!result.contains("There is no tool"), "{result}");
     }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The server could not take a port on loopback.
-    #[error("cannot listen on 127.0.0.1:{port}")]
+    #[error("cannot listen on {address}")]
     Listen {
-        /// The port asked for; 0 means any.
-        port: u16,
+        /// The host and port asked for; 0 means any port.
+        address: String,
         /// What the system said.
         #[source]
         source: std::io::Error,

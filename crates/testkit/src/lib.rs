@@ -1,4 +1,4 @@
-//! A scripted model server over real HTTP, throw-away projects, and a runner for the binary under test.
+//! A scripted model server over real HTTP, other web servers, throw-away projects, and a runner for the binary under test.
 //!
 //! ```no_run
 //! use serde_json::json;
@@ -45,6 +45,7 @@ mod script;
 mod seal;
 mod seen;
 mod server;
+mod site;
 mod socket;
 mod wire;
 
@@ -57,4 +58,5 @@ pub use record::{Finish, Outcome, Recorded};
 pub use script::{Call, Order, Script, Stop, Thinking, Turn, Usage};
 pub use seen::{CallSeen, Message, ResultSeen, Role, Seen};
 pub use server::Server;
+pub use site::{Answer, Site, Visit, page, redirect};
 pub use wire::Wire;

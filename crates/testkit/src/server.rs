@@ -33,7 +33,10 @@ impl Server {
 
     /// Starts on a given port.
     pub async fn start_on(port: u16, script: Script) -> Result<Self, Error> {
-        let failed = |source| Error::Listen { port, source };
+        let failed = |source| Error::Listen {
+            address: format!("127.0.0.1:{port}"),
+            source,
+        };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Shared {

@@ -49,7 +49,8 @@ pub(super) async fn tools(args: &ToolsArgs, global: &Global, env: &Environment) 
         None => None,
     };
     let (permissions, _) = wiring::permissions::permissions(&loaded.layers, loaded.trust, &root, env);
-    let registry = wiring::tools_by_hand(config, env, &root, info.as_ref(), &permissions).await?;
+    let found = wiring::modes::find(&root, loaded.trust, env);
+    let registry = wiring::tools_by_hand(config, env, &root, info.as_ref(), &permissions, &found.modes).await?;
     match &args.command {
         None => list(&registry, args.json)?,
         Some(ToolsCommand::Show { name }) => show(&registry, find(&registry, name)?, args.json)?,
@@ -59,8 +60,7 @@ pub(super) async fn tools(args: &ToolsArgs, global: &Global, env: &Environment) 
                 level: config.permission.unwrap_or(Permission::Workspace).into(),
                 permissions,
             };
-            let modes = wiring::modes::find(&root, loaded.trust, env);
-            let mode = modes.choose(config.mode.as_deref().unwrap_or("code"), &[])?;
+            let mode = found.choose(config.mode.as_deref().unwrap_or("code"), &[])?;
             let rules = Rules {
                 policy,
                 mode,

@@ -11,7 +11,7 @@ use tool::Context;
 use toolbox::{Chromium, Options, Web};
 
 use crate::desk::{Desk, context, soon};
-use crate::site::{Answer, Doorkeeper, Site, at, page, redirect};
+use crate::site::{Answer, Doorkeeper, Site, at, page, redirect, serving};
 
 /// The Chromium to test with: `HEW_CHROMIUM`, or what is installed. `cargo xtask ci` installs one.
 fn chromium() -> Option<PathBuf> {
@@ -60,7 +60,7 @@ fn browsing(allowed: &[&str]) -> Option<Desk> {
 }
 
 async fn site() -> Site {
-    Site::start("127.0.0.1", |seen| match seen.line.as_str() {
+    serving("127.0.0.1", |seen| match seen.line.as_str() {
         "GET /" => page(
             "200 OK",
             "text/html; charset=utf-8",
@@ -231,13 +231,13 @@ async fn mistakes_are_explained() {
 
 #[tokio::test]
 async fn the_browser_reaches_only_whom_it_may_and_asks_about_new_hosts() {
-    let secret = Site::start("127.0.0.9", |_| page("200 OK", "text/html; charset=utf-8", "secret")).await;
-    let second = Site::start("127.0.0.2", |_| {
+    let secret = serving("127.0.0.9", |_| page("200 OK", "text/html; charset=utf-8", "secret")).await;
+    let second = serving("127.0.0.2", |_| {
         page("200 OK", "text/html; charset=utf-8", "<title>Second</title>")
     })
     .await;
     let (inner, onward, picture) = (secret.url("/"), second.url("/"), secret.url("/p.png"));
-    let first = Site::start("127.0.0.1", move |seen| match seen.line.as_str() {
+    let first = serving("127.0.0.1", move |seen| match seen.line.as_str() {
         "GET /" => page(
             "200 OK",
             "text/html; charset=utf-8",
@@ -274,12 +274,12 @@ async fn the_browser_reaches_only_whom_it_may_and_asks_about_new_hosts() {
     act(json!({"action": "navigate", "url": first.url("/")})).await.unwrap();
     act(json!({"action": "click", "selector": "#in"})).await.unwrap();
     assert!(
-        secret.seen().is_empty(),
+        secret.visits().is_empty(),
         "a private host was reached: {:?}",
-        secret.seen()
+        secret.visits()
     );
     let direct = act(json!({"action": "navigate", "url": secret.url("/")})).await;
-    assert!(secret.seen().is_empty(), "{direct:?}");
+    assert!(secret.visits().is_empty(), "{direct:?}");
 
     let strict = Arc::new(Doorkeeper {
         refuses: Some("127.0.0.2"),
@@ -288,7 +288,7 @@ async fn the_browser_reaches_only_whom_it_may_and_asks_about_new_hosts() {
     let Some(fresh) = browsing(&["127.0.0.1", "127.0.0.2"]) else {
         return;
     };
-    let before = second.seen().len();
+    let before = second.visits().len();
     let hop = json!({"action": "launch", "url": first.url("/hop")});
     let error = fresh
         .call("browser_action", hop, at(&strict))
@@ -296,7 +296,7 @@ async fn the_browser_reaches_only_whom_it_may_and_asks_about_new_hosts() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("The person said no."), "{error}");
-    assert_eq!(second.seen().len(), before);
+    assert_eq!(second.visits().len(), before);
     let input = json!({"action": "launch", "url": "host.example"});
     let url = "https://host.example/".to_owned();
     assert_eq!(fresh.actions("browser_action", input), [Action::Fetch { url }]);

@@ -12,7 +12,7 @@ use tool::Change;
 use toolbox::{Options, Web};
 
 use crate::desk::{Desk, context};
-use crate::site::{Answer, Doorkeeper, Site, at, page, redirect};
+use crate::site::{Answer, Doorkeeper, Site, at, page, redirect, serving};
 
 /// A desk whose tools may reach these addresses of this machine.
 pub(crate) fn online(allowed: &[&str], files: &[(&str, &str)]) -> Desk {
@@ -48,7 +48,7 @@ fn gzipped(kind: &str, content: &[u8]) -> Answer {
 
 /// The answers to everything that the tests ask for.
 async fn site() -> Site {
-    Site::start("127.0.0.1", |seen| match seen.line.as_str() {
+    serving("127.0.0.1", |seen| match seen.line.as_str() {
         "GET /page" => page(
             "200 OK",
             "text/html; charset=utf-8",
@@ -169,7 +169,7 @@ async fn what_is_not_a_page_is_explained() {
         assert_eq!(seen, format!("error: {error}"), "{path}");
     }
     let closed = {
-        let gone = Site::start("127.0.0.1", |_| redirect("/")).await;
+        let gone = serving("127.0.0.1", |_| redirect("/")).await;
         gone.url("/")
     };
     let seen = desk.run("fetch", json!({"url": closed})).await;
@@ -199,9 +199,9 @@ async fn a_long_page_is_leafed_through_without_being_loaded_again() {
         past,
         format!("[offset 90000 is past the end; {} has 88000 bytes]", site.url("/long"))
     );
-    assert_eq!(site.seen().len(), 1);
+    assert_eq!(site.visits().len(), 1);
     fetch(0).await;
-    assert_eq!(site.seen().len(), 2);
+    assert_eq!(site.visits().len(), 2);
 }
 
 #[tokio::test]
@@ -278,15 +278,15 @@ async fn private_addresses_are_refused_also_behind_a_redirect() {
 #[tokio::test]
 async fn each_new_host_on_the_way_is_asked_about() {
     let desk = online(&["127.0.0.0/8"], &[]);
-    let last = Site::start("127.0.0.3", |_| page("200 OK", "text/plain", "arrived")).await;
+    let last = serving("127.0.0.3", |_| page("200 OK", "text/plain", "arrived")).await;
     let onward = last.url("/end");
-    let middle = Site::start("127.0.0.2", move |seen| match seen.line.as_str() {
+    let middle = serving("127.0.0.2", move |seen| match seen.line.as_str() {
         "GET /one" => redirect("/two"),
         _ => redirect(&onward),
     })
     .await;
     let next = middle.url("/one");
-    let first = Site::start("127.0.0.1", move |_| redirect(&next)).await;
+    let first = serving("127.0.0.1", move |_| redirect(&next)).await;
     for (tool, input) in [
         ("fetch", json!({"url": first.url("/")})),
         ("download", json!({"url": first.url("/"), "path": "file"})),
@@ -303,14 +303,14 @@ async fn each_new_host_on_the_way_is_asked_about() {
         refuses: Some("127.0.0.2"),
         ..Doorkeeper::default()
     });
-    let before = middle.seen().len();
+    let before = middle.visits().len();
     let error = desk
         .call("fetch", json!({"url": first.url("/")}), at(&door))
         .await
         .unwrap_err();
     assert_eq!(error.to_string(), "The person said no.");
     assert_eq!(
-        middle.seen().len(),
+        middle.visits().len(),
         before,
         "a host was reached that the person refused"
     );
@@ -385,12 +385,12 @@ async fn a_download_becomes_a_file_and_a_recorded_change() {
     assert_eq!(std::fs::read(desk.root.join("new/data.bin")).unwrap(), [0, 1, 2]);
 
     let input = |overwrite: Value| json!({"url": site.url("/plain"), "path": "old.txt", "overwrite": overwrite});
-    let before = site.seen().len();
+    let before = site.visits().len();
     assert_eq!(
         desk.run("download", input(Value::Null)).await,
         "error: old.txt exists; nothing was loaded; set overwrite to replace it"
     );
-    assert_eq!((site.seen().len(), desk.get("old.txt")), (before, "old".into()));
+    assert_eq!((site.visits().len(), desk.get("old.txt")), (before, "old".into()));
     let seen = desk.run("download", input(true.into())).await;
     assert_eq!(
         seen,

@@ -11,7 +11,7 @@ use tool::{Change, Context, Spending};
 use toolbox::Options;
 
 use crate::desk::{Desk, context};
-use crate::site::{Seen, Site, page};
+use crate::site::{Site, Visit, page, serving};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and so on";
 
@@ -29,13 +29,13 @@ fn desk(provider: &str, wire: Wire, base: String, model: &str) -> Desk {
 }
 
 async fn answering(answer: Value) -> Site {
-    Site::start("127.0.0.1", move |_| {
+    serving("127.0.0.1", move |_| {
         page("200 OK", "application/json", answer.to_string())
     })
     .await
 }
 
-fn json_of(seen: &Seen) -> Value {
+fn json_of(seen: &Visit) -> Value {
     serde_json::from_str(&seen.body).unwrap()
 }
 
@@ -110,7 +110,7 @@ async fn an_image_is_made_by_every_dialect_saved_and_shown() {
             (spent.purpose, spent.model, spent.usage, spent.cost),
             ("image", format!("{provider}/{model}"), usage, cost)
         );
-        let [seen] = site.seen().try_into().unwrap();
+        let [seen] = site.visits().try_into().unwrap();
         assert_eq!(seen.line, line);
         assert!(seen.head.contains(proof) && seen.body.contains("a red cat"), "{seen:?}");
     }
@@ -124,7 +124,7 @@ async fn an_image_can_be_changed() {
     let input = json!({"prompt": "make it blue", "path": "new.png", "image": "old.png", "size": "1024x1024"});
     let told = openai.run("generate_image", input.clone()).await;
     assert_eq!(told, "created new.png (image/png, 18 bytes)");
-    let [seen] = site.seen().try_into().unwrap();
+    let [seen] = site.visits().try_into().unwrap();
     assert_eq!(seen.line, "POST /v1/images/edits");
     assert!(
         seen.head.contains("content-type: multipart/form-data; boundary=hew-"),
@@ -156,7 +156,7 @@ async fn an_image_can_be_changed() {
             json!({"prompt": "x", "path": "new.png", "image": "old.jpg"}),
         )
         .await;
-    let part = &json_of(&site.seen()[1])["contents"][0]["parts"][1];
+    let part = &json_of(&site.visits()[1])["contents"][0]["parts"][1];
     assert_eq!(
         *part,
         json!({"inlineData": {"mimeType": "image/jpeg", "data": STANDARD.encode("old")}})
@@ -165,7 +165,7 @@ async fn an_image_can_be_changed() {
 
 #[tokio::test]
 async fn what_goes_wrong_is_told_and_nothing_is_written() {
-    let site = Site::start("127.0.0.1", |seen| {
+    let site = serving("127.0.0.1", |seen| {
         let body = json_of(seen);
         match body["prompt"].as_str().unwrap() {
             "forbidden" => page(
@@ -220,7 +220,7 @@ async fn what_goes_wrong_is_told_and_nothing_is_written() {
         );
         assert!(!desk.root.join("a.png").exists());
     }
-    assert_eq!(json_of(&site.seen()[0])["response_format"], "b64_json");
+    assert_eq!(json_of(&site.visits()[0])["response_format"], "b64_json");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolbox::{Engine, Options, Search, Sourcegraph, Web};
 
 use crate::desk::Desk;
-use crate::site::{Answer, Seen, Site, page};
+use crate::site::{Answer, Site, Visit, page, serving};
 
 fn searching(engine: Engine, base_url: Option<String>, key: Option<&str>) -> Desk {
     let key = key.map(Secret::new);
@@ -31,8 +31,8 @@ fn answer(value: Value) -> Answer {
     page("200 OK", "application/json", value.to_string())
 }
 
-async fn check(engine: Engine, path: &str, reply: Value, seen: impl Fn(&Seen)) {
-    let site = Site::start("127.0.0.1", move |_| answer(reply.clone())).await;
+async fn check(engine: Engine, path: &str, reply: Value, seen: impl Fn(&Visit)) {
+    let site = serving("127.0.0.1", move |_| answer(reply.clone())).await;
     let desk = searching(engine, Some(site.url("")), Some("the-key"));
     let told = desk.run("web_search", json!({"query": "rust & co", "count": 2})).await;
     assert_eq!(
@@ -40,7 +40,7 @@ async fn check(engine: Engine, path: &str, reply: Value, seen: impl Fn(&Seen)) {
         "1. First one\nhttps://a.example/\nWhat it <says>\n\n2. https://b.example/\nhttps://b.example/\n\n[2 results]",
         "{engine:?}"
     );
-    let [request] = site.seen().try_into().unwrap();
+    let [request] = site.visits().try_into().unwrap();
     assert!(request.line.starts_with(path), "{request:?}");
     seen(&request);
     let url = site.url(path.split_once(' ').unwrap().1.split('?').next().unwrap());
@@ -99,7 +99,7 @@ async fn every_service_gives_the_same_kind_of_results() {
 
 #[tokio::test]
 async fn a_search_that_fails_says_why_and_many_results_stay_small() {
-    let site = Site::start("127.0.0.1", |seen| match seen.line.contains("many") {
+    let site = serving("127.0.0.1", |seen| match seen.line.contains("many") {
         true => {
             let result = json!({"title": "t".repeat(9_000), "url": format!("https://x/{}", "u".repeat(9_000)), "content": "s".repeat(9_000)});
             answer(json!({"results": vec![result; 50]}))
@@ -117,7 +117,7 @@ async fn a_search_that_fails_says_why_and_many_results_stay_small() {
         desk.run("search_web", json!({"query": "nothing"})).await,
         "[nothing was found]"
     );
-    assert!(site.seen()[0].line.starts_with("GET /sub/search?"));
+    assert!(site.visits()[0].line.starts_with("GET /sub/search?"));
     let told = desk.run("web_search", json!({"query": "x"})).await;
     assert!(
         told.contains("answered 403 Forbidden:\nno JSON here\n(SearXNG answers in JSON only if"),
@@ -154,7 +154,7 @@ fn code(site: &Site, token: Option<&str>) -> Desk {
 
 #[tokio::test]
 async fn code_is_found_with_its_lines() {
-    let site = Site::start("127.0.0.1", |_| {
+    let site = serving("127.0.0.1", |_| {
         events(&[
             (
                 "matches",
@@ -184,7 +184,7 @@ async fn code_is_found_with_its_lines() {
         "host/one src/a.rs\n10:fn a() {\n11:    b()\n12:}\n--\n21:b()\n\nhost/two b.go\n7:function Run\n\nhost/three c\n\n\
          [3 results; 31 matches in all; there are more; narrow the query; Timed out: narrow it]"
     );
-    let [request] = site.seen().try_into().unwrap();
+    let [request] = site.visits().try_into().unwrap();
     assert!(request.head.contains("authorization: token secret"));
     assert_eq!(
         request.line,
@@ -194,7 +194,7 @@ async fn code_is_found_with_its_lines() {
 
 #[tokio::test]
 async fn code_search_is_bounded_and_tells_its_errors() {
-    let site = Site::start("127.0.0.1", |seen| match seen.line.contains("bad") {
+    let site = serving("127.0.0.1", |seen| match seen.line.contains("bad") {
         true => events(&[("error", json!({"message": "unclosed quote"}))]),
         false => {
             let chunk = json!({"content": format!("{}\n", "x".repeat(5_000)).repeat(19), "contentStart": {"line": 0}});
