@@ -1,6 +1,6 @@
 //! Builds the grammars with their parse tables packed.
 //!
-//! Nine tenths of a grammar are two tables of small numbers, 4.3 MB for C# alone, which deflate to a twentieth. So the
+//! Nine tenths of a grammar are tables of small numbers, 4.3 MB for C# alone, which deflate to a twentieth. So the
 //! tables are taken out of the C source, packed, and unpacked into zeroed memory when a language is first needed.
 
 #![allow(
@@ -57,6 +57,11 @@ const GRAMMARS: &[(&str, &str, &str)] = &[
 ];
 
 fn main() {
+    let endian = env::var("CARGO_CFG_TARGET_ENDIAN").expect("cargo sets it");
+    assert_eq!(
+        endian, "little",
+        "tables are packed for machines that put the lower byte first"
+    );
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=Cargo.toml");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));

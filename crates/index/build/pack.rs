@@ -6,19 +6,23 @@ use std::collections::HashMap;
 pub(crate) struct Packed {
     /// The C source, with the tables as zeroed memory under names of their own.
     pub(crate) source: Vec<u8>,
-    /// Both tables as little-endian 16-bit numbers, the large one first, deflated.
+    /// All tables as little-endian 16-bit numbers, the large one first, deflated.
     pub(crate) tables: Vec<u8>,
     /// The function that returns the language.
     pub(crate) symbol: String,
     /// How many numbers the large table has.
     pub(crate) large: usize,
-    /// How many numbers the small table has.
+    /// How many numbers the small table and those behind it have.
     pub(crate) small: usize,
 }
 
 const LARGE: &[u8] = b"static const uint16_t ts_parse_table[LARGE_STATE_COUNT][SYMBOL_COUNT] = {";
 const SMALL: &[u8] = b"static const uint16_t ts_small_parse_table[] = {";
 const END: &[u8] = b"\n};";
+/// All tables of a parser but the large one share memory, which begins where any of them may.
+const ALIGN: &str = "_Alignas(8)";
+/// So many 16-bit numbers fill what `ALIGN` says.
+const ALIGNED: usize = 4;
 
 pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
     let names = enumerators(source);
@@ -26,6 +30,7 @@ pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
     let rows = defined(source, "LARGE_STATE_COUNT")?;
     let symbol = language_function(source)?;
     let mut rest = Vec::new();
+    let source = &optimised(source, &symbol);
     let (before, inside, after) = cut(source, LARGE).ok_or("no parse table")?;
     let large = large_table(inside, &names, rows, columns)?;
     rest.extend_from_slice(before);
@@ -48,7 +53,11 @@ pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
             vec![0]
         }
     };
+    let own = small.len();
     let rest = strip_states(rest, &symbol, &mut small)?;
+    let rest = strip_map(rest, &symbol, &mut small, rows)?;
+    let rest = strip_actions(rest, &symbol, &mut small, &names)?;
+    let rest = lengthen(rest, &symbol, own, small.len())?;
     let bytes: Vec<u8> = large
         .iter()
         .chain(&small)
@@ -63,12 +72,25 @@ pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
     })
 }
 
+/// Generated parsers ask compilers not to optimise them, which makes their lexers twice as large as they need be.
+fn optimised(source: &[u8], symbol: &str) -> Vec<u8> {
+    let mut text = source.to_vec();
+    // The lexer of this one is a single function that takes half a minute to optimise.
+    if symbol == "tree_sitter_swift" {
+        return text;
+    }
+    for pragma in [&b"#pragma GCC optimize (\"O0\")"[..], b"#pragma clang optimize off"] {
+        if let Some(at) = find(&text, pragma) {
+            text.drain(at..at + pragma.len());
+        }
+    }
+    text
+}
+
 /// Takes out two more tables with a row for each state, and puts their numbers behind those of the small table. In C they
 /// are parts of the same memory.
 fn strip_states(source: Vec<u8>, symbol: &str, small: &mut Vec<u16>) -> Result<Vec<u8>, String> {
     let states = defined(&source, "STATE_COUNT")?;
-    let memory = format!("{symbol}_small_parse_table");
-    let own = small.len();
     let mut text = source;
     for (head, kind, name, fields) in [
         (
@@ -99,7 +121,7 @@ fn strip_states(source: Vec<u8>, symbol: &str, small: &mut Vec<u16>) -> Result<V
             let Some((key, rest)) = designated(line.trim_ascii()) else {
                 continue;
             };
-            let state = usize::from(number(key).ok_or("a state without a number")?);
+            let state: usize = number(key).ok_or("a state without a number")?;
             for (field, value) in fields_of(rest)? {
                 let at = start + state * fields + field;
                 *small
@@ -108,13 +130,143 @@ fn strip_states(source: Vec<u8>, symbol: &str, small: &mut Vec<u16>) -> Result<V
                     .ok_or("a state out of bounds")? = value;
             }
         }
-        let define = format!("extern uint16_t {memory}[];\n#define {name} ((const {kind} *)({memory} + {start}))\n");
-        text = [before, define.as_bytes(), after].concat();
+        text = [before, &behind(symbol, kind, name, start), after].concat();
     }
-    // The memory was declared before its length was known.
-    let short = format!("uint16_t {memory}[{own}];");
+    Ok(text)
+}
+
+/// Takes out where each state stands in the small table: 32-bit numbers, the lower half first.
+fn strip_map(source: Vec<u8>, symbol: &str, small: &mut Vec<u16>, rows: usize) -> Result<Vec<u8>, String> {
+    let head = b"static const uint32_t ts_small_parse_table_map[] = {";
+    let Some((before, inside, after)) = cut(&source, head) else {
+        return Ok(source);
+    };
+    small.resize(small.len().next_multiple_of(ALIGNED), 0);
+    let start = small.len();
+    for line in inside.split(|byte| *byte == b'\n') {
+        let Some((key, rest)) = designated(line.trim_ascii()) else {
+            continue;
+        };
+        let state = key
+            .strip_prefix(b"SMALL_STATE(")
+            .and_then(|key| number::<usize>(key.strip_suffix(b")")?));
+        if state.and_then(|state| state.checked_sub(rows)) != Some((small.len() - start) / 2) {
+            return Err("the map of the small table has a gap".into());
+        }
+        let offset: u32 = number(rest.strip_suffix(b",").unwrap_or(rest)).ok_or("a state without an offset")?;
+        small.extend([offset as u16, (offset >> 16) as u16]);
+    }
+    Ok([
+        before,
+        &behind(symbol, "uint32_t", "ts_small_parse_table_map", start),
+        after,
+    ]
+    .concat())
+}
+
+/// Takes out what a parser does in each case: entries of eight bytes, a count before its actions.
+fn strip_actions(
+    source: Vec<u8>,
+    symbol: &str,
+    small: &mut Vec<u16>,
+    names: &HashMap<&[u8], u16>,
+) -> Result<Vec<u8>, String> {
+    let head = b"static const TSParseActionEntry ts_parse_actions[] = {";
+    let Some((before, inside, after)) = cut(&source, head) else {
+        return Err("no actions".into());
+    };
+    small.resize(small.len().next_multiple_of(ALIGNED), 0);
+    let start = small.len();
+    for line in inside.split(|byte| *byte == b'\n') {
+        let Some((key, rest)) = designated(line.trim_ascii()) else {
+            continue;
+        };
+        if number::<usize>(key) != Some((small.len() - start) / 4) {
+            return Err("the actions have a gap".into());
+        }
+        let (count, mut rest) = counted(rest).ok_or_else(|| format!("what is {:?}?", String::from_utf8_lossy(rest)))?;
+        small.extend([count, 0, 0, 0]);
+        while !rest.is_empty() {
+            let (action, more) = action(rest, names)?;
+            small.extend(action);
+            rest = more;
+        }
+    }
+    Ok([
+        before,
+        &behind(symbol, "TSParseActionEntry", "ts_parse_actions", start),
+        after,
+    ]
+    .concat())
+}
+
+/// Reads `{.entry = {.count = 1, .reusable = true}}, ` and returns what follows it.
+fn counted(text: &[u8]) -> Option<(u16, &[u8])> {
+    let inside = text.strip_prefix(b"{.entry = {.count = ")?;
+    let end = find(inside, b"}}")?;
+    let (count, reusable) = inside[..end].split_at(find(&inside[..end], b", .reusable = ")?);
+    let reusable = match &reusable[b", .reusable = ".len()..] {
+        b"true" => 1,
+        b"false" => 0,
+        _ => return None,
+    };
+    let rest = inside[end + 2..].trim_ascii().strip_prefix(b",").unwrap_or_default();
+    Some((pair(number(count)?, reusable), rest.trim_ascii()))
+}
+
+/// Reads `SHIFT(12), ` and the like, and returns what follows it. The numbers are those of `enum TSParseActionType`.
+fn action<'a>(text: &'a [u8], names: &HashMap<&[u8], u16>) -> Result<([u16; 4], &'a [u8]), String> {
+    let wrong = || format!("what is {:?}?", String::from_utf8_lossy(text));
+    let open = find(text, b"(").ok_or_else(wrong)?;
+    let close = find(text, b")").ok_or_else(wrong)?;
+    let given: Vec<&[u8]> = text[open + 1..close].split(|byte| *byte == b',').collect();
+    let first = || value(given[0], names);
+    let action = match &text[..open] {
+        b"SHIFT" => [pair(0, 0), first()?, 0, 0],
+        b"SHIFT_REPEAT" => [pair(0, 0), first()?, pair(0, 1), 0],
+        b"SHIFT_EXTRA" => [pair(0, 0), 0, pair(1, 0), 0],
+        b"REDUCE" => {
+            let children = given.get(1).and_then(|text| number(text)).ok_or_else(wrong)?;
+            let (mut precedence, mut production): (i16, u16) = (0, 0);
+            // Newer generators write all of them in order, older ones name those that are not zero.
+            for (at, text) in given.iter().enumerate().skip(2) {
+                let text = text.trim_ascii();
+                let named = |name: &[u8]| text.strip_prefix(name).map(|rest| rest.trim_ascii());
+                if let Some(text) =
+                    named(b".dynamic_precedence =").or((at == 2 && !text.starts_with(b".")).then_some(text))
+                {
+                    precedence = number(text).ok_or_else(wrong)?;
+                } else {
+                    let text = named(b".production_id =").unwrap_or(text);
+                    production = number(text).ok_or_else(wrong)?;
+                }
+            }
+            [pair(1, children), first()?, precedence as u16, production]
+        }
+        b"ACCEPT_INPUT" => [pair(2, 0), 0, 0, 0],
+        b"RECOVER" => [pair(3, 0), 0, 0, 0],
+        _ => return Err(wrong()),
+    };
+    let rest = text[close + 1..].trim_ascii();
+    Ok((action, rest.strip_prefix(b",").unwrap_or(rest).trim_ascii()))
+}
+
+/// Two bytes of C that stand side by side.
+fn pair(first: u8, second: u8) -> u16 {
+    u16::from_le_bytes([first, second])
+}
+
+/// The definition of a table that stands behind the small one, in the same memory.
+fn behind(symbol: &str, kind: &str, name: &str, start: usize) -> Vec<u8> {
+    let memory = format!("{symbol}_small_parse_table");
+    format!("extern {ALIGN} uint16_t {memory}[];\n#define {name} ((const {kind} *)({memory} + {start}))\n").into_bytes()
+}
+
+/// The memory was declared before its length was known.
+fn lengthen(text: Vec<u8>, symbol: &str, own: usize, length: usize) -> Result<Vec<u8>, String> {
+    let short = format!("uint16_t {symbol}_small_parse_table[{own}];");
     let at = find(&text, short.as_bytes()).ok_or("no small table")?;
-    let long = format!("uint16_t {memory}[{}];", small.len());
+    let long = format!("uint16_t {symbol}_small_parse_table[{length}];");
     Ok([&text[..at], long.as_bytes(), &text[at + short.len()..]].concat())
 }
 
@@ -148,7 +300,7 @@ fn fields_of(text: &[u8]) -> Result<Vec<(usize, u16)>, String> {
 }
 
 fn declare(source: &mut Vec<u8>, name: &str, length: usize) {
-    source.extend_from_slice(format!("uint16_t {name}[{length}];\n").as_bytes());
+    source.extend_from_slice(format!("{ALIGN} uint16_t {name}[{length}];\n").as_bytes());
 }
 
 /// The text before a definition, the inside of its braces, and the text after it.
@@ -208,7 +360,7 @@ fn enumerators(source: &[u8]) -> HashMap<&[u8], u16> {
     names
 }
 
-fn number(text: &[u8]) -> Option<u16> {
+fn number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
     std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
 }
 
