@@ -339,7 +339,7 @@ async fn a_tool_by_hand_stays_in_the_sandbox_and_does_not_see_what_is_hidden() {
     };
     let touched = run("terminal", json!({"command": "printf /usr/hew-by-hand | xargs touch"})).await;
     for part in ["not run outside the sandbox", "nobody is there to be asked"] {
-        assert!(touched.stdout.contains(part), "{}{}", touched.stdout, touched.stderr);
+        assert!(touched.stderr.contains(part), "{}{}", touched.stdout, touched.stderr);
     }
     assert!(!std::path::Path::new("/usr/hew-by-hand").exists());
     let found = run("grep", json!({"pattern": "hush"})).await;

@@ -15,6 +15,7 @@ use crate::call_tool;
 use crate::command::{Command, Running, Watched, at_level, ending, shown, status};
 use crate::jobs::{Awaited, Jobs};
 use crate::project::Project;
+use crate::web::failed;
 
 const MAX_SECONDS: u64 = 24 * 3_600;
 /// How long a command that shall run in the background is watched for an early end.
@@ -131,7 +132,7 @@ impl Terminal {
         Output::text(format!("{text}[{note}]")).summary(format!("job {}", job.id))
     }
 
-    fn tell(&self, running: &Running, exit: Exit, ran: Where, refusal: Option<String>) -> Output {
+    fn tell(&self, running: &Running, exit: Exit, ran: Where) -> Output {
         let mut notes = vec![ending(&exit, running.limit)];
         if exit.status == Status::TimedOut {
             notes.push("set timeout_seconds if it needs longer".into());
@@ -139,11 +140,7 @@ impl Terminal {
         if ran == Where::Escalated {
             notes.push("run outside the sandbox".into());
         }
-        notes.extend(refusal.map(|why| format!("not run outside the sandbox: {why}")));
         let mut summary = format!("{}, {:.1} s", status(&exit, running.limit), exit.duration.as_secs_f64());
-        if was_stopped_by_the_sandbox(&exit) {
-            summary.push_str("; probably stopped by the sandbox");
-        }
         if let Some(gaps) = self.gaps(&exit) {
             summary.push_str(&format!("; the sandbox is incomplete on this machine: {gaps}"));
         }
@@ -206,18 +203,25 @@ impl Tool for Terminal {
             Watched::Ended(exit) => *exit,
         };
         if !was_stopped_by_the_sandbox(&exit) {
-            return Ok(self.tell(&running, exit, Where::Inside, None));
+            return Ok(self.tell(&running, exit, Where::Inside));
         }
         let outside = match self.escalate(&command, &context).await {
             Ok(outside) => outside,
-            Err(why) => return Ok(self.tell(&running, exit, Where::Inside, Some(why))),
+            Err(why) => return Err(refused(&running, exit, &why)),
         };
         let mut running = command.start(Some(&outside))?;
         match running.watch(&context, patience).await {
             Watched::Runs => Ok(self.adopt(running, end)),
-            Watched::Ended(exit) => Ok(self.tell(&running, *exit, Where::Escalated, None)),
+            Watched::Ended(exit) => Ok(self.tell(&running, *exit, Where::Escalated)),
         }
     }
+}
+
+/// A command that the sandbox stopped, and that nobody let out. The reason comes first: it is what a person sees of it.
+fn refused(running: &Running, exit: Exit, why: &str) -> Error {
+    let ending = ending(&exit, running.limit);
+    let text = shown(exit.output, running.transcript().as_deref());
+    failed(format!("not run outside the sandbox: {why}\n{text}[{ending}]"))
 }
 
 /// Whether a command failed, with signs that the sandbox was in its way.
