@@ -7,7 +7,7 @@ use crate::repeats::{Repeats, Verdict};
 use crate::retry;
 use crate::state::{Live, State};
 use futures::StreamExt as _;
-use model::{Block, CallId, Chunk, Message, Part, Reply, Role, Stop};
+use model::{Block, CallId, Chunk, Info, Message, Part, Reply, Role, Stop};
 use session::{Body, Delta, Draft, End, Event, ItemId, ItemKind, Level, RequestId};
 use std::sync::Arc;
 use std::time::Instant;
@@ -260,7 +260,12 @@ fn gather(state: &mut State, calls: &mut Queue, chunks: &[Chunk]) -> Vec<Delta> 
     state.ask_title();
     let Some(live) = &mut state.live else { return deltas };
     live.first_chunk.get_or_insert_with(|| live.sent.elapsed());
-    state.store.draft(state.session, live.draft.clone(), chunks.to_vec());
+    let said = live.reply.cost.is_some() || chunks.iter().any(|chunk| matches!(chunk, Chunk::Cost(_)));
+    let drafted = match said {
+        true => chunks.to_vec(),
+        false => priced(chunks, state.model.info()),
+    };
+    state.store.draft(state.session, live.draft.clone(), drafted);
     for chunk in chunks {
         deltas.extend(delta(chunk));
         deltas.extend(live.watching.see(chunk, &state.tools));
@@ -272,6 +277,18 @@ fn gather(state: &mut State, calls: &mut Queue, chunks: &[Chunk]) -> Vec<Delta> 
         }
     }
     deltas
+}
+
+/// The same chunks, with what they cost so far: whoever mends a session after a crash does not know the prices.
+fn priced(chunks: &[Chunk], info: &Info) -> Vec<Chunk> {
+    let mut priced = Vec::with_capacity(chunks.len() + 1);
+    for chunk in chunks {
+        priced.push(chunk.clone());
+        if let Chunk::Usage(usage) = chunk {
+            priced.extend(info.cost(usage).map(Chunk::Cost));
+        }
+    }
+    priced
 }
 
 /// Adds a chunk, joined to the one before it where both are deltas of the same kind.

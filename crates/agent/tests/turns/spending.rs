@@ -1,7 +1,7 @@
 //! Requests that tools make themselves are in the ledger, however the tools end.
 
 use crate::world::*;
-use model::Cost;
+use model::{Chunk, Cost, Reply, Usage};
 use session::{Command, Delivery, Ending, Event, Totals};
 
 /// What each request in the ledger was for.
@@ -75,4 +75,27 @@ async fn what_tools_spend_counts_towards_the_limit() {
     let mut world = world_with(script, |setup| setup.limits.cost = Some(limit));
     let (ending, _) = world.turn("go").await;
     assert_eq!(ending, Ending::Limit(session::Limit::Cost(limit)));
+}
+
+#[tokio::test]
+async fn a_draft_knows_its_price_so_that_a_crash_does_not_lose_it() {
+    let usage = Usage {
+        input: 1_000,
+        ..Usage::default()
+    };
+    for said in [None, Some(Cost::from_usd(7.0))] {
+        let mut chunks = vec![Chunk::Text("so far".into()), Chunk::Usage(usage)];
+        chunks.extend(said.map(Chunk::Cost));
+        let mut world = world(vec![Answer::Hanging(chunks)]);
+        world.prompt("go", Delivery::Queue).await;
+        world.until(|event| matches!(event, Event::ItemDelta { .. })).await;
+        let mut reply = Reply::default();
+        for (_, chunks) in world.store.drafts.lock().unwrap().iter() {
+            chunks.iter().cloned().for_each(|chunk| reply.push(chunk));
+        }
+        assert!(reply.cost.is_some_and(|cost| cost > Cost::default()));
+        assert!(said.is_none() || reply.cost == said, "{reply:?}");
+        world.send(Command::Interrupt).await;
+        assert_eq!(world.ending().await.0, Ending::Interrupted);
+    }
 }
