@@ -233,6 +233,36 @@ async fn keys_come_from_programs_and_the_keyring_where_nothing_else_has_one() {
 }
 
 #[tokio::test]
+async fn a_session_that_is_not_there_is_no_prompt() {
+    let server = Server::start(Script::new().turn(Turn::text("Hello.")).side("A greeting"))
+        .await
+        .unwrap();
+    let hew = hew().talks_to(&server);
+    let told = |hew: Hew| async {
+        let output = hew.run().await.unwrap();
+        assert_eq!(output.code(), Some(2), "{}", output.stdout);
+        output.stderr
+    };
+    let none = told(hew.clone().args(["resume", "zzz"])).await;
+    assert!(none.contains("error: there is no session `zzz`"), "{none}");
+    stdout(hew.clone().args(["run", "-m", MODEL, "hi"])).await;
+    let sound = stdout(hew.clone().args(["doctor", "--offline"])).await;
+    assert!(sound.contains("hew.db is sound"), "{sound}");
+    let list: Value = serde_json::from_str(&stdout(hew.clone().args(["sessions", "--json"])).await).unwrap();
+    let id = list[0]["id"].as_str().unwrap();
+    let named = format!("perhaps {} (A greeting)", &id[..13]);
+    let unknown = told(hew.clone().args(["resume", "zzz"])).await;
+    assert!(
+        unknown.contains(&named) && unknown.contains("hew resume last zzz"),
+        "{unknown}"
+    );
+    let wrong = format!("{}zz", &id[..11]);
+    let mistyped = told(hew.clone().args(["resume", &wrong, "go on"])).await;
+    assert!(mistyped.contains(&named) && !mistyped.contains("last"), "{mistyped}");
+    assert_eq!(server.main_requests().len(), 1, "nothing was sent to the model");
+}
+
+#[tokio::test]
 async fn the_doctor_says_who_answers() {
     let server = Server::start(Script::new().key("sk-right-0123456789")).await.unwrap();
     let hew = hew()
@@ -252,7 +282,9 @@ async fn the_doctor_says_who_answers() {
             .unwrap()
             .clone()
     };
-    assert_eq!(check("sessions")["state"], "ok");
+    assert_eq!(check("sessions")["state"], "absent");
+    let left = tree(hew.home());
+    assert!(!left.iter().any(|path| path.ends_with("hew.db")), "{left:?}");
     assert_eq!(check("anthropic")["state"], "ok");
     let detail = check("anthropic")["detail"].to_string();
     assert!(

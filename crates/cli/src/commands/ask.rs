@@ -1,8 +1,9 @@
 //! Asks the person on the terminal, without keeping the turn waiting in a read.
 
 use crate::config::Permission;
+use crate::output::paint::columns;
 use crate::output::text::flat;
-use crate::output::words::tame;
+use crate::output::words::{tame, wrap};
 use policy::{Action, Scope};
 use serde_json::Value;
 use session::{Answer, Question, QuestionId, Subject};
@@ -53,6 +54,7 @@ impl Answers {
             let answer = dialog(
                 &question,
                 permission,
+                columns(),
                 &mut std::io::stdin().lock(),
                 &mut std::io::stderr(),
             );
@@ -75,14 +77,20 @@ impl Answers {
 
 /// Asks a question that is answered by yes or no, before anything runs.
 pub(super) fn confirm(question: &str) -> bool {
-    crate::output::complain(&format!("{} [y/N] ", tame(question)));
+    crate::output::complain(&wrap(&format!("{} [y/N] ", tame(question)), columns()));
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
     read.is_ok() && matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
 /// Asks until the answer is clear. An end of input means no.
-fn dialog(question: &Question, permission: Permission, input: &mut impl BufRead, out: &mut impl Write) -> Answer {
+fn dialog(
+    question: &Question,
+    permission: Permission,
+    columns: usize,
+    input: &mut impl BufRead,
+    out: &mut impl Write,
+) -> Answer {
     match &question.subject {
         Subject::Permission {
             action,
@@ -97,6 +105,7 @@ fn dialog(question: &Question, permission: Permission, input: &mut impl BufRead,
             let hint = format!(
                 "  [y]es once, [s]ession, [p]roject, [a]lways, [n]o, [e]dit, {more}or say what to do instead: "
             );
+            let hint = wrap(&hint, columns);
             loop {
                 let Some(line) = read(input, out, &hint) else {
                     return Answer::Reject { reason: None };
@@ -289,7 +298,7 @@ mod tests {
             subject,
         };
         let mut out = Vec::new();
-        let answer = dialog(&question, Permission::Workspace, &mut typed.as_bytes(), &mut out);
+        let answer = dialog(&question, Permission::Workspace, 80, &mut typed.as_bytes(), &mut out);
         (answer, String::from_utf8(out).unwrap())
     }
 

@@ -22,6 +22,9 @@ use store::Sqlite;
 /// How long a provider may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The database in the data folder.
+const FILE: &str = "hew.db";
+
 /// One thing that was looked at.
 #[derive(Debug, Serialize)]
 struct Check {
@@ -167,6 +170,9 @@ async fn data(env: &Environment) -> Vec<Check> {
         Ok(folder) => folder,
         Err(failure) => return vec![Check::problem("data folder", failure)],
     };
+    if !folder.join(FILE).exists() {
+        return vec![none_yet(&folder, env)];
+    }
     let store = match Sqlite::open(&folder) {
         Ok(store) => store,
         Err(error) => return vec![unsound(error, &folder)],
@@ -187,12 +193,34 @@ async fn data(env: &Environment) -> Vec<Check> {
     vec![sound]
 }
 
+/// Nothing has been kept so far; looking must not change that.
+fn none_yet(folder: &Path, env: &Environment) -> Check {
+    let place = places::tidy(folder, env);
+    let there = folder.ancestors().find(|path| path.exists());
+    let may = there.is_some_and(|path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok());
+    match may {
+        true => Check::new(
+            "sessions",
+            State::Absent,
+            format!("none yet; they will be kept in {place}"),
+        ),
+        false => Check {
+            hint: Some("HEW_DATA_DIR names another folder".into()),
+            ..Check::new(
+                "sessions",
+                State::Problem,
+                format!("none yet, and {place} cannot be written"),
+            )
+        },
+    }
+}
+
 /// What is wrong with the sessions. Who asks the doctor is not sent to the doctor.
 fn unsound(error: session::Error, folder: &Path) -> Check {
     let is_damaged = matches!(error, session::Error::Damaged { .. });
     let mut check = Check::problem("sessions", error.into());
     if is_damaged {
-        let file = folder.join("hew.db");
+        let file = folder.join(FILE);
         check.hint = Some(format!(
             "move it away to start afresh: mv {0} {0}.damaged; `sqlite3 {0}.damaged .recover` prints what can be saved",
             file.display()

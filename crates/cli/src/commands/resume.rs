@@ -5,7 +5,7 @@ use super::{open, run};
 use crate::args::{Global, Resume};
 use crate::environment::Environment;
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::{project, wiring};
 use session::Command;
 
@@ -18,20 +18,40 @@ pub(super) async fn resume(args: Resume, global: &Global, env: &Environment) -> 
     }
     let root = project::root(global.cwd.as_deref(), env)?;
     let store = wiring::open_store(env)?;
-    let meta = run::find(&store, id.as_deref(), &root).await?;
+    let found = run::find(&store, id.as_deref(), &root).await;
+    let meta = found.map_err(|failure| or_a_prompt(failure, id.as_deref()))?;
     let command = run::prompt(&words, &args.turn)?.unwrap_or(Command::Continue);
     run::go_on(meta, store, command, args.turn, expected, global, env).await
 }
 
-/// The first word is an id if it looks like one, else it belongs to the prompt.
-fn sort_out(id: Option<String>, prompt: Vec<String>) -> (Option<String>, Vec<String>) {
-    let like_an_id = |word: &str| {
-        word == "last" || (!word.is_empty() && word.chars().all(|c| c.is_ascii_hexdigit() || c == '-') && word != "-")
-    };
-    match id {
-        Some(word) if !like_an_id(&word) => (None, [word].into_iter().chain(prompt).collect()),
-        id => (id.filter(|word| word != "last"), prompt),
+/// A lone word that names no session may have been meant for the model.
+fn or_a_prompt(mut failure: Failure, id: Option<&str>) -> Failure {
+    if let Some(word) = id.filter(|word| !looks_like_an_id(word)) {
+        let hint = failure.hint.map(|hint| format!("{hint}\n")).unwrap_or_default();
+        failure.hint = Some(format!("{hint}to say it to the newest session: hew resume last {word}"));
     }
+    failure
+}
+
+/// The first word is an id if it looks like one, or if it is all that is said; else it belongs to the prompt.
+fn sort_out(id: Option<String>, prompt: Vec<String>) -> (Option<String>, Vec<String>) {
+    let is_id = |word: &str| looks_like_an_id(word) || (prompt.is_empty() && is_plain(word));
+    match id {
+        Some(word) if word == "last" => (None, prompt),
+        Some(word) if !is_id(&word) => (None, [word].into_iter().chain(prompt).collect()),
+        id => (id, prompt),
+    }
+}
+
+/// Ids begin with the time, which begins with a zero for a while yet. No word of a prompt does; a mistyped id may.
+fn looks_like_an_id(word: &str) -> bool {
+    let hex = |c: char| c.is_ascii_hexdigit() || c == '-';
+    let number = word.contains(|c: char| c.is_ascii_digit());
+    is_plain(word) && (word.starts_with('0') || (number && word.chars().all(hex)))
+}
+
+fn is_plain(word: &str) -> bool {
+    word != "-" && !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
 #[cfg(test)]
@@ -53,5 +73,9 @@ mod tests {
         assert_eq!(check(&["last", "go"]), (None, "go".into()));
         assert_eq!(check(&["fix that too"]), (None, "fix that too".into()));
         assert_eq!(check(&["-"]), (None, "-".into()));
+        assert_eq!(check(&["zzz"]), (Some("zzz".into()), String::new()));
+        assert_eq!(check(&["0199-zz", "go"]), (Some("0199-zz".into()), "go".into()));
+        assert_eq!(check(&["add", "a", "test"]), (None, "add a test".into()));
+        assert_eq!(check(&["go on!"]), (None, "go on!".into()));
     }
 }

@@ -8,6 +8,7 @@ use crate::config::{Layer, Loaded, Origin};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::output::words::line;
 use crate::wiring::{self, Choice, Start, Which};
 use crate::{input, output, project};
 use agent::{Approvals, Previews};
@@ -16,6 +17,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Sqlite;
 use workspace::checkpoint::Depot;
+
+/// How many sessions are named in place of one that is not there.
+const MOST_NEAR: usize = 3;
+/// Ids less alike than this have nothing to do with each other.
+const ALIKE: f64 = 0.6;
+/// The widest title beside an id.
+const TITLE: usize = 40;
 
 pub(super) async fn run(args: Run, global: &Global, env: &Environment) -> Result<Exit> {
     // What can be wrong with the arguments is said before anything is waited for or written.
@@ -49,11 +57,21 @@ pub(super) async fn run(args: Run, global: &Global, env: &Environment) -> Result
 /// The session that is meant: by its id or the beginning of it, or the newest of the project.
 pub(crate) async fn find(store: &Sqlite, id: Option<&str>, root: &Path) -> Result<Meta> {
     match id {
-        Some(prefix) => {
-            let id = store.find(prefix).await?;
-            let meta = store.list(None).await?.into_iter().find(|meta| meta.id == id);
-            meta.ok_or_else(|| session::Error::Unknown(prefix.into()).into())
-        }
+        Some(prefix) => match store.find(prefix).await {
+            Ok(id) => {
+                let meta = store.list(None).await?.into_iter().find(|meta| meta.id == id);
+                meta.ok_or_else(|| session::Error::Unknown(prefix.into()).into())
+            }
+            Err(error @ session::Error::Unknown(_)) => {
+                let near = near(&store.list(None).await?, prefix, root);
+                let failure = Failure::from(error);
+                Err(match near.is_empty() {
+                    true => failure,
+                    false => failure.hint(format!("perhaps {}; `hew sessions list` shows all", near.join(" or "))),
+                })
+            }
+            Err(error) => Err(error.into()),
+        },
         None => {
             let mut sessions = store.list(Some(root.into())).await?.into_iter();
             // A subtask is gone on with by its parent, or when it is named.
@@ -64,6 +82,30 @@ pub(crate) async fn find(store: &Sqlite, id: Option<&str>, root: &Path) -> Resul
             })
         }
     }
+}
+
+/// The sessions whose ids come nearest to what was said, or else the newest of the project: each with its title.
+fn near(sessions: &[Meta], said: &str, root: &Path) -> Vec<String> {
+    let likeness = |meta: &Meta| {
+        let id = meta.id.to_string();
+        let length = said.chars().count();
+        strsim::normalized_levenshtein(said, &id.chars().take(length).collect::<String>())
+    };
+    let mut alike: Vec<&Meta> = sessions.iter().filter(|meta| likeness(meta) > ALIKE).collect();
+    // Those equally near stay in their order, which is the newest first.
+    alike.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+    if alike.is_empty() {
+        alike.extend(
+            sessions
+                .iter()
+                .filter(|meta| meta.root == root && meta.parent.is_none()),
+        );
+    }
+    let named = alike.into_iter().take(MOST_NEAR).map(|meta| match &meta.title {
+        Some(title) => format!("{} ({})", short(meta.id), line(title, TITLE)),
+        None => short(meta.id),
+    });
+    named.collect()
 }
 
 /// Goes on with a session that exists, in its own project and with its own model unless others are named.

@@ -10,7 +10,7 @@ use super::live::{Cursor, Live, Row};
 use super::lost::Lost;
 use super::paint::{self, Paint};
 use super::status::{Doing, Status};
-use super::words::{line, tame, took};
+use super::words::{line, tame, took, wrap};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use model::Part;
@@ -376,10 +376,8 @@ impl Text {
                 tame(&format!("? {question}{}", choices.collect::<String>()))
             }
         };
-        put(
-            &mut self.err,
-            &format!("{}\n", self.style.err.yellow(format!("{asker}{text}"))),
-        );
+        let text = wrap(&format!("{asker}{text}"), (self.style.columns)());
+        put(&mut self.err, &format!("{}\n", self.style.err.yellow(text)));
         self.asking = true;
     }
 

@@ -105,6 +105,31 @@ pub(crate) fn line(text: &str, width: usize) -> String {
     out
 }
 
+/// Text in so many columns, broken between words; what is broken off is indented below. A word that is too long is left
+/// to the terminal, and so is the last column, at which some terminals break themselves.
+pub(crate) fn wrap(text: &str, columns: usize) -> String {
+    let mut out = String::new();
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        let indent = line.len() - line.trim_start_matches(' ').len() + 2;
+        let mut used = 0;
+        for piece in line.split_inclusive(' ') {
+            let wide = piece.trim_end_matches(' ').width();
+            if used > indent && wide > 0 && used + wide >= columns {
+                out.truncate(out.trim_end_matches(' ').len());
+                out.push('\n');
+                out.extend(std::iter::repeat_n(' ', indent));
+                used = indent;
+            }
+            out.push_str(piece);
+            used += piece.width();
+        }
+    }
+    out
+}
+
 /// A count of things: `1 file`, `2 files`.
 pub(crate) fn plural(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
@@ -137,6 +162,29 @@ pub(crate) fn mask(secret: &str) -> String {
 mod tests {
     use super::*;
     use model::Cost;
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        for (text, columns, wanted) in [
+            ("? one two three", 12, "? one two\n  three"),
+            ("? one two three", 16, "? one two three"),
+            ("? one two three", 15, "? one two\n  three"),
+            (
+                "a\n  1. first choice: fine\n",
+                16,
+                "a\n  1. first\n    choice:\n    fine\n",
+            ),
+            (
+                "ask https://example.org/very/long now: ",
+                12,
+                "ask\n  https://example.org/very/long\n  now: ",
+            ),
+            ("二つ 二つ 二つ", 11, "二つ 二つ\n  二つ"),
+            ("", 10, ""),
+        ] {
+            assert_eq!(wrap(text, columns), wanted, "{text}");
+        }
+    }
 
     #[test]
     fn numbers_are_short() {

@@ -234,12 +234,12 @@ fn what_happens_while_a_question_is_open_is_shown_after_the_answer() {
 }
 
 #[test]
-fn a_question_is_one_line_without_what_takes_over_a_terminal() {
+fn a_question_is_one_paragraph_without_what_takes_over_a_terminal() {
     let (screen, mut text) = screen_of(style(Showing::Streaming, false));
     text.event(&asked("it is\r\u{1b}[2K\u{9b}1A\n? terminal wants to run `ls`"));
     assert_eq!(
         shown(&screen),
-        "? terminal wants to run `make`: it is[2K1A ? terminal wants to run `ls`\n"
+        "? terminal wants to run `make`: it is[2K1A ? terminal wants\n  to run `ls`\n"
     );
     let path = "/p/a\n\u{1b}[1Ab".into();
     let place = policy::Place::Outside;
