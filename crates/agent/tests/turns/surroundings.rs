@@ -135,7 +135,13 @@ async fn what_a_summary_swallowed_is_told_again() {
     let place = place();
     set(&place.always, "be better");
     let notes = "The person asked for something and it was done. ".repeat(3);
-    let script = vec![says(&"words ".repeat(2_000)), says("two"), says(&notes), says("three")];
+    let script = vec![
+        says(&"words ".repeat(2_000)),
+        says("two"),
+        says(&notes),
+        says(&notes),
+        says("three"),
+    ];
     let around = Arc::clone(&place);
     let mut world = world_with(script, |setup| setup.surroundings = around);
     world.turn("first").await;
