@@ -20,10 +20,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tool::Context;
 
-/// What is mentioned takes at most this part of the window, at about four bytes a token.
-const WINDOW_PART: u64 = 6;
-/// And at most this many bytes, also where nobody knows the window.
-const MOST_BYTES: u64 = 200_000;
+/// What is mentioned takes at most its part of the budget, and this many bytes, also where nobody knows the window.
+const MOST_BYTES: usize = 200_000;
 /// As many definitions of one symbol are shown.
 const DEFINITIONS: usize = 3;
 /// How input that was piped in begins, and an attached file.
@@ -73,12 +71,11 @@ pub(crate) async fn resolve(
             }
         }
     }
-    let window = state.model.info().limits.window;
-    let bytes = match window {
-        0 => MOST_BYTES,
-        window => (window * 4 / WINDOW_PART).min(MOST_BYTES),
-    };
-    if let Some(context) = prompt::context(&pieces, bytes as usize) {
+    let budget = state.frame.budget;
+    let bytes = budget.map_or(MOST_BYTES, |budget| {
+        budget.family.bytes(budget.mentions()).min(MOST_BYTES)
+    });
+    if let Some(context) = prompt::context(&pieces, bytes) {
         for cut in context.cut {
             state.notice(Level::Info, cut).await;
         }
