@@ -56,6 +56,10 @@ const STEPS: &[Step] = &[
         run: clangd,
     },
     Step {
+        name: "tmux",
+        run: tmux,
+    },
+    Step {
         name: "tests",
         run: tests,
     },
@@ -175,6 +179,11 @@ fn chromium(bench: &mut Bench) -> Result<Outcome> {
 
 fn clangd(_: &mut Bench) -> Result<Outcome> {
     tools::program("clangd", "clangd", "the tests of language servers")?;
+    Ok(Outcome::Passed)
+}
+
+fn tmux(_: &mut Bench) -> Result<Outcome> {
+    tools::program("tmux", "tmux", "the tests of the terminal front end")?;
     Ok(Outcome::Passed)
 }
 

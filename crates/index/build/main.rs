@@ -81,6 +81,7 @@ fn main() {
             .map(|file| file.len())
             .unwrap_or(0)
     });
+    colours(&jobs, &out);
     let jobs = std::sync::Mutex::new(jobs);
     let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
     let declared = std::sync::Mutex::new(Vec::new());
@@ -100,6 +101,31 @@ fn main() {
     declared.sort_unstable();
     let rust: String = declared.into_iter().map(|(_, rust)| rust).collect();
     fs::write(out.join("grammars.rs"), rust).expect("OUT_DIR is ours");
+}
+
+/// Copies the queries by which grammars colour text, and declares them in Rust.
+fn colours(jobs: &[(&str, PathBuf)], out: &Path) {
+    let mut rust = String::from("static HIGHLIGHTS: &[(&str, &str)] = &[\n");
+    for (name, folder) in jobs {
+        let found = folder
+            .ancestors()
+            .skip(1)
+            .take(3)
+            .map(|above| above.join("queries/highlights.scm"))
+            .find(|path| path.exists());
+        let Some(found) = found else {
+            continue;
+        };
+        let file = format!("{name}.scm");
+        fs::copy(&found, out.join(&file)).expect("OUT_DIR is ours");
+        writeln!(
+            rust,
+            "    ({name:?}, include_str!(concat!(env!(\"OUT_DIR\"), \"/{file}\"))),"
+        )
+        .expect("writing to a string");
+    }
+    rust.push_str("];\n");
+    fs::write(out.join("highlights.rs"), rust).expect("OUT_DIR is ours");
 }
 
 /// Packs and compiles one grammar and returns its declaration in Rust.

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use tree_sitter::Query;
 
+use crate::highlight::Colours;
 use crate::{Error, grammar};
 
 /// A language that is understood.
@@ -18,9 +19,13 @@ pub struct Language {
     file_names: &'static [&'static str],
     /// Programs that a script's first line may name.
     interpreters: &'static [&'static str],
+    /// Its grammar's name.
+    pub(crate) key: &'static str,
     grammar: fn() -> tree_sitter::Language,
     query: &'static str,
     compiled: OnceLock<Result<Compiled, Error>>,
+    /// Its query for colours, made when first asked for.
+    pub(crate) colours: OnceLock<Option<Colours>>,
 }
 
 /// A grammar and its query, ready for use.
@@ -42,9 +47,11 @@ macro_rules! language {
             extensions: &$extensions,
             file_names: &$files,
             interpreters: &$interpreters,
+            key: stringify!($grammar),
             grammar: grammar::$grammar,
             query: include_str!(concat!("../queries/", $query, ".scm")),
             compiled: OnceLock::new(),
+            colours: OnceLock::new(),
         }
     };
 }
@@ -175,6 +182,31 @@ impl Language {
                 LANGUAGES.iter().find(|language| language.file_names.contains(&stem))
             })
         })
+    }
+
+    /// The language that people call so: by its name, a file's ending, or what they write behind a fence.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        let name = name.trim_start_matches('.').to_ascii_lowercase();
+        let name = match name.as_str() {
+            "shell" | "console" | "shellscript" | "fish" => "bash",
+            "golang" => "go",
+            "csharp" => "c#",
+            "node" => "javascript",
+            "docker" => "dockerfile",
+            "terraform" => "hcl",
+            "makefile" => "make",
+            "protobuf" => "proto",
+            other => other,
+        };
+        let is_it = |language: &&Language| {
+            language.name.eq_ignore_ascii_case(name) || language.key == name || language.extensions.contains(&name)
+        };
+        LANGUAGES.iter().find(is_it).or_else(|| Self::of_path(Path::new(name)))
+    }
+
+    /// Its grammar.
+    pub(crate) fn grammar(&self) -> tree_sitter::Language {
+        (self.grammar)()
     }
 
     /// The language of a file, by its name and, where that does not tell, by its text.

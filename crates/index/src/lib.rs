@@ -5,6 +5,7 @@
 
 mod error;
 mod grammar;
+mod highlight;
 mod kind;
 mod language;
 mod mention;
@@ -12,6 +13,7 @@ mod outline;
 mod parse;
 
 pub use error::Error;
+pub use highlight::{Token, highlight};
 pub use kind::Kind;
 pub use language::{Language, languages};
 pub use mention::{Mention, Role, mentions};

@@ -136,6 +136,44 @@ impl Hew {
         self.spawn()?.wait().await
     }
 
+    /// The same as a line for a shell in a terminal, which says how it ended and how it left the terminal. Its process id is
+    /// written to [`Hew::pid_file`].
+    pub(crate) fn in_shell(&self, more: &[(&str, &str)]) -> String {
+        let folder = self.folder.as_deref().unwrap_or(self.home.path());
+        let mut line = format!("cd {}; env -i LANG=C.UTF-8", quoted(folder.as_os_str()));
+        let path = std::env::var_os("PATH").map(|path| (OsString::from("PATH"), path));
+        let home = [(OsString::from("HOME"), self.home.path().as_os_str().to_owned())];
+        let folders =
+            FOLDERS.map(|(name, folder)| (OsString::from(name), self.home.path().join(folder).into_os_string()));
+        let more = more
+            .iter()
+            .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let variables = path
+            .into_iter()
+            .chain(home)
+            .chain(folders)
+            .chain(more)
+            .chain(self.environment.clone());
+        for (name, value) in variables {
+            line.push_str(&format!(" {}={}", name.to_string_lossy(), quoted(&value)));
+        }
+        line.push_str(&format!(
+            " /bin/sh -c 'echo $$ > \"$0\"; exec \"$@\"' {} {}",
+            quoted(self.pid_file().as_os_str()),
+            quoted(self.binary.as_os_str())
+        ));
+        for argument in &self.arguments {
+            line.push_str(&format!(" {}", quoted(argument)));
+        }
+        line.push_str("; echo ended with $?; stty -a; exec sleep 600");
+        line
+    }
+
+    /// Where a run in a terminal writes its process id.
+    pub fn pid_file(&self) -> PathBuf {
+        self.home.path().join("pid")
+    }
+
     /// Starts it.
     pub fn spawn(self) -> Result<Running, Error> {
         let mut command = Command::new(&self.binary);
@@ -178,6 +216,11 @@ impl Hew {
             _home: self.home,
         })
     }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &OsStr) -> String {
+    format!("'{}'", word.to_string_lossy().replace('\'', "'\\''"))
 }
 
 /// A run under way. It is killed with all it started when this is dropped.

@@ -47,6 +47,7 @@ mod seen;
 mod server;
 mod site;
 mod socket;
+mod tmux;
 mod wire;
 
 pub use error::Error;
@@ -59,4 +60,5 @@ pub use script::{Call, Order, Script, Stop, Thinking, Turn, Usage};
 pub use seen::{CallSeen, Message, ResultSeen, Role, Seen};
 pub use server::Server;
 pub use site::{Answer, Site, Visit, page, redirect};
+pub use tmux::Tmux;
 pub use wire::Wire;

@@ -12,8 +12,8 @@ use crate::views;
 use crossterm::event::KeyCode;
 use model::Message;
 use session::{Answer, Command, Delivery, Ending, Event, Level};
-use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Everything but the terminal.
 pub(crate) struct App {
@@ -32,6 +32,15 @@ pub(crate) struct App {
     /// A key that waits for the second one of its pair.
     pending: Option<Key>,
 }
+
+/// How things stood before events were heard.
+pub(crate) struct Before {
+    asked: usize,
+    working: Option<Duration>,
+}
+
+/// A turn that takes longer is one during which people look elsewhere.
+const LONG: Duration = Duration::from_secs(5);
 
 /// What the loop has to do because of a key or an event.
 pub(crate) enum Effect {
@@ -86,6 +95,23 @@ impl App {
         }
     }
 
+    /// What the person should hear of when they look elsewhere: a question, or the end of a long turn.
+    pub(crate) fn news(&self, before: &Before) -> Option<&'static str> {
+        if self.state.asked.len() > before.asked {
+            return Some("a question waits for you");
+        }
+        let ended = before.working.is_some_and(|long| long >= LONG) && !self.state.is_working();
+        ended.then_some("the turn is over")
+    }
+
+    /// How things stand, to see later what is new.
+    pub(crate) fn before(&self) -> Before {
+        Before {
+            asked: self.state.asked.len(),
+            working: self.state.turn.as_ref().map(crate::state::Turn::elapsed),
+        }
+    }
+
     /// A session was opened, or could not be.
     pub(crate) fn opened(&mut self, opened: Result<&Opened, Trouble>) -> Vec<Effect> {
         match opened {
@@ -137,15 +163,12 @@ impl App {
         self.views = views;
         self.look_at_question();
         match event {
-            // Whoever stops a turn wants to think again: what was queued comes back into the line.
+            // Whoever stops a turn wants to think again: what has not been heard yet comes back into the line.
             Event::TurnFinished {
                 ending: Ending::Interrupted,
                 ..
             } => {
-                let (back, rest): (VecDeque<Queued>, VecDeque<Queued>) = std::mem::take(&mut self.state.queue)
-                    .into_iter()
-                    .partition(|queued| queued.delivery == Delivery::Queue);
-                self.state.queue = rest;
+                let back = std::mem::take(&mut self.state.queue);
                 back.iter().for_each(|queued| self.composer.give_back(&queued.message));
                 Vec::new()
             }
@@ -395,6 +418,13 @@ impl App {
             Wish::Quit => return vec![Effect::Quit],
         }
         Vec::new()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn forgo_grace(&mut self) {
+        if let Some(approval) = &mut self.approval {
+            approval.forgo_grace();
+        }
     }
 
     /// Tells the person something that stays in the history.

@@ -53,6 +53,11 @@ impl Approval {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn forgo_grace(&mut self) {
+        self.since = self.since.checked_sub(GRACE).unwrap_or(self.since);
+    }
+
     /// Whether it is about this question.
     pub(crate) fn is_about(&self, asked: &Asked) -> bool {
         self.question == asked.question.id
@@ -168,7 +173,12 @@ impl Approval {
                 .map(bar)
                 .collect()
         };
-        let (head, foot) = (fit(head), fit(foot));
+        let (head, mut foot) = (fit(head), foot);
+        // Where there is little room, exactly what would happen comes before advice.
+        while foot.len() > 1 && head.len() + fit(foot.clone()).len() + body.len() > most {
+            foot.pop();
+        }
+        let foot = fit(foot);
         let room = most.saturating_sub(head.len() + foot.len());
         let room = if self.whole { room } else { room.min(16) };
         let mut middle: Vec<Row> = body.into_iter().map(bar).collect();

@@ -19,6 +19,12 @@ use reply::Reply;
 use session::{Body, Delta, Ending, Event, Item, ItemId, ItemKind, Level};
 use std::sync::Arc;
 
+#[cfg(test)]
+thread_local! {
+    /// How many entries were made into rows, for tests that count the work of a frame.
+    pub(crate) static RENDERED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// What was said and done.
 #[derive(Default)]
 pub(crate) struct Conversation {
@@ -26,6 +32,8 @@ pub(crate) struct Conversation {
     pub(crate) entries: Vec<Entry>,
     /// So many of them are in the terminal's history.
     printed: usize,
+    /// So many entries of the past are not shown, which has to be said.
+    skipped: Option<usize>,
     /// The reply that streams.
     reply: Option<Reply>,
 }
@@ -35,10 +43,7 @@ impl Conversation {
     pub(crate) fn restore(&mut self, items: &[Arc<Item>]) {
         self.entries = past::entries(items);
         self.printed = past::skipped(&self.entries);
-        if self.printed > 0 {
-            let text = format!("{} earlier entries: Ctrl-T looks back", self.printed);
-            self.entries.insert(self.printed, Entry::Notice(Level::Info, text));
-        }
+        self.skipped = (self.printed > 0).then_some(self.printed);
     }
 
     /// Something that the person should know.
@@ -73,6 +78,12 @@ impl Conversation {
     /// Rows that are finished and were not asked for yet.
     pub(crate) fn take_finished(&mut self, width: u16, cx: &Cx<'_>) -> Vec<Row> {
         let mut rows = Vec::new();
+        if let Some(count) = self.skipped.take() {
+            rows.push(Row::of(
+                format!("· {count} earlier entries: ctrl+t looks back"),
+                cx.theme.dim,
+            ));
+        }
         while self.printed < self.entries.len() {
             let (before, rest) = self.entries.split_at_mut(self.printed);
             let Some(entry) = rest.first_mut() else {

@@ -61,9 +61,6 @@ pub(crate) fn inline(app: &mut App, size: Size) -> Frame {
     // A blank row between what was said and what is written now.
     if room.0 > 1 && (!live.is_empty() || !history.is_empty() || !state.conversation.is_empty()) {
         live.push(Row::empty());
-        if live.len() > 1 && live.first().is_some_and(|row| !row.is_blank()) && usize::from(room.0) > live.len() {
-            live.insert(0, Row::empty());
-        }
     }
     live.append(&mut above);
     live.extend(queue);

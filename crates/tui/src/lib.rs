@@ -23,6 +23,8 @@ mod markdown;
 mod row;
 #[cfg(unix)]
 mod run;
+#[cfg(test)]
+mod scenes;
 mod screen;
 mod slash;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::app::{App, Effect};
 use crate::draw;
 use crate::house::{Done, House, Opened, Trouble, Which};
-use crate::input::{Reader, Signal};
+use crate::input::{Focus, Input, Reader, Signal};
 use crate::keys::Keys;
 use crate::screen::{Depth, Reflow, painted};
 use crate::terminal::{Terminal, restore_after_fall};
@@ -25,6 +25,8 @@ use tokio::sync::mpsc;
 const FRAME: Duration = Duration::from_millis(16);
 /// How often the clock and the sign of life move while a turn runs.
 const TICK: Duration = Duration::from_millis(200);
+/// How long a session may take to stop.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How many events are taken in before keys are looked at again.
 const BATCH: usize = 256;
 
@@ -77,6 +79,7 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
         link: None,
         told: FuturesUnordered::new(),
         branch: None,
+        focus: None,
         dirty: true,
         drawn: None,
         quit: None,
@@ -90,14 +93,21 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
     running.terminal.ask()?;
     running.open(options.which);
     let ended = running.work().await;
-    running.terminal.reset()?;
+    let reset = running.terminal.reset();
     running.leave().await;
-    ended.map(|signal| Ended {
+    let signal = ended?;
+    // A terminal that is gone cannot be put back.
+    if signal.is_none() {
+        reset?;
+    }
+    Ok(Ended {
         session: running.app.state.session,
         resume: running
             .app
             .state
             .session
+            // A session in which nothing was said is not kept.
+            .filter(|_| !running.app.state.conversation.is_empty())
             .map(|_| running.app.state.facts.resume.clone()),
         signal,
     })
@@ -140,6 +150,8 @@ struct Running<W: Write> {
     told: FuturesUnordered<BoxFuture<'static, Result<Done, Trouble>>>,
     /// Which branch is checked out is being found out.
     branch: Option<BoxFuture<'static, Result<Option<String>, Trouble>>>,
+    /// Whether the terminal has the focus; absent where it does not say.
+    focus: Option<Focus>,
     dirty: bool,
     drawn: Option<Instant>,
     /// The end, and the signal that brought it.
@@ -205,8 +217,12 @@ impl<W: Write> Running<W> {
                         self.link = None;
                         self.app.tell(Level::Warning, "the session has ended");
                     }
+                    let before = self.app.before();
                     let heard: Vec<Effect> = events.drain(..).flat_map(|event| self.app.hear(&event)).collect();
                     self.carry_out(heard).await?;
+                    if let Some(news) = self.app.news(&before) {
+                        self.call(news)?;
+                    }
                     self.dirty = true;
                 }
                 () = wake.woken() => {
@@ -251,6 +267,9 @@ impl<W: Write> Running<W> {
     async fn signal(&mut self, signal: Signal) -> io::Result<()> {
         match signal {
             Signal::Input(input) => {
+                if let Input::Focus(focus) = &input {
+                    self.focus = Some(*focus);
+                }
                 let effects = self.app.take(input);
                 self.dirty = true;
                 self.carry_out(effects).await
@@ -268,6 +287,19 @@ impl<W: Write> Running<W> {
             | Signal::Cursor { .. }
             | Signal::Mode { .. }
             | Signal::Graphics => Ok(()),
+        }
+    }
+
+    /// Calls the person, unless they are looking.
+    fn call(&mut self, news: &str) -> io::Result<()> {
+        match self.focus {
+            Some(Focus::Gained) => Ok(()),
+            None => self.terminal.write("\x07"),
+            Some(Focus::Lost) => {
+                self.app.house.notify("hew", news);
+                let notes = format!("\x07\x1b]9;hew: {news}\x1b\\\x1b]777;notify;hew;{news}\x1b\\");
+                self.terminal.write(&notes)
+            }
         }
     }
 
@@ -341,7 +373,9 @@ impl<W: Write> Running<W> {
             drop(commands.send(Command::Interrupt).await);
             drop(commands.send(Command::Close).await);
             drop(commands);
-            while events.recv().await.is_some() {}
+            let last_words = async { while events.recv().await.is_some() {} };
+            // What does not stop by then is ended with the program.
+            drop(tokio::time::timeout(PATIENCE, last_words).await);
             self.app.house.close().await;
         }
     }

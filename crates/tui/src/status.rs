@@ -97,6 +97,10 @@ fn right(cx: &Cx<'_>) -> Vec<Part> {
         let (text, style) = match (used * 100).checked_div(facts.window) {
             Some(percent) => {
                 let style = if percent >= 80 { theme.warn } else { theme.dim };
+                let percent = match percent {
+                    0..10 => format!("{:.1}", used as f64 * 100.0 / facts.window as f64),
+                    _ => percent.to_string(),
+                };
                 (format!("{percent}% of {}", thousands(facts.window)), style)
             }
             None => (thousands(used), theme.dim),

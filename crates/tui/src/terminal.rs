@@ -146,6 +146,14 @@ impl<W: Write> Terminal<W> {
     }
 }
 
+#[cfg(test)]
+impl Terminal<Vec<u8>> {
+    /// Everything that was written.
+    pub(crate) fn written(&self) -> &[u8] {
+        &self.out
+    }
+}
+
 /// Everything put back, for a program that is about to fall: written without knowing what stands there.
 pub(crate) fn restore_after_fall() {
     let mut out = io::stdout();

@@ -152,8 +152,13 @@ impl House for Home {
     }
 
     fn highlight(&self, language: &str, text: &str) -> Option<Vec<(Range<usize>, Token)>> {
-        let _ = (language, text);
-        None
+        let spans = index::highlight(language, text)?;
+        Some(
+            spans
+                .into_iter()
+                .map(|(range, token)| (range, coloured(token)))
+                .collect(),
+        )
     }
 
     fn text(&self, path: PathBuf) -> Later<String> {
@@ -505,6 +510,23 @@ fn introduced(
         id,
     };
     (opened, held)
+}
+
+fn coloured(token: index::Token) -> Token {
+    match token {
+        index::Token::Comment => Token::Comment,
+        index::Token::Keyword => Token::Keyword,
+        index::Token::String => Token::String,
+        index::Token::Number => Token::Number,
+        index::Token::Type => Token::Type,
+        index::Token::Function => Token::Function,
+        index::Token::Constant => Token::Constant,
+        index::Token::Property => Token::Property,
+        index::Token::Variable => Token::Variable,
+        index::Token::Operator => Token::Operator,
+        index::Token::Punctuation => Token::Punctuation,
+        index::Token::Tag => Token::Tag,
+    }
 }
 
 fn level(permission: Permission) -> &'static str {

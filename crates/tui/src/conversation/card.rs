@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// So many lines of output are shown while a tool works, and when it failed.
 const OUTPUT: usize = 5;
+/// So many lines of output stay when it is over.
+const PRINTED: usize = 3;
 /// So many lines of a change are shown.
 const CHANGE: usize = 24;
 /// So many files of a change are shown.
@@ -37,6 +39,8 @@ pub(crate) struct Card {
     file: OnceLock<Errand<String>>,
     base: OnceLock<String>,
     stage: Stage,
+    /// The last lines that it printed.
+    printed: Vec<String>,
     /// What happens in the subtask that it started.
     below: VecDeque<String>,
     /// What it changed.
@@ -82,6 +86,7 @@ impl Card {
             file: OnceLock::new(),
             base: OnceLock::new(),
             stage: Stage::Written,
+            printed: Vec::new(),
             below: VecDeque::new(),
             changes: Changes::Unknown,
         }
@@ -151,6 +156,11 @@ impl Card {
             self.tool.clone_from(tool);
             self.title = tame(title).replace('\n', " ");
         }
+        if let Stage::Running { output, .. } = &self.stage {
+            let lines = tame(output.trim_end());
+            let from = lines.lines().count().saturating_sub(PRINTED);
+            self.printed = lines.lines().skip(from).map(String::from).collect();
+        }
         self.growing = Growing::default();
         self.stage = Stage::Done(Arc::clone(item));
     }
@@ -171,8 +181,9 @@ impl Card {
     pub(super) fn is_tall(&self) -> bool {
         match (&self.stage, &self.changes) {
             (Stage::Done(item), Changes::Unknown | Changes::Wanted(_)) => !changes(item).is_empty(),
-            (_, Changes::Known(diffs)) => diffs.iter().any(|(_, diff)| !diff.is_empty()),
+            (_, Changes::Known(diffs)) => !self.printed.is_empty() || diffs.iter().any(|(_, diff)| !diff.is_empty()),
             (Stage::Running { output, .. }, _) => !output.is_empty(),
+
             (Stage::Written | Stage::Waiting(_) | Stage::Stopped, _) => false,
         }
     }
@@ -203,7 +214,7 @@ impl Card {
     /// What it gave, to be copied.
     pub(super) fn copied(&self) -> String {
         match &self.stage {
-            Stage::Done(item) => result(item).1,
+            Stage::Done(item) => result(item),
             Stage::Running { output, .. } => output.clone(),
             Stage::Written | Stage::Waiting(_) | Stage::Stopped => self.title.clone(),
         }
@@ -262,7 +273,7 @@ impl Card {
             Stage::Written => ("○", theme.dim),
             Stage::Waiting(_) => ("○", theme.accent),
             Stage::Running { since, .. } => (sign_of_life(since.elapsed()), theme.accent),
-            Stage::Done(item) if result(item).0 == Outcome::Error => ("✗", theme.bad),
+            Stage::Done(item) if outcome(item) == Outcome::Error => ("✗", theme.bad),
             Stage::Done(_) => ("●", theme.good),
             Stage::Stopped => ("◌", theme.warn),
         };
@@ -291,10 +302,13 @@ impl Card {
             Stage::Done(item) => {
                 if let Body::Result { summary, millis, .. } = &item.body {
                     let summary = summary.as_deref().map(|text| tame(text).replace('\n', " "));
-                    if let Some(summary) = summary.filter(|text| !text.is_empty()) {
+                    if let Some(summary) = summary.as_deref().filter(|text| !text.is_empty()) {
                         behind.push(dim(format!(" · {summary}")));
                     }
-                    if *millis >= 100 {
+                    let said = summary
+                        .as_deref()
+                        .is_some_and(|text| text.ends_with(['s', 'm']) && text.contains(char::is_numeric));
+                    if *millis >= 100 && !said {
                         behind.push(dim(format!(" · {}", words::took(Duration::from_millis(*millis)))));
                     }
                 }
@@ -344,11 +358,10 @@ impl Card {
                 rows.extend(lines.into_iter().map(|row| row.after("  ", theme.dim)));
             }
         }
-        let (outcome, text) = result(item);
         match fold {
-            Fold::Open => rows.extend(tail(&text, usize::MAX, width, look)),
-            Fold::Compact if outcome == Outcome::Error => rows.extend(tail(&text, OUTPUT, width, look)),
-            Fold::Compact => {}
+            Fold::Open => rows.extend(tail(&result(item), usize::MAX, width, look)),
+            Fold::Compact if outcome(item) == Outcome::Error => rows.extend(tail(&result(item), OUTPUT, width, look)),
+            Fold::Compact => rows.extend(tail(&self.printed.join("\n"), PRINTED, width, look)),
         }
         rows
     }
@@ -419,22 +432,35 @@ fn compared(contents: Vec<Contents>) -> Vec<(String, Diff)> {
     contents.into_iter().map(diff).collect()
 }
 
-/// Whether a tool did what it was asked, and what it said.
-fn result(item: &Item) -> (Outcome, String) {
+/// Whether a tool did what it was asked.
+fn outcome(item: &Item) -> Outcome {
     let parts = item
         .message()
         .map(|message| message.parts.as_slice())
         .unwrap_or_default();
     let found = parts.iter().find_map(|part| match part {
-        Part::ToolResult { content, outcome, .. } => Some((content, outcome)),
+        Part::ToolResult { outcome, .. } => Some(*outcome),
         _ => None,
     });
-    let Some((content, outcome)) = found else {
-        return (Outcome::Ok, String::new());
+    found.unwrap_or(Outcome::Ok)
+}
+
+/// What a tool said.
+fn result(item: &Item) -> String {
+    let parts = item
+        .message()
+        .map(|message| message.parts.as_slice())
+        .unwrap_or_default();
+    let found = parts.iter().find_map(|part| match part {
+        Part::ToolResult { content, .. } => Some(content),
+        _ => None,
+    });
+    let Some(content) = found else {
+        return String::new();
     };
     let texts = content.iter().map(|block| match block {
         Block::Text { text } => text.clone(),
         Block::Media(media) => format!("[{} · {}]", media.mime, words::size(media.data.len())),
     });
-    (*outcome, texts.collect::<Vec<_>>().join("\n"))
+    texts.collect::<Vec<_>>().join("\n")
 }

@@ -93,6 +93,8 @@ impl Entry {
 
     /// Its rows in so many columns.
     pub(crate) fn rows(&self, width: usize, fold: Fold, look: Look<'_>) -> Vec<Row> {
+        #[cfg(test)]
+        super::RENDERED.with(|rendered| rendered.set(rendered.get() + 1));
         let theme = look.theme;
         match self {
             Entry::Prompt(message) => prompt(message, width, fold, look),

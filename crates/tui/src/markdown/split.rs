@@ -25,13 +25,20 @@ const HELD: usize = 24;
 /// So many bytes of a code block are read again to know what its next lines mean.
 const CONTEXT: usize = 4 << 10;
 
+/// So much of a line has to be there to know what it begins.
+const BEGINNING: usize = 16;
+/// So much of a block that still grows is shown.
+const SEEN: usize = 16 << 10;
+
 /// Cuts Markdown that still grows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Splitter {
     /// What has not been cut off yet.
     tail: String,
-    /// Up to here the tail has been looked at, and nothing of it can be cut off.
-    seen: usize,
+    /// Whether something has come since the tail was last looked at that could end a block.
+    stale: bool,
+    /// How long the last line is so far.
+    line: usize,
     /// The code block that the tail begins within.
     fence: Option<Fence>,
 }
@@ -47,6 +54,12 @@ struct Fence {
 impl Splitter {
     /// Takes more text.
     pub(crate) fn push(&mut self, text: &str) {
+        // The beginning of a line can end the block before it; more of a long line cannot.
+        self.stale |= text.contains('\n') || self.line < BEGINNING;
+        self.line = match text.rfind('\n') {
+            Some(at) => text.len() - at - 1,
+            None => self.line + text.len(),
+        };
         self.tail.push_str(text);
     }
 
@@ -60,12 +73,28 @@ impl Splitter {
         match &self.fence {
             Some(fence) => Some(fence.block(self.tail.trim_end_matches('\n'))).filter(|_| !self.tail.is_empty()),
             None if self.tail.trim().is_empty() => None,
-            None => Some(text_block(&self.tail)),
+            // Of a block that is longer than any terminal, the end is enough.
+            None => {
+                let from = self.tail.len().saturating_sub(SEEN);
+                let from = (from..self.tail.len())
+                    .find(|at| self.tail.is_char_boundary(*at))
+                    .unwrap_or(0);
+                Some(text_block(self.tail.get(from..).unwrap_or_default()))
+            }
         }
     }
 
     /// The next block that is complete.
     pub(crate) fn next(&mut self) -> Option<Block> {
+        if !self.stale {
+            return None;
+        }
+        let block = self.cut();
+        self.stale = block.is_some();
+        block
+    }
+
+    fn cut(&mut self) -> Option<Block> {
         loop {
             if self.fence.is_some() {
                 return self.next_code();
@@ -74,7 +103,6 @@ impl Splitter {
             if let Some((mark, language)) = fence_at(self.first_line()?) {
                 let length = self.first_line()?.len();
                 self.tail.drain(..length);
-                self.seen = 0;
                 self.fence = Some(Fence {
                     mark,
                     language,
@@ -85,7 +113,6 @@ impl Splitter {
             }
             let end = self.block_end()?;
             let block: String = self.tail.drain(..end).collect();
-            self.seen = 0;
             return Some(text_block(&block));
         }
     }
@@ -95,8 +122,13 @@ impl Splitter {
         if !self.tail.is_empty() && !self.tail.ends_with('\n') {
             self.tail.push('\n');
         }
+        self.stale = true;
         let mut blocks: Vec<Block> = std::iter::from_fn(|| self.next()).collect();
-        blocks.extend(self.rest());
+        if let Some(fence) = &self.fence {
+            blocks.extend((!self.tail.is_empty()).then(|| fence.block(self.tail.trim_end_matches('\n'))));
+        } else if !self.tail.trim().is_empty() {
+            blocks.push(text_block(&self.tail));
+        }
         *self = Splitter::default();
         blocks
     }
@@ -118,7 +150,7 @@ impl Splitter {
                 let is_empty = at == 0 && !fence.first;
                 self.tail.drain(..at + line.len());
                 self.fence = None;
-                return if is_empty { self.next() } else { Some(block) };
+                return if is_empty { self.cut() } else { Some(block) };
             }
             starts.push(at);
             at += line.len();
@@ -155,7 +187,6 @@ impl Splitter {
             blank += line.len();
         }
         self.tail.drain(..blank);
-        self.seen = self.seen.saturating_sub(blank);
     }
 
     /// Where the first block of the tail ends, if that can be said already.

@@ -96,7 +96,7 @@ fn words_keep_their_styles() {
         ]
     );
     let code = rows("```rust\nfn a\n```", 80, look);
-    assert_eq!(code[0].pieces[0], Piece::new("fn", theme.keyword));
+    assert_eq!(code[0].pieces[0], Piece::new("fn", theme.token(Token::Keyword)));
 }
 
 #[test]

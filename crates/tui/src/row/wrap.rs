@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn continued_rows_are_indented_unless_there_is_no_room() {
         assert_eq!(lines("- one two three", 9, "  "), ["- one two", "  three"]);
-        assert_eq!(lines("- one two", 3, "  "), ["- o", "ne", "two"]);
+        assert_eq!(lines("- one two", 3, "  "), ["-", "one", "two"]);
     }
 
     #[test]

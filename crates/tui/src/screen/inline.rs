@@ -18,6 +18,10 @@ pub enum Reflow {
     Cuts,
 }
 
+/// Wipes everything from this row on. Not from the first column: a terminal that is cleared as a whole may put what stood on it
+/// into its history.
+const WIPE: &str = "\r\x1b[2K\x1b[C\x1b[J\r";
+
 /// The live region as it stands on the terminal.
 #[derive(Debug, Default)]
 pub(crate) struct Inline {
@@ -65,7 +69,8 @@ impl Inline {
     /// Takes the region off the terminal; the cursor is left where it began.
     pub(crate) fn clear(&mut self, out: &mut String) {
         self.to_row(0, out);
-        out.push_str("\r\x1b[J\x1b[?25h");
+        out.push_str(WIPE);
+        out.push_str("\x1b[?25h");
         *self = Inline::default();
     }
 
@@ -91,7 +96,7 @@ impl Inline {
         out.push_str(BEGIN);
         out.push('\r');
         up(above, out);
-        out.push_str("\x1b[J");
+        out.push_str(WIPE);
         out.push_str(END);
         self.rows.clear();
         self.row = 0;
@@ -132,7 +137,7 @@ impl Inline {
     /// Writes everything from the beginning of the region on.
     fn rewrite(&mut self, history: &[String], rows: &[Painted], out: &mut String) {
         self.to_row(0, out);
-        out.push_str("\r\x1b[J");
+        out.push_str(WIPE);
         for row in history {
             out.push_str(row);
             out.push_str("\r\n");

@@ -241,7 +241,7 @@ mod tests {
     fn colours_become_what_the_terminal_has() {
         let red = Style::new().fg(Color::Rgb(247, 118, 142));
         assert_eq!(painted(Depth::True, red), "\x1b[38;2;247;118;142mx\x1b[0m");
-        assert_eq!(painted(Depth::Indexed, red), "\x1b[38;5;211mx\x1b[0m");
+        assert_eq!(painted(Depth::Indexed, red), "\x1b[38;5;210mx\x1b[0m");
         assert_eq!(painted(Depth::Basic, red), "\x1b[31mx\x1b[0m");
         assert_eq!(painted(Depth::Mono, red), "x");
         let bold = Style::new().fg(Color::Blue).add_modifier(Modifier::BOLD);
