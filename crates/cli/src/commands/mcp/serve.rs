@@ -43,7 +43,7 @@ pub(super) async fn serve(args: &McpServe, global: &Global, env: &Environment) -
     let (permissions, _) = permissions::permissions(&loaded.layers, loaded.trust, &root, env);
     let found = modes::find(&root, loaded.trust, env);
     let mode = found.choose(loaded.config.mode.as_deref().unwrap_or("code"), &[])?;
-    let tools = wiring::tools_by_hand(&loaded.config, env, &root, None, &permissions).await?;
+    let tools = wiring::tools_by_hand(&loaded.config, env, &root, None, &permissions, &found.modes).await?;
     let offered: BTreeSet<String> = OFFERED
         .iter()
         .filter_map(|name| Some(tools.get(name)?.spec().name.clone()))
