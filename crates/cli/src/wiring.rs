@@ -33,7 +33,6 @@ use crate::places;
 use crate::trust::Trust;
 use agent::{Approvals, Automatic, Compaction, Handle, Previews, Setup};
 use around::Around;
-use code::Code;
 use formats::EditFormats;
 use model::{Info, Model, OutputSchema, Part, Stop};
 use policy::{Mode, Modes, Policy};
@@ -200,7 +199,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         enabled: config.tools.enabled.clone(),
         disabled: config.tools.disabled.clone(),
         code: code::servers(config, start.trust, &workspace, commands::environment(config, env))
-            .map(|servers| Code::new(servers, &workspace)),
+            .map(|servers| code::asked(servers, &workspace)),
         data: Some(places::data(env)?),
         skills: places::skills(root, env),
         further: Vec::new(),

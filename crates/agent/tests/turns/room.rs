@@ -262,7 +262,8 @@ async fn the_person_may_stop_a_summary_that_they_asked_for() {
 #[tokio::test]
 async fn a_model_that_writes_no_notes_costs_nothing_but_the_notes() {
     let long = format!("## Task\n{}", "so much more ".repeat(2_000));
-    let bad: [(fn(&str) -> Answer, &str); 4] = [
+    type Bad = (fn(&str) -> Answer, &'static str);
+    let bad: [Bad; 4] = [
         (|long| text(long, 85_000), "not smaller"),
         (
             |_| text("Sure, let me look at one more file.", 85_000),

@@ -92,16 +92,15 @@ fn changed(mut spec: Spec, said: &LspServer) -> Spec {
 }
 
 /// What the tools ask.
-pub(crate) struct Code {
+struct Code {
     servers: Servers,
     root: PathBuf,
 }
 
-impl Code {
-    pub(crate) fn new(servers: Servers, workspace: &Workspace) -> Arc<dyn CodeServer> {
-        let root = workspace.root().to_owned();
-        Arc::new(Self { servers, root })
-    }
+/// What the tools of this project ask.
+pub(crate) fn asked(servers: Servers, workspace: &Workspace) -> Arc<dyn CodeServer> {
+    let root = workspace.root().to_owned();
+    Arc::new(Code { servers, root })
 }
 
 impl CodeServer for Code {

@@ -1,3 +1,5 @@
+//! What is left out, and in which order.
+
 use super::*;
 use model::{Features, Limits, Outcome, Role, Wire};
 

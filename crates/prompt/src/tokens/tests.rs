@@ -1,3 +1,5 @@
+//! Counts against the real tokenizers.
+
 use super::*;
 use serde_json::Value;
 

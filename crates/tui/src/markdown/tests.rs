@@ -1,3 +1,5 @@
+//! Markdown as rows, whole and while it grows.
+
 use super::*;
 use crate::house::{Later, Opened, Token, Which, unavailable};
 use futures::future::{BoxFuture, FutureExt as _};

@@ -87,7 +87,9 @@ impl Filling {
         if self.used + width > self.width {
             if blank {
                 // The row ends here anyway.
-                self.has_words.then(|| self.next_row()).unwrap_or_default();
+                if self.has_words {
+                    self.next_row();
+                }
                 return;
             }
             if self.has_words {

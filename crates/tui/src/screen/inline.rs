@@ -68,7 +68,7 @@ impl Inline {
 
     /// Takes the region off the terminal; the cursor is left where it began.
     pub(crate) fn clear(&mut self, out: &mut String) {
-        self.to_row(0, out);
+        self.go_to_row(0, out);
         out.push_str(WIPE);
         out.push_str("\x1b[?25h");
         *self = Inline::default();
@@ -121,7 +121,7 @@ impl Inline {
             let (Some(new), Some(old)) = (rows.get(index), self.rows.get(index).map(|row| row.width)) else {
                 continue;
             };
-            self.to_row(index, out);
+            self.go_to_row(index, out);
             out.push('\r');
             // Erased cells at the end would count as text when the terminal is made narrower, so the whole row goes.
             if new.width < old {
@@ -136,7 +136,7 @@ impl Inline {
 
     /// Writes everything from the beginning of the region on.
     fn rewrite(&mut self, history: &[String], rows: &[Painted], out: &mut String) {
-        self.to_row(0, out);
+        self.go_to_row(0, out);
         out.push_str(WIPE);
         for row in history {
             out.push_str(row);
@@ -157,7 +157,7 @@ impl Inline {
     fn place(&mut self, at: Option<(usize, u16)>, out: &mut String) {
         match at {
             Some((row, column)) => {
-                self.to_row(row, out);
+                self.go_to_row(row, out);
                 out.push('\r');
                 if column > 0 {
                     out.push_str(&format!("\x1b[{column}C"));
@@ -176,7 +176,7 @@ impl Inline {
         }
     }
 
-    fn to_row(&mut self, row: usize, out: &mut String) {
+    fn go_to_row(&mut self, row: usize, out: &mut String) {
         match row.checked_sub(self.row) {
             Some(0) => {}
             Some(down) => out.push_str(&format!("\x1b[{down}B")),

@@ -1,3 +1,5 @@
+//! Bytes of terminals and the keys that they mean.
+
 use super::*;
 use crossterm::event::KeyModifiers as M;
 
