@@ -13,7 +13,7 @@ fn script(outside: String) -> Script {
         let said = seen.last_user_text();
         if said.contains("slowly") {
             let words: String = (0..400).map(|n| format!("word{n} ")).collect();
-            return Turn::text(words).pace(Pace::watchable(8, Duration::from_millis(10)));
+            return Turn::text(words).pace(Pace::watchable(8, Duration::from_millis(80)));
         }
         if said.contains("afterwards") {
             return Turn::text("That was the queued one.");

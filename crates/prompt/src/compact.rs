@@ -204,7 +204,7 @@ impl Cut {
     /// What stands for the replaced part when even that is too long: what the person said last.
     pub fn bare_message(&self) -> Message {
         let last = self.history.iter().rev().find_map(|item| match &item.body {
-            Body::Prompt { message } => Some(crate::spoken(message)),
+            Body::Prompt { message } => Some(session::spoken(message)),
             _ => None,
         });
         let last = start_of(last.unwrap_or_default().trim(), BARE_BYTES);
@@ -276,7 +276,7 @@ impl Cut {
             match &item.body {
                 Body::Prompt { message } => {
                     // What went along with it is told again where it still counts.
-                    let said = crate::spoken(message);
+                    let said = session::spoken(message);
                     let said = start_of(said.trim(), PROMPT_BYTES.min(room));
                     match said.is_empty() {
                         true => left_out += 1,

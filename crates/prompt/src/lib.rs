@@ -44,7 +44,7 @@ pub use frozen::Frozen;
 pub use kept::Kept;
 pub use ledger::{Entry, Ledger, level};
 pub use mention::{Certainty, Mention, mentions};
-pub use note::{Fact, Known, Told, is_note, reminder, spoken};
+pub use note::{Fact, Known, Told, reminder};
 pub use protocol::{Grammar, Protocol, Reader};
 pub use sizes::MEDIA;
 pub use slash::{Expanded, Invocation, Kind, Owner, Slash, invocation};

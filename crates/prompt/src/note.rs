@@ -19,15 +19,6 @@ const RULES_END: &str = "\n</rules>";
 /// How a note of facts begins.
 const FACTS: &str = "<environment>\n";
 const FACTS_END: &str = "\n</environment>";
-/// What begins a part that hew wrote.
-const OURS: &[&str] = &[
-    RULES,
-    FACTS,
-    "<context>\n",
-    "<command name=\"",
-    "<hook>\n",
-    "<reminder>\n",
-];
 const CHANGED: &str = "(This file has changed; this counts instead of what it said before.)\n";
 const GONE: &str = "(This file no longer counts.)";
 
@@ -148,24 +139,6 @@ impl Known {
             }
         }
     }
-}
-
-/// What the person said themselves in a message, without what hew put behind it.
-pub fn spoken(message: &Message) -> String {
-    let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text { text, .. } if !is_note(text) => Some(text.as_str()),
-        Part::Text { .. }
-        | Part::Thinking { .. }
-        | Part::ToolCall { .. }
-        | Part::ToolResult { .. }
-        | Part::Media(_) => None,
-    });
-    texts.collect::<Vec<_>>().join("\n\n")
-}
-
-/// Whether hew put this text behind a prompt.
-pub fn is_note(text: &str) -> bool {
-    OURS.iter().any(|start| text.starts_with(start))
 }
 
 /// A short text that the person wants to stand behind each of their prompts.
@@ -297,7 +270,7 @@ mod tests {
             .push(Part::text("<environment>\nDate: today\n</environment>"));
         message.parts.push(Part::text("<context>\nsomething\n</context>"));
         assert_eq!(
-            spoken(&message),
+            session::spoken(&message),
             "look at <rules>\n\n<file path=\"a\">\nattached\n</file>"
         );
     }

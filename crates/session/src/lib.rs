@@ -11,6 +11,7 @@ mod id;
 mod item;
 mod keeper;
 mod ledger;
+mod note;
 mod store;
 
 pub use change::{Change, Kind, Version};
@@ -21,4 +22,5 @@ pub use id::{BlobId, ItemId, QuestionId, RequestId, SessionId, Time};
 pub use item::{Body, End, Fold, Item, Restoring, Reviewed, Shown, Status, Todo};
 pub use keeper::Keeper;
 pub use ledger::{Difference, Paid, Prompt, Record, Said, Section};
+pub use note::{is_note, spoken};
 pub use store::{Draft, Error, Lease, Loaded, Meta, New, Opened, Parent, Receipt, Store};

@@ -224,7 +224,7 @@ pub(super) fn history(items: &[Arc<Item>]) -> History {
             Body::Prompt { message } | Body::Wake { message, .. } if !before.is_some_and(is_under_way) => {
                 history.standing.push(Turn {
                     id: item.id,
-                    said: prompt::spoken(message),
+                    said: session::spoken(message),
                     changes: Vec::new(),
                 });
             }

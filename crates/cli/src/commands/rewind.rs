@@ -157,7 +157,7 @@ fn list(past: &Past, json: bool) -> Result<()> {
             at_ms: item.at.0,
             text: item
                 .message()
-                .map(|message| prompt::spoken(message))
+                .map(|message| session::spoken(message))
                 .unwrap_or_default(),
             changed: paths.len(),
         }
@@ -202,8 +202,8 @@ fn name(id: ItemId) -> String {
 
 fn shown(items: &[Arc<Item>]) -> String {
     match items.last().and_then(|item| item.message()) {
-        Some(message) if !prompt::spoken(message).trim().is_empty() => {
-            format!("“{}”", line(prompt::spoken(message).trim(), 60))
+        Some(message) if !session::spoken(message).trim().is_empty() => {
+            format!("“{}”", line(session::spoken(message).trim(), 60))
         }
         Some(_) | None => "that point".into(),
     }

@@ -147,7 +147,7 @@ fn parts(out: &mut String, message: &Message, detail: Detail) -> std::fmt::Resul
     for part in &message.parts {
         match part {
             // What hew put behind a prompt was not said by anybody.
-            Part::Text { text, .. } if detail != Detail::Full && prompt::is_note(text) => {}
+            Part::Text { text, .. } if detail != Detail::Full && session::is_note(text) => {}
             Part::Text { text, .. } => writeln!(out, "{}", text.trim_end())?,
             Part::Thinking { text, .. } if detail == Detail::Full && !text.trim().is_empty() => {
                 for line in text.trim().lines() {

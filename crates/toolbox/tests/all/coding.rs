@@ -257,7 +257,7 @@ async fn references_leave_out_comments_strings_and_prose() {
 }
 
 /// A language server that knows one thing.
-struct Server(PathBuf);
+pub(crate) struct Server(pub(crate) PathBuf);
 
 impl CodeServer for Server {
     fn definition<'a>(&'a self, symbol: &'a Symbol) -> BoxFuture<'a, Option<Vec<Spot>>> {

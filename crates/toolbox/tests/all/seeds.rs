@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use model::Wire;
 use providers::{Painter, Settings};
 use toolbox::{Answer, Chromium, Engine, Options, SEEDS, Search, Sourcegraph, Web};
 
+use crate::coding::Server;
 use crate::desk::Desk;
 
 /// Tools that are there only where a project or a configuration has something for them.
@@ -76,6 +78,7 @@ fn full() -> Desk {
         web: Some(web),
         panels: Some(toolbox::Panels::default()),
         painter,
+        code: Some(Arc::new(Server(PathBuf::new()))),
         ..Options::default()
     };
     Desk::fitted(&[], options)

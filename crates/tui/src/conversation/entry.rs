@@ -81,7 +81,7 @@ impl Entry {
     /// What it says, to be copied.
     pub(crate) fn copied(&self) -> String {
         match self {
-            Entry::Prompt(message) => message.text(),
+            Entry::Prompt(message) => session::spoken(message),
             Entry::Text(Block::Text(text) | Block::Item(text) | Block::Code { text, .. }) => text.clone(),
             Entry::Part(item, index) => part(item, *index).unwrap_or_default().into(),
             Entry::Thinking { text, .. } => text.to_string(),
@@ -131,7 +131,7 @@ fn part(item: &Item, index: usize) -> Option<&str> {
 
 fn prompt(message: &Message, width: usize, fold: Fold, look: Look<'_>) -> Vec<Row> {
     let theme = look.theme;
-    let text = tame(message.text().trim_end());
+    let text = tame(session::spoken(message).trim_end());
     let mut lines: Vec<&str> = text.lines().collect();
     let missing = match fold {
         Fold::Compact => lines.len().saturating_sub(PROMPT),

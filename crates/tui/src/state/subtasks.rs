@@ -67,7 +67,7 @@ impl Subtask {
             } => self.grow(text),
             Event::ItemFinished { item } => match &item.body {
                 Body::Prompt { message } => {
-                    let text = message.text();
+                    let text = session::spoken(message);
                     if self.title.is_empty() {
                         self.title = crate::words::first_line(&text);
                     }

@@ -129,7 +129,7 @@ fn prompts(items: &[Arc<Item>]) -> Vec<Prompt> {
                 changed.extend(changes.iter().map(|change| change.path.clone()));
             }
             Body::Prompt { message } => prompts.push(Prompt {
-                text: message.text(),
+                text: session::spoken(message),
                 at: item.at,
                 before: index
                     .checked_sub(1)

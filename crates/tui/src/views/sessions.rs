@@ -182,7 +182,7 @@ fn said(items: &[Arc<Item>]) -> Vec<(Speaker, String)> {
         .rev()
         .filter_map(|item| {
             let (speaker, text) = match &item.body {
-                Body::Prompt { message } => (Speaker::Person, message.text()),
+                Body::Prompt { message } => (Speaker::Person, session::spoken(message)),
                 Body::Reply { message, .. } => (Speaker::Model, message.text()),
                 _ => return None,
             };

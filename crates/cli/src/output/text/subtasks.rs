@@ -34,7 +34,7 @@ impl Text {
                 }
                 Body::Prompt { message } => {
                     let room = (self.style.columns)().saturating_sub(mark.chars().count() + 1);
-                    let words = line(&prompt::spoken(message), room);
+                    let words = line(&session::spoken(message), room);
                     self.say(&self.style.err.dim(format!("{mark}{words}")));
                 }
                 Body::Reply { .. }
