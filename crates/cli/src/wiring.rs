@@ -128,6 +128,8 @@ pub(crate) struct Started {
     pub(crate) told: Vec<String>,
     /// The MCP servers, where some are defined; their prompts are slash commands.
     pub(crate) servers: Option<::mcp::Servers>,
+    /// The language servers, where the folder is trusted.
+    pub(crate) code: Option<lsp::Servers>,
 }
 
 /// Opens the session database.
@@ -174,6 +176,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         trust: start.trust,
         env,
     };
+    let code = code::servers(config, start.trust, &workspace, commands::environment(config, env));
     let (servers, problems) = mcp::servers(place, notices.0.clone(), Some(Arc::clone(&main)), profile.clone())?;
     told.extend(problems);
     Arc::make_mut(&mut permissions.rules).extend(mcp::rules(servers.as_ref()));
@@ -198,8 +201,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         checkpoints,
         enabled: config.tools.enabled.clone(),
         disabled: config.tools.disabled.clone(),
-        code: code::servers(config, start.trust, &workspace, commands::environment(config, env))
-            .map(|servers| code::asked(servers, &workspace)),
+        code: code.clone().map(|servers| code::asked(servers, &workspace)),
         data: Some(places::data(env)?),
         skills: places::skills(root, env),
         further: Vec::new(),
@@ -291,6 +293,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         background,
         told,
         servers,
+        code,
     })
 }
 

@@ -6,7 +6,7 @@
 
 use crate::system::Rules;
 use crate::system::quoted::bound;
-use model::{Block, Message, Part};
+use model::{Block, Part};
 use session::Item;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -168,6 +168,7 @@ fn hash(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Message;
     use session::{Body, ItemId, Time};
     use std::sync::Arc;
 

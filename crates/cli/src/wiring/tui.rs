@@ -5,6 +5,7 @@ mod files;
 mod here;
 mod programs;
 mod remembered;
+mod servers;
 mod sessions;
 mod settings;
 mod setup;
@@ -34,8 +35,8 @@ use store::Sqlite;
 use tokio::task::JoinHandle;
 use toolbox::Background;
 use tui::{
-    Choice, Contents, Done, Facts, FileChanges, House, Job, Later, Opened, Provider, Rule, Setting, Spec, Token,
-    Trouble, Verdict, Which,
+    Choice, Contents, Done, Facts, FileChanges, House, Job, Later, Opened, Provider, Rule, Server, Setting, Spec,
+    Token, Trouble, Verdict, Which,
 };
 use workspace::Workspace;
 use workspace::checkpoint::Depot;
@@ -60,6 +61,7 @@ struct Held {
     depot: Depot,
     background: Background,
     id: SessionId,
+    servers: (Option<::mcp::Servers>, Option<lsp::Servers>),
 }
 
 impl Home {
@@ -332,6 +334,13 @@ impl House for Home {
         self.restore(Restoring::Redo)
     }
 
+    fn servers(&self) -> Later<Vec<Server>> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = open.as_ref().map(|held| &held.servers);
+        let list = held.map(|(mcp, lsp)| servers::servers(mcp.as_ref(), lsp.as_ref()));
+        async move { Ok(list.unwrap_or_default()) }.boxed()
+    }
+
     fn jobs(&self) -> Later<Vec<Job>> {
         let jobs = self.background().map(|background| sessions::jobs(&background));
         async move { Ok(jobs.unwrap_or_default()) }.boxed()
@@ -508,6 +517,7 @@ fn introduced(
         depot: started.depot,
         background: started.background,
         id,
+        servers: (started.servers, started.code),
     };
     (opened, held)
 }
