@@ -394,7 +394,6 @@ impl App {
     fn grant(&mut self, wish: Wish) -> Vec<Effect> {
         match wish {
             Wish::Send(command) => return vec![Effect::Send(command)],
-            Wish::Open(view) => self.views.push(view),
             Wish::Compose(text) => self.composer.set_text(&text),
             Wish::Insert(text) => self.composer.insert(&text),
             Wish::Switch(which) => return vec![Effect::Open(which)],
@@ -403,7 +402,6 @@ impl App {
             Wish::TellLater(later) => return vec![Effect::TellLater(later)],
             Wish::KeepLater(later) => return vec![Effect::KeepLater(later)],
             Wish::Editor => return vec![Effect::Editor],
-            Wish::Theme(theme) => self.theme = *theme,
             Wish::ThemeNamed(name) => match Theme::find(&name, &self.house.themes()) {
                 Ok(theme) => {
                     self.theme = theme;
@@ -412,7 +410,6 @@ impl App {
                 Err(error) => self.state.flash = Some(error.to_string()),
             },
             Wish::Act(deed) => return self.act(deed, false),
-            Wish::Say(message, delivery) => return self.say(message, delivery),
             Wish::Flash(text) => self.state.flash = Some(text),
             Wish::All(wishes) => return wishes.into_iter().flat_map(|wish| self.grant(wish)).collect(),
             Wish::Quit => return vec![Effect::Quit],

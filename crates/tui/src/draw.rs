@@ -86,7 +86,7 @@ pub(crate) fn inline(app: &mut App, size: Size) -> Frame {
     let at = composer.draw(area, &mut buf, &cx);
     caret = caret.or(at);
     if status > 0 {
-        status::row(&cx, width).draw(0, height - 1, width, &mut buf);
+        status::row(&cx, app.composer.badge(), width).draw(0, height - 1, width, &mut buf);
     }
     Frame { history, buf, caret }
 }

@@ -4,9 +4,6 @@
 //! what still changes is drawn in a live region below it. [`House`] is everything the front end needs besides commands and
 //! events.
 
-// Both halves of the crate grow towards each other; this goes when they meet.
-#![allow(dead_code)]
-
 mod app;
 mod approval;
 #[doc(hidden)]

@@ -324,7 +324,10 @@ impl<W: Write> Running<W> {
                     self.told.push(later.boxed());
                 }
                 Effect::KeepLater(later) => self.told.push(later),
-                Effect::Quit => self.quit = Some(None),
+                Effect::Quit => {
+                    self.app.composer.flush(&self.app.cx());
+                    self.quit = Some(None);
+                }
             }
         }
         self.dirty = true;

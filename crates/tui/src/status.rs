@@ -8,11 +8,16 @@ use std::time::Instant;
 use unicode_width::UnicodeWidthStr as _;
 
 /// The status line in so many columns: what does not fit is left out, the least important first.
-pub(crate) fn row(cx: &Cx<'_>, width: u16) -> Row {
+pub(crate) fn row(cx: &Cx<'_>, badge: Option<&str>, width: u16) -> Row {
     let theme = cx.theme;
     let width = usize::from(width);
     let left = left(cx);
     let mut parts = right(cx);
+    // The mode of vim's keys, where they are on.
+    if let Some(badge) = badge {
+        let piece = Piece::new(badge.to_owned(), theme.accent);
+        parts.insert(0, Part { piece, weight: 10 });
+    }
     let room = width.saturating_sub(left.width() + 2);
     let total = |parts: &[Part]| parts.iter().map(|part| part.piece.text.width() + 3).sum::<usize>();
     while total(&parts) > room + 3 {

@@ -65,11 +65,6 @@ impl<W: Write> Terminal<W> {
         self.size
     }
 
-    /// How many rows the live region has.
-    pub(crate) fn live_height(&self) -> usize {
-        self.inline.height()
-    }
-
     /// It has another size now.
     pub(crate) fn resize(&mut self, size: Size) -> io::Result<()> {
         if size == self.size {

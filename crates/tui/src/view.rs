@@ -6,10 +6,9 @@ use crate::keys::{Deed, Keys};
 use crate::state::State;
 use crate::theme::Theme;
 use futures::future::FutureExt as _;
-use model::Message;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use session::{Command, Delivery};
+use session::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
@@ -97,8 +96,6 @@ pub(crate) enum Outcome {
 pub(crate) enum Wish {
     /// Something of the session.
     Send(Command),
-    /// Another view on top.
-    Open(Box<dyn View>),
     /// Text put into the composer, in place of what is there.
     Compose(String),
     /// Text put into the composer at the caret.
@@ -115,14 +112,10 @@ pub(crate) enum Wish {
     KeepLater(Later<Done>),
     /// The composer's text edited in the person's own editor.
     Editor,
-    /// Another look.
-    Theme(Box<Theme>),
     /// Another look, by its name; it is kept for the next time.
     ThemeNamed(String),
     /// What a key does.
     Act(Deed),
-    /// Something said to the model.
-    Say(Message, Delivery),
     /// A word that is shown until the next key.
     Flash(String),
     /// Several things, in order.

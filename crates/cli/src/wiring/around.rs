@@ -2,7 +2,7 @@
 //!
 //! The system prompt says the rules with which the session began. What changes later, and what holds for single files, is told
 //! behind prompts and results, so that the cache of everything before stays good. Nothing is watched: what is known is read
-//! again with each prompt, which takes well under a millisecond.
+//! again with each prompt.
 
 use super::instructions::{self, Instructions, Scope};
 use super::library;

@@ -23,6 +23,7 @@ pub(crate) enum Class {
 
 impl Text {
     /// Text with the caret at its end.
+    #[cfg(test)]
     pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         let caret = text.len();
@@ -53,15 +54,9 @@ impl Text {
     }
 
     /// Text at the caret.
+    #[cfg(test)]
     pub(crate) fn insert(&mut self, text: &str) {
         self.replace(self.caret..self.caret, text);
-    }
-
-    /// Takes a range out; the caret stands where it was.
-    pub(crate) fn cut(&mut self, range: Range<usize>) -> String {
-        let taken = self.text[range.clone()].to_owned();
-        self.replace(range, "");
-        taken
     }
 
     /// One character to the left of an offset.

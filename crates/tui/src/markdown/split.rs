@@ -63,11 +63,6 @@ impl Splitter {
         self.tail.push_str(text);
     }
 
-    /// Whether nothing is left.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.tail.trim().is_empty() && self.fence.is_none()
-    }
-
     /// What is not complete yet, as a block.
     pub(crate) fn rest(&self) -> Option<Block> {
         match &self.fence {

@@ -74,11 +74,6 @@ impl Inline {
         *self = Inline::default();
     }
 
-    /// Leaves everything as it stands and begins anew on the row below it, as after somebody else has written.
-    pub(crate) fn forget(&mut self) {
-        *self = Inline::default();
-    }
-
     /// The terminal has become so wide. What was drawn is wiped and drawn anew with the next frame.
     pub(crate) fn resized(&mut self, width: u16, reflow: Reflow, out: &mut String) {
         let width = width.max(1);
@@ -101,11 +96,6 @@ impl Inline {
         self.rows.clear();
         self.row = 0;
         self.column = 0;
-    }
-
-    /// How many rows the region has now.
-    pub(crate) fn height(&self) -> usize {
-        self.rows.len()
     }
 
     /// Writes the rows that differ.
