@@ -146,13 +146,19 @@ async fn resizing_a_real_terminal_loses_no_line_and_shows_none_twice() {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         u16::try_from(least + (seed >> 16) % (most - least)).unwrap()
     };
-    for _ in 0..200 {
-        tmux.resize(next(30, 150), next(12, 50)).unwrap();
-    }
-    tmux.resize(100, 30).unwrap();
     tmux.until(|all| all.contains("line 79.") && all.contains("? help"))
         .await
         .unwrap();
+    for _ in 0..200 {
+        let width = next(30, 150);
+        tmux.resize(width, next(12, 50)).unwrap();
+        // The rule around the composer is as wide as the terminal once it has been drawn anew.
+        let rule = "─".repeat(usize::from(width));
+        tmux.until(|all| all.lines().any(|line| line == rule)).await.unwrap();
+    }
+    tmux.resize(100, 30).unwrap();
+    let rule = "─".repeat(100);
+    tmux.until(|all| all.lines().any(|line| line == rule)).await.unwrap();
     let all = tmux.everything().unwrap();
     for n in 0..80 {
         let line = format!("• line {n}.");
