@@ -447,6 +447,9 @@ async fn a_partner_answers_what_it_is_asked_and_goes_with_all_it_started() {
     let child: i32 = lines.next_line().await.unwrap().unwrap().parse().unwrap();
     input.write_all(b"one\n").await.unwrap();
     assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("got one"));
+    while partner.said().head.is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     assert_eq!(partner.said().head, "busy\n");
     assert!(!cfg!(target_os = "linux") || partner.memory().unwrap() > 0);
     drop(partner);
