@@ -239,7 +239,7 @@ async fn ctrl_c_stops_the_turn_and_resume_goes_on() {
     let slow = Pace::watchable(1, Duration::from_millis(50));
     let script = Script::new()
         .turn(Turn::text("First.").call("terminal", json!({"command": "echo one >> log"})))
-        .turn(Turn::text("This goes on for a very long time indeed.").pace(slow))
+        .turn(Turn::text("This goes on for a very long time indeed. ".repeat(30)).pace(slow))
         .turn(Turn::text("Finished."));
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[]).unwrap();

@@ -86,7 +86,7 @@ async fn refusals_before_the_stream_are_told_apart_on_every_wire() {
     ];
     for wire in WIRES {
         for (fault, is_right) in &cases {
-            let went = ask(wire, turn().always(fault.clone())).await;
+            let went = ask(wire, fault).await;
             let error = went
                 .error
                 .as_ref()
@@ -125,7 +125,7 @@ async fn faults_inside_the_stream_come_after_what_had_arrived() {
     ];
     for wire in WIRES {
         for (fault, is_right) in &cases {
-            let went = ask(wire, turn().always(fault.clone())).await;
+            let went = ask(wire, fault).await;
             let error = went
                 .error
                 .as_ref()
@@ -158,7 +158,7 @@ async fn oddities_are_borne() {
                 Some(fault) => turn().always(fault.clone()),
                 None => turn(),
             };
-            let went = ask(wire, turn).await;
+            let went = ask_within(wire, turn, PATIENCE).await;
             assert!(went.error.is_none(), "{wire:?} {fault:?}: {:?}", went.error);
             assert_eq!(went.reply.stop, Some(Stop::ToolUse), "{wire:?} {fault:?}");
             if fault != Some(&Fault::MissingUsage) {
@@ -188,7 +188,7 @@ async fn oddities_are_borne() {
 async fn calls_with_bad_ids_or_half_an_input_are_still_told_apart() {
     for wire in WIRES {
         for fault in [Fault::DuplicateIds, Fault::EmptyIds] {
-            let went = ask(wire, turn().always(fault.clone())).await;
+            let went = ask(wire, &fault).await;
             assert!(went.error.is_none(), "{wire:?} {fault:?}: {:?}", went.error);
             let message = went.reply.into_message();
             let calls = calls(&message);
@@ -201,7 +201,7 @@ async fn calls_with_bad_ids_or_half_an_input_are_still_told_apart() {
         }
         // Gemini sends whole objects, which cannot be cut.
         if wire != Wire::Gemini {
-            let went = ask(wire, turn().always(Fault::TruncatedArguments)).await;
+            let went = ask(wire, &Fault::TruncatedArguments).await;
             let parts = went.reply.into_message().parts;
             let last = parts.iter().rev().find(|part| matches!(part, Part::ToolCall { .. }));
             assert!(
@@ -216,7 +216,7 @@ async fn calls_with_bad_ids_or_half_an_input_are_still_told_apart() {
 async fn an_endless_line_is_refused() {
     for wire in [Wire::AnthropicMessages, Wire::BedrockAnthropic] {
         let turn = turn().always(Fault::HugeLine { bytes: 12 << 20 });
-        let went = ask_within(wire, turn, Duration::from_secs(60)).await;
+        let went = ask_within(wire, turn, PATIENCE).await;
         assert!(
             matches!(went.error, Some(Error::Garbled { .. })),
             "{wire:?}: {:?}",
@@ -237,6 +237,7 @@ async fn a_server_that_is_not_there_is_a_connection_error_and_no_key_shows() {
     }
 }
 
+const PATIENCE: Duration = Duration::from_secs(60);
 const TEXT: &str = "I will read both files now, first the one and then the other.";
 
 fn turn() -> Turn {
@@ -254,9 +255,13 @@ fn calls(message: &Message) -> Vec<(&CallId, &str, &str)> {
     calls.collect()
 }
 
-async fn ask(wire: Wire, turn: Turn) -> Went {
-    // Faults that end in silence end after this; everything else is much quicker.
-    ask_within(wire, turn, Duration::from_millis(500)).await
+async fn ask(wire: Wire, fault: &Fault) -> Went {
+    // Only silence has to be waited for.
+    let patience = match fault {
+        Fault::Stall { .. } => Duration::from_secs(1),
+        _ => PATIENCE,
+    };
+    ask_within(wire, turn().always(fault.clone()), patience).await
 }
 
 async fn ask_within(wire: Wire, turn: Turn, stall: Duration) -> Went {

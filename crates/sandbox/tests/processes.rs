@@ -197,7 +197,7 @@ async fn a_timeout_ends_the_whole_group_and_keeps_what_was_written() {
     let cwd = watch.path().into();
     let mut process = spawn(&Request {
         cwd,
-        timeout: Some(Duration::from_millis(300)),
+        timeout: Some(Duration::from_secs(3)),
         ..request(&line)
     })
     .unwrap();
@@ -215,7 +215,7 @@ async fn a_process_that_ignores_the_signal_is_ended_by_force() {
     let cwd = watch.path().into();
     let limits = Request {
         cwd,
-        timeout: Some(Duration::from_millis(300)),
+        timeout: Some(Duration::from_secs(3)),
         ..request(&line)
     };
     let mut process = spawn(&limits).unwrap();

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use crate::error::Error;
 use crate::server::Server;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 /// More output than this is not kept.
 const MOST_OUTPUT: usize = 64 << 20;
 

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::hew::Hew;
 
 /// How long something is waited for on the screen.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 /// What programs in the window are told about it.
 const TERMINAL: &[(&str, &str)] = &[("TERM", "tmux-256color"), ("COLORTERM", "truecolor"), ("TMUX", "tmux")];
 /// How often the screen is looked at.

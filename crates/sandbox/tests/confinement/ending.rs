@@ -157,7 +157,7 @@ async fn daemons_end_at_a_timeout() {
     let stage = Stage::new();
     let mut watch = with_go(&stage);
     let request = Request {
-        timeout: Some(Duration::from_millis(300)),
+        timeout: Some(Duration::from_secs(3)),
         ..stage.request(DAEMONS[4])
     };
     let mut process = stage.confinement().spawn(&request).unwrap();

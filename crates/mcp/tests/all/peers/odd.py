@@ -92,7 +92,7 @@ for line in sys.stdin:
         if how == "slow":
             token = request["params"]["_meta"]["progressToken"]
             for number in range(4):
-                time.sleep(0.4)
+                time.sleep(1.1)
                 say({"method": "notifications/progress", "params": {
                     "progressToken": token, "progress": number, "total": 4, "message": f"part {number}"}})
         if how == "cancel":
