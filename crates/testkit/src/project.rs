@@ -21,7 +21,10 @@ impl Project {
         };
         let folder = tempfile::Builder::new().prefix("project-").tempdir().map_err(failed)?;
         // Where the temp folder is a link, tools report the place behind it.
-        let root = folder.path().canonicalize().map_err(failed)?;
+        let outer = folder.path().canonicalize().map_err(failed)?;
+        // Its own folder around it, so that what a test does outside the project meets no other test.
+        let root = outer.join(outer.file_name().unwrap_or_default());
+        std::fs::create_dir(&root).map_err(failed)?;
         let project = Self { folder, root };
         files.iter().try_for_each(|(path, text)| project.write(path, text))?;
         Ok(project)
