@@ -85,8 +85,7 @@ async fn a_whole_task_in_a_real_terminal() {
     tmux.until_shown("wants to change").await.unwrap();
     assert_eq!(greeting(), "good day\n");
     tmux.until_shown("yes, once").await.unwrap();
-    // Whoever was typing does not answer by accident: the key counts a moment later.
-    tokio::time::sleep(Duration::from_millis(700)).await;
+    // Whoever was typing does not answer by accident: keys are offered when they count.
     tmux.press(&["y"]).unwrap();
     tmux.until_shown("Everything is done.").await.unwrap();
     assert_eq!(
@@ -125,11 +124,12 @@ async fn a_whole_task_in_a_real_terminal() {
 }
 
 #[tokio::test]
-async fn resizing_a_real_terminal_loses_no_line_and_shows_none_twice() {
+async fn resizing_a_real_terminal_while_text_streams_loses_no_line_and_shows_none_twice() {
     if !Tmux::is_there() {
         return;
     }
-    let lines: String = (0..80).map(|n| format!("- line {n}.\n")).collect();
+    const LINES: usize = 300;
+    let lines: String = (0..LINES).map(|n| format!("- line {n}.\n")).collect();
     let script = Script::new().turn(Turn::text(lines).pace(Pace::watchable(11, Duration::from_millis(5))));
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[("a.txt", "a\n")]).unwrap();
@@ -141,44 +141,141 @@ async fn resizing_a_real_terminal_loses_no_line_and_shows_none_twice() {
     tmux.until_shown("what is to be done?").await.unwrap();
     tmux.write("count").unwrap();
     tmux.press(&["Enter"]).unwrap();
+    // By then nothing of what is drawn is at the very top, where tmux pushes rows into its history.
+    tmux.until_shown("line 30.").await.unwrap();
     let mut seed: u32 = 7;
     let mut next = |least: u32, most: u32| {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         u16::try_from(least + (seed >> 16) % (most - least)).unwrap()
     };
-    tmux.until(|all| all.contains("line 79.") && all.contains("? help"))
-        .await
-        .unwrap();
+    // Without a pause: nobody waits until what came before has been drawn.
     for _ in 0..200 {
-        let width = next(30, 150);
-        tmux.resize(width, next(12, 50)).unwrap();
-        // The rule around the composer is as wide as the terminal once it has been drawn anew.
-        let rule = "─".repeat(usize::from(width));
-        tmux.until(|all| all.lines().any(|line| line == rule)).await.unwrap();
+        tmux.resize(next(40, 120), next(18, 50)).unwrap();
     }
     tmux.resize(100, 30).unwrap();
     let rule = "─".repeat(100);
-    tmux.until(|all| all.lines().any(|line| line == rule)).await.unwrap();
-    let all = tmux.everything().unwrap();
-    for n in 0..80 {
+    let last = format!("line {}.", LINES - 1);
+    let all = tmux
+        .until(|all| all.contains(&last) && all.contains("? help") && all.lines().any(|line| line == rule))
+        .await
+        .unwrap();
+    for n in 0..LINES {
         let line = format!("• line {n}.");
         let count = all.lines().filter(|other| other.trim_end() == line).count();
         assert_eq!(count, 1, "{line}\n{all}");
     }
+    assert_eq!(all.lines().filter(|line| line.starts_with("──")).count(), 2, "{all}");
 }
 
 #[tokio::test]
-async fn the_terminal_is_given_back_as_it_was() {
+async fn a_signal_gives_the_terminal_back_and_keeps_the_draft() {
+    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::HUP] {
+        let Some(play) = play().await else {
+            return;
+        };
+        let tmux = Tmux::start(&play.hew, 80, 24).unwrap();
+        tmux.until_shown("what is to be done?").await.unwrap();
+        tmux.write("half a thought").unwrap();
+        tmux.until_shown("› half a thought").await.unwrap();
+        kill(&play.hew, signal);
+        let all = tmux
+            .until(|all| all.contains("ended with 143") && all.contains("icanon"))
+            .await
+            .unwrap();
+        assert!(!all.contains("half a thought"), "{all}");
+        assert!(!all.contains("-icanon") && !all.contains("-echo "), "{all}");
+        assert_eq!(tmux.asks("#{cursor_flag} #{alternate_on}").unwrap().trim(), "1 0");
+        tmux.again(&play.hew).unwrap();
+        tmux.until_shown("› half a thought").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_everything_back() {
+    let Some(play) = play().await else {
+        return;
+    };
+    let tmux = Tmux::shell(&play.hew, 80, 24).unwrap();
+    tmux.until_shown("ready>").await.unwrap();
+    tmux.write("run\n").unwrap();
+    tmux.until_shown("what is to be done?").await.unwrap();
+    tmux.write("half a thought").unwrap();
+    tmux.until_shown("› half a thought").await.unwrap();
+    tmux.press(&["C-z"]).unwrap();
+    tmux.until(|all| !all.contains("half a thought") && all.trim_end().ends_with("ready>"))
+        .await
+        .unwrap();
+    tmux.write("stty -a; echo as'k'ed\n").unwrap();
+    let all = tmux.until_shown("\nasked").await.unwrap();
+    assert!(!all.contains("-icanon") && !all.contains("-echo "), "{all}");
+    tmux.write("fg\n").unwrap();
+    tmux.until_shown("› half a thought").await.unwrap();
+    // It takes keys as before.
+    tmux.write(" more").unwrap();
+    tmux.until_shown("› half a thought more").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_terminal_that_goes_away_ends_the_program_and_keeps_the_draft() {
     let Some(play) = play().await else {
         return;
     };
     let tmux = Tmux::start(&play.hew, 80, 24).unwrap();
     tmux.until_shown("what is to be done?").await.unwrap();
-    kill(&play.hew, rustix::process::Signal::TERM);
-    let all = tmux
-        .until(|all| all.contains("ended with 143") && all.contains("icanon"))
-        .await
+    tmux.write("half a thought").unwrap();
+    tmux.until_shown("› half a thought").await.unwrap();
+    let pid = std::fs::read_to_string(play.hew.pid_file()).unwrap();
+    tmux.close().unwrap();
+    while is_alive(pid.trim()) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let tmux = Tmux::start(&play.hew, 80, 24).unwrap();
+    tmux.until_shown("› half a thought").await.unwrap();
+}
+
+/// Whether a process runs; one that has ended and that nobody has asked about does not.
+fn is_alive(pid: &str) -> bool {
+    let asked = std::process::Command::new("ps")
+        .args(["-o", "stat=", "-p", pid])
+        .output()
         .unwrap();
-    assert!(!all.contains("what is to be done?"), "{all}");
-    assert!(!all.contains("-icanon") && !all.contains("-echo "), "{all}");
+    let state = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
+    !state.is_empty() && !state.starts_with('Z')
+}
+
+#[tokio::test]
+async fn without_standard_input_it_says_so_and_ends() {
+    let Some(play) = play().await else {
+        return;
+    };
+    let tmux = Tmux::shell(&play.hew, 80, 24).unwrap();
+    tmux.until_shown("ready>").await.unwrap();
+    tmux.write("run <&-; echo ended with $?\n").unwrap();
+    let all = tmux.until_shown("\nended with 2").await.unwrap();
+    assert!(all.contains("there is no terminal to open"), "{all}");
+}
+
+#[tokio::test]
+async fn a_dumb_terminal_is_talked_to_line_by_line_and_gets_no_escape_sequence() {
+    let Some(play) = play().await else {
+        return;
+    };
+    let tmux = Tmux::shell(&play.hew.clone().env("TERM", "dumb"), 80, 24).unwrap();
+    tmux.until_shown("ready>").await.unwrap();
+    let copy = play.hew.home().join("shown");
+    tmux.copy_to(&copy).unwrap();
+    tmux.write("run\n").unwrap();
+    tmux.until(|all| all.trim_end().ends_with("\n>")).await.unwrap();
+    tmux.write("say something afterwards\n").unwrap();
+    tmux.until_shown("That was the queued one.").await.unwrap();
+    tmux.until(|all| all.trim_end().ends_with("\n>")).await.unwrap();
+    tmux.press(&["C-d"]).unwrap();
+    tmux.until(|all| all.trim_end().ends_with("ready>")).await.unwrap();
+    let shown = std::fs::read(&copy).unwrap();
+    assert!(!shown.is_empty());
+    assert!(
+        !shown.contains(&0x1b),
+        "{}",
+        String::from_utf8_lossy(&shown).escape_debug()
+    );
 }

@@ -139,8 +139,25 @@ impl Hew {
     /// The same as a line for a shell in a terminal, which says how it ended and how it left the terminal. Its process id is
     /// written to [`Hew::pid_file`].
     pub(crate) fn in_shell(&self, more: &[(&str, &str)]) -> String {
+        format!("{}; echo ended with $?; stty -a; exec sleep 600", self.line(more, ""))
+    }
+
+    /// The same as a script `run` that becomes the binary; the folder it is in.
+    pub(crate) fn script(&self, more: &[(&str, &str)]) -> Result<PathBuf, Error> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = self.home.path().join(".bin");
+        let path = folder.join("run");
+        let text = format!("#!/bin/sh\n{}\n", self.line(more, "exec "));
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::write(&path, text))
+            .and_then(|()| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)))
+            .map_err(|source| Error::File { path, source })?;
+        Ok(folder)
+    }
+
+    fn line(&self, more: &[(&str, &str)], how: &str) -> String {
         let folder = self.folder.as_deref().unwrap_or(self.home.path());
-        let mut line = format!("cd {}; env -i LANG=C.UTF-8", quoted(folder.as_os_str()));
+        let mut line = format!("cd {}; {how}env -i LANG=C.UTF-8", quoted(folder.as_os_str()));
         let path = std::env::var_os("PATH").map(|path| (OsString::from("PATH"), path));
         let home = [(OsString::from("HOME"), self.home.path().as_os_str().to_owned())];
         let folders =
@@ -165,7 +182,6 @@ impl Hew {
         for argument in &self.arguments {
             line.push_str(&format!(" {}", quoted(argument)));
         }
-        line.push_str("; echo ended with $?; stty -a; exec sleep 600");
         line
     }
 

@@ -54,6 +54,26 @@ impl Tmux {
         Ok(tmux)
     }
 
+    /// Starts an interactive shell with a command `run` that is the binary: it can be suspended and brought back.
+    pub fn shell(hew: &Hew, width: u16, height: u16) -> Result<Tmux, Error> {
+        let tmux = Tmux::start(hew, width, height)?;
+        let script = hew.script(TERMINAL)?;
+        let line = format!("PATH={}:$PATH PS1='ready> ' exec /bin/sh -i", script.display());
+        tmux.ask(&["respawn-window", "-k", &line])?;
+        Ok(tmux)
+    }
+
+    /// Everything that the window shows is also written to this file, as it comes.
+    pub fn copy_to(&self, file: &std::path::Path) -> Result<(), Error> {
+        let line = format!("cat >> '{}'", file.display());
+        self.ask(&["pipe-pane", &line]).map(drop)
+    }
+
+    /// The terminal goes away.
+    pub fn close(&self) -> Result<(), Error> {
+        self.ask(&["kill-server"]).map(drop)
+    }
+
     /// Starts the binary again in the same window, below what stands there.
     pub fn again(&self, hew: &Hew) -> Result<(), Error> {
         let line = hew.in_shell(TERMINAL);
@@ -85,6 +105,11 @@ impl Tmux {
     /// Everything, what has scrolled away included; rows that the terminal broke are joined.
     pub fn everything(&self) -> Result<String, Error> {
         self.ask(&["capture-pane", "-p", "-J", "-S", "-"])
+    }
+
+    /// What tmux knows about the window, by its own formats.
+    pub fn asks(&self, format: &str) -> Result<String, Error> {
+        self.ask(&["display-message", "-p", format])
     }
 
     /// Waits until the screen, or what has scrolled away, is as it should be; an error shows what was there instead.

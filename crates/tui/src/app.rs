@@ -8,12 +8,13 @@ use crate::keys::{Context, Deed, Key, Keys, Press};
 use crate::state::{Asked, Queued, State};
 use crate::theme::Theme;
 use crate::view::{Cx, Outcome, View, Wake, Wish};
-use crate::views;
+use crate::views::{self, transcript::Transcript};
 use crossterm::event::KeyCode;
+use futures::future::FutureExt as _;
 use model::Message;
-use session::{Answer, Command, Delivery, Ending, Event, Level};
+use session::{Answer, Command, Delivery, Ending, Event, Level, SessionId};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Everything but the terminal.
 pub(crate) struct App {
@@ -29,8 +30,12 @@ pub(crate) struct App {
     pub(crate) approval: Option<Approval>,
     /// Whether the person has asked to leave once already.
     leaving: bool,
+    /// When the person pressed Esc last, where nothing was to be stopped.
+    escaped: Option<Instant>,
     /// A key that waits for the second one of its pair.
     pending: Option<Key>,
+    /// When the person did something last.
+    touched: Option<Instant>,
 }
 
 /// How things stood before events were heard.
@@ -41,6 +46,33 @@ pub(crate) struct Before {
 
 /// A turn that takes longer is one during which people look elsewhere.
 const LONG: Duration = Duration::from_secs(5);
+
+/// Whoever pressed a key so short a time before a question came is perhaps writing still.
+const LATELY: Duration = Duration::from_secs(1);
+
+/// Two keys within this time are a double press.
+const TWICE: Duration = Duration::from_millis(1_500);
+
+/// Something about the session that was found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum News {
+    /// It goes on with this model, which takes so many tokens.
+    Model {
+        /// The model's name.
+        name: String,
+        /// How many tokens it takes.
+        window: u64,
+    },
+    /// It has another title; what was done, in a sentence.
+    Title {
+        /// The session.
+        session: SessionId,
+        /// The title.
+        title: String,
+        /// What was done.
+        told: String,
+    },
+}
 
 /// What the loop has to do because of a key or an event.
 pub(crate) enum Effect {
@@ -60,6 +92,10 @@ pub(crate) enum Effect {
     TellLater(Later<String>),
     /// Something that is being done; it is told and kept when it is.
     KeepLater(Later<Done>),
+    /// A command that is not known yet.
+    SendLater(Later<Command>),
+    /// Something that is being found out.
+    LearnLater(Later<News>),
     /// The end.
     Quit,
 }
@@ -77,7 +113,9 @@ impl App {
             wake: Wake::default(),
             approval: None,
             leaving: false,
+            escaped: None,
             pending: None,
+            touched: None,
         };
         app.composer.set_vim(vim);
         app.with_composer(|composer, cx| composer.begin(cx));
@@ -104,6 +142,11 @@ impl App {
         ended.then_some("the turn is over")
     }
 
+    /// Whether the person did something so short a time ago.
+    pub(crate) fn is_writing(&self, within: Duration) -> bool {
+        self.touched.is_some_and(|touched| touched.elapsed() < within)
+    }
+
     /// How things stand, to see later what is new.
     pub(crate) fn before(&self) -> Before {
         Before {
@@ -117,13 +160,10 @@ impl App {
         match opened {
             Ok(opened) => {
                 self.state.opened(opened);
-                let waiting = self.state.queue.iter().map(|queued| {
-                    Effect::Send(Command::Prompt {
-                        message: queued.message.clone(),
-                        delivery: Delivery::Queue,
-                    })
-                });
-                waiting.collect()
+                self.with_composer(|composer, cx| composer.ask_commands(cx));
+                let waiting = self.state.queue.iter();
+                let prompts = waiting.map(|queued| self.prompt(queued.message.clone(), Delivery::Queue));
+                prompts.collect()
             }
             Err(trouble) => {
                 // Whoever has no key yet is shown how to begin.
@@ -188,7 +228,8 @@ impl App {
         if is_same {
             return;
         }
-        let new = first.map(Approval::new);
+        let writes = self.is_writing(LATELY);
+        let new = first.map(|asked| Approval::new(asked, writes));
         if let Some(text) = std::mem::replace(&mut self.approval, new).and_then(|approval| approval.editing) {
             self.composer.set_text(&text);
         }
@@ -204,16 +245,31 @@ impl App {
         let Some(queued) = next else { return Vec::new() };
         queued.delivery = Delivery::Steer;
         let message = queued.message.clone();
-        vec![Effect::Send(Command::Prompt {
-            message,
-            delivery: Delivery::Steer,
-        })]
+        vec![self.prompt(message, Delivery::Steer)]
+    }
+
+    /// Says something to the model. What begins with a slash may be a prompt of a server, which has to be asked for its words.
+    fn prompt(&self, message: Message, delivery: Delivery) -> Effect {
+        let is_command = message.text().starts_with('/');
+        let command = Command::Prompt { message, delivery };
+        if is_command {
+            Effect::SendLater(self.house.fill_in(command))
+        } else {
+            Effect::Send(command)
+        }
     }
 
     /// The person did something.
     pub(crate) fn take(&mut self, input: Input) -> Vec<Effect> {
+        match &input {
+            Input::Key(_) | Input::Paste(_) => self.touched = Some(Instant::now()),
+            Input::Focus(_) => {}
+        }
         self.state.flash = None;
         let leaving = std::mem::take(&mut self.leaving);
+        if !matches!(&input, Input::Key(key) if key.code == KeyCode::Esc) {
+            self.escaped = None;
+        }
         if let Some(effects) = self.for_view(&input) {
             return effects;
         }
@@ -230,7 +286,14 @@ impl App {
         match (said, input) {
             (Said::Pass, Input::Key(key)) => match self.keys.press(Context::Everywhere, key, &mut self.pending) {
                 Press::Deed(deed) => self.act(deed, leaving),
-                Press::Waiting | Press::Nothing => self.begins_pair(key),
+                Press::Waiting => self.begins_pair(key),
+                Press::Nothing => match self.keys.deed(Context::Conversation, key).and_then(Transcript::moved) {
+                    Some(transcript) => {
+                        self.views.push(Box::new(transcript));
+                        Vec::new()
+                    }
+                    None => self.begins_pair(key),
+                },
             },
             (said, _) => self.said(said),
         }
@@ -301,7 +364,7 @@ impl App {
         if !self.composer.text().is_empty() || approval.editing.is_some() {
             return None;
         }
-        match approval.take(key, &asked) {
+        match approval.take(key, &asked, &self.keys) {
             Taken::Used => Some(Vec::new()),
             Taken::Answer(answer) => Some(self.answer(&asked, answer)),
             Taken::Edit(text) => {
@@ -345,7 +408,7 @@ impl App {
         });
         // What is said before there is a session is sent when there is one.
         match self.state.session {
-            Some(_) if !waits => vec![Effect::Send(Command::Prompt { message, delivery })],
+            Some(_) if !waits => vec![self.prompt(message, delivery)],
             Some(_) | None => Vec::new(),
         }
     }
@@ -353,7 +416,7 @@ impl App {
     fn act(&mut self, deed: Deed, leaving: bool) -> Vec<Effect> {
         match deed {
             Deed::Interrupt if self.state.is_working() => vec![Effect::Send(Command::Interrupt)],
-            Deed::Interrupt => Vec::new(),
+            Deed::Interrupt => self.escape(),
             Deed::Leave if !self.composer.is_empty() => {
                 self.with_composer(|composer, cx| composer.clear(cx));
                 Vec::new()
@@ -367,6 +430,8 @@ impl App {
             Deed::Suspend => vec![Effect::Suspend],
             Deed::Redraw => vec![Effect::Redraw],
             Deed::NewSession => vec![Effect::Open(Which::New)],
+            Deed::NextMode => vec![Effect::SendLater(self.next_mode())],
+            Deed::Copy => self.copy_reply(),
             Deed::UndoTurn => self.restore(self.house.undo()),
             Deed::RedoTurn => self.restore(self.house.redo()),
             deed => match views::open(deed, self.composer.commands(), &self.cx()) {
@@ -382,6 +447,76 @@ impl App {
         }
     }
 
+    /// Esc with nothing to stop: twice in a row leads back to an earlier prompt.
+    fn escape(&mut self) -> Vec<Effect> {
+        let twice = self.escaped.take().is_some_and(|before| before.elapsed() < TWICE);
+        if twice {
+            return self.act(Deed::Rewind, false);
+        }
+        if !self.state.conversation.is_empty() {
+            self.escaped = Some(Instant::now());
+            self.state.flash = Some("esc again: go back to an earlier prompt".into());
+        }
+        Vec::new()
+    }
+
+    /// The mode after the one in force, around in a circle.
+    fn next_mode(&self) -> Later<Command> {
+        let (modes, now) = (self.house.modes(), self.state.facts.mode.clone());
+        async move {
+            let modes = modes.await?;
+            let at = modes.iter().position(|mode| mode.name == now);
+            let next = at.map_or(0, |at| (at + 1) % modes.len().max(1));
+            match modes.into_iter().nth(next) {
+                Some(mode) => Ok(Command::SetMode { name: mode.name }),
+                None => Err(Trouble::new("there is no other mode")),
+            }
+        }
+        .boxed()
+    }
+
+    fn copy_reply(&mut self) -> Vec<Effect> {
+        let text = self.state.conversation.last_reply();
+        if text.is_empty() {
+            self.state.flash = Some("nothing has been said yet".into());
+            return Vec::new();
+        }
+        self.state.flash = Some(format!("copied {} characters", text.chars().count()));
+        vec![Effect::Copy(text)]
+    }
+
+    /// What goes with a command: a model brings its window, a prompt of a server its words.
+    fn sent(&mut self, command: Command) -> Vec<Effect> {
+        match command {
+            Command::SetModel { name } => {
+                let window = self.house.window(name.clone());
+                let model = name.clone();
+                let learn = window.map(|window| window.map(|window| News::Model { name: model, window }));
+                vec![
+                    Effect::Send(Command::SetModel { name }),
+                    Effect::LearnLater(learn.boxed()),
+                ]
+            }
+            command => vec![Effect::Send(command)],
+        }
+    }
+
+    /// Takes in what was found out.
+    pub(crate) fn learn(&mut self, news: News) {
+        match news {
+            News::Model { name, window } => {
+                self.state.facts.model = name;
+                self.state.facts.window = window;
+            }
+            News::Title { session, title, told } => {
+                if self.state.session == Some(session) {
+                    self.state.facts.title = Some(title);
+                }
+                self.tell(Level::Info, &told);
+            }
+        }
+    }
+
     /// Files are put back between turns only: what a turn still does is not known yet.
     fn restore(&mut self, later: Later<Done>) -> Vec<Effect> {
         if self.state.is_working() {
@@ -393,13 +528,17 @@ impl App {
 
     fn grant(&mut self, wish: Wish) -> Vec<Effect> {
         match wish {
-            Wish::Send(command) => return vec![Effect::Send(command)],
+            Wish::Send(command) => return self.sent(command),
             Wish::Compose(text) => self.composer.set_text(&text),
             Wish::Insert(text) => self.composer.insert(&text),
             Wish::Switch(which) => return vec![Effect::Open(which)],
             Wish::Copy(text) => return vec![Effect::Copy(text)],
             Wish::Tell(text) => self.tell(Level::Info, &text),
-            Wish::TellLater(later) => return vec![Effect::TellLater(later)],
+            Wish::Rename(session, title) => {
+                let done = self.house.rename(session, title.clone());
+                let learn = done.map(move |told| told.map(|told| News::Title { session, title, told }));
+                return vec![Effect::LearnLater(learn.boxed())];
+            }
             Wish::KeepLater(later) => return vec![Effect::KeepLater(later)],
             Wish::Editor => return vec![Effect::Editor],
             Wish::ThemeNamed(name) => match Theme::find(&name, &self.house.themes()) {

@@ -1,6 +1,7 @@
 //! A question in its place above the composer: what, why, exactly what, and one key for each answer.
 
 use crate::conversation::describe;
+use crate::keys::{Context, Deed, Keys};
 use crate::row::{Row, tame, wrap};
 use crate::state::Asked;
 use crate::view::Cx;
@@ -17,7 +18,8 @@ const GRACE: Duration = Duration::from_millis(600);
 #[derive(Debug)]
 pub(crate) struct Approval {
     question: QuestionId,
-    since: Instant,
+    /// Until then keys are not answers: the person was writing when the question came.
+    grace: Option<Instant>,
     /// Which of the offered rules would be remembered.
     rule: usize,
     /// Which suggested answers are ticked, where several may be.
@@ -42,10 +44,10 @@ pub(crate) enum Taken {
 
 impl Approval {
     /// Nothing has been said to this question yet.
-    pub(crate) fn new(asked: &Asked) -> Self {
+    pub(crate) fn new(asked: &Asked, is_writing: bool) -> Self {
         Approval {
             question: asked.question.id,
-            since: Instant::now(),
+            grace: is_writing.then(|| Instant::now() + GRACE),
             rule: 0,
             ticked: Vec::new(),
             whole: false,
@@ -55,7 +57,12 @@ impl Approval {
 
     #[cfg(test)]
     pub(crate) fn forgo_grace(&mut self) {
-        self.since = self.since.checked_sub(GRACE).unwrap_or(self.since);
+        self.grace = None;
+    }
+
+    /// Whether keys are not answers yet.
+    fn waits(&self) -> bool {
+        self.grace.is_some_and(|until| Instant::now() < until)
     }
 
     /// Whether it is about this question.
@@ -64,39 +71,43 @@ impl Approval {
     }
 
     /// Takes a key that was pressed while nothing is written in the composer.
-    pub(crate) fn take(&mut self, key: &KeyEvent, asked: &Asked) -> Taken {
-        if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
-            return Taken::Pass;
-        }
-        let is_letter = matches!(key.code, KeyCode::Char(_) | KeyCode::Enter);
-        if is_letter && self.since.elapsed() < GRACE {
-            return Taken::Pass;
-        }
+    pub(crate) fn take(&mut self, key: &KeyEvent, asked: &Asked, keys: &Keys) -> Taken {
         match &asked.question.subject {
-            Subject::Permission { input, rules, .. } => self.permission(key, input, rules),
-            Subject::Inquiry { choices, several, .. } => self.inquiry(key, choices, *several),
+            Subject::Permission { input, rules, .. } => match keys.deed(Context::Approval, *key) {
+                Some(deed) if deed.binding().context == Context::Approval && !self.waits() => {
+                    self.permission(deed, input, rules)
+                }
+                Some(_) | None => Taken::Pass,
+            },
+            Subject::Inquiry { choices, several, .. } => {
+                let held = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+                if held || self.waits() {
+                    return Taken::Pass;
+                }
+                self.inquiry(key, choices, *several)
+            }
         }
     }
 
-    fn permission(&mut self, key: &KeyEvent, input: &Value, rules: &[String]) -> Taken {
+    fn permission(&mut self, deed: Deed, input: &Value, rules: &[String]) -> Taken {
         let approve = |scope| {
             Taken::Answer(Answer::Approve {
                 scope,
                 rule: rules.get(self.rule).filter(|_| self.rule > 0).cloned(),
             })
         };
-        match key.code {
-            KeyCode::Char('y') | KeyCode::Enter => Taken::Answer(Answer::once()),
-            KeyCode::Char('s') => approve(Scope::Session),
-            KeyCode::Char('p') => approve(Scope::Project),
-            KeyCode::Char('a') => approve(Scope::Always),
-            KeyCode::Char('n') => Taken::Answer(Answer::Reject { reason: None }),
-            KeyCode::Char('e') if !input.is_null() => Taken::Edit(editable(input)),
-            KeyCode::Char('m') => {
+        match deed {
+            Deed::ApproveOnce => Taken::Answer(Answer::once()),
+            Deed::ApproveSession => approve(Scope::Session),
+            Deed::ApproveProject => approve(Scope::Project),
+            Deed::ApproveAlways => approve(Scope::Always),
+            Deed::Reject => Taken::Answer(Answer::Reject { reason: None }),
+            Deed::Modify if !input.is_null() => Taken::Edit(editable(input)),
+            Deed::ShowAll => {
                 self.whole = !self.whole;
                 Taken::Used
             }
-            KeyCode::Tab if rules.len() > 1 => {
+            Deed::NextRule if rules.len() > 1 => {
                 self.rule = (self.rule + 1) % rules.len();
                 Taken::Used
             }
@@ -185,7 +196,10 @@ impl Approval {
         if middle.len() > room {
             let missing = middle.len() - room.saturating_sub(1);
             middle.truncate(room.saturating_sub(1));
-            let hint = if self.whole { "" } else { "; m shows more" };
+            let hint = match self.whole {
+                true => String::new(),
+                false => format!("; {} shows more", cx.keys.hint(Deed::ShowAll)),
+            };
             middle.push(bar(Row::of(format!("… {missing} more lines{hint}"), cx.theme.dim)));
         }
         let mut rows = head;
@@ -216,20 +230,33 @@ impl Approval {
         if self.editing.is_some() {
             return vec![Row::of("change it below; Enter runs it, Esc goes back", theme.accent)];
         }
-        let key = |row: Row, key: &str, word: &str| row.and(key, theme.accent).and(format!(" {word}   "), theme.text);
-        let mut row = key(Row::empty(), "y", "yes, once");
-        row = key(row, "s", "session");
-        row = key(row, "p", "project");
-        row = key(row, "a", "always");
-        row = key(row, "n", "no");
+        // Keys are offered when they count.
+        if self.waits() {
+            return vec![Row::of("…", theme.dim)];
+        }
+        let key = |row: Row, deed: Deed, word: &str| match cx.keys.hint(deed) {
+            // An answer without a key is not offered.
+            key if key.is_empty() => row,
+            key => row.and(key, theme.accent).and(format!(" {word}   "), theme.text),
+        };
+        let mut row = key(Row::empty(), Deed::ApproveOnce, "yes, once");
+        row = key(row, Deed::ApproveSession, "session");
+        row = key(row, Deed::ApproveProject, "project");
+        row = key(row, Deed::ApproveAlways, "always");
+        row = key(row, Deed::Reject, "no");
         if !input.is_null() {
-            row = key(row, "e", "edit");
+            row = key(row, Deed::Modify, "edit");
         }
         let mut rows = vec![row];
         if let Some(rule) = rules.get(self.rule) {
-            let hint = if rules.len() > 1 { "  (Tab: another)" } else { "" };
+            let hint = match rules.len() {
+                0 | 1 => String::new(),
+                _ => format!("  ({}: another)", cx.keys.hint(Deed::NextRule)),
+            };
+            let scopes =
+                [Deed::ApproveSession, Deed::ApproveProject, Deed::ApproveAlways].map(|deed| cx.keys.hint(deed));
             rows.push(
-                Row::of("s, p, a remember ", theme.dim)
+                Row::of(format!("{} remember ", scopes.join(", ")), theme.dim)
                     .and(tame(rule).replace('\n', " "), theme.code)
                     .and(hint, theme.dim),
             );

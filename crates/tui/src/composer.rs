@@ -147,11 +147,7 @@ impl Composer {
 
     /// The mode of vim's keys, in a word for the status line.
     pub(crate) fn badge(&self) -> Option<&'static str> {
-        self.vim.as_ref().map(|vim| match (vim.mode(), vim.is_waiting()) {
-            (vim::Mode::Insert, _) => "insert",
-            (vim::Mode::Normal, false) => "normal",
-            (vim::Mode::Normal, true) => "normal …",
-        })
+        self.vim.as_ref().map(Vim::badge)
     }
 
     /// Takes in what was sent for; what the person should be told of it.
@@ -245,6 +241,13 @@ impl Composer {
             self.pools.files_errand = Some(cx.fetch(cx.house.files()));
             self.pools.commands_errand = Some(cx.fetch(cx.house.commands()));
             self.pools.prompts_errand = Some(cx.fetch(cx.house.prompts()));
+        }
+    }
+
+    /// Sends for the commands anew: a session that was opened may have brought some.
+    pub(crate) fn ask_commands(&mut self, cx: &Cx<'_>) {
+        if tokio::runtime::Handle::try_current().is_ok() {
+            self.pools.commands_errand = Some(cx.fetch(cx.house.commands()));
         }
     }
 

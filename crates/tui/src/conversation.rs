@@ -126,6 +126,15 @@ impl Conversation {
         rows
     }
 
+    /// What the model said last, since the last prompt or call.
+    pub(crate) fn last_reply(&self) -> String {
+        let is_reply = |entry: &&Entry| matches!(entry, Entry::Text(_) | Entry::Part(..));
+        let from_last = self.entries.iter().rev().skip_while(|entry| !is_reply(entry));
+        let mut parts: Vec<String> = from_last.take_while(is_reply).map(Entry::copied).collect();
+        parts.reverse();
+        parts.join("\n\n")
+    }
+
     /// Whether anything has been said.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.reply.is_none()

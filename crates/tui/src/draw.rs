@@ -57,7 +57,9 @@ pub(crate) fn inline(app: &mut App, size: Size) -> Frame {
     room.take(above.len().try_into().unwrap_or(u16::MAX));
     let queue: Vec<Row> = queue(&cx, width).into_iter().take(room.0.into()).collect();
     room.take(queue.len().try_into().unwrap_or(u16::MAX));
-    let mut live = state.conversation.live(width, room.0.saturating_sub(2), &cx);
+    // No more than half of the terminal: rows that a narrower terminal breaks in two still fit onto it, and can be taken back.
+    let most_live = room.0.saturating_sub(2).min((size.height / 2).max(8));
+    let mut live = state.conversation.live(width, most_live, &cx);
     // A blank row between what was said and what is written now.
     if room.0 > 1 && (!live.is_empty() || !history.is_empty() || !state.conversation.is_empty()) {
         live.push(Row::empty());
@@ -126,12 +128,11 @@ fn queue(cx: &Cx<'_>, width: u16) -> Vec<Row> {
             .cut(usize::from(width).saturating_sub(26))
             .and(format!("  {word}"), theme.dim)
     };
-    // A prompt that starts a turn is on its way, not waiting.
-    let waiting = cx
-        .state
-        .queue
-        .iter()
-        .filter(|_| cx.state.is_working() || cx.state.session.is_none());
+    // A prompt that starts a turn is on its way, not waiting; what is queued for later stands above the composer.
+    let waiting = cx.state.queue.iter().filter(|queued| match cx.state.session {
+        Some(_) => cx.state.is_working() && queued.delivery != Delivery::Queue,
+        None => true,
+    });
     let mut rows: Vec<Row> = waiting.clone().take(QUEUE).map(row).collect();
     let more = waiting.count().saturating_sub(QUEUE);
     if more > 0 {

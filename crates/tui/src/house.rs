@@ -81,6 +81,17 @@ pub trait House: Send + Sync {
         unavailable("models")
     }
 
+    /// How many tokens a model takes; 0 where nobody knows.
+    fn window(&self, model: String) -> Later<u64> {
+        let _ = model;
+        unavailable("models")
+    }
+
+    /// A prompt that may be one of a server, `/server.prompt and words`, with the words that the server has for it.
+    fn fill_in(&self, command: Command) -> Later<Command> {
+        async move { Ok(command) }.boxed()
+    }
+
     /// The modes that can be chosen.
     fn modes(&self) -> Later<Vec<Choice>> {
         unavailable("modes")

@@ -49,6 +49,8 @@ pub(crate) enum Signal {
         /// The column.
         column: u16,
     },
+    /// How wide the terminal is, in the order in which it was asked.
+    Width(u16),
     /// A private mode is known to the terminal.
     Mode {
         /// Its number.

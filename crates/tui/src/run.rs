@@ -1,11 +1,11 @@
 //! The loop: keys, events and signals go to the app, and a frame is drawn when something has changed.
 
-use crate::app::{App, Effect};
+use crate::app::{App, Effect, News};
 use crate::draw;
-use crate::house::{Done, House, Opened, Trouble, Which};
+use crate::house::{Done, House, Later, Opened, Trouble, Which};
 use crate::input::{Focus, Input, Reader, Signal};
 use crate::keys::Keys;
-use crate::screen::{Depth, Reflow, painted};
+use crate::screen::{Depth, Drawn, Reflow, Rest, painted};
 use crate::terminal::{Terminal, restore_after_fall};
 use crate::theme::Theme;
 use base64::Engine as _;
@@ -16,7 +16,8 @@ use model::Message;
 use ratatui::layout::Size;
 use session::{Command, Delivery, Event, Level, SessionId};
 use std::io::{self, Write};
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -25,6 +26,14 @@ use tokio::sync::mpsc;
 const FRAME: Duration = Duration::from_millis(16);
 /// How often the clock and the sign of life move while a turn runs.
 const TICK: Duration = Duration::from_millis(200);
+/// So long after a resize another one is reckoned with: people drag, and terminals tell of it late.
+const SETTLE: Duration = Duration::from_millis(400);
+/// So long a terminal may take to tell of a resize when it tells at once.
+const LATE: Duration = Duration::from_millis(100);
+/// So long an answer of the terminal is waited for.
+const ANSWER: Duration = Duration::from_millis(500);
+/// How long somebody who presses no key is taken to be writing still.
+const WRITING: Duration = Duration::from_secs(3);
 /// How long a session may take to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How many events are taken in before keys are looked at again.
@@ -64,7 +73,7 @@ pub struct Ended {
 /// Runs the front end until the person leaves.
 pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
     let size = window_size()?;
-    let _raw = Raw::enter()?;
+    let raw = Raw::enter()?;
     let terminal = Terminal::new(io::stdout(), size, options.depth, options.reflow);
     let mut running = Running {
         by_background: options.theme.is_none(),
@@ -82,18 +91,23 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
         focus: None,
         dirty: true,
         drawn: None,
+        resized: None,
         quit: None,
         go_on: options.go_on,
     };
     if let Some(message) = options.prompt {
         drop(running.app.say(message, Delivery::Queue));
     }
-    running.terminal.set()?;
-    running.draw()?;
-    running.terminal.ask()?;
-    running.open(options.which);
-    let ended = running.work().await;
+    let ended = AssertUnwindSafe(running.work(options.which)).catch_unwind().await;
+    // However it ended, what was written is kept and the terminal is put back before anything else is tried.
+    running.app.composer.flush(&running.app.cx());
     let reset = running.terminal.reset();
+    let words = raw.leave();
+    let ended = ended.unwrap_or_else(|fall| {
+        // There is nobody else to tell.
+        drop(io::stderr().write_all(words.as_bytes()));
+        resume_unwind(fall)
+    });
     running.leave().await;
     let signal = ended?;
     // A terminal that is gone cannot be put back.
@@ -113,26 +127,49 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
     })
 }
 
-/// The terminal without line editing, until this is dropped.
-struct Raw;
+/// The terminal without line editing, and nobody else's words on it, until this is dropped.
+struct Raw {
+    /// What was said about the last fall. Most are not this program's end: a tool that falls ends alone, and its call tells so.
+    words: Arc<Mutex<String>>,
+}
 
 impl Raw {
     fn enter() -> io::Result<Self> {
         enable_raw_mode()?;
-        let before = std::panic::take_hook();
+        let words = Arc::new(Mutex::new(String::new()));
+        let kept = Arc::clone(&words);
         std::panic::set_hook(Box::new(move |info| {
-            restore_after_fall();
-            before(info);
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = format!("{info}\n");
         }));
-        Ok(Raw)
+        Ok(Raw { words })
+    }
+
+    /// Puts the terminal back; what was said about the last fall.
+    fn leave(self) -> String {
+        std::mem::take(&mut self.words.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Drop for Raw {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            restore_after_fall();
+        } else {
+            drop(std::panic::take_hook());
+        }
         // There is nothing else to be done about a terminal that is gone.
         drop(disable_raw_mode());
     }
+}
+
+/// What somebody came back with.
+enum Come {
+    /// Something was done.
+    Done(Done),
+    /// Something is to be sent.
+    Command(Command),
+    /// Something is known now.
+    News(News),
 }
 
 /// The ends that are held of a session.
@@ -147,13 +184,15 @@ struct Running<W: Write> {
     opening: Option<BoxFuture<'static, Result<Opened, Trouble>>>,
     link: Option<Link>,
     /// Answers that are told when they are there.
-    told: FuturesUnordered<BoxFuture<'static, Result<Done, Trouble>>>,
+    told: FuturesUnordered<Later<Come>>,
     /// Which branch is checked out is being found out.
     branch: Option<BoxFuture<'static, Result<Option<String>, Trouble>>>,
     /// Whether the terminal has the focus; absent where it does not say.
     focus: Option<Focus>,
     dirty: bool,
     drawn: Option<Instant>,
+    /// When the terminal was given another size last.
+    resized: Option<Instant>,
     /// The end, and the signal that brought it.
     quit: Option<Option<i32>>,
     /// Whether the theme follows the terminal's background.
@@ -163,7 +202,11 @@ struct Running<W: Write> {
 }
 
 impl<W: Write> Running<W> {
-    async fn work(&mut self) -> io::Result<Option<i32>> {
+    async fn work(&mut self, which: Which) -> io::Result<Option<i32>> {
+        self.terminal.set()?;
+        self.draw()?;
+        self.terminal.ask()?;
+        self.open(which);
         let mut reader = Reader::stdin()?;
         let mut resized = signal(SignalKind::window_change())?;
         let mut ended = signal(SignalKind::terminate())?;
@@ -189,12 +232,11 @@ impl<W: Write> Running<W> {
                     }
                 }
                 _ = resized.recv() => {
-                    self.terminal.resize(window_size()?)?;
-                    self.dirty = true;
+                    self.resize()?;
                 }
                 _ = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => {
                     self.dirty |= self.app.state.is_working();
-                    self.draw_if_due()?;
+                    self.calm_down()?;
                 }
                 Some(opened) = OptionFuture::from(self.opening.as_mut()) => {
                     self.opening = None;
@@ -207,7 +249,7 @@ impl<W: Write> Running<W> {
                 }
                 Some(told) = self.told.next(), if !self.told.is_empty() => {
                     match told {
-                        Ok(done) => self.done(done).await,
+                        Ok(come) => self.come(come).await,
                         Err(trouble) => self.app.tell_trouble(&trouble),
                     }
                     self.dirty = true;
@@ -237,15 +279,61 @@ impl<W: Write> Running<W> {
     /// How long until a frame is due; `None` where none is.
     fn wait(&self) -> Option<Duration> {
         let since = self.drawn.map_or(FRAME, |drawn| drawn.elapsed());
+        let resized = self.resized.map_or(SETTLE, |resized| resized.elapsed());
+        if self.terminal.is_searching() {
+            return Some(ANSWER.saturating_sub(resized));
+        }
         if self.dirty {
             return Some(FRAME.saturating_sub(since));
+        }
+        if self.terminal.is_unsettled() {
+            return Some(SETTLE.saturating_sub(resized));
         }
         self.app.state.is_working().then(|| TICK.saturating_sub(since))
     }
 
+    /// The terminal has, or may have, another size.
+    fn resize(&mut self) -> io::Result<()> {
+        let drawn = match self.drawn {
+            Some(drawn) if drawn.elapsed() < LATE => Drawn::Perhaps,
+            Some(_) | None => Drawn::Before,
+        };
+        self.terminal.resize(window_size()?, drawn)?;
+        self.resized = Some(Instant::now());
+        self.dirty = true;
+        Ok(())
+    }
+
+    /// What was waited for after a resize does not come any more.
+    fn calm_down(&mut self) -> io::Result<()> {
+        let resized = self.resized.map(|resized| resized.elapsed());
+        if self.terminal.is_searching() && resized.is_none_or(|resized| resized >= ANSWER) {
+            self.terminal.is_silent()?;
+        }
+        if self.terminal.is_unsettled() && resized.is_none_or(|resized| resized >= SETTLE) {
+            self.terminal.settle();
+            self.dirty = true;
+        }
+        Ok(())
+    }
+
+    /// Where the cursor waits: at the caret for whoever writes, where it is safe while the screen changes by itself.
+    fn rest(&self) -> Rest {
+        let writes = self.app.is_writing(WRITING);
+        if writes || !self.app.state.is_working() {
+            Rest::Caret
+        } else {
+            Rest::Top
+        }
+    }
+
     fn draw_if_due(&mut self) -> io::Result<()> {
         let due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
-        if self.dirty && due { self.draw() } else { Ok(()) }
+        if self.dirty && due && !self.terminal.is_searching() {
+            self.draw()
+        } else {
+            Ok(())
+        }
     }
 
     fn draw(&mut self) -> io::Result<()> {
@@ -253,9 +341,10 @@ impl<W: Write> Running<W> {
         match draw::full(&mut self.app, size) {
             Some(frame) => self.terminal.full(&frame.buf, frame.caret)?,
             None => {
-                let frame = draw::inline(&mut self.app, size);
+                let mut frame = draw::inline(&mut self.app, size);
                 let history = painted(&frame.history, self.terminal.painter());
-                self.terminal.inline(&history, &frame.buf, frame.caret)?;
+                let rest = self.rest();
+                self.terminal.inline(&history, &mut frame.buf, frame.caret, rest)?;
             }
         }
         self.dirty = false;
@@ -282,6 +371,7 @@ impl<W: Write> Running<W> {
                 }
                 Ok(())
             }
+            Signal::Width(width) => self.terminal.is_wide(width),
             Signal::KittyFlags(_)
             | Signal::Attributes
             | Signal::Cursor { .. }
@@ -320,18 +410,25 @@ impl<W: Write> Running<W> {
                 }
                 Effect::Editor => self.edit().await?,
                 Effect::TellLater(later) => {
-                    let later = later.map(|told| told.map(|told| Done { told, keep: None }));
+                    let later = later.map(|told| told.map(|told| Come::Done(Done { told, keep: None })));
                     self.told.push(later.boxed());
                 }
-                Effect::KeepLater(later) => self.told.push(later),
-                Effect::Quit => {
-                    self.app.composer.flush(&self.app.cx());
-                    self.quit = Some(None);
-                }
+                Effect::KeepLater(later) => self.told.push(later.map(|done| done.map(Come::Done)).boxed()),
+                Effect::SendLater(later) => self.told.push(later.map(|command| command.map(Come::Command)).boxed()),
+                Effect::LearnLater(later) => self.told.push(later.map(|news| news.map(Come::News)).boxed()),
+                Effect::Quit => self.quit = Some(None),
             }
         }
         self.dirty = true;
         Ok(())
+    }
+
+    async fn come(&mut self, come: Come) {
+        match come {
+            Come::Done(done) => self.done(done).await,
+            Come::Command(command) => self.send(command).await,
+            Come::News(news) => self.app.learn(news),
+        }
     }
 
     async fn done(&mut self, Done { told, keep }: Done) {
@@ -390,8 +487,7 @@ impl<W: Write> Running<W> {
         let stopped = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
         enable_raw_mode()?;
         self.terminal.set()?;
-        self.terminal.resize(window_size()?)?;
-        self.dirty = true;
+        self.resize()?;
         stopped.map_err(io::Error::from)
     }
 
@@ -402,8 +498,7 @@ impl<W: Write> Running<W> {
         let edited = self.app.house.edit(self.app.composer.text()).await;
         enable_raw_mode()?;
         self.terminal.set()?;
-        self.terminal.resize(window_size()?)?;
-        self.dirty = true;
+        self.resize()?;
         match edited {
             Ok(text) => self.app.composer.set_text(&text),
             Err(trouble) => self.app.tell_trouble(&trouble),
@@ -424,3 +519,6 @@ fn window_size() -> io::Result<Size> {
     let (width, height) = crossterm::terminal::size()?;
     Ok(Size::new(width.max(1), height.max(1)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,17 @@
 //! For tests: the whole front end on a virtual terminal.
 
 mod conversation;
+mod deeds;
+mod glass;
 mod invariants;
+mod storm;
 
 use crate::app::{App, Effect};
 use crate::draw;
 use crate::house::{Facts, Opened};
 use crate::input::Input;
 use crate::keys::Key;
-use crate::screen::{Depth, Reflow, painted};
+use crate::screen::{Depth, Drawn, Reflow, Rest, painted};
 use crate::stage::Given;
 use crate::terminal::Terminal;
 use crate::theme::Theme;
@@ -86,9 +89,11 @@ impl Scene {
         match draw::full(&mut self.app, size) {
             Some(frame) => self.terminal.full(&frame.buf, frame.caret).unwrap(),
             None => {
-                let frame = draw::inline(&mut self.app, size);
+                let mut frame = draw::inline(&mut self.app, size);
                 let history = painted(&frame.history, self.terminal.painter());
-                self.terminal.inline(&history, &frame.buf, frame.caret).unwrap();
+                self.terminal
+                    .inline(&history, &mut frame.buf, frame.caret, Rest::Caret)
+                    .unwrap();
             }
         }
         let new = self.terminal.written().get(before..).unwrap().to_vec();
@@ -127,7 +132,9 @@ impl Scene {
     pub(crate) fn resize(&mut self, width: u16, height: u16) {
         self.screen.screen_mut().set_size(nonzero(height), nonzero(width));
         let before = self.terminal.written().len();
-        self.terminal.resize(Size::new(width, height)).unwrap();
+        self.terminal.resize(Size::new(width, height), Drawn::Before).unwrap();
+        self.terminal.is_wide(width).unwrap();
+        self.terminal.settle();
         let new = self.terminal.written().get(before..).unwrap().to_vec();
         self.screen.process(&new);
         self.draw();

@@ -6,7 +6,7 @@ mod paint;
 
 pub(crate) use full::{ENTER, Full, LEAVE};
 pub use inline::Reflow;
-pub(crate) use inline::{Inline, painted};
+pub(crate) use inline::{Drawn, Found, Inline, Rest, Search, painted};
 pub use paint::Depth;
 pub(crate) use paint::Painter;
 

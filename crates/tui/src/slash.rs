@@ -271,7 +271,7 @@ impl Slash {
             },
             Does::Rename => match (cx.state.session, arguments) {
                 (_, "") => return Ran::Wrong("write the new title behind /rename".into()),
-                (Some(session), title) => Wish::TellLater(cx.house.rename(session, title.to_owned())),
+                (Some(session), title) => Wish::Rename(session, title.to_owned()),
                 (None, _) => return Ran::Wrong("no session is open yet".into()),
             },
         })

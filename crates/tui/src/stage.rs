@@ -31,6 +31,8 @@ pub(crate) struct Given {
     pub(crate) files: Vec<String>,
     pub(crate) items: Vec<Arc<Item>>,
     pub(crate) records: Vec<Record>,
+    /// Whether opening a session makes the program fall.
+    pub(crate) falls: bool,
 }
 
 fn now<T: Send + 'static>(value: T) -> Later<T> {
@@ -46,6 +48,7 @@ impl Given {
 
 impl House for Given {
     fn open(&self, _: Which) -> Later<Opened> {
+        assert!(!self.falls, "this is the end");
         async { Err(Trouble::new("there is none")) }.boxed()
     }
 

@@ -1,6 +1,6 @@
 //! The terminal: what is set when the front end begins is put back when it ends, however it ends.
 
-use crate::screen::{Depth, ENTER, Full, Inline, LEAVE, Painter, Reflow};
+use crate::screen::{Depth, Drawn, ENTER, Found, Full, Inline, LEAVE, Painter, Reflow, Rest, Search};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Size};
 use std::io::{self, Write};
@@ -23,6 +23,10 @@ pub(crate) struct Terminal<W: Write> {
     full: Option<Full>,
     /// The history's width when the other screen was opened.
     width: u16,
+    /// The cursor is on its way to the beginning of the live region.
+    search: Option<Search>,
+    /// Whether the size changed a moment ago and may change again.
+    unsettled: bool,
 }
 
 impl<W: Write> Terminal<W> {
@@ -36,6 +40,8 @@ impl<W: Write> Terminal<W> {
             inline: Inline::default(),
             full: None,
             width: size.width,
+            search: None,
+            unsettled: false,
         }
     }
 
@@ -55,6 +61,9 @@ impl<W: Write> Terminal<W> {
         if self.full.take().is_some() {
             out.push_str(LEAVE);
         }
+        if self.search.take().is_some() {
+            self.inline.wipe(&mut out);
+        }
         self.inline.clear(&mut out);
         out.push_str(RESET);
         self.write(&out)
@@ -66,36 +75,90 @@ impl<W: Write> Terminal<W> {
     }
 
     /// It has another size now.
-    pub(crate) fn resize(&mut self, size: Size) -> io::Result<()> {
+    pub(crate) fn resize(&mut self, size: Size, drawn: Drawn) -> io::Result<()> {
         if size == self.size {
             return Ok(());
         }
         self.size = size;
+        self.unsettled = true;
         if let Some(full) = &mut self.full {
             full.forget();
             return Ok(());
         }
-        self.refit()
+        // Where the cursor is on its way already, the answer decides.
+        if self.search.is_none() {
+            let mut out = String::new();
+            self.search = self.inline.seek(size.width, self.reflow, drawn, &mut out);
+            if self.search.is_none() {
+                self.inline.wipe(&mut out);
+            }
+            self.write(&out)?;
+        }
+        Ok(())
     }
 
-    /// Wipes the live region so that it is drawn for the new size.
-    fn refit(&mut self) -> io::Result<()> {
-        self.width = self.size.width;
+    /// It says how wide it was when the cursor had moved.
+    pub(crate) fn is_wide(&mut self, width: u16) -> io::Result<()> {
+        let Some(search) = self.search.take() else {
+            return Ok(());
+        };
         let mut out = String::new();
-        self.inline.resized(self.size.width, self.reflow, &mut out);
+        match self.inline.answer(search, width, &mut out) {
+            Found::There | Found::Lost => self.inline.wipe(&mut out),
+            Found::Further(search) => self.search = Some(search),
+        }
         self.write(&out)
     }
 
-    /// Draws the live region, and finished rows above it.
-    pub(crate) fn inline(&mut self, history: &[String], buf: &Buffer, caret: Option<Position>) -> io::Result<()> {
-        if self.full.take().is_some() {
-            self.write(LEAVE)?;
-            if self.width != self.size.width {
-                self.refit()?;
-            }
+    /// It says nothing: some do not. What was believed is taken for true.
+    pub(crate) fn is_silent(&mut self) -> io::Result<()> {
+        if self.search.take().is_none() {
+            return Ok(());
         }
         let mut out = String::new();
-        self.inline.frame(history, buf, caret, &self.painter, &mut out);
+        self.inline.wipe(&mut out);
+        self.write(&out)
+    }
+
+    /// Whether nothing can be drawn until it has answered.
+    pub(crate) fn is_searching(&self) -> bool {
+        self.search.is_some()
+    }
+
+    /// Its size has not changed for a while.
+    pub(crate) fn settle(&mut self) {
+        self.unsettled = false;
+    }
+
+    /// Whether its size changed a moment ago.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.unsettled
+    }
+
+    /// Draws the live region, and finished rows above it.
+    pub(crate) fn inline(
+        &mut self,
+        history: &[String],
+        buf: &mut Buffer,
+        caret: Option<Position>,
+        rest: Rest,
+    ) -> io::Result<()> {
+        let mut out = String::new();
+        if self.full.take().is_some() {
+            out.push_str(LEAVE);
+            out.push_str("\x1b[?25l");
+            if self.width != self.size.width {
+                self.inline.wipe(&mut out);
+            }
+        }
+        let rest = if self.unsettled {
+            // Rows may be anywhere by now: single ones would be written over others.
+            self.inline.forget();
+            Rest::Top
+        } else {
+            rest
+        };
+        self.inline.frame(history, buf, caret, rest, &self.painter, &mut out);
         self.write(&out)
     }
 
@@ -103,6 +166,11 @@ impl<W: Write> Terminal<W> {
     pub(crate) fn full(&mut self, buf: &Buffer, caret: Option<Position>) -> io::Result<()> {
         let mut out = String::new();
         let painter = self.painter;
+        if self.full.is_none() {
+            // The terminal keeps where the cursor is, and carries it along while the other screen is shown.
+            self.inline.park(&mut out);
+            self.width = self.size.width;
+        }
         let full = self.full.get_or_insert_with(|| {
             out.push_str(ENTER);
             Full::default()
@@ -146,6 +214,16 @@ impl Terminal<Vec<u8>> {
     /// Everything that was written.
     pub(crate) fn written(&self) -> &[u8] {
         &self.out
+    }
+
+    /// What was written since the last time.
+    pub(crate) fn take_written(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// It is one that does this with long rows.
+    pub(crate) fn reflow_as(&mut self, reflow: Reflow) {
+        self.reflow = reflow;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::theme::Theme;
 use futures::future::FutureExt as _;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use session::Command;
+use session::{Command, SessionId};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
@@ -106,8 +106,8 @@ pub(crate) enum Wish {
     Copy(String),
     /// Words for the person.
     Tell(String),
-    /// An answer that is told to the person when it is there.
-    TellLater(Later<String>),
+    /// Another title for a session.
+    Rename(SessionId, String),
     /// Something that is being done; the person is told and the session keeps it when it is.
     KeepLater(Later<Done>),
     /// The composer's text edited in the person's own editor.

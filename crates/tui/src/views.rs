@@ -47,6 +47,7 @@ pub(crate) fn open(deed: Deed, commands: &[Choice], cx: &Cx<'_>) -> Option<Box<d
         Deed::ContextView => Box::new(context::Context::default()),
         Deed::Setup => Box::new(setup::Setup::default()),
         Deed::Transcript => Box::new(transcript::Transcript::default()),
+        Deed::Search => Box::new(transcript::Transcript::searching()),
         Deed::ToggleThinking | Deed::ToggleDetails => Box::new(transcript::Transcript::unfolded()),
         _ => return None,
     })

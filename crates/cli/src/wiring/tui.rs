@@ -26,7 +26,7 @@ use agent::{Approvals, Handle, Previews};
 use futures::future::{BoxFuture, FutureExt as _};
 use here::{Here, blocking, later, trouble};
 use model::Media;
-use session::{BlobId, Change, Item, Lease, Meta, Record, Restoring, SessionId, Store as _, Version};
+use session::{BlobId, Change, Command, Item, Lease, Meta, Record, Restoring, SessionId, Store as _, Version};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -88,6 +88,12 @@ impl Home {
     fn background(&self) -> Option<Background> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.as_ref().map(|held| held.background.clone())
+    }
+
+    /// The MCP servers of the session that is open.
+    fn mcp(&self) -> Option<::mcp::Servers> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.as_ref().and_then(|held| held.servers.0.clone())
     }
 
     /// Undoes the last turn of the session that is open, or redoes it.
@@ -215,8 +221,22 @@ impl House for Home {
     }
 
     fn commands(&self) -> Later<Vec<Choice>> {
+        let (here, servers) = (self.here.clone(), self.mcp());
+        blocking(move || {
+            let mut commands = choices::commands(&here)?;
+            commands.extend(servers.iter().flat_map(choices::prompts));
+            Ok(commands)
+        })
+    }
+
+    fn window(&self, model: String) -> Later<u64> {
         let here = self.here.clone();
-        blocking(move || choices::commands(&here))
+        blocking(move || choices::window(&model, &here))
+    }
+
+    fn fill_in(&self, command: Command) -> Later<Command> {
+        let servers = self.mcp();
+        later(async move { wiring::mcp::slash(servers.as_ref(), command).await }.boxed())
     }
 
     fn image(&self, path: String) -> Later<Media> {

@@ -115,6 +115,7 @@ impl Composer {
         self.scroll = self.scroll.min(layout.rows().len().saturating_sub(height));
         let x = area.x + MARGIN;
         let right = area.right();
+        let chosen = self.vim.as_ref().and_then(|vim| vim.selected(&self.editor));
         for (range, y) in layout.rows().iter().skip(self.scroll).zip(area.top()..area.bottom()) {
             for piece in pieces(&text[range.clone()], range.start, &self.editor.chips) {
                 let at = x.saturating_add(piece.column);
@@ -122,8 +123,10 @@ impl Composer {
                     break;
                 }
                 let room = usize::from(right - at);
+                let is_chosen = chosen.as_ref().is_some_and(|chosen| chosen.contains(&piece.at));
+                let text = if is_chosen { theme.text.reversed() } else { theme.text };
                 match piece.shown {
-                    Shown::Text(shown) => buf.set_stringn(at, y, shown, room, theme.text),
+                    Shown::Text(shown) => buf.set_stringn(at, y, shown, room, text),
                     Shown::Chip(label) => buf.set_stringn(at, y, label, room, theme.chip),
                     Shown::Blank => (at, y),
                 };

@@ -1,7 +1,8 @@
-//! Vim's keys over the editor: normal and insert mode, counts, operators, motions and text objects.
+//! Vim's keys over the editor: normal, visual and insert mode, counts, operators, motions and text objects.
 
 mod motion;
 mod object;
+mod visual;
 
 use super::editor::{Done, Editor};
 use super::undo::Kind;
@@ -9,13 +10,14 @@ use crate::keys::Key;
 use crossterm::event::{KeyCode, KeyModifiers};
 use motion::{Motion, Reach};
 use std::ops::Range;
+use visual::Visual;
 
 /// The largest count that is heeded.
 const MOST: usize = 10_000;
 
 /// Which mode the keys are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+enum Mode {
     /// Keys are text.
     Insert,
     /// Keys are commands.
@@ -38,6 +40,7 @@ pub(crate) struct Vim {
     count: Option<usize>,
     operator: Option<(Operator, usize)>,
     waiting: Option<Waiting>,
+    visual: Option<Visual>,
     /// The last search within a line, for `;` and `,`.
     sought: Option<Motion>,
     /// Whether what was yanked last is whole lines.
@@ -71,6 +74,7 @@ impl Default for Vim {
             count: None,
             operator: None,
             waiting: None,
+            visual: None,
             sought: None,
             linewise: false,
             last: Vec::new(),
@@ -81,9 +85,15 @@ impl Default for Vim {
 }
 
 impl Vim {
-    /// Which mode the keys are in.
-    pub(crate) fn mode(&self) -> Mode {
-        self.mode
+    /// The name of the mode, for the status line.
+    pub(crate) fn badge(&self) -> &'static str {
+        match (self.mode, self.visual, self.is_waiting()) {
+            (Mode::Insert, ..) => "insert",
+            (Mode::Normal, Some(Visual { lines: true, .. }), _) => "visual line",
+            (Mode::Normal, Some(_), _) => "visual",
+            (Mode::Normal, None, false) => "normal",
+            (Mode::Normal, None, true) => "normal …",
+        }
     }
 
     /// What was begun and waits for more, for the status line.
@@ -94,6 +104,7 @@ impl Vim {
     /// Back to writing, as after sending.
     pub(crate) fn reset(&mut self) {
         self.mode = Mode::Insert;
+        self.visual = None;
         self.forget();
     }
 
@@ -132,6 +143,10 @@ impl Vim {
             self.forget();
             return Vimmed::Done(Done::Moved);
         }
+        if key.code() == KeyCode::Esc && self.visual.take().is_some() {
+            self.forget();
+            return Vimmed::Done(Done::Moved);
+        }
         let Some(c) = typed(key) else {
             self.recording.clear();
             return Vimmed::Pass;
@@ -162,6 +177,7 @@ impl Vim {
                 self.end(Done::Changed)
             }
             Waiting::Object { around } => match object::find(editor.text(), c, around) {
+                Some(range) if self.visual.is_some() => self.choose_object(range, editor),
                 Some(range) => self.apply(range, false, editor),
                 None => self.end(Done::Moved),
             },
@@ -179,6 +195,9 @@ impl Vim {
             self.count = Some(count.min(MOST));
             return Vimmed::Done(Done::Moved);
         }
+        if let Some(vimmed) = self.visual(c, editor) {
+            return vimmed;
+        }
         if let Some(motion) = Motion::of(c, self.sought) {
             return self.go(motion, editor);
         }
@@ -189,12 +208,15 @@ impl Vim {
             }),
             'g' => Some(Waiting::G),
             'r' if self.operator.is_none() => Some(Waiting::Replace),
-            'i' | 'a' if self.operator.is_some() => Some(Waiting::Object { around: c == 'a' }),
+            'i' | 'a' if self.operator.is_some() || self.visual.is_some() => Some(Waiting::Object { around: c == 'a' }),
             _ => None,
         };
         if waiting.is_some() {
             self.waiting = waiting;
             return Vimmed::Done(Done::Moved);
+        }
+        if self.visual.is_some() {
+            return self.end(Done::Moved);
         }
         let operator = match c {
             'd' => Some(Operator::Delete),
@@ -311,6 +333,7 @@ impl Vim {
         let forward = (0..self.times()).fold(caret, |at, _| if at < end { editor.text().right(at) } else { at });
         match c {
             'i' => return self.insert(),
+            'v' | 'V' => return self.choose(c == 'V', editor),
             'a' => editor.go(if caret < end { editor.text().right(caret) } else { caret }),
             'I' => editor.go(motion::first_word(editor.text(), start)),
             'A' => editor.go(end),
@@ -426,7 +449,7 @@ impl Vim {
         self.count = None;
         self.operator = None;
         self.waiting = None;
-        if self.mode == Mode::Normal {
+        if self.mode == Mode::Normal && self.visual.is_none() {
             self.recording.clear();
         }
     }

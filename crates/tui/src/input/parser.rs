@@ -231,6 +231,11 @@ fn sequence(parameters: &str, last: u8) -> Option<Signal> {
                 column: column.parse::<u16>().ok()?.checked_sub(1)?,
             })
         }
+        // The size in characters: 8 ; rows ; columns.
+        (b't', None) => {
+            let columns = parameters.strip_prefix("8;")?.split_once(';')?.1;
+            Some(Signal::Width(columns.parse().ok()?))
+        }
         (b'y', Some(report)) => {
             let (mode, setting) = report.strip_suffix('$')?.split_once(';')?;
             Some(Signal::Mode {

@@ -124,6 +124,8 @@ bindings! {
         Setup "setup" [] "Choose a provider, store a key, test the connection";
         ToggleVim "toggle-vim" [] "Vim's keys on or off";
         Transcript "transcript" ["ctrl+t"] "Look back through the whole conversation";
+        Search "search" ["ctrl+x f"] "Search the conversation";
+        Copy "copy" ["ctrl+x y"] "Copy the last reply";
         ToggleThinking "toggle-thinking" ["ctrl+x i"] "Show or fold the model's thinking";
         ToggleDetails "toggle-details" ["ctrl+o"] "Unfold or fold what tools printed";
     }
@@ -175,15 +177,16 @@ bindings! {
         Bottom "bottom" ["ctrl+pagedown", "shift+end"] "To the newest";
         PreviousTurn "previous-turn" ["alt+pageup"] "To the prompt above";
         NextTurn "next-turn" ["alt+pagedown"] "To the prompt below";
-        Search "search" ["ctrl+x f"] "Search the conversation";
-        Copy "copy" ["ctrl+x y"] "Copy the last reply";
     }
     Approval {
-        ApproveOnce "approve-once" ["y"] "Yes, this once";
+        ApproveOnce "approve-once" ["y", "enter"] "Yes, this once";
         ApproveSession "approve-session" ["s"] "Yes, for this session";
+        ApproveProject "approve-project" ["p"] "Yes, in this project: keeps a rule";
         ApproveAlways "approve-always" ["a"] "Yes, always: keeps a rule";
         Reject "reject" ["n"] "No; you may say why";
         Modify "modify" ["e"] "Edit it before it runs";
+        NextRule "next-rule" ["tab"] "Another rule to keep";
+        ShowAll "show-all" ["m"] "Show all of it, or less";
     }
     List {
         ListUp "list-up" ["up", "ctrl+p"] "The row above";

@@ -9,10 +9,10 @@ use session::{Answer, Command, Delta, Ending, Event, Item, ItemId, Question, Que
 use std::sync::Arc;
 
 /// Numbers that look random and are the same every time.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, most: u64) -> u64 {
+    pub(super) fn below(&mut self, most: u64) -> u64 {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -20,7 +20,7 @@ impl Random {
         (self.0 >> 33) % most
     }
 
-    fn between(&mut self, least: u16, most: u16) -> u16 {
+    pub(super) fn between(&mut self, least: u16, most: u16) -> u16 {
         least + u16::try_from(self.below(u64::from(most - least) + 1)).unwrap()
     }
 }
@@ -142,7 +142,7 @@ fn only_the_last_of_a_long_past_is_shown_and_it_says_so() {
     assert!(lines.iter().any(|line| line == "› prompt 2499"));
 }
 
-fn asked() -> Event {
+pub(super) fn asked() -> Event {
     Event::Asked {
         question: Question {
             id: QuestionId::new(),

@@ -1,12 +1,20 @@
 //! The live region at the end of the terminal's own history: what is finished scrolls up and stays, the rest is drawn anew.
 //!
-//! Rows are reached from where the cursor is, never by their number: nobody knows what stood on the terminal before.
+//! Rows are reached from where the cursor is, never by their number: nobody knows what stood on the terminal before. A terminal
+//! may become another size between any two writes, long before the program hears of it, and breaks rows anew. The cursor is the
+//! only thing that it carries along. So the cursor rests at the beginning of the region whenever frames are drawn without a key:
+//! wherever the rows are by then, they begin there. Where the cursor has to be at the caret it is led back after a resize, and
+//! nothing is wiped before the terminal has said how wide it was when the cursor moved.
+
+mod search;
 
 use super::paint::Painted;
 use super::{BEGIN, END, Painter};
 use crate::row::Row;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
+use ratatui::style::Modifier;
+pub(crate) use search::{Drawn, Found, Search};
 
 /// What a terminal does with long rows when it becomes narrower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,9 +26,24 @@ pub enum Reflow {
     Cuts,
 }
 
+/// Where the cursor waits between two frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// At the beginning of the region; the caret is drawn.
+    Top,
+    /// At the caret.
+    Caret,
+}
+
 /// Wipes everything from this row on. Not from the first column: a terminal that is cleared as a whole may put what stood on it
 /// into its history.
 const WIPE: &str = "\r\x1b[2K\x1b[C\x1b[J\r";
+/// Remembers where the cursor is.
+const KEEP: &str = "\x1b7";
+/// Puts it back there.
+const BACK: &str = "\x1b8";
+/// How wide is the terminal?
+const HOW_WIDE: &str = "\x1b[18t";
 
 /// The live region as it stands on the terminal.
 #[derive(Debug, Default)]
@@ -40,20 +63,34 @@ impl Inline {
     pub(crate) fn frame(
         &mut self,
         history: &[String],
-        buf: &Buffer,
+        buf: &mut Buffer,
         caret: Option<Position>,
+        rest: Rest,
         painter: &Painter,
         out: &mut String,
     ) {
+        if let (Rest::Top, Some(cell)) = (rest, caret.and_then(|at| buf.cell_mut(at))) {
+            cell.modifier.toggle(Modifier::REVERSED);
+        }
         let area = buf.area;
         let rows: Vec<Painted> = (area.top()..area.bottom())
             .map(|y| painter.buffer_row(buf, y))
             .collect();
-        let at = caret.map(|at| (usize::from(at.y.saturating_sub(area.y)), at.x.saturating_sub(area.x)));
-        if history.is_empty() && rows == self.rows && at == self.caret.then_some((self.row, self.column)) {
+        let at = caret
+            .filter(|_| rest == Rest::Caret)
+            .map(|at| (usize::from(at.y.saturating_sub(area.y)), at.x.saturating_sub(area.x)));
+        let is_there = match at {
+            Some(at) => self.caret && at == (self.row, self.column),
+            None => !self.caret && (self.row, self.column) == (0, 0),
+        };
+        if history.is_empty() && rows == self.rows && is_there {
             return;
         }
         let mut frame = String::new();
+        if self.caret && at.is_none() {
+            frame.push_str("\x1b[?25l");
+            self.caret = false;
+        }
         if history.is_empty() && rows.len() == self.rows.len() {
             self.update(&rows, &mut frame);
         } else {
@@ -74,28 +111,23 @@ impl Inline {
         *self = Inline::default();
     }
 
-    /// The terminal has become so wide. What was drawn is wiped and drawn anew with the next frame.
-    pub(crate) fn resized(&mut self, width: u16, reflow: Reflow, out: &mut String) {
-        let width = width.max(1);
-        let above = match reflow {
-            Reflow::Cuts => self.row,
-            Reflow::Wraps => {
-                let heights = self
-                    .rows
-                    .iter()
-                    .take(self.row)
-                    .map(|row| usize::from(row.width.div_ceil(width).max(1)));
-                heights.sum::<usize>() + usize::from(self.column / width)
-            }
-        };
+    /// Brings the cursor to the beginning, where it finds the region again whatever becomes of the terminal meanwhile.
+    pub(crate) fn park(&mut self, out: &mut String) {
+        self.place(None, out);
+    }
+
+    /// The cursor is at the beginning: what was drawn is wiped and drawn anew with the next frame.
+    pub(crate) fn wipe(&mut self, out: &mut String) {
         out.push_str(BEGIN);
-        out.push('\r');
-        up(above, out);
         out.push_str(WIPE);
         out.push_str(END);
         self.rows.clear();
-        self.row = 0;
-        self.column = 0;
+        (self.row, self.column) = (0, 0);
+    }
+
+    /// Every row is written with the next frame, where one is drawn at all.
+    pub(crate) fn forget(&mut self) {
+        self.rows.clear();
     }
 
     /// Writes the rows that differ.
@@ -106,6 +138,9 @@ impl Inline {
         if changed.is_empty() {
             return;
         }
+        let row = self.row;
+        // A terminal that has become lower stops the cursor at its last row: counting rows would not bring it back.
+        out.push_str(KEEP);
         out.push_str("\x1b[?7l");
         for index in changed {
             let (Some(new), Some(old)) = (rows.get(index), self.rows.get(index).map(|row| row.width)) else {
@@ -122,6 +157,8 @@ impl Inline {
             self.row = index;
         }
         out.push_str("\x1b[?7h");
+        out.push_str(BACK);
+        self.row = row;
     }
 
     /// Writes everything from the beginning of the region on.
@@ -132,38 +169,38 @@ impl Inline {
             out.push_str(row);
             out.push_str("\r\n");
         }
+        // Room is made first, so that nothing scrolls between here and the way back.
+        let below = rows.len().saturating_sub(1);
+        out.push_str(&"\n".repeat(below));
+        up(below, out);
+        out.push_str(KEEP);
         out.push_str("\x1b[?7l");
         for (index, row) in rows.iter().enumerate() {
             if index > 0 {
-                out.push_str("\r\n");
+                out.push_str("\r\x1b[B");
             }
             out.push_str(&row.text);
         }
         out.push_str("\x1b[?7h");
-        self.row = rows.len().saturating_sub(1);
+        out.push_str(BACK);
+        self.row = 0;
     }
 
-    /// Puts the cursor where the caret is, or hides it.
+    /// Puts the cursor where the caret is, or hides it at the beginning.
     fn place(&mut self, at: Option<(usize, u16)>, out: &mut String) {
-        match at {
-            Some((row, column)) => {
-                self.go_to_row(row, out);
-                out.push('\r');
-                if column > 0 {
-                    out.push_str(&format!("\x1b[{column}C"));
-                }
-                if !self.caret {
-                    out.push_str("\x1b[?25h");
-                }
-                self.column = column;
-                self.caret = true;
-            }
-            None => {
-                out.push_str("\r\x1b[?25l");
-                self.column = 0;
-                self.caret = false;
-            }
+        let (row, column) = at.unwrap_or_default();
+        self.go_to_row(row, out);
+        out.push('\r');
+        if column > 0 {
+            out.push_str(&format!("\x1b[{column}C"));
         }
+        match (at, self.caret) {
+            (Some(_), false) => out.push_str("\x1b[?25h"),
+            (None, true) => out.push_str("\x1b[?25l"),
+            (Some(_), true) | (None, false) => {}
+        }
+        self.column = column;
+        self.caret = at.is_some();
     }
 
     fn go_to_row(&mut self, row: usize, out: &mut String) {

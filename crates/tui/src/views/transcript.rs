@@ -2,6 +2,7 @@
 
 use crate::conversation::{Entry, Fold, look};
 use crate::input::Input;
+use crate::keys::{Context, Deed};
 use crate::row::{Piece, Row};
 use crate::view::{Cx, Outcome, Place, View, Wish};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -28,6 +29,8 @@ pub(crate) struct Transcript {
     search: Search,
     height: usize,
     width: usize,
+    /// What is done as soon as it is known how much fits.
+    first: Option<Deed>,
     /// Something that was just done.
     told: Option<String>,
 }
@@ -60,6 +63,9 @@ impl View for Transcript {
     fn draw(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) -> Option<Position> {
         self.height = usize::from(area.height.saturating_sub(1)).max(1);
         self.width = usize::from(area.width.saturating_sub(GUTTER)).max(1);
+        if let Some(deed) = self.first.take() {
+            self.act(deed, cx);
+        }
         let entries = &cx.state.conversation.entries;
         let top = self.visible_top(cx);
         let mut y = area.y;
@@ -101,11 +107,60 @@ impl Transcript {
         }
     }
 
+    /// The whole conversation, moved as a key says; `None` where it says nothing of the kind.
+    pub(crate) fn moved(deed: Deed) -> Option<Self> {
+        let moves = matches!(deed, Deed::PageUp | Deed::ScrollUp | Deed::Top | Deed::PreviousTurn);
+        moves.then(|| Transcript {
+            first: Some(deed),
+            ..Transcript::default()
+        })
+    }
+
+    /// Moves as a key says; whether it says anything.
+    fn act(&mut self, deed: Deed, cx: &Cx<'_>) -> bool {
+        match deed {
+            Deed::PageUp => self.up(self.page(), cx),
+            Deed::PageDown => self.down(self.page(), cx),
+            Deed::ScrollUp => self.up(1, cx),
+            Deed::ScrollDown => self.down(1, cx),
+            Deed::Top => self.top = Some((0, 0)),
+            Deed::Bottom => self.top = None,
+            Deed::PreviousTurn => self.choose(cx, false, Entry::is_prompt),
+            Deed::NextTurn => self.choose(cx, true, Entry::is_prompt),
+            _ => return false,
+        }
+        true
+    }
+
+    fn page(&self) -> usize {
+        self.height.saturating_sub(2).max(1)
+    }
+
+    /// The whole conversation, to be searched.
+    pub(crate) fn searching() -> Self {
+        Transcript {
+            search: Search {
+                writing: true,
+                ..Search::default()
+            },
+            ..Transcript::default()
+        }
+    }
+
     fn key(&mut self, key: &KeyEvent, cx: &Cx<'_>) -> Outcome {
-        let page = self.height.saturating_sub(2).max(1);
+        // The key that opened it closes it.
+        if let Some(Deed::Transcript | Deed::ToggleDetails) = cx.keys.deed(Context::Everywhere, *key) {
+            return Outcome::Close;
+        }
+        if let Some(deed) = cx.keys.deed(Context::Conversation, *key)
+            && self.act(deed, cx)
+        {
+            return Outcome::Stay;
+        }
+        let page = self.page();
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         match (key.code, ctrl) {
-            (KeyCode::Esc | KeyCode::Char('q'), false) | (KeyCode::Char('c' | 't'), true) => return Outcome::Close,
+            (KeyCode::Esc | KeyCode::Char('q'), false) | (KeyCode::Char('c'), true) => return Outcome::Close,
             (KeyCode::Up | KeyCode::Char('k'), _) => self.up(1, cx),
             (KeyCode::Down | KeyCode::Char('j'), _) => self.down(1, cx),
             (KeyCode::PageUp | KeyCode::Char('b'), _) => self.up(page, cx),

@@ -62,6 +62,23 @@ pub(super) fn commands(here: &Here) -> Result<Vec<Choice>> {
     Ok(choices.collect())
 }
 
+/// Prompts of MCP servers, as far as they are known.
+pub(super) fn prompts(servers: &mcp::Servers) -> Vec<Choice> {
+    let choice = |prompt: &mcp::Prompt| Choice {
+        name: prompt.command(),
+        about: line(prompt.description.as_deref().unwrap_or("a prompt of this server"), 200),
+        obstacle: None,
+    };
+    servers.prompts().iter().map(choice).collect()
+}
+
+/// How many tokens a model takes; 0 where nobody knows.
+pub(super) fn window(model: &str, here: &Here) -> Result<u64> {
+    let loaded = here.config()?;
+    let models = Models::new(&loaded.config, &here.env);
+    Ok(models.find(model).map(|info| info.limits.window).unwrap_or(0))
+}
+
 /// The modes of this project.
 pub(super) fn modes(here: &Here) -> Result<Vec<Choice>> {
     let loaded = here.config()?;

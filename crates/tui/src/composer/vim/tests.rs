@@ -120,3 +120,26 @@ fn changes_are_undone_redone_and_done_again() {
         check(before, keys, after);
     }
 }
+
+#[test]
+fn what_is_chosen_first_is_changed_then() {
+    let cases = [
+        ("|one two", "ved", "| two"),
+        ("|one two", "vwd", "|wo"),
+        ("one |two three", "vbd", "|wo three"),
+        ("|one two", "veyP", "on|eone two"),
+        ("|one two", "vecx<esc>", "|x two"),
+        ("a (b| c) d", "vi(d", "a (|) d"),
+        ("one tw|o three", "viwU", "one |TWO three"),
+        ("on|e two", "v<esc>x", "on| two"),
+        ("one\ntw|o\nthree", "Vd", "one\n|three"),
+        ("|one\ntwo\nthree", "Vjd", "|three"),
+        ("|one\ntwo", "Vyp", "one\n|one\ntwo"),
+        ("one |two", "vlod", "one |o"),
+        ("|one two", "vv~", "O|ne two"),
+        ("|漢字", "vd", "|字"),
+    ];
+    for (before, keys, after) in cases {
+        check(before, keys, after);
+    }
+}

@@ -1,0 +1,181 @@
+//! What keys do in the whole front end.
+
+use super::{Scene, prompt, reply};
+use crate::app::{Effect, News};
+use crate::keys::Keys;
+use futures::future::FutureExt as _;
+use model::Message;
+use session::{Answer, Command, Delivery, Event};
+use std::collections::BTreeMap;
+
+/// A session in which something was said.
+fn said() -> Scene {
+    let mut scene = Scene::open(80, 24);
+    scene.hear(Event::ItemFinished {
+        item: prompt("first thing"),
+    });
+    scene.hear(Event::ItemFinished {
+        item: reply("An **answer** to copy.", &[]),
+    });
+    scene.draw();
+    scene
+}
+
+#[test]
+fn escape_twice_leads_back_to_an_earlier_prompt() {
+    let mut scene = said();
+    scene.press(&["esc"]);
+    scene.draw();
+    assert!(scene.seen().contains("esc again"), "{}", scene.seen());
+    scene.press(&["esc"]);
+    scene.draw();
+    assert!(scene.seen().contains("Go back to before"), "{}", scene.seen());
+
+    // Something else in between is no double press.
+    let mut scene = said();
+    scene.press(&["esc", "a", "esc"]);
+    scene.draw();
+    assert!(!scene.seen().contains("Go back to before"), "{}", scene.seen());
+}
+
+#[test]
+fn shift_tab_goes_on_in_the_next_mode() {
+    let mut scene = said();
+    let mut effects = scene.press(&["shift+tab"]);
+    let Some(Effect::SendLater(later)) = effects.pop() else {
+        panic!("nothing is sent");
+    };
+    assert_eq!(
+        later.now_or_never().unwrap(),
+        Ok(Command::SetMode { name: "ask".into() })
+    );
+}
+
+#[test]
+fn the_last_reply_is_copied() {
+    let mut scene = said();
+    let effects = scene.press(&["ctrl+x", "y"]);
+    assert!(matches!(&effects[..], [Effect::Copy(text)] if text == "An **answer** to copy."));
+}
+
+#[test]
+fn search_opens_the_conversation_with_the_line_to_write_in() {
+    let mut scene = said();
+    scene.press(&["ctrl+x", "f"]);
+    scene.press(&["t", "h", "i", "n", "g"]);
+    scene.draw();
+    assert!(scene.seen().ends_with("/thing"), "{}", scene.seen());
+    scene.press(&["enter"]);
+    scene.draw();
+    assert!(scene.seen().contains("▎ › first thing"), "{}", scene.seen());
+}
+
+#[test]
+fn a_key_that_scrolls_opens_the_conversation_there() {
+    let mut scene = Scene::open(80, 24);
+    for number in 0..40 {
+        let item = prompt(&format!("prompt {number}"));
+        scene.hear(Event::ItemFinished { item });
+    }
+    scene.draw();
+    scene.press(&["pageup"]);
+    scene.draw();
+    assert!(scene.seen().contains("y copy"), "{}", scene.seen());
+    assert!(!scene.seen().contains("prompt 39"), "{}", scene.seen());
+    scene.press(&["shift+home"]);
+    scene.draw();
+    assert!(scene.seen().contains("prompt 0"), "{}", scene.seen());
+    scene.press(&["ctrl+pagedown"]);
+    scene.draw();
+    assert!(scene.seen().contains("prompt 39"), "{}", scene.seen());
+}
+
+#[test]
+fn details_and_thinking_are_unfolded_and_folded_by_the_same_key() {
+    let mut scene = said();
+    for keys in [&["ctrl+o"][..], &["ctrl+x", "i"]] {
+        scene.press(keys);
+        scene.draw();
+        assert!(scene.seen().contains("y copy"), "{}", scene.seen());
+        scene.press(&["ctrl+o"]);
+        scene.draw();
+        assert!(!scene.seen().contains("y copy"), "{}", scene.seen());
+    }
+}
+
+#[test]
+fn another_model_brings_its_window_to_the_status_line() {
+    let mut scene = said();
+    scene.write("/model ollama/qwen3:32b");
+    let effects = scene.press(&["enter"]);
+    assert!(matches!(
+        &effects[..],
+        [Effect::Send(Command::SetModel { name }), Effect::LearnLater(_)] if name == "ollama/qwen3:32b"
+    ));
+    scene.app.learn(News::Model {
+        name: "ollama/qwen3:32b".into(),
+        window: 32_768,
+    });
+    assert_eq!(scene.app.state.facts.window, 32_768);
+    scene.draw();
+    assert!(scene.seen().contains("qwen3:32b"), "{}", scene.seen());
+}
+
+#[test]
+fn a_new_title_is_known_at_once() {
+    let mut scene = said();
+    scene.write("/rename A better name");
+    let mut effects = scene.press(&["enter"]);
+    let Some(Effect::LearnLater(later)) = effects.pop() else {
+        panic!("nobody is asked");
+    };
+    scene.app.learn(later.now_or_never().unwrap().unwrap());
+    assert_eq!(scene.app.state.facts.title.as_deref(), Some("A better name"));
+}
+
+#[test]
+fn answers_are_given_with_the_keys_that_were_chosen() {
+    let overrides = BTreeMap::from([("approve-once".to_owned(), vec!["o".to_owned()])]);
+    let mut scene = Scene::open(80, 24);
+    scene.app.keys = Keys::with(&overrides).unwrap();
+    scene.hear(super::invariants::asked());
+    scene.app.forgo_grace();
+    scene.draw();
+    assert!(scene.seen().contains("o yes, once"), "{}", scene.seen());
+    assert!(scene.press(&["y"]).is_empty());
+    scene.press(&["backspace"]);
+    let effects = scene.press(&["o"]);
+    assert!(matches!(&effects[..], [Effect::Send(Command::Answer { answer, .. })] if *answer == Answer::once()));
+}
+
+#[test]
+fn what_is_queued_can_be_taken_back_changed_and_queued_again() {
+    let mut scene = Scene::open(80, 24);
+    scene.hear(Event::TurnStarted);
+    scene.write("and the docs");
+    assert!(scene.press(&["tab"]).is_empty());
+    scene.draw();
+    assert!(scene.seen().contains("queued  and the docs"), "{}", scene.seen());
+    scene.press(&["up"]);
+    assert_eq!(scene.app.composer.text(), "and the docs");
+    scene.write(", all of them");
+    scene.press(&["tab"]);
+    let queued: Vec<(String, Delivery)> = scene
+        .app
+        .state
+        .queue
+        .iter()
+        .map(|queued| (queued.message.text(), queued.delivery))
+        .collect();
+    assert_eq!(queued, [("and the docs, all of them".to_owned(), Delivery::Queue)]);
+}
+
+#[test]
+fn a_prompt_of_a_server_is_asked_for_its_words() {
+    let mut scene = said();
+    scene.write("/docs.review the parser");
+    let effects = scene.press(&["enter"]);
+    assert!(matches!(&effects[..], [Effect::SendLater(_)]));
+    let plain = Message::user("not a command");
+    assert!(matches!(&scene.app.say(plain, Delivery::Steer)[..], [Effect::Send(_)]));
+}

@@ -1,0 +1,223 @@
+//! A virtual terminal that breaks rows anew when its size changes, the way tmux and most modern terminals do.
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// A row of the terminal: its characters, and whether it goes on in the next one.
+#[derive(Debug, Clone, Default)]
+struct Line {
+    cells: Vec<char>,
+    goes_on: bool,
+}
+
+/// The terminal: everything that has scrolled away and what can be seen.
+#[derive(Debug)]
+pub(super) struct Glass {
+    lines: Vec<Line>,
+    width: usize,
+    height: usize,
+    row: usize,
+    column: usize,
+    wraps: bool,
+    /// The cursor stands behind the last column.
+    full: bool,
+    kept: (usize, usize),
+    /// What it was asked and has not been collected.
+    pub(super) answers: Vec<u16>,
+}
+
+impl Glass {
+    pub(super) fn new(width: u16, height: u16) -> Self {
+        Glass {
+            lines: vec![Line::default(); height.into()],
+            width: width.into(),
+            height: height.into(),
+            row: 0,
+            column: 0,
+            wraps: true,
+            full: false,
+            kept: (0, 0),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Everything, rows that were broken joined again.
+    pub(super) fn everything(&self) -> Vec<String> {
+        let (joined, _) = self.joined();
+        let text = |line: &Vec<char>| line.iter().collect::<String>().trim_end().to_string();
+        joined.iter().map(text).collect()
+    }
+
+    fn above(&self) -> usize {
+        self.lines.len() - self.height
+    }
+
+    /// Becomes another size.
+    pub(super) fn resize(&mut self, width: u16, height: u16) {
+        let (width, height) = (usize::from(width), usize::from(height));
+        self.full = false;
+        if height < self.height {
+            let needed = self.height - height;
+            // What is below the cursor goes first; then what is above scrolls away.
+            let below = needed.min(self.height - 1 - self.row);
+            self.lines.truncate(self.lines.len() - below);
+            self.row -= needed - below;
+        } else {
+            let needed = height - self.height;
+            let back = needed.min(self.above());
+            self.row += back;
+            self.lines.resize(self.lines.len() + needed - back, Line::default());
+        }
+        self.height = height;
+        if width != self.width {
+            self.width = width;
+            self.reflow();
+        }
+    }
+
+    /// Whole lines, and in which of them the cursor is at which place.
+    fn joined(&self) -> (Vec<Vec<char>>, (usize, usize)) {
+        let mut joined: Vec<Vec<char>> = Vec::new();
+        let mut cursor = (0, 0);
+        let mut goes_on = false;
+        for (index, line) in self.lines.iter().enumerate() {
+            if !goes_on {
+                joined.push(Vec::new());
+            }
+            let last = joined.len() - 1;
+            let whole = joined.last_mut().unwrap();
+            if index == self.above() + self.row {
+                cursor = (last, whole.len() + self.column.min(line.cells.len()));
+            }
+            whole.extend(&line.cells);
+            goes_on = line.goes_on;
+        }
+        (joined, cursor)
+    }
+
+    fn reflow(&mut self) {
+        let (joined, (line, place)) = self.joined();
+        let mut lines: Vec<Line> = Vec::new();
+        let mut at = (0, 0);
+        for (index, whole) in joined.iter().enumerate() {
+            if index == line {
+                at = (lines.len() + place / self.width, place % self.width);
+            }
+            let mut pieces = whole.chunks(self.width).peekable();
+            if pieces.peek().is_none() {
+                lines.push(Line::default());
+            }
+            while let Some(piece) = pieces.next() {
+                lines.push(Line {
+                    cells: piece.to_vec(),
+                    goes_on: pieces.peek().is_some(),
+                });
+            }
+        }
+        let missing = self
+            .height
+            .saturating_sub(lines.len())
+            .max((at.0 + 1).saturating_sub(lines.len()));
+        lines.resize(lines.len() + missing, Line::default());
+        self.lines = lines;
+        (self.row, self.column) = match at.0.checked_sub(self.above()) {
+            Some(row) => (row, at.1),
+            None => (0, 0),
+        };
+    }
+
+    fn line(&mut self) -> &mut Line {
+        let at = self.above() + self.row;
+        &mut self.lines[at]
+    }
+
+    fn down(&mut self) {
+        if self.row + 1 < self.height {
+            self.row += 1;
+        } else {
+            self.lines.push(Line::default());
+        }
+    }
+
+    fn put(&mut self, c: char) {
+        assert_eq!(c.width(), Some(1), "{c:?}: wide characters are another test's business");
+        if self.full && self.wraps {
+            self.line().goes_on = true;
+            self.down();
+            (self.column, self.full) = (0, false);
+        }
+        let (column, width) = (self.column, self.width);
+        let line = self.line();
+        if line.cells.len() <= column {
+            line.cells.resize(column + 1, ' ');
+        }
+        line.cells[column] = c;
+        if column + 1 == width {
+            self.full = true;
+        } else {
+            self.column += 1;
+        }
+    }
+
+    /// Takes what is written to it.
+    pub(super) fn process(&mut self, bytes: &[u8]) {
+        let text = std::str::from_utf8(bytes).unwrap();
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            rest = &rest[c.len_utf8()..];
+            match c {
+                '\x1b' => rest = self.escape(rest),
+                '\r' => (self.column, self.full) = (0, false),
+                '\n' => {
+                    self.line().goes_on = false;
+                    self.down();
+                    self.full = false;
+                }
+                c => self.put(c),
+            }
+        }
+    }
+
+    fn escape<'t>(&mut self, rest: &'t str) -> &'t str {
+        let kind = rest.chars().next().unwrap();
+        let rest = &rest[1..];
+        match kind {
+            '7' => self.kept = (self.row, self.column),
+            '8' => {
+                (self.row, self.column) = (self.kept.0.min(self.height - 1), self.kept.1.min(self.width - 1));
+                self.full = false;
+            }
+            ']' => return rest.split_once("\x1b\\").unwrap().1,
+            '[' => {
+                let end = rest.find(|c: char| ('@'..='~').contains(&c)).unwrap();
+                self.control(&rest[..end], rest[end..].chars().next().unwrap());
+                return &rest[end + 1..];
+            }
+            other => panic!("ESC {other}"),
+        }
+        rest
+    }
+
+    fn control(&mut self, parameters: &str, last: char) {
+        let count = || parameters.parse::<usize>().unwrap_or(1).max(1);
+        match (last, parameters) {
+            ('A', _) => (self.row, self.full) = (self.row.saturating_sub(count()), false),
+            ('B', _) => (self.row, self.full) = ((self.row + count()).min(self.height - 1), false),
+            ('C', _) => (self.column, self.full) = ((self.column + count()).min(self.width - 1), false),
+            ('K', "2") => *self.line() = Line::default(),
+            ('J', "") => {
+                let column = self.column;
+                self.line().cells.truncate(column);
+                self.line().goes_on = false;
+                for row in self.row + 1..self.height {
+                    let at = self.above() + row;
+                    self.lines[at] = Line::default();
+                }
+            }
+            ('h', "?7") => self.wraps = true,
+            ('l', "?7") => self.wraps = false,
+            ('t', "18") => self.answers.push(u16::try_from(self.width).unwrap()),
+            ('m', _) | ('h' | 'l', "?25" | "?2026") => {}
+            (last, parameters) => panic!("CSI {parameters}{last}"),
+        }
+    }
+}
