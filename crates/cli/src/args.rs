@@ -1,5 +1,6 @@
 //! The command line: one definition for parsing, help, the man page and shell completions.
 
+mod acp;
 mod changes;
 mod ledger;
 mod mcp;
@@ -12,6 +13,7 @@ mod shelves;
 mod tools;
 mod turn;
 
+pub(crate) use acp::Acp;
 pub(crate) use changes::Changes;
 pub(crate) use ledger::{By, Cost, PromptDiff, PromptExplain};
 pub(crate) use mcp::{Mcp, McpAdd, McpServe};
@@ -118,6 +120,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<Prompts>,
     },
+    /// Serve an editor that speaks the Agent Client Protocol, on stdin and stdout
+    Acp(Acp),
     /// List, add, test and serve MCP servers
     Mcp {
         #[command(subcommand)]

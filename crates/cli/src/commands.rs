@@ -1,5 +1,6 @@
 //! What each command does.
 
+mod acp;
 mod answer;
 mod apply;
 mod ask;
@@ -104,6 +105,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Lsp(args) => block_on(lsp::lsp(&args, global, env)),
         Command::Commands(args) => slash::commands(&args, global, env),
         Command::Prompts { list, command } => prompts::prompts(&list, command, global, env),
+        Command::Acp(args) => acp::acp(args, global, env),
         Command::Mcp { command } => block_on(mcp::mcp(command, global, env)),
         Command::Keys { command } => block_on(keys::keys(&command, global, env)),
         Command::Doctor(args) => block_on(doctor::doctor(&args, global, env)),

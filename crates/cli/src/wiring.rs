@@ -1,5 +1,6 @@
 //! Introduces everybody to everybody: configuration, models, tools and store become a running session.
 
+pub(crate) mod acp;
 mod around;
 pub(crate) mod code;
 pub(crate) mod commands;
@@ -79,6 +80,8 @@ pub(crate) struct Start<'a> {
     pub(crate) files: &'a [PathBuf],
     /// How the model was chosen.
     pub(crate) model: Choice,
+    /// What an editor brings along.
+    pub(crate) client: acp::Client,
 }
 
 /// How a model was chosen.
@@ -161,7 +164,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     if let Some(wrong) = roots::find(root, start.layers, env).1.into_iter().next() {
         return Err(Failure::usage(wrong).hint("check --add-dir, and `roots` in your configuration"));
     }
-    let workspace = open_workspace(root, &permissions)?;
+    let workspace = start.client.shows(open_workspace(root, &permissions)?);
     let jobs = Jobs::default();
     let background = Background::from(jobs.view());
     let around = around(config, start.trust, &workspace, jobs.view(), env);
@@ -175,6 +178,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         root,
         trust: start.trust,
         env,
+        further: &start.client.mcp,
     };
     let code = code::servers(config, start.trust, &workspace, commands::environment(config, env));
     let (servers, problems) = mcp::servers(place, notices.0.clone(), Some(Arc::clone(&main)), profile.clone())?;
@@ -185,8 +189,9 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         Some(false) => None,
         Some(true) | None => Some(Checkpoints::new(workspace.root(), depot.clone()).hiding_as(&workspace)),
     };
-    let (commands, problems) = commands::commands(config, env, &workspace, &permissions, notices.0.clone());
+    let (mut commands, problems) = commands::commands(config, env, &workspace, &permissions, notices.0.clone());
     told.extend(problems);
+    commands.terminals = start.client.terminals();
     let beside = toolbox::Panels::default();
     let options = Options {
         model: Some(&name),

@@ -14,6 +14,7 @@ mod output;
 mod preview;
 mod registry;
 mod spending;
+mod terminals;
 mod todo;
 mod tool;
 
@@ -27,5 +28,6 @@ pub use output::{Next, Output};
 pub use preview::{Glimpse, Op, Preview, Sight};
 pub use registry::Registry;
 pub use spending::{Spending, Spent};
+pub use terminals::{TerminalEnd, TerminalOrder, Terminals};
 pub use todo::{Status, Todo};
 pub use tool::{DynTool, Effect, Tool};

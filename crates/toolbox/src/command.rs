@@ -1,12 +1,13 @@
 //! A shell command that runs: started, watched for a while, and told of.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sandbox::{
     Cap, Confinement, Environment, Exit, Leftover, Level, Output as Printed, Process, Program, Request, Size, Status,
 };
-use tool::{Context, Error, Notices};
+use tool::{Context, Error, Notices, Output, TerminalEnd, TerminalOrder, Terminals};
 
 use crate::fold::fold;
 use crate::shell;
@@ -21,8 +22,11 @@ const OUTPUT: Cap = Cap {
 /// Wide, because programs cut what they print to the width.
 const SIZE: Size = Size { columns: 160, rows: 50 };
 
+/// A command that runs in somebody else's terminal cannot go on in the background, and is ended after this long.
+const ELSEWHERE: Duration = Duration::from_secs(600);
+
 /// How commands are run.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Commands {
     /// What they may reach; the level is that of each call. Without it they may do all that we may, and what hides from its
     /// own process group is not found when a command ends.
@@ -31,6 +35,8 @@ pub struct Commands {
     pub patience: Duration,
     /// Where it is told that one has ended in the background.
     pub notices: Notices,
+    /// Where commands run that nothing confines, if not here.
+    pub terminals: Option<Arc<dyn Terminals>>,
 }
 
 impl Default for Commands {
@@ -39,6 +45,7 @@ impl Default for Commands {
             confinement: None,
             patience: Duration::from_secs(60),
             notices: Notices::none(),
+            terminals: None,
         }
     }
 }
@@ -92,6 +99,34 @@ impl Command {
             limit: self.limit,
             transcript: Transcript::new(self.spill.clone(), OUTPUT.head + OUTPUT.tail),
         })
+    }
+}
+
+impl Commands {
+    /// Where a command runs that this confinement does not hold, if not here.
+    pub(crate) fn elsewhere(&self, confinement: Option<&Confinement>) -> Option<&Arc<dyn Terminals>> {
+        let free = confinement.is_none_or(|confinement| confinement.level == Level::Off);
+        self.terminals.as_ref().filter(|_| free)
+    }
+}
+
+impl Command {
+    /// Runs it in a terminal of somebody else.
+    pub(crate) async fn run_in(&self, terminals: &Arc<dyn Terminals>, context: &Context) -> Result<Output, Error> {
+        let order = TerminalOrder {
+            call: context.call.clone(),
+            command: self.line.clone(),
+            cwd: self.cwd.clone(),
+            limit: Some(self.limit.unwrap_or(ELSEWHERE)),
+            most: (OUTPUT.head + OUTPUT.tail) as u64,
+        };
+        let TerminalEnd { output, cut, how, ok: _ } = terminals.run(order).await?;
+        let mut text = match cut {
+            true => format!("[the beginning is cut]\n{}", fold(&output)),
+            false => fold(&output),
+        };
+        newline(&mut text);
+        Ok(Output::text(format!("{text}[{how}; run outside the sandbox]")).summary(how))
     }
 }
 

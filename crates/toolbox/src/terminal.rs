@@ -197,6 +197,10 @@ impl Tool for Terminal {
         };
         let confinement = self.commands.confinement.as_ref();
         let confinement = confinement.map(|confinement| at_level(confinement, context.level));
+        // What shall go on in the background stays with us.
+        if let (false, Some(terminals)) = (input.background, self.commands.elsewhere(confinement.as_ref())) {
+            return command.run_in(terminals, &context).await;
+        }
         let mut running = command.start(confinement.as_ref())?;
         let exit = match running.watch(&context, patience).await {
             Watched::Runs => return Ok(self.adopt(running, end)),
@@ -209,6 +213,9 @@ impl Tool for Terminal {
             Ok(outside) => outside,
             Err(why) => return Err(refused(&running, exit, &why)),
         };
+        if let (false, Some(terminals)) = (input.background, self.commands.elsewhere(Some(&outside))) {
+            return command.run_in(terminals, &context).await;
+        }
         let mut running = command.start(Some(&outside))?;
         match running.watch(&context, patience).await {
             Watched::Runs => Ok(self.adopt(running, end)),

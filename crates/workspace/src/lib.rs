@@ -4,6 +4,7 @@
 //! the project. Everything else starts from a `Location`, so no unresolved path is ever opened. All functions block;
 //! asynchronous callers run them on a blocking thread and cancel searches by dropping a [`StopOnDrop`].
 
+mod buffers;
 pub mod checkpoint;
 mod error;
 mod files;
@@ -26,6 +27,7 @@ mod walk;
 mod workspace;
 mod write;
 
+pub use buffers::Buffers;
 pub use error::Error;
 pub use files::Files;
 pub use find::{Find, Found};

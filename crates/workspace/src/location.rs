@@ -12,6 +12,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use crate::Error;
+use crate::buffers::Editor;
 use crate::hiding::Hiding;
 
 /// As many symbolic links as Linux itself follows in one path.
@@ -23,6 +24,7 @@ pub struct Location {
     root: Arc<Path>,
     more: Arc<[PathBuf]>,
     hiding: Hiding,
+    editor: Editor,
     path: PathBuf,
 }
 
@@ -79,7 +81,7 @@ impl Location {
 
     /// Another path of the same project, from its root or absolute.
     pub fn sibling(&self, path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::resolve(&self.root, &self.more, &self.hiding, path.as_ref())
+        Self::resolve(&self.root, &self.more, (&self.hiding, &self.editor), path.as_ref())
     }
 
     /// Another path, shown in the way this one is shown.
@@ -101,12 +103,18 @@ impl Location {
         &self.hiding
     }
 
+    /// Who shows the project.
+    pub(crate) fn buffers(&self) -> &Editor {
+        &self.editor
+    }
+
     /// Another resolved path of the same project.
     pub(crate) fn beside(&self, path: &Path) -> Self {
         Self {
             root: Arc::clone(&self.root),
             more: Arc::clone(&self.more),
             hiding: self.hiding.clone(),
+            editor: self.editor.clone(),
             path: path.to_owned(),
         }
     }
@@ -123,7 +131,7 @@ impl Location {
     pub(crate) fn resolve(
         root: &Arc<Path>,
         more: &Arc<[PathBuf]>,
-        hiding: &Hiding,
+        (hiding, editor): (&Hiding, &Editor),
         path: &Path,
     ) -> Result<Self, Error> {
         let shown = || path.to_string_lossy().into_owned();
@@ -138,6 +146,7 @@ impl Location {
             root: Arc::clone(root),
             more: Arc::clone(more),
             hiding: hiding.clone(),
+            editor: editor.clone(),
             path,
         })
     }

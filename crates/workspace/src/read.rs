@@ -118,15 +118,25 @@ impl Location {
                 size: size.max(limit + 1),
                 limit,
             }),
-            false => Ok(bytes),
+            false => Ok(self.unsaved(&bytes).unwrap_or(bytes)),
         }
     }
 
     /// Reads a window of lines. The file may be of any size: it is streamed, and only what is returned is kept.
     pub fn read_lines(&self, window: &Window) -> Result<Excerpt, Error> {
+        let not_utf8 = |line| Error::NotUtf8 {
+            path: self.shown().into_owned(),
+            line,
+        };
         let mut file = self.open()?;
         let size = file.metadata().map_err(|error| self.error(error))?.len();
         let mut reading = Reading::new(window);
+        if self.editor().is_some() && size <= MAX_FILE {
+            let bytes = self.read_bytes(MAX_FILE)?;
+            self.refuse_other_encodings(&bytes, size)?;
+            reading.add(&bytes);
+            return reading.finish().map_err(not_utf8);
+        }
         let mut buffer = vec![0; BUFFER];
         loop {
             let count = match file.read(&mut buffer) {
@@ -140,10 +150,7 @@ impl Location {
             }
             reading.add(&buffer[..count]);
         }
-        reading.finish().map_err(|line| Error::NotUtf8 {
-            path: self.shown().into_owned(),
-            line,
-        })
+        reading.finish().map_err(not_utf8)
     }
 
     /// Opens a regular file for reading. The kind is asked first, since opening a pipe could wait for ever.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::buffers::Editor;
 use crate::hiding::Hiding;
 use crate::{Error, Location};
 
@@ -13,6 +14,7 @@ pub struct Workspace {
     /// Other folders that belong to the project.
     more: Arc<[PathBuf]>,
     pub(crate) hiding: Hiding,
+    pub(crate) editor: Editor,
 }
 
 impl Workspace {
@@ -27,6 +29,7 @@ impl Workspace {
                 root: canonical.into(),
                 more: Arc::default(),
                 hiding: Hiding::default(),
+                editor: Editor::default(),
             }),
             false => Err(Error::NotADirectory {
                 path: shown.into_owned(),
@@ -61,6 +64,6 @@ impl Workspace {
     /// Resolves a path: relative ones start at the root, `..` and symbolic links are followed to where they lead. The
     /// target need not exist. An empty path is the root.
     pub fn locate(&self, path: impl AsRef<Path>) -> Result<Location, Error> {
-        Location::resolve(&self.root, &self.more, &self.hiding, path.as_ref())
+        Location::resolve(&self.root, &self.more, (&self.hiding, &self.editor), path.as_ref())
     }
 }

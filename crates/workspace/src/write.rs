@@ -42,13 +42,20 @@ impl Location {
     /// `fsync` at every edit.
     pub fn write(&self, content: &[u8], expect: Expect) -> Result<Written, Error> {
         let before = self.before(expect)?;
+        let by_editor = self.write_in_editor(content);
         match &before {
+            _ if by_editor => {}
             None => self.create(content, expect)?,
             Some((held, about, _)) => self.replace(held, content, about)?,
         }
+        let snapshot = match by_editor {
+            // It may have formatted what it saved.
+            true => self.snapshot()?,
+            false => Snapshot::of(content),
+        };
         Ok(Written {
             before: before.map(|(_, _, bytes)| bytes),
-            snapshot: Snapshot::of(content),
+            snapshot,
         })
     }
 

@@ -11,7 +11,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("contracts, ground", &["model", "policy"]),
     ("contracts", &["session", "tool"]),
     ("adapters, ground", &["sandbox", "workspace"]),
-    ("adapters", &["index", "lsp", "mcp", "providers", "store"]),
+    ("adapters", &["acp", "index", "lsp", "mcp", "providers", "store"]),
     ("pure engines", &["edit", "prompt"]),
     ("composition", &["agent", "toolbox"]),
     ("front ends", &["server", "tui"]),
@@ -31,7 +31,7 @@ const KEEP_AWAY: &[(&str, &[&str], &str)] = &[
     ("tui", &["agent"], "front ends know commands and events, not the loop"),
 ];
 
-const ADAPTERS: &[&str] = &["index", "lsp", "mcp", "providers", "sandbox", "store", "workspace"];
+const ADAPTERS: &[&str] = &["acp", "index", "lsp", "mcp", "providers", "sandbox", "store", "workspace"];
 
 /// Test support: every crate may use it in tests, and `cli` for the scripted model of `hew demo`.
 const TESTKIT: &str = "testkit";

@@ -31,6 +31,7 @@ pub(super) async fn compact(args: Compact, global: &Global, env: &Environment) -
         trust: loaded.trust,
         files: &[],
         model: Choice::Asked,
+        client: wiring::acp::Client::default(),
     })
     .await?;
     let Handle {

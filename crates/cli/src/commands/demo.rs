@@ -109,6 +109,7 @@ async fn work(project: &Path, folder: &Path, server: &Server, env: &Environment)
         trust: Trust::Unknown,
         files: &[],
         model: Choice::Configured,
+        client: wiring::acp::Client::default(),
     })
     .await?;
     let id = started.id;

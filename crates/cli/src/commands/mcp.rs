@@ -97,6 +97,7 @@ fn place<'a>(root: &'a Path, loaded: &'a Loaded, env: &'a Environment) -> Place<
         root,
         trust: loaded.trust,
         env,
+        further: &[],
     }
 }
 

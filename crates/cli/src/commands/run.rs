@@ -197,6 +197,7 @@ impl Work {
                 Some(_) => Choice::Asked,
                 None => Choice::Configured,
             },
+            client: wiring::acp::Client::default(),
         })
         .await?;
         if started.complete && self.command == Command::Continue {

@@ -66,6 +66,7 @@ pub(super) fn commands(
         confinement: Some(confinement),
         patience: config.terminal.foreground.map_or(usual.patience, |span| span.0),
         notices,
+        terminals: None,
     };
     (commands, told.into_iter().flatten().collect())
 }

@@ -40,6 +40,8 @@ pub(crate) struct Place<'a> {
     pub(crate) trust: Trust,
     /// The environment.
     pub(crate) env: &'a Environment,
+    /// Servers that whoever opened the session brought along.
+    pub(crate) further: &'a [Definition],
 }
 
 /// The servers of a project, and what the person should know. There is nothing where none is defined.
@@ -100,6 +102,7 @@ pub(super) fn start(servers: &Servers, place: Place<'_>) {
     servers.start();
     let (config, layers) = (place.config.clone(), place.layers.to_vec());
     let (root, trust, env) = (place.root.to_owned(), place.trust, place.env.clone());
+    let further = place.further.to_vec();
     let files = files(&root, &env);
     let mut before = stamps(&files);
     servers.follow(move || {
@@ -115,6 +118,7 @@ pub(super) fn start(servers: &Servers, place: Place<'_>) {
             root: &root,
             trust,
             env: &env,
+            further: &further,
         };
         Some(definitions(place).0)
     });
@@ -177,6 +181,9 @@ pub(crate) fn definitions(place: Place<'_>) -> (Vec<Definition>, Vec<String>) {
     }
     for (origin, name, entry) in later {
         changes.extend(define(&mut found, &origin, name, entry, &variables));
+    }
+    for definition in place.further {
+        found.insert(definition.name.clone(), definition.clone());
     }
     // What only changes a server counts wherever that is defined.
     for (name, entry) in changes {
@@ -411,6 +418,7 @@ mod tests {
             root: &root,
             trust,
             env: &env,
+            further: &[],
         };
         definitions(place)
     }

@@ -479,6 +479,7 @@ async fn open_session(
             Some(_) => ModelChoice::Asked,
             None => ModelChoice::Configured,
         },
+        client: wiring::acp::Client::default(),
     })
     .await?;
     let past = match is_new {
@@ -559,7 +560,7 @@ fn coloured(token: index::Token) -> Token {
     }
 }
 
-fn level(permission: Permission) -> &'static str {
+pub(super) fn level(permission: Permission) -> &'static str {
     match permission {
         Permission::ReadOnly => "read-only",
         Permission::Workspace => "workspace",
@@ -581,7 +582,7 @@ fn sandbox(config: &Config, permission: Permission) -> String {
     format!("{writes}, {network}")
 }
 
-async fn text_of(store: &Sqlite, version: Option<Version>) -> Option<String> {
+pub(super) async fn text_of(store: &Sqlite, version: Option<Version>) -> Option<String> {
     let id: BlobId = version?.content?;
     let bytes = store.get_blob(id).await.ok()??;
     let text = (bytes.len() <= MOST).then(|| String::from_utf8(bytes.to_vec()).ok());

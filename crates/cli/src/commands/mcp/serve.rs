@@ -113,6 +113,7 @@ async fn begin(
         trust: loaded.trust,
         files: &[],
         model: Choice::Configured,
+        client: wiring::acp::Client::default(),
     })
     .await?;
     let wiring::Started { handle, id, lease, .. } = started;
