@@ -90,7 +90,9 @@ impl Peer {
     pub async fn ask<A: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Result<A, Error> {
         let answer = self.ask_value(method, as_value(params)?).await?;
         serde_json::from_value(answer).map_err(|error| {
-            Error::internal_error().data(Value::from(format!("the answer to {method} is not understood: {error}")))
+            Error::internal_error().data(Value::from(format!(
+                "the answer to {method} is not understood: {error}"
+            )))
         })
     }
 
@@ -329,7 +331,9 @@ mod tests {
         let (one, mut to_one, _) = connect(ours.0, theirs.0);
         let (two, mut to_two, _) = connect(theirs.1, ours.1);
         let answering = |peer: Peer, request: Incoming| async move {
-            let Incoming::Request { id, method, .. } = request else { panic!() };
+            let Incoming::Request { id, method, .. } = request else {
+                panic!()
+            };
             let answer = match method.as_str() {
                 "good" => Ok(json!("yes")),
                 _ => Err(Error::method_not_found()),
@@ -352,15 +356,26 @@ mod tests {
         let (output, seen) = duplex(1 << 16);
         let (_peer, mut incoming, _) = connect(input, output);
         let mut seen = BufReader::new(seen).lines();
-        for (said, code) in [("{", -32700), ("7", -32600), ("[]", -32600), (r#"{"id":1}"#, 0), (r#"{"method":5}"#, -32600)] {
+        for (said, code) in [
+            ("{", -32700),
+            ("7", -32600),
+            ("[]", -32600),
+            (r#"{"id":1}"#, 0),
+            (r#"{"method":5}"#, -32600),
+        ] {
             typed.write_all(format!("{said}\n").as_bytes()).await.unwrap();
             if code != 0 {
                 let answer: Value = serde_json::from_str(&seen.next_line().await.unwrap().unwrap()).unwrap();
                 assert_eq!(answer["error"]["code"], json!(code), "{said}");
             }
         }
-        typed.write_all(b"\n{\"jsonrpc\":\"2.0\",\"method\":\"hi\"}\n").await.unwrap();
-        let Some(Incoming::Notification { method, .. }) = incoming.recv().await else { panic!() };
+        typed
+            .write_all(b"\n{\"jsonrpc\":\"2.0\",\"method\":\"hi\"}\n")
+            .await
+            .unwrap();
+        let Some(Incoming::Notification { method, .. }) = incoming.recv().await else {
+            panic!()
+        };
         assert_eq!(method, "hi");
     }
 

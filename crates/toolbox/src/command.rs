@@ -120,7 +120,12 @@ impl Command {
             limit: Some(self.limit.unwrap_or(ELSEWHERE)),
             most: (OUTPUT.head + OUTPUT.tail) as u64,
         };
-        let TerminalEnd { output, cut, how, ok: _ } = terminals.run(order).await?;
+        let TerminalEnd {
+            output,
+            cut,
+            how,
+            ok: _,
+        } = terminals.run(order).await?;
         let mut text = match cut {
             true => format!("[the beginning is cut]\n{}", fold(&output)),
             false => fold(&output),

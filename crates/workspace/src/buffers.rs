@@ -122,7 +122,10 @@ mod tests {
         fs::write(root.join("refused.txt"), "x").unwrap();
         let open = Arc::new(Open::default());
         let shown = [("a.txt", "new\nline\n"), ("same.txt", "one\ntwo\n")];
-        open.0.lock().unwrap().extend(shown.map(|(name, text)| (root.join(name), text.to_owned())));
+        open.0
+            .lock()
+            .unwrap()
+            .extend(shown.map(|(name, text)| (root.join(name), text.to_owned())));
         let workspace = Workspace::open(&root).unwrap().shown_by(open.clone());
         let read = |name: &str| workspace.locate(name).unwrap().read_text().unwrap();
         assert_eq!(read("a.txt").content, "new\r\nline\r\n");
@@ -139,10 +142,17 @@ mod tests {
         assert_eq!(excerpt.snapshot, read("a.txt").snapshot);
         assert_eq!(workspace.locate("a.txt").unwrap().snapshot().unwrap(), excerpt.snapshot);
 
-        let written = workspace.locate("a.txt").unwrap().write(b"newer\n", Expect::Content(excerpt.snapshot));
+        let written = workspace
+            .locate("a.txt")
+            .unwrap()
+            .write(b"newer\n", Expect::Content(excerpt.snapshot));
         assert_eq!(written.unwrap().before.unwrap(), b"new\r\nline\r\n");
         assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "newer\n(saved)");
-        workspace.locate("refused.txt").unwrap().write(b"y", Expect::Anything).unwrap();
+        workspace
+            .locate("refused.txt")
+            .unwrap()
+            .write(b"y", Expect::Anything)
+            .unwrap();
         assert_eq!(fs::read_to_string(root.join("refused.txt")).unwrap(), "y");
     }
 }

@@ -14,7 +14,9 @@ const THREADS: usize = 2;
 
 pub(super) fn acp(args: Acp, global: &Global, env: &Environment) -> Result<Exit> {
     if std::io::stdin().is_terminal() {
-        output::complain("hew acp speaks JSON-RPC with an editor on stdin and stdout; docs/acp.md says how to set one up\n");
+        output::complain(
+            "hew acp speaks JSON-RPC with an editor on stdin and stdout; docs/acp.md says how to set one up\n",
+        );
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)

@@ -11,10 +11,10 @@ use crate::failure::{Failure, Result};
 use crate::models::Models;
 use crate::output::words::line;
 use crate::{project, wiring};
+use ::mcp::{Definition, Servers, Transport};
 use acp::schema::McpServer;
 use agent::{Approvals, Handle, Previews};
 use futures::future::{BoxFuture, FutureExt as _};
-use ::mcp::{Definition, Servers, Transport};
 use server::acp::{Choice, Chosen, Contents, House, Kind, Later, Opened, Opening, Trouble, Which};
 use session::{Change, Command, Lease, Meta, SessionId, Store as _};
 use std::collections::HashMap;
@@ -97,7 +97,11 @@ impl Inner {
         if !more.is_empty() {
             let folders = more.iter().map(|folder| Value::String(folder.display().to_string()));
             let value = Value::Array(folders.collect());
-            layers.push(Layer::one(Origin::Flag("additionalDirectories"), &["roots".into()], value));
+            layers.push(Layer::one(
+                Origin::Flag("additionalDirectories"),
+                &["roots".into()],
+                value,
+            ));
         }
         load_silently(root.to_path_buf(), &self.global, &self.env, layers)
     }
@@ -108,8 +112,15 @@ impl Inner {
             Which::Named(name) => {
                 let id: SessionId = name.parse().map_err(|_| missing(name))?;
                 let meta = self.store.list(None).await.map_err(|error| trouble(error.into()))?;
-                let meta = meta.into_iter().find(|meta| meta.id == id).ok_or_else(|| missing(name))?;
-                (wiring::session_root(&meta.root), Session::Existing(id), Some(meta.model))
+                let meta = meta
+                    .into_iter()
+                    .find(|meta| meta.id == id)
+                    .ok_or_else(|| missing(name))?;
+                (
+                    wiring::session_root(&meta.root),
+                    Session::Existing(id),
+                    Some(meta.model),
+                )
             }
         };
         let root = root.map_err(trouble)?;
@@ -184,7 +195,9 @@ impl Inner {
         } = started;
         told.extend(loaded.warnings);
         if let Some(what) = project::too_wide(&root, &self.env) {
-            told.push(format!("{what} is the project: everything in it may be read and changed"));
+            told.push(format!(
+                "{what} is the project: everything in it may be read and changed"
+            ));
         }
         let held = Held {
             task,
@@ -243,7 +256,10 @@ impl Inner {
         });
         let prompts = servers.iter().flat_map(Servers::prompts).map(|prompt| Choice {
             name: prompt.command(),
-            about: line(prompt.description.as_deref().unwrap_or("a prompt of an MCP server"), 200),
+            about: line(
+                prompt.description.as_deref().unwrap_or("a prompt of an MCP server"),
+                200,
+            ),
         });
         Ok(own.chain(prompts).collect())
     }
@@ -370,7 +386,10 @@ impl House for Home {
 
 const LEVELS: [(&str, &str); 3] = [
     ("read-only", "Look, but change nothing and run nothing"),
-    ("workspace", "Change files of the project, and run commands in the sandbox"),
+    (
+        "workspace",
+        "Change files of the project, and run commands in the sandbox",
+    ),
     ("full", "Everything, without a question and without a sandbox"),
 ];
 
@@ -416,7 +435,10 @@ fn definition(server: McpServer) -> Definition {
                 headers: pairs(sse.headers.into_iter().map(|it| (it.name, it.value)).collect()),
             }),
         ),
-        _ => ("unknown".into(), Err("the editor names a transport that hew does not know".into())),
+        _ => (
+            "unknown".into(),
+            Err("the editor names a transport that hew does not know".into()),
+        ),
     };
     let none = Transport::Http {
         url: String::new(),

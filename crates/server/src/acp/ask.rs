@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use acp::schema::{
     CreateElicitationRequest, CreateElicitationResponse, Error, PermissionOption, PermissionOptionKind,
-    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, ToolCallUpdate, ToolCallUpdateFields,
+    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, ToolCallUpdate,
+    ToolCallUpdateFields,
 };
 use policy::Scope;
 use serde_json::{Value, json};
@@ -50,9 +51,20 @@ async fn permission(live: &Live, shown: ToolCallUpdate, why: &str, rules: &[Stri
     let rule = rules.first();
     let mut options = vec![PermissionOption::new(ONCE, "Allow", PermissionOptionKind::AllowOnce)];
     if let Some(rule) = rule {
-        let (session, project) = (format!("Allow `{rule}` in this session"), format!("Always allow `{rule}`"));
-        options.push(PermissionOption::new(SESSION, session, PermissionOptionKind::AllowAlways));
-        options.push(PermissionOption::new(PROJECT, project, PermissionOptionKind::AllowAlways));
+        let (session, project) = (
+            format!("Allow `{rule}` in this session"),
+            format!("Always allow `{rule}`"),
+        );
+        options.push(PermissionOption::new(
+            SESSION,
+            session,
+            PermissionOptionKind::AllowAlways,
+        ));
+        options.push(PermissionOption::new(
+            PROJECT,
+            project,
+            PermissionOptionKind::AllowAlways,
+        ));
     }
     options.push(PermissionOption::new(NO, "Reject", PermissionOptionKind::RejectOnce));
     options.push(PermissionOption::new(
@@ -116,13 +128,23 @@ async fn choice(
         .iter()
         .enumerate()
         .map(|(place, (label, _))| {
-            PermissionOption::new(format!("choice_{place}"), label.clone(), PermissionOptionKind::AllowOnce)
+            PermissionOption::new(
+                format!("choice_{place}"),
+                label.clone(),
+                PermissionOptionKind::AllowOnce,
+            )
         })
         .collect();
-    options.push(PermissionOption::new(NO, "None of these", PermissionOptionKind::RejectOnce));
+    options.push(PermissionOption::new(
+        NO,
+        "None of these",
+        PermissionOptionKind::RejectOnce,
+    ));
     let request = RequestPermissionRequest::new(live.name.clone(), shown, options);
     let chosen = choose(live, &request).await?;
-    let place = chosen.as_deref().and_then(|id| id.strip_prefix("choice_")?.parse::<usize>().ok());
+    let place = chosen
+        .as_deref()
+        .and_then(|id| id.strip_prefix("choice_")?.parse::<usize>().ok());
     let answer = match place.and_then(|place| choices.get(place)) {
         Some((label, _)) => Answer::Say { text: label.clone() },
         None => Answer::Reject { reason: None },
@@ -136,14 +158,11 @@ fn has_forms(live: &Live) -> bool {
 }
 
 /// A question of the model, as a form.
-async fn form(
-    live: &Live,
-    question: &str,
-    choices: &[(String, Option<String>)],
-    several: bool,
-) -> Result<Said, Error> {
+async fn form(live: &Live, question: &str, choices: &[(String, Option<String>)], several: bool) -> Result<Said, Error> {
     let titled = |(label, about): &(String, Option<String>)| {
-        let title = about.as_ref().map_or(label.clone(), |about| format!("{label}: {about}"));
+        let title = about
+            .as_ref()
+            .map_or(label.clone(), |about| format!("{label}: {about}"));
         json!({"const": label, "title": title})
     };
     let titled: Vec<Value> = choices.iter().map(titled).collect();

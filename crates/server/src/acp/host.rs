@@ -162,7 +162,9 @@ impl Host {
         let terminal = request.client_capabilities.auth.terminal;
         *self.client() = request.client_capabilities.clone();
         // The newest version that both know; an editor that knows none of ours goes away by itself.
-        let version = request.protocol_version.clamp(ProtocolVersion::V1, ProtocolVersion::LATEST);
+        let version = request
+            .protocol_version
+            .clamp(ProtocolVersion::V1, ProtocolVersion::LATEST);
         let about = "Run `hew keys set PROVIDER` in a terminal, or set the provider's environment variable.";
         let method = match terminal {
             true => AuthMethod::Terminal(
@@ -170,9 +172,9 @@ impl Host {
                     .description(about.to_owned())
                     .args(vec!["keys".into(), "set".into()]),
             ),
-            false => AuthMethod::Agent(
-                AuthMethodAgent::new(KEY, "Key of a model provider").description(about.to_owned()),
-            ),
+            false => {
+                AuthMethod::Agent(AuthMethodAgent::new(KEY, "Key of a model provider").description(about.to_owned()))
+            }
         };
         let sessions = SessionCapabilities::new()
             .list(SessionListCapabilities::new())
@@ -194,7 +196,10 @@ impl Host {
 
     async fn authenticate(&self, request: AuthenticateRequest) -> Result<AuthenticateResponse, Error> {
         if &*request.method_id.0 != KEY {
-            return Err(refused(format!("there is no way to log in called `{}`", request.method_id)));
+            return Err(refused(format!(
+                "there is no way to log in called `{}`",
+                request.method_id
+            )));
         }
         self.house.ready().await.map_err(wrong)?;
         Ok(AuthenticateResponse::new())

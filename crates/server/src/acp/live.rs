@@ -153,7 +153,9 @@ impl Live {
     pub(super) fn turn_finished(&self, ending: &Ending) {
         let mut state = self.lock();
         state.running = false;
-        let Some(turn) = state.turn.take_if(|turn| turn.kind == TurnKind::Prompt && (turn.begun || turn.cancelled))
+        let Some(turn) = state
+            .turn
+            .take_if(|turn| turn.kind == TurnKind::Prompt && (turn.begun || turn.cancelled))
         else {
             return;
         };
@@ -196,10 +198,14 @@ impl Live {
             state.offer.modes.current = name.to_owned();
             state.offer.clone()
         };
-        self.update(SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(name.to_owned())))
-            .await;
-        self.update(SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(offer.options())))
-            .await;
+        self.update(SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(
+            name.to_owned(),
+        )))
+        .await;
+        self.update(SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(
+            offer.options(),
+        )))
+        .await;
     }
 
     /// Tells the editor which commands there are.
@@ -215,13 +221,19 @@ impl Live {
                 AvailableCommand::new(choice.name, choice.about).input(AvailableCommandInput::Unstructured(input)),
             );
         }
-        self.update(SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands)))
-            .await;
+        self.update(SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(
+            commands,
+        )))
+        .await;
     }
 
     /// Tells the person something beside the conversation, in the way their editor can show it.
     pub(super) async fn notice(&self, level: Level, text: String) {
-        let can = self.client.session.as_ref().is_some_and(|session| session.notices.is_some());
+        let can = self
+            .client
+            .session
+            .as_ref()
+            .is_some_and(|session| session.notices.is_some());
         let update = match can {
             true => {
                 let severity = match level {
@@ -276,7 +288,9 @@ fn reason(ending: &Ending) -> Result<StopReason, Error> {
 }
 
 fn broken() -> Error {
-    Error::internal_error().data(Value::from("the session broke down; its log is whole, and it can be loaded again"))
+    Error::internal_error().data(Value::from(
+        "the session broke down; its log is whole, and it can be loaded again",
+    ))
 }
 
 #[cfg(test)]

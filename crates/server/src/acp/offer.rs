@@ -56,7 +56,10 @@ impl Offer {
         };
         if !chosen.all.iter().any(|choice| choice.name == value) {
             let names: Vec<&str> = chosen.all.iter().map(|choice| choice.name.as_str()).collect();
-            return Err(wrong(format!("there is no {option} `{value}`; there are {}", names.join(", "))));
+            return Err(wrong(format!(
+                "there is no {option} `{value}`; there are {}",
+                names.join(", ")
+            )));
         }
         chosen.current = value.to_owned();
         let name = value.to_owned();

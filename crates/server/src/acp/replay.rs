@@ -94,7 +94,11 @@ pub(super) async fn result(live: &Live, body: &Body) -> Option<ToolCallUpdateFie
     };
     let mut status = ToolCallStatus::Completed;
     let mut content: Vec<ToolCallContent> = Vec::new();
-    let shown: Vec<_> = changes.iter().filter(|change| change.contents().is_some()).cloned().collect();
+    let shown: Vec<_> = changes
+        .iter()
+        .filter(|change| change.contents().is_some())
+        .cloned()
+        .collect();
     if !shown.is_empty() {
         let contents = live.house.contents(shown).await.unwrap_or_default();
         content.extend(contents.into_iter().filter_map(|it| tools::diff(it, &live.root)));

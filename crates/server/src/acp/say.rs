@@ -38,7 +38,9 @@ pub(super) fn message(blocks: Vec<ContentBlock>, root: &Path) -> Result<Message,
                 EmbeddedResourceResource::BlobResourceContents(resource) => {
                     let mime = resource.mime_type.unwrap_or_default();
                     if !(mime.starts_with("image/") || mime == "application/pdf") {
-                        return Err(wrong(format!("`{mime}` cannot be shown to a model; send text, an image or a PDF")));
+                        return Err(wrong(format!(
+                            "`{mime}` cannot be shown to a model; send text, an image or a PDF"
+                        )));
                     }
                     media.push(Part::Media(Media {
                         data: decoded(&resource.blob)?.into(),
@@ -53,10 +55,17 @@ pub(super) fn message(blocks: Vec<ContentBlock>, root: &Path) -> Result<Message,
         }
     }
     let parts = Some(text).filter(|text| !text.trim().is_empty()).map(Part::text);
-    let parts: Vec<Part> = parts.into_iter().chain(behind.into_iter().map(Part::text)).chain(media).collect();
+    let parts: Vec<Part> = parts
+        .into_iter()
+        .chain(behind.into_iter().map(Part::text))
+        .chain(media)
+        .collect();
     match parts.is_empty() {
         true => Err(wrong("the prompt is empty")),
-        false => Ok(Message { role: Role::User, parts }),
+        false => Ok(Message {
+            role: Role::User,
+            parts,
+        }),
     }
 }
 
@@ -76,7 +85,9 @@ fn mention(uri: &str, name: &str, root: &Path) -> String {
 /// The file that an address names, and the lines of it.
 fn file(uri: &str) -> Option<(PathBuf, Option<String>)> {
     let path = uri.strip_prefix("file://")?;
-    let (path, fragment) = path.split_once('#').map_or((path, None), |(path, rest)| (path, Some(rest)));
+    let (path, fragment) = path
+        .split_once('#')
+        .map_or((path, None), |(path, rest)| (path, Some(rest)));
     let path = path.split_once('?').map_or(path, |(path, _)| path);
     let lines = fragment.and_then(|text| {
         let text = text.replace('L', "").replace(':', "-");
@@ -119,11 +130,16 @@ fn quoted(uri: &str, text: &str, root: &Path) -> String {
         0 => String::new(),
         left => format!("\n[{left} bytes left out]"),
     };
-    format!("<context>\n<resource uri=\"{place}\">\n{}{cut}\n</resource>\n</context>", &text[..end])
+    format!(
+        "<context>\n<resource uri=\"{place}\">\n{}{cut}\n</resource>\n</context>",
+        &text[..end]
+    )
 }
 
 fn decoded(data: &str) -> Result<Vec<u8>, Error> {
-    STANDARD.decode(data).map_err(|error| wrong(format!("the data is not base64: {error}")))
+    STANDARD
+        .decode(data)
+        .map_err(|error| wrong(format!("the data is not base64: {error}")))
 }
 
 fn wrong(why: impl Into<String>) -> Error {
@@ -147,7 +163,10 @@ mod tests {
             {"type": "text", "text": " and "},
             {"type": "resource_link", "uri": "https://example.org/x", "name": "x"},
         ]));
-        assert_eq!(message.unwrap().text(), "Look at @src/a\\ b.rs:3-9 and [x](https://example.org/x)");
+        assert_eq!(
+            message.unwrap().text(),
+            "Look at @src/a\\ b.rs:3-9 and [x](https://example.org/x)"
+        );
     }
 
     #[test]
@@ -168,8 +187,14 @@ mod tests {
         for (blocks, why) in [
             (json!([]), "empty"),
             (json!([{"type": "audio", "mimeType": "audio/wav", "data": ""}]), "audio"),
-            (json!([{"type": "image", "mimeType": "image/png", "data": "%"}]), "base64"),
-            (json!([{"type": "resource", "resource": {"uri": "x:y", "blob": "AA==", "mimeType": "x/y"}}]), "`x/y`"),
+            (
+                json!([{"type": "image", "mimeType": "image/png", "data": "%"}]),
+                "base64",
+            ),
+            (
+                json!([{"type": "resource", "resource": {"uri": "x:y", "blob": "AA==", "mimeType": "x/y"}}]),
+                "`x/y`",
+            ),
         ] {
             let error = said(blocks).unwrap_err();
             assert!(error.data.unwrap().as_str().unwrap().contains(why), "{why}");

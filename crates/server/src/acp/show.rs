@@ -11,7 +11,8 @@ use acp::schema::{
 use model::{CallId, Part};
 use serde_json::Value;
 use session::{
-    Answer, Body, Command, Delta, Ending, Event, Item, ItemId, ItemKind, Level, Question, QuestionId, SessionId, Subject,
+    Answer, Body, Command, Delta, Ending, Event, Item, ItemId, ItemKind, Level, Question, QuestionId, SessionId,
+    Subject,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -164,7 +165,9 @@ impl Show {
             ..Call::default()
         };
         self.calls.insert(call.clone(), known);
-        let shown = ToolCall::new(call.to_string(), tool).name(tool.to_owned()).kind(tools::kind(tool));
+        let shown = ToolCall::new(call.to_string(), tool)
+            .name(tool.to_owned())
+            .kind(tools::kind(tool));
         self.live.update(SessionUpdate::ToolCall(shown)).await;
     }
 
@@ -219,7 +222,8 @@ impl Show {
             told.push((call.clone(), tools::printed(&known.output)));
         }
         for (call, content) in told {
-            self.update_call(&call, ToolCallUpdateFields::new().content(vec![content])).await;
+            self.update_call(&call, ToolCallUpdateFields::new().content(vec![content]))
+                .await;
         }
     }
 
@@ -250,7 +254,9 @@ impl Show {
                 }
             }
             Body::Summary { .. } => {
-                self.live.notice(Level::Info, "the conversation so far was summed up".into()).await;
+                self.live
+                    .notice(Level::Info, "the conversation so far was summed up".into())
+                    .await;
                 self.live.compacted();
             }
             Body::Notice { text } => {
@@ -315,14 +321,22 @@ impl Show {
             answer(&self.live, &question, within, Answer::Reject { reason }).await;
             return;
         }
-        let known = question.call.as_ref().filter(|_| within.is_none()).and_then(|call| self.calls.get(call));
+        let known = question
+            .call
+            .as_ref()
+            .filter(|_| within.is_none())
+            .and_then(|call| self.calls.get(call));
         let (id, title, growing) = match (known, &question.call) {
             (Some(known), Some(call)) => (
                 call.to_string(),
                 tools::title(&known.tool, &known.title),
                 known.growing.clone(),
             ),
-            _ => (format!("question-{}", question.id), question.tool.clone(), Growing::default()),
+            _ => (
+                format!("question-{}", question.id),
+                question.tool.clone(),
+                Growing::default(),
+            ),
         };
         let is_own = known.is_none();
         let input = match &question.subject {
@@ -349,7 +363,8 @@ impl Show {
             }
             if is_own {
                 let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Completed);
-                live.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id, fields))).await;
+                live.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id, fields)))
+                    .await;
             }
             answer(&live, &question, within, said.answer).await;
         });

@@ -18,25 +18,54 @@ const KINDS: &[(ToolKind, &[&str])] = &[
     (
         ToolKind::Read,
         &[
-            "read_file", "list_directory", "open", "panel", "skill", "hover", "definition", "references", "diagnostics",
-            "code_definitions", "symbols", "job_output", "job_list",
+            "read_file",
+            "list_directory",
+            "open",
+            "panel",
+            "skill",
+            "hover",
+            "definition",
+            "references",
+            "diagnostics",
+            "code_definitions",
+            "symbols",
+            "job_output",
+            "job_list",
         ],
     ),
     (
         ToolKind::Edit,
         &[
-            "edit_file", "write_file", "apply_patch", "insert", "notebook", "format_file", "rename_symbol", "code_action",
-            "create_directory", "generate_image",
+            "edit_file",
+            "write_file",
+            "apply_patch",
+            "insert",
+            "notebook",
+            "format_file",
+            "rename_symbol",
+            "code_action",
+            "create_directory",
+            "generate_image",
         ],
     ),
     (ToolKind::Delete, &["delete_path"]),
     (ToolKind::Move, &["move_path", "copy_path"]),
     (
         ToolKind::Search,
-        &["grep", "find_path", "find_tools", "sourcegraph", "web_search", "search_agent"],
+        &[
+            "grep",
+            "find_path",
+            "find_tools",
+            "sourcegraph",
+            "web_search",
+            "search_agent",
+        ],
     ),
     (ToolKind::Execute, &["terminal", "job_kill", "watch"]),
-    (ToolKind::Think, &["thinking", "todo", "new_task", "memory", "scratchpad"]),
+    (
+        ToolKind::Think,
+        &["thinking", "todo", "new_task", "memory", "scratchpad"],
+    ),
     (ToolKind::Fetch, &["fetch", "download", "browser_action"]),
     (ToolKind::SwitchMode, &["switch_mode"]),
 ];
@@ -65,7 +94,10 @@ pub(super) fn locations(input: &Value, root: &Path) -> Vec<ToolCallLocation> {
     let one = ["path", "file_path", "file", "source", "from", "destination", "to"]
         .iter()
         .filter_map(|key| input.get(key)?.as_str());
-    let many = ["paths", "files"].iter().filter_map(|key| input.get(key)?.as_array()).flatten();
+    let many = ["paths", "files"]
+        .iter()
+        .filter_map(|key| input.get(key)?.as_array())
+        .flatten();
     let many = many.filter_map(|value| value.as_str().or_else(|| value.get("path")?.as_str()));
     let places = one.chain(many).filter(|path| !path.is_empty() && !path.contains("://"));
     let places = places.map(|path| ToolCallLocation::new(root.join(path)).line(line));
@@ -120,9 +152,15 @@ mod tests {
         let root = Path::new("/p");
         let found = |input| {
             let places = locations(&input, root);
-            places.into_iter().map(|it| (it.path.display().to_string(), it.line)).collect::<Vec<_>>()
+            places
+                .into_iter()
+                .map(|it| (it.path.display().to_string(), it.line))
+                .collect::<Vec<_>>()
         };
-        assert_eq!(found(json!({"path": "a.rs", "line": 3})), [("/p/a.rs".to_owned(), Some(3))]);
+        assert_eq!(
+            found(json!({"path": "a.rs", "line": 3})),
+            [("/p/a.rs".to_owned(), Some(3))]
+        );
         assert_eq!(
             found(json!({"files": [{"path": "a"}, "/b"], "url": "x"})),
             [("/p/a".to_owned(), None), ("/b".to_owned(), None)]
@@ -133,8 +171,12 @@ mod tests {
 
     #[test]
     fn long_results_say_how_they_were_cut() {
-        let ToolCallContent::Content(content) = text(&"é".repeat(MOST_TEXT)) else { panic!() };
-        let ContentBlock::Text(text) = content.content else { panic!() };
+        let ToolCallContent::Content(content) = text(&"é".repeat(MOST_TEXT)) else {
+            panic!()
+        };
+        let ContentBlock::Text(text) = content.content else {
+            panic!()
+        };
         assert!(text.text.contains("bytes left out]"));
         assert!(text.text.len() < MOST_TEXT + 100);
     }

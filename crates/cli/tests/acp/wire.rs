@@ -1,0 +1,74 @@
+//! Holds what was said on the wire against the protocol's published schema.
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// The types of one method.
+#[derive(Default)]
+struct Method {
+    params: Option<Validator>,
+    result: Option<Validator>,
+}
+
+/// Checks every message of a log: the envelope, and what belongs to its method.
+pub(crate) fn check(log: &Path) {
+    let text = std::fs::read_to_string(log).unwrap();
+    let schema: Value = serde_json::from_str(include_str!("schema.json")).unwrap();
+    let whole = jsonschema::validator_for(&schema).unwrap();
+    let methods = methods(&schema);
+    let mut asked: HashMap<(String, String), String> = HashMap::new();
+    let mut count = 0;
+    for line in text.lines() {
+        let entry: Value = serde_json::from_str(line).unwrap();
+        let by = entry["by"].as_str().unwrap().to_owned();
+        let message: Value = serde_json::from_str(entry["line"].as_str().unwrap()).expect(line);
+        count += 1;
+        let problems: Vec<String> = whole.iter_errors(&message).map(|error| error.to_string()).collect();
+        assert!(problems.is_empty(), "{by}: {message}\n{problems:?}");
+        let id = message["id"].to_string();
+        match message["method"].as_str() {
+            Some(method) => {
+                let known = methods
+                    .get(method)
+                    .unwrap_or_else(|| panic!("{method} is not in the schema"));
+                hold(known.params.as_ref(), &message["params"], method);
+                if !message["id"].is_null() {
+                    asked.insert((by, id), method.to_owned());
+                }
+            }
+            None => {
+                let other = if by == "agent" { "client" } else { "agent" };
+                let method = asked.remove(&(other.to_owned(), id)).expect("an answer to a question");
+                if message.get("error").is_none() {
+                    hold(methods[&method].result.as_ref(), &message["result"], &method);
+                }
+            }
+        }
+    }
+    assert!(count > 10, "only {count} messages were seen");
+}
+
+fn hold(schema: Option<&Validator>, value: &Value, method: &str) {
+    let schema = schema.unwrap_or_else(|| panic!("{method} has no such type"));
+    let problems: Vec<String> = schema.iter_errors(value).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{method}: {value}\n{problems:?}");
+}
+
+fn methods(schema: &Value) -> HashMap<String, Method> {
+    let mut methods: HashMap<String, Method> = HashMap::new();
+    for (name, definition) in schema["$defs"].as_object().unwrap() {
+        let Some(method) = definition["x-method"].as_str() else {
+            continue;
+        };
+        let part = json!({"$ref": format!("#/$defs/{name}"), "$defs": schema["$defs"]});
+        let validator = jsonschema::validator_for(&part).unwrap();
+        let known = methods.entry(method.to_owned()).or_default();
+        match name.ends_with("Response") {
+            true => known.result = Some(validator),
+            false => known.params = Some(validator),
+        }
+    }
+    methods
+}
