@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 /// A longer line is refused, and what it holds is never kept: room for an image of some megabytes.
 pub const MAX_LINE: usize = 32 * 1024 * 1024;
 /// Messages that may wait to be written, and to be handled.
-const WAITING: usize = 256;
+const QUEUE: usize = 256;
 const CANCEL: &str = "$/cancel_request";
 
 /// Names a request: a number or a text, as whoever asks likes it.
@@ -49,19 +49,25 @@ pub enum Incoming {
     },
 }
 
+/// Where an answer goes.
+type Answer = oneshot::Sender<Result<Value, Error>>;
+/// Questions without an answer yet.
+type Waiting = HashMap<i64, Answer>;
+
 #[derive(Debug, Default)]
 struct Calls {
     next: AtomicI64,
-    waiting: Mutex<Option<HashMap<i64, oneshot::Sender<Result<Value, Error>>>>>,
+    /// Nothing once the other side is gone.
+    waiting: Mutex<Option<Waiting>>,
 }
 
 impl Calls {
-    fn lock(&self) -> MutexGuard<'_, Option<HashMap<i64, oneshot::Sender<Result<Value, Error>>>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Waiting>> {
         // Insertions and removals cannot be left half done.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn forget(&self, id: i64) -> Option<oneshot::Sender<Result<Value, Error>>> {
+    fn forget(&self, id: i64) -> Option<Answer> {
         self.lock().as_mut()?.remove(&id)
     }
 }
@@ -72,8 +78,8 @@ pub fn connect(
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> (Peer, mpsc::Receiver<Incoming>, JoinHandle<()>) {
-    let (lines, queue) = mpsc::channel(WAITING);
-    let (sender, incoming) = mpsc::channel(WAITING);
+    let (lines, queue) = mpsc::channel(QUEUE);
+    let (sender, incoming) = mpsc::channel(QUEUE);
     let calls = Arc::new(Calls {
         next: AtomicI64::new(0),
         waiting: Mutex::new(Some(HashMap::new())),
