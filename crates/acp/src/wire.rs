@@ -346,9 +346,10 @@ mod tests {
             };
             peer.answer(id, answer).await;
         };
+        let nothing = json!({});
         let (asked, other, (), ()) = tokio::join!(
-            one.ask::<String>("good", &json!({})),
-            two.ask::<String>("bad", &json!({})),
+            one.ask::<String>("good", &nothing),
+            two.ask::<String>("bad", &nothing),
             async { answering(two.clone(), to_two.recv().await.unwrap()).await },
             async { answering(one.clone(), to_one.recv().await.unwrap()).await },
         );
