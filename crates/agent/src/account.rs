@@ -1,7 +1,7 @@
 //! The books of a session: enters each request before it leaves, and says afterwards what it was made of and what it cost.
 
 use model::{Cost, Info, Message, Request, Usage};
-use prompt::{Entry, Frozen, Ledger};
+use prompt::{Counting, Entry, Frozen, Ledger};
 use session::{BlobId, Item, ItemId, Paid, Prompt, Record, RequestId, Said, Section, SessionId, Store};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -86,15 +86,10 @@ impl Books {
     ) -> (Vec<Section>, Prompt) {
         let sections = self.ledger.settle(&open.entry, info, usage, now);
         let (frame, frame_parts) = self.keep_frame(&open.frame, store);
-        let said = open.said.iter().map(|source| match source {
-            Source::Item(id, place) => Said::Item(*id, *place),
-            Source::Made(message) => {
-                let json = serde_json::to_vec(&**message).unwrap_or_default();
-                Said::Made(store.put_blob(json.into()))
-            }
-        });
+        let said = open.said.iter().map(|source| source.kept(store));
         let prompt = Prompt {
             cached: open.entry.cached,
+            is_estimate: open.entry.certainty == Counting::Estimated,
             difference: open.entry.difference.clone(),
             base: open.base,
             frame,
@@ -107,21 +102,71 @@ impl Books {
         (sections, prompt)
     }
 
+    /// Says what a request beside the conversation was made of.
+    pub(crate) fn beside(
+        &self,
+        request: &Request,
+        items: &[Arc<Item>],
+        info: &Info,
+        record: &Record,
+        store: &dyn Store,
+    ) -> (Vec<Section>, Prompt) {
+        let foreseen = self.ledger.foresee(request, info, record.at.0);
+        let mut sections = Ledger::beside(request, info, &record.usage, foreseen.cached);
+        // They are told apart from those of the conversation.
+        for section in &mut sections {
+            section.name = format!("{}/{}", record.purpose, section.name);
+        }
+        let (frame, frame_parts) = freeze(request, store);
+        let said = sources(&request.messages, items);
+        let prompt = Prompt {
+            cached: foreseen.cached,
+            is_estimate: foreseen.certainty == Counting::Estimated,
+            difference: foreseen.difference,
+            base: None,
+            frame: Some(frame),
+            frame_parts,
+            shared: 0,
+            said: said.iter().map(|source| source.kept(store)).collect(),
+            marks: request.breakpoints.clone(),
+            paid: paid(info, &record.usage),
+        };
+        (sections, prompt)
+    }
+
     /// Keeps the frame, unless it is that of the request before.
     fn keep_frame(&mut self, frame: &Request, store: &dyn Store) -> (Option<BlobId>, Vec<BlobId>) {
         if self.frame.as_ref().is_some_and(|kept| is_same(kept, frame)) {
             return (None, Vec::new());
         }
-        let mut parts = Vec::new();
-        let frozen = Frozen::of(frame, |text| {
-            let id = store.put_blob(text.into());
-            parts.push(id.clone());
-            id.to_string()
-        });
-        let id = store.put_blob(serde_json::to_vec(&frozen).unwrap_or_default().into());
+        let (id, parts) = freeze(frame, store);
         self.frame = Some(frame.clone());
         (Some(id), parts)
     }
+}
+
+impl Source {
+    fn kept(&self, store: &dyn Store) -> Said {
+        match self {
+            Source::Item(id, place) => Said::Item(*id, *place),
+            Source::Made(message) => {
+                let json = serde_json::to_vec(&**message).unwrap_or_default();
+                Said::Made(store.put_blob(json.into()))
+            }
+        }
+    }
+}
+
+/// Keeps everything of a request but its messages.
+fn freeze(request: &Request, store: &dyn Store) -> (BlobId, Vec<BlobId>) {
+    let mut parts = Vec::new();
+    let frozen = Frozen::of(request, |text| {
+        let id = store.put_blob(text.into());
+        parts.push(id.clone());
+        id.to_string()
+    });
+    let id = store.put_blob(serde_json::to_vec(&frozen).unwrap_or_default().into());
+    (id, parts)
 }
 
 /// The last request of an earlier process, if it was made to this model and is known whole.

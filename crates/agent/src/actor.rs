@@ -7,10 +7,10 @@ use crate::room::{self, Made};
 use crate::state::State;
 use crate::tally::Tally;
 use crate::title::Titled;
+use crate::waiting::Spoken;
 use crate::wake::{Rail, Wakes};
 use crate::{Setup, settle, turn};
-use model::Message;
-use session::{Body, Command, Delivery, Ending, Event, ItemId, Level, Limit, SessionId, Totals};
+use session::{Body, Command, Delivery, Ending, Event, ItemId, Level, Limit, SessionId, Store, Totals};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ struct Actor {
     state: State,
     commands: mpsc::Receiver<Command>,
     /// Commands that came while room was made.
-    early: VecDeque<Command>,
+    early: VecDeque<Early>,
     inbox: Arc<Inbox>,
     queue: VecDeque<Job>,
     closing: bool,
@@ -73,10 +73,16 @@ impl Family {
     }
 }
 
+/// What came while room was made.
+enum Early {
+    Command(Command),
+    Prompt(Spoken),
+}
+
 /// A turn to run.
 enum Job {
     /// What the person said; usually one prompt.
-    Prompts(Vec<Message>),
+    Prompts(Vec<Spoken>),
     Continue,
     /// The agent goes on by itself; what for is in the inbox, or said already.
     Wake,
@@ -89,6 +95,7 @@ pub(crate) async fn run(
     commands: mpsc::Receiver<Command>,
     events: mpsc::Sender<Event>,
 ) {
+    let waiting = std::mem::take(&mut setup.waiting);
     let (notices, news) = setup.notices;
     // Only the sending end is for the state.
     setup.notices = (notices, mpsc::channel(1).1);
@@ -112,6 +119,10 @@ pub(crate) async fn run(
         actor.state.adopt(mode).await;
     }
     actor.state.begin_hooks().await;
+    actor.state.tell_waiting(&waiting).await;
+    for prompt in waiting {
+        actor.inbox.steer(prompt.into());
+    }
     while let Some(job) = actor.next().await {
         actor.work(job).await;
     }
@@ -136,9 +147,13 @@ impl Actor {
             if self.closing {
                 return None;
             }
-            if let Some(command) = self.early.pop_front() {
-                self.obey(Some(command)).await;
-                continue;
+            match self.early.pop_front() {
+                Some(Early::Command(command)) => {
+                    self.obey(Some(command)).await;
+                    continue;
+                }
+                Some(Early::Prompt(spoken)) => return Some(Job::Prompts(vec![spoken])),
+                None => {}
             }
             if self.wakes_now().await {
                 return Some(Job::Wake);
@@ -174,7 +189,7 @@ impl Actor {
             None | Some(Command::Close) => self.closing = true,
             Some(Command::Finish) => self.finishing = true,
             Some(Command::Subtask { session, command }) => self.pass(session, *command).await,
-            Some(Command::Prompt { message, .. }) => self.queue.push_back(Job::Prompts(vec![message])),
+            Some(Command::Prompt { message, .. }) => self.queue.push_back(Job::Prompts(vec![Spoken::now(message)])),
             Some(Command::Continue) => self.queue.push_back(Job::Continue),
             Some(Command::Rewind { to }) => self.rewind(to).await,
             Some(Command::Keep { body }) => self.keep(*body).await,
@@ -233,7 +248,8 @@ impl Actor {
         }
         if spoken && undone {
             // The next turn would get no further.
-            give_back(&mut VecDeque::new(), &self.inbox, &self.state.events).await;
+            let kept = (self.state.session, Arc::clone(&self.state.store));
+            give_back(&mut VecDeque::new(), &self.inbox, &self.state.events, &kept).await;
         } else {
             self.take_late_steering();
             self.keep_ending(&ending).await;
@@ -319,7 +335,7 @@ impl Actor {
 
     /// What came too late for this turn opens the next one, before anything that was said later.
     fn take_late_steering(&mut self) {
-        let late: Vec<Message> = std::iter::from_fn(|| self.inbox.next_steering()).collect();
+        let late: Vec<Spoken> = std::iter::from_fn(|| self.inbox.next_steering()).collect();
         if late.is_empty() {
             return;
         }
@@ -347,6 +363,7 @@ impl Actor {
         let events = state.events.clone();
         let rules = state.rules.clone();
         let children = Arc::clone(&state.children);
+        let kept = (state.session, Arc::clone(&state.store));
         let mut deaf = false;
         let turn = turn::run(state, inbox);
         tokio::pin!(turn);
@@ -389,17 +406,20 @@ impl Actor {
                 }
                 Some(Command::Close) => *closing = true,
                 Some(Command::Interrupt) => {
-                    give_back(queue, inbox, &events).await;
+                    give_back(queue, inbox, &events, &kept).await;
                     return Ending::Interrupted;
                 }
-                Some(Command::Prompt { message, delivery }) => match delivery {
-                    Delivery::Steer => inbox.steer(message),
-                    Delivery::Queue => queue.push_back(Job::Prompts(vec![message])),
-                    Delivery::Interrupt => {
-                        queue.push_front(Job::Prompts(vec![message]));
-                        return Ending::Interrupted;
+                Some(Command::Prompt { message, delivery }) => {
+                    let spoken = Spoken::later(message, kept.0, &kept.1);
+                    match delivery {
+                        Delivery::Steer => inbox.steer(spoken),
+                        Delivery::Queue => queue.push_back(Job::Prompts(vec![spoken])),
+                        Delivery::Interrupt => {
+                            queue.push_front(Job::Prompts(vec![spoken]));
+                            return Ending::Interrupted;
+                        }
                     }
-                },
+                }
                 Some(Command::Answer { question, answer }) => inbox.answer(question, answer),
                 Some(Command::SetMode { name }) => inbox.set_mode(name),
                 Some(Command::SetLevel { level }) => rules.set_level(level),
@@ -505,6 +525,7 @@ impl Actor {
         let Actor {
             state, commands, early, ..
         } = self;
+        let kept = (state.session, Arc::clone(&state.store));
         let making = room::by_hand(state, instructions);
         tokio::pin!(making);
         let mut deaf = false;
@@ -513,7 +534,10 @@ impl Actor {
                 made = &mut making => return Some(made),
                 command = commands.recv(), if !deaf => match command {
                     Some(Command::Interrupt) => return None,
-                    Some(command) => early.push_back(command),
+                    Some(Command::Prompt { message, .. }) => {
+                        early.push_back(Early::Prompt(Spoken::later(message, kept.0, &kept.1)));
+                    }
+                    Some(command) => early.push_back(Early::Command(command)),
                     None => deaf = true,
                 },
             }
@@ -536,7 +560,18 @@ impl Actor {
     }
 
     async fn take_title(&mut self, titled: Option<Titled>) {
-        let Some(Titled { title, record }) = titled else { return };
+        let Some(Titled {
+            title,
+            mut record,
+            request,
+            info,
+        }) = titled
+        else {
+            return;
+        };
+        let State { books, items, store, .. } = &self.state;
+        let (sections, prompt) = books.beside(&request, items, &info, &record, store.as_ref());
+        (record.sections, record.prompt) = (sections, Some(prompt));
         self.state.count(record);
         self.state.tell_untold().await;
         if let Some(title) = title {
@@ -564,24 +599,25 @@ fn revoke(rules: &Rules, rule: &str) {
 }
 
 /// Gives prompts that were still waiting back to the person.
-async fn give_back(queue: &mut VecDeque<Job>, inbox: &Inbox, events: &mpsc::Sender<Event>) {
-    let mut waiting: Vec<Message> = std::iter::from_fn(|| inbox.next_steering()).collect();
+async fn give_back(
+    queue: &mut VecDeque<Job>,
+    inbox: &Inbox,
+    events: &mpsc::Sender<Event>,
+    (session, store): &(SessionId, Arc<dyn Store>),
+) {
+    let mut waiting: Vec<Spoken> = std::iter::from_fn(|| inbox.next_steering()).collect();
     for job in queue.drain(..) {
         match job {
-            Job::Prompts(messages) => waiting.extend(messages),
+            Job::Prompts(prompts) => waiting.extend(prompts),
             Job::Continue | Job::Wake => {}
         }
     }
-    for message in waiting {
-        let text = format!("not sent, because the turn was stopped: {}", message.text());
-        drop(
-            events
-                .send(Event::Notice {
-                    level: Level::Info,
-                    text,
-                })
-                .await,
-        );
+    for spoken in waiting {
+        let text = format!("not sent, because the turn was stopped: {}", spoken.message.text());
+        let level = Level::Info;
+        drop(events.send(Event::Notice { level, text }).await);
+        // Only now: until the person has it back, it waits.
+        spoken.forget(*session, store);
     }
 }
 

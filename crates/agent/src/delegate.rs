@@ -62,6 +62,7 @@ struct Opened {
     id: SessionId,
     items: Vec<Arc<Item>>,
     totals: Totals,
+    waiting: Vec<session::Waiting>,
     lease: Lease,
 }
 
@@ -147,6 +148,7 @@ impl Delegate {
                     id,
                     items: Vec::new(),
                     totals: Totals::default(),
+                    waiting: Vec::new(),
                     lease,
                 })
             }
@@ -163,6 +165,7 @@ impl Delegate {
                     id,
                     items: loaded.items,
                     totals: loaded.meta.totals,
+                    waiting: loaded.waiting,
                     lease,
                 })
             }
@@ -216,9 +219,16 @@ impl Delegate {
             },
         };
         let Opened {
-            items, totals, lease, ..
+            items,
+            totals,
+            waiting,
+            lease,
+            ..
         } = opened;
-        let setup = self.setup(id, items, totals, &task, mode);
+        let setup = Setup {
+            waiting,
+            ..self.setup(id, items, totals, &task, mode)
+        };
         let delegate = Arc::clone(self);
         tokio::spawn(async move {
             let slot = tokio::select! {
@@ -264,6 +274,7 @@ impl Delegate {
             root: self.root.clone(),
             items,
             totals,
+            waiting: Vec::new(),
             title: Some(task.title.clone()),
             model: Arc::clone(self.worker_model(task.worker)),
             small: self.small.clone(),

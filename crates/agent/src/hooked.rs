@@ -4,6 +4,7 @@ use crate::inbox::Inbox;
 use crate::mention;
 use crate::state::State;
 use crate::surroundings::Refusal;
+use crate::waiting::Spoken;
 use model::{Block, Part};
 use policy::Ruling;
 use session::{Error, Event, Happening, Hooks, Level, Moment, Reaction, SessionId};
@@ -68,7 +69,7 @@ impl State {
     /// Hooks speak first, so that nothing is looked up for a prompt that they block. It stays in the inbox until it is an item:
     /// nothing is lost wherever this is stopped.
     pub(crate) async fn submit(&mut self, inbox: &Arc<Inbox>) -> Result<Option<Submitted>, Error> {
-        let Some(message) = inbox.first_steering() else {
+        let Some(Spoken { message, waiting }) = inbox.first_steering() else {
             return Ok(None);
         };
         let said = message.text();
@@ -77,7 +78,7 @@ impl State {
             let prompt = said.clone();
             let reaction = self.hooked.call(Happening::UserPromptSubmit { prompt }).await;
             if let Ruling::Deny(why) | Ruling::Ask(why) = reaction.ruling {
-                drop(inbox.next_steering());
+                self.drop_first(inbox);
                 return Ok(Some(Submitted::Refused(Refusal::Hook(why))));
             }
             added = reaction.context;
@@ -86,7 +87,7 @@ impl State {
             Ok(command) => command,
             Err(Refusal::Lost(error)) => return Err(error),
             Err(refusal) => {
-                drop(inbox.next_steering());
+                self.drop_first(inbox);
                 return Ok(Some(Submitted::Refused(refusal)));
             }
         };
@@ -98,9 +99,16 @@ impl State {
         for text in std::mem::take(&mut self.context).into_iter().chain(added) {
             message.parts.push(Part::text(format!("<hook>\n{text}\n</hook>")));
         }
-        self.append_prompt(message).await?;
+        self.append_spoken(Spoken { message, waiting }).await?;
         self.begin_title(said);
         Ok(Some(Submitted::Kept))
+    }
+
+    /// Drops the oldest thing that the person said, because it must not be sent.
+    fn drop_first(&self, inbox: &Inbox) {
+        if let Some(spoken) = inbox.next_steering() {
+            spoken.forget(self.session, &self.store);
+        }
     }
 
     /// Tells hooks that the conversation is about to be summed up. What they say belongs to what the summary is asked for; the

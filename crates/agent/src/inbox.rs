@@ -1,6 +1,7 @@
 //! What arrives for a turn while it runs.
 
-use model::{Message, Model};
+use crate::waiting::Spoken;
+use model::Model;
 use session::{Answer, EditorView, QuestionId};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +19,7 @@ pub(crate) struct Inbox {
 
 #[derive(Default)]
 struct Inner {
-    steering: VecDeque<Message>,
+    steering: VecDeque<Spoken>,
     model: Option<Arc<dyn Model>>,
     mode: Option<String>,
     compaction: Option<Option<String>>,
@@ -33,17 +34,17 @@ struct Inner {
 }
 
 impl Inbox {
-    pub(crate) fn steer(&self, message: Message) {
-        self.lock().steering.push_back(message);
+    pub(crate) fn steer(&self, spoken: Spoken) {
+        self.lock().steering.push_back(spoken);
     }
 
     /// The oldest steering prompt, left where it is.
-    pub(crate) fn first_steering(&self) -> Option<Message> {
+    pub(crate) fn first_steering(&self) -> Option<Spoken> {
         self.lock().steering.front().cloned()
     }
 
     /// The oldest steering prompt, taken out.
-    pub(crate) fn next_steering(&self) -> Option<Message> {
+    pub(crate) fn next_steering(&self) -> Option<Spoken> {
         self.lock().steering.pop_front()
     }
 

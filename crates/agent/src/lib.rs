@@ -5,6 +5,7 @@
 
 mod account;
 mod actor;
+mod aside;
 mod calls;
 mod changed;
 mod children;
@@ -26,7 +27,9 @@ mod state;
 mod surroundings;
 mod tally;
 mod title;
+mod todos;
 mod turn;
+mod waiting;
 mod wake;
 
 pub use room::{Automatic, Compaction};
@@ -58,6 +61,8 @@ pub struct Setup {
     pub items: Vec<Arc<Item>>,
     /// What it has cost.
     pub totals: Totals,
+    /// Prompts that had not had their turn when it was last worked on; they go with the next one.
+    pub waiting: Vec<session::Waiting>,
     /// Its title, if it has one.
     pub title: Option<String>,
     /// The model that does the work.

@@ -151,6 +151,7 @@ struct Bill {
     model: Arc<dyn Model>,
     spending: Spending,
     begun: Instant,
+    request: Request,
     prompt: usize,
     reply: Reply,
     outcome: String,
@@ -168,6 +169,7 @@ impl Bill {
             model: Arc::clone(model),
             spending: spending.clone(),
             begun: Instant::now(),
+            request: request.clone(),
             prompt: system + said,
             reply: Reply::default(),
             outcome: "stopped".into(),
@@ -198,6 +200,7 @@ impl Drop for Bill {
             cost: cost.or_else(|| info.cost(&usage)),
             took: self.begun.elapsed(),
             outcome: std::mem::take(&mut self.outcome),
+            request: Some(std::mem::take(&mut self.request)),
         });
     }
 }

@@ -161,7 +161,6 @@ async fn stream(
         open,
         sent: Instant::now(),
         first_chunk: None,
-        sections: assembled.sections,
         estimated: assembled.tokens,
         watching: Watching::new(state.previews),
     });

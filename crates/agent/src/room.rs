@@ -54,6 +54,11 @@ pub(crate) struct Room {
 }
 
 impl Room {
+    /// The model that sums up, where it is another one.
+    pub(crate) fn model(&self) -> Option<&Arc<dyn Model>> {
+        self.compaction.model.as_ref()
+    }
+
     pub(crate) fn new(compaction: Compaction) -> Self {
         Room {
             compaction,

@@ -16,6 +16,7 @@ use crate::room::Room;
 use crate::surroundings::{Lent, Noted, Surroundings};
 use crate::tally::Tally;
 use crate::title::{self, Titled};
+use crate::todos::{newest_todos, todo};
 use crate::{Approvals, Limits, ModelSource, Previews, Setup, System};
 use futures::FutureExt as _;
 use futures::future::Shared;
@@ -24,7 +25,7 @@ use policy::{Mode, Modes};
 use prompt::Frame;
 use session::{
     Body, Draft, Error, Event, Item, ItemId, Level, Receipt, Record, RequestId, SessionId, Status, Store, Time, Todo,
-    Totals,
+    Totals, WaitingId,
 };
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -161,7 +162,6 @@ pub(crate) struct Live {
     pub(crate) at: Time,
     pub(crate) sent: Instant,
     pub(crate) first_chunk: Option<Duration>,
-    pub(crate) sections: Vec<session::Section>,
     /// About how many tokens the request has.
     pub(crate) estimated: u64,
     pub(crate) open: Open,
@@ -297,6 +297,16 @@ impl State {
     /// The write is under way at the first poll: the item counts from then on, even if this future is dropped before it is
     /// durable. [`State::confirm`] then waits in its place.
     pub(crate) async fn append(&mut self, id: ItemId, body: Body) -> Result<(), Error> {
+        self.append_heard(id, body, None).await
+    }
+
+    /// The same for what may have waited: it waits no longer.
+    pub(crate) async fn append_heard(
+        &mut self,
+        id: ItemId,
+        body: Body,
+        heard: Option<WaitingId>,
+    ) -> Result<(), Error> {
         let item = Arc::new(Item {
             id,
             parent: self.head(),
@@ -314,7 +324,11 @@ impl State {
             }
             _ => {}
         }
-        self.pending = Some(self.store.append(self.session, Arc::clone(&item)).shared());
+        let receipt = match heard {
+            Some(waiting) => self.store.append_heard(self.session, Arc::clone(&item), waiting),
+            None => self.store.append(self.session, Arc::clone(&item)),
+        };
+        self.pending = Some(receipt.shared());
         self.room.add(&item, self.frame.family);
         self.items.push(item);
         self.confirm().await?;
@@ -543,26 +557,6 @@ impl State {
         self.tell_untold().await;
     }
 
-    /// Enters a request that a tool made into the ledger.
-    fn count_spent(&mut self, spent: Spent) {
-        let total = spent.took.as_millis() as u64;
-        self.count(Record {
-            id: RequestId::new(),
-            item: None,
-            purpose: spent.purpose.into(),
-            model: spent.model,
-            attempt: 1,
-            at: Time((self.clock)().0.saturating_sub(total)),
-            first_chunk: None,
-            total,
-            usage: spent.usage,
-            cost: spent.cost,
-            outcome: spent.outcome,
-            sections: Vec::new(),
-            prompt: None,
-        });
-    }
-
     /// Adds a request to the totals and the ledger. The front end is told with [`State::tell_untold`].
     pub(crate) fn count(&mut self, record: Record) {
         self.tally.pay(record.cost.unwrap_or_default());
@@ -630,35 +624,6 @@ impl State {
     }
 }
 
-fn newest_todos(items: &[Arc<Item>]) -> Vec<Todo> {
-    let lists = items.iter().rev().filter_map(|item| match &item.body {
-        Body::Todos { list } => Some(list.clone()),
-        Body::Prompt { .. }
-        | Body::Reply { .. }
-        | Body::Result { .. }
-        | Body::Summary { .. }
-        | Body::Notice { .. }
-        | Body::Panels { .. }
-        | Body::Mode { .. }
-        | Body::Wake { .. }
-        | Body::Restored { .. }
-        | Body::Review { .. } => None,
-    });
-    lists.take(1).next().unwrap_or_default()
-}
-
-fn todo(todo: tool::Todo) -> Todo {
-    Todo {
-        text: todo.text,
-        status: match todo.status {
-            tool::Status::Pending => Status::Pending,
-            tool::Status::InProgress => Status::InProgress,
-            tool::Status::Completed => Status::Completed,
-            tool::Status::Cancelled => Status::Cancelled,
-        },
-    }
-}
-
 fn text_of(output: &Output) -> String {
     let texts = output.content.iter().filter_map(|block| match block {
         Block::Text { text } => Some(text.as_str()),
@@ -667,18 +632,8 @@ fn text_of(output: &Output) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// About what images and documents take, for providers that do not say.
-const MEDIA_TOKENS: u64 = 1_500;
-
 /// About how many tokens a request took, for providers that do not say.
 fn estimate(live: &Live) -> Usage {
-    let (media, text): (Vec<_>, Vec<_>) = live.sections.iter().partition(|section| section.name == prompt::MEDIA);
-    let bytes: u64 = text.iter().map(|section| section.bytes).sum();
-    let pictured = if media.iter().any(|section| section.bytes > 0) {
-        MEDIA_TOKENS
-    } else {
-        0
-    };
     let said = live.reply.clone().into_message();
     let written: usize = said
         .parts
@@ -690,7 +645,7 @@ fn estimate(live: &Live) -> Usage {
         })
         .sum();
     Usage {
-        input: bytes.div_ceil(4) + pictured,
+        input: live.estimated,
         output: (written as u64).div_ceil(4),
         estimated: true,
         ..Usage::default()

@@ -1,7 +1,7 @@
 //! Gives a session its title, beside the first turn and without delaying it.
 
 use futures::StreamExt as _;
-use model::{Chunk, Model, Reply, Usage};
+use model::{Chunk, Info, Model, Reply, Request, Usage};
 use session::{Record, RequestId, Time};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,6 +13,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Titled {
     pub(crate) title: Option<String>,
     pub(crate) record: Record,
+    /// What was asked.
+    pub(crate) request: Request,
+    pub(crate) info: Info,
 }
 
 /// Asks the small model for a title.
@@ -20,8 +23,10 @@ pub(crate) async fn ask(model: Arc<dyn Model>, prompt: String, clock: fn() -> Ti
     let (at, sent) = (clock(), Instant::now());
     let mut reply = Reply::default();
     let mut first_chunk = None;
+    let request = prompt::title_request(&prompt);
+    let sent_request = request.clone();
     let asked = async {
-        let mut chunks = model.stream(prompt::title_request(&prompt)).await?;
+        let mut chunks = model.stream(sent_request).await?;
         while let Some(chunk) = chunks.next().await {
             let chunk: Chunk = chunk?;
             first_chunk.get_or_insert_with(|| sent.elapsed().as_millis() as u64);
@@ -62,5 +67,7 @@ pub(crate) async fn ask(model: Arc<dyn Model>, prompt: String, clock: fn() -> Ti
     Titled {
         title: prompt::clean_title(&reply.into_message().text()),
         record,
+        request,
+        info: model.info().clone(),
     }
 }

@@ -155,21 +155,27 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     } = connect(&models, config).await?;
     let name = main.info().name();
     let opened = open(&start, &name).await?;
+    let (layers, gone) = roots::with_kept(start.layers, &opened.roots);
     let found = modes::find(root, start.trust, env);
     let (mode, all_modes) = choose_mode(&start, &found, &opened.items)?;
-    let (mut permissions, mut told) = permissions::permissions(start.layers, start.trust, root, env);
+    let (mut permissions, mut told) = permissions::permissions(&layers, start.trust, root, env);
+    told.extend(gone);
     told.extend(found.problems.iter().cloned());
     let profile = profile(config)?;
     let permission = config.permission.unwrap_or(Permission::Workspace);
-    if let Some(wrong) = roots::find(root, start.layers, env).1.into_iter().next() {
+    let (further, problems) = roots::find(root, &layers, env);
+    if let Some(wrong) = problems.into_iter().next() {
         return Err(Failure::usage(wrong).hint("check --add-dir, and `roots` in your configuration"));
+    }
+    if further != opened.roots {
+        drop(start.store.set_roots(opened.id, further));
     }
     let workspace = start.client.shows(open_workspace(root, &permissions)?);
     let jobs = Jobs::default();
     let background = Background::from(jobs.view());
     let around = around(config, start.trust, &workspace, jobs.view(), env);
     let system = system::system(&around, &workspace, &all_modes, start.trust, env);
-    let complete = is_complete(&opened.items);
+    let complete = is_complete(&opened.items) && opened.waiting.is_empty();
     let formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
     let notices = Notices::channel();
     let place = mcp::Place {
@@ -233,6 +239,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         root: root.into(),
         items: opened.items,
         totals: opened.totals,
+        waiting: opened.waiting,
         title: opened.title,
         model: main,
         small,
@@ -519,6 +526,8 @@ struct Open {
     items: Vec<Arc<Item>>,
     totals: Totals,
     title: Option<String>,
+    waiting: Vec<session::Waiting>,
+    roots: Vec<PathBuf>,
     lease: Lease,
 }
 
@@ -538,17 +547,26 @@ async fn open(start: &Start<'_>, model: &str) -> Result<Open> {
                 items: Vec::new(),
                 totals: Totals::default(),
                 title: None,
+                waiting: Vec::new(),
+                roots: Vec::new(),
                 lease: start.store.create(new).await?,
             })
         }
         Which::Existing(id) => {
             let session::Opened { loaded, lease } = start.store.open(id).await?;
-            let Loaded { meta, items } = loaded;
+            let Loaded {
+                meta,
+                items,
+                waiting,
+                roots,
+            } = loaded;
             Ok(Open {
                 id,
                 items,
                 totals: meta.totals,
                 title: meta.title,
+                waiting,
+                roots,
                 lease,
             })
         }

@@ -97,6 +97,7 @@ async fn ask(model: &Arc<dyn Model>, request: Request, context: &Context) -> Res
     let begun = Instant::now();
     let (mut text, mut usage, mut cost) = (String::new(), Usage::default(), None);
     let mut outcome = Err("the reply ended early".to_owned());
+    let asked = request.clone();
     match model.stream(request).await {
         Err(error) => outcome = Err(error.to_string()),
         Ok(mut stream) => {
@@ -122,6 +123,7 @@ async fn ask(model: &Arc<dyn Model>, request: Request, context: &Context) -> Res
         cost: cost.or_else(|| info.cost(&usage)),
         took: begun.elapsed(),
         outcome: outcome.as_ref().map_or_else(Clone::clone, |_| "done".to_owned()),
+        request: Some(asked),
     });
     outcome.map(|stop| (text, stop))
 }

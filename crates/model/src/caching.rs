@@ -39,7 +39,7 @@ const ROWS: &[(Family, &str, &str, u64, u64, u64)] = &[
     (Family::Anthropic, "", "opus-4-5", 4096, 1, 300),
     (Family::Anthropic, "", "opus-4-6", 4096, 1, 300),
     (Family::Anthropic, "", "haiku-4-5", 4096, 1, 300),
-    (Family::Anthropic, "", "sonnet-4-6", 2048, 1, 300),
+    (Family::Anthropic, "", "opus-4-7", 2048, 1, 300),
     (Family::Anthropic, "", "haiku", 2048, 1, 300),
     (Family::Anthropic, "", "", 1024, 1, 300),
     (Family::Openai, "deepseek", "", 64, 64, 3600),
@@ -90,7 +90,7 @@ mod tests {
     fn known_models_have_the_figures_that_their_providers_document() {
         let catalogue = Catalogue::embedded();
         let cases = [
-            ("anthropic", "claude-sonnet-4-6", 2048, 1),
+            ("anthropic", "claude-sonnet-4-6", 1024, 1),
             ("anthropic", "claude-sonnet-4-5", 1024, 1),
             ("anthropic", "claude-haiku-4-5", 4096, 1),
             ("openai", "gpt-5.5", 1024, 128),

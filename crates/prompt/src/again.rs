@@ -75,6 +75,7 @@ mod tests {
             sections: Vec::new(),
             prompt: Some(Prompt {
                 cached: 0,
+                is_estimate: false,
                 difference: Difference::Extends,
                 base,
                 frame: base.is_none().then(|| BlobId("f".into())),

@@ -6,7 +6,7 @@ use crate::kept::{Kept, Laid, Terms};
 use crate::tokens::Family;
 use model::{Breakpoint, Effort, Message, OutputSchema, Request, Role, ToolSpec};
 use serde_json::{Map, Value};
-use session::{Item, Section};
+use session::Item;
 use std::sync::Arc;
 
 /// What stays the same from request to request of a session.
@@ -43,13 +43,11 @@ pub struct Call {
     pub options: Map<String, Value>,
 }
 
-/// A request and what it is made of.
+/// A request and its size.
 #[derive(Debug, Clone)]
 pub struct Assembled {
     /// The request.
     pub request: Request,
-    /// Its parts and their sizes.
-    pub sections: Vec<Section>,
     /// About how many tokens it has.
     pub tokens: u64,
 }
@@ -66,14 +64,11 @@ pub fn assemble(frame: &Frame, items: &[Arc<Item>], kept: &mut Kept) -> Assemble
     };
     let Laid {
         messages,
-        sizes,
         tokens,
         head,
     } = kept.lay_out(items, &terms);
-    let system_size = frame.system.iter().map(|section| section.len()).sum();
-    let tokens = tokens + kept.tools(&frame.tools).1 + kept.system(&frame.system);
-    let (tools, system, tools_size) = offer(frame, kept);
-    let sections = sizes.sections(tools_size, system_size);
+    let tokens = tokens + kept.tools(&frame.tools) + kept.system(&frame.system);
+    let (tools, system) = offer(frame, kept);
     let breakpoints = breakpoints(&tools, &system, &messages, head);
     let Call {
         effort,
@@ -95,25 +90,19 @@ pub fn assemble(frame: &Frame, items: &[Arc<Item>], kept: &mut Kept) -> Assemble
         options,
         ..Request::default()
     };
-    Assembled {
-        request,
-        sections,
-        tokens,
-    }
+    Assembled { request, tokens }
 }
 
-/// The tools and the system prompt as the model gets them, and about how long the tools are: by the provider's means, or as a
-/// part of the system prompt after what is the same in every session.
-fn offer(frame: &Frame, kept: &mut Kept) -> (Arc<[ToolSpec]>, Vec<Arc<str>>, usize) {
+/// The tools and the system prompt as the model gets them: by the provider's means, or as a part of the system prompt after
+/// what is the same in every session.
+fn offer(frame: &Frame, kept: &mut Kept) -> (Arc<[ToolSpec]>, Vec<Arc<str>>) {
     let mut system = frame.system.clone();
     match frame.protocol {
-        Protocol::Native => (Arc::clone(&frame.tools), system, kept.tools(&frame.tools).0),
-        Protocol::Xml if frame.tools.is_empty() => (Arc::default(), system, 0),
+        Protocol::Native => (Arc::clone(&frame.tools), system),
+        Protocol::Xml if frame.tools.is_empty() => (Arc::default(), system),
         Protocol::Xml => {
-            let catalogue = kept.catalogue(&frame.tools);
-            let size = catalogue.len();
-            system.insert(system.len().min(1), catalogue);
-            (Arc::default(), system, size)
+            system.insert(system.len().min(1), kept.catalogue(&frame.tools));
+            (Arc::default(), system)
         }
     }
 }

@@ -21,8 +21,6 @@ const RESULT_PERCENT: u64 = 50;
 const MENTIONS_PART: u64 = 6;
 /// Panels take at most one part of so many.
 const PANELS_PART: u64 = 4;
-/// What surrounds a turn, such as the date and edited files, takes at most one part of so many.
-const AMBIENT_PART: u64 = 40;
 /// Of a text that is cut, this part is its beginning; the rest is its end.
 const HEAD_PERCENT: usize = 40;
 
@@ -66,11 +64,6 @@ impl Budget {
     /// The most tokens of all panels together.
     pub fn panels(self) -> u64 {
         self.tokens / PANELS_PART
-    }
-
-    /// The most tokens of what surrounds a turn.
-    pub fn ambient(self) -> u64 {
-        self.tokens / AMBIENT_PART
     }
 
     /// A result that takes no more than its part, cut where it must be; `None` where it may stay as it is.

@@ -5,7 +5,6 @@ use crate::counts::Counts;
 use crate::panel::Texts;
 use crate::protocol::{Protocol, catalogue, written};
 use crate::repair::repair;
-use crate::sizes::{self, Sizes};
 use crate::tokens::{Family, tool_tokens};
 use crate::view::{folded, is_boundary};
 use model::{Message, Role, ToolSpec};
@@ -29,14 +28,13 @@ pub struct Kept {
     messages: Arc<Vec<Arc<Message>>>,
     settled: usize,
     /// Of the settled messages.
-    sizes: Sizes,
     tokens: u64,
     counts: Counts,
     /// How many messages at the beginning are panels.
     head: usize,
     /// What the messages were laid out for.
     terms: Terms,
-    tools: Option<(Arc<[ToolSpec]>, Family, usize, u64)>,
+    tools: Option<(Arc<[ToolSpec]>, Family, u64)>,
     /// The tools as text.
     catalogue: Option<(Arc<[ToolSpec]>, Arc<str>)>,
     system: Option<(Vec<Arc<str>>, Family, u64)>,
@@ -56,7 +54,6 @@ pub(crate) struct Terms {
 /// The messages of a request.
 pub(crate) struct Laid {
     pub(crate) messages: Arc<Vec<Arc<Message>>>,
-    pub(crate) sizes: Sizes,
     /// About how many tokens they have.
     pub(crate) tokens: u64,
     /// How many of them, at the beginning, are panels.
@@ -103,7 +100,6 @@ impl Kept {
         let messages = Arc::make_mut(&mut self.messages);
         messages.truncate(self.settled);
         messages.extend(complete);
-        self.sizes.add_all(&messages[self.settled..]);
         self.tokens += self.counts.sum(&messages[self.settled..]);
         self.settled = messages.len();
         if let Some(reply) = reply {
@@ -114,13 +110,10 @@ impl Kept {
         if messages.last().is_none_or(|last| last.role == Role::Assistant) {
             messages.push(Arc::new(Message::user(GO_ON)));
         }
-        let mut sizes = self.sizes;
-        sizes.add_all(&messages[self.settled..]);
         let tokens = self.tokens + self.counts.sum(&messages[self.settled..]);
         self.counts.tidy(messages);
         Laid {
             messages: Arc::clone(&self.messages),
-            sizes,
             tokens,
             head: self.head,
         }
@@ -141,16 +134,14 @@ impl Kept {
         repaired(&seen, terms.budget)
     }
 
-    /// About how long the tools are, in bytes and in tokens.
-    pub(crate) fn tools(&mut self, tools: &Arc<[ToolSpec]>) -> (usize, u64) {
+    /// About how many tokens the tools have.
+    pub(crate) fn tools(&mut self, tools: &Arc<[ToolSpec]>) -> u64 {
         match &self.tools {
-            Some((kept, family, bytes, tokens)) if Arc::ptr_eq(kept, tools) && *family == self.terms.family => {
-                (*bytes, *tokens)
-            }
+            Some((kept, family, tokens)) if Arc::ptr_eq(kept, tools) && *family == self.terms.family => *tokens,
             Some(_) | None => {
-                let (bytes, tokens) = (sizes::of_tools(tools), tool_tokens(self.terms.family, tools));
-                self.tools = Some((Arc::clone(tools), self.terms.family, bytes, tokens));
-                (bytes, tokens)
+                let tokens = tool_tokens(self.terms.family, tools);
+                self.tools = Some((Arc::clone(tools), self.terms.family, tokens));
+                tokens
             }
         }
     }
@@ -194,7 +185,7 @@ impl Kept {
     fn forget(&mut self) {
         self.items.clear();
         self.next = None;
-        (self.settled, self.sizes, self.tokens, self.head) = (0, Sizes::default(), 0, 0);
+        (self.settled, self.tokens, self.head) = (0, 0, 0);
     }
 }
 
@@ -359,7 +350,7 @@ mod tests {
         );
         assert_eq!(one.request.messages, other.request.messages, "{items:#?}");
         assert_eq!(one.request.breakpoints, other.request.breakpoints);
-        assert_eq!(one.sections, other.sections);
+        assert_eq!(one.tokens, other.tokens);
         assert_eq!(one.tokens, other.tokens);
         if longer > 0 {
             for item in every_kind(items) {

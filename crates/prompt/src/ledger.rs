@@ -7,10 +7,11 @@
 mod cache;
 mod frame;
 mod kind;
+mod weigh;
 #[cfg(test)]
 mod tests;
 
-use crate::tokens::Family;
+use crate::tokens::{Exact, Family};
 use cache::Known;
 use frame::{Laid, alike};
 use kind::{Kind, Size, begins_turn, counted, first, kinds, mixed};
@@ -18,6 +19,7 @@ use model::{Breakpoint, CachedBy, Caching, Info, Message, Request, Usage};
 use session::{Difference, Section};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use weigh::Weigh;
 
 /// What the requests of a session were made of.
 #[derive(Debug, Default)]
@@ -70,9 +72,31 @@ pub struct Entry {
     pub shared: usize,
     /// Tokens that the provider's cache should hold.
     pub cached: u64,
+    /// Whether that is what the provider counted, or hew's estimate of a part of what it counted.
+    pub certainty: Certainty,
     /// Its cache marks.
     pub marks: Vec<Breakpoint>,
     held: Held,
+}
+
+/// How well the tokens of a prefix are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    /// The provider counted this very prefix.
+    Counted,
+    /// The provider counted more than it: what of that belongs to it is estimated.
+    Estimated,
+}
+
+/// What may be expected of the cache for a request beside the conversation.
+#[derive(Debug, Clone)]
+pub struct Foreseen {
+    /// Tokens that the provider's cache should hold.
+    pub cached: u64,
+    /// Whether the provider counted them.
+    pub certainty: Certainty,
+    /// Where it leaves the last request of the conversation.
+    pub difference: Difference,
 }
 
 /// What the cache should hold: so many parts of the frame, and these sections.
@@ -87,7 +111,7 @@ impl Ledger {
     pub fn enter(&mut self, request: &Request, info: &Info, now: u64) -> Entry {
         let caching = Caching::of(info);
         let model = info.name();
-        let frame = Laid::of(request, info, self.frame.as_ref());
+        let frame = Laid::of(request, &model, &Family::of(info), self.frame.as_ref());
         let (shared, fresh) = self.compare(&request.messages);
         let difference = self.difference(&frame, &model, shared, &fresh);
         self.turn_over(frame, model, shared, fresh);
@@ -105,6 +129,7 @@ impl Ledger {
             difference,
             shared,
             cached: hit.tokens,
+            certainty: hit.certainty,
             marks: request.breakpoints.clone(),
             held,
         }
@@ -121,6 +146,72 @@ impl Ledger {
             }
         }
         self.sections(entry)
+    }
+
+    /// What may be expected of the cache for a request that is not part of the conversation, such as one for a summary of it.
+    pub fn foresee(&self, request: &Request, info: &Info, now: u64) -> Foreseen {
+        let model = info.name();
+        let frame = Laid::of(request, &model, &Family::of(info), self.frame.as_ref());
+        let (shared, fresh) = self.compare(&request.messages);
+        let is_alike = |before: &Laid| self.model == model && frame.left(before).is_none();
+        let difference = match self.frame.as_ref().is_some_and(is_alike) {
+            true => self.difference(&frame, &model, shared, &fresh),
+            // It has nothing to do with the conversation.
+            false => Difference::First,
+        };
+        let mut lines = [&self.lines[..shared], &fresh].concat();
+        chain(&mut lines, frame.chain(), 0);
+        let (hit, _) = self
+            .known
+            .seek(Some(&frame), &lines, request, &Caching::of(info), now);
+        Foreseen {
+            cached: hit.tokens,
+            certainty: hit.certainty,
+            difference,
+        }
+    }
+
+    /// What a request beside the conversation was made of, where so many of its tokens were expected to be cached.
+    pub fn beside(request: &Request, info: &Info, usage: &Usage, cached: u64) -> Vec<Section> {
+        let family = Family::of(info);
+        let mut ledger = Ledger::whole(request, &info.name(), &family);
+        ledger.share_out(usage.prompt(), family);
+        let entry = Entry {
+            difference: Difference::First,
+            shared: 0,
+            cached: cached.min(usage.prompt()),
+            certainty: Certainty::Counted,
+            marks: Vec::new(),
+            held: Held::default(),
+        };
+        ledger.sections(&entry)
+    }
+
+    /// How many tokens each section of a request has by itself, counted by the tokenizer of its model.
+    pub fn counted(request: &Request, model: &str, exact: &Exact) -> Vec<(String, u64)> {
+        let ledger = Ledger::whole(request, model, exact);
+        let frame = ledger.frame.iter().flat_map(|frame| &frame.parts);
+        let mut counted: Vec<(String, u64)> = frame.map(|part| (part.name.clone(), part.weight)).collect();
+        let mut sums = Sums::default();
+        for line in &ledger.lines {
+            sums.begin(&line.message);
+            for (kind, Size { bytes, weight }) in kinds(&line.message, exact) {
+                sums.add(kind, Sum { bytes, tokens: weight });
+            }
+        }
+        for (when, sums) in [("history", sums.history), ("turn", sums.turn)] {
+            counted.extend(sums.iter().map(|(kind, sum)| (format!("{when}/{kind}"), sum.tokens)));
+        }
+        counted
+    }
+
+    /// A ledger that knows nothing but this request.
+    fn whole(request: &Request, model: &str, weigh: &dyn Weigh) -> Ledger {
+        let mut ledger = Ledger::default();
+        let frame = Laid::of(request, model, weigh, None);
+        let (shared, fresh) = ledger.compare(&request.messages);
+        ledger.turn_over(frame, model.into(), shared, fresh);
+        ledger
     }
 
     /// How many messages are as before, and the others.
@@ -210,18 +301,10 @@ impl Ledger {
             self.settled = shared;
             self.sums = sums(&self.lines[..shared], frame_tokens(&frame));
         }
-        let (mut chain, mut blocks) = (frame.chain(), 0);
         let keep = if is_same { shared } else { 0 };
-        if let Some(line) = keep.checked_sub(1).and_then(|last| self.lines.get(last)) {
-            (chain, blocks) = (line.chain, line.blocks);
-        }
         self.lines.truncate(shared);
         self.lines.extend(fresh);
-        for line in &mut self.lines[keep..] {
-            chain = mixed(chain, &line.hash.to_be_bytes());
-            blocks += line.message.parts.len() as u64;
-            (line.chain, line.blocks) = (chain, blocks);
-        }
+        chain(&mut self.lines, frame.chain(), keep);
         self.model = model;
         self.frame = Some(frame);
     }
@@ -241,7 +324,7 @@ impl Ledger {
         }
         let open = self.lines[self.settled..]
             .iter()
-            .map(|line| kinds(&line.message, family));
+            .map(|line| kinds(&line.message, &family));
         let open: Vec<Vec<(Kind, Size)>> = open.collect();
         let weights: u64 = open.iter().flatten().map(|(_, size)| size.weight).sum();
         let framed = match self.is_framed {
@@ -339,13 +422,24 @@ pub fn level(sections: &mut [Section], cached: u64) {
     }
 }
 
+/// Links lines to those before them, from this one on; the first follows the frame.
+fn chain(lines: &mut [Line], frame: u64, from: usize) {
+    let before = from.checked_sub(1).and_then(|last| lines.get(last));
+    let (mut chain, mut blocks) = before.map_or((frame, 0), |line| (line.chain, line.blocks));
+    for line in &mut lines[from..] {
+        chain = mixed(chain, &line.hash.to_be_bytes());
+        blocks += line.message.parts.len() as u64;
+        (line.chain, line.blocks) = (chain, blocks);
+    }
+}
+
 /// The sums of lines that have tokens.
 fn sums(lines: &[Line], frame: u64) -> Sums {
     let mut sums = Sums::default();
     let mut before = frame;
     for line in lines {
         sums.begin(&line.message);
-        let kinds = kinds(&line.message, Family::default());
+        let kinds = kinds(&line.message, &Family::default());
         let mut shares = Shares {
             rest: line.upto.saturating_sub(before),
             weights: kinds.iter().map(|(_, size)| size.weight).sum(),

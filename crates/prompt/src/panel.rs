@@ -5,10 +5,12 @@
 //! are laid out anew at the beginning and their old states go (`docs/adr/0009-panels.md`).
 
 mod board;
+mod named;
 mod own;
 mod render;
 
 pub use board::{Board, Cache, Fresh};
+pub(crate) use named::{answered, called, first, is_panels, shown_in};
 pub use own::Own;
 pub use render::{Form, Texts, render};
 

@@ -1,8 +1,10 @@
 //! How many tokens a text has, by the family of the model that reads it.
 //!
 //! Requests are counted by an estimator that was fitted to the real tokenizers ([`Family::estimate`]): it needs no tables and
-//! reads a text once. Exact counts, for OpenAI's families, are for people who ask ([`Exact`]). Whatever is estimated is
-//! corrected by what the provider reports ([`Rate`]).
+//! reads a text once. Exact counts, for OpenAI's families, are for people who ask ([`Exact`]): the tables take megabytes and
+//! a moment to unpack, which no request should wait for. Where a budget decides it does not need them: the provider has
+//! counted everything up to its last reply, only what came since is estimated, and that is corrected by how far earlier
+//! estimates were off ([`Rate`]).
 
 mod exact;
 mod measure;
@@ -77,6 +79,15 @@ impl Family {
             }
         }
         Family::Other
+    }
+
+    /// What its tokenizer is called, where it is public.
+    pub fn tokenizer(self) -> Option<&'static str> {
+        match self {
+            Family::O200k => Some("o200k_base"),
+            Family::Cl100k => Some("cl100k_base"),
+            Family::Claude | Family::Gemini | Family::Other => None,
+        }
     }
 
     /// About how many tokens a text has.

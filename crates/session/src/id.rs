@@ -66,6 +66,11 @@ identifier!(
     QuestionId
 );
 
+identifier!(
+    /// Names a prompt that waits for its turn.
+    WaitingId
+);
+
 /// Names bytes by their content.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobId(pub Arc<str>);

@@ -10,7 +10,7 @@ pub struct Record {
     pub id: RequestId,
     /// The item that came of it.
     pub item: Option<ItemId>,
-    /// What it was for: `turn`, `title`, or what a tool says it was for.
+    /// What it was for: `turn`, `title`, `summary`, or what a tool says it was for.
     pub purpose: String,
     /// The model, as `provider/id`.
     pub model: String,
@@ -30,7 +30,7 @@ pub struct Record {
     pub outcome: String,
     /// What the prompt was made of, in the order in which the model saw it.
     pub sections: Vec<Section>,
-    /// Where the prompt left the one before it, and what it takes to show it again; of the requests of a turn.
+    /// Where the prompt left the one before it, and what it takes to show it again, where that is known.
     pub prompt: Option<Prompt>,
 }
 
@@ -52,6 +52,8 @@ pub struct Section {
 pub struct Prompt {
     /// Tokens that the provider's cache should have held; `usage.cache_read` is what the provider says.
     pub cached: u64,
+    /// Whether that is an estimate: the provider has counted more than this prefix, but never the prefix by itself.
+    pub is_estimate: bool,
     /// Where it left the one before it.
     pub difference: Difference,
     /// The request that it is told in terms of.

@@ -1,9 +1,9 @@
 //! Where sessions are kept.
 
-use crate::{BlobId, Item, ItemId, Record, SessionId, Time, Totals};
+use crate::{BlobId, Item, ItemId, Record, SessionId, Time, Totals, WaitingId};
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use model::{CallId, Chunk};
+use model::{CallId, Chunk, Message};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -129,6 +129,19 @@ pub struct Loaded {
     pub meta: Meta,
     /// From the first item to the head, along one branch.
     pub items: Vec<Arc<Item>>,
+    /// Prompts that had not had their turn, oldest first.
+    pub waiting: Vec<Waiting>,
+    /// The folders of the project besides its main one.
+    pub roots: Vec<PathBuf>,
+}
+
+/// A prompt that waits for its turn: it is not part of the conversation yet, and survives a crash all the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiting {
+    /// Names it.
+    pub id: WaitingId,
+    /// What was said.
+    pub message: Message,
 }
 
 /// A session with the right to write to it.
@@ -162,6 +175,18 @@ pub trait Store: Send + Sync {
 
     /// Adds an item; it becomes the head. A draft of the same id is thereby settled.
     fn append(&self, session: SessionId, item: Arc<Item>) -> Receipt;
+
+    /// Adds the item that a waiting prompt has become, which waits no longer: both or neither.
+    fn append_heard(&self, session: SessionId, item: Arc<Item>, waiting: WaitingId) -> Receipt;
+
+    /// Keeps a prompt that waits for its turn.
+    fn wait(&self, session: SessionId, waiting: Waiting) -> Receipt;
+
+    /// Forgets a waiting prompt, because it was given back or refused.
+    fn forget_waiting(&self, session: SessionId, waiting: WaitingId) -> Receipt;
+
+    /// Says which folders the project has besides its main one.
+    fn set_roots(&self, session: SessionId, roots: Vec<PathBuf>) -> Receipt;
 
     /// Adds what has arrived of a reply that still streams. Durable at most 100 ms later; at once where the receipt is awaited
     /// through [`Store::flush`].

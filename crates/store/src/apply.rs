@@ -1,5 +1,6 @@
 //! Each write as SQL. What cannot be done is refused before anything is changed.
 
+use crate::beside;
 use crate::blob;
 use crate::draft::Piece;
 use crate::fault::Fault;
@@ -24,7 +25,16 @@ const RENEW: Duration = Duration::from_secs(60 * 60);
 pub(crate) fn write(connection: &Connection, write: &Write, path: &Path) -> Result<(), Fault> {
     match write {
         Write::Create(new) => create(connection, new, path),
-        Write::Append { session, item } => append(connection, *session, item, path),
+        Write::Append { session, item, heard } => {
+            append(connection, *session, item, path)?;
+            match heard {
+                Some(waiting) => Ok(beside::forget(connection, *session, *waiting)?),
+                None => Ok(()),
+            }
+        }
+        Write::Wait { session, waiting } => beside::wait(connection, *session, waiting),
+        Write::ForgetWaiting { session, waiting } => Ok(beside::forget(connection, *session, *waiting)?),
+        Write::Roots { session, roots } => beside::set_roots(connection, *session, roots),
         Write::Discard { session, reply } => Ok(discard(connection, *session, *reply)?),
         Write::Rewind { session, head } => rewind(connection, *session, *head, path),
         Write::Title { session, title } => retitle(connection, *session, title),
@@ -313,7 +323,8 @@ fn is_accounted(connection: &Connection, session: SessionId, record: &Record) ->
         .exists(params![Key(session.0), Key(record.id.0)])
 }
 
-fn is_session(connection: &Connection, session: SessionId) -> rusqlite::Result<bool> {
+/// Whether a session is there.
+pub(crate) fn is_session(connection: &Connection, session: SessionId) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?
         .query_row([Key(session.0)], |_| Ok(()))
@@ -361,6 +372,8 @@ fn remove(connection: &Connection, session: SessionId) -> rusqlite::Result<()> {
         "DELETE FROM prompt_blobs WHERE session = ?1",
         "DELETE FROM requests WHERE session = ?1",
         "DELETE FROM drafts WHERE session = ?1",
+        "DELETE FROM waiting WHERE session = ?1",
+        "DELETE FROM roots WHERE session = ?1",
         "DELETE FROM items WHERE session = ?1",
         "DELETE FROM sessions WHERE id = ?1",
     ] {
@@ -376,6 +389,7 @@ fn wrong(path: &Path, detail: String) -> Fault {
     })
 }
 
-fn unwritable(error: serde_json::Error) -> rusqlite::Error {
+/// That something cannot be written as JSON.
+pub(crate) fn unwritable(error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

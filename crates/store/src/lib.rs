@@ -24,6 +24,7 @@
 //! in size.
 
 mod apply;
+mod beside;
 mod blob;
 mod connect;
 mod draft;

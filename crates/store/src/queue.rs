@@ -7,7 +7,8 @@ use bytes::Bytes;
 use futures::channel::oneshot;
 use model::Chunk;
 use rusqlite::Connection;
-use session::{BlobId, Draft, Error, Item, ItemId, New, Record, SessionId};
+use session::{BlobId, Draft, Error, Item, ItemId, New, Record, SessionId, WaitingId};
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,20 @@ pub(crate) enum Write {
     Append {
         session: SessionId,
         item: Arc<Item>,
+        /// The waiting prompt that it was.
+        heard: Option<WaitingId>,
+    },
+    Wait {
+        session: SessionId,
+        waiting: session::Waiting,
+    },
+    ForgetWaiting {
+        session: SessionId,
+        waiting: WaitingId,
+    },
+    Roots {
+        session: SessionId,
+        roots: Vec<PathBuf>,
     },
     Discard {
         session: SessionId,
@@ -258,6 +273,9 @@ impl State {
                 self.writes.extend(before);
             }
             Write::Create(_)
+            | Write::Wait { .. }
+            | Write::ForgetWaiting { .. }
+            | Write::Roots { .. }
             | Write::Rewind { .. }
             | Write::Title { .. }
             | Write::Record { .. }
@@ -297,8 +315,13 @@ impl Write {
     /// Whether it may wait a little, for the write that usually follows it to share a transaction.
     fn can_wait(&self) -> bool {
         match self {
-            Write::Discard { .. } | Write::Title { .. } | Write::Record { .. } => true,
+            Write::Discard { .. }
+            | Write::Title { .. }
+            | Write::Record { .. }
+            | Write::ForgetWaiting { .. }
+            | Write::Roots { .. } => true,
             Write::Create(_)
+            | Write::Wait { .. }
             | Write::Append { .. }
             | Write::Rewind { .. }
             | Write::Piece(_)
@@ -316,6 +339,9 @@ impl Write {
             Write::Append { item, .. } => item.id == id,
             Write::Discard { reply, .. } => *reply == id,
             Write::Create(_)
+            | Write::Wait { .. }
+            | Write::ForgetWaiting { .. }
+            | Write::Roots { .. }
             | Write::Rewind { .. }
             | Write::Title { .. }
             | Write::Record { .. }

@@ -1,6 +1,7 @@
 //! Each question to the database as SQL.
 
 use crate::apply::unknown;
+use crate::beside;
 use crate::blob;
 use crate::fault::Fault;
 use crate::files;
@@ -40,7 +41,12 @@ pub(crate) fn load(connection: &Connection, session: SessionId, path: &Path) -> 
     };
     subtasks::add_up(&snapshot, std::slice::from_mut(&mut meta))?;
     let items = branch(&snapshot, session, head, path)?;
-    Ok(Loaded { meta, items })
+    Ok(Loaded {
+        waiting: beside::waiting(&snapshot, session)?,
+        roots: beside::roots(&snapshot, session)?,
+        meta,
+        items,
+    })
 }
 
 /// The items of a session whose ids begin or end like this, on any branch.

@@ -11,6 +11,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
+    include_str!("schema/5.sql"),
 ];
 
 /// Marks the file as ours in the header, as the SQLite format provides for: `hew1`.

@@ -17,7 +17,8 @@ use futures::future::BoxFuture;
 use model::Chunk;
 use rusqlite::Connection;
 use session::{
-    BlobId, Draft, Error, Item, ItemId, Lease, Loaded, Meta, New, Opened, Receipt, Record, SessionId, Store,
+    BlobId, Draft, Error, Item, ItemId, Lease, Loaded, Meta, New, Opened, Receipt, Record, SessionId, Store, Waiting,
+    WaitingId,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -209,7 +210,25 @@ impl Store for Sqlite {
     }
 
     fn append(&self, session: SessionId, item: Arc<Item>) -> Receipt {
-        self.shared.write(Write::Append { session, item })
+        let heard = None;
+        self.shared.write(Write::Append { session, item, heard })
+    }
+
+    fn append_heard(&self, session: SessionId, item: Arc<Item>, waiting: WaitingId) -> Receipt {
+        let heard = Some(waiting);
+        self.shared.write(Write::Append { session, item, heard })
+    }
+
+    fn wait(&self, session: SessionId, waiting: Waiting) -> Receipt {
+        self.shared.write(Write::Wait { session, waiting })
+    }
+
+    fn forget_waiting(&self, session: SessionId, waiting: WaitingId) -> Receipt {
+        self.shared.write(Write::ForgetWaiting { session, waiting })
+    }
+
+    fn set_roots(&self, session: SessionId, roots: Vec<PathBuf>) -> Receipt {
+        self.shared.write(Write::Roots { session, roots })
     }
 
     fn draft(&self, session: SessionId, reply: Draft, chunks: Vec<Chunk>) {

@@ -257,6 +257,9 @@ fn refused(write: &Write, lost: &HashMap<ItemId, Error>) -> Option<Error> {
         Write::Append { item, .. } => item.parent.and_then(|parent| lost.get(&parent).cloned()),
         Write::Rewind { head, .. } => lost.get(head).cloned(),
         Write::Create(_)
+        | Write::Wait { .. }
+        | Write::ForgetWaiting { .. }
+        | Write::Roots { .. }
         | Write::Discard { .. }
         | Write::Title { .. }
         | Write::Record { .. }

@@ -14,7 +14,7 @@ pub struct Spending {
 }
 
 /// A request to a model that a tool made itself.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Spent {
     /// What it was for, such as `edit`.
     pub purpose: &'static str,
@@ -28,6 +28,8 @@ pub struct Spent {
     pub took: Duration,
     /// How it ended.
     pub outcome: String,
+    /// What was asked.
+    pub request: Option<model::Request>,
 }
 
 impl Spending {

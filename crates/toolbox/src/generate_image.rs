@@ -89,6 +89,7 @@ impl Tool for GenerateImage {
             cost,
             took: began.elapsed(),
             outcome: painted.as_ref().map_or_else(ToString::to_string, |_| "done".into()),
+            request: None,
         });
         let picture = painted.map_err(|error| failed(error.to_string()))?;
         let data = picture.data.clone();

@@ -22,6 +22,7 @@ pub(crate) struct Memory {
     pub(crate) titles: Mutex<Vec<String>>,
     pub(crate) drafts: Mutex<Vec<(ItemId, Vec<Chunk>)>>,
     pub(crate) blobs: Mutex<Vec<Bytes>>,
+    pub(crate) waiting: Mutex<Vec<Waiting>>,
     /// What was asked, such as `append Reply`, `flush`, `tool write`.
     pub(crate) log: Mutex<Vec<String>>,
     /// The append of this number, counted from 1, and all after it fail.
@@ -91,6 +92,8 @@ impl Store for Memory {
                 loaded: Loaded {
                     meta: meta(new, items),
                     items: items.clone(),
+                    waiting: Vec::new(),
+                    roots: Vec::new(),
                 },
                 lease,
             }),
@@ -123,6 +126,25 @@ impl Store for Memory {
 
     fn list(&self, _: Option<PathBuf>) -> BoxFuture<'static, Result<Vec<Meta>, Error>> {
         async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn append_heard(&self, session: SessionId, item: Arc<Item>, waiting: WaitingId) -> Receipt {
+        self.waiting.lock().unwrap().retain(|other| other.id != waiting);
+        self.append(session, item)
+    }
+
+    fn wait(&self, _: SessionId, waiting: Waiting) -> Receipt {
+        self.waiting.lock().unwrap().push(waiting);
+        done()
+    }
+
+    fn forget_waiting(&self, _: SessionId, waiting: WaitingId) -> Receipt {
+        self.waiting.lock().unwrap().retain(|other| other.id != waiting);
+        done()
+    }
+
+    fn set_roots(&self, _: SessionId, _: Vec<PathBuf>) -> Receipt {
+        done()
     }
 
     fn append(&self, session: SessionId, item: Arc<Item>) -> Receipt {

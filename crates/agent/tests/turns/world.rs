@@ -201,6 +201,7 @@ impl Drop for Bill {
             cost: Some(Cost::from_usd(0.25)),
             took: Duration::from_millis(3),
             outcome: "paid".into(),
+            request: None,
         });
     }
 }
@@ -383,6 +384,7 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut Setup)) 
         root: "/p".into(),
         items: Vec::new(),
         totals: Totals::default(),
+        waiting: Vec::new(),
         title: Some("titled".into()),
         model: Arc::clone(&model) as Arc<dyn Model>,
         small: None,

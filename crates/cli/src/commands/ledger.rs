@@ -20,12 +20,17 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use store::Sqlite;
 
+/// What requests of turns are for.
+const TURN: &str = "turn";
+
 /// A session's own requests.
 struct Book {
     store: Arc<Sqlite>,
     meta: Meta,
-    /// Those whose prompts are known, oldest first.
+    /// Those whose prompts are known, oldest first: the requests of turns, then those beside them.
     requests: Vec<Record>,
+    /// How many of them are requests of turns.
+    turns: usize,
     /// Which of them is meant, where one was named.
     chosen: Option<usize>,
 }
@@ -46,10 +51,12 @@ impl Book {
             below.extend(store.records(child.id).await?.into_iter().map(|record| record.id));
         }
         let records = store.records(meta.id).await?;
-        let requests: Vec<Record> = records
+        let (mut requests, beside): (Vec<Record>, Vec<Record>) = records
             .into_iter()
             .filter(|record| record.prompt.is_some() && !below.contains(&record.id))
-            .collect();
+            .partition(|record| record.purpose == TURN);
+        let turns = requests.len();
+        requests.extend(beside);
         if requests.is_empty() {
             return Err(Failure::usage(format!(
                 "nothing is known of the requests of session {}",
@@ -57,47 +64,65 @@ impl Book {
             ))
             .hint("sessions of earlier versions of hew did not keep what their requests were made of"));
         }
-        let chosen = request.map(|request| choose(&requests, request, &meta)).transpose()?;
-        Ok(Book {
+        let mut book = Book {
             store,
             meta,
             requests,
-            chosen,
-        })
+            turns,
+            chosen: None,
+        };
+        book.chosen = request.map(|request| book.choose(request)).transpose()?;
+        Ok(book)
     }
 
-    /// The one that is meant; the newest if none was named.
+    /// The one that is meant; the newest of a turn if none was named.
     fn chosen(&self) -> usize {
-        self.chosen.unwrap_or(self.requests.len().saturating_sub(1))
+        self.chosen.unwrap_or(self.turns.max(1) - 1)
     }
 
     /// What people call it.
     fn name(&self, place: usize) -> String {
-        format!("{}:{}", short(self.meta.id), place + 1)
+        format!("{}:{}", short(self.meta.id), self.number(place))
     }
-}
 
-/// The request that a person means: its number, counting from 1, or a part of its id.
-fn choose(requests: &[Record], name: &str, meta: &Meta) -> Result<usize> {
-    let session = short(meta.id);
-    let hint = format!("`hew prompt explain {session}` lists them");
-    let last = requests.len();
-    if name == "last" {
-        return Ok(last - 1);
+    /// Its number; those beside turns are counted by what they were for, such as `title-1`.
+    fn number(&self, place: usize) -> String {
+        if place < self.turns {
+            return (place + 1).to_string();
+        }
+        let purpose = &self.requests[place].purpose;
+        let before = self.requests[self.turns..=place].iter();
+        let number = before.filter(|record| record.purpose == *purpose).count();
+        format!("{}-{number}", purpose.replace(' ', "-"))
     }
-    if let Ok(number) = name.parse::<usize>()
-        && name.len() < 8
-    {
-        return match number.checked_sub(1).filter(|place| *place < last) {
-            Some(place) => Ok(place),
-            None => Err(Failure::usage(format!("session {session} has {last} requests, but no {number}")).hint(hint)),
-        };
-    }
-    let is_it = |record: &Record| record.id.to_string().starts_with(name);
-    match requests.iter().filter(|record| is_it(record)).count() {
-        1 => Ok(requests.iter().position(is_it).unwrap_or(0)),
-        0 => Err(Failure::usage(format!("session {session} has no request `{name}`")).hint(hint)),
-        several => Err(Failure::usage(format!("`{name}` fits {several} requests")).hint("write more of its id")),
+
+    /// The request that a person means: its number, counting from 1, or a part of its id.
+    fn choose(&self, name: &str) -> Result<usize> {
+        let session = short(self.meta.id);
+        let hint = format!("`hew prompt explain {session}` lists them");
+        let last = self.turns;
+        if name == "last" {
+            return Ok(self.chosen());
+        }
+        if let Ok(number) = name.parse::<usize>()
+            && name.len() < 8
+        {
+            return match number.checked_sub(1).filter(|place| *place < last) {
+                Some(place) => Ok(place),
+                None => {
+                    Err(Failure::usage(format!("session {session} has {last} requests, but no {number}")).hint(hint))
+                }
+            };
+        }
+        if let Some(place) = (last..self.requests.len()).find(|place| self.number(*place) == name) {
+            return Ok(place);
+        }
+        let is_it = |record: &Record| record.id.to_string().starts_with(name);
+        match self.requests.iter().filter(|record| is_it(record)).count() {
+            1 => Ok(self.requests.iter().position(is_it).unwrap_or(0)),
+            0 => Err(Failure::usage(format!("session {session} has no request `{name}`")).hint(hint)),
+            several => Err(Failure::usage(format!("`{name}` fits {several} requests")).hint("write more of its id")),
+        }
     }
 }
 

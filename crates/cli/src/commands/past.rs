@@ -102,7 +102,7 @@ impl Past {
                 (loaded, Some(lease))
             }
         };
-        let Loaded { meta, items } = loaded;
+        let Loaded { meta, items, .. } = loaded;
         let items = with_subtasks(&store, meta.id, items).await?;
         Ok(Past {
             store,

@@ -1,11 +1,13 @@
 //! The folders of a project besides its main one: `roots` in the configuration, `--add-dir` on the command line.
 
 use super::permissions::lists;
-use crate::config::Layer;
+use crate::config::{Layer, Origin};
 use crate::environment::Environment;
 use crate::failure::plain;
 use crate::{places, project};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use toml::Value;
 
 /// The further folders, canonical, and what is wrong with what was said about them.
 pub(super) fn find(root: &Path, layers: &[Layer], env: &Environment) -> (Vec<PathBuf>, Vec<String>) {
@@ -15,12 +17,28 @@ pub(super) fn find(root: &Path, layers: &[Layer], env: &Environment) -> (Vec<Pat
             Ok(folder) if !folder.is_dir() => problems.push(format!("`{said}` is not a folder")),
             Ok(folder) => match project::too_wide(&folder, env) {
                 Some(what) => problems.push(format!("`{said}` is {what}, which is too much for a project")),
+                // A session remembers what the configuration may still say.
+                None if found.contains(&folder) => {}
                 None => found.push(folder),
             },
             Err(error) => problems.push(format!("cannot add `{said}` to the project: {}", plain(&error))),
         }
     }
     (found, problems)
+}
+
+/// The configuration of a session that had these folders, and which of them are gone.
+pub(super) fn with_kept<'a>(layers: &'a [Layer], kept: &[PathBuf]) -> (Cow<'a, [Layer]>, Vec<String>) {
+    if kept.is_empty() {
+        return (Cow::Borrowed(layers), Vec::new());
+    }
+    let (there, gone): (Vec<&PathBuf>, Vec<&PathBuf>) = kept.iter().partition(|folder| folder.is_dir());
+    let folders = there.iter().map(|folder| Value::String(folder.display().to_string()));
+    let layer = Layer::one(Origin::BuiltIn, &["roots".into()], Value::Array(folders.collect()));
+    let told = gone
+        .iter()
+        .map(|folder| format!("{}, a folder of this session, is gone", folder.display()));
+    (Cow::Owned([&[layer], layers].concat()), told.collect())
 }
 
 /// A path that the person wrote: from the project's folder, or from home after `~`.
@@ -36,7 +54,6 @@ pub(super) fn place(text: &str, root: &Path, env: &Environment) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Origin;
 
     #[test]
     fn folders_are_named_from_the_project_and_wrong_ones_are_explained() {

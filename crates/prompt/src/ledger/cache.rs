@@ -1,7 +1,7 @@
 //! What a provider's cache should hold of a request, from what it said about the ones before.
 
 use super::frame::Laid;
-use super::{CachedBy, Caching, Line};
+use super::{CachedBy, Caching, Certainty, Line};
 use model::{Breakpoint, Request, Usage};
 use std::collections::HashMap;
 
@@ -25,14 +25,27 @@ struct Prefix {
 }
 
 /// The longest prefix that the cache should hold.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Hit {
     pub(super) tokens: u64,
+    pub(super) certainty: Certainty,
     /// How many parts of the frame and how many messages it has.
     pub(super) frame: usize,
     pub(super) lines: usize,
     /// One was known, but was not used for too long.
     pub(super) is_expired: bool,
+}
+
+impl Default for Hit {
+    fn default() -> Self {
+        Hit {
+            tokens: 0,
+            certainty: Certainty::Counted,
+            frame: 0,
+            lines: 0,
+            is_expired: false,
+        }
+    }
 }
 
 /// The end of a part of the frame, or of a message.
@@ -53,7 +66,23 @@ impl Known {
         caching: &Caching,
         now: u64,
     ) -> Hit {
-        let Some(frame) = frame else { return Hit::default() };
+        let (hit, expected) = self.seek(frame, lines, request, caching, now);
+        self.expected = expected;
+        hit
+    }
+
+    /// The same without taking note of it; and the prefix that was found.
+    pub(super) fn seek(
+        &self,
+        frame: Option<&Laid>,
+        lines: &[Line],
+        request: &Request,
+        caching: &Caching,
+        now: u64,
+    ) -> (Hit, Option<u64>) {
+        let Some(frame) = frame else {
+            return (Hit::default(), None);
+        };
         let found = match caching.by {
             CachedBy::Nothing => None,
             CachedBy::Prefix => self.longest(ends(frame, lines)),
@@ -63,26 +92,30 @@ impl Known {
                 found.max_by_key(|(_, prefix)| prefix.tokens)
             }
         };
-        self.expected = found.map(|(end, _)| end.chain);
         let Some((end, prefix)) = found else {
-            return Hit::default();
+            return (Hit::default(), None);
         };
         let tokens = prefix.tokens - prefix.tokens % caching.step.max(1);
         let is_expired = now.saturating_sub(prefix.used) > caching.seconds * 1_000;
         // Where marks decide, the provider has said that it kept this one, however short it is.
         let is_short = caching.by == CachedBy::Prefix && tokens < caching.least;
-        match is_expired || is_short {
+        let hit = match is_expired || is_short {
             true => Hit {
                 is_expired,
                 ..Hit::default()
             },
             false => Hit {
                 tokens,
+                certainty: match prefix.is_counted {
+                    true => Certainty::Counted,
+                    false => Certainty::Estimated,
+                },
                 frame: end.frame,
                 lines: end.lines,
                 is_expired,
             },
-        }
+        };
+        (hit, Some(end.chain))
     }
 
     /// The longest prefix that ends at a mark or within sight before it.

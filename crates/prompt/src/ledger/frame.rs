@@ -1,8 +1,8 @@
 //! The part of a request that stays the same: its tools and its system prompt, as the ledger knows them.
 
 use super::kind::{START, counted, mixed};
-use crate::tokens::{Family, tool_tokens};
-use model::{Info, Request, ToolSpec};
+use super::weigh::Weigh;
+use model::{Request, ToolSpec};
 use std::sync::Arc;
 
 /// The tools and the system prompt of a request.
@@ -36,16 +36,15 @@ pub(crate) struct Left {
 
 impl Laid {
     /// The frame of a request. What is the same as before costs no work.
-    pub(crate) fn of(request: &Request, info: &Info, before: Option<&Laid>) -> Laid {
+    pub(crate) fn of(request: &Request, model: &str, weigh: &dyn Weigh, before: Option<&Laid>) -> Laid {
         let mut parts = Vec::with_capacity(request.system.len() + 1);
-        let family = Family::of(info);
-        let mut chain = mixed(START, info.name().as_bytes());
+        let mut chain = mixed(START, model.as_bytes());
         let known = before.filter(|laid| Arc::ptr_eq(&laid.tools, &request.tools));
         let tools = match known.and_then(|laid| laid.parts.first()) {
             Some(part) => (part.bytes, part.weight, part.hash),
             None => {
                 let (bytes, hash) = counted(&&*request.tools);
-                (bytes, tool_tokens(family, &request.tools), hash)
+                (bytes, weigh.tools(&request.tools), hash)
             }
         };
         let mut push = |name: String, (bytes, weight, hash): (u64, u64, u64), text: Option<Arc<str>>| {
@@ -69,7 +68,7 @@ impl Laid {
                 Some(part) => (part.name.clone(), (part.bytes, part.weight, part.hash)),
                 None => {
                     let hash = mixed(START, section.as_bytes());
-                    let size = (section.len() as u64, family.estimate(section), hash);
+                    let size = (section.len() as u64, weigh.text(section), hash);
                     (format!("system/{}", section_name(section, place)), size)
                 }
             };

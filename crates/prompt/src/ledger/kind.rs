@@ -1,7 +1,8 @@
 //! What the parts of a message are, for the ledger.
 
 use crate::protocol::result_of;
-use crate::tokens::Family;
+use super::weigh::Weigh;
+use crate::panel;
 use model::{Block, Message, Part, Role};
 use std::fmt;
 
@@ -24,6 +25,8 @@ pub(crate) enum Kind {
     Calls(String),
     /// The results of a tool.
     Results(String),
+    /// What a panel shows.
+    Panel(String),
     /// Images and documents.
     Media,
 }
@@ -43,10 +46,10 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    fn of(text: &str, family: Family) -> Size {
+    fn of(text: &str, weigh: &dyn Weigh) -> Size {
         Size {
             bytes: text.len() as u64,
-            weight: family.estimate(text),
+            weight: weigh.text(text),
         }
     }
 }
@@ -62,35 +65,41 @@ impl fmt::Display for Kind {
             Kind::Thinking => f.write_str("thinking"),
             Kind::Calls(tool) => write!(f, "calls/{tool}"),
             Kind::Results(tool) => write!(f, "results/{tool}"),
+            Kind::Panel(name) => write!(f, "panels/{name}"),
             Kind::Media => f.write_str("media"),
         }
     }
 }
 
 /// What a message is made of, and how much of it.
-pub(crate) fn kinds(message: &Message, family: Family) -> Vec<(Kind, Size)> {
+pub(crate) fn kinds(message: &Message, weigh: &dyn Weigh) -> Vec<(Kind, Size)> {
     let mut kinds: Vec<(Kind, Size)> = Vec::with_capacity(message.parts.len());
     for part in &message.parts {
         match part {
-            Part::Text { text, .. } => kinds.push((text_kind(message.role, text), Size::of(text, family))),
-            Part::Thinking { text, .. } => kinds.push((Kind::Thinking, Size::of(text, family))),
+            Part::Text { text, .. } if message.role == Role::User && panel::is_panels(text) => {
+                // One message may show several of them.
+                let panels = panel::shown_in(text);
+                kinds.extend(panels.map(|(name, text)| (Kind::Panel(name.into()), Size::of(text, weigh))));
+            }
+            Part::Text { text, .. } => kinds.push((text_kind(message.role, text), Size::of(text, weigh))),
+            Part::Thinking { text, .. } => kinds.push((Kind::Thinking, Size::of(text, weigh))),
             Part::ToolCall { name, input, .. } => {
-                let size = Size::of(&input.to_string(), family);
+                let size = Size::of(&input.to_string(), weigh);
                 kinds.push((
-                    Kind::Calls(name.clone()),
+                    part_kind(message.role, part),
                     Size {
                         bytes: size.bytes + name.len() as u64,
                         weight: size.weight + AROUND,
                     },
                 ));
             }
-            Part::ToolResult { name, content, .. } => {
+            Part::ToolResult { content, .. } => {
                 for block in content {
                     kinds.push(match block {
                         Block::Text { text } => {
-                            let size = Size::of(text, family);
+                            let size = Size::of(text, weigh);
                             let weight = size.weight + AROUND;
-                            (Kind::Results(name.clone()), Size { weight, ..size })
+                            (part_kind(message.role, part), Size { weight, ..size })
                         }
                         Block::Media(_) => (Kind::Media, MEDIA),
                     });
@@ -107,14 +116,23 @@ const AROUND: u64 = 20;
 
 /// What a message is first of all.
 pub(crate) fn first(message: &Message) -> Option<Kind> {
-    let first = message.parts.first()?;
-    Some(match first {
-        Part::Text { text, .. } => text_kind(message.role, text),
+    message.parts.first().map(|part| part_kind(message.role, part))
+}
+
+fn part_kind(role: Role, part: &Part) -> Kind {
+    match part {
+        Part::Text { text, .. } => text_kind(role, text),
         Part::Thinking { .. } => Kind::Thinking,
-        Part::ToolCall { name, .. } => Kind::Calls(name.clone()),
-        Part::ToolResult { name, .. } => Kind::Results(name.clone()),
+        Part::ToolCall { id, name, input, .. } => match panel::called(id, input) {
+            Some(panel) => Kind::Panel(panel.into()),
+            None => Kind::Calls(name.clone()),
+        },
+        Part::ToolResult { id, name, content, .. } => match panel::answered(id, content) {
+            Some(panel) => Kind::Panel(panel.into()),
+            None => Kind::Results(name.clone()),
+        },
         Part::Media(_) => Kind::Media,
-    })
+    }
 }
 
 /// Whether the person, or something beside the conversation, speaks here.
@@ -134,6 +152,7 @@ fn text_kind(role: Role, text: &str) -> Kind {
     }
     match role {
         Role::Assistant => Kind::Replies,
+        Role::User if panel::is_panels(text) => Kind::Panel(panel::first(text).into()),
         Role::User if text.starts_with("<summary>") => Kind::Summary,
         Role::User if text.starts_with("<context>") => Kind::Mentions,
         // Whatever else begins with a tag of our own is told along with a prompt.

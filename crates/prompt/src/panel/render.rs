@@ -1,6 +1,7 @@
 //! Panels as messages: as results of calls, or as text, whichever the provider takes.
 
 use super::Fresh;
+use super::named::CALL;
 use crate::budget::{Budget, Flex, cut, lay_out};
 use crate::history::moment;
 use crate::tokens::Family;
@@ -144,7 +145,7 @@ fn as_calls(
     extent: Extent,
     at: Time,
 ) -> Vec<Message> {
-    let id = |place: usize| CallId::from(format!("panel_{:x}_{place}", at.0));
+    let id = |place: usize| CallId::from(format!("{CALL}{:x}_{place}", at.0));
     let mut messages = Vec::with_capacity(fresh.len() + 3);
     if extent == Extent::All {
         messages.push(Message::user(texts.header.clone()));

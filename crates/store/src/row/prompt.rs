@@ -11,6 +11,8 @@ use uuid::Uuid;
 struct Row<'a> {
     #[serde(rename = "c")]
     cached: u64,
+    #[serde(rename = "e", default, skip_serializing_if = "std::ops::Not::not")]
+    is_estimate: bool,
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     difference: Option<Left<'a>>,
     #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
@@ -43,6 +45,7 @@ enum Left<'a> {
 pub(crate) fn encode(prompt: &Prompt) -> serde_json::Result<String> {
     let row = Row {
         cached: prompt.cached,
+        is_estimate: prompt.is_estimate,
         difference: match &prompt.difference {
             Difference::First => Some(Left::First),
             Difference::Extends => None,
@@ -80,6 +83,7 @@ pub(crate) fn decode(json: &str) -> serde_json::Result<Prompt> {
     });
     Ok(Prompt {
         cached: row.cached,
+        is_estimate: row.is_estimate,
         difference: match row.difference {
             None => Difference::Extends,
             Some(Left::First) => Difference::First,
@@ -140,6 +144,7 @@ mod tests {
         let blob = |byte: &str| BlobId(byte.repeat(64).into());
         let usual = Prompt {
             cached: 12_345,
+            is_estimate: false,
             difference: Difference::Extends,
             base: Some(RequestId::new()),
             frame: None,

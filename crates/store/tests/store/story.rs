@@ -115,6 +115,7 @@ pub(crate) fn record(at: u64) -> Record {
         }],
         prompt: Some(Prompt {
             cached: 900,
+            is_estimate: false,
             difference: Difference::At {
                 byte: 17,
                 part: "system: rules changed".into(),

@@ -11,7 +11,8 @@ pub(crate) struct Bill {
     model: Arc<dyn Model>,
     spending: Spending,
     begun: Instant,
-    /// The length of what was asked, in bytes.
+    /// What was asked, and its length in bytes.
+    request: Request,
     prompt: usize,
     /// What was answered so far.
     pub(crate) text: String,
@@ -31,6 +32,7 @@ impl Drop for Bill {
             cost: self.cost.or_else(|| info.cost(&usage)),
             took: self.begun.elapsed(),
             outcome: std::mem::take(&mut self.outcome),
+            request: Some(std::mem::take(&mut self.request)),
         });
     }
 }
@@ -43,6 +45,7 @@ impl Bill {
             model: Arc::clone(model),
             spending: spending.clone(),
             begun: Instant::now(),
+            request: request.clone(),
             prompt: system + said,
             text: String::new(),
             usage: None,

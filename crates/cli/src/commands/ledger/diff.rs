@@ -21,11 +21,11 @@ pub(in crate::commands) async fn diff(args: &PromptDiff, global: &Global, env: &
             let other = Book::open(Some(with), global, env).await?;
             (other.name(other.chosen()), again(&other, other.chosen()).await?)
         }
-        None => match place.checked_sub(1) {
+        None => match place.checked_sub(1).filter(|_| place < book.turns) {
             Some(before) => (book.name(before), again(&book, before).await?),
             None => {
                 return Err(
-                    Failure::usage("there is no request before the first one").hint("name another to compare it with")
+                    Failure::usage("there is no request before it").hint("name another to compare it with")
                 );
             }
         },

@@ -43,6 +43,9 @@ pub(super) async fn fork(store: &Arc<Sqlite>, session: SessionId, upto: Option<I
     for item in loaded.items.into_iter().take(end) {
         store.append(id, item).await?;
     }
+    if !loaded.roots.is_empty() {
+        store.set_roots(id, loaded.roots).await?;
+    }
     if let Some(title) = loaded.meta.title {
         store.title(id, format!("{title} (copy)")).await?;
     }

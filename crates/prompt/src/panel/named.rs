@@ -1,0 +1,88 @@
+//! Panels found again in what was sent, for the ledger.
+
+use model::{Block, CallId};
+use serde_json::Value;
+
+/// The ids of calls that panels are results of begin so.
+pub(super) const CALL: &str = "panel_";
+const OPEN: &str = "<panel name=\"";
+const CLOSE: &str = "</panel>";
+/// What stands before the first panel and after the last.
+const AROUND: &str = "around";
+
+/// Whether a text shows panels: it begins with one, or says first what they are.
+pub(crate) fn is_panels(text: &str) -> bool {
+    text.starts_with(OPEN) || text.starts_with("Panels, kept up to date") || text.starts_with("End of the panels.")
+}
+
+/// The first panel of a text.
+pub(crate) fn first(text: &str) -> &str {
+    shown_in(text).map(|(name, _)| name).find(|name| *name != AROUND).unwrap_or(AROUND)
+}
+
+/// The panels of a text with what each takes of it. Everything is in one of them.
+pub(crate) fn shown_in(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = match rest.starts_with(OPEN) {
+            // A panel may quote the end of one: it ends where the next begins, or nothing but the footer follows.
+            true => rest.find("</panel>\n<panel name=").map_or_else(
+                || rest.rfind(CLOSE).map(|place| place + CLOSE.len()),
+                |place| Some(place + CLOSE.len() + 1),
+            ),
+            false => rest.find(OPEN),
+        };
+        let (piece, after) = rest.split_at(end.filter(|end| *end > 0).unwrap_or(rest.len()));
+        rest = after;
+        Some((name(piece).unwrap_or(AROUND), piece))
+    })
+}
+
+/// The panel that a call is said to have asked for.
+pub(crate) fn called<'a>(id: &CallId, input: &'a Value) -> Option<&'a str> {
+    id.as_str().starts_with(CALL).then_some(())?;
+    input.get("open")?.get(0)?.as_str()
+}
+
+/// The panel that such a call was answered with.
+pub(crate) fn answered<'a>(id: &CallId, content: &'a [Block]) -> Option<&'a str> {
+    id.as_str().starts_with(CALL).then_some(())?;
+    match content.first()? {
+        Block::Text { text } => name(text),
+        Block::Media(_) => None,
+    }
+}
+
+fn name(text: &str) -> Option<&str> {
+    text.strip_prefix(OPEN)?.split('"').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::panel::Texts;
+
+    #[test]
+    fn the_texts_around_panels_are_recognised() {
+        let texts = Texts::load();
+        let panel = |name: &str| format!("{}\nwords\n{}", texts.open.replace("{name}", name), texts.close);
+        let text = format!("{}\n{}\n{}\n{}", texts.header, panel("git"), panel("todo"), texts.footer);
+        assert!(is_panels(&text) && is_panels(&texts.header) && is_panels(&texts.footer));
+        let shown: Vec<&str> = shown_in(&text).map(|(name, _)| name).collect();
+        assert_eq!(shown, ["around", "git", "todo", "around"]);
+        let whole: String = shown_in(&text).map(|(_, piece)| piece).collect();
+        assert_eq!(whole, text);
+        assert_eq!(first(&text), "git");
+        assert!(!is_panels("<panels>") && !is_panels("What is a panel?"));
+    }
+
+    #[test]
+    fn a_panel_that_quotes_the_end_of_one_is_still_one() {
+        let text = "<panel name=\"a\" since=\"x\">\nquoted </panel> here\n</panel>";
+        assert_eq!(shown_in(text).collect::<Vec<_>>(), [("a", text)]);
+        assert_eq!(shown_in("<panel name=\"a").count(), 1);
+    }
+}
