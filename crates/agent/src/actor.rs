@@ -7,7 +7,7 @@ use crate::room::{self, Made};
 use crate::state::State;
 use crate::tally::Tally;
 use crate::title::Titled;
-use crate::waiting::Spoken;
+use crate::waiting::{Held, Spoken};
 use crate::wake::{Rail, Wakes};
 use crate::{Setup, settle, turn};
 use session::{Body, Command, Delivery, Ending, Event, ItemId, Level, Limit, SessionId, Store, Totals};
@@ -32,6 +32,8 @@ struct Actor {
     early: VecDeque<Early>,
     inbox: Arc<Inbox>,
     queue: VecDeque<Job>,
+    /// What waits in the front end.
+    held: Held,
     closing: bool,
     /// To close as soon as nothing is expected any more.
     finishing: bool,
@@ -106,6 +108,7 @@ pub(crate) async fn run(
         commands,
         early: VecDeque::new(),
         queue: VecDeque::new(),
+        held: Held::default(),
         closing: false,
         finishing: false,
         news,
@@ -189,7 +192,10 @@ impl Actor {
             None | Some(Command::Close) => self.closing = true,
             Some(Command::Finish) => self.finishing = true,
             Some(Command::Subtask { session, command }) => self.pass(session, *command).await,
-            Some(Command::Prompt { message, .. }) => self.queue.push_back(Job::Prompts(vec![Spoken::now(message)])),
+            Some(Command::Prompt { message, .. }) => {
+                let spoken = Spoken::later(message, self.state.session, &self.state.store);
+                self.queue.push_back(Job::Prompts(vec![spoken]));
+            }
             Some(Command::Continue) => self.queue.push_back(Job::Continue),
             Some(Command::Rewind { to }) => self.rewind(to).await,
             Some(Command::Keep { body }) => self.keep(*body).await,
@@ -197,6 +203,7 @@ impl Actor {
             Some(Command::SetMode { name }) => self.set_mode(&name).await,
             Some(Command::SetLevel { level }) => self.state.rules.set_level(level),
             Some(Command::Revoke { rule }) => revoke(&self.state.rules, &rule),
+            Some(Command::Hold { messages }) => self.held.set(messages, self.state.session, &self.state.store),
             Some(Command::Editor { view }) => self.inbox.set_editor(view),
             Some(Command::Compact { instructions }) => self.compact(instructions).await,
             // Nothing runs that could be stopped, but nothing shall begin by itself either.
@@ -356,6 +363,7 @@ impl Actor {
             closing,
             finishing,
             news,
+            held,
             ..
         } = self;
         let time = state.limits.time;
@@ -424,6 +432,7 @@ impl Actor {
                 Some(Command::SetMode { name }) => inbox.set_mode(name),
                 Some(Command::SetLevel { level }) => rules.set_level(level),
                 Some(Command::Revoke { rule }) => revoke(&rules, &rule),
+                Some(Command::Hold { messages }) => held.set(messages, kept.0, &kept.1),
                 Some(Command::Editor { view }) => inbox.set_editor(view),
                 Some(Command::Compact { instructions }) => inbox.compact(instructions),
                 Some(Command::SetModel { name }) => match models(&name) {
@@ -569,7 +578,9 @@ impl Actor {
         else {
             return;
         };
-        let State { books, items, store, .. } = &self.state;
+        let State {
+            books, items, store, ..
+        } = &self.state;
         let (sections, prompt) = books.beside(&request, items, &info, &record, store.as_ref());
         (record.sections, record.prompt) = (sections, Some(prompt));
         self.state.count(record);

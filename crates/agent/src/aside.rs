@@ -2,11 +2,20 @@
 
 use crate::state::State;
 use model::{Info, Model};
-use session::{Record, RequestId, Time};
+use session::{Body, Record, RequestId, Time};
 use std::sync::Arc;
 use tool::Spent;
 
 impl State {
+    /// Goes on with the books of an earlier process, where there was one.
+    pub(crate) async fn recall_books(&mut self) {
+        let is_resumed = || self.items.iter().any(|item| matches!(item.body, Body::Reply { .. }));
+        if self.books.is_new() && is_resumed() {
+            let (info, store) = (self.model.info(), self.store.as_ref());
+            self.books.recall(self.session, &self.items, info, store).await;
+        }
+    }
+
     /// Enters a request that was made beside the conversation into the ledger.
     pub(crate) fn count_spent(&mut self, spent: Spent) {
         let total = spent.took.as_millis() as u64;

@@ -225,6 +225,13 @@ async fn look_up(
         }
         Mention::Diff => {
             let looked = call(&["terminal"], json!({"command": "git --no-pager diff HEAD"})).await?;
+            // Git says in its output what is wrong, and nothing where nothing is changed.
+            if let Some(why) = looked.said.lines().find_map(|line| line.strip_prefix("fatal: ")) {
+                return Err(why.into());
+            }
+            if !looked.said.contains("diff --git ") {
+                return Err("nothing is changed since the last commit".into());
+            }
             Ok((text(Mentioned::Diff { text: looked.said }), Vec::new()))
         }
         Mention::Diagnostics => {

@@ -136,11 +136,7 @@ async fn stream(
     };
     let id = draft.id;
     let at = (state.clock)();
-    let is_resumed = || state.items.iter().any(|item| matches!(item.body, Body::Reply { .. }));
-    if state.books.is_new() && is_resumed() {
-        let (info, store) = (state.model.info(), state.store.as_ref());
-        state.books.recall(state.session, &state.items, info, store).await;
-    }
+    state.recall_books().await;
     let open = state.books.enter(
         draft.request,
         &assembled.request,

@@ -236,6 +236,7 @@ async fn fit(state: &mut State, most: Option<u64>) -> Result<(), Error> {
     };
     let fixed = Fixed {
         tokens: state.system_tokens() + panels.min(budget.panels()),
+        protocol: state.frame.protocol,
     };
     let Some(fold) = prompt::fit(&state.items, fixed, budget) else {
         return Ok(());
@@ -279,6 +280,7 @@ pub(crate) async fn by_hand(state: &mut State, instructions: Option<String>) -> 
             return Ok(Made::Nothing);
         }
     };
+    state.recall_books().await;
     prepare(state, cut, instructions, Fits::Yes);
     apply_prepared(state).await
 }
@@ -310,6 +312,7 @@ async fn prepare_unasked(state: &mut State, fits: Fits) {
     // Hooks hear of it only where there is something to sum up.
     if let Some(cut) = Cut::at(&state.items, Keep::LastRound) {
         let instructions = state.before_compact(None, false).await.ok().flatten();
+        state.recall_books().await;
         prepare(state, cut, instructions, fits);
     }
 }

@@ -301,12 +301,7 @@ impl State {
     }
 
     /// The same for what may have waited: it waits no longer.
-    pub(crate) async fn append_heard(
-        &mut self,
-        id: ItemId,
-        body: Body,
-        heard: Option<WaitingId>,
-    ) -> Result<(), Error> {
+    pub(crate) async fn append_heard(&mut self, id: ItemId, body: Body, heard: Option<WaitingId>) -> Result<(), Error> {
         let item = Arc::new(Item {
             id,
             parent: self.head(),

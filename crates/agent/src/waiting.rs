@@ -14,12 +14,8 @@ pub(crate) struct Spoken {
 }
 
 impl Spoken {
-    /// Is heard at once.
-    pub(crate) fn now(message: Message) -> Self {
-        Spoken { message, waiting: None }
-    }
-
-    /// Has to wait, and is kept meanwhile. The write is under way; nobody waits for it.
+    /// Is kept until it is an item: hooks and what it mentions may take a while, and so may the turn that runs. The write is
+    /// under way; nobody waits for it.
     pub(crate) fn later(message: Message, session: SessionId, store: &Arc<dyn Store>) -> Self {
         let id = WaitingId::new();
         let waiting = Waiting {
@@ -37,6 +33,24 @@ impl Spoken {
     pub(crate) fn forget(&self, session: SessionId, store: &Arc<dyn Store>) {
         if let Some(id) = self.waiting {
             drop(store.forget_waiting(session, id));
+        }
+    }
+}
+
+/// What waits in the front end.
+#[derive(Debug, Default)]
+pub(crate) struct Held(Vec<WaitingId>);
+
+impl Held {
+    /// These wait, and no others.
+    pub(crate) fn set(&mut self, messages: Vec<Message>, session: SessionId, store: &Arc<dyn Store>) {
+        for id in self.0.drain(..) {
+            drop(store.forget_waiting(session, id));
+        }
+        for message in messages {
+            let id = WaitingId::new();
+            drop(store.wait(session, Waiting { id, message }));
+            self.0.push(id);
         }
     }
 }

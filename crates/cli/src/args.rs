@@ -53,6 +53,9 @@ pub(crate) struct Global {
     /// Set any configuration key for this run, such as `limits.steps=20`
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Write what happens to this file, for finding faults; it holds no secrets and nothing of what was said
+    #[arg(long, global = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) log: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

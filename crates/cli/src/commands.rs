@@ -41,7 +41,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::json::Json;
-use crate::{output, project};
+use crate::{log, output, project};
 use std::future::Future;
 use std::path::PathBuf;
 
@@ -80,6 +80,7 @@ fn wants_json(command: &Command) -> bool {
 
 fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
     let global = &hew.global;
+    log::begin(global.log.as_deref(), env)?;
     let Some(command) = hew.command else {
         return block_on(open::open(hew.open, global, env));
     };

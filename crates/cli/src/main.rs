@@ -13,6 +13,7 @@ mod grants;
 mod hooks;
 mod input;
 mod keys;
+mod log;
 mod mcp_shelf;
 mod models;
 mod output;

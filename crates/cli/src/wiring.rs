@@ -28,6 +28,7 @@ use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use crate::grants::GrantFile;
 use crate::hooks;
+use crate::log;
 use crate::models::Models;
 use crate::output::words;
 use crate::places;
@@ -174,7 +175,6 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let jobs = Jobs::default();
     let background = Background::from(jobs.view());
     let around = around(config, start.trust, &workspace, jobs.view(), env);
-    let system = system::system(&around, &workspace, &all_modes, start.trust, env);
     let complete = is_complete(&opened.items) && opened.waiting.is_empty();
     let formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
     let notices = Notices::channel();
@@ -189,6 +189,8 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let code = code::servers(config, start.trust, &workspace, commands::environment(config, env));
     let (servers, problems) = mcp::servers(place, notices.0.clone(), Some(Arc::clone(&main)), profile.clone())?;
     told.extend(problems);
+    let named = mcp::names(servers.as_ref());
+    let system = system::system(&around, &workspace, &all_modes, named, start.trust, env);
     Arc::make_mut(&mut permissions.rules).extend(mcp::rules(servers.as_ref()));
     let depot = start.store.files().limited(room(&config.checkpoints));
     let checkpoints = match config.checkpoints.commands {
@@ -290,8 +292,10 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     if let Some(servers) = &servers {
         mcp::start(servers, place);
     }
+    let mut handle = agent::start(setup);
+    handle.events = log::passing(&opened.id.to_string(), handle.events);
     Ok(Started {
-        handle: agent::start(setup),
+        handle,
         id: opened.id,
         model: name,
         mode: mode.name,

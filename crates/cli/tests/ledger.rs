@@ -252,3 +252,185 @@ async fn costs_are_added_up_by_everything_that_people_ask_for() {
         .stdout;
     assert!(none.contains("$0"), "{none}");
 }
+
+#[tokio::test]
+async fn requests_for_titles_and_summaries_are_in_the_ledger_like_all_others() {
+    let read = |number: usize| Turn::text("On.").call("read_file", json!({"path": format!("{number}.txt")}));
+    let script = Script::new()
+        .order(Order::Sequence)
+        .turns((0..3).map(read))
+        .turn(Turn::text("All read."))
+        .turn(Turn::text("## Task\nNothing is left to do."))
+        .turn(Turn::text("Well."))
+        .side("A title");
+    let server = Server::start(script).await.unwrap();
+    let project = project();
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(&server)
+        .folder(project.root());
+    let model = "anthropic/claude-sonnet-4-6";
+    let run = hew.clone().args(["run", "-m", model, "read them"]).run().await.unwrap();
+    assert_eq!(run.stdout, "All read.\n", "{}", run.stderr);
+    let compacted = hew.clone().args(["compact", "last"]).run().await.unwrap();
+    assert_eq!(compacted.code(), Some(0), "{}", compacted.stderr);
+    let again = hew.clone().args(["resume", "last", "and now?"]).run().await.unwrap();
+    assert_eq!(again.stdout, "Well.\n", "{}", again.stderr);
+
+    let all = explained(&hew, "last").await;
+    let all = all.as_array().unwrap();
+    let purposes: Vec<&str> = all.iter().map(|request| request["purpose"].as_str().unwrap()).collect();
+    assert_eq!(purposes, ["turn", "turn", "turn", "turn", "turn", "title", "summary"]);
+    for request in all {
+        let sections = request["sections"].as_array().unwrap();
+        let sum: u64 = sections.iter().map(|section| section["tokens"].as_u64().unwrap()).sum();
+        assert_eq!(sum, request["prompt_tokens"].as_u64().unwrap(), "{request:#}");
+        assert!(sum > 0 && !request["difference"].is_null(), "{request:#}");
+    }
+    let names = |request: &Value| -> Vec<String> {
+        let sections = request["sections"].as_array().unwrap().iter();
+        sections
+            .map(|section| section["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(names(&all[5]), ["title/system/identity", "title/turn/prompts"]);
+    assert!(names(&all[6]).contains(&"summary/tools".into()), "{:#}", all[6]);
+    // The summary is asked of the conversation's own model and goes on where its last request ended.
+    assert_eq!(all[6]["difference"]["kind"], "extends", "{:#}", all[6]);
+    assert_eq!(all[6]["expected_cached"], all[6]["cache_read"], "{:#}", all[6]);
+    assert!(all[6]["cache_read"].as_u64().unwrap() > 1_000, "{:#}", all[6]);
+    // After it the conversation begins anew: only the beginning is cached, and nobody has counted that by itself.
+    let after = &all[4];
+    let part = after["difference"]["part"].as_str().unwrap();
+    assert!(part.starts_with("summary replaced messages"), "{after:#}");
+    let (expected, cached) = (
+        after["expected_cached"].as_u64().unwrap(),
+        after["cache_read"].as_u64().unwrap(),
+    );
+    assert!(expected.abs_diff(cached) * 10 <= cached, "{after:#}");
+    assert_eq!(after["expected_is_estimate"], true, "{after:#}");
+    let text = hew
+        .clone()
+        .args(["prompt", "explain", ":5"])
+        .run()
+        .await
+        .unwrap()
+        .stdout;
+    assert!(
+        text.contains("an estimate") && text.contains(&format!("~{expected} expected")),
+        "{text}"
+    );
+
+    // They are named, and shown again as they were sent.
+    let list = hew.clone().args(["prompt", "explain"]).run().await.unwrap().stdout;
+    assert!(list.contains("title-1") && list.contains("summary-1"), "{list}");
+    for name in ["title-1", "summary-1"] {
+        let out = hew
+            .clone()
+            .args(["prompt", "show", &format!(":{name}"), "--json"])
+            .run()
+            .await
+            .unwrap();
+        let shown = out.stdout.trim_end().to_owned();
+        let sent = server.requests();
+        let is_it = |body: &[u8]| String::from_utf8_lossy(body) == shown;
+        assert!(
+            sent.iter().any(|request| is_it(&request.body)),
+            "{name}: {}{shown}",
+            out.stderr
+        );
+    }
+    let cost = hew
+        .clone()
+        .args(["cost", "--by", "section", "--json"])
+        .run()
+        .await
+        .unwrap()
+        .stdout;
+    let cost: Value = serde_json::from_str(&cost).unwrap();
+    assert_eq!(cost["total"]["requests"], 7, "{cost:#}");
+}
+
+#[tokio::test]
+async fn sections_are_counted_by_the_models_own_tokenizer_where_that_is_public() {
+    for (model, tokenizer) in [
+        ("openai/gpt-5.5", Some("o200k_base")),
+        ("anthropic/claude-sonnet-4-6", None),
+    ] {
+        let server = Server::start(steps(2)).await.unwrap();
+        let project = project();
+        let hew = hew(&server, &project);
+        hew.clone()
+            .args(["run", "-m", model, "read them all"])
+            .run()
+            .await
+            .unwrap();
+        let request = explained(&hew, "last:3").await;
+        assert_eq!(request["tokenizer"].as_str(), tokenizer, "{request:#}");
+        let counted: Vec<Option<u64>> = request["sections"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|section| section["counted"].as_u64())
+            .collect();
+        match tokenizer {
+            Some(name) => {
+                let exact = prompt::tokens::Exact::load(prompt::tokens::Family::O200k).unwrap();
+                let prompt = request["sections"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .find(|section| section["name"] == "turn/prompts")
+                    .unwrap()["counted"]
+                    .as_u64()
+                    .unwrap();
+                assert_eq!(prompt, exact.count("read them all"), "{request:#}");
+                assert!(counted.iter().all(Option::is_some), "{request:#}");
+                let text = hew
+                    .clone()
+                    .args(["prompt", "explain", ":3"])
+                    .run()
+                    .await
+                    .unwrap()
+                    .stdout;
+                assert!(text.contains(name) && text.contains("own tokenizer"), "{text}");
+            }
+            None => assert!(counted.iter().all(Option::is_none), "{request:#}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn panels_are_named_in_the_ledger() {
+    // One model gets panels as calls, the other as text.
+    for model in ["anthropic/claude-sonnet-4-6", "openai/gpt-4o"] {
+        let server = Server::start(steps(1)).await.unwrap();
+        let project = project();
+        let hew = hew(&server, &project);
+        let own = hew.home().join(".config/hew");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join("config.toml"), "panels = [\"tree\", \"file:1.txt\"]\n").unwrap();
+        let run = hew
+            .clone()
+            .args(["run", "-m", model, "read them all"])
+            .run()
+            .await
+            .unwrap();
+        assert_eq!(run.stdout, "All done.\n", "{model}: {}", run.stderr);
+        let request = explained(&hew, "last:2").await;
+        let sections = request["sections"].as_array().unwrap();
+        let names: Vec<&str> = sections
+            .iter()
+            .map(|section| section["name"].as_str().unwrap())
+            .collect();
+        assert!(
+            names.iter().any(|name| name.ends_with("panels/tree")),
+            "{model}: {names:?}"
+        );
+        assert!(
+            names.iter().any(|name| name.ends_with("panels/file:1.txt")),
+            "{model}: {names:?}"
+        );
+        assert!(!names.iter().any(|name| name.ends_with("/panel")), "{model}: {names:?}");
+    }
+}

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use testkit::{Hew, Order, Project, Script, Server, Turn};
+use std::process::Command;
+use testkit::{Hew, Order, Project, Script, Server, Site, Turn, page};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
@@ -65,4 +66,100 @@ async fn files_folders_lines_sessions_and_misses_are_looked_up_before_the_reques
         .map(|tag| body.find(tag).unwrap())
         .collect();
     assert!(order.is_sorted(), "{body}");
+}
+
+/// A project that is a repository with one commit.
+fn repository(files: &[(&str, &str)]) -> Project {
+    let project = Project::new(files).unwrap();
+    for args in [
+        vec!["init", "-q"],
+        vec!["add", "-A"],
+        vec![
+            "-c",
+            "user.name=n",
+            "-c",
+            "user.email=n@example.org",
+            "commit",
+            "-qm",
+            "first",
+        ],
+    ] {
+        let done = Command::new("git")
+            .args(args)
+            .current_dir(project.root())
+            .status()
+            .unwrap();
+        assert!(done.success());
+    }
+    project
+}
+
+#[tokio::test]
+async fn the_diff_findings_and_pages_are_looked_up_and_misses_are_said_before_the_request() {
+    let script = Script::new()
+        .order(Order::Sequence)
+        .turn(Turn::text("Seen."))
+        .turn(Turn::text("Unseen."));
+    let server = Server::start(script).await.unwrap();
+    let site = Site::start("127.0.0.1", |visit| match visit.line.as_str() {
+        "GET /guide" => page("200 OK", "text/html", "<h1>Guide</h1><p>Turn the <b>handle</b>.</p>"),
+        _ => page("404 Not Found", "text/plain", "nothing"),
+    })
+    .await
+    .unwrap();
+    let project = repository(&[
+        ("a.txt", "old words\n"),
+        ("requirements.txt", ""),
+        ("broken.py", "def f(:\n    pass\n"),
+    ]);
+    project.write("a.txt", "new words\n").unwrap();
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(&server)
+        .env("HEW_TITLE", "false")
+        .folder(project.root());
+    let own = hew.home().join(".config/hew");
+    std::fs::create_dir_all(&own).unwrap();
+    let config = format!(
+        "[permissions]\nallow = ['fetch(127.0.0.1)']\n[web]\nallow_private = ['127.0.0.1:{}']\n",
+        site.port
+    );
+    std::fs::write(own.join("config.toml"), config).unwrap();
+    let prompt = format!("see @diff and @diagnostics and @{} please", site.url("/guide"));
+    let seen = hew.clone().args(["run", "-m", MODEL, &prompt]).run().await.unwrap();
+    assert_eq!(seen.stdout, "Seen.\n", "{}", seen.stderr);
+    assert!(!seen.stderr.contains("not included"), "{}", seen.stderr);
+    let body = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
+    for part in ["-old words", "+new words", "broken.py:1", "Turn the **handle**."] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+
+    // Each miss is said, by the name that the person wrote, and the prompt is sent all the same.
+    let elsewhere = Project::new(&[("b.txt", "b\n")]).unwrap();
+    let gone = site.url("/gone");
+    let prompt = format!("see @diff and @{gone} and @rule:none and @thread:0123 and #no_such_thing and @no.png");
+    let unseen = hew
+        .clone()
+        .args(["run", "-m", MODEL, &prompt])
+        .folder(elsewhere.root())
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(unseen.stdout, "Unseen.\n", "{}", unseen.stderr);
+    for miss in [
+        "@diff".to_owned(),
+        format!("@{gone}"),
+        "@rule:none".into(),
+        "@thread:0123".into(),
+        "#no_such_thing".into(),
+        "@no.png".into(),
+    ] {
+        assert!(
+            unseen.stderr.contains(&format!("not included: {miss}: ")),
+            "{miss}: {}",
+            unseen.stderr
+        );
+    }
+    let body = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
+    assert!(!body.contains("<context>"), "{body}");
 }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use std::fs;
-use testkit::{Hew, Output, Project, Script, Server, Turn};
+use testkit::{Hew, Order, Output, Project, Script, Server, Turn};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
@@ -207,4 +207,59 @@ async fn the_order_of_maps_and_an_unrelated_file_change_no_byte() {
     // What is related does change it, so that this test can fail.
     fs::write(project.path("AGENTS.md"), "Use spaces.").unwrap();
     assert_ne!(first_request(&hew, script()).await, first);
+}
+
+/// What is promised about files that have nothing to do with the conversation: within a session no byte changes, whatever is
+/// added; a new session is told once, in its first prompt, which files there are when it begins.
+#[tokio::test]
+async fn an_unrelated_file_changes_no_byte_of_a_session_that_goes_on() {
+    let project = Project::new(&[("AGENTS.md", "Use tabs."), ("src/a.rs", "fn a() {}")]).unwrap();
+    let hew = hew(&project);
+    let script = Script::new()
+        .order(Order::Sequence)
+        .turns(["One.", "Two.", "Three."].map(Turn::text));
+    let server = Server::start(script).await.unwrap();
+    let hew = hew.talks_to(&server);
+    let run = hew
+        .clone()
+        .args(["run", "--no-title", "-m", MODEL, "hi"])
+        .run()
+        .await
+        .unwrap();
+    assert!(run.is_success(), "{}", run.stderr);
+    for name in ["unrelated.txt", "src/more.rs", "zzz/deep/er.md"] {
+        project.write(name, "nothing").unwrap();
+    }
+    let again = hew.clone().args(["resume", "last", "and"]).run().await.unwrap();
+    assert_eq!(again.stdout, "Two.\n", "{}", again.stderr);
+    let plain = |place: usize| -> Value {
+        let mut body = server.requests()[place].json();
+        strip(&mut body);
+        body
+    };
+    let (first, second) = (plain(0), plain(1));
+    assert_eq!(first["tools"], second["tools"]);
+    assert_eq!(first["system"], second["system"]);
+    let sent = first["messages"].as_array().unwrap();
+    assert_eq!(second["messages"].as_array().unwrap()[..sent.len()], sent[..]);
+    assert!(!second.to_string().contains("unrelated.txt"), "{second:#}");
+    // A new one knows of them.
+    hew.clone()
+        .args(["run", "--no-title", "-m", MODEL, "hi"])
+        .run()
+        .await
+        .unwrap();
+    assert!(plain(2).to_string().contains("unrelated.txt"));
+}
+
+/// Takes out what marks the end of the cached part.
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            object.remove("cache_control");
+            object.values_mut().for_each(strip);
+        }
+        Value::Array(list) => list.iter_mut().for_each(strip),
+        _ => {}
+    }
 }

@@ -374,6 +374,69 @@ async fn a_further_folder_is_part_of_the_project_with_its_rules() {
 }
 
 #[tokio::test]
+async fn a_resumed_session_has_the_folders_that_it_had() {
+    let other = Project::new(&[("lib.txt", "from the library\n")]).unwrap();
+    let file = other
+        .root()
+        .canonicalize()
+        .unwrap()
+        .join("lib.txt")
+        .display()
+        .to_string();
+    let turns = vec![
+        Turn::text("First."),
+        read(&file),
+        Turn::text("Second."),
+        read(&file),
+        Turn::text("Third."),
+    ];
+    let story = Story::new(&[("a.txt", "a\n")], turns).await;
+    let folder = other.root().display().to_string();
+    story.run(&["--add-dir", &folder, "begin"]).await;
+    let output = story.hew(&["resume", "last", "look there"]).await;
+    assert_eq!(output.stdout, "Second.\n", "{}", output.stderr);
+    let last = story.texts().pop().unwrap();
+    assert!(last.contains("from the library"), "{last}");
+    // Named once more, or in another way, it is still the same one.
+    let output = story.hew(&["resume", "--add-dir", &folder, "last", "again"]).await;
+    assert_eq!(output.stdout, "Third.\n", "{}", output.stderr);
+    let database = rusqlite::Connection::open(story.hew.home().join(".local/share/hew/hew.db")).unwrap();
+    let kept: i64 = database
+        .query_row("SELECT count(*) FROM roots", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(kept, 1);
+    // One that is gone is told, and the session goes on without it.
+    drop(other);
+    let output = story.hew(&["resume", "last", "and now"]).await;
+    assert!(
+        output.stderr.contains("a folder of this session, is gone"),
+        "{}",
+        output.stderr
+    );
+}
+
+#[tokio::test]
+async fn programs_that_are_connected_are_named_and_that_does_not_change_with_their_state() {
+    let story = Story::new(&[("a.txt", "a\n")], vec![Turn::text("One."), Turn::text("Two.")]).await;
+    story.own(
+        "config.toml",
+        "[mcp.tracker]\ncommand = \"no-such-program\"\n[mcp.off]\ncommand = \"true\"\ndisabled = true\n",
+    );
+    story.run(&["begin"]).await;
+    story.hew(&["resume", "last", "go on"]).await;
+    let bodies = story.bodies();
+    let system = bodies[0]["system"].to_string();
+    assert!(system.contains("offer tools of their own: tracker."), "{system}");
+    assert_eq!(said(&bodies[1])[..1], said(&bodies[0])[..1]);
+    let shown = story.hew(&["prompt", "show", "-m", MODEL]).await;
+    assert!(
+        shown.stdout.contains("offer tools of their own: tracker."),
+        "{}",
+        shown.stderr
+    );
+}
+
+#[tokio::test]
 async fn zeds_mention_layout_holds_for_every_kind_of_mention_in_one_prompt() {
     let story = Story::new(
         &[

@@ -124,6 +124,44 @@ async fn a_whole_task_in_a_real_terminal() {
 }
 
 #[tokio::test]
+async fn what_was_typed_while_the_agent_worked_survives_a_kill() {
+    let Some(play) = play().await else {
+        return;
+    };
+    let tmux = Tmux::start(&play.hew, 100, 30).unwrap();
+    tmux.until_shown("what is to be done?").await.unwrap();
+    tmux.write("tell it slowly").unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.until_shown("word3").await.unwrap();
+    // One joins at the next step, the other waits for the end of the turn.
+    tmux.write("do this afterwards").unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.until_shown("joins at the next step").await.unwrap();
+    tmux.write("and the other afterwards").unwrap();
+    tmux.press(&["Tab"]).unwrap();
+    tmux.until_shown("queued").await.unwrap();
+    let database = play.hew.home().join(".local/share/hew/hew.db");
+    let waiting = || -> i64 {
+        let database = rusqlite::Connection::open(&database).unwrap();
+        database
+            .query_row("SELECT count(*) FROM waiting", [], |row| row.get(0))
+            .unwrap()
+    };
+    tmux.until(|_| waiting() == 2).await.unwrap();
+    kill(&play.hew, rustix::process::Signal::KILL);
+
+    let resumed = play.hew.clone().args(["resume", "last"]).run().await.unwrap();
+    assert_eq!(resumed.stdout, "That was the queued one.\n", "{}", resumed.stderr);
+    for text in ["do this afterwards", "and the other afterwards"] {
+        let told = format!("this was waiting when hew ended and goes with the next turn: {text}");
+        assert!(resumed.stderr.contains(&told), "{}", resumed.stderr);
+        let body = String::from_utf8_lossy(&play.server.requests().last().unwrap().body).into_owned();
+        assert!(body.contains(text), "{body}");
+    }
+    assert_eq!(waiting(), 0);
+}
+
+#[tokio::test]
 async fn resizing_a_real_terminal_while_text_streams_loses_no_line_and_shows_none_twice() {
     if !Tmux::is_there() {
         return;

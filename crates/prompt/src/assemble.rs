@@ -62,11 +62,7 @@ pub fn assemble(frame: &Frame, items: &[Arc<Item>], kept: &mut Kept) -> Assemble
         protocol: frame.protocol,
         system: frame.system.clone(),
     };
-    let Laid {
-        messages,
-        tokens,
-        head,
-    } = kept.lay_out(items, &terms);
+    let Laid { messages, tokens, head } = kept.lay_out(items, &terms);
     let tokens = tokens + kept.tools(&frame.tools) + kept.system(&frame.system);
     let (tools, system) = offer(frame, kept);
     let breakpoints = breakpoints(&tools, &system, &messages, head);

@@ -1,7 +1,8 @@
 //! How many tokens a request may have, and who gets how many of them.
 //!
 //! Two questions, one tree each: [`lay_out`] divides room among parts that want some before they are written, [`Tree::prune`]
-//! decides what leaves when too much was written. What they are asked about is in [`Budget`].
+//! decides what leaves when too much was written, and [`Tree::grow`] who may say more where something is left over. What they
+//! are asked about is in [`Budget`].
 
 mod flex;
 mod tree;

@@ -5,7 +5,7 @@ use crate::counts::Counts;
 use crate::panel::Texts;
 use crate::protocol::{Protocol, catalogue, written};
 use crate::repair::repair;
-use crate::tokens::{Family, tool_tokens};
+use crate::tokens::{Family, message_tokens, tool_tokens};
 use crate::view::{folded, is_boundary};
 use model::{Message, Role, ToolSpec};
 use session::{Body, Item, ItemId, Time};
@@ -201,6 +201,15 @@ fn repaired(items: &[Arc<Item>], budget: Option<Budget>) -> Vec<Arc<Message>> {
         })
     });
     repair(messages.collect())
+}
+
+/// How many tokens a request has whose model sees these items, as they are laid out in the end.
+pub(crate) fn laid_tokens(items: &[Arc<Item>], budget: Budget, protocol: Protocol) -> u64 {
+    let messages = shaped(repaired(items, Some(budget)), protocol);
+    let go_on = messages.last().is_none_or(|last| last.role == Role::Assistant);
+    let filler = go_on.then(|| Arc::new(Message::user(GO_ON)));
+    let all = messages.iter().chain(&filler);
+    all.map(|message| message_tokens(budget.family, message)).sum()
 }
 
 /// The system prompt once more.

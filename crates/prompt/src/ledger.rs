@@ -7,9 +7,9 @@
 mod cache;
 mod frame;
 mod kind;
-mod weigh;
 #[cfg(test)]
 mod tests;
+mod weigh;
 
 use crate::tokens::{Exact, Family};
 use cache::Known;
@@ -161,9 +161,7 @@ impl Ledger {
         };
         let mut lines = [&self.lines[..shared], &fresh].concat();
         chain(&mut lines, frame.chain(), 0);
-        let (hit, _) = self
-            .known
-            .seek(Some(&frame), &lines, request, &Caching::of(info), now);
+        let (hit, _) = self.known.seek(Some(&frame), &lines, request, &Caching::of(info), now);
         Foreseen {
             cached: hit.tokens,
             certainty: hit.certainty,

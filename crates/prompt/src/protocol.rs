@@ -1,9 +1,11 @@
 //! How a model calls tools: by the provider's own means, or in the text of its reply.
 
 mod catalogue;
+mod form;
 mod grammar;
 mod hermes;
 mod reader;
+mod tags;
 mod value;
 mod written;
 

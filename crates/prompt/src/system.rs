@@ -36,7 +36,7 @@ pub struct Facts {
     pub language: Option<String>,
     /// What the project and the person ask for in this mode, most general first.
     pub mode_rules: Vec<Rules>,
-    /// MCP servers that are connected, by name.
+    /// MCP servers that are used, by name.
     pub servers: Vec<String>,
     /// Modes that are not built in, with when to choose them.
     pub modes: Vec<(String, String)>,

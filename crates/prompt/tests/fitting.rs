@@ -4,7 +4,7 @@
 
 use model::{Block, CallId, Message, Outcome, Part, Request, Role};
 use prompt::tokens::{Family, message_tokens};
-use prompt::{Budget, Cut, Fixed, Frame, Keep, Kept, assemble, fit, message_bytes};
+use prompt::{Budget, Cut, Fixed, Frame, Keep, Kept, Protocol, assemble, fit, message_bytes};
 use proptest::prelude::*;
 use serde_json::json;
 use session::{Body, End, Fold, Item, ItemId, RequestId, Time};
@@ -177,26 +177,24 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60),
         budget in 2_000..60_000_u64,
         system in 0..500_u64,
+        protocol in prop_oneof![Just(Protocol::Native), Just(Protocol::Xml)],
     ) {
+        let fixed = Fixed { tokens: system, protocol };
         let budget = Budget { family: Family::O200k, tokens: budget };
-        let frame = Frame { family: Family::O200k, budget: Some(budget), ..Frame::default() };
+        let frame = Frame { family: Family::O200k, budget: Some(budget), protocol, ..Frame::default() };
         let mut items = conversation(&steps);
         let mut kept = Kept::default();
         let before = assemble(&frame, &items, &mut kept);
         prop_assert_eq!(is_well_formed(&before.request), Ok(()));
-        if let Some(fold) = fit(&items, Fixed { tokens: system }, budget) {
+        if let Some(fold) = fit(&items, fixed, budget) {
             items.push(item(Body::Panels { messages: Vec::new(), shown: Vec::new(), fold: Some(fold) }));
         }
         let after = assemble(&frame, &items, &mut kept);
         prop_assert_eq!(is_well_formed(&after.request), Ok(()));
-        // What stands in for results that were never kept takes a few words each.
-        let lost = items.iter().map(|item| match &item.body {
-            Body::Reply { message, .. } => message.parts.len() as u64 * 60,
-            _ => 0,
-        });
-        let most = budget.tokens + lost.sum::<u64>().min(budget.tokens / 4);
-        prop_assert!(tokens(&after.request) + system <= most, "{} of {}", tokens(&after.request), budget.tokens);
-        prop_assert_eq!(fit(&items, Fixed { tokens: system }, budget), None);
+        // Exactly: not even what stands in for lost results is more than there is room for.
+        let now = tokens(&after.request) + system;
+        prop_assert!(now <= budget.tokens, "{now} of {}", budget.tokens);
+        prop_assert_eq!(fit(&items, fixed, budget), None);
         prop_assert_eq!(after.request.messages, assemble(&frame, &items, &mut Kept::default()).request.messages);
     }
 

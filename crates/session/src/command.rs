@@ -63,6 +63,12 @@ pub enum Command {
         /// What they did.
         body: Box<Body>,
     },
+    /// These prompts, and no others, wait in the front end, where the person can still change them. They are kept, so that no
+    /// crash loses them.
+    Hold {
+        /// What is going to be said, in order.
+        messages: Vec<Message>,
+    },
     /// The person's editor shows something else now; the model is told with the next prompt.
     Editor {
         /// What it shows; `None` where no file is open.

@@ -318,10 +318,10 @@ impl Write {
             Write::Discard { .. }
             | Write::Title { .. }
             | Write::Record { .. }
+            | Write::Wait { .. }
             | Write::ForgetWaiting { .. }
             | Write::Roots { .. } => true,
             Write::Create(_)
-            | Write::Wait { .. }
             | Write::Append { .. }
             | Write::Rewind { .. }
             | Write::Piece(_)

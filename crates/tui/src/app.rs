@@ -36,6 +36,8 @@ pub(crate) struct App {
     pending: Option<Key>,
     /// When the person did something last.
     touched: Option<Instant>,
+    /// What the session was last told to wait here.
+    held: Vec<Message>,
 }
 
 /// How things stood before events were heard.
@@ -116,10 +118,27 @@ impl App {
             escaped: None,
             pending: None,
             touched: None,
+            held: Vec::new(),
         };
         app.composer.set_vim(vim);
         app.with_composer(|composer, cx| composer.begin(cx));
         app
+    }
+
+    /// What waits here, where that is not as it was last told: the session keeps it, in case this process is killed.
+    pub(crate) fn held(&mut self) -> Option<Command> {
+        self.state.session?;
+        let waiting = self
+            .state
+            .queue
+            .iter()
+            .filter(|queued| queued.delivery == Delivery::Queue);
+        let messages: Vec<Message> = waiting.map(|queued| queued.message.clone()).collect();
+        if messages == self.held {
+            return None;
+        }
+        self.held.clone_from(&messages);
+        Some(Command::Hold { messages })
     }
 
     /// What everything that draws or takes keys may look at.
@@ -160,6 +179,7 @@ impl App {
         match opened {
             Ok(opened) => {
                 self.state.opened(opened);
+                self.held.clear();
                 self.with_composer(|composer, cx| composer.ask_commands(cx));
                 let waiting = self.state.queue.iter();
                 let prompts = waiting.map(|queued| self.prompt(queued.message.clone(), Delivery::Queue));

@@ -419,6 +419,9 @@ impl<W: Write> Running<W> {
                 Effect::Quit => self.quit = Some(None),
             }
         }
+        if let Some(command) = self.app.held() {
+            self.send(command).await;
+        }
         self.dirty = true;
         Ok(())
     }

@@ -4,11 +4,13 @@ use crate::memory::Memory;
 use crate::world::{Answer, Scripted, World, says, world_with};
 use agent::{Approvals, Setup};
 use futures::future::{BoxFuture, FutureExt};
-use model::Model;
+use model::{Message, Model};
 use policy::{Action, Place, Ruling};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use session::{Command, Delivery, Ending, Event, Happening, Hooks, Limit, Moment, Reaction, SessionId};
+use session::{
+    Command, Delivery, Ending, Event, Happening, Hooks, Limit, Moment, Reaction, SessionId, Waiting, WaitingId,
+};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -147,6 +149,51 @@ async fn a_prompt_that_waits_for_a_hook_is_given_back_and_what_hooks_added_stays
     assert_eq!(
         world.story(),
         ["user: two", "user: <hook>\nthe weather is fine\n</hook>", "model: done"]
+    );
+}
+
+#[tokio::test]
+async fn what_waits_is_kept_until_it_is_heard_or_given_back() {
+    let script = vec![Answer::Hanging(Vec::new()), says("done")];
+    let (mut world, _) = reading(script, |_| {});
+    let kept = |world: &World| -> Vec<String> {
+        let waiting = world.store.waiting.lock().unwrap();
+        waiting.iter().map(|prompt| prompt.message.text()).collect()
+    };
+    world.prompt("zero", Delivery::Queue).await;
+    world.until(|event| matches!(event, Event::ItemStarted { .. })).await;
+    // It is an item by now.
+    assert_eq!(kept(&world), Vec::<String>::new());
+    world.prompt("one", Delivery::Steer).await;
+    world.prompt("two", Delivery::Queue).await;
+    let messages = vec![Message::user("held")];
+    world.send(Command::Hold { messages }).await;
+    while kept(&world).len() < 3 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(kept(&world), ["one", "two", "held"]);
+    world.send(Command::Hold { messages: Vec::new() }).await;
+    world.send(Command::Interrupt).await;
+    assert_eq!(world.ending().await.0, Ending::Interrupted);
+    assert_eq!(kept(&world), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_waited_when_hew_was_killed_goes_with_the_next_turn() {
+    let (mut world, _) = reading(vec![says("done")], |setup| {
+        let waiting = ["first", "second"].map(|text| Waiting {
+            id: WaitingId::new(),
+            message: Message::user(text),
+        });
+        setup.waiting = waiting.into();
+    });
+    let (ending, events) = world.turn("third").await;
+    assert_eq!(ending, Ending::Completed);
+    let told = notices(&events);
+    assert!(told.len() == 2 && told[0].ends_with(": first"), "{told:?}");
+    assert_eq!(
+        world.story(),
+        ["user: first", "user: second", "user: third", "model: done"]
     );
 }
 

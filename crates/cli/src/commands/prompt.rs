@@ -10,12 +10,10 @@ use crate::models::Models;
 use crate::output;
 use crate::wiring;
 use model::{Info, Request};
+use prompt::tokens::{Exact, Family};
 use prompt::{Frame, Kept, Rendered, Scene};
 use serde_json::json;
 use toolbox::JobsView;
-
-/// What most tokenizers make of so many bytes is one token.
-const BYTES_PER_TOKEN: usize = 4;
 
 pub(super) async fn prompt(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
     match args {
@@ -57,7 +55,16 @@ async fn show(args: &PromptShow, global: &Global, env: &Environment) -> Result<E
         listed: &listed,
         further: &further,
     };
-    let rendered = wiring::system::preview(&scene, &around, &workspace, &found.modes, loaded.trust, env);
+    let place = wiring::mcp::Place {
+        config,
+        layers: &loaded.layers,
+        root: &root,
+        trust: loaded.trust,
+        env,
+    };
+    let servers = wiring::mcp::definitions(place).0.into_iter().filter(|it| !it.disabled);
+    let servers: Vec<String> = servers.map(|server| server.name).collect();
+    let rendered = wiring::system::preview(&scene, &around, &workspace, &found.modes, servers, loaded.trust, env);
     for problem in &rendered.problems {
         output::complain(&format!("warning: {problem}\n"));
     }
@@ -81,16 +88,19 @@ async fn show(args: &PromptShow, global: &Global, env: &Environment) -> Result<E
 }
 
 fn as_json(request: &Request, rendered: &Rendered, info: &Info, mode: &str, scene: &Scene<'_>) -> serde_json::Value {
-    let parts: Vec<_> = rendered
+    let counted = Counted::of(request, rendered, info);
+    let parts: Vec<_> = counted
         .parts
         .iter()
-        .map(|(name, bytes)| json!({"name": name, "tokens": bytes.div_ceil(BYTES_PER_TOKEN)}))
+        .map(|(name, tokens)| json!({"name": name, "tokens": tokens}))
         .collect();
     json!({
         "model": info.name(),
         "mode": mode,
         "protocol": scene.protocol().name(),
         "family": prompt::family(&info.id).map(|family| family.name),
+        "tokenizer": counted.by,
+        "tokens": counted.system + counted.tools,
         "sections": parts,
         "system": request.system,
         "tools": request.tools.iter().collect::<Vec<_>>(),
@@ -109,27 +119,60 @@ fn as_text(request: &Request) -> String {
     text
 }
 
-/// Who is told this, and about how much it costs.
+/// How many tokens something has.
+struct Counted {
+    /// The tokenizer, where it is public: then it is exact.
+    by: Option<&'static str>,
+    system: u64,
+    tools: u64,
+    /// Sections of the system prompt.
+    parts: Vec<(String, u64)>,
+}
+
+impl Counted {
+    fn of(request: &Request, rendered: &Rendered, info: &Info) -> Self {
+        let family = Family::of(info);
+        let exact = Exact::load(family);
+        let count = |text: &str| match &exact {
+            Some(exact) => exact.count(text),
+            None => family.estimate(text),
+        };
+        let system: u64 = request.system.iter().map(|block| count(block)).sum();
+        let bytes: usize = rendered.parts.iter().map(|(_, bytes)| bytes).sum();
+        let share = |part: usize| system * part as u64 / bytes.max(1) as u64;
+        let tools = match request.tools.is_empty() {
+            true => 0,
+            false => count(&serde_json::to_string(&*request.tools).unwrap_or_default()),
+        };
+        Counted {
+            by: exact.and(family.tokenizer()),
+            system,
+            tools,
+            parts: rendered
+                .parts
+                .iter()
+                .map(|(name, bytes)| (name.to_string(), share(*bytes)))
+                .collect(),
+        }
+    }
+}
+
+/// Who is told this, and how much it costs.
 fn summary(request: &Request, rendered: &Rendered, info: &Info, mode: &str) -> String {
-    let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN);
-    let system: usize = request.system.iter().map(|block| block.len()).sum();
-    let tools: usize = request
-        .tools
-        .iter()
-        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len())
-        .sum();
-    let parts: Vec<String> = rendered
-        .parts
-        .iter()
-        .map(|(name, bytes)| format!("{name} {}", tokens(*bytes)))
-        .collect();
+    let Counted {
+        by,
+        system,
+        tools,
+        parts,
+    } = Counted::of(request, rendered, info);
+    let parts: Vec<String> = parts.iter().map(|(name, tokens)| format!("{name} {tokens}")).collect();
     format!(
-        "for {} in mode {mode}: about {} tokens, {} of them for the system prompt ({}) and {} for {} tools\n",
+        "for {} in mode {mode}: {} {} tokens{}, {system} of them for the system prompt ({}) and {tools} for {} tools\n",
         info.name(),
-        tokens(system + tools),
-        tokens(system),
+        if by.is_some() { "exactly" } else { "about" },
+        system + tools,
+        by.map(|by| format!(" of {by}")).unwrap_or_default(),
         parts.join(", "),
-        tokens(tools),
         request.tools.len(),
     )
 }

@@ -66,6 +66,16 @@ pub(crate) fn servers(
     Ok((Some(Servers::new(definitions, around)), told))
 }
 
+/// What servers are called that are used. That does not change when one of them is started or ends.
+pub(crate) fn names(servers: Option<&Servers>) -> Vec<String> {
+    let all = servers.map(Servers::status).unwrap_or_default();
+    let used = all
+        .into_iter()
+        .map(|status| status.definition)
+        .filter(|it| !it.disabled);
+    used.map(|definition| definition.name).collect()
+}
+
 /// What servers are started with.
 pub(crate) fn surroundings(place: Place<'_>) -> Result<Surroundings> {
     let Place { config, env, root, .. } = place;

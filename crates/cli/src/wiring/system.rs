@@ -23,10 +23,12 @@ pub(super) fn system(
     around: &Arc<Around>,
     workspace: &Workspace,
     modes: &Modes,
+    servers: Vec<String>,
     trust: Trust,
     env: &Environment,
 ) -> agent::System {
-    let (facts, workspace, env) = (facts(around, workspace, modes), workspace.clone(), env.clone());
+    let facts = facts(around, workspace, modes, servers);
+    let (workspace, env) = (workspace.clone(), env.clone());
     let around = Arc::clone(around);
     let told = Mutex::new(BTreeSet::new());
     Arc::new(move |scene| {
@@ -44,10 +46,18 @@ pub(crate) fn preview(
     around: &Around,
     workspace: &Workspace,
     modes: &Modes,
+    servers: Vec<String>,
     trust: Trust,
     env: &Environment,
 ) -> Rendered {
-    render(&facts(around, workspace, modes), scene, around, workspace, trust, env)
+    render(
+        &facts(around, workspace, modes, servers),
+        scene,
+        around,
+        workspace,
+        trust,
+        env,
+    )
 }
 
 fn render(
@@ -69,7 +79,7 @@ fn render(
     rendered
 }
 
-fn facts(around: &Around, workspace: &Workspace, modes: &Modes) -> Facts {
+fn facts(around: &Around, workspace: &Workspace, modes: &Modes, servers: Vec<String>) -> Facts {
     let built_in = Modes::default();
     let own = modes.iter().filter(|mode| built_in.get(&mode.name).is_none());
     Facts {
@@ -80,7 +90,7 @@ fn facts(around: &Around, workspace: &Workspace, modes: &Modes) -> Facts {
         shell: "bash".into(),
         language: around.language(),
         mode_rules: Vec::new(),
-        servers: Vec::new(),
+        servers,
         modes: own.map(|mode| (mode.name.clone(), mode.when_to_use.clone())).collect(),
         rules: around.began(),
     }

@@ -224,3 +224,50 @@ fn pruning_order_a_part_that_lost_all_its_parts_is_gone_too() {
     assert_eq!(tree.prune(10), Ok(vec![0]));
     assert_eq!(tree.parts.len(), 1);
 }
+
+fn grown(parts: Vec<Node>, budget: u64) -> Vec<(usize, u64)> {
+    Tree { parts }.grow(budget)
+}
+
+#[test]
+fn expandable_parts_take_what_is_left_over_in_the_order_in_which_they_are_sent() {
+    let parts = vec![
+        Node::expandable(1, 0, 10, 50),
+        Node::leaf(9, 1, 20),
+        Node::expandable(9, 2, 10, 100),
+    ];
+    assert_eq!(grown(parts.clone(), 200), [(0, 50), (2, 100)]);
+    assert_eq!(grown(parts.clone(), 100), [(0, 50), (2, 30)]);
+    assert_eq!(grown(parts.clone(), 60), [(0, 30), (2, 10)]);
+    // Where nothing is left over, nobody grows.
+    assert_eq!(grown(parts, 30), [(0, 10), (2, 10)]);
+}
+
+#[test]
+fn expandable_parts_grow_neither_beyond_an_inner_limit_nor_before_a_breakpoint() {
+    let limited = Node::limited(9, vec![Node::expandable(1, 0, 10, 100)], 40);
+    let parts = vec![limited, Node::expandable(9, 1, 10, 100)];
+    assert_eq!(grown(parts.clone(), 100), [(0, 40), (1, 60)]);
+    // A limit beyond the whole budget is none.
+    assert_eq!(grown(parts, 30), [(0, 20), (1, 10)]);
+    let cached = vec![
+        Node::expandable(9, 0, 10, 100),
+        Node::branch(9, vec![Node::breakpoint()]),
+        Node::expandable(9, 1, 10, 100),
+    ];
+    assert_eq!(grown(cached, 60), [(1, 50)]);
+}
+
+#[test]
+fn after_pruning_the_rest_may_grow_and_the_whole_still_fits() {
+    let mut tree = Tree {
+        parts: vec![
+            Node::leaf(1, 0, 60),
+            Node::expandable(5, 1, 10, 500),
+            Node::leaf(9, 2, 30),
+        ],
+    };
+    assert_eq!(tree.prune(50), Ok(vec![0]));
+    assert_eq!(tree.grow(50), [(1, 20)]);
+    assert_eq!(tree.tokens(), 50);
+}

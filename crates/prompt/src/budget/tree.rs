@@ -45,6 +45,8 @@ pub struct Leaf {
     pub id: usize,
     /// Its length.
     pub tokens: u64,
+    /// How long it would be if there were room.
+    pub wants: u64,
     /// Leaves of one group leave together, such as a call and its result.
     pub keep_with: Option<usize>,
 }
@@ -67,6 +69,20 @@ impl Node {
             kind: Kind::Leaf(Leaf {
                 id,
                 tokens,
+                wants: tokens,
+                keep_with: None,
+            }),
+        }
+    }
+
+    /// A text that says more where something is left over.
+    pub fn expandable(priority: u32, id: usize, tokens: u64, wants: u64) -> Self {
+        Node {
+            priority,
+            kind: Kind::Leaf(Leaf {
+                id,
+                tokens,
+                wants: wants.max(tokens),
                 keep_with: None,
             }),
         }
@@ -79,6 +95,7 @@ impl Node {
             kind: Kind::Leaf(Leaf {
                 id,
                 tokens,
+                wants: tokens,
                 keep_with: Some(group),
             }),
         }
@@ -143,10 +160,14 @@ impl Node {
     }
 
     fn has_breakpoint(&self) -> bool {
+        self.breakpoints() > 0
+    }
+
+    fn breakpoints(&self) -> usize {
         match &self.kind {
-            Kind::Leaf(_) => false,
-            Kind::Branch { parts, .. } => parts.iter().any(Node::has_breakpoint),
-            Kind::Breakpoint => true,
+            Kind::Leaf(_) => 0,
+            Kind::Branch { parts, .. } => parts.iter().map(Node::breakpoints).sum(),
+            Kind::Breakpoint => 1,
         }
     }
 
@@ -200,6 +221,17 @@ impl Tree {
         result.map(|()| gone.ids)
     }
 
+    /// Gives what is left over to the texts that can say more, in the order in which they are sent: each takes what it wants,
+    /// and the next what that leaves. Says how long these are now. Inner limits hold, and what stands before the last
+    /// breakpoint stays as it is.
+    pub fn grow(&mut self, budget: u64) -> Vec<(usize, u64)> {
+        let mut left = budget.saturating_sub(self.tokens());
+        let mut cached = self.parts.iter().map(Node::breakpoints).sum();
+        let mut grown = Vec::new();
+        grow(&mut self.parts, budget, &mut left, &mut cached, &mut grown);
+        grown
+    }
+
     /// Takes out what is kept with something that left, until nothing more is.
     fn sweep(&mut self, gone: &mut Gone) {
         while std::mem::take(&mut gone.grown) {
@@ -225,6 +257,30 @@ impl Gone {
                 self.grown |= self.groups.insert(group);
             }
         });
+    }
+}
+
+/// Lets parts grow; `cached` counts the breakpoints that are still to come.
+fn grow(parts: &mut [Node], budget: u64, left: &mut u64, cached: &mut usize, grown: &mut Vec<(usize, u64)>) {
+    for node in parts {
+        let used = node.tokens();
+        match &mut node.kind {
+            Kind::Leaf(leaf) if *cached == 0 && leaf.wants > leaf.tokens => {
+                let more = (leaf.wants - leaf.tokens).min(*left);
+                leaf.tokens += more;
+                *left -= more;
+                grown.push((leaf.id, leaf.tokens));
+            }
+            Kind::Leaf(_) => {}
+            Kind::Branch { parts, limit, .. } => {
+                let limit = limit.filter(|limit| *limit <= budget);
+                let room = limit.map_or(*left, |limit| limit.saturating_sub(used).min(*left));
+                let mut rest = room;
+                grow(parts, budget, &mut rest, cached, grown);
+                *left -= room - rest;
+            }
+            Kind::Breakpoint => *cached -= 1,
+        }
     }
 }
 

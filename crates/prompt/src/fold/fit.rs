@@ -2,18 +2,23 @@
 
 use super::tokens;
 use crate::budget::{Budget, Exceeded, Flex, Node, Tree, lay_out};
+use crate::history;
+use crate::kept::laid_tokens;
 use crate::tokens::Family;
 use crate::view::folded_so;
+use crate::{Protocol, message_bytes};
 use model::Part;
 use session::{Body, Fold, Item, ItemId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What a request has beside the conversation.
+/// What a request has beside the conversation, and how that is laid out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fixed {
     /// The system prompt, and panels that are to be shown anew.
     pub tokens: u64,
+    /// How calls and results are written.
+    pub protocol: Protocol,
 }
 
 /// Once room must be made, it is made for a while: the conversation is brought down to this part of the budget, so that the
@@ -32,34 +37,100 @@ const QUERY: u32 = 900;
 ///
 /// First come readings that are out of date and old chunks, then results of earlier turns become one line each, then the
 /// oldest turns and rounds leave, and last what must stay is cut.
+///
+/// What is promised: the messages of the request that follows, as they are laid out in the end, and what is fixed have no more
+/// tokens by the family's count than the budget. Only where not even what says that something was cut has room, in a few
+/// dozen tokens, do they.
 pub fn fit(items: &[Arc<Item>], fixed: Fixed, budget: Budget) -> Option<Fold> {
     let family = budget.family;
     let room = budget.tokens.saturating_sub(fixed.tokens);
-    if sum(&crate::view::folded(items), family) <= room {
+    let measured = |items: &[Arc<Item>]| laid_tokens(items, budget, fixed.protocol);
+    if measured(&crate::view::folded(items)) <= room {
         return None;
     }
     let rest = room * REST_PERCENT / 100;
     let mut fold = super::fold(items, family);
-    let fits = |fold: &Fold| sum(&folded_so(items, fold), family) <= rest;
-    if fits(&fold) {
+    let folded = |fold: &Fold| measured(&folded_so(items, fold));
+    if folded(&fold) <= rest {
         return Some(fold);
     }
+    let stale = fold.brief.len();
     shorten(items, &mut fold);
-    if fits(&fold) {
-        return Some(fold);
+    let short = folded(&fold);
+    if short <= rest {
+        let spacious = expand(items, &fold, stale, rest - short, family);
+        return Some(Some(spacious).filter(|fold| folded(fold) <= room).unwrap_or(fold));
     }
     let seen = folded_so(items, &fold);
     for stays in [Stays::TurnAndRound, Stays::Turn] {
-        if let Ok(gone) = leave(&seen, stays, rest, family) {
+        if let Some(gone) = leave_until(&seen, stays, rest, family, |gone| {
+            let mut fold = fold.clone();
+            fold.gone.extend(gone);
+            folded(&fold).saturating_sub(room)
+        }) {
             fold.gone.extend(gone);
             return Some(fold);
         }
     }
-    Some(only_the_last(items, &seen, rest, family))
+    Some(only_the_last(items, &seen, rest, family, folded))
 }
 
-fn sum<'a>(items: impl IntoIterator<Item = &'a Arc<Item>>, family: Family) -> u64 {
-    items.into_iter().map(|item| tokens(item, family)).sum()
+/// How often what leaves is reckoned anew: what stands in for lost results is known only when all is laid out.
+const TRIES: usize = 8;
+
+/// The items that leave for the others to fit; `over` says by how much they do not.
+fn leave_until(
+    seen: &[Arc<Item>],
+    stays: Stays,
+    mut room: u64,
+    family: Family,
+    over: impl Fn(&[ItemId]) -> u64,
+) -> Option<Vec<ItemId>> {
+    for _ in 0..TRIES {
+        let gone = leave(seen, stays, room, family).ok()?;
+        match over(&gone) {
+            0 => return Some(gone),
+            over => room = room.checked_sub(over)?,
+        }
+    }
+    None
+}
+
+/// A result that was to be one line is worth showing in part from so many tokens on.
+const WORTH: u64 = 200;
+
+/// What is left over goes to results that were to be one line, the newest first. Those are the last of `brief`, after so many
+/// that are out of date.
+fn expand(items: &[Arc<Item>], fold: &Fold, stale: usize, spare: u64, family: Family) -> Fold {
+    let mut fold = fold.clone();
+    let short: HashSet<ItemId> = fold.brief.drain(stale..).collect();
+    let shown: HashMap<ItemId, u64> = folded_so(items, &fold)
+        .iter()
+        .map(|item| (item.id, tokens(item, family)))
+        .collect();
+    let short: Vec<&Arc<Item>> = items.iter().filter(|item| short.contains(&item.id)).collect();
+    let parts = short.iter().enumerate().rev().filter_map(|(place, item)| {
+        // What is part of a panel of history is one line there anyway.
+        let wants = *shown.get(&item.id)?;
+        Some(Node::expandable(0, place, tokens(&history::brief(item), family), wants))
+    });
+    let mut tree = Tree { parts: parts.collect() };
+    let grown: HashMap<usize, u64> = tree.grow(tree.tokens() + spare).into_iter().collect();
+    for (place, item) in short.iter().enumerate() {
+        match (grown.get(&place), shown.get(&item.id)) {
+            (Some(now), Some(wants)) if now >= wants => {}
+            (Some(now), Some(wants)) if *now >= WORTH => {
+                let bytes = item
+                    .messages()
+                    .iter()
+                    .map(|message| message_bytes(message))
+                    .sum::<usize>() as u64;
+                fold.cut.push((item.id, bytes * now / wants.max(&1)));
+            }
+            (Some(_) | None, _) => fold.brief.push(item.id),
+        }
+    }
+    fold
 }
 
 /// Results of earlier turns become one line each.
@@ -172,7 +243,13 @@ fn node<'a>(place: usize, item: &'a Item, tokens: u64, groups: &mut HashMap<&'a 
 }
 
 /// Only what was said last stays, with the summary where there is one, and both are cut as far as they must be.
-fn only_the_last(items: &[Arc<Item>], seen: &[Arc<Item>], room: u64, family: Family) -> Fold {
+fn only_the_last(
+    items: &[Arc<Item>],
+    seen: &[Arc<Item>],
+    room: u64,
+    family: Family,
+    folded: impl Fn(&Fold) -> u64,
+) -> Fold {
     let last = seen.iter().rposition(is_prompt).or_else(|| {
         seen.iter()
             .rposition(|item| matches!(item.body, Body::Wake { .. } | Body::Summary { .. }))
@@ -195,7 +272,7 @@ fn only_the_last(items: &[Arc<Item>], seen: &[Arc<Item>], room: u64, family: Fam
     loop {
         fold.cut = bytes.clone();
         let is_done = bytes.iter().all(|(_, bytes)| *bytes == 0);
-        if is_done || sum(&folded_so(items, &fold), family) <= room {
+        if is_done || folded(&fold) <= room {
             return fold;
         }
         bytes.iter_mut().for_each(|(_, bytes)| *bytes = *bytes * 3 / 4);

@@ -42,6 +42,7 @@ impl Laid {
         let known = before.filter(|laid| Arc::ptr_eq(&laid.tools, &request.tools));
         let tools = match known.and_then(|laid| laid.parts.first()) {
             Some(part) => (part.bytes, part.weight, part.hash),
+            None if request.tools.is_empty() => (0, 0, START),
             None => {
                 let (bytes, hash) = counted(&&*request.tools);
                 (bytes, weigh.tools(&request.tools), hash)

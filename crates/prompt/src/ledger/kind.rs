@@ -1,8 +1,8 @@
 //! What the parts of a message are, for the ledger.
 
-use crate::protocol::result_of;
 use super::weigh::Weigh;
 use crate::panel;
+use crate::protocol::result_of;
 use model::{Block, Message, Part, Role};
 use std::fmt;
 

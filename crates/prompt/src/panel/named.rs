@@ -17,7 +17,10 @@ pub(crate) fn is_panels(text: &str) -> bool {
 
 /// The first panel of a text.
 pub(crate) fn first(text: &str) -> &str {
-    shown_in(text).map(|(name, _)| name).find(|name| *name != AROUND).unwrap_or(AROUND)
+    shown_in(text)
+        .map(|(name, _)| name)
+        .find(|name| *name != AROUND)
+        .unwrap_or(AROUND)
 }
 
 /// The panels of a text with what each takes of it. Everything is in one of them.
@@ -69,7 +72,13 @@ mod tests {
     fn the_texts_around_panels_are_recognised() {
         let texts = Texts::load();
         let panel = |name: &str| format!("{}\nwords\n{}", texts.open.replace("{name}", name), texts.close);
-        let text = format!("{}\n{}\n{}\n{}", texts.header, panel("git"), panel("todo"), texts.footer);
+        let text = format!(
+            "{}\n{}\n{}\n{}",
+            texts.header,
+            panel("git"),
+            panel("todo"),
+            texts.footer
+        );
         assert!(is_panels(&text) && is_panels(&texts.header) && is_panels(&texts.footer));
         let shown: Vec<&str> = shown_in(&text).map(|(name, _)| name).collect();
         assert_eq!(shown, ["around", "git", "todo", "around"]);

@@ -1,11 +1,13 @@
 //! Finds the calls in a model's text as it streams, and yields them as if the provider had sent them.
 //!
-//! A call is `<tool><parameter>value</parameter>…</tool>`, or JSON in `<tool_call>` (see `hermes.rs`). Text may be split anywhere. What
-//! only looks like a call stays text:
+//! A call is `<tool><parameter>value</parameter>…</tool>`, the same in Qwen's tags (see `form.rs`), or JSON in `<tool_call>` (see
+//! `hermes.rs`). Text may be split anywhere. What only looks like a call stays text:
 //! a tag of no tool, one in inline code, one that no parameter follows. In a value nothing counts but its own end, so that
 //! code needs no escaping; where a value has several lines, even that end counts only if the call goes on or ends after it.
 
+use super::form::{Begins, Form, begins};
 use super::grammar::{Grammar, Kind};
+use super::tags::{Found, closing, opening, overlap, word};
 use super::value::{Value, quoted};
 use super::{RESULT, WIRE, hermes, written};
 use model::{CallId, Chunk, ChunkPart, Replay, Stop};
@@ -53,6 +55,7 @@ enum State {
 struct Call {
     id: CallId,
     name: String,
+    form: Form,
     /// As the model writes it.
     raw: String,
     /// As it is told.
@@ -71,7 +74,7 @@ enum Tag {
     Plain,
     Thinking(&'static str),
     /// A call of this tool; its tag has so many bytes.
-    Call(String, usize),
+    Call(String, Form, usize),
     /// The other form of a call.
     Json,
     /// A call without parameters, whole.
@@ -212,12 +215,12 @@ impl Reader {
             Tag::Thinking(name) => Step::Go(place + name.len() + 2, State::Thinking(name)),
             Tag::Result => Step::Go(rest.len(), State::Over),
             Tag::Json => Step::Go(place + hermes::OPEN.len(), State::Json(String::new())),
-            Tag::Call(name, bytes) => {
-                let call = self.begin(name, &tag[..bytes], out);
+            Tag::Call(name, form, bytes) => {
+                let call = self.begin(name, form, &tag[..bytes], out);
                 Step::Go(place + bytes, State::Call(call))
             }
             Tag::Whole(name, bytes) => {
-                let call = self.begin(name, &tag[..bytes], out);
+                let call = self.begin(name, Form::Own, &tag[..bytes], out);
                 self.end(call, out);
                 Step::Go(place + bytes, State::Text)
             }
@@ -235,11 +238,16 @@ impl Reader {
                 return Tag::Open;
             }
         }
-        if text.starts_with(hermes::OPEN) {
-            return Tag::Json;
-        }
-        if hermes::OPEN.starts_with(text) {
-            return Tag::Open;
+        // In inline code it is spoken of, not called.
+        let in_code = self.last == Some('`') && self.space.is_empty();
+        match begins(text) {
+            Begins::Json => return Tag::Json,
+            Begins::Maybe => return Tag::Open,
+            Begins::Call(name, bytes) if self.grammar.has(name) && !in_code => {
+                return Tag::Call(name.into(), Form::Function, bytes);
+            }
+            Begins::Call(..) => return Tag::Plain,
+            Begins::No => {}
         }
         let name = word(&text[1..]);
         let after = &text[1 + name.len()..];
@@ -250,8 +258,6 @@ impl Reader {
         if name == RESULT && self.calls > 0 {
             return Tag::Result;
         }
-        // In inline code it is spoken of, not called.
-        let in_code = self.last == Some('`') && self.space.is_empty();
         if !self.grammar.has(name) || in_code {
             return Tag::Plain;
         }
@@ -266,7 +272,7 @@ impl Reader {
         let Some(inside) = after.strip_prefix('>') else {
             return Tag::Plain;
         };
-        let call = Tag::Call(name.into(), bytes(inside));
+        let call = Tag::Call(name.into(), Form::Own, bytes(inside));
         let next = inside.trim_start();
         match (closing(next, name), opening(next)) {
             (Found::Yes(_), _) | (_, Found::Yes(_)) => call,
@@ -318,7 +324,7 @@ impl Reader {
         let raw = format!("{}{json}{}", hermes::OPEN, &rest[inside..bytes]);
         match hermes::parse(&json) {
             Some((name, input)) if self.grammar.has(&name) => {
-                let mut call = self.begin(name, &raw, out);
+                let mut call = self.begin(name, Form::Own, &raw, out);
                 call.later = input;
                 self.end(call, out);
             }
@@ -327,7 +333,7 @@ impl Reader {
         Step::Go(bytes, State::Text)
     }
 
-    fn begin(&mut self, name: String, tag: &str, out: &mut Vec<Chunk>) -> Call {
+    fn begin(&mut self, name: String, form: Form, tag: &str, out: &mut Vec<Chunk>) -> Call {
         self.calls += 1;
         let id = CallId::from(format!("{}-{}", self.name, self.calls));
         out.push(Chunk::ToolStart {
@@ -337,6 +343,7 @@ impl Reader {
         let mut call = Call {
             id,
             name,
+            form,
             raw: std::mem::take(&mut self.space) + tag,
             json: String::new(),
             first: !std::mem::replace(&mut self.wrote, true),
@@ -354,7 +361,7 @@ impl Reader {
         if rest.is_empty() {
             return Step::Wait(place, State::Call(call));
         }
-        match closing(rest, &call.name) {
+        match call.form.closing(rest, &call.name) {
             Found::Yes(bytes) => {
                 call.raw.push_str(&rest[..bytes]);
                 self.end(call, out);
@@ -363,24 +370,40 @@ impl Reader {
             Found::Maybe if !self.ended => return Step::Wait(place, State::Call(call)),
             Found::Maybe | Found::No => {}
         }
-        match opening(rest) {
-            Found::Yes(bytes) => {
-                let name = word(&rest[1..]);
-                if self.grammar.has(name) && !self.grammar.has_parameter(&call.name, name) {
+        match begins(rest) {
+            // Another call begins: the end of this one was forgotten.
+            Begins::Call(..) if call.form == Form::Function => {
+                self.end(call, out);
+                return Step::Go(place, State::Text);
+            }
+            Begins::Maybe if call.form == Form::Function && !self.ended => {
+                return Step::Wait(place, State::Call(call));
+            }
+            Begins::Call(..) | Begins::Json | Begins::Maybe | Begins::No => {}
+        }
+        match call.form.opening(rest) {
+            (Found::Yes(bytes), name) => {
+                let is_call = call.form == Form::Own && self.grammar.has(name);
+                if is_call && !self.grammar.has_parameter(&call.name, name) {
                     // Another call begins: the end of this one was forgotten.
                     self.end(call, out);
                     return Step::Go(place, State::Text);
                 }
                 call.raw.push_str(&rest[..bytes]);
-                let value = Value::new(name, self.grammar.kind(&call.name, name));
+                let kind = match (self.grammar.kind(&call.name, name), call.form) {
+                    // Here the line break before the closing tag is always layout.
+                    (Kind::File, Form::Function) => Kind::Verbatim,
+                    (kind, _) => kind,
+                };
+                let value = Value::new(name, kind);
                 if value.streams() {
                     call.tell_key(name, out);
                     call.tell("\"", out);
                 }
                 Step::Go(place + bytes, State::Value(call, value))
             }
-            Found::Maybe if !self.ended => Step::Wait(place, State::Call(call)),
-            Found::Maybe | Found::No => {
+            (Found::Maybe, _) if !self.ended => Step::Wait(place, State::Call(call)),
+            (Found::Maybe | Found::No, _) => {
                 call.raw.push('<');
                 Step::Go(place + 1, State::Call(call))
             }
@@ -410,7 +433,7 @@ impl Reader {
 
     /// Whether a value ends with this tag; with how many bytes.
     fn ends_value(&self, call: &Call, value: &Value, tag: &str) -> Found {
-        let bytes = match closing(tag, &value.name) {
+        let bytes = match closing(tag, call.form.end_of(&value.name)) {
             Found::Yes(bytes) => bytes,
             Found::Maybe if !self.ended => return Found::Maybe,
             Found::Maybe | Found::No => return self.ends_with_call(call, tag),
@@ -423,7 +446,7 @@ impl Reader {
         if next.is_empty() {
             return if self.ended { Found::Yes(bytes) } else { Found::Maybe };
         }
-        let goes_on = match closing(next, &call.name) {
+        let goes_on = match call.form.closing(next, &call.name) {
             Found::No => self.goes_on(call, value, next),
             found => found,
         };
@@ -439,6 +462,13 @@ impl Reader {
     fn goes_on(&self, call: &Call, value: &Value, text: &str) -> Found {
         // Who writes a parameter that nobody knows writes others, too.
         let is_open = !self.grammar.has_parameter(&call.name, &value.name);
+        if call.form == Form::Function {
+            return match (call.form.opening(text).0, begins(text)) {
+                (Found::No, Begins::Call(..)) => Found::Yes(0),
+                (Found::No, Begins::Maybe) => Found::Maybe,
+                (found, _) => found,
+            };
+        }
         let name = text.strip_prefix('<').map(word).unwrap_or_default();
         match opening(text) {
             Found::Yes(bytes) if is_open || self.grammar.has_parameter(&call.name, name) || self.grammar.has(name) => {
@@ -453,7 +483,7 @@ impl Reader {
 
     /// Whether the end of the whole call stands where that of the value was forgotten: only at the end of all text.
     fn ends_with_call(&self, call: &Call, tag: &str) -> Found {
-        match closing(tag, &call.name) {
+        match call.form.closing(tag, &call.name) {
             Found::Yes(bytes) if tag[bytes..].trim().is_empty() => {
                 if self.ended {
                     Found::Yes(0)
@@ -543,67 +573,6 @@ impl Call {
             },
         });
     }
-}
-
-/// Whether something stands at the beginning of a text; with how many bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    Yes(usize),
-    /// As far as the text goes.
-    Maybe,
-    No,
-}
-
-/// Whether a text begins with `</name>`.
-fn closing(text: &str, name: &str) -> Found {
-    let mut rest = text;
-    for part in ["</", name] {
-        match rest.strip_prefix(part) {
-            Some(after) => rest = after,
-            None if part.starts_with(rest) => return Found::Maybe,
-            None => return Found::No,
-        }
-    }
-    tag_end(text, rest)
-}
-
-/// Whether a text begins with `<word>`.
-fn opening(text: &str) -> Found {
-    let Some(rest) = text.strip_prefix('<') else {
-        return if text.is_empty() { Found::Maybe } else { Found::No };
-    };
-    let name = word(rest);
-    match (name.is_empty(), rest.is_empty()) {
-        (true, true) => Found::Maybe,
-        (true, false) => Found::No,
-        (false, _) => tag_end(text, &rest[name.len()..]),
-    }
-}
-
-fn tag_end(text: &str, rest: &str) -> Found {
-    let rest = rest.trim_start_matches([' ', '\t', '\r', '\n']);
-    match rest.strip_prefix('>') {
-        Some(after) => Found::Yes(text.len() - after.len()),
-        None if rest.is_empty() => Found::Maybe,
-        None => Found::No,
-    }
-}
-
-/// The name at the beginning of a text.
-fn word(text: &str) -> &str {
-    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
-    let end = text.find(|letter| !is_letter(letter)).unwrap_or(text.len());
-    match text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
-        true => &text[..end],
-        false => "",
-    }
-}
-
-/// With how many of its last bytes a text begins what is looked for.
-fn overlap(text: &str, wanted: &str) -> usize {
-    let most = text.len().min(wanted.len() - 1);
-    let fits = |bytes: &usize| text.as_bytes().ends_with(&wanted.as_bytes()[..*bytes]);
-    (1..=most).rev().find(fits).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -75,6 +75,7 @@ fn a_write_that_does_not_fit_takes_only_its_children_with_it() {
     let append = |item: &Arc<Item>| Write::Append {
         session,
         item: Arc::clone(item),
+        heard: None,
     };
     let title = Write::Title {
         session,
@@ -129,6 +130,7 @@ fn file_versions_and_drafts_that_do_not_fit_wait_for_space() {
     let append = || Write::Append {
         session,
         item: Arc::clone(&edited),
+        heard: None,
     };
     assert_eq!(
         told(&written(&mut writer, vec![append(), Write::Flush])),

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use model::{Chunk, ChunkPart, Cost, Message, Replay, Stop, Usage};
 use serde_json::json;
 use session::{
-    BlobId, Body, Change, Draft, End, Error, Item, ItemId, Kind, RequestId, SessionId, Store, Totals, Version,
+    BlobId, Body, Change, Draft, End, Error, Item, ItemId, Kind, RequestId, SessionId, Store, Totals, Version, Waiting,
+    WaitingId,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,6 +58,8 @@ stories!(
     only_one_may_write_to_a_session,
     bytes_are_kept_by_their_content,
     a_deleted_session_takes_with_it_only_what_is_its_own,
+    prompts_that_wait_are_kept_until_they_are_items_or_given_back,
+    a_session_remembers_its_further_folders,
     writes_are_seen_by_reads_that_come_after_them,
 );
 
@@ -121,6 +124,54 @@ async fn a_session_is_listed_from_its_first_item_on(store: &dyn Store) {
     assert_eq!(listed.len(), 1);
     assert_eq!((listed[0].id, listed[0].items), (session, 1));
     assert_eq!((listed[0].created.0, listed[0].updated.0), (1_000, 2_000));
+}
+
+async fn prompts_that_wait_are_kept_until_they_are_items_or_given_back(store: &dyn Store) {
+    let new = new_session();
+    let session = new.id;
+    drop(store.create(new).await.unwrap());
+    let waiting: Vec<Waiting> = ["one", "two", "three"]
+        .map(|text| Waiting {
+            id: WaitingId::new(),
+            message: Message::user(text),
+        })
+        .into();
+    for prompt in &waiting {
+        store.wait(session, prompt.clone()).await.unwrap();
+    }
+    let left = async || store.load(session).await.unwrap().waiting;
+    assert_eq!(left().await, waiting);
+    let first = prompt(None, "one");
+    store
+        .append_heard(session, Arc::clone(&first), waiting[0].id)
+        .await
+        .unwrap();
+    store.forget_waiting(session, waiting[1].id).await.unwrap();
+    assert_eq!(left().await, waiting[2..]);
+    // What cannot become an item waits on.
+    let stray = prompt(Some(session::ItemId::new()), "three");
+    store.append_heard(session, stray, waiting[2].id).await.unwrap_err();
+    assert_eq!(left().await, waiting[2..]);
+    assert_eq!(store.load(session).await.unwrap().items, [first]);
+    let other = Waiting {
+        id: WaitingId::new(),
+        message: Message::user("four"),
+    };
+    assert!(store.wait(SessionId::new(), other).await.is_err());
+    store.delete(session).await.unwrap();
+    assert!(store.load(session).await.is_err());
+}
+
+async fn a_session_remembers_its_further_folders(store: &dyn Store) {
+    let new = new_session();
+    let session = new.id;
+    drop(store.create(new).await.unwrap());
+    assert_eq!(store.load(session).await.unwrap().roots, Vec::<PathBuf>::new());
+    for roots in [vec!["/b", "/a"], vec!["/c"], vec![]] {
+        let roots: Vec<PathBuf> = roots.into_iter().map(PathBuf::from).collect();
+        store.set_roots(session, roots.clone()).await.unwrap();
+        assert_eq!(store.load(session).await.unwrap().roots, roots);
+    }
 }
 
 async fn lists_are_newest_first_and_by_project(store: &dyn Store) {

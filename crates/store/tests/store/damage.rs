@@ -60,7 +60,7 @@ fn a_database_of_a_newer_hew_is_left_alone() {
             error,
             Error::Newer {
                 found: 1_000,
-                known: 4,
+                known: 5,
                 ..
             }
         ),

@@ -67,9 +67,10 @@ def files(top):
     for folder, inner, names in os.walk(top):
         inner[:] = [name for name in inner if name[0] != "." and name not in ("node_modules", "venv", "__pycache__")]
         yield from (os.path.join(folder, name) for name in names if name.endswith(".py"))
-for path in files(sys.argv[1]):
-    try: compile(open(path, "rb").read(), path, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as e: print(f"{path}:{getattr(e, "lineno", 0) or 1}:{getattr(e, "offset", 0) or 1}: error: {getattr(e, "msg", e)}")
+for name in files(sys.argv[1]):
+    try: compile(open(name, "rb").read(), name, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as e:
+        print("%s:%d:%d: error: %s" % (name, getattr(e, "lineno", 0) or 1, getattr(e, "offset", 0) or 1, getattr(e, "msg", e)))
 ' {path}"#;
 const TSC: &[Command] = &[
     (

@@ -24,9 +24,7 @@ pub(in crate::commands) async fn diff(args: &PromptDiff, global: &Global, env: &
         None => match place.checked_sub(1).filter(|_| place < book.turns) {
             Some(before) => (book.name(before), again(&book, before).await?),
             None => {
-                return Err(
-                    Failure::usage("there is no request before it").hint("name another to compare it with")
-                );
+                return Err(Failure::usage("there is no request before it").hint("name another to compare it with"));
             }
         },
     };

@@ -196,6 +196,74 @@ fn the_form_that_open_models_were_trained_on_is_understood_too() {
 }
 
 #[test]
+fn the_tags_that_qwens_models_were_trained_on_are_understood_too() {
+    check(
+        "So:\n<tool_call>\n<function=read_file>\n<parameter=path>\nsrc/ä.rs\n</parameter>\n<parameter=start_line>\n2\n</parameter>\n</function>\n</tool_call>",
+        &["So:", r#"read_file({"path":"src/ä.rs","start_line":2})"#],
+    );
+    // Several, without the outer tag, or with its end only.
+    check(
+        "<function=now>\n</function>\n<function=terminal><parameter=command>ls</parameter></function></tool_call> and on",
+        &["now({})", r#"terminal({"command":"ls"})"#, " and on"],
+    );
+    check(
+        "<tool_call>\n<function=terminal>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=now>\n</function>\n</tool_call>",
+        &[r#"terminal({"command":"ls"})"#, "now({})"],
+    );
+    // Code needs no escaping, and a value may hold its own end.
+    check(
+        "<function=write_file>\n<parameter=path>\na.html\n</parameter>\n<parameter=content>\n<p>\nif a < b</p>\n</parameter> is no end\n\n</parameter>\n</function>",
+        &[r#"write_file({"path":"a.html","content":"<p>\nif a < b</p>\n</parameter> is no end\n"})"#],
+    );
+    // Spaces and quotes, a list in lines, and an end that was forgotten.
+    check(
+        "<function = \"read_file\">\n<parameter = path>a</parameter>\n<parameter=more>\nb\nc\n</parameter>\n",
+        &[r#"read_file({"path":"a","more":["b","c"]})"#],
+    );
+    check(
+        "<tool_call>\n<function=terminal>\n<parameter=command>\nls\n</function>\n</tool_call>",
+        &[r#"terminal({"command":"ls"})"#],
+    );
+    for text in [
+        "<function=unknown>\n<parameter=path>a</parameter>\n</function>",
+        "<tool_call>\n<function=unknown>\n</function>\n</tool_call>",
+        "Write `<function=now></function>` for it.",
+        "the <function= of it",
+        "<function",
+        "<function=read_fi",
+        "<tool_call>\n<func",
+    ] {
+        check(text, &[text]);
+    }
+    let (cut, stop) = read_pieces(["<function=terminal><parameter=command>rm -r"], Stop::MaxTokens);
+    assert_eq!(
+        (told(&cut), stop),
+        (vec!["terminal cut off".into()], Some(Stop::MaxTokens))
+    );
+}
+
+#[test]
+fn a_long_value_in_qwens_tags_is_told_while_it_arrives() {
+    let mut reader = Reader::new(grammar(), "r");
+    let mut out = Vec::new();
+    for piece in [
+        "<function=write_file>\n<parameter=path>\na\n</parameter>\n<parameter=con",
+        "tent>\none\n",
+        "two",
+    ] {
+        reader.push(Chunk::Text(piece.into()), &mut out);
+    }
+    let told: String = out
+        .iter()
+        .map(|chunk| match chunk {
+            Chunk::ToolInput { delta, .. } => delta.as_str(),
+            _ => "",
+        })
+        .collect();
+    assert_eq!(told, r#"{"path":"a","content":"one\ntwo"#);
+}
+
+#[test]
 fn forgotten_ends_and_words_in_between_do_no_harm() {
     check(
         "<read_file>\n<path>a</path>\nthat is the path\n",
@@ -358,6 +426,11 @@ fn fragment() -> impl Strategy<Value = String> {
             "</edit_file>",
             "<tool_call>",
             "</tool_call>",
+            "<function=now>",
+            "<function=write_file>",
+            "</function>",
+            "<parameter=content>",
+            "</parameter>",
             "{\"name\":\"now\"}",
             "<b>",
         ])

@@ -1,0 +1,62 @@
+//! The log file: what happened when, and nothing of what must stay secret. The real binary, a scripted model.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt as _;
+use testkit::{Hew, Order, Project, Script, Server, Turn};
+
+#[tokio::test]
+async fn a_log_tells_what_happened_but_neither_secrets_nor_what_was_said() {
+    let script = Script::new()
+        .order(Order::Sequence)
+        .turn(Turn::text("Words of the model.").call("read_file", json!({"path": "a.txt"})))
+        .turn(Turn::text("Done."));
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[("a.txt", "inside of the file\n")]).unwrap();
+    let key = "a-key-that-nobody-may-read";
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(&server)
+        .env("HEW_TITLE", "false")
+        .env("SOME_API_KEY", key)
+        .folder(project.root());
+    let path = hew.home().join("hew.log");
+    let prompt = format!("the prompt with {key}");
+    let args = ["run", "-m", "anthropic/claude-sonnet-4-6", &prompt];
+    let run = hew.clone().args(args).arg("--log").arg(&path).run().await.unwrap();
+    assert_eq!(run.stdout, "Done.\n", "{}", run.stderr);
+    let log = std::fs::read_to_string(&path).unwrap();
+    for part in [
+        "hew: started",
+        "the turn begins",
+        "read_file took",
+        "prompt tokens",
+        "the turn ends (Completed)",
+    ] {
+        assert!(log.contains(part), "{part}: {log}");
+    }
+    for part in [key, "the prompt with", "Words of the model", "inside of the file"] {
+        assert!(!log.contains(part), "{part}: {log}");
+    }
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    // A variable does the same, and the log goes on.
+    let shown = hew.clone().args(["models"]).env("HEW_LOG", &path).run().await.unwrap();
+    assert_eq!(shown.code(), Some(0), "{}", shown.stderr);
+    let later = std::fs::read_to_string(&path).unwrap();
+    assert!(later.starts_with(&log) && later.len() > log.len(), "{later}");
+
+    let wrong = hew
+        .args(["models", "--log", "/no/such/folder/hew.log"])
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(wrong.code(), Some(2));
+    assert!(
+        wrong.stderr.contains("cannot write the log /no/such/folder/hew.log"),
+        "{}",
+        wrong.stderr
+    );
+}
