@@ -1,6 +1,6 @@
 //! What a prompt mentions reaches the model behind the prompt: the real binary, a scripted model.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 use std::process::Command;
 use testkit::{Hew, Order, Project, Script, Server, Site, Turn, page};

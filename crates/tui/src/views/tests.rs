@@ -87,6 +87,7 @@ fn record(number: u128, read: u64, input: u64, difference: Difference) -> Record
         ],
         prompt: Some(Prompt {
             cached: read,
+            is_estimate: false,
             difference,
             base: None,
             frame: None,
