@@ -61,6 +61,7 @@ async fn show(args: &PromptShow, global: &Global, env: &Environment) -> Result<E
         root: &root,
         trust: loaded.trust,
         env,
+        further: &[],
     };
     let servers = wiring::mcp::definitions(place).0.into_iter().filter(|it| !it.disabled);
     let servers: Vec<String> = servers.map(|server| server.name).collect();
