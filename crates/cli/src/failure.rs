@@ -17,6 +17,18 @@ pub(crate) struct Failure {
     pub(crate) hint: Option<String>,
     /// How hew exits.
     pub(crate) exit: Exit,
+    /// What would mend it.
+    pub(crate) remedy: Remedy,
+}
+
+/// What would mend a failure, where the front end can lead there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Remedy {
+    /// Nothing that it knows of.
+    #[default]
+    Unknown,
+    /// A provider is chosen and given a key.
+    Setup,
 }
 
 impl Failure {
@@ -26,6 +38,7 @@ impl Failure {
             what: what.into(),
             hint: None,
             exit: Exit::Usage,
+            remedy: Remedy::Unknown,
         }
     }
 
@@ -35,6 +48,7 @@ impl Failure {
             what: what.into(),
             hint: None,
             exit: Exit::Failed,
+            remedy: Remedy::Unknown,
         }
     }
 
@@ -46,6 +60,12 @@ impl Failure {
     /// The same, with a hint.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same, mended by setting up a provider.
+    pub(crate) fn needs_setup(mut self) -> Self {
+        self.remedy = Remedy::Setup;
         self
     }
 
@@ -72,6 +92,7 @@ impl From<session::Error> for Failure {
             what: error.to_string(),
             hint: Some(error.hint().into()),
             exit,
+            remedy: Remedy::Unknown,
         }
     }
 }

@@ -128,13 +128,13 @@ impl<'a> Models<'a> {
                 return Ok(format!("{}/{id}", provider.name));
             }
         }
-        Err(
-            Failure::usage("no model is configured, and no provider has a key").hint(
+        Err(Failure::usage("no model is configured, and no provider has a key")
+            .needs_setup()
+            .hint(
                 "set a key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or keep one with `hew keys set anthropic`\n\
              hint: or name a model: `hew run -m ollama/NAME`; `hew models --discover` asks local servers\n\
              hint: or watch `hew demo`, which needs neither a key nor a network",
-            ),
-        )
+            ))
     }
 
     /// The small model that goes with a model, where its provider has one.

@@ -2,7 +2,7 @@
 
 use crate::approval::{Approval, Taken};
 use crate::composer::{Composer, Said};
-use crate::house::{Done, House, Later, Opened, Trouble, Which};
+use crate::house::{Done, House, Later, Opened, Remedy, Trouble, Which};
 use crate::input::Input;
 use crate::keys::{Context, Deed, Key, Keys, Press};
 use crate::state::{Asked, Queued, State};
@@ -187,9 +187,10 @@ impl App {
             }
             Err(trouble) => {
                 // Whoever has no key yet is shown how to begin.
-                let lacks_key = trouble.hint.as_deref().is_some_and(|hint| hint.contains("key"));
                 match views::open(Deed::Setup, &[], &self.cx()) {
-                    Some(setup) if lacks_key && self.state.facts.model.is_empty() => self.views.push(setup),
+                    Some(setup) if trouble.remedy == Remedy::Setup && self.state.facts.model.is_empty() => {
+                        self.views.push(setup)
+                    }
                     Some(_) | None => self.tell_trouble(&trouble),
                 }
                 for queued in std::mem::take(&mut self.state.queue) {

@@ -12,7 +12,7 @@ pub(crate) use entry::{Entry, Fold};
 pub(crate) use words::{describe, took};
 
 use crate::markdown::Look;
-use crate::row::Row;
+use crate::row::{Row, tame};
 use crate::view::Cx;
 use model::CallId;
 use reply::Reply;
@@ -36,6 +36,10 @@ pub(crate) struct Conversation {
     skipped: Option<usize>,
     /// The reply that streams.
     reply: Option<Reply>,
+    /// What the log says about the end of the turn.
+    closing: Option<Entry>,
+    /// What stands above everything, until it is printed.
+    heading: Option<String>,
 }
 
 impl Conversation {
@@ -46,6 +50,11 @@ impl Conversation {
         self.skipped = (self.printed > 0).then_some(self.printed);
     }
 
+    /// A new session begins in this folder, with a line that says so.
+    pub(crate) fn begin(&mut self, folder: &std::path::Path) {
+        self.heading = Some(folder.display().to_string());
+    }
+
     /// Something that the person should know.
     pub(crate) fn notice(&mut self, level: Level, text: &str) {
         self.push(Entry::Notice(level, text.into()));
@@ -53,6 +62,10 @@ impl Conversation {
 
     /// Something happened.
     pub(crate) fn hear(&mut self, event: &Event) {
+        // What the log says about the end of a turn is for the model; people are told in the same moment, in other words.
+        if !matches!(event, Event::TurnFinished { .. }) {
+            self.entries.extend(self.closing.take());
+        }
         match event {
             Event::ItemStarted { id, kind } => match kind {
                 ItemKind::Reply => self.reply = Some(Reply::new(*id)),
@@ -62,8 +75,13 @@ impl Conversation {
             Event::ItemFinished { item } => self.finish(item),
             Event::ItemDropped { id } => self.drop(*id),
             Event::Notice { level, text } => self.notice(*level, text),
-            Event::Retrying { error, attempt, .. } => {
-                self.notice(Level::Warning, &format!("{error}; attempt {attempt} follows"));
+            // The status line counts the attempts; here it is said once.
+            Event::Retrying { error, .. } => {
+                let text = format!("{error}; it is tried again");
+                let is_said = matches!(self.entries.last(), Some(Entry::Notice(_, last)) if *last == text);
+                if !is_said {
+                    self.notice(Level::Warning, &text);
+                }
             }
             Event::Subtask { call, event, .. } => self.hear_below(call, event),
             Event::TurnFinished { ending, .. } => self.end(ending),
@@ -78,6 +96,11 @@ impl Conversation {
     /// Rows that are finished and were not asked for yet.
     pub(crate) fn take_finished(&mut self, width: u16, cx: &Cx<'_>) -> Vec<Row> {
         let mut rows = Vec::new();
+        if let Some(heading) = self.heading.take() {
+            let row = Row::of("hew ", cx.theme.strong).and(env!("CARGO_PKG_VERSION"), cx.theme.dim);
+            rows.push(row.and(format!("  {}", tame(&heading)), cx.theme.dim).cut(width.into()));
+            rows.push(Row::empty());
+        }
         if let Some(count) = self.skipped.take() {
             rows.push(Row::of(
                 format!("· {count} earlier entries: ctrl+t looks back"),
@@ -205,9 +228,9 @@ impl Conversation {
                 }
             }
             Body::Result { call, tool, .. } => self.card(call, tool).finish(item),
+            Body::Notice { .. } => self.closing = past::entry(item),
             Body::Prompt { .. }
             | Body::Summary { .. }
-            | Body::Notice { .. }
             | Body::Wake { .. }
             | Body::Mode { .. }
             | Body::Todos { .. }
@@ -246,8 +269,10 @@ impl Conversation {
                 card.stop();
             }
         }
-        if let Some((level, text)) = words::ending(ending) {
-            self.notice(level, &text);
+        let closing = self.closing.take();
+        match words::ending(ending) {
+            Some((level, text)) => self.notice(level, &text),
+            None => self.entries.extend(closing),
         }
     }
 }

@@ -25,6 +25,18 @@ pub struct Trouble {
     pub what: String,
     /// What the person can do about it.
     pub hint: Option<String>,
+    /// What would mend it.
+    pub remedy: Remedy,
+}
+
+/// What would mend something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Remedy {
+    /// Nobody knows.
+    #[default]
+    Unknown,
+    /// A provider is chosen and given a key.
+    Setup,
 }
 
 impl Trouble {
@@ -33,6 +45,7 @@ impl Trouble {
         Trouble {
             what: what.into(),
             hint: None,
+            remedy: Remedy::Unknown,
         }
     }
 }

@@ -58,6 +58,6 @@ pub(crate) enum Signal {
         /// Whether it is known.
         known: bool,
     },
-    /// The terminal answered about images (kitty graphics).
+    /// The terminal knows kitty's graphics.
     Graphics,
 }

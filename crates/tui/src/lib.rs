@@ -35,11 +35,11 @@ mod views;
 mod words;
 
 pub use house::{
-    Access, Choice, Contents, Done, Facts, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Rule,
-    Server, Setting, Token, Trouble, Verdict, Which, unavailable,
+    Access, Choice, Contents, Done, Facts, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Remedy,
+    Rule, Server, Setting, Token, Trouble, Verdict, Which, unavailable,
 };
 pub use keys::{Binding, Context, Deed, Error as KeyError, Key, Keys, Press, Stroke, markdown as keys_markdown};
 #[cfg(unix)]
 pub use run::{Ended, Options, run};
-pub use screen::{Depth, Reflow};
+pub use screen::{Depth, Pictures, Reflow};
 pub use theme::{Error as ThemeError, NAMES as THEMES, ROLES, Spec, Theme};

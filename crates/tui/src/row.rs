@@ -4,6 +4,7 @@ mod wrap;
 
 pub(crate) use wrap::wrap;
 
+use model::Media;
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 use std::sync::Arc;
@@ -15,6 +16,8 @@ use unicode_width::UnicodeWidthStr as _;
 pub(crate) struct Row {
     /// Its pieces, from left to right.
     pub(crate) pieces: Vec<Piece>,
+    /// The image below it, for terminals that can show one.
+    pub(crate) picture: Option<Media>,
 }
 
 /// Text in one style.
@@ -105,7 +108,16 @@ impl Row {
                 break;
             }
         }
-        Row { pieces }
+        Row {
+            pieces,
+            picture: self.picture,
+        }
+    }
+
+    /// The same row with an image below it.
+    pub(crate) fn showing(mut self, media: &Media) -> Row {
+        self.picture = Some(media.clone());
+        self
     }
 
     /// Draws it; what does not fit is left out.
@@ -127,7 +139,7 @@ impl Row {
 
 impl From<Vec<Piece>> for Row {
     fn from(pieces: Vec<Piece>) -> Self {
-        Row { pieces }
+        Row { pieces, picture: None }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::draw;
 use crate::house::{Done, House, Later, Opened, Trouble, Which};
 use crate::input::{Focus, Input, Reader, Signal};
 use crate::keys::Keys;
-use crate::screen::{Depth, Drawn, Reflow, Rest, painted};
+use crate::screen::{Depth, Drawn, Painter, Pictures, Reflow, Rest, painted};
 use crate::terminal::{Terminal, restore_after_fall};
 use crate::theme::Theme;
 use base64::Engine as _;
@@ -57,6 +57,8 @@ pub struct Options {
     pub depth: Depth,
     /// What it does with long rows.
     pub reflow: Reflow,
+    /// How it shows images.
+    pub pictures: Pictures,
 }
 
 /// How the front end ended.
@@ -74,7 +76,11 @@ pub struct Ended {
 pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
     let size = window_size()?;
     let raw = Raw::enter()?;
-    let terminal = Terminal::new(io::stdout(), size, options.depth, options.reflow);
+    let painter = Painter {
+        depth: options.depth,
+        ..Painter::default()
+    };
+    let terminal = Terminal::new(io::stdout(), size, painter, options.reflow);
     let mut running = Running {
         by_background: options.theme.is_none(),
         app: App::new(
@@ -98,7 +104,9 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
     if let Some(message) = options.prompt {
         drop(running.app.say(message, Delivery::Queue));
     }
-    let ended = AssertUnwindSafe(running.work(options.which)).catch_unwind().await;
+    let ended = AssertUnwindSafe(running.work(options.which, options.pictures))
+        .catch_unwind()
+        .await;
     // However it ended, what was written is kept and the terminal is put back before anything else is tried.
     running.app.composer.flush(&running.app.cx());
     let reset = running.terminal.reset();
@@ -202,10 +210,10 @@ struct Running<W: Write> {
 }
 
 impl<W: Write> Running<W> {
-    async fn work(&mut self, which: Which) -> io::Result<Option<i32>> {
+    async fn work(&mut self, which: Which, pictures: Pictures) -> io::Result<Option<i32>> {
         self.terminal.set()?;
         self.draw()?;
-        self.terminal.ask()?;
+        self.terminal.ask(pictures)?;
         self.open(which);
         let mut reader = Reader::stdin()?;
         let mut resized = signal(SignalKind::window_change())?;
@@ -371,12 +379,12 @@ impl<W: Write> Running<W> {
                 }
                 Ok(())
             }
+            Signal::Graphics => {
+                self.terminal.shows_pictures();
+                Ok(())
+            }
             Signal::Width(width) => self.terminal.is_wide(width),
-            Signal::KittyFlags(_)
-            | Signal::Attributes
-            | Signal::Cursor { .. }
-            | Signal::Mode { .. }
-            | Signal::Graphics => Ok(()),
+            Signal::KittyFlags(_) | Signal::Attributes | Signal::Cursor { .. } | Signal::Mode { .. } => Ok(()),
         }
     }
 

@@ -5,13 +5,14 @@ mod deeds;
 mod glass;
 mod invariants;
 mod storm;
+mod told;
 
 use crate::app::{App, Effect};
 use crate::draw;
-use crate::house::{Facts, Opened};
+use crate::house::{Facts, Opened, Trouble};
 use crate::input::Input;
 use crate::keys::Key;
-use crate::screen::{Depth, Drawn, Reflow, Rest, painted};
+use crate::screen::{Drawn, Painter, Reflow, Rest, painted};
 use crate::stage::Given;
 use crate::terminal::Terminal;
 use crate::theme::Theme;
@@ -54,7 +55,7 @@ impl Scene {
                 crate::keys::Keys::default(),
                 false,
             ),
-            terminal: Terminal::new(Vec::new(), size, Depth::True, Reflow::Cuts),
+            terminal: Terminal::new(Vec::new(), size, Painter::default(), Reflow::Cuts),
             screen: vt100::Parser::new(nonzero(height), nonzero(width), SCROLLBACK),
             runtime,
         };
@@ -78,6 +79,13 @@ impl Scene {
         };
         scene.app.opened(Ok(&opened));
         scene
+    }
+
+    /// No session could be opened.
+    pub(crate) fn troubled(&mut self, trouble: Trouble) {
+        let handle = self.runtime.handle().clone();
+        let _within = handle.enter();
+        self.app.opened(Err(trouble));
     }
 
     /// Draws a frame; how many bytes it took.

@@ -3,12 +3,15 @@
 mod full;
 mod inline;
 mod paint;
+mod picture;
 
 pub(crate) use full::{ENTER, Full, LEAVE};
 pub use inline::Reflow;
 pub(crate) use inline::{Drawn, Found, Inline, Rest, Search, painted};
 pub use paint::Depth;
 pub(crate) use paint::Painter;
+pub(crate) use picture::ASK_KITTY;
+pub use picture::Pictures;
 
 /// The terminal shows nothing until the whole frame is there.
 pub(crate) const BEGIN: &str = "\x1b[?2026h";

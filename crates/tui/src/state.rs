@@ -11,7 +11,7 @@ pub(crate) use turn::{Doing, Turn};
 use crate::conversation::Conversation;
 use crate::house::{Facts, Opened};
 use model::{Message, Usage};
-use session::{Body, Event, Level, SessionId, Todo, Totals};
+use session::{Body, Event, Level, RequestId, SessionId, Todo, Totals};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -34,8 +34,11 @@ pub(crate) struct State {
     pub(crate) queue: VecDeque<Queued>,
     /// Tokens, money and requests so far.
     pub(crate) totals: Totals,
-    /// The newest request.
+    /// The request of the newest reply.
     pub(crate) usage: Usage,
+    /// Requests whose replies have not been seen.
+    counted: VecDeque<(RequestId, Usage)>,
+    replied: Option<RequestId>,
     /// The list of things to do.
     pub(crate) todos: Vec<Todo>,
     /// Subtasks of the session, oldest first.
@@ -67,6 +70,9 @@ impl State {
             ..State::default()
         };
         self.conversation.restore(&opened.items);
+        if opened.items.is_empty() {
+            self.conversation.begin(&opened.facts.root);
+        }
         self.todos = opened
             .items
             .iter()
@@ -90,8 +96,11 @@ impl State {
                 Body::Prompt { message } => self.delivered(message),
                 Body::Mode { name, .. } => self.facts.mode.clone_from(name),
                 Body::Todos { list } => self.todos.clone_from(list),
-                Body::Reply { .. }
-                | Body::Result { .. }
+                Body::Reply { request, .. } => {
+                    self.replied = Some(*request);
+                    self.count();
+                }
+                Body::Result { .. }
                 | Body::Summary { .. }
                 | Body::Notice { .. }
                 | Body::Wake { .. }
@@ -99,9 +108,15 @@ impl State {
                 | Body::Panels { .. }
                 | Body::Restored { .. } => {}
             },
-            Event::Usage { usage, totals, .. } => {
-                self.usage = *usage;
+            Event::Usage {
+                request, usage, totals, ..
+            } => {
+                if self.counted.len() >= 8 {
+                    self.counted.pop_front();
+                }
+                self.counted.push_back((*request, *usage));
                 self.totals = *totals;
+                self.count();
             }
             Event::Titled { title } => self.facts.title = Some(title.clone()),
             Event::Asked { question } => self.asked.push_back(Asked::new(None, question.clone())),
@@ -122,6 +137,17 @@ impl State {
         }
         if let Some(turn) = &mut self.turn {
             turn.hear(event);
+        }
+    }
+
+    /// What the newest reply's own request took. Others, such as the one for the title, say nothing about the context.
+    fn count(&mut self) {
+        let found = self
+            .counted
+            .iter()
+            .position(|(request, _)| Some(*request) == self.replied);
+        if let Some((_, usage)) = found.and_then(|at| self.counted.remove(at)) {
+            self.usage = usage;
         }
     }
 

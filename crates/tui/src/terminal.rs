@@ -1,6 +1,6 @@
 //! The terminal: what is set when the front end begins is put back when it ends, however it ends.
 
-use crate::screen::{Depth, Drawn, ENTER, Found, Full, Inline, LEAVE, Painter, Reflow, Rest, Search};
+use crate::screen::{ASK_KITTY, Drawn, ENTER, Found, Full, Inline, LEAVE, Painter, Pictures, Reflow, Rest, Search};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Size};
 use std::io::{self, Write};
@@ -16,6 +16,8 @@ const ASK: &str = "\x1b]11;?\x1b\\\x1b[c";
 pub(crate) struct Terminal<W: Write> {
     out: W,
     painter: Painter,
+    /// How it may show images.
+    pictures: Pictures,
     reflow: Reflow,
     size: Size,
     inline: Inline,
@@ -31,10 +33,11 @@ pub(crate) struct Terminal<W: Write> {
 
 impl<W: Write> Terminal<W> {
     /// A terminal of this size.
-    pub(crate) fn new(out: W, size: Size, depth: Depth, reflow: Reflow) -> Self {
+    pub(crate) fn new(out: W, size: Size, painter: Painter, reflow: Reflow) -> Self {
         Terminal {
             out,
-            painter: Painter { depth },
+            painter,
+            pictures: Pictures::None,
             reflow,
             size,
             inline: Inline::default(),
@@ -50,9 +53,20 @@ impl<W: Write> Terminal<W> {
         self.write(SET)
     }
 
-    /// Asks what it looks like; the answers come as input.
-    pub(crate) fn ask(&mut self) -> io::Result<()> {
+    /// Asks what it looks like, and whether it shows images; the answers come as input.
+    pub(crate) fn ask(&mut self, pictures: Pictures) -> io::Result<()> {
+        self.pictures = pictures;
+        match pictures {
+            Pictures::None => {}
+            Pictures::Iterm => self.painter.pictures = pictures,
+            Pictures::Kitty => self.write(ASK_KITTY)?,
+        }
         self.write(ASK)
+    }
+
+    /// It says that it knows kitty's graphics.
+    pub(crate) fn shows_pictures(&mut self) {
+        self.painter.pictures = self.pictures;
     }
 
     /// Takes the live region off and puts everything back.

@@ -10,7 +10,7 @@ use crate::{output, project, wiring};
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tui::{Depth, Ended, Options, Reflow, Which};
+use tui::{Depth, Ended, Options, Pictures, Reflow, Which};
 
 /// Whether the terminal front end can be shown here.
 pub(super) fn is_possible(env: &Environment) -> bool {
@@ -70,6 +70,7 @@ pub(super) async fn show(which: Which, turn: Turn, going: Going, global: &Global
         vim: config.tui.vim == Some(true),
         depth: depth(env),
         reflow: reflow(env),
+        pictures: pictures(env),
     };
     let ended = tui::run(home, options).await;
     let Ended { resume, signal, .. } =
@@ -134,6 +135,21 @@ fn depth(env: &Environment) -> Depth {
         }
         Some(_) => Depth::Indexed,
         None => Depth::Basic,
+    }
+}
+
+/// How the terminal shows images, by its name. What stands between, such as tmux, would have to pass them on.
+fn pictures(env: &Environment) -> Pictures {
+    let term = env.get("TERM").unwrap_or_default();
+    let within = env.get("TMUX").is_some() || env.get("STY").is_some() || term.starts_with("screen");
+    let program = env.get("TERM_PROGRAM").or(env.get("LC_TERMINAL")).unwrap_or_default();
+    match program {
+        _ if within => Pictures::None,
+        "iTerm.app" | "iTerm2" | "WezTerm" | "mintty" => Pictures::Iterm,
+        "ghostty" => Pictures::Kitty,
+        _ if env.get("KITTY_WINDOW_ID").is_some() || env.get("KONSOLE_VERSION").is_some() => Pictures::Kitty,
+        _ if term.contains("kitty") || term.contains("ghostty") => Pictures::Kitty,
+        _ => Pictures::None,
     }
 }
 

@@ -178,9 +178,11 @@ fn no_key(provider: &Provider<'_>) -> Failure {
         Some(variable) => format!("set {variable}"),
         None => format!("set providers.{name}.key_env in the configuration"),
     };
-    Failure::usage(format!("there is no key for {}", provider.title())).hint(format!(
-        "{set}, or keep the key with `hew keys set {name}`; `hew demo` needs none"
-    ))
+    Failure::usage(format!("there is no key for {}", provider.title()))
+        .needs_setup()
+        .hint(format!(
+            "{set}, or keep the key with `hew keys set {name}`; `hew demo` needs none"
+        ))
 }
 
 fn no_address(provider: &Provider<'_>) -> Failure {

@@ -133,9 +133,10 @@ impl Composer {
             }
         }
         if text.is_empty() {
-            let hint = match cx.state.is_working() {
-                true => "type to steer; tab queues for later",
-                false => "what is to be done?   @ files   # symbols   / commands   ! shell",
+            let hint = match (cx.state.asked.is_empty(), cx.state.is_working()) {
+                (false, _) => "one of the keys above, or your own words",
+                (true, true) => "type to steer; tab queues for later",
+                (true, false) => "what is to be done?   @ files   # symbols   / commands   ! shell",
             };
             Row::of(hint, theme.dim)
                 .cut(usize::from(area.width - MARGIN))

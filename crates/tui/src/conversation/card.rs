@@ -1,6 +1,7 @@
 //! A tool call as a card: what it does, what it prints or changes, how long it took.
 
 use super::entry::Fold;
+use super::entry::attachment;
 use super::growing::Growing;
 use super::words;
 use crate::diff::Diff;
@@ -8,7 +9,7 @@ use crate::house::Contents;
 use crate::markdown::Look;
 use crate::row::{Piece, Row, tame};
 use crate::view::{Cx, Errand};
-use model::{Block, CallId, Outcome, Part};
+use model::{Block, CallId, Media, Outcome, Part};
 use serde_json::Value;
 use session::{Body, Glimpse, Item, ItemId};
 use std::collections::VecDeque;
@@ -363,6 +364,7 @@ impl Card {
             Fold::Compact if outcome(item) == Outcome::Error => rows.extend(tail(&result(item), OUTPUT, width, look)),
             Fold::Compact => rows.extend(tail(&self.printed.join("\n"), PRINTED, width, look)),
         }
+        rows.extend(images(item).map(|media| attachment(media, width, look)));
         rows
     }
 }
@@ -430,6 +432,22 @@ fn compared(contents: Vec<Contents>) -> Vec<(String, Diff)> {
         (contents.path.display().to_string(), diff)
     };
     contents.into_iter().map(diff).collect()
+}
+
+/// Images that a tool brought.
+fn images(item: &Item) -> impl Iterator<Item = &Media> {
+    let parts = item
+        .message()
+        .map(|message| message.parts.as_slice())
+        .unwrap_or_default();
+    let blocks = parts.iter().flat_map(|part| match part {
+        Part::ToolResult { content, .. } => content.as_slice(),
+        _ => &[],
+    });
+    blocks.filter_map(|block| match block {
+        Block::Media(media) => Some(media),
+        Block::Text { .. } => None,
+    })
 }
 
 /// Whether a tool did what it was asked.

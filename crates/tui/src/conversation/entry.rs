@@ -5,7 +5,7 @@ use super::words;
 use crate::markdown::{self, Block, Look, code_rows};
 use crate::row::{Row, tame, wrap};
 use crate::view::Cx;
-use model::{Message, Part};
+use model::{Media, Message, Part};
 use session::{Item, Level, Status, Todo};
 use std::sync::Arc;
 use std::time::Duration;
@@ -149,12 +149,20 @@ fn prompt(message: &Message, width: usize, fold: Fold, look: Look<'_>) -> Vec<Ro
     }
     for part in &message.parts {
         if let Part::Media(media) = part {
-            let name = media.name.as_deref().unwrap_or("attachment");
-            let text = format!("  ⎘ {name} · {} · {}", media.mime, words::size(media.data.len()));
-            rows.push(Row::of(text, theme.dim).cut(width));
+            rows.push(attachment(media, width, look));
         }
     }
     rows
+}
+
+/// An image or a document that goes with something.
+pub(super) fn attachment(media: &Media, width: usize, look: Look<'_>) -> Row {
+    let name = match &media.name {
+        Some(name) => format!("{} · ", tame(name)),
+        None => String::new(),
+    };
+    let text = format!("  ⎘ {name}{} · {}", media.mime, words::size(media.data.len()));
+    Row::of(text, look.theme.dim).cut(width).showing(media)
 }
 
 fn thinking(text: &str, took: Option<Duration>, done: bool, width: usize, fold: Fold, look: Look<'_>) -> Vec<Row> {

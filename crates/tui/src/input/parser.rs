@@ -109,7 +109,9 @@ fn step(bytes: &[u8], ending: Ending) -> Step {
         [0x1b, b'O', ..] => application_key(bytes),
         [0x1b, b']', ..] => string(bytes, operating_system),
         [0x1b, b'P' | b'^' | b'X', ..] => string(bytes, |_| None),
-        [0x1b, b'_', ..] => string(bytes, |body| body.starts_with("G").then_some(Signal::Graphics)),
+        [0x1b, b'_', ..] => string(bytes, |body| {
+            (body.starts_with("G") && body.ends_with(";OK")).then_some(Signal::Graphics)
+        }),
         // Escape twice: the first of them is the key.
         [0x1b, 0x1b, ..] => key(KeyCode::Esc, KeyModifiers::NONE, 1),
         [0x1b, rest @ ..] => match character(rest) {

@@ -3,7 +3,7 @@
 use super::{Options, run};
 use crate::house::Which;
 use crate::keys::Keys;
-use crate::screen::{Depth, Reflow};
+use crate::screen::{Depth, Pictures, Reflow};
 use crate::stage::Given;
 use std::sync::Arc;
 use testkit::{Hew, Tmux};
@@ -25,6 +25,7 @@ async fn falls() {
         vim: false,
         depth: Depth::True,
         reflow: Reflow::Wraps,
+        pictures: Pictures::None,
     };
     run(Arc::new(house), options).await.unwrap();
 }

@@ -1,5 +1,6 @@
 //! Styles become escape sequences, in as many colours as the terminal has.
 
+use super::picture::{self, Pictures};
 use crate::row::{Piece, Row};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
@@ -24,6 +25,8 @@ pub enum Depth {
 pub(crate) struct Painter {
     /// How many colours there are.
     pub(crate) depth: Depth,
+    /// How images are shown.
+    pub(crate) pictures: Pictures,
 }
 
 /// A row as it is written, and how many columns it takes.
@@ -49,6 +52,14 @@ impl Painter {
             }
         }
         self.turn(&mut out, &mut now, Style::new());
+        if let Some(image) = row
+            .picture
+            .as_ref()
+            .and_then(|media| picture::shown(media, self.pictures))
+        {
+            out.push_str("\r\n");
+            out.push_str(&image);
+        }
         out
     }
 
@@ -234,7 +245,11 @@ mod tests {
     use ratatui::layout::Rect;
 
     fn painted(depth: Depth, style: Style) -> String {
-        Painter { depth }.row(&Row::of("x", style))
+        Painter {
+            depth,
+            ..Painter::default()
+        }
+        .row(&Row::of("x", style))
     }
 
     #[test]

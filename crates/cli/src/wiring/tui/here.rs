@@ -7,7 +7,7 @@ use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use futures::future::{BoxFuture, FutureExt as _};
 use std::path::PathBuf;
-use tui::{Later, Trouble};
+use tui::{Later, Remedy, Trouble};
 
 /// The environment, the project and the person's flags.
 #[derive(Clone)]
@@ -48,5 +48,9 @@ pub(super) fn trouble(failure: Failure) -> Trouble {
     Trouble {
         what: failure.what,
         hint: failure.hint,
+        remedy: match failure.remedy {
+            crate::failure::Remedy::Unknown => Remedy::Unknown,
+            crate::failure::Remedy::Setup => Remedy::Setup,
+        },
     }
 }

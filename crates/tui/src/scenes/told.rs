@@ -1,0 +1,132 @@
+//! What the person is told, and how often.
+
+use super::{Scene, item, prompt};
+use crate::house::{Remedy, Trouble};
+use crate::screen::Pictures;
+use model::{Media, Message, Part, Role};
+use session::{Body, Ending, Event};
+use std::sync::Arc;
+use std::time::Duration;
+
+#[test]
+fn a_request_that_is_sent_again_and_again_is_told_of_once() {
+    let mut scene = Scene::open(80, 24);
+    scene.hear(Event::TurnStarted);
+    for attempt in 2..6 {
+        scene.hear(Event::Retrying {
+            error: "could not reach anthropic".into(),
+            attempt,
+            delay: Duration::from_secs(1),
+        });
+        scene.draw();
+    }
+    let all = scene.everything().join("\n");
+    assert_eq!(all.matches("could not reach").count(), 1, "{all}");
+    assert!(all.contains("attempt 5"), "the status line counts: {all}");
+}
+
+#[test]
+fn an_interrupted_turn_is_told_of_once() {
+    let mut scene = Scene::open(80, 24);
+    scene.hear(Event::TurnStarted);
+    scene.hear(Event::ItemFinished { item: prompt("go") });
+    let text = "The person stopped the turn.".to_owned();
+    scene.hear(Event::ItemFinished {
+        item: item(Body::Notice { text }),
+    });
+    scene.draw();
+    scene.hear(Event::TurnFinished {
+        ending: Ending::Interrupted,
+        answer: String::new(),
+    });
+    scene.draw();
+    let all = scene.everything().join("\n");
+    assert!(all.contains("interrupted; nothing is lost"), "{all}");
+    assert!(!all.contains("The person stopped"), "{all}");
+}
+
+#[test]
+fn whoever_has_no_key_yet_is_shown_how_to_begin() {
+    let trouble = |remedy| Trouble {
+        what: "there is no key".into(),
+        hint: Some("press any key".into()),
+        remedy,
+    };
+    for (remedy, opens) in [(Remedy::Setup, true), (Remedy::Unknown, false)] {
+        let mut scene = Scene::open(80, 24);
+        scene.app.state.facts.model.clear();
+        scene.troubled(trouble(remedy));
+        assert_eq!(!scene.app.views.is_empty(), opens, "{remedy:?}");
+    }
+}
+
+/// A prompt with an image of one pixel.
+fn shown() -> Event {
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x5a\0\0\0\x5a";
+    let media = Media {
+        mime: "image/png".into(),
+        name: Some("shot.png".into()),
+        data: png.to_vec().into(),
+    };
+    let message = Message {
+        role: Role::User,
+        parts: vec![Part::text("what is this?"), Part::Media(media)],
+    };
+    Event::ItemFinished {
+        item: item(Body::Prompt {
+            message: Arc::new(message),
+        }),
+    }
+}
+
+#[test]
+fn an_image_stands_in_the_history_where_the_terminal_shows_images() {
+    for (pictures, begins) in [
+        (Pictures::Kitty, "\x1b_Ga=T"),
+        (Pictures::Iterm, "\x1b]1337;File=inline=1"),
+    ] {
+        let mut scene = Scene::open(80, 24);
+        scene.terminal.ask(pictures).unwrap();
+        scene.terminal.shows_pictures();
+        scene.hear(shown());
+        scene.draw();
+        let written = String::from_utf8(scene.terminal.take_written()).unwrap();
+        assert_eq!(written.matches(begins).count(), 1, "{written:?}");
+        // The rows that it takes are free, and what follows stands below them.
+        let all = scene.everything();
+        let named = all
+            .iter()
+            .position(|line| line.contains("shot.png · image/png"))
+            .unwrap();
+        let below = all.iter().skip(named + 1).take_while(|line| line.is_empty()).count();
+        assert!(below >= 5, "{all:?}");
+        // Drawn once, it is not drawn again.
+        scene.press(&["a"]);
+        scene.draw();
+        assert!(
+            !String::from_utf8(scene.terminal.take_written())
+                .unwrap()
+                .contains(begins)
+        );
+    }
+}
+
+#[test]
+fn an_image_is_only_named_where_the_terminal_has_no_way_to_show_it() {
+    let mut scene = Scene::open(80, 24);
+    // Asked whether it knows kitty's graphics, it has not answered.
+    scene.terminal.ask(Pictures::Kitty).unwrap();
+    scene.hear(shown());
+    scene.draw();
+    let written = String::from_utf8(scene.terminal.take_written()).unwrap();
+    assert!(
+        !written.contains("\x1b_Ga=T") && !written.contains("1337"),
+        "{written:?}"
+    );
+    assert!(
+        scene
+            .everything()
+            .iter()
+            .any(|line| line.contains("shot.png · image/png"))
+    );
+}
