@@ -10,8 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-const COLUMNS: &str = "100";
-const ROWS: &str = "30";
+const SIZE: (usize, usize) = (100, 30);
 /// How long the screen is waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How often it is looked at.
@@ -24,6 +23,7 @@ const SCRIPT: &str = r#"{
     { "text": "I will look at it.", "calls": [{ "name": "read_file", "input": { "path": "src/width.rs" } }] },
     { "text": "The test fails because `width` counts **bytes**. A wide character has three of them:\n\n```rust\nassert_eq!(\"漢\".len(), 3);\n```\n\nI will count columns instead.",
       "calls": [{ "name": "edit_file", "input": { "path": "src/width.rs", "edits": [{ "old_text": "text.len()", "new_text": "text.chars().count()" }] } }] },
+    { "text": "You may want to remember this:", "calls": [{ "name": "write_file", "input": { "path": "../notes.md", "content": "width() counts columns, not bytes.\n" } }] },
     { "text": "Done: `width` counts characters now. Shall I add a test for wide ones?" }
   ]
 }"#;
@@ -33,10 +33,11 @@ const SHOTS: &[(&str, &[&str], &str)] = &[
     ("start", &[], "what is to be done?"),
     ("completion", &["look at @wid"], "src/width.rs"),
     (
-        "task",
+        "approval",
         &["C-u", "Why does the width test fail?", "Enter"],
-        "Shall I add a test",
+        "yes, once",
     ),
+    ("task", &["y"], "Shall I add a test"),
     ("changes", &["C-x", "c"], "src/width.rs"),
     ("context", &["Escape", "C-x", "k"], "Last request"),
     ("palette", &["Escape", "C-p"], "/sessions"),
@@ -59,7 +60,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
             stage.press(key)?;
         }
         let screen = stage.wait_for(sign)?;
-        fs::write(out.join(format!("{name}.svg")), svg::draw(&screen))?;
+        fs::write(out.join(format!("{name}.svg")), svg::draw(&screen, SIZE))?;
         println!("docs/screenshots/{name}.svg");
     }
     Ok(())
@@ -87,9 +88,8 @@ struct Stage {
 impl Stage {
     fn set(target: &Path) -> Result<Stage> {
         let folder = std::env::temp_dir().join(format!("hew-screenshots-{}", std::process::id()));
-        let project = folder.join("project");
+        let project = folder.join("home/project");
         fs::create_dir_all(project.join("src"))?;
-        fs::create_dir_all(folder.join("home"))?;
         fs::write(
             project.join("src/width.rs"),
             "/// How wide a text is.\npub fn width(text: &str) -> usize {\n    text.len()\n}\n",
@@ -106,7 +106,7 @@ impl Stage {
             .spawn()
             .context("the scripted model does not start")?;
         let config = format!(
-            "model = \"scripted/scripted\"\npermission = \"full\"\n\n[tui]\ntheme = \"midnight\"\n\n\
+            "model = \"scripted/scripted\"\n\n[tui]\ntheme = \"midnight\"\n\n\
              [providers.scripted]\nbase_url = \"http://127.0.0.1:{port}\"\nwire = \"anthropic-messages\"\nkey = \"none\"\n\n\
              [models.\"scripted/scripted\"]\nwindow = 200000\n"
         );
@@ -124,7 +124,8 @@ impl Stage {
             hew = target.join("debug/hew").display(),
             project = project.display(),
         );
-        stage.tmux(&["new-session", "-d", "-x", COLUMNS, "-y", ROWS, &hew])?;
+        let (columns, rows) = (SIZE.0.to_string(), SIZE.1.to_string());
+        stage.tmux(&["new-session", "-d", "-x", &columns, "-y", &rows, &hew])?;
         Ok(stage)
     }
 

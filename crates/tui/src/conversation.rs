@@ -51,8 +51,8 @@ impl Conversation {
     }
 
     /// A new session begins in this folder, with a line that says so.
-    pub(crate) fn begin(&mut self, folder: &std::path::Path) {
-        self.heading = Some(folder.display().to_string());
+    pub(crate) fn begin(&mut self, folder: &str) {
+        self.heading = Some(folder.to_owned());
     }
 
     /// Something that the person should know.

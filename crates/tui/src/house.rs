@@ -343,6 +343,8 @@ pub struct Facts {
     pub sandbox: String,
     /// The project's folder.
     pub root: PathBuf,
+    /// The same for people, such as `~/project`.
+    pub place: String,
     /// The session's title.
     pub title: Option<String>,
     /// What it has cost before.

@@ -235,8 +235,14 @@ impl<W: Write> Running<W> {
                     if read.is_none() {
                         return Ok(None);
                     }
+                    let is_pressed = |signal: &Signal| matches!(signal, Signal::Input(Input::Key(_) | Input::Paste(_)));
+                    let pressed = signals.iter().any(is_pressed);
                     for signal in signals.drain(..) {
                         self.signal(signal).await?;
+                    }
+                    // Whoever presses a key sees it at once, however much else there is to draw.
+                    if pressed && self.quit.is_none() && !self.terminal.is_searching() {
+                        self.draw()?;
                     }
                 }
                 _ = resized.recv() => {

@@ -73,6 +73,7 @@ impl Scene {
                 permission: "workspace".into(),
                 sandbox: "writes the project only, no network".into(),
                 root: "/project".into(),
+                place: "/project".into(),
                 ..Facts::default()
             },
             told: Vec::new(),

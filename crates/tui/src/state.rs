@@ -71,7 +71,7 @@ impl State {
         };
         self.conversation.restore(&opened.items);
         if opened.items.is_empty() {
-            self.conversation.begin(&opened.facts.root);
+            self.conversation.begin(&opened.facts.place);
         }
         self.todos = opened
             .items

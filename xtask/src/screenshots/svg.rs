@@ -17,21 +17,14 @@ struct Look {
     reverse: bool,
 }
 
-/// Draws a screen.
-pub(super) fn draw(screen: &str) -> String {
+/// Draws a screen of this size.
+pub(super) fn draw(screen: &str, (columns, lines): (usize, usize)) -> String {
     let rows: Vec<Vec<(usize, String, Look)>> = rows(screen);
-    let columns = rows
-        .iter()
-        .flatten()
-        .map(|(at, text, _)| at + text.chars().count())
-        .max()
-        .unwrap_or(1)
-        .max(80);
-    let (width, height) = (columns as f64 * CELL.0 + 24.0, rows.len() as f64 * CELL.1 + 24.0);
+    let (width, height) = (columns as f64 * CELL.0 + 24.0, lines as f64 * CELL.1 + 24.0);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{BACKGROUND}\"/>\n\
-         <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, monospace\" font-size=\"14\" xml:space=\"preserve\">\n"
+         <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, monospace\" font-size=\"14\" style=\"white-space: pre\">\n"
     );
     for (number, row) in rows.iter().enumerate() {
         let y = 12.0 + number as f64 * CELL.1;
@@ -50,7 +43,7 @@ fn piece(x: f64, y: f64, text: &str, look: &Look) -> String {
         bg = Some(old);
     }
     let mut svg = String::new();
-    let width = text.chars().count() as f64 * CELL.0;
+    let width = text.chars().map(columns_of).sum::<usize>() as f64 * CELL.0;
     if let Some(bg) = bg {
         svg.push_str(&format!(
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{}\" fill=\"{bg}\"/>\n",
@@ -75,10 +68,19 @@ fn piece(x: f64, y: f64, text: &str, look: &Look) -> String {
     }
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     svg.push_str(&format!(
-        "<text x=\"{x:.1}\" y=\"{:.1}\" fill=\"{fg}\"{style}>{text}</text>\n",
+        "<text x=\"{x:.1}\" y=\"{:.1}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\" fill=\"{fg}\"{style}>{text}</text>\n",
         y + 13.5
     ));
     svg
+}
+
+/// How many columns a character takes, as far as the pictures need to know.
+fn columns_of(c: char) -> usize {
+    match c {
+        '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff00}'..='\u{ff60}' => 2,
+        '\u{1f300}'..='\u{1faff}' => 2,
+        _ => 1,
+    }
 }
 
 /// Each row as pieces of one look, with the column in which each begins.
@@ -104,7 +106,7 @@ fn rows(screen: &str) -> Vec<Vec<(usize, String, Look)>> {
                     Some((_, text, last)) if *last == look => text.push(c),
                     Some(_) | None => pieces.push((column, c.to_string(), look.clone())),
                 }
-                column += 1;
+                column += columns_of(c);
             }
             pieces
         })

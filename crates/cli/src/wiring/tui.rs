@@ -511,6 +511,7 @@ fn introduced(
         permission: level(started.permission).into(),
         sandbox: sandbox(config, started.permission),
         root: root.into(),
+        place: crate::places::tidy(root, env),
         title: past.as_ref().and_then(|past| past.meta.title.clone()),
         totals: started.totals,
         resume: resume_command(id),
