@@ -87,7 +87,10 @@ struct Stage {
 
 impl Stage {
     fn set(target: &Path) -> Result<Stage> {
-        let folder = std::env::temp_dir().join(format!("hew-screenshots-{}", std::process::id()));
+        let folder = std::env::temp_dir().join("hew-screenshots");
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
         let project = folder.join("home/project");
         fs::create_dir_all(project.join("src"))?;
         fs::write(

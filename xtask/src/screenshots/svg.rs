@@ -24,7 +24,7 @@ pub(super) fn draw(screen: &str, (columns, lines): (usize, usize)) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{BACKGROUND}\"/>\n\
-         <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, monospace\" font-size=\"14\" style=\"white-space: pre\">\n"
+         <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, monospace\" font-size=\"14\">\n"
     );
     for (number, row) in rows.iter().enumerate() {
         let y = 12.0 + number as f64 * CELL.1;
@@ -67,6 +67,8 @@ fn piece(x: f64, y: f64, text: &str, look: &Look) -> String {
         style.push_str(" text-decoration=\"underline\"");
     }
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    // Blanks in a row would be drawn as one.
+    let text = text.replace(' ', "\u{a0}");
     svg.push_str(&format!(
         "<text x=\"{x:.1}\" y=\"{:.1}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\" fill=\"{fg}\"{style}>{text}</text>\n",
         y + 13.5
