@@ -52,7 +52,8 @@ pub struct Section {
 pub struct Prompt {
     /// Tokens that the provider's cache should have held; `usage.cache_read` is what the provider says.
     pub cached: u64,
-    /// Whether that is an estimate: the provider has counted more than this prefix, but never the prefix by itself.
+    /// Whether that is an estimate: the provider has counted more than this prefix, but never the prefix by itself, or its counts
+    /// do not add up because it rounds them.
     pub is_estimate: bool,
     /// Where it left the one before it.
     pub difference: Difference,

@@ -31,7 +31,16 @@ const KEEP_AWAY: &[(&str, &[&str], &str)] = &[
     ("tui", &["agent"], "front ends know commands and events, not the loop"),
 ];
 
-const ADAPTERS: &[&str] = &["acp", "index", "lsp", "mcp", "providers", "sandbox", "store", "workspace"];
+const ADAPTERS: &[&str] = &[
+    "acp",
+    "index",
+    "lsp",
+    "mcp",
+    "providers",
+    "sandbox",
+    "store",
+    "workspace",
+];
 
 /// Test support: every crate may use it in tests, and `cli` for the scripted model of `hew demo`.
 const TESTKIT: &str = "testkit";

@@ -292,9 +292,7 @@ async fn a_model_that_writes_no_notes_costs_nothing_but_the_notes() {
             looks("4", 6_000),
             text("all done", 7_000),
         ];
-        let mut world = world_with(script, |setup| {
-            setup.compaction.patience = Some(Duration::from_secs(1))
-        });
+        let mut world = world_with(script, |setup| setup.compaction.patience = Some(Duration::from_secs(1)));
         let (ending, events) = world.turn("look around").await;
         assert_eq!(ending, Ending::Completed, "{why}");
         let told = events.iter().filter(|event| {

@@ -13,6 +13,56 @@ pub(super) struct Known {
     least: Option<u64>,
     /// The prefix that the cache should hold of the last request.
     expected: Option<u64>,
+    learned: Learned,
+}
+
+/// What the provider's reports say that nobody knew of it, or otherwise than it documents.
+#[derive(Debug, Default, Clone, Copy)]
+struct Learned {
+    /// It keeps prefixes although that is not known of the model.
+    keeps: bool,
+    /// It counts hits to the token, however short they are.
+    is_plain: bool,
+    /// What it read and wrote is not quite what it reads the next time: it rounds them apart.
+    rounds: bool,
+}
+
+/// Counts that differ by so many tokens were rounded apart.
+const ROUNDED: u64 = 2;
+
+impl Learned {
+    /// How the provider caches, as far as is known by now.
+    fn correct(self, caching: &Caching) -> Caching {
+        let is_unknown = caching.by == CachedBy::Nothing && self.keeps;
+        let by = if is_unknown { CachedBy::Prefix } else { caching.by };
+        match self.is_plain || is_unknown {
+            true => Caching {
+                by,
+                least: 0,
+                step: 1,
+                ..*caching
+            },
+            false => Caching { by, ..*caching },
+        }
+    }
+
+    /// Takes in what was read where this much was expected.
+    fn learn(&mut self, caching: &Caching, expected: Option<Prefix>, read: u64) {
+        self.keeps |= read > 0;
+        let Some(prefix) = expected.filter(|prefix| prefix.is_counted && read > 0) else {
+            return;
+        };
+        match caching.by {
+            CachedBy::Marks { .. } => {
+                let off = prefix.tokens.abs_diff(read);
+                self.rounds |= off > 0 && off <= ROUNDED;
+            }
+            CachedBy::Prefix | CachedBy::Nothing => {
+                let is_rough = read % caching.step.max(1) == 0 && read >= caching.least;
+                self.is_plain |= prefix.tokens == read && !is_rough;
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +133,7 @@ impl Known {
         let Some(frame) = frame else {
             return (Hit::default(), None);
         };
+        let caching = &self.learned.correct(caching);
         let found = match caching.by {
             CachedBy::Nothing => None,
             CachedBy::Prefix => self.longest(ends(frame, lines)),
@@ -106,7 +157,7 @@ impl Known {
             },
             false => Hit {
                 tokens,
-                certainty: match prefix.is_counted {
+                certainty: match prefix.is_counted && !self.learned.rounds {
                     true => Certainty::Counted,
                     false => Certainty::Estimated,
                 },
@@ -163,6 +214,8 @@ impl Known {
         let expected = self
             .expected
             .and_then(|chain| Some((chain, *self.prefixes.get(&chain)?)));
+        self.learned
+            .learn(caching, expected.map(|(_, prefix)| prefix), usage.cache_read);
         if let Some((chain, prefix)) = expected
             && usage.cache_read > 0
             && !prefix.is_counted
@@ -170,8 +223,8 @@ impl Known {
             self.note(chain, usage.cache_read, now, true);
         }
         match caching.by {
-            CachedBy::Nothing => {}
-            CachedBy::Prefix => self.learn_prefix(frame, lines, usage, now),
+            // It may turn out that something is kept after all.
+            CachedBy::Nothing | CachedBy::Prefix => self.learn_prefix(frame, lines, usage, now),
             CachedBy::Marks { most, .. } => {
                 let kept = usage.cache_read + usage.cache_write + usage.cache_write_1h;
                 if kept > 0 {

@@ -287,3 +287,69 @@ fn a_message_that_is_made_anew_and_says_the_same_is_the_same() {
     let (entry, _) = world.send(0);
     assert_eq!((entry.shared, entry.difference), (3, Difference::Extends));
 }
+
+/// Sends requests that extend each other to a provider that reads what the request before had and says so in its own way: for
+/// each, what was expected and what was read.
+fn reported(wire: Wire, caching: bool, usage: impl Fn(u64, u64) -> Usage) -> Vec<(u64, u64, Certainty)> {
+    let mut world = World::new(wire);
+    world.info.features.caching = caching;
+    let mut before = 0;
+    let mut seen = Vec::new();
+    for number in 0..5 {
+        world.say([call(number), result(number)]);
+        let last = world.request.messages.len() - 1;
+        world.request.breakpoints = vec![Breakpoint::Message(last)];
+        let (all, now) = (world.tokens(), number as u64);
+        let entry = world.ledger.enter(&world.request, &world.info, now);
+        let usage = usage(before, all);
+        world.ledger.settle(&entry, &world.info, &usage, now);
+        seen.push((entry.cached, usage.cache_read, entry.certainty));
+        before = all;
+    }
+    seen
+}
+
+#[test]
+fn a_provider_that_counts_hits_to_the_token_is_believed_from_its_first_report_on() {
+    let exact = |read: u64, all: u64| Usage {
+        cache_read: read,
+        input: all - read,
+        ..Usage::default()
+    };
+    for (wire, caching) in [
+        (Wire::OpenaiChat, true),
+        (Wire::Gemini, true),
+        (Wire::OpenaiChat, false),
+    ] {
+        let seen = reported(wire, caching, exact);
+        assert!(
+            seen[2..].iter().all(|(expected, read, _)| expected == read),
+            "{wire:?} {caching}: {seen:?}"
+        );
+    }
+    // One that goes by its steps is, too.
+    let rough = |read: u64, all: u64| exact(read - read % 128, all);
+    let seen = reported(Wire::OpenaiChat, true, rough);
+    assert!(seen.iter().all(|(expected, read, _)| expected == read), "{seen:?}");
+}
+
+#[test]
+fn counts_that_do_not_add_up_because_they_are_rounded_are_called_estimates() {
+    let rounded = |read: u64, all: u64| Usage {
+        cache_read: read,
+        cache_write: all - read + 1,
+        ..Usage::default()
+    };
+    let seen = reported(Wire::AnthropicMessages, true, rounded);
+    assert!(
+        seen.iter()
+            .skip(1)
+            .all(|(expected, read, _)| expected.abs_diff(*read) <= 1),
+        "{seen:?}"
+    );
+    let certainties: Vec<bool> = seen
+        .iter()
+        .map(|(_, _, certainty)| *certainty == Certainty::Counted)
+        .collect();
+    assert_eq!(certainties, [true, true, false, false, false]);
+}
