@@ -1,13 +1,16 @@
 //! Colours source text: what each piece of it is, by the grammars' own queries, compiled when a language is first needed.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
+use std::time::{Duration, Instant};
 
-use tree_sitter::{Parser, Query, QueryCursor, StreamingIterator as _};
+use tree_sitter::{ParseOptions, Parser, Query, QueryCursor, QueryCursorOptions, StreamingIterator as _};
 
 use crate::Language;
 
 /// More than this is not coloured.
 const MOST: usize = 512 << 10;
+/// What takes longer is not coloured: somebody waits for a frame.
+const LIMIT: Duration = Duration::from_millis(100);
 
 /// What a piece of source text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,8 +42,12 @@ pub enum Token {
 }
 
 /// Colours source text: spans in order that do not overlap. `name` is what stands behind a fence, a file's ending or a
-/// language's name. `None` where the language is not known or has no colours.
+/// language's name. `None` where the language is not known or has no colours, or where it would take too long.
 pub fn highlight(name: &str, text: &str) -> Option<Vec<(Range<usize>, Token)>> {
+    highlight_within(LIMIT, name, text)
+}
+
+fn highlight_within(limit: Duration, name: &str, text: &str) -> Option<Vec<(Range<usize>, Token)>> {
     if text.len() > MOST {
         return None;
     }
@@ -48,10 +55,21 @@ pub fn highlight(name: &str, text: &str) -> Option<Vec<(Range<usize>, Token)>> {
     let colours = language.colours.get_or_init(|| make(language)).as_ref()?;
     let mut parser = Parser::new();
     parser.set_language(&colours.language).ok()?;
-    let tree = parser.parse(text, None)?;
+    // A language's first time, when its query is compiled, does not count.
+    let deadline = Instant::now().checked_add(limit);
+    let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let go_on = || match late() {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    let (mut parsing, mut asking) = (|_: &_| go_on(), |_: &_| go_on());
+    let options = ParseOptions::new().progress_callback(&mut parsing);
+    let bytes = text.as_bytes();
+    let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))?;
     let mut found: Vec<(Range<usize>, usize, Token)> = Vec::new();
     let mut cursor = QueryCursor::new();
-    let mut captures = cursor.captures(&colours.query, tree.root_node(), text.as_bytes());
+    let options = QueryCursorOptions::new().progress_callback(&mut asking);
+    let mut captures = cursor.captures_with_options(&colours.query, tree.root_node(), bytes, options);
     while let Some((matched, index)) = captures.next() {
         let Some(capture) = matched.captures().get(*index) else {
             continue;
@@ -63,7 +81,8 @@ pub fn highlight(name: &str, text: &str) -> Option<Vec<(Range<usize>, Token)>> {
             found.push((capture.node.byte_range(), matched.pattern_index, token));
         }
     }
-    Some(flat(found))
+    // What was found until then would leave the rest plain.
+    (!late()).then(|| flat(found))
 }
 
 /// What is captured twice counts as what the later pattern says; what lies within something else is cut out of it.
@@ -164,11 +183,16 @@ include!(concat!(env!("OUT_DIR"), "/highlights.rs"));
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// However busy the machine is.
+    fn calmly(name: &str, text: &str) -> Option<Vec<(Range<usize>, Token)>> {
+        highlight_within(Duration::from_secs(600), name, text)
+    }
     use crate::languages;
 
     /// The pieces of a text that are something.
     fn pieces<'t>(name: &str, text: &'t str) -> Vec<(&'t str, Token)> {
-        let found = highlight(name, text).unwrap_or_default();
+        let found = calmly(name, text).unwrap_or_default();
         found.into_iter().map(|(range, token)| (&text[range], token)).collect()
     }
 
@@ -198,14 +222,14 @@ mod tests {
                 .any(|(_, token)| *token == Token::String)
         );
         assert!(pieces("tsx", "const a: number = 1;").contains(&("const", Token::Keyword)));
-        assert_eq!(highlight("klingon", "x"), None);
+        assert_eq!(calmly("klingon", "x"), None);
     }
 
     #[test]
     fn spans_are_in_order_and_do_not_overlap_even_in_broken_text() {
         let broken = "fn main( { \"a \\n \\u{41}\", 'x', r#\"y\"# } } /* open";
         for language in languages() {
-            let spans = highlight(language.name, broken).unwrap_or_default();
+            let spans = calmly(language.name, broken).unwrap_or_default();
             for pair in spans.windows(2) {
                 assert!(pair[0].0.end <= pair[1].0.start, "{}: {pair:?}", language.name);
             }
@@ -220,5 +244,12 @@ mod tests {
             .map(|language| language.name)
             .collect();
         assert!(without.len() <= 4, "{without:?}");
+    }
+
+    #[test]
+    fn what_takes_too_long_is_left_plain() {
+        let text = "fn main() { let x = 1; }\n".repeat(2_000);
+        assert!(highlight_within(Duration::ZERO, "rust", &text).is_none());
+        assert!(calmly("rust", &text).is_some_and(|spans| !spans.is_empty()));
     }
 }

@@ -32,7 +32,7 @@ mod terminal;
 mod theme;
 mod view;
 mod views;
-mod words;
+pub mod words;
 
 pub use house::{
     Access, Choice, Contents, Done, Facts, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Remedy,

@@ -4,7 +4,7 @@ use session::Time;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A count of tokens: `950`, `14.2k`, `1.3M`.
-pub(crate) fn tokens(count: u64) -> String {
+pub fn tokens(count: u64) -> String {
     let short = |number: f64, unit: &str| match number >= 99.95 || number.fract() < 0.05 {
         true => format!("{number:.0}{unit}"),
         false => format!("{number:.1}{unit}"),
@@ -17,7 +17,7 @@ pub(crate) fn tokens(count: u64) -> String {
 }
 
 /// Money: `$0`, `$0.0042`, `$1.37`.
-pub(crate) fn money(cost: model::Cost) -> String {
+pub fn money(cost: model::Cost) -> String {
     let usd = cost.usd();
     match usd {
         _ if cost.nano_usd == 0 => "$0".into(),
@@ -28,7 +28,7 @@ pub(crate) fn money(cost: model::Cost) -> String {
 }
 
 /// How long something took: `40ms`, `3.2s`, `2m05s`.
-pub(crate) fn took(time: Duration) -> String {
+pub fn took(time: Duration) -> String {
     let millis = time.as_millis();
     match millis {
         0..1_000 => format!("{millis}ms"),
@@ -52,7 +52,7 @@ pub(crate) fn ago(then: Time, now: Time) -> String {
 }
 
 /// The time now.
-pub(crate) fn now() -> Time {
+pub fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     // A clock before 1970 is wrong in any case.
     Time(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))

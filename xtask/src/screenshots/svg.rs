@@ -184,7 +184,10 @@ mod tests {
 
     #[test]
     fn colours_and_emphasis_are_drawn_and_signs_escaped() {
-        let svg = draw("\u{1b}[1;31mred\u{1b}[0m <ok>\n\u{1b}[48;2;1;2;3mbg\u{1b}[49m");
+        let svg = draw(
+            "\u{1b}[1;31mred\u{1b}[0m <ok>\n\u{1b}[48;2;1;2;3mbg\u{1b}[49m",
+            (80, 24),
+        );
         assert!(
             svg.contains("fill=\"#f7768e\" font-weight=\"bold\">red</text>"),
             "{svg}"

@@ -1,48 +1,9 @@
 //! Numbers, times and lines in the form in which people like them.
 
 use session::Time;
-use std::time::Duration;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// A count of tokens: `950`, `14.2k`, `1.3M`.
-pub(crate) fn tokens(count: u64) -> String {
-    match count {
-        0..1_000 => count.to_string(),
-        1_000..999_950 => short(count as f64 / 1e3, "k"),
-        _ => short(count as f64 / 1e6, "M"),
-    }
-}
-
-fn short(number: f64, unit: &str) -> String {
-    if number >= 99.95 || number.fract() < 0.05 {
-        format!("{number:.0}{unit}")
-    } else {
-        format!("{number:.1}{unit}")
-    }
-}
-
-/// Money: `$0`, `$0.0042`, `$1.37`.
-pub(crate) fn money(cost: model::Cost) -> String {
-    let usd = cost.usd();
-    match usd {
-        _ if cost.nano_usd == 0 => "$0".into(),
-        _ if usd < 0.0001 => "<$0.0001".into(),
-        _ if usd < 0.1 => format!("${usd:.4}"),
-        _ => format!("${usd:.2}"),
-    }
-}
-
-/// How long something took: `40ms`, `3.2s`, `2m05s`.
-pub(crate) fn took(time: Duration) -> String {
-    let millis = time.as_millis();
-    match millis {
-        0..1_000 => format!("{millis}ms"),
-        1_000..10_000 => format!("{:.1}s", time.as_secs_f64()),
-        10_000..60_000 => format!("{}s", millis / 1_000),
-        60_000..3_600_000 => format!("{}m{:02}s", millis / 60_000, millis / 1_000 % 60),
-        _ => format!("{}h{:02}m", millis / 3_600_000, millis / 60_000 % 60),
-    }
-}
+pub(crate) use tui::words::{money, now, tokens, took};
 
 /// How long ago something was: `just now`, `5 min ago`, `3 days ago`.
 pub(crate) fn ago(then: Time, now: Time) -> String {
@@ -64,13 +25,6 @@ pub(crate) fn moment(time: Time) -> String {
         Ok(moment) => moment.to_string(),
         Err(_) => time.0.to_string(),
     }
-}
-
-/// The time now.
-pub(crate) fn now() -> Time {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    // A clock before 1970 is wrong in any case.
-    Time(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
 }
 
 /// Text on one line: line breaks become spaces, control characters vanish, and what is too wide is cut with `…`.
@@ -162,6 +116,7 @@ pub(crate) fn mask(secret: &str) -> String {
 mod tests {
     use super::*;
     use model::Cost;
+    use std::time::Duration;
 
     #[test]
     fn long_lines_are_broken_between_words() {
