@@ -62,7 +62,7 @@ pub(crate) struct Family {
 impl Family {
     /// The family of a session that nobody handed work to.
     pub(crate) fn first(setup: &Setup) -> Self {
-        let (children, requests) = Children::new(setup.delegation);
+        let (children, requests) = Children::new(setup.delegation, setup.agents.clone());
         Family {
             depth: 0,
             rules: None,

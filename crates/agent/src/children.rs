@@ -1,7 +1,7 @@
 //! The subtasks of a session that are at work, and how they are reached and ended.
 
-use crate::Delegation;
 use crate::inbox::Inbox;
+use crate::{Agents, Delegation};
 use model::{Cost, Usage};
 use session::{Command, RequestId, SessionId};
 use std::collections::HashMap;
@@ -12,6 +12,8 @@ use tool::Waiting;
 /// The subtasks of a session that are at work.
 pub(crate) struct Children {
     pub(crate) delegation: Delegation,
+    /// Other agents that work can be handed to.
+    pub(crate) agents: Option<Arc<dyn Agents>>,
     /// As many as may work at the same time.
     pub(crate) slots: Arc<Semaphore>,
     /// Where their requests are told, to be counted by the session too.
@@ -49,10 +51,14 @@ pub(crate) struct Counted {
 
 impl Children {
     /// Nobody yet; their requests are told at the other end.
-    pub(crate) fn new(delegation: Delegation) -> (Arc<Self>, mpsc::UnboundedReceiver<Counted>) {
+    pub(crate) fn new(
+        delegation: Delegation,
+        agents: Option<Arc<dyn Agents>>,
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Counted>) {
         let (counted, requests) = mpsc::unbounded_channel();
         let children = Children {
             delegation,
+            agents,
             slots: Arc::new(Semaphore::new(delegation.parallel.max(1))),
             counted,
             inner: Mutex::default(),

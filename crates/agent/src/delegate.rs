@@ -2,11 +2,11 @@
 
 use crate::actor::{self, Family};
 use crate::children::{Child, Children, Counted};
-use crate::desk::Rules;
+use crate::desk::{Desk, Rules};
 use crate::inbox::Inbox;
 use crate::surroundings::Surroundings;
 use crate::tally::Tally;
-use crate::{Approvals, COMMANDS, Compaction, EVENTS, Limits, ModelSource, Previews, Setup, System};
+use crate::{Approvals, Automatic, COMMANDS, Compaction, EVENTS, Limits, ModelSource, Previews, Setup, System};
 use futures::future::{BoxFuture, FutureExt as _};
 use model::{CallId, Message, Model};
 use policy::{Mode, Modes};
@@ -64,7 +64,12 @@ struct Opened {
     totals: Totals,
     waiting: Vec<session::Waiting>,
     lease: Lease,
+    /// Another agent that does it.
+    helper: Option<Arc<dyn Model>>,
 }
+
+/// What the model of a session is called whose work another agent does.
+const HELPER: &str = "acp/";
 
 /// How a subtask ended.
 struct Outcome {
@@ -74,13 +79,26 @@ struct Outcome {
 
 impl Delegate {
     /// Does a part of the work in a session of its own. Dropping the future stops it, in good order.
-    pub(crate) fn run(self: Arc<Self>, call: CallId, task: Task) -> BoxFuture<'static, Result<Report, Error>> {
+    pub(crate) fn run(
+        self: Arc<Self>,
+        desk: Desk,
+        call: CallId,
+        task: Task,
+    ) -> BoxFuture<'static, Result<Report, Error>> {
         async move {
             if self.depth >= self.children.delegation.depth {
                 return failed("work cannot be handed on any further from here; do it yourself");
             }
-            let mode = self.mode_for(&task)?;
-            let opened = self.open(&call, &task).await?;
+            let helper = self.named(&task).map(|name| self.helper(&name, &desk)).transpose()?;
+            let mode = match helper {
+                // It has a model of its own.
+                Some(_) => Mode {
+                    model: None,
+                    ..self.mode.clone()
+                },
+                None => self.mode_for(&task)?,
+            };
+            let opened = self.open(&call, &task, helper, &desk).await?;
             let id = opened.id;
             let report = |text: String| Report {
                 session: id.to_string(),
@@ -114,6 +132,26 @@ impl Delegate {
         .boxed()
     }
 
+    /// The agent that a task names in place of a mode.
+    fn named(&self, task: &Task) -> Option<String> {
+        let (name, agents) = (task.mode.as_deref()?, self.children.agents.as_ref()?);
+        let known = self.modes.get(name).is_none() && agents.names().iter().any(|known| known == name);
+        known.then(|| name.to_owned())
+    }
+
+    /// Another agent, whose questions come to the desk of the call that hands it work.
+    fn helper(&self, name: &str, desk: &Desk) -> Result<Arc<dyn Model>, Error> {
+        let Some(agents) = &self.children.agents else {
+            return failed("no other agents are configured");
+        };
+        let level = desk.level();
+        let desk = Desk {
+            tool: name.to_owned(),
+            ..desk.clone()
+        };
+        agents.open(name, Arc::new(desk), level).map_err(Error::Failed)
+    }
+
     fn mode_for(&self, task: &Task) -> Result<Mode, Error> {
         let Some(name) = task.mode.as_deref().filter(|name| !name.is_empty()) else {
             return Ok(self.mode.clone());
@@ -127,14 +165,20 @@ impl Delegate {
         })
     }
 
-    async fn open(&self, call: &CallId, task: &Task) -> Result<Opened, Error> {
+    async fn open(
+        &self,
+        call: &CallId,
+        task: &Task,
+        helper: Option<Arc<dyn Model>>,
+        desk: &Desk,
+    ) -> Result<Opened, Error> {
         let lost = |error: session::Error| Error::Failed(error.to_string());
         match task.resume.as_deref().map(str::trim).filter(|id| !id.is_empty()) {
             None => {
                 let new = New {
                     id: SessionId::new(),
                     root: self.root.clone(),
-                    model: self.worker_model(task.worker).info().name(),
+                    model: helper.as_ref().unwrap_or(self.worker_model(task.worker)).info().name(),
                     at: (self.clock)(),
                     parent: Some(Parent {
                         session: self.session,
@@ -150,6 +194,7 @@ impl Delegate {
                     totals: Totals::default(),
                     waiting: Vec::new(),
                     lease,
+                    helper,
                 })
             }
             Some(prefix) => {
@@ -161,8 +206,12 @@ impl Delegate {
                 if loaded.meta.parent.as_ref().map(|parent| parent.session) != Some(self.session) {
                     return failed(&format!("the session {id} is not a subtask of this one"));
                 }
+                // Whoever began it goes on with it.
+                let began = loaded.meta.model.strip_prefix(HELPER);
+                let helper = began.map(|name| self.helper(name, desk)).transpose()?;
                 Ok(Opened {
                     id,
+                    helper,
                     items: loaded.items,
                     totals: loaded.meta.totals,
                     waiting: loaded.waiting,
@@ -184,7 +233,7 @@ impl Delegate {
         let (told, outcome) = oneshot::channel();
         let (commands, command_queue) = mpsc::channel(COMMANDS);
         let (ended, ending) = watch::channel(());
-        let (grandchildren, requests) = Children::new(self.children.delegation);
+        let (grandchildren, requests) = Children::new(self.children.delegation, self.children.agents.clone());
         let inbox = Arc::<Inbox>::default();
         let stop = Arc::new(Notify::new());
         let id = opened.id;
@@ -223,11 +272,12 @@ impl Delegate {
             totals,
             waiting,
             lease,
+            helper,
             ..
         } = opened;
         let setup = Setup {
             waiting,
-            ..self.setup(id, items, totals, &task, mode)
+            ..self.setup(id, (items, totals), &task, mode, helper)
         };
         let delegate = Arc::clone(self);
         tokio::spawn(async move {
@@ -255,8 +305,17 @@ impl Delegate {
         outcome
     }
 
-    fn setup(&self, id: SessionId, items: Vec<Arc<Item>>, totals: Totals, task: &Task, mode: Mode) -> Setup {
+    fn setup(
+        &self,
+        id: SessionId,
+        (items, totals): (Vec<Arc<Item>>, Totals),
+        task: &Task,
+        mode: Mode,
+        helper: Option<Arc<dyn Model>>,
+    ) -> Setup {
         let (tools, kind) = match task.worker {
+            // It has tools of its own.
+            _ if helper.is_some() => (Registry::default(), prompt::Subtask::Work),
             Worker::Main => (self.tools_for_children(), prompt::Subtask::Work),
             Worker::Scout => (
                 self.tools.only(|tool| tool.effect() == Effect::Reads),
@@ -276,7 +335,15 @@ impl Delegate {
             totals,
             waiting: Vec::new(),
             title: Some(task.title.clone()),
-            model: Arc::clone(self.worker_model(task.worker)),
+            compaction: match helper {
+                // It makes room by itself.
+                Some(_) => Compaction {
+                    automatic: Automatic::Off,
+                    ..self.compaction.clone()
+                },
+                None => self.compaction.clone(),
+            },
+            model: helper.unwrap_or_else(|| Arc::clone(self.worker_model(task.worker))),
             small: self.small.clone(),
             models: Arc::clone(&self.models),
             tools,
@@ -294,7 +361,6 @@ impl Delegate {
                 time: None,
                 ..self.limits
             },
-            compaction: self.compaction.clone(),
             panels: Arc::new(prompt::panel::NoPanels),
             call: prompt::Call {
                 output_schema: None,
@@ -304,6 +370,7 @@ impl Delegate {
             backoff: self.backoff,
             clock: self.clock,
             delegation: self.children.delegation,
+            agents: self.children.agents.clone(),
             autonomy: crate::Autonomy::default(),
             notices: Notices::channel(),
         }

@@ -418,7 +418,14 @@ impl tool::Desk for Desk {
 
     fn delegate(&self, task: Task) -> BoxFuture<'static, Result<Report, tool::Error>> {
         match &self.delegate {
-            Some(delegate) => Arc::clone(delegate).run(self.call.clone().unwrap_or_else(|| "".into()), task),
+            Some(delegate) => {
+                let desk = Desk {
+                    delegate: None,
+                    ..self.clone()
+                };
+                let call = self.call.clone().unwrap_or_else(|| "".into());
+                Arc::clone(delegate).run(desk, call, task)
+            }
             None => async { Err(tool::Error::Failed("work cannot be handed on here".into())) }.boxed(),
         }
     }

@@ -51,6 +51,16 @@ pub type ModelSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, String> + Send
 /// The system prompt for a mode, a model and its tools. It is asked for when one of them changes, never for each request.
 pub type System = Arc<dyn Fn(&prompt::Scene<'_>) -> prompt::Rendered + Send + Sync>;
 
+/// Other agents that work can be handed to.
+pub trait Agents: Send + Sync {
+    /// Their names; a mode of the same name comes first.
+    fn names(&self) -> Vec<String>;
+
+    /// One of them as the model of a subtask: it is asked once in a turn, and does the work itself. What it wants to do is asked
+    /// of the desk. The error is a sentence for the model.
+    fn open(&self, name: &str, desk: Arc<dyn tool::Desk>, level: policy::Level) -> Result<Arc<dyn Model>, String>;
+}
+
 /// Everything a session needs to run.
 pub struct Setup {
     /// The session.
@@ -107,6 +117,8 @@ pub struct Setup {
     pub clock: fn() -> Time,
     /// How work may be handed on.
     pub delegation: Delegation,
+    /// Other agents that it may be handed to.
+    pub agents: Option<Arc<dyn Agents>>,
     /// How far the agent may go on by itself.
     pub autonomy: Autonomy,
     /// News from work that goes on beside the conversation: where it is told, and where it arrives.

@@ -13,7 +13,7 @@ mod shelves;
 mod tools;
 mod turn;
 
-pub(crate) use acp::Acp;
+pub(crate) use acp::{Acp, Agents};
 pub(crate) use changes::Changes;
 pub(crate) use ledger::{By, Cost, PromptDiff, PromptExplain};
 pub(crate) use mcp::{Mcp, McpAdd, McpServe};
@@ -125,6 +125,11 @@ pub(crate) enum Command {
     },
     /// Serve an editor that speaks the Agent Client Protocol, on stdin and stdout
     Acp(Acp),
+    /// List and test the other agents that work can be handed to
+    Agents {
+        #[command(subcommand)]
+        command: Agents,
+    },
     /// List, add, test and serve MCP servers
     Mcp {
         #[command(subcommand)]

@@ -1,6 +1,7 @@
 //! What each command does.
 
 mod acp;
+mod agents;
 mod answer;
 mod apply;
 mod ask;
@@ -107,6 +108,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Commands(args) => slash::commands(&args, global, env),
         Command::Prompts { list, command } => prompts::prompts(&list, command, global, env),
         Command::Acp(args) => acp::acp(args, global, env),
+        Command::Agents { command } => block_on(agents::agents(&command, global, env)),
         Command::Mcp { command } => block_on(mcp::mcp(command, global, env)),
         Command::Keys { command } => block_on(keys::keys(&command, global, env)),
         Command::Doctor(args) => block_on(doctor::doctor(&args, global, env)),

@@ -3,6 +3,7 @@
 //! Each source is a [`Layer`]: a table and where it comes from. Layers are checked one by one, so that a mistake is
 //! reported where it was made, then laid over each other and read as one [`Config`].
 
+mod agents;
 mod bounds;
 mod check;
 mod edit;

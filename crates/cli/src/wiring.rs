@@ -1,6 +1,7 @@
 //! Introduces everybody to everybody: configuration, models, tools and store become a running session.
 
 pub(crate) mod acp;
+pub(crate) mod agents;
 mod around;
 pub(crate) mod code;
 pub(crate) mod commands;
@@ -200,6 +201,9 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let (mut commands, problems) = commands::commands(config, env, &workspace, &permissions, notices.0.clone());
     told.extend(problems);
     commands.terminals = start.client.terminals();
+    let confinement = commands.confinement.clone();
+    let (helpers, problems) = agents::agents(config, env, root, &workspace, confinement);
+    told.extend(problems);
     let beside = toolbox::Panels::default();
     let options = Options {
         model: Some(&name),
@@ -226,6 +230,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         painter,
         web: web::web(config, env),
         modes: all_modes.iter().map(|mode| mode.name.clone()).collect(),
+        agents: helpers.as_ref().map(::acp::Agents::names).unwrap_or_default(),
         panels: Some(beside.clone()),
     };
     let tools = toolbox::fitted(workspace, commands::environment(config, env), options);
@@ -286,6 +291,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
         backoff: BACKOFF,
         clock: words::now,
         delegation: delegation(&config.delegation),
+        agents: helpers.map(|helpers| Arc::new(agents::Source(helpers)) as Arc<dyn agent::Agents>),
         autonomy: autonomy(&config.autonomy),
         notices,
     };

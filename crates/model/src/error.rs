@@ -101,6 +101,14 @@ pub enum Error {
         /// What was wrong with it.
         detail: String,
     },
+    /// Another agent that did the work did not go on with it.
+    #[error("the agent {name}: {detail}")]
+    Agent {
+        /// What it is called.
+        name: String,
+        /// What happened.
+        detail: String,
+    },
     /// The request itself is wrong, by hew's doing or the configuration's.
     #[error("{provider} rejected the request (HTTP {status}): {detail}")]
     BadRequest {
@@ -135,6 +143,7 @@ impl Error {
             | Error::ContextOverflow { .. }
             | Error::Refused { .. }
             | Error::NotFound { .. }
+            | Error::Agent { .. }
             | Error::BadRequest { .. } => Retry::Never,
             Error::RateLimited { retry_after, .. } | Error::Overloaded { retry_after, .. } => Retry::UpTo {
                 times: 4,
@@ -174,6 +183,7 @@ impl Error {
             },
             Error::Cut { .. } | Error::Stalled { .. } => "check the network; `hew resume` goes on where it stopped",
             Error::Garbled { .. } => "check that the base URL is the provider's API, not a web page (`hew doctor`)",
+            Error::Agent { .. } => "`hew agents test` starts it and shows what it says",
             Error::BadRequest { .. } => "check the model's options in the configuration (`hew config`)",
         }
     }

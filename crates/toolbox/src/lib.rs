@@ -82,6 +82,7 @@ mod transcript;
 mod watch;
 mod web;
 mod web_search;
+mod with_agents;
 mod write_file;
 
 pub use apply::{Carry, NotApplied, apply};
@@ -150,6 +151,8 @@ pub struct Options<'a> {
     pub guests: Option<Arc<dyn Guests>>,
     /// The names of the modes that can be gone on in; without any, the mode stays.
     pub modes: Vec<String>,
+    /// Other agents that work can be handed to, by name.
+    pub agents: Vec<String>,
     /// How commands are run.
     pub commands: Commands,
     /// What is shown beside the conversation; without it the model cannot open anything there.
@@ -180,7 +183,7 @@ pub fn fitted(workspace: Workspace, environment: Environment, mut options: Optio
         tools = tools.with_deferred(panels::PanelTool(panels));
     }
     tools = commands(tools, &project, environment.clone(), &options, jobs);
-    tools = helpers(tools);
+    tools = helpers(tools, &options.agents);
     tools = mind(tools, &project, &options);
     tools = later(tools, &project, environment.clone(), &options.commands);
     if !options.modes.is_empty() {
@@ -350,10 +353,15 @@ fn commands(
 }
 
 /// Handing work on.
-fn helpers(tools: Registry) -> Registry {
-    tools
+fn helpers(tools: Registry, agents: &[String]) -> Registry {
+    let mut tools = tools
         .with_deferred(new_task::NewTask)
-        .with_deferred(search_agent::SearchAgent)
+        .with_deferred(search_agent::SearchAgent);
+    // Whoever has configured other agents wants them to be used.
+    if let (false, Some(tool)) = (agents.is_empty(), tools.remove("new_task")) {
+        tools.add(with_agents::with_agents(tool, agents));
+    }
+    tools
 }
 
 /// Thinking, keeping track and asking.

@@ -410,6 +410,7 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut Setup)) 
         backoff: Duration::from_millis(1),
         clock: || Time(7),
         delegation: Default::default(),
+        agents: None,
         autonomy: Default::default(),
         notices: tool::Notices::channel(),
     };

@@ -2,7 +2,7 @@
 
 use crate::args::Turn;
 use crate::config::{Layer, Permission};
-use clap::Args;
+use clap::{Args, Subcommand};
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Acp {
@@ -28,4 +28,25 @@ impl Acp {
         };
         turn.layers()
     }
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Agents {
+    /// List the agents that are configured
+    List {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start an agent, and show what it says of itself
+    Test {
+        /// The agent; all if absent
+        name: Option<String>,
+        /// Also have it answer this prompt, in a session of its own
+        #[arg(long, value_name = "TEXT")]
+        prompt: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }

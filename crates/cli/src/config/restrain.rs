@@ -21,6 +21,7 @@ const USER_ONLY: &[&str] = &[
     "delegation",
     "hooks",
     "mcp",
+    "agents",
     "profile",
     "profiles",
     "sandbox",

@@ -1,5 +1,6 @@
 //! What may stand in a configuration file. Doc comments become descriptions in the JSON schema for editors.
 
+use super::agents::AgentEntry;
 use super::lsp::Lsp;
 use super::tui::Tui;
 use super::web::Web;
@@ -85,6 +86,8 @@ pub(crate) struct Config {
     pub(crate) delegation: Delegation,
     /// How far the agent may go on by itself. Only the user's own configuration may have these.
     pub(crate) autonomy: Autonomy,
+    /// Other agents to hand work to, by name.
+    pub(crate) agents: BTreeMap<String, AgentEntry>,
     /// MCP servers by name.
     pub(crate) mcp: BTreeMap<String, McpEntry>,
     /// How commands are confined.

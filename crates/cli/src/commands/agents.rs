@@ -1,0 +1,137 @@
+//! `hew agents`: the other agents that are configured, and what each says of itself.
+
+use super::load;
+use crate::args::{Agents as Args, Global};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output;
+use crate::wiring::{self, agents, permissions};
+use acp::{About, Agents, Fault};
+use futures::StreamExt as _;
+use model::{Chunk, Message, Request};
+use policy::Level;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+pub(super) async fn agents(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+    let (root, loaded) = load(global, env, Vec::new())?;
+    let (permissions, _) = permissions::permissions(&loaded.layers, loaded.trust, &root, env);
+    let workspace = wiring::open_workspace(&root, &permissions)?;
+    let (found, problems) = agents::agents(&loaded.config, env, &root, &workspace, None);
+    for problem in problems {
+        output::complain(&format!("warning: {problem}\n"));
+    }
+    match args {
+        Args::List { json } => list(*json, &loaded.config),
+        Args::Test { name, prompt, json } => {
+            let none = || Failure::usage("no agents are configured").hint("docs/acp.md says how to add one");
+            let found = found.ok_or_else(none)?;
+            test(&found, name.as_deref(), prompt.as_deref(), *json).await
+        }
+    }
+}
+
+fn list(json: bool, config: &crate::config::Config) -> Result<Exit> {
+    if json {
+        let all = config.agents.iter().map(|(name, entry)| {
+            json!({"name": name, "command": entry.command, "args": entry.args, "disabled": entry.disabled})
+        });
+        output::deliver(&output::pretty(&all.collect::<Vec<Value>>())?)?;
+        return Ok(Exit::Done);
+    }
+    if config.agents.is_empty() {
+        output::deliver("no agents are configured; docs/acp.md says how to add one\n")?;
+    }
+    for (name, entry) in &config.agents {
+        let words = std::iter::once(&entry.command).chain(&entry.args);
+        let line = words.map(String::as_str).collect::<Vec<_>>().join(" ");
+        let off = if entry.disabled { "  (disabled)" } else { "" };
+        output::deliver(&format!("{name}  {line}{off}\n"))?;
+    }
+    Ok(Exit::Done)
+}
+
+async fn test(agents: &Agents, name: Option<&str>, prompt: Option<&str>, json: bool) -> Result<Exit> {
+    let names = match name {
+        Some(name) => vec![name.to_owned()],
+        None => agents.names(),
+    };
+    let (mut all, mut well) = (Vec::new(), true);
+    for name in names {
+        let about = agents.test(&name).await;
+        let answer = match (&about, prompt) {
+            (Ok(_), Some(prompt)) => Some(ask(agents, &name, prompt).await),
+            (Ok(_) | Err(_), _) => None,
+        };
+        well = well && about.is_ok() && !matches!(answer, Some(Err(_)));
+        match json {
+            true => all.push(described(&name, &about, answer.as_ref())),
+            false => output::deliver(&told(&name, &about, answer.as_ref()))?,
+        }
+    }
+    if json {
+        output::deliver(&output::pretty(&all)?)?;
+    }
+    Ok(if well { Exit::Done } else { Exit::Failed })
+}
+
+/// Has an agent answer a prompt. It may do nothing that needs our leave.
+async fn ask(agents: &Agents, name: &str, prompt: &str) -> Result<String, String> {
+    let words = |error: &dyn std::fmt::Display| error.to_string();
+    let model = agents
+        .open(name, Arc::new(tool::Nobody), Level::ReadOnly)
+        .map_err(|error| words(&error))?;
+    let request = Request {
+        messages: Arc::new(vec![Arc::new(Message::user(prompt))]),
+        ..Request::default()
+    };
+    let mut chunks = model.stream(request).await.map_err(|error| words(&error))?;
+    let mut answer = String::new();
+    while let Some(chunk) = chunks.next().await {
+        if let Chunk::Text(text) = chunk.map_err(|error| words(&error))? {
+            answer.push_str(&text);
+        }
+    }
+    Ok(answer)
+}
+
+fn told(name: &str, about: &Result<About, Fault>, answer: Option<&Result<String, String>>) -> String {
+    let mut text = match about {
+        Ok(about) => {
+            let mut text = format!("{name}: {}\n", about.name);
+            if !about.can.is_empty() {
+                text.push_str(&format!("    can: {}\n", about.can.join(", ")));
+            }
+            if !about.login.is_empty() {
+                text.push_str(&format!("    login: {}\n", about.login.join(", ")));
+            }
+            text
+        }
+        Err(fault) => format!("{name}: {fault}\n"),
+    };
+    match answer {
+        Some(Ok(answer)) => text.push_str(&format!("    it says: {}\n", answer.trim())),
+        Some(Err(why)) => text.push_str(&format!("    {why}\n")),
+        None => {}
+    }
+    text
+}
+
+fn described(name: &str, about: &Result<About, Fault>, answer: Option<&Result<String, String>>) -> Value {
+    let answered = answer.and_then(|answer| answer.as_ref().ok());
+    let failed = match (about, answer) {
+        (Err(fault), _) => Some(fault.to_string()),
+        (Ok(_), Some(Err(why))) => Some(why.clone()),
+        (Ok(_), Some(Ok(_)) | None) => None,
+    };
+    let about = about.as_ref().ok();
+    json!({
+        "name": name,
+        "agent": about.map(|about| &about.name),
+        "can": about.map(|about| &about.can),
+        "login": about.map(|about| &about.login),
+        "answer": answered,
+        "error": failed,
+    })
+}
