@@ -91,12 +91,13 @@ impl Running {
         let request = InitializeRequest::new(ProtocolVersion::V1)
             .client_capabilities(can)
             .client_info(Implementation::new("hew", env!("CARGO_PKG_VERSION")));
-        let hello = tokio::time::timeout(HELLO, peer.ask::<InitializeResponse>("initialize", &request)).await;
+        let patience = HELLO.min(definition.timeout);
+        let hello = tokio::time::timeout(patience, peer.ask::<InitializeResponse>("initialize", &request)).await;
         let hello = match hello {
             Ok(Ok(hello)) => hello,
             Ok(Err(_)) if !peer.is_there() => return Err(Fault::Died(said(partner).await)),
             Ok(Err(error)) => return Err(Fault::Refused(words(&error))),
-            Err(_) => return Err(Fault::Silent(HELLO, said(partner).await)),
+            Err(_) => return Err(Fault::Silent(patience, said(partner).await)),
         };
         if hello.protocol_version != ProtocolVersion::V1 {
             return Err(Fault::Version(hello.protocol_version.as_u16()));

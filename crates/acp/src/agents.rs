@@ -147,9 +147,9 @@ impl Model for Helper {
             };
             let mut slot = slot.lock_owned().await;
             if slot.as_ref().is_none_or(|session| !session.running.peer.is_there()) {
-                let (running, incoming) = Running::start(&definition, &place).await.map_err(failed)?;
+                let (running, mut incoming) = Running::start(&definition, &place).await.map_err(failed)?;
                 let known = known(&request, &definition.name);
-                let opening = running.open(&place.root, known.as_deref());
+                let opening = opened(&running, &mut incoming, &place, known.as_deref());
                 let id = match tokio::time::timeout(definition.timeout, opening).await {
                     Ok(opened) => opened.map_err(failed)?,
                     Err(_) => return Err(failed(Fault::Silent(definition.timeout, running.last_words()))),
@@ -169,6 +169,29 @@ impl Model for Helper {
         }
         .boxed()
     }
+}
+
+/// Opens a session. What is told meanwhile is what was said before, which we know.
+async fn opened(
+    running: &Running,
+    incoming: &mut mpsc::Receiver<Incoming>,
+    place: &Place,
+    known: Option<&str>,
+) -> Result<String, Fault> {
+    let mut opening = std::pin::pin!(running.open(&place.root, known));
+    let opened = loop {
+        tokio::select! {
+            biased;
+            message = incoming.recv() => match message {
+                Some(Incoming::Request { id, method, .. }) => running.peer.answer(id, crate::answer::cancelled(&method)).await,
+                Some(Incoming::Notification { .. }) => {}
+                None => return Err(Fault::Died(running.last_words())),
+            },
+            opened = &mut opening => break opened?,
+        }
+    };
+    while let Ok(Incoming::Notification { .. }) = incoming.try_recv() {}
+    Ok(opened)
 }
 
 type Chunks = mpsc::Sender<Result<Chunk, model::Error>>;

@@ -1,0 +1,246 @@
+//! Other agents, driven for real: made with the official Python SDK, well behaved and otherwise.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+use acp::{Agents, Definition, Fault, Place};
+use futures::StreamExt as _;
+use futures::future::{BoxFuture, FutureExt as _};
+use model::{Chunk, Error, Message, Model, Part, Reply, Request, Stop};
+use policy::{Action, Level};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tool::{Desk, Inquiry, Report, Task};
+use workspace::Workspace;
+
+/// Allows what happens inside the project, and remembers what it was asked.
+#[derive(Default)]
+struct Inside(Mutex<Vec<Action>>);
+
+impl Desk for Inside {
+    fn permit(&self, action: Action) -> BoxFuture<'static, Result<(), tool::Error>> {
+        let inside = match &action {
+            Action::Read { place, .. } | Action::Write { place, .. } => *place == policy::Place::Inside,
+            Action::Run { .. } => true,
+            _ => false,
+        };
+        self.0.lock().unwrap().push(action);
+        async move {
+            match inside {
+                true => Ok(()),
+                false => Err(tool::Error::Failed("not allowed".into())),
+            }
+        }
+        .boxed()
+    }
+
+    fn ask(&self, _: Inquiry) -> BoxFuture<'static, Result<String, tool::Error>> {
+        async { Err(tool::Error::Failed("nobody".into())) }.boxed()
+    }
+
+    fn delegate(&self, _: Task) -> BoxFuture<'static, Result<Report, tool::Error>> {
+        async { Err(tool::Error::Failed("nobody".into())) }.boxed()
+    }
+}
+
+fn python() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let named = std::env::var_os("HEW_PYTHON").map(PathBuf::from);
+    let python = named.unwrap_or_else(|| root.join("../../.tools/python/bin/python"));
+    let able = std::process::Command::new(&python).args(["-c", "import acp"]).output();
+    let able = able.is_ok_and(|output| output.status.success());
+    if !able {
+        eprintln!("skipped: no Python with the ACP SDK (set HEW_PYTHON, or run `cargo xtask ci`)");
+    }
+    able.then_some(python)
+}
+
+struct World {
+    temp: tempfile::TempDir,
+    agents: Agents,
+    desk: Arc<Inside>,
+}
+
+/// A project with an agent for each way to behave.
+fn world(timeout: Duration) -> Option<World> {
+    let python = python()?;
+    let temp = tempfile::tempdir().unwrap();
+    let root = temp.path().canonicalize().unwrap();
+    std::fs::write(root.join("a.txt"), "old\n").unwrap();
+    std::fs::write(root.join(".env"), "SECRET=1\n").unwrap();
+    let workspace = Workspace::open(&root).unwrap().hiding(|path| path.ends_with(".env"));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/peer.py");
+    let ways = [
+        "talk", "work", "silent", "newer", "login", "die", "garbage", "slow", "hang", "refuse",
+    ];
+    let mut definitions: Vec<Definition> = ways
+        .iter()
+        .map(|how| Definition {
+            name: (*how).to_owned(),
+            command: python.display().to_string(),
+            args: vec![script.display().to_string(), (*how).to_owned()],
+            env: [("MARK".to_owned(), root.join("mark").display().to_string())].into(),
+            timeout,
+        })
+        .collect();
+    definitions.push(Definition {
+        name: "missing".into(),
+        command: "no-such-program".into(),
+        args: Vec::new(),
+        env: Default::default(),
+        timeout,
+    });
+    let environment = sandbox::Environment::scrubbed(std::env::vars_os(), &[""; 0], &[""; 0]);
+    let place = Place {
+        root,
+        environment,
+        workspace,
+        confinement: None,
+    };
+    Some(World {
+        temp,
+        agents: Agents::new(definitions, place),
+        desk: Arc::default(),
+    })
+}
+
+impl World {
+    fn open(&self, name: &str) -> Arc<dyn Model> {
+        let desk = Arc::clone(&self.desk) as Arc<dyn Desk>;
+        self.agents.open(name, desk, Level::Workspace).unwrap()
+    }
+}
+
+fn request(messages: Vec<Message>) -> Request {
+    Request {
+        messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
+        ..Request::default()
+    }
+}
+
+/// What an agent replies, and how it stops.
+async fn reply(model: &Arc<dyn Model>, messages: Vec<Message>) -> Result<(Message, Stop), Error> {
+    let mut chunks = model.stream(request(messages)).await?;
+    let (mut reply, mut stop) = (Reply::default(), None);
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk?;
+        if let Chunk::Stop(why) = &chunk {
+            stop = Some(why.clone());
+        }
+        reply.push(chunk);
+    }
+    Ok((reply.into_message(), stop.expect("a stop")))
+}
+
+const LONG: Duration = Duration::from_secs(120);
+
+#[tokio::test]
+async fn an_agent_works_in_our_project_under_our_rules() {
+    let Some(world) = world(LONG) else { return };
+    let (message, stop) = reply(&world.open("work"), vec![Message::user("do it")]).await.unwrap();
+    assert_eq!(stop, Stop::End);
+    let text = message.text();
+    for expected in [
+        "Read 'old\\n'.",
+        "Permission 1: y.",
+        "Permission 2: n.",
+        "Refused.Refused.",
+        "Ran: 'out\\n' 3.",
+        "Heard 'do it' in first, known: [].",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let done: String = message
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Thinking { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert!(
+        done.contains("> edit: Editing") && done.contains("> changed "),
+        "{done}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(world.temp.path().join("a.txt")).unwrap(),
+        "new\n"
+    );
+    let asked = world.desk.0.lock().unwrap();
+    assert!(
+        asked
+            .iter()
+            .any(|action| matches!(action, Action::Run { command, .. } if command == "sh -c 'echo out; exit 3'"))
+    );
+}
+
+#[tokio::test]
+async fn a_session_goes_on_in_the_same_process_and_is_loaded_again_in_another() {
+    let Some(world) = world(LONG) else { return };
+    let model = world.open("talk");
+    let (first, _) = reply(&model, vec![Message::user("one")]).await.unwrap();
+    let (second, _) = reply(&model, vec![Message::user("one"), first.clone(), Message::user("two")])
+        .await
+        .unwrap();
+    assert_eq!(second.text(), "Heard 'two' in first, known: [].");
+    // Another process, which knows the session only from what the first reply carries.
+    let again = world.open("talk");
+    let (third, _) = reply(&again, vec![Message::user("one"), first, Message::user("three")])
+        .await
+        .unwrap();
+    assert_eq!(third.text(), "Heard 'three' in first, known: ['first'].");
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_said_plainly() {
+    let Some(world) = world(LONG) else { return };
+    for (name, why) in [
+        ("missing", "it could not be started"),
+        ("newer", "it speaks version 9 of the protocol"),
+        ("login", "it wants you to log in first"),
+        ("die", "it ended unexpectedly"),
+    ] {
+        let error = reply(&world.open(name), vec![Message::user("x")]).await.unwrap_err();
+        assert!(
+            error.to_string().starts_with(&format!("the agent {name}: {why}")),
+            "{error}"
+        );
+        assert_eq!(error.retry(), model::Retry::Never);
+    }
+    let (message, _) = reply(&world.open("garbage"), vec![Message::user("x")]).await.unwrap();
+    assert!(message.text().starts_with("Heard 'x'"));
+    let (_, stop) = reply(&world.open("refuse"), vec![Message::user("x")]).await.unwrap();
+    assert_eq!(stop, Stop::Refusal { detail: None });
+    assert!(matches!(world.agents.test("nobody").await, Err(Fault::Unknown(_))));
+    let about = world.agents.test("talk").await.unwrap();
+    assert_eq!(
+        (about.name.as_str(), about.can.as_slice()),
+        ("peer 1", ["session/load".to_owned()].as_slice())
+    );
+}
+
+#[tokio::test]
+async fn an_agent_that_hangs_is_given_up() {
+    let Some(world) = world(Duration::from_secs(3)) else {
+        return;
+    };
+    let error = reply(&world.open("hang"), vec![Message::user("x")]).await.unwrap_err();
+    assert!(error.to_string().contains("it said nothing for 3 s"), "{error}");
+    let error = reply(&world.open("silent"), vec![Message::user("x")])
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("it said nothing for 3 s"), "{error}");
+}
+
+#[tokio::test]
+async fn an_agent_is_told_when_nobody_waits_any_more() {
+    let Some(world) = world(LONG) else { return };
+    let model = world.open("slow");
+    let mut chunks = model.stream(request(vec![Message::user("x")])).await.unwrap();
+    assert_eq!(chunks.next().await.unwrap().unwrap(), Chunk::Text("Wait.".into()));
+    drop(chunks);
+    let mark = world.temp.path().join("mark");
+    while std::fs::read_to_string(&mark).ok().as_deref() != Some("cancelled") {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
