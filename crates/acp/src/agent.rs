@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::wire::{Incoming, Peer, connect};
-use crate::{Definition, Place};
+use crate::{Definition, Files, Place};
 
 /// How long an agent may take to say hello: some install themselves first.
 const HELLO: Duration = Duration::from_secs(60);
@@ -85,8 +85,9 @@ impl Running {
         let started = Partner::start(&program, &place.root, &environment);
         let (partner, input, output) = started.map_err(|error| Fault::Start(chain(&error)))?;
         let (peer, incoming, _) = connect(output, input);
+        let ours = definition.files == Files::Ours;
         let can = ClientCapabilities::new()
-            .fs(FileSystemCapabilities::new().read_text_file(true).write_text_file(true))
+            .fs(FileSystemCapabilities::new().read_text_file(ours).write_text_file(ours))
             .terminal(true);
         let request = InitializeRequest::new(ProtocolVersion::V1)
             .client_capabilities(can)

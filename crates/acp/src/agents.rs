@@ -47,8 +47,20 @@ pub struct Definition {
     pub args: Vec<String>,
     /// Variables that it sees besides the usual ones.
     pub env: BTreeMap<String, String>,
+    /// Whether it reads and writes files through us, or by itself.
+    pub files: Files,
     /// It is given up when it says nothing for so long.
     pub timeout: Duration,
+}
+
+/// How an agent reaches files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Files {
+    /// Through us, where it can.
+    #[default]
+    Ours,
+    /// By itself.
+    Own,
 }
 
 /// Where agents work, and what they may reach through us.

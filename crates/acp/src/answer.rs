@@ -172,7 +172,11 @@ async fn blocking<T: Send + 'static>(
     let done = tokio::task::spawn_blocking(work)
         .await
         .map_err(Error::into_internal_error)?;
-    done.map_err(|error| Error::new(-32603, error.to_string()))
+    done.map_err(|error| match error {
+        // Agents look before they make a file, and tell what is missing by this code.
+        workspace::Error::Missing { path, .. } => Error::resource_not_found(Some(path)),
+        error => Error::new(-32603, error.to_string()),
+    })
 }
 
 fn reading(place: &Location) -> Action {

@@ -13,5 +13,5 @@ mod wire;
 pub use agent::{About, Fault};
 pub use agent_client_protocol_schema::ProtocolVersion;
 pub use agent_client_protocol_schema::v1 as schema;
-pub use agents::{Agents, Definition, Place};
+pub use agents::{Agents, Definition, Files, Place};
 pub use wire::{Incoming, MAX_LINE, Peer, RequestId, connect};

@@ -7,7 +7,7 @@ mod wire;
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use testkit::{Hew, Output, Project, Script, Server, Turn};
+use testkit::{Hew, Order, Output, Project, Script, Seen, Server, Turn};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 const HEW: &str = env!("CARGO_BIN_EXE_hew");
@@ -53,6 +53,7 @@ fn edit(from: &str, to: &str) -> Turn {
 fn task() -> Script {
     let todo = json!({"todos": [{"content": "mend it", "status": "in_progress"}]});
     Script::new()
+        .order(Order::Sequence)
         .turn(Turn::text("I will mend it.").thinking("Let me see.").call("todo", todo))
         .turn(Turn::calls("read_file", json!({"path": "a.txt"})))
         .turn(edit("hello", "goodbye"))
@@ -235,4 +236,272 @@ async fn the_official_typescript_client_drives_a_whole_task() {
 fn wired(client: Hew, log: &Path, root: &Path, python: &Path) -> Hew {
     let client = client.arg(python).arg(peer("client.py")).arg(root);
     client.arg(python).arg(peer("tap.py")).arg(log).args([HEW, "acp"])
+}
+
+#[tokio::test]
+async fn commands_that_nothing_confines_run_in_the_editor_and_its_mcp_servers_are_there() {
+    let Some(python) = python() else { return };
+    let odd = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/all/peers/odd.py");
+    let script = Script::new()
+        .turn(Turn::calls(
+            "terminal",
+            json!({"command": "echo seen by the person; exit 3"}),
+        ))
+        .turn(Turn::calls("find_tools", json!({"query": "plain first"})))
+        .turn(Turn::calls("call_tool", json!({"name": "first", "input": {}})))
+        .turn(Turn::text("Done."));
+    let driven = drive(script, &[("a.txt", "")], |base, log, root| {
+        let client = base.env("TERMINALS", "yes").env("MCP", odd.canonicalize().unwrap());
+        wired(client, log, root, &python).args(["-m", MODEL, "--permission", "full"])
+    })
+    .await;
+    let report = &driven.report;
+    assert_eq!(report["ran"], json!([["sh", "-c", "echo seen by the person; exit 3"]]));
+    let updates = &report["prompts"][0]["updates"];
+    let shown = of(updates, "tool_call_update").into_iter();
+    assert!(
+        shown
+            .into_iter()
+            .any(|update| update["content"][0]["type"] == "terminal"),
+        "{updates}"
+    );
+    let seen = driven.server.main_requests().last().unwrap().seen().unwrap();
+    let results: Vec<String> = seen.results().map(|result| result.text.clone()).collect();
+    assert!(
+        results[0].starts_with("seen by the person\n[exit code 3"),
+        "{results:?}"
+    );
+    assert!(results[2].starts_with("plain did first"), "{results:?}");
+}
+
+#[tokio::test]
+async fn a_session_survives_that_its_agent_is_killed() {
+    let Some(python) = python() else { return };
+    let script = Script::new()
+        .turn(Turn::calls("terminal", json!({"command": "sleep 600"})))
+        .turn(Turn::text("Here I am again."));
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[("a.txt", "")]).unwrap();
+    let base = Hew::new("env").unwrap().talks_to(&server).folder(project.root());
+    let client = base.clone().env("KILL", "yes").arg(python).arg(peer("client.py"));
+    let client = client.arg(project.root()).args([HEW, "acp", "-m", MODEL]);
+    let output = client.run().await.unwrap();
+    assert_eq!(output.code(), Some(0), "{}\n{}", output.stdout, output.stderr);
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
+    let session = report["session"].as_str().unwrap();
+    let resumed = base.arg(HEW).args(["resume", session]).run().await.unwrap();
+    assert_eq!(resumed.code(), Some(0), "{}", resumed.stderr);
+    assert!(resumed.stdout.contains("Here I am again."), "{}", resumed.stdout);
+}
+
+#[tokio::test]
+async fn nonsense_is_answered_and_the_end_of_input_is_the_end() {
+    let server = Server::start(Script::new().turn(Turn::text("Hi."))).await.unwrap();
+    let project = Project::new(&[("a.txt", "")]).unwrap();
+    let root = project.root().display().to_string();
+    let request = |id: u32, method: &str, params: Value| {
+        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+    };
+    let hello = json!({"protocolVersion": 7, "clientCapabilities": {}});
+    let lines = [
+        "this is not JSON".to_owned(),
+        format!("\"{}\"", "x".repeat(33 * 1024 * 1024)),
+        request(1, "initialize", hello),
+        request(2, "no/such/method", json!({})),
+        request(3, "session/new", json!({"cwd": 5})),
+        request(
+            4,
+            "session/load",
+            json!({"sessionId": "0192f0c0-0000-7000-8000-000000000000", "cwd": root, "mcpServers": []}),
+        ),
+        json!({"jsonrpc": "2.0", "method": "nobody/knows/this"}).to_string(),
+        request(5, "session/new", json!({"cwd": root, "mcpServers": []})),
+    ];
+    let hew = Hew::new(HEW).unwrap().talks_to(&server).folder(project.root());
+    let output = hew
+        .args(["acp", "-m", MODEL])
+        .stdin(lines.join("\n") + "\n")
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(output.code(), Some(0), "{}", output.stderr);
+    let answers: Vec<Value> = output
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect();
+    let code = |id: Value| {
+        let found = answers
+            .iter()
+            .find(|answer| answer.get("id") == Some(&id) && answer.get("method").is_none());
+        found
+            .map(|answer| answer["error"]["code"].clone())
+            .expect(&output.stdout)
+    };
+    let unread: Vec<&Value> = answers
+        .iter()
+        .filter(|answer| answer["id"].is_null())
+        .map(|it| &it["error"]["code"])
+        .collect();
+    assert!(
+        unread.contains(&&json!(-32700)) && unread.contains(&&json!(-32600)),
+        "{unread:?}"
+    );
+    let version = answers.iter().find(|answer| answer["id"] == 1).unwrap();
+    assert_eq!(version["result"]["protocolVersion"], 1);
+    let codes = [code(json!(2)), code(json!(3)), code(json!(4)), code(json!(5))];
+    assert_eq!(codes, [json!(-32601), json!(-32602), json!(-32002), Value::Null]);
+}
+
+#[tokio::test]
+async fn without_a_key_the_editor_is_told_to_log_in() {
+    let project = Project::new(&[("a.txt", "")]).unwrap();
+    let line = json!({"jsonrpc": "2.0", "id": 1, "method": "session/new",
+        "params": {"cwd": project.root(), "mcpServers": []}});
+    let hew = Hew::new(HEW).unwrap().folder(project.root());
+    let output = hew
+        .args(["acp", "-m", MODEL])
+        .stdin(format!("{line}\n"))
+        .run()
+        .await
+        .unwrap();
+    let answer: Value = serde_json::from_str(output.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(answer["error"]["code"], -32000, "{answer}");
+}
+
+/// Runs hew with other agents configured, and what the model of the main session read in the end.
+async fn handed(
+    script: Script,
+    files: &[(&str, &str)],
+    config: impl FnOnce(&Hew, &Path) -> String,
+) -> (Project, Vec<String>, Hew) {
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(files).unwrap();
+    let hew = Hew::new(HEW).unwrap().talks_to(&server).folder(project.root());
+    configure(hew.home(), &config(&hew, project.root()));
+    let output = hew
+        .clone()
+        .args(["run", "--json", "-m", MODEL, "go"])
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(output.code(), Some(0), "{}\n{}", output.stdout, output.stderr);
+    let requests = server.main_requests();
+    let last = requests
+        .iter()
+        .filter_map(|request| request.seen())
+        .filter(is_main)
+        .last()
+        .unwrap();
+    assert!(last.offers("new_task"), "it is listed where agents are configured");
+    let results = last.results().map(|result| result.text.clone()).collect();
+    (project, results, hew)
+}
+
+/// Whether this is a request of the session that hands work on.
+fn is_main(seen: &Seen) -> bool {
+    seen.messages
+        .first()
+        .is_some_and(|message| message.text.starts_with("go"))
+}
+
+#[tokio::test]
+async fn hew_hands_work_to_another_hew() {
+    let Some(python) = python() else { return };
+    let script = Script::dynamic(|seen| match (is_main(seen), seen.results().count()) {
+        (true, 0) => Turn::calls(
+            "new_task",
+            json!({"prompt": "Write b.txt.", "mode": "other", "title": "write"}),
+        ),
+        (true, _) => Turn::text("Done."),
+        (false, 0) => Turn::calls("write_file", json!({"path": "b.txt", "content": "by the other\n"})),
+        (false, 1) => Turn::calls("terminal", json!({"command": "echo it runs"})),
+        (false, _) => Turn::text("I wrote b.txt."),
+    });
+    let (project, results, hew) = handed(script, &[("a.txt", "")], |hew, _| {
+        let log = hew.home().join("wire.jsonl");
+        // The other one is asked about nothing by its own rules, and has its keys from us.
+        let words = [peer("tap.py").display().to_string(), log.display().to_string(), HEW.into(), "acp".into(), "-m".into(), MODEL.into()];
+        let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        format!(
+            "title = false\n[approval]\nsubtasks = 'allow'\n[agents.other]\ncommand = '{}'\nargs = [{}]\nenv = {{ {KEYS} }}\n",
+            python.display(),
+            words.join(", "),
+        )
+    })
+    .await;
+    assert!(
+        results[0].starts_with("I wrote b.txt.\n[subtask session "),
+        "{results:?}"
+    );
+    assert_eq!(project.read("b.txt").unwrap(), "by the other\n");
+    wire::check(&hew.home().join("wire.jsonl"));
+}
+
+const KEYS: &str = "ANTHROPIC_API_KEY = '${env:ANTHROPIC_API_KEY}', ANTHROPIC_BASE_URL = '${env:ANTHROPIC_BASE_URL}', \
+    GEMINI_API_KEY = '${env:GEMINI_API_KEY}', GOOGLE_GEMINI_BASE_URL = '${env:GOOGLE_GEMINI_BASE_URL}'";
+
+#[tokio::test]
+async fn hew_hands_work_to_gemini_cli() {
+    let Some(modules) = node_modules() else { return };
+    let gemini = modules.join("@google/gemini-cli/bundle/gemini.js");
+    if !gemini.exists() {
+        eprintln!("skipped: no Gemini CLI (set HEW_NODE_MODULES, or run `cargo xtask ci`)");
+        return;
+    }
+    let script = Script::dynamic(|seen| {
+        let calls = seen.calls().count();
+        match (is_main(seen), calls) {
+            (true, 0) => Turn::calls(
+                "new_task",
+                json!({"prompt": "Write a.txt.", "mode": "gemini", "title": "write"}),
+            ),
+            (true, _) => Turn::text("Done."),
+            (false, 0) if seen.offers("write_file") => Turn::calls(
+                "write_file",
+                json!({"file_path": "a.txt", "content": "by Gemini CLI\n"}),
+            ),
+            (false, _) => Turn::text("I wrote a.txt."),
+        }
+    });
+    let (project, results, _) = handed(script.lenient(), &[("a.txt", "nothing yet\n")], |hew, _| {
+        let settings = json!({"general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+            "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}});
+        std::fs::create_dir_all(hew.home().join(".gemini")).unwrap();
+        std::fs::write(hew.home().join(".gemini/settings.json"), settings.to_string()).unwrap();
+        format!(
+            "title = false\n[approval]\nsubtasks = 'allow'\n[agents.gemini]\ncommand = 'node'\n\
+             args = ['{}', '--acp', '-m', 'gemini-2.5-flash']\nenv = {{ {KEYS}, GEMINI_CLI_TRUST_WORKSPACE = 'true' }}\n",
+            gemini.display(),
+        )
+    })
+    .await;
+    assert!(results[0].contains("I wrote a.txt."), "{results:?}");
+    assert_eq!(project.read("a.txt").unwrap(), "by Gemini CLI\n");
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_be_used_costs_an_answer_and_not_the_turn() {
+    let script = Script::new()
+        .turn(Turn::calls("new_task", json!({"prompt": "Do it.", "mode": "broken"})))
+        .turn(Turn::text("Then I do it myself."));
+    let (_, results, _) = handed(script, &[("a.txt", "")], |_, _| {
+        "title = false\n[approval]\nsubtasks = 'allow'\n[agents.broken]\ncommand = 'false'\n".into()
+    })
+    .await;
+    assert!(
+        results[0].contains("the agent broken: it ended unexpectedly"),
+        "{results:?}"
+    );
+    let hew = Hew::new(HEW).unwrap();
+    configure(hew.home(), "[agents.broken]\ncommand = 'false'\n");
+    let tested = hew.clone().args(["agents", "test", "--json"]).run().await.unwrap();
+    assert_eq!(tested.code(), Some(1));
+    let told: Value = serde_json::from_str(&tested.stdout).unwrap();
+    assert!(
+        told[0]["error"].as_str().unwrap().starts_with("it ended unexpectedly"),
+        "{told}"
+    );
+    let listed = hew.args(["agents", "list"]).run().await.unwrap();
+    assert_eq!(listed.stdout, "broken  false\n");
 }

@@ -80,6 +80,7 @@ fn world(timeout: Duration) -> Option<World> {
             command: python.display().to_string(),
             args: vec![script.display().to_string(), (*how).to_owned()],
             env: [("MARK".to_owned(), root.join("mark").display().to_string())].into(),
+            files: acp::Files::Ours,
             timeout,
         })
         .collect();
@@ -88,6 +89,7 @@ fn world(timeout: Duration) -> Option<World> {
         command: "no-such-program".into(),
         args: Vec::new(),
         env: Default::default(),
+        files: acp::Files::Ours,
         timeout,
     });
     let environment = sandbox::Environment::scrubbed(std::env::vars_os(), &[""; 0], &[""; 0]);

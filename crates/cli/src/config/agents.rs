@@ -16,6 +16,8 @@ pub(crate) struct AgentEntry {
     pub(crate) args: Vec<String>,
     /// Variables that it sees besides the usual ones; `${env:NAME}` stands for one of yours.
     pub(crate) env: BTreeMap<String, String>,
+    /// Whether it reads and writes files through hew, under your rules; it does unless this is false.
+    pub(crate) files: Option<bool>,
     /// Whether it is left out.
     pub(crate) disabled: bool,
     /// It is given up when it says nothing for so long; 10 minutes when absent.

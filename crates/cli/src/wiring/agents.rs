@@ -4,7 +4,7 @@ use super::commands;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::places;
-use ::acp::{Agents, Definition, Place};
+use ::acp::{Agents, Definition, Files, Place};
 use model::Model;
 use policy::Level;
 use sandbox::Confinement;
@@ -43,6 +43,10 @@ pub(crate) fn agents(
                 command: entry.command.clone(),
                 args,
                 env,
+                files: match entry.files {
+                    Some(false) => Files::Own,
+                    Some(true) | None => Files::Ours,
+                },
                 timeout: entry.timeout.map_or(TIMEOUT, |span| span.0),
             }),
             (true, ..) => told.push(format!("`agents.{name}` has no command")),

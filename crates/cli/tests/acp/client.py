@@ -22,6 +22,7 @@ class Editor(acp.Client):
         self.wrote = []
         self.ran = []
         self.running = asyncio.Event()
+        self.kept = asyncio.Event()
         self.agent = None
         self.ended = {}
 
@@ -41,6 +42,8 @@ class Editor(acp.Client):
         self.updates.append(update)
         if update.get("status") == "in_progress":
             self.running.set()
+        if "rawInput" in update:
+            self.kept.set()
 
     async def read_text_file(self, session_id, path, line=None, limit=None, **kwargs):
         self.read.append(os.path.relpath(path, root))
@@ -105,7 +108,7 @@ async def main():
         )
         info = schema.Implementation(name="test", version="1")
         hello = await agent.initialize(protocol_version=acp.PROTOCOL_VERSION, client_capabilities=can, client_info=info)
-        await agent.authenticate(method_id=hello.auth_methods[0].root.id if hasattr(hello.auth_methods[0], "root") else hello.auth_methods[0].id)
+        await agent.authenticate(method_id=hello.auth_methods[0].id)
         report = {"agent": hello.agent_info.name, "version": hello.protocol_version, "prompts": []}
 
         async def prompt(session, text, *more):
@@ -113,7 +116,11 @@ async def main():
             stop = answer.stop_reason
             report["prompts"].append({"stop": stop, "updates": editor.take()})
 
-        session = await agent.new_session(cwd=root, mcp_servers=[])
+        servers = []
+        if "MCP" in os.environ:
+            args = [os.environ["MCP"], "plain"]
+            servers.append(schema.McpServerStdio(name="plain", command="python3", args=args, env=[]))
+        session = await agent.new_session(cwd=root, mcp_servers=servers)
         name = session.session_id
         report["modes"] = [mode.id for mode in session.modes.available_modes]
         report["options"] = [option.model_dump(by_alias=True)["id"] for option in session.config_options]
@@ -122,6 +129,17 @@ async def main():
             await prompt(name, "Run it.")
             report["ran"] = editor.ran
             print(json.dumps(report))
+            return
+
+        if os.environ.get("KILL") == "yes":
+            going = asyncio.create_task(prompt(name, "Take your time."))
+            await editor.running.wait()
+            # What the model said is kept when its whole input is told.
+            await editor.kept.wait()
+            process.kill()
+            await asyncio.wait([going])
+            going.exception()
+            print(json.dumps({"session": name}))
             return
 
         path = os.path.join(root, "a.txt")

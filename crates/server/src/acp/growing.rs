@@ -85,6 +85,10 @@ impl Edit {
             }
         }
         let before = rest.get(..at)?.to_owned();
+        // The end of the last line is seen last.
+        if before.ends_with('\n') && !after.is_empty() && !after.ends_with('\n') {
+            after.push('\n');
+        }
         Some(Contents {
             path,
             before: (self.first_line > 0).then_some(before),

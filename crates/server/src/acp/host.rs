@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use acp::schema::{
     AgentAuthCapabilities, AgentCapabilities, AuthMethod, AuthMethodAgent, AuthMethodTerminal, AuthenticateRequest,
@@ -31,6 +32,8 @@ use super::{House, Kind, Opened, Opening, Trouble, Which, replay, show};
 
 /// Sessions in one answer to a list.
 const PAGE: usize = 50;
+/// How long requests may take that are still open when the editor goes.
+const GRACE: Duration = Duration::from_secs(10);
 /// How a key is set, in the words of the protocol.
 const KEY: &str = "hew-key";
 
@@ -62,8 +65,11 @@ pub(super) async fn run(house: Arc<dyn House>, peer: Peer, mut incoming: mpsc::R
         }
         while work.try_join_next().is_some() {}
     }
+    // What was asked last is still answered, and a session that was opened last is closed too.
     host.end().await;
+    drop(tokio::time::timeout(GRACE, async { while work.join_next().await.is_some() {} }).await);
     work.shutdown().await;
+    host.end().await;
 }
 
 struct Host {
