@@ -18,7 +18,7 @@ use crate::wire::{Incoming, Peer, connect};
 use crate::{Definition, Files, Place};
 
 /// How long an agent may take to say hello: some install themselves first.
-const HELLO: Duration = Duration::from_secs(60);
+const HELLO: Duration = Duration::from_secs(120);
 /// So much of what it wrote to its standard error is told.
 const TOLD: usize = 600;
 

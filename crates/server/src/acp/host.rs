@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use session::{Command, Item, Level, SessionId};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::buffers::Buffers;
@@ -53,11 +53,18 @@ pub(super) async fn run(house: Arc<dyn House>, peer: Peer, mut incoming: mpsc::R
             Incoming::Request { id, method, params } => {
                 let (host, named) = (Arc::clone(&host), id.clone());
                 let task = work.spawn(async move {
+                    let asked = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
                     let answer = host.serve(&method, params).await;
                     if let Err(error) = &answer {
                         tracing::debug!(method, %error, "a request failed");
                     }
+                    let given = answer
+                        .as_ref()
+                        .ok()
+                        .and_then(|it| it.get("sessionId")?.as_str().map(str::to_owned));
                     host.peer.answer(id, answer).await;
+                    // Only now does the editor know the session.
+                    host.show(given.or(asked).as_deref());
                 });
                 requests.push((named, task));
             }
@@ -82,6 +89,8 @@ struct Host {
 struct Entry {
     live: Arc<Live>,
     shown: JoinHandle<()>,
+    /// Lets it be shown, once the editor knows it.
+    begin: Option<oneshot::Sender<()>>,
 }
 
 /// What an editor says about a session that it wants.
@@ -321,11 +330,12 @@ impl Host {
             commands,
             offer: Offer { modes, models, levels },
         }));
+        let (begin, known) = oneshot::channel();
         let shown = tokio::spawn({
             let live = Arc::clone(&live);
             async move {
-                // The answer to the request goes out first: until then the editor does not know the session.
-                tokio::task::yield_now().await;
+                // One that is closed before is shown, too: somebody has to hear its end.
+                drop(known.await);
                 for text in told {
                     live.notice(Level::Warning, text).await;
                 }
@@ -336,6 +346,7 @@ impl Host {
         let entry = Entry {
             live: Arc::clone(&live),
             shown,
+            begin: Some(begin),
         };
         self.sessions().insert(id, entry);
         (live, items)
@@ -363,9 +374,10 @@ impl Host {
     /// Ends a session in good order: what runs is stopped, and all of it is kept.
     async fn close(&self, session: SessionId) -> Result<(), Error> {
         let entry = self.sessions().remove(&session);
-        let Some(Entry { live, shown }) = entry else {
+        let Some(Entry { live, shown, begin }) = entry else {
             return Err(unknown(&session.to_string()));
         };
+        drop(begin);
         live.cancel().await;
         live.command(Command::Close).await;
         // Its last events are still shown.
@@ -379,6 +391,16 @@ impl Host {
         let all: Vec<SessionId> = self.sessions().keys().copied().collect();
         let closing = all.into_iter().map(|session| self.close(session));
         drop(futures::future::join_all(closing).await);
+    }
+
+    /// Shows a session that the editor has just been told of.
+    fn show(&self, name: Option<&str>) {
+        let session = name.and_then(|name| name.parse().ok());
+        let begin = session.and_then(|session: SessionId| self.sessions().get_mut(&session)?.begin.take());
+        // One that is gone already needs not be shown.
+        if let Some(begin) = begin {
+            begin.send(()).ok();
+        }
     }
 
     fn live(&self, name: &str) -> Result<Arc<Live>, Error> {
