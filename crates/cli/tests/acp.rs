@@ -7,9 +7,12 @@ mod wire;
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use testkit::{Hew, Order, Output, Project, Script, Seen, Server, Turn};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
+/// Other agents take their time to start on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
 const HEW: &str = env!("CARGO_BIN_EXE_hew");
 
 fn python() -> Option<PathBuf> {
@@ -89,7 +92,8 @@ async fn drive(script: Script, files: &[(&str, &str)], client: impl FnOnce(Hew, 
         "title = false\neffort = 'high'\n[permissions]\nask = ['write(a.txt)']\n",
     );
     let log = base.home().join("wire.jsonl");
-    let output: Output = client(base.clone(), &log, project.root()).run().await.unwrap();
+    let client = client(base.clone(), &log, project.root()).timeout(PATIENCE);
+    let output: Output = client.run().await.unwrap();
     assert_eq!(output.code(), Some(0), "{}\n{}", output.stdout, output.stderr);
     let report = serde_json::from_str(output.stdout.lines().last().unwrap_or_default()).expect(&output.stdout);
     wire::check(&log);
@@ -382,6 +386,7 @@ async fn handed(
     let output = hew
         .clone()
         .args(["run", "--json", "-m", MODEL, "go"])
+        .timeout(PATIENCE)
         .run()
         .await
         .unwrap();
