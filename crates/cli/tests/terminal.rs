@@ -1,6 +1,6 @@
 //! The terminal front end in a real terminal, from the first prompt to the last.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 use serde_json::json;
 use std::time::Duration;
