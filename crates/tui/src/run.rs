@@ -14,7 +14,8 @@ use futures::future::{BoxFuture, FutureExt as _, OptionFuture};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use model::Message;
 use ratatui::layout::Size;
-use session::{Command, Delivery, Event, Level, SessionId};
+use session::{Command, Delivery, Delta, Event, Level, SessionId};
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,8 +37,10 @@ const ANSWER: Duration = Duration::from_millis(500);
 const WRITING: Duration = Duration::from_secs(3);
 /// How long a session may take to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How many events are taken in before keys are looked at again.
+/// How many events are taken from the session at once.
 const BATCH: usize = 256;
+/// How much text is taken in before it is drawn and keys are looked at again: what came too fast waits.
+const PORTION: usize = 32 << 10;
 
 /// What the front end is started with.
 pub struct Options {
@@ -96,6 +99,7 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
         branch: None,
         focus: None,
         dirty: true,
+        heard: 0,
         drawn: None,
         resized: None,
         quit: None,
@@ -198,6 +202,8 @@ struct Running<W: Write> {
     /// Whether the terminal has the focus; absent where it does not say.
     focus: Option<Focus>,
     dirty: bool,
+    /// How much text was taken in since the last frame.
+    heard: usize,
     drawn: Option<Instant>,
     /// When the terminal was given another size last.
     resized: Option<Instant>,
@@ -221,12 +227,15 @@ impl<W: Write> Running<W> {
         let mut hung_up = signal(SignalKind::hangup())?;
         let mut signals = Vec::new();
         let mut events = Vec::with_capacity(BATCH);
+        let mut waiting = VecDeque::new();
         loop {
             if let Some(signal) = self.quit {
                 return Ok(signal);
             }
             let wait = self.wait();
             let wake = self.app.wake.clone();
+            // While the terminal is waited for nothing is drawn, and no more is taken in than can be drawn.
+            let goes_on = !waiting.is_empty() && (self.heard < PORTION || !self.terminal.is_searching());
             tokio::select! {
                 biased;
                 _ = ended.recv() => return Ok(Some(15)),
@@ -268,26 +277,50 @@ impl<W: Write> Running<W> {
                     }
                     self.dirty = true;
                 }
-                count = receive(&mut self.link, &mut events) => {
-                    if count == 0 {
-                        self.link = None;
-                        self.app.tell(Level::Warning, "the session has ended");
-                    }
-                    let before = self.app.before();
-                    let heard: Vec<Effect> = events.drain(..).flat_map(|event| self.app.hear(&event)).collect();
-                    self.carry_out(heard).await?;
-                    if let Some(news) = self.app.news(&before) {
-                        self.call(news)?;
-                    }
-                    self.dirty = true;
-                }
                 () = wake.woken() => {
                     let effects = self.app.settle();
                     self.carry_out(effects).await?;
                 }
+                count = receive(&mut self.link, &mut events), if waiting.is_empty() => {
+                    if count == 0 {
+                        self.link = None;
+                        self.app.tell(Level::Warning, "the session has ended");
+                    }
+                    waiting.extend(events.drain(..));
+                    self.dirty = true;
+                }
+                () = std::future::ready(()), if goes_on => {}
             }
-            self.draw_if_due()?;
+            match self.hear(&mut waiting).await? {
+                Amount::Much if !self.terminal.is_searching() => self.draw()?,
+                Amount::Much | Amount::Little => self.draw_if_due()?,
+            }
         }
+    }
+
+    /// Takes in what the session told, as much of it as is drawn at once.
+    async fn hear(&mut self, waiting: &mut VecDeque<Event>) -> io::Result<Amount> {
+        if waiting.is_empty() {
+            return Ok(Amount::Little);
+        }
+        let before = self.app.before();
+        let mut effects = Vec::new();
+        while self.heard < PORTION
+            && let Some(event) = waiting.pop_front()
+        {
+            self.heard += length(&event);
+            effects.extend(self.app.hear(&event));
+        }
+        self.carry_out(effects).await?;
+        if let Some(news) = self.app.news(&before) {
+            self.call(news)?;
+        }
+        self.dirty = true;
+        Ok(if self.heard < PORTION {
+            Amount::Little
+        } else {
+            Amount::Much
+        })
     }
 
     /// How long until a frame is due; `None` where none is.
@@ -362,6 +395,7 @@ impl<W: Write> Running<W> {
             }
         }
         self.dirty = false;
+        self.heard = 0;
         self.drawn = Some(Instant::now());
         Ok(())
     }
@@ -522,6 +556,29 @@ impl<W: Write> Running<W> {
         }
         Ok(())
     }
+}
+
+/// How much was taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Amount {
+    /// Less than is drawn at once.
+    Little,
+    /// As much as is drawn at once.
+    Much,
+}
+
+/// How much text an event brings; a little where it brings none.
+fn length(event: &Event) -> usize {
+    let text = match event {
+        Event::ItemDelta { delta, .. } => match delta {
+            Delta::Text(text) | Delta::Thinking(text) | Delta::Output(text) => text.len(),
+            Delta::Input { json, .. } => json.len(),
+            Delta::Call { .. } | Delta::Preview { .. } => 0,
+        },
+        Event::Subtask { event, .. } => length(event),
+        _ => 0,
+    };
+    text + 32
 }
 
 /// Events of the session; never where there is none.
