@@ -282,3 +282,125 @@ fn a_request_extends_the_one_before_it_by_both_protocols_on_every_wire() {
         }
     }
 }
+
+/// Whatever happens in a conversation: prompts in a row, replies without an end, calls without results, results too late.
+fn anything(mut seed: u64) -> Vec<Arc<Item>> {
+    let mut next = |most: u64| {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % most
+    };
+    let said = |role: Role, parts: Vec<Part>| Arc::new(Message { role, parts });
+    let mut items = vec![item(Body::Prompt {
+        message: said(Role::User, vec![Part::text("begin")]),
+    })];
+    let mut open: Vec<String> = Vec::new();
+    for number in 0..3 + next(12) {
+        let body = match next(6) {
+            0 => Body::Prompt {
+                message: said(Role::User, vec![Part::text(format!("prompt {number}"))]),
+            },
+            1 => Body::Wake {
+                message: said(Role::User, vec![Part::text("a job has ended")]),
+                cause: "job 1".into(),
+            },
+            2 | 3 if !open.is_empty() => {
+                let call = open.remove(next(open.len() as u64) as usize);
+                let part = Part::ToolResult {
+                    id: call.as_str().into(),
+                    name: "grep".into(),
+                    content: vec![Block::text("found")],
+                    outcome: Outcome::Ok,
+                };
+                Body::Result {
+                    message: said(Role::User, vec![part]),
+                    call: call.as_str().into(),
+                    tool: "grep".into(),
+                    title: "t".into(),
+                    summary: None,
+                    millis: 1,
+                    changes: Vec::new(),
+                }
+            }
+            _ => {
+                let mut parts = vec![Part::text(format!("reply {number}"))];
+                open.clear();
+                for place in 0..next(3) {
+                    open.push(format!("c{number}_{place}"));
+                    parts.push(Part::ToolCall {
+                        id: format!("c{number}_{place}").as_str().into(),
+                        name: "grep".into(),
+                        input: json!({"pattern": "x"}),
+                        malformed: None,
+                        replay: None,
+                    });
+                }
+                Body::Reply {
+                    message: said(Role::Assistant, parts),
+                    model: "m".into(),
+                    request: RequestId::new(),
+                    end: End::Interrupted,
+                }
+            }
+        };
+        items.push(item(body));
+    }
+    items
+}
+
+/// Who speaks, turn by turn, as the wire has it.
+fn roles(body: &Value) -> Vec<String> {
+    let list = ["messages", "contents", "input"]
+        .iter()
+        .find_map(|key| body[*key].as_array());
+    let role = |message: &Value| -> Option<String> {
+        let said = message["role"].as_str().or(match message["type"].as_str() {
+            Some("function_call") => Some("assistant"),
+            Some("function_call_output") => Some("tool"),
+            _ => None,
+        });
+        said.map(str::to_owned)
+    };
+    list.into_iter().flatten().filter_map(role).collect()
+}
+
+#[test]
+fn roles_alternate_as_each_provider_demands_whatever_happened() {
+    for protocol in [Protocol::Native, Protocol::Xml] {
+        for (wire, provider, id) in WIRES {
+            let info = info(wire, provider, id, protocol);
+            let mut settings = Settings::new(&info.provider, info.wire, "https://host.example");
+            settings.key = Some(Secret::new("key"));
+            for seed in 0..300 {
+                let frame = Frame {
+                    protocol,
+                    tools: tools(),
+                    system: vec!["s".into()],
+                    ..Frame::default()
+                };
+                let request = prompt::assemble(&frame, &anything(seed), &mut Kept::default()).request;
+                let (bytes, _) = providers::render(&request, &info, &settings);
+                let body: Value = serde_json::from_slice(&bytes).unwrap();
+                let roles = roles(&body);
+                let told = || format!("{} {} {seed}: {roles:?}", info.name(), protocol.name());
+                let first = roles
+                    .iter()
+                    .find(|role| !matches!(role.as_str(), "system" | "developer"));
+                assert_eq!(first.map(String::as_str), Some("user"), "{}", told());
+                assert!(matches!(roles.last().unwrap().as_str(), "user" | "tool"), "{}", told());
+                match wire {
+                    Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic | Wire::Gemini => {
+                        assert!(roles.windows(2).all(|pair| pair[0] != pair[1]), "{}", told());
+                    }
+                    // These take any order, but every result follows its call.
+                    Wire::OpenaiChat | Wire::OpenaiResponses => {
+                        let is_after =
+                            |pair: &[String]| pair[1] != "tool" || matches!(pair[0].as_str(), "tool" | "assistant");
+                        assert!(roles.windows(2).all(is_after), "{}", told());
+                    }
+                }
+            }
+        }
+    }
+}

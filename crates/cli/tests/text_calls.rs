@@ -216,3 +216,34 @@ async fn a_session_goes_on_in_the_other_protocol() {
     );
     assert_eq!(body["messages"][2]["content"][0]["type"], "tool_result");
 }
+
+#[tokio::test]
+async fn a_whole_task_is_done_in_the_tags_of_qwens_models() {
+    let script = || {
+        Script::new()
+            .no_side()
+            .turn(Turn::text(
+                "I look.\n<tool_call>\n<function=read_file>\n<parameter=path>\nsum.py\n</parameter>\n</function>\n</tool_call>",
+            ))
+            .turn(Turn::text(
+                "<function=edit_file>\n<parameter=path>\nsum.py\n</parameter>\n<parameter=old_text>\n    return a - b\n</parameter>\n<parameter=new_text>\n    return a + b\n</parameter>\n</function>\n</tool_call>",
+            ))
+            .turn(Turn::text("Done."))
+    };
+    for pace in [
+        Pace::default(),
+        Pace {
+            delta_bytes: 1,
+            ..Pace::default()
+        },
+    ] {
+        let args = ["--set", "tool_protocol=xml", "mend the sum"];
+        let (output, project, server) = run(script().pace(pace), "openai/gpt-5.5", &args).await;
+        assert_eq!(output.stdout, "Done.\n", "{}", output.stderr);
+        assert_eq!(project.read("sum.py").unwrap(), BUGGY.replace("a - b", "a + b"));
+        let requests = seen(&server);
+        let last = &requests.last().unwrap().messages;
+        assert_eq!(last[1].text, script().turns[0].text);
+        assert_eq!(last[3].text, script().turns[1].text);
+    }
+}
