@@ -12,7 +12,7 @@ fn script(outside: String) -> Script {
         let calls = seen.calls().count();
         let said = seen.last_user_text();
         if said.contains("slowly") {
-            let words: String = (0..400).map(|n| format!("word{n} ")).collect();
+            let words: String = (0..4_000).map(|n| format!("word{n} ")).collect();
             return Turn::text(words).pace(Pace::watchable(8, Duration::from_millis(80)));
         }
         if said.contains("afterwards") {
