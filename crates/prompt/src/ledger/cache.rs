@@ -58,7 +58,7 @@ impl Learned {
                 self.rounds |= off > 0 && off <= ROUNDED;
             }
             CachedBy::Prefix | CachedBy::Nothing => {
-                let is_rough = read % caching.step.max(1) == 0 && read >= caching.least;
+                let is_rough = read.is_multiple_of(caching.step.max(1)) && read >= caching.least;
                 self.is_plain |= prefix.tokens == read && !is_rough;
             }
         }
