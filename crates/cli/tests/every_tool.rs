@@ -10,6 +10,29 @@ const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+
 
 /// A call of each tool, and something that its answer must say. One needs what those before it did.
 fn calls(site: &Site) -> Vec<(&'static str, Value, &'static str)> {
+    let mut calls = plain_calls(site);
+    if testkit::chromium().is_some() {
+        let refused = calls.iter().position(|(name, ..)| *name == "browser_action").unwrap();
+        calls.splice(refused..refused, browsing(site));
+    }
+    calls
+}
+
+/// A visit to a page with a real browser.
+fn browsing(site: &Site) -> [(&'static str, Value, &'static str); 4] {
+    let act = |input: Value, expected| ("browser_action", input, expected);
+    [
+        act(json!({"action": "launch", "url": site.url("/form")}), "[log] ready 7"),
+        act(
+            json!({"action": "type", "selector": "#name", "text": "größe"}),
+            "image/webp",
+        ),
+        act(json!({"action": "click", "selector": "#go"}), "hello größe"),
+        act(json!({"action": "close"}), "closed"),
+    ]
+}
+
+fn plain_calls(site: &Site) -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("read_file", json!({"path": "a.txt"}), "hello"),
         ("list_directory", json!({"path": "."}), "src/"),
@@ -110,6 +133,12 @@ fn answer(visit: &Visit) -> Answer {
     let has = |header: &str| visit.head.contains(header);
     match visit.line.split('?').next().unwrap() {
         "GET /page" => page("200 OK", "text/html", "<h1>Hi</h1><p>Some <b>bold</b> words.</p>"),
+        "GET /form" => page(
+            "200 OK",
+            "text/html; charset=utf-8",
+            "<title>A form</title><input id=name><button id=go onclick=\"document.title = 'hello ' + document.all.name.value\">
+             Go</button><script>console.log('ready', 7)</script>",
+        ),
         "GET /blob.bin" => page("200 OK", "application/octet-stream", [0, 159, 146, 150]),
         "GET /res/v1/web/search" if has("x-subscription-token: brave-key") => {
             let found = json!({"title": "All about <strong>zebrafish</strong>", "url": "https://fish.example/zebra", "description": "Stripes."});
@@ -155,13 +184,15 @@ fn equipped(site: &Site, project: &Project) -> Hew {
          search = 'brave'
          search_url = '{base}'
          sourcegraph_url = '{base}'
-         browser = '/bin/sh' # It is refused before it is started.
+         browser = '{browser}'
          [providers.studio]
          wire = 'openai-chat'
          base_url = '{studio}'
          key_env = 'STUDIO_KEY'
         ",
         port = site.port,
+        // Without a browser nothing is started: the one call that is left is refused before.
+        browser = testkit::chromium().unwrap_or("/bin/sh".into()).display(),
     );
     std::fs::write(&config, text).unwrap();
     hew.env("HEW_CONFIG", config)

@@ -29,6 +29,7 @@
 
 mod cache;
 mod check;
+mod chromium;
 mod discovery;
 mod error;
 mod eventstream;
@@ -50,6 +51,7 @@ mod socket;
 mod tmux;
 mod wire;
 
+pub use chromium::chromium;
 pub use error::Error;
 pub use fault::{Fault, Place, Planned, Times};
 pub use hew::{Hew, Output, Running};

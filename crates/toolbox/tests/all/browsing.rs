@@ -7,27 +7,12 @@ use std::time::Duration;
 use model::{Block, Features};
 use policy::Action;
 use serde_json::{Value, json};
+use testkit::chromium;
 use tool::Context;
 use toolbox::{Chromium, Options, Web};
 
 use crate::desk::{Desk, context, soon};
 use crate::site::{Answer, Doorkeeper, Site, at, page, redirect, serving};
-
-/// The Chromium to test with: `HEW_CHROMIUM`, or what is installed. `cargo xtask ci` installs one.
-fn chromium() -> Option<PathBuf> {
-    if let Some(given) = std::env::var_os("HEW_CHROMIUM") {
-        return Some(given.into());
-    }
-    let path = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let found = std::env::split_paths(&path)
-        .flat_map(|folder| names.map(|name| folder.join(name)))
-        .find(|path| path.is_file());
-    if found.is_none() {
-        eprintln!("not tested: there is no Chromium here; set HEW_CHROMIUM");
-    }
-    found
-}
 
 /// A desk with a browser that notes its process id and its arguments before it starts.
 fn browsing(allowed: &[&str]) -> Option<Desk> {
