@@ -45,6 +45,7 @@ use crate::output::json::Json;
 use crate::{log, output, project};
 use std::future::Future;
 use std::path::PathBuf;
+use std::pin::Pin;
 
 /// Runs a command and tells the person what went wrong.
 pub(crate) fn dispatch(hew: Hew) -> Exit {
@@ -120,7 +121,9 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
 }
 
 /// Runs a future to its end, on this thread: hew waits more than it computes.
-fn block_on(work: impl Future<Output = Result<Exit>>) -> Result<Exit> {
+fn block_on<'a>(work: impl Future<Output = Result<Exit>> + 'a) -> Result<Exit> {
+    // What waits is built once, not once for each command.
+    let work: Pin<Box<dyn Future<Output = Result<Exit>> + 'a>> = Box::pin(work);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let exit = runtime.block_on(work);

@@ -289,7 +289,7 @@ async fn limits_and_addresses_that_make_no_sense_are_refused() {
         ),
         (
             ["run", "--max-cost", "nan", "x"],
-            "error: --max-cost: limits.cost: it must be a number above 0",
+            "error: --max-cost: limits.cost: NaN is not a quantity",
         ),
         (
             ["run", "--max-steps", "0", "x"],

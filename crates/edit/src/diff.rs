@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::compare::compare_numbers;
 use crate::fold::similarity;
 
 /// One step on the way from the old to the new text.
@@ -159,7 +160,7 @@ fn characters(old: &str, new: &str, ops: &mut Vec<CharOp>) {
         add(ops, CharOp::Insert(new_middle.to_owned()));
     } else {
         let (a, b): (Vec<char>, Vec<char>) = (old_middle.chars().collect(), new_middle.chars().collect());
-        for part in similar::capture_diff_slices(similar::Algorithm::Myers, &a, &b) {
+        for part in compare_numbers(&numbers(&a), &numbers(&b), None) {
             let (tag, old_range, new_range) = part.as_tag_tuple();
             let bytes = a[old_range].iter().map(|c| c.len_utf8()).sum();
             if tag == similar::DiffTag::Equal {
@@ -171,6 +172,10 @@ fn characters(old: &str, new: &str, ops: &mut Vec<CharOp>) {
         }
     }
     add(ops, CharOp::Keep(suffix));
+}
+
+fn numbers(characters: &[char]) -> Vec<u32> {
+    characters.iter().map(|character| u32::from(*character)).collect()
 }
 
 /// Appends an operation, joined to the one before where they are of a kind.

@@ -15,6 +15,7 @@
 //! changes there. What was carried out waits in an [`ActionLog`] until someone has looked at it.
 
 mod action_log;
+mod compare;
 mod diff;
 mod families;
 mod fold;
@@ -34,6 +35,7 @@ mod script;
 mod text;
 
 pub use action_log::{ActionLog, Authors, Decided, Restore, ReviewHunk, Status};
+pub use compare::{Unified, compare, unified, words};
 pub use diff::{CharOp, StreamingDiff, apply_ops};
 pub use families::format_for;
 pub use format::{Delta, Event, Format, Malformed, Parser, detect, parse};

@@ -8,6 +8,7 @@ pub(crate) mod replace;
 
 use std::ops::Range;
 
+use crate::compare::compare;
 use crate::fold::{indent_of, is_blank};
 use crate::indent::Reindent;
 use crate::matcher::{Blanks, Candidate, Haystack, Level, Quoted, texts};
@@ -113,7 +114,7 @@ pub(crate) enum Op {
 /// The operations that turn `old` lines into `new` lines.
 pub(crate) fn line_ops(old: &[&str], new: &[&str]) -> Vec<Op> {
     let mut ops = Vec::new();
-    for part in similar::capture_diff_slices(similar::Algorithm::Myers, old, new) {
+    for part in compare(old, new, None) {
         let (tag, old_range, new_range) = part.as_tag_tuple();
         if tag == similar::DiffTag::Equal {
             ops.extend(old_range.map(Op::Keep));

@@ -1,6 +1,6 @@
 //! Builds the grammars with their parse tables packed.
 //!
-//! Nine tenths of a grammar are tables of small numbers, 4.3 MB for C# alone, which deflate to a twentieth. So the
+//! Nine tenths of a grammar are tables of small numbers, 4.3 MB for C# alone, which pack to a thirtieth. So the
 //! tables are taken out of the C source, packed, and unpacked into zeroed memory when a language is first needed.
 
 #![allow(

@@ -1,12 +1,15 @@
 //! Takes the parse tables out of a generated parser and packs them.
 
 use std::collections::HashMap;
+use std::io::Write as _;
+
+use lzma_rust2::{LzmaOptions, LzmaWriter};
 
 /// A parser without its tables, and the tables.
 pub(crate) struct Packed {
     /// The C source, with the tables as zeroed memory under names of their own.
     pub(crate) source: Vec<u8>,
-    /// All tables as little-endian 16-bit numbers, the large one first, deflated.
+    /// All tables as little-endian 16-bit numbers, the large one first, packed.
     pub(crate) tables: Vec<u8>,
     /// The function that returns the language.
     pub(crate) symbol: String,
@@ -65,7 +68,7 @@ pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
         .collect();
     Ok(Packed {
         source: rest,
-        tables: miniz_oxide::deflate::compress_to_vec(&bytes, 9),
+        tables: squeeze(&bytes),
         symbol,
         large: large.len(),
         small: small.len(),
@@ -421,4 +424,20 @@ fn designated(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = inner.iter().position(|byte| *byte == b']')?;
     let rest = inner[end + 1..].trim_ascii_start().strip_prefix(b"=")?;
     Some((&inner[..end], rest.trim_ascii_start()))
+}
+
+/// Packs bytes of which every second one is the high half of a number.
+fn squeeze(bytes: &[u8]) -> Vec<u8> {
+    let options = LzmaOptions {
+        dict_size: u32::try_from(bytes.len()).unwrap(),
+        lc: 0,
+        lp: 1,
+        pb: 1,
+        nice_len: LzmaOptions::NICE_LEN_MAX,
+        ..LzmaOptions::with_preset(9)
+    };
+    let size = Some(bytes.len() as u64);
+    let mut writer = LzmaWriter::new_use_header(Vec::new(), &options, size).unwrap();
+    writer.write_all(bytes).unwrap();
+    writer.finish().unwrap()
 }

@@ -2,8 +2,10 @@
 
 #![allow(unsafe_code, reason = "grammars are C, and their tables are memory of that C")]
 
+use std::io::Read as _;
 use std::sync::LazyLock;
 
+use lzma_rust2::LzmaReader;
 use tree_sitter::Language;
 use tree_sitter_language::LanguageFn;
 
@@ -41,10 +43,19 @@ pub(crate) fn bash() -> Language {
 /// Fills both tables. A table that does not unpack stays zero, and a parser without actions accepts nothing; the build
 /// script packed it, so that cannot happen to a binary that passes its tests.
 fn unpack(packed: &[u8], large: &mut [u16], small: &mut [u16]) {
-    let size = 2 * (large.len() + small.len());
-    let bytes = miniz_oxide::inflate::decompress_to_vec_with_limit(packed, size).unwrap_or_default();
-    let (numbers, _) = bytes.as_chunks::<2>();
-    for (slot, number) in large.iter_mut().chain(small).zip(numbers) {
-        *slot = u16::from_le_bytes(*number);
+    let Ok(mut reader) = LzmaReader::new_mem_limit(packed, u32::MAX, None) else {
+        return;
+    };
+    let mut piece = [0; 1 << 14];
+    for table in [large, small] {
+        for part in table.chunks_mut(piece.len() / 2) {
+            let (bytes, _) = piece.split_at_mut(2 * part.len());
+            if reader.read_exact(bytes).is_err() {
+                return;
+            }
+            for (slot, number) in part.iter_mut().zip(bytes.as_chunks::<2>().0) {
+                *slot = u16::from_le_bytes(*number);
+            }
+        }
     }
 }

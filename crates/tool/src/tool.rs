@@ -1,6 +1,7 @@
 //! The typed tool and its erased twin.
 
 use crate::coerce::coerce;
+use crate::read::read;
 use crate::{Context, Error, Output, Preview, Registry};
 use futures::future::{BoxFuture, FutureExt};
 use model::ToolSpec;
@@ -119,23 +120,14 @@ impl<T: Tool> Erased<T> {
     }
 
     fn parse(&self, input: &Value) -> Result<T::Input, Error> {
-        let first = match serde_path_to_error::deserialize(input) {
+        let first = match read(input) {
             Ok(parsed) => return Ok(parsed),
             Err(error) => error,
         };
         let mended = coerce(input.clone(), &self.spec.input_schema);
-        serde_path_to_error::deserialize(&mended).map_err(|_| {
-            let path = first.path().to_string();
-            let reason = first.into_inner();
-            let detail = if path == "." {
-                reason.to_string()
-            } else {
-                format!("{path}: {reason}")
-            };
-            Error::Input {
-                tool: T::NAME.into(),
-                detail,
-            }
+        read(&mended).map_err(|_| Error::Input {
+            tool: T::NAME.into(),
+            detail: first.to_string(),
         })
     }
 }

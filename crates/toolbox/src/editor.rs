@@ -12,7 +12,6 @@ use futures::StreamExt;
 use model::{Chunk, Model, Request, Stop};
 use prompt::{EditForm, EditTask};
 use show::Show;
-use similar::TextDiff;
 use tool::{Context, Error, Output};
 use workspace::{Expect, Location, Text as FileText};
 
@@ -301,10 +300,7 @@ enum Cut {
 
 /// The change as a unified diff, as much of it as fits.
 fn diff(before: &str, after: &str) -> (String, Cut) {
-    let whole = TextDiff::from_lines(before, after)
-        .unified_diff()
-        .context_radius(1)
-        .to_string();
+    let whole = edit::unified(before, after, 1).text;
     if whole.len() <= MAX_DIFF {
         return (whole.trim_end().to_owned(), Cut::Nothing);
     }

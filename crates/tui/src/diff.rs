@@ -2,8 +2,8 @@
 
 use crate::row::{Piece, Row, tame};
 use crate::theme::Theme;
-use similar::{ChangeTag, InlineChange, TextDiff};
-use std::time::Duration;
+use similar::{DiffTag, group_diff_ops};
+use std::time::{Duration, Instant};
 
 /// So many lines around a change are shown.
 const CONTEXT: usize = 3;
@@ -53,38 +53,49 @@ impl Diff {
                 lines: Vec::new(),
             };
         }
-        let compared = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
+        let (old, new): (Vec<&str>, Vec<&str>) = (
+            before.split_inclusive('\n').collect(),
+            after.split_inclusive('\n').collect(),
+        );
+        let deadline = Instant::now() + PATIENCE;
+        let ops = edit::compare(&old, &new, Some(deadline));
         let mut diff = Diff::default();
-        for (index, group) in compared.grouped_ops(CONTEXT).iter().enumerate() {
+        for (index, group) in group_diff_ops(ops, CONTEXT).iter().enumerate() {
             if index > 0 {
                 diff.lines.push(Line::Gap);
             }
-            for change in group.iter().flat_map(|op| compared.iter_inline_changes(op)) {
-                diff.push(&change, first);
+            for op in group {
+                let (tag, went, came) = op.as_tag_tuple();
+                let at = (went.start + first, came.start + first);
+                let (went, came) = (old.get(went).unwrap_or_default(), new.get(came).unwrap_or_default());
+                if tag == DiffTag::Equal {
+                    diff.push(Sign::Same, at.1, &plain(came));
+                } else {
+                    let (went, came) = marked(went, came, deadline).unwrap_or_else(|| (plain(went), plain(came)));
+                    diff.push(Sign::Went, at.0, &went);
+                    diff.push(Sign::Came, at.1, &came);
+                }
             }
         }
         diff
     }
 
-    fn push(&mut self, change: &InlineChange<'_, str>, first: usize) {
-        let (sign, number) = match change.tag() {
-            ChangeTag::Equal => (Sign::Same, change.new_index()),
-            ChangeTag::Insert => (Sign::Came, change.new_index()),
-            ChangeTag::Delete => (Sign::Went, change.old_index()),
-        };
+    fn push(&mut self, sign: Sign, first: usize, lines: &[Words<'_>]) {
         match sign {
-            Sign::Came => self.added += 1,
-            Sign::Went => self.removed += 1,
+            Sign::Came => self.added += lines.len(),
+            Sign::Went => self.removed += lines.len(),
             Sign::Same => {}
         }
-        let words = change.iter_strings_lossy();
-        self.lines.push(Line::Text {
-            sign,
-            number: number.unwrap_or_default() + first,
-            words: words
-                .map(|(marked, text)| (marked, text.trim_end_matches(['\n', '\r']).to_string()))
-                .collect(),
-        });
+        self.lines.extend(lines.iter().enumerate().map(|(at, words)| {
+            Line::Text {
+                sign,
+                number: first + at,
+                words: words
+                    .iter()
+                    .map(|(marked, text)| (*marked, text.trim_end_matches(['\n', '\r']).to_string()))
+                    .collect(),
+            }
+        }));
     }
 
     /// Whether both texts are the same.
@@ -132,6 +143,52 @@ impl Diff {
             rows.push(Row::of(format!("{:>digits$} … {missing} more lines", ""), theme.dim).cut(width));
         }
         rows
+    }
+}
+
+/// The words of a line, and whether each belongs to the change.
+type Words<'a> = Vec<(bool, &'a str)>;
+
+fn plain<'a>(lines: &[&'a str]) -> Vec<Words<'a>> {
+    lines.iter().map(|line| vec![(false, *line)]).collect()
+}
+
+/// The words that differ, where so much stayed that it helps to see them.
+fn marked<'a>(went: &[&'a str], came: &[&'a str], deadline: Instant) -> Option<(Vec<Words<'a>>, Vec<Words<'a>>)> {
+    let enough = |same: usize, old: usize, new: usize| 4 * same >= old + new;
+    if went.is_empty() || came.is_empty() || !enough(went.len().min(came.len()), went.len(), came.len()) {
+        return None;
+    }
+    let (old, new) = (in_lines(went), in_lines(came));
+    let texts = |words: &[(usize, &'a str)]| -> Vec<&'a str> { words.iter().map(|(_, word)| *word).collect() };
+    let ops = edit::compare(&texts(&old), &texts(&new), Some(deadline));
+    let same = ops.iter().filter(|op| op.tag() == DiffTag::Equal);
+    if !enough(same.map(|op| op.old_range().len()).sum(), old.len(), new.len()) {
+        return None;
+    }
+    let (mut before, mut after) = (vec![Vec::new(); went.len()], vec![Vec::new(); came.len()]);
+    for op in ops {
+        let (tag, went, came) = op.as_tag_tuple();
+        let is_change = tag != DiffTag::Equal;
+        mark(&mut before, old.get(went).unwrap_or_default(), is_change);
+        mark(&mut after, new.get(came).unwrap_or_default(), is_change);
+    }
+    Some((before, after))
+}
+
+/// The words of all these lines, each with the number of its line.
+fn in_lines<'a>(lines: &[&'a str]) -> Vec<(usize, &'a str)> {
+    let numbered = lines.iter().enumerate();
+    numbered
+        .flat_map(|(at, line)| edit::words(line).into_iter().map(move |word| (at, word)))
+        .collect()
+}
+
+fn mark<'a>(lines: &mut [Words<'a>], words: &[(usize, &'a str)], is_change: bool) {
+    for (line, word) in words {
+        if let Some(line) = lines.get_mut(*line) {
+            line.push((is_change && !word.ends_with('\n'), word));
+        }
     }
 }
 

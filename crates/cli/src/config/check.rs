@@ -3,24 +3,29 @@
 use super::layer::Layer;
 use super::{Config, Origin};
 use crate::failure::{Failure, Result};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde_json::Value as Json;
 use std::path::Path;
-use toml::{Table, Value};
+use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Table, Value};
+use tool::{Misread, Step};
 
 /// Reads the text of a configuration file.
 pub(super) fn parse(text: &str, path: &Path) -> Result<Table> {
-    let failure = |error: toml::de::Error, key: &str| explain(&error, key, text, path);
-    let deserializer = toml::Deserializer::parse(text).map_err(|error| failure(error, ""))?;
-    serde_path_to_error::deserialize::<_, Config>(deserializer).map_err(|error| {
-        let key = error.path().to_string();
-        failure(error.into_inner(), &key)
+    let table = text.parse::<Table>().map_err(|error| {
+        let place = place(path, text, error.span().map(|span| span.start));
+        describe("", error.message(), &place)
     })?;
-    text.parse::<Table>().map_err(|error| failure(error, ""))
+    fit(&table).map_err(|error| {
+        let place = place(path, text, where_is(&error, text));
+        describe(&error.place(), &error.reason, &place)
+    })?;
+    Ok(table)
 }
 
 /// Reads a merged table.
 pub(super) fn read(table: &Table) -> Result<Config> {
-    Config::deserialize(table.clone()).map_err(|error| Failure::usage(format!("configuration: {}", error.message())))
+    fit(table).map_err(|error| Failure::usage(format!("configuration: {error}")))
 }
 
 /// The value that this text means for this key: TOML where that fits, else plain text.
@@ -32,13 +37,13 @@ pub(crate) fn value_for(path: &[String], text: &str, origin: Origin) -> Result<L
     let mut problem = None;
     for value in literal.into_iter().chain([Value::String(text.into())]) {
         let layer = Layer::one(origin.clone(), path, value);
-        match serde_path_to_error::deserialize::<_, Config>(layer.table.clone()) {
+        match fit(&layer.table) {
             Ok(_) => return Ok(layer),
             Err(error) => problem = problem.or(Some(error)),
         }
     }
     let (key, message) = match problem {
-        Some(error) => (error.path().to_string(), error.into_inner().message().to_string()),
+        Some(error) => (error.place(), error.reason),
         None => (String::new(), String::new()),
     };
     Err(describe(&key, &message, &format!("{origin}: ")))
@@ -46,16 +51,9 @@ pub(crate) fn value_for(path: &[String], text: &str, origin: Origin) -> Result<L
 
 /// Checks a layer that was put together from values of the right type.
 pub(super) fn fits(layer: &Layer) -> Result<()> {
-    match serde_path_to_error::deserialize::<_, Config>(layer.table.clone()) {
+    match fit(&layer.table) {
         Ok(_) => Ok(()),
-        Err(error) => {
-            let key = error.path().to_string();
-            Err(describe(
-                &key,
-                error.into_inner().message(),
-                &format!("{}: ", layer.origin),
-            ))
-        }
+        Err(error) => Err(describe(&error.place(), &error.reason, &format!("{}: ", layer.origin))),
     }
 }
 
@@ -72,27 +70,78 @@ pub(crate) fn known_key(path: &[String]) -> Result<()> {
         offset: None,
     };
     let layer = Layer::one(Origin::BuiltIn, path, Value::Datetime(probe));
-    match serde_path_to_error::deserialize::<_, Config>(layer.table) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let key = error.path().to_string();
-            match error.into_inner().message() {
-                message if message.starts_with("unknown field") => Err(describe(&key, message, "")),
-                _ => Ok(()),
-            }
+    match fit(&layer.table) {
+        Err(error) if error.reason.starts_with("unknown field") && !error.reason.contains(DATE) => {
+            Err(describe(&error.place(), &error.reason, ""))
         }
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
-fn explain(error: &toml::de::Error, key: &str, text: &str, path: &Path) -> Failure {
-    let line = error
-        .span()
-        .map(|span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1);
-    let place = match line {
+/// The configuration that a table means.
+fn fit(table: &Table) -> std::result::Result<Config, Misread> {
+    tool::read(&object(table)?)
+}
+
+/// What a date becomes, so that it is taken neither for text nor for a number.
+const DATE: &str = "$date";
+
+fn object(table: &Table) -> std::result::Result<Json, Misread> {
+    let entries = table.iter().map(|(key, value)| {
+        let value = json(value).map_err(|error| error.under(Step::Key(key.clone())))?;
+        Ok((key.clone(), value))
+    });
+    entries.collect::<std::result::Result<_, _>>().map(Json::Object)
+}
+
+fn json(value: &Value) -> std::result::Result<Json, Misread> {
+    Ok(match value {
+        Value::String(text) => Json::String(text.clone()),
+        Value::Integer(number) => Json::from(*number),
+        Value::Float(number) if !number.is_finite() => {
+            return Err(Misread::custom(format_args!("{number} is not a quantity")));
+        }
+        Value::Float(number) => Json::from(*number),
+        Value::Boolean(value) => Json::Bool(*value),
+        Value::Datetime(date) => serde_json::json!({ DATE: date.to_string() }),
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            let items = items.map(|(at, item)| json(item).map_err(|error| error.under(Step::Item(at))));
+            Json::Array(items.collect::<std::result::Result<_, _>>()?)
+        }
+        Value::Table(table) => object(table)?,
+    })
+}
+
+/// Where in the text the misread value is: a key that does not belong there, or a value that does not fit its key.
+fn where_is(error: &Misread, text: &str) -> Option<usize> {
+    let document = DeTable::parse(text).ok()?;
+    let mut at = None;
+    let mut table = Some(document.get_ref());
+    let mut value: Option<&Spanned<DeValue<'_>>> = None;
+    for step in error.steps() {
+        value = match step {
+            Step::Key(name) => {
+                let entry = table.and_then(|table| table.iter().find(|(key, _)| key.get_ref() == name.as_str()));
+                at = entry.map(|(key, _)| key.span().start).or(at);
+                entry.map(|(_, value)| value)
+            }
+            Step::Item(index) => {
+                let item = value.and_then(|value| value.get_ref().get(*index));
+                at = item.map(|item| item.span().start).or(at);
+                item
+            }
+        };
+        table = value.and_then(|value| value.get_ref().as_table());
+    }
+    at
+}
+
+fn place(path: &Path, text: &str, at: Option<usize>) -> String {
+    match at.map(|at| text.get(..at).unwrap_or(text).matches('\n').count() + 1) {
         Some(line) => format!("{}:{line}: ", path.display()),
         None => format!("{}: ", path.display()),
-    };
-    describe(key, error.message(), &place)
+    }
 }
 
 /// A mistake in words. Unknown keys get the nearest known one as a hint.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::compare::compare;
+
 /// What the agent did to a file as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -253,7 +255,7 @@ fn lines(text: &str) -> Vec<&str> {
 
 fn regions(old: &[&str], new: &[&str]) -> Vec<Region> {
     let mut regions: Vec<Region> = Vec::new();
-    for part in similar::capture_diff_slices(similar::Algorithm::Myers, old, new) {
+    for part in compare(old, new, None) {
         let (tag, old_range, new_range) = part.as_tag_tuple();
         if tag == similar::DiffTag::Equal {
             continue;

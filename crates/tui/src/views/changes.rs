@@ -8,7 +8,7 @@ use crate::row::{Row, tame};
 use crate::view::{Cx, Errand, Outcome, Place, View, Wish, shared};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use similar::{ChangeTag, TextDiff};
+use similar::DiffTag;
 
 /// The most lines of a hunk that are compared word by word.
 const WORDS: usize = 200;
@@ -297,15 +297,18 @@ fn words(old: &str, new: &str, cx: &Cx<'_>) -> (Row, Row) {
     let (old, new) = (tame(old), tame(new));
     let mut removed = Row::of("− ", theme.removed);
     let mut added = Row::of("+ ", theme.added);
-    for change in TextDiff::from_words(old.as_str(), new.as_str()).iter_all_changes() {
-        let text = change.value();
-        match change.tag() {
-            ChangeTag::Equal => {
-                removed = removed.and(text, theme.removed);
-                added = added.and(text, theme.added);
-            }
-            ChangeTag::Delete => removed = removed.and(text, theme.removed_words),
-            ChangeTag::Insert => added = added.and(text, theme.added_words),
+    let (old, new) = (edit::words(&old), edit::words(&new));
+    for op in edit::compare(&old, &new, None) {
+        let (tag, before, after) = op.as_tag_tuple();
+        let (went, came) = match tag {
+            DiffTag::Equal => (theme.removed, theme.added),
+            DiffTag::Delete | DiffTag::Insert | DiffTag::Replace => (theme.removed_words, theme.added_words),
+        };
+        for word in old.get(before).unwrap_or_default() {
+            removed = removed.and(*word, went);
+        }
+        for word in new.get(after).unwrap_or_default() {
+            added = added.and(*word, came);
         }
     }
     (removed, added)

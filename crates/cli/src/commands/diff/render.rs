@@ -4,9 +4,10 @@ use crate::commands::past::Kept;
 use crate::output::paint::Paint;
 use crate::output::words::tame;
 use session::{Kind, Version};
-use similar::{ChangeTag, TextDiff};
 use std::path::Path;
 
+/// So many lines around a change are shown.
+const CONTEXT: usize = 3;
 /// A larger file is only named.
 const MOST: u64 = 1024 * 1024;
 
@@ -97,16 +98,9 @@ impl Shown {
         };
         self.header.push(format!("--- {}", side(before, 'a')));
         self.header.push(format!("+++ {}", side(after, 'b')));
-        let diff = TextDiff::from_lines(&old, &new);
-        for change in diff.iter_all_changes() {
-            match change.tag() {
-                ChangeTag::Insert => self.added += 1,
-                ChangeTag::Delete => self.removed += 1,
-                ChangeTag::Equal => {}
-            }
-        }
-        let hunks = diff.unified_diff().to_string();
-        self.lines = hunks.split_terminator('\n').map(str::to_owned).collect();
+        let diff = edit::unified(&old, &new, CONTEXT);
+        (self.added, self.removed) = (diff.added, diff.removed);
+        self.lines = diff.text.split_terminator('\n').map(str::to_owned).collect();
     }
 }
 
