@@ -67,11 +67,13 @@ impl Reader {
 
 async fn read(fd: &AsyncFd<OwnedFd>) -> io::Result<Vec<u8>> {
     loop {
-        let mut ready = fd.readable().await?;
-        // The terminal may be shared with other programs and so stays blocking; it is only read when it has something.
+        // The terminal may be shared with other programs and so stays blocking; it is only read when it has something. It is
+        // asked before the runtime is, which looks at it seldom while there is much else to do.
         if !is_readable(fd.get_ref().as_fd()) {
-            ready.clear_ready();
-            continue;
+            fd.readable().await?.clear_ready();
+            if !is_readable(fd.get_ref().as_fd()) {
+                continue;
+            }
         }
         let mut buffer = [0; 4096];
         let count = rustix::io::read(fd.get_ref(), &mut buffer)?;

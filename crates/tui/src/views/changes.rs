@@ -153,12 +153,15 @@ impl Changes {
             }
             let head = drawn.rows.len();
             let (added, removed) = counts(file);
-            drawn.rows.push(
-                Row::of(file.path.display().to_string(), theme.strong)
-                    .and(format!("  {}", file.status), theme.dim)
+            let title =
+                Row::of(file.path.display().to_string(), theme.strong).and(format!("  {}", file.status), theme.dim);
+            // What is not text has no lines to count.
+            drawn.rows.push(match file.why {
+                Some(_) => title,
+                None => title
                     .and(format!("  +{added}"), theme.added)
                     .and(format!(" −{removed}"), theme.removed),
-            );
+            });
             if let Some(why) = &file.why {
                 drawn.rows.push(Row::of(format!("  {why}"), theme.dim));
             }
@@ -169,7 +172,7 @@ impl Changes {
                 let mixed = if hunk.mixed { "  with edits of your own" } else { "" };
                 drawn.rows.push(
                     Row::of(mark, theme.accent)
-                        .and(format!("line {}", hunk.line), theme.hunk)
+                        .and(place(file, hunk), theme.hunk)
                         .and(mixed, theme.warn),
                 );
                 drawn.rows.extend(diff(hunk, is_chosen, cx));
@@ -312,6 +315,14 @@ fn words(old: &str, new: &str, cx: &Cx<'_>) -> (Row, Row) {
         }
     }
     (removed, added)
+}
+
+/// Where a change is.
+fn place(file: &FileChanges, hunk: &Hunk) -> String {
+    match file.why {
+        Some(_) => "the whole file".into(),
+        None => format!("line {}", hunk.line),
+    }
 }
 
 fn counts(file: &FileChanges) -> (usize, usize) {

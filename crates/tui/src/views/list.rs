@@ -503,7 +503,10 @@ fn short(deed: Deed) -> &'static str {
 fn split(area: Rect) -> (Rect, Rect, Rect) {
     if area.width >= 100 {
         let left = area.width * 2 / 5;
-        let list = Rect { width: left, ..area };
+        let list = Rect {
+            width: left - 1,
+            ..area
+        };
         let rule = Rect::new(area.x + left, area.y, 1, area.height);
         let pane = Rect::new(area.x + left + 2, area.y, area.width - left - 2, area.height);
         return (list, pane, rule);
