@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use session::{Command, Item, Level, SessionId};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 use super::buffers::Buffers;
 use super::live::{Birth, Live};
@@ -46,14 +46,17 @@ pub(super) async fn run(house: Arc<dyn House>, peer: Peer, mut incoming: mpsc::R
         open: Mutex::default(),
     });
     let mut work = JoinSet::new();
-    let mut requests: Vec<(RequestId, tokio::task::AbortHandle)> = Vec::new();
+    let mut prompts: Vec<(RequestId, String, AbortHandle)> = Vec::new();
     while let Some(message) = incoming.recv().await {
-        requests.retain(|(_, task)| !task.is_finished());
+        prompts.retain(|(_, _, task)| !task.is_finished());
         match message {
             Incoming::Request { id, method, params } => {
                 let (host, named) = (Arc::clone(&host), id.clone());
+                let asked = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
+                let prompted = asked.clone().filter(|_| method == "session/prompt");
+                // Before anything else is read: what comes next may cancel it.
+                let arrival = prompted.as_deref().and_then(|name| Some(host.live(name).ok()?.arrive()));
                 let task = work.spawn(async move {
-                    let asked = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
                     let answer = host.serve(&method, params).await;
                     if let Err(error) = &answer {
                         tracing::debug!(method, %error, "a request failed");
@@ -63,12 +66,13 @@ pub(super) async fn run(house: Arc<dyn House>, peer: Peer, mut incoming: mpsc::R
                         .ok()
                         .and_then(|it| it.get("sessionId")?.as_str().map(str::to_owned));
                     host.peer.answer(id, answer).await;
+                    drop(arrival);
                     // Only now does the editor know the session.
                     host.show(given.or(asked).as_deref());
                 });
-                requests.push((named, task));
+                prompts.extend(prompted.map(|session| (named, session, task)));
             }
-            Incoming::Notification { method, params } => host.hear(&method, params, &mut requests).await,
+            Incoming::Notification { method, params } => host.hear(&method, params, &prompts).await,
         }
         while work.try_join_next().is_some() {}
     }
@@ -150,7 +154,7 @@ impl Host {
         self: &Arc<Self>,
         method: &str,
         params: Value,
-        requests: &mut Vec<(RequestId, tokio::task::AbortHandle)>,
+        prompts: &[(RequestId, String, AbortHandle)],
     ) {
         match method {
             "session/cancel" => {
@@ -161,11 +165,11 @@ impl Host {
                 }
             }
             "$/cancel_request" => {
+                // All else is done in a moment.
                 let named = params.get("requestId").cloned().unwrap_or_default();
-                if let Some(at) = requests.iter().position(|(id, _)| *id == named) {
-                    let (id, task) = requests.swap_remove(at);
-                    task.abort();
-                    self.peer.answer(id, Err(Error::request_cancelled())).await;
+                let prompt = prompts.iter().find(|(id, ..)| *id == named);
+                if let Some(live) = prompt.and_then(|(_, session, _)| self.live(session).ok()) {
+                    live.cancel().await;
                 }
             }
             // What is not known may be ignored: nobody waits for an answer.

@@ -38,6 +38,21 @@ struct State {
     turn: Option<Turn>,
     /// Whether a turn runs, be it one that nobody asked for.
     running: bool,
+    /// Prompts that are being read.
+    arriving: usize,
+    /// Whether the editor has cancelled what is being read.
+    stopped: bool,
+}
+
+/// A prompt that has arrived: what is cancelled from now on is this.
+pub(super) struct Arrival(Arc<Live>);
+
+impl Drop for Arrival {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.arriving = state.arriving.saturating_sub(1);
+        state.stopped = state.stopped && state.arriving > 0;
+    }
 }
 
 /// A prompt that waits for the end of its turn.
@@ -81,8 +96,16 @@ impl Live {
                 offer: birth.offer,
                 turn: None,
                 running: false,
+                arriving: 0,
+                stopped: false,
             }),
         }
+    }
+
+    /// A prompt has arrived that will be worked on.
+    pub(super) fn arrive(self: &Arc<Self>) -> Arrival {
+        self.lock().arriving += 1;
+        Arrival(Arc::clone(self))
     }
 
     /// Works on a prompt until its turn is over.
@@ -103,6 +126,9 @@ impl Live {
         let (done, ended) = oneshot::channel();
         {
             let mut state = self.lock();
+            if state.stopped {
+                return Ok(StopReason::Cancelled);
+            }
             if state.turn.is_some() {
                 let why = "a turn is running in this session; cancel it first, or wait for its end";
                 return Err(Error::invalid_request().data(Value::from(why)));
@@ -121,8 +147,13 @@ impl Live {
 
     /// Stops what runs.
     pub(super) async fn cancel(&self) {
-        if let Some(turn) = self.lock().turn.as_mut() {
-            turn.cancelled = true;
+        {
+            let mut state = self.lock();
+            let arriving = state.arriving > 0;
+            match state.turn.as_mut() {
+                Some(turn) => turn.cancelled = true,
+                None => state.stopped = arriving,
+            }
         }
         self.command(Command::Interrupt).await;
     }
