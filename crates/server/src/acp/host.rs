@@ -55,7 +55,9 @@ pub(super) async fn run(house: Arc<dyn House>, peer: Peer, mut incoming: mpsc::R
                 let asked = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
                 let prompted = asked.clone().filter(|_| method == "session/prompt");
                 // Before anything else is read: what comes next may cancel it.
-                let arrival = prompted.as_deref().and_then(|name| Some(host.live(name).ok()?.arrive()));
+                let arrival = prompted
+                    .as_deref()
+                    .and_then(|name| Some(host.live(name).ok()?.arrive()));
                 let task = work.spawn(async move {
                     let answer = host.serve(&method, params).await;
                     if let Err(error) = &answer {
@@ -150,12 +152,7 @@ impl Host {
         }
     }
 
-    async fn hear(
-        self: &Arc<Self>,
-        method: &str,
-        params: Value,
-        prompts: &[(RequestId, String, AbortHandle)],
-    ) {
+    async fn hear(self: &Arc<Self>, method: &str, params: Value, prompts: &[(RequestId, String, AbortHandle)]) {
         match method {
             "session/cancel" => {
                 if let Ok(cancel) = read::<CancelNotification>(params)
