@@ -91,3 +91,32 @@ async fn in_a_folder_that_is_not_trusted_no_server_is_started() {
     let refused = hew.args(["lsp", "main.c"]).run().await.unwrap();
     assert_eq!(refused.code(), Some(2), "{}", refused.stderr);
 }
+
+#[tokio::test]
+async fn a_symbol_in_a_prompt_is_shown_whole_where_a_language_server_finds_it() {
+    if !has_clangd() {
+        println!("skipped: clangd is not installed");
+        return;
+    }
+    let server = Server::start(Script::new().turn(Turn::text("Seen."))).await.unwrap();
+    let code = "int twice_of(int n)\n{\n    int two = 2;\n    return two * n;\n}\n\nint main(void) { return twice_of(4); }\n";
+    let project = Project::new(&[("main.c", code), (".hew/config.toml", "lsp.wait_ms = 60000\n")]).unwrap();
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .talks_to(&server)
+        .env("HEW_TITLE", "false")
+        .folder(project.root());
+    for trusted in [false, true] {
+        if trusted {
+            hew.clone().args(["trust"]).run().await.unwrap();
+        }
+        let prompt = "what does #twice_of do?";
+        let run = hew.clone().args(["run", "-m", MODEL, prompt]).run().await.unwrap();
+        assert_eq!(run.stdout, "Seen.\n", "{}", run.stderr);
+        let body = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
+        assert!(
+            body.contains("main.c#L1-5") && body.contains("return two * n;"),
+            "trusted {trusted}: {body}"
+        );
+    }
+}

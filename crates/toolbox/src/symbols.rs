@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use index::{Language, Mention, Role};
+use index::{Language, Mention, Outline, Role};
 use tool::Error;
 use workspace::{Case, Grep, Location, Page, Stop};
 
@@ -129,11 +129,7 @@ fn mentions(root: &Location, path: &str, name: &str) -> Option<Vec<Place>> {
             line,
             text: cut(text),
             within: match defined {
-                // Its own name is no news.
-                Some(_) => outline
-                    .path_to(line)
-                    .rsplit_once("::")
-                    .map_or(String::new(), |(outer, _)| outer.to_owned()),
+                Some(_) => outside(&outline, line),
                 None => outline.path_to(line),
             },
             role,
@@ -141,6 +137,13 @@ fn mentions(root: &Location, path: &str, name: &str) -> Option<Vec<Place>> {
         });
     }
     Some(places)
+}
+
+/// What a definition stands in. Its own name is no news.
+fn outside(outline: &Outline, line: usize) -> String {
+    let path = outline.path_to(line);
+    path.rsplit_once("::")
+        .map_or(String::new(), |(outer, _)| outer.to_owned())
 }
 
 /// The symbol with a file where it stands, which a language server has to be told: its definition, or else a use of it.
@@ -162,27 +165,29 @@ pub(crate) async fn pin(project: &Project, symbol: Symbol) -> Result<Symbol, Err
     })
 }
 
-/// The place that a language server names, with its line.
+/// The place that a language server names, with its line, and a definition with all its lines.
 pub(crate) fn read(root: &Location, spot: &Spot, role: Role) -> Place {
     let path = root.show_path(&spot.path).into_owned();
-    let text = root
-        .sibling(&path)
-        .ok()
-        .and_then(|file| file.read_text().ok())
-        .and_then(|text| {
-            text.content
-                .lines()
-                .nth(spot.line.saturating_sub(1))
-                .map(|line| cut(line.trim()))
-        })
-        .unwrap_or_default();
+    let file = root.sibling(&path).ok().and_then(|file| file.read_text().ok());
+    let content = file.map(|text| text.content).unwrap_or_default();
+    let line = content.lines().nth(spot.line.saturating_sub(1)).unwrap_or_default();
+    let outline = match role {
+        Role::Definition => index::outline(Path::new(&path), &content, FILE_TIME).ok(),
+        Role::Use => None,
+    };
+    let defined = outline.as_ref().and_then(|outline| {
+        let mut here = outline.definitions.iter();
+        here.find(|definition| definition.name_line == spot.line)
+            .map(|definition| (outside(outline, spot.line), (definition.first, definition.last)))
+    });
+    let (within, span) = defined.unzip();
     Place {
+        text: cut(line.trim()),
         path,
         line: spot.line,
-        text,
-        within: String::new(),
+        within: within.unwrap_or_default(),
         role,
-        span: None,
+        span,
     }
 }
 
