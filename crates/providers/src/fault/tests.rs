@@ -16,6 +16,7 @@ fn kind(error: &Error) -> &'static str {
         Error::Cut { .. } => "cut",
         Error::Stalled { .. } => "stalled",
         Error::Garbled { .. } => "garbled",
+        Error::Agent { .. } => "agent",
         Error::BadRequest { .. } => "bad",
     }
 }
