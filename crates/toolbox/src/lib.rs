@@ -358,7 +358,9 @@ fn helpers(tools: Registry, agents: &[String]) -> Registry {
         .with_deferred(new_task::NewTask)
         .with_deferred(search_agent::SearchAgent);
     // Whoever has configured other agents wants them to be used.
-    if let (false, Some(tool)) = (agents.is_empty(), tools.remove("new_task")) {
+    if !agents.is_empty()
+        && let Some(tool) = tools.remove("new_task")
+    {
         tools.add(with_agents::with_agents(tool, agents));
     }
     tools
