@@ -192,7 +192,7 @@ mod tests {
             svg.contains("fill=\"#f7768e\" font-weight=\"bold\">red</text>"),
             "{svg}"
         );
-        assert!(svg.contains("> &lt;ok&gt;</text>"), "{svg}");
+        assert!(svg.contains(">\u{a0}&lt;ok&gt;</text>"), "{svg}");
         assert!(svg.contains("fill=\"#010203\""), "{svg}");
     }
 }
