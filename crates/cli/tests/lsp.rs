@@ -99,7 +99,8 @@ async fn a_symbol_in_a_prompt_is_shown_whole_where_a_language_server_finds_it() 
         return;
     }
     let server = Server::start(Script::new().turn(Turn::text("Seen."))).await.unwrap();
-    let code = "int twice_of(int n)\n{\n    int two = 2;\n    return two * n;\n}\n\nint main(void) { return twice_of(4); }\n";
+    let code =
+        "int twice_of(int n)\n{\n    int two = 2;\n    return two * n;\n}\n\nint main(void) { return twice_of(4); }\n";
     let project = Project::new(&[("main.c", code), (".hew/config.toml", "lsp.wait_ms = 60000\n")]).unwrap();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
