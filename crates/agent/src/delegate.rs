@@ -460,7 +460,7 @@ impl Delegate {
     /// Tells the news when a subtask is done that nobody waits for.
     fn tell_later(&self, id: SessionId, title: String, outcome: oneshot::Receiver<Outcome>) {
         let notices = self.notices.clone();
-        let expected = notices.expect();
+        let expected = notices.announce();
         tokio::spawn(async move {
             let text = match outcome_report(id, outcome.await.ok()) {
                 Ok(report) => format!(

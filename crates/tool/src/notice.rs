@@ -51,7 +51,7 @@ impl Notices {
     }
 
     /// Says that news will come which is worth waiting for, such as the end of a job. It must be told before this is dropped.
-    pub fn expect(&self) -> Expected {
+    pub fn announce(&self) -> Expected {
         self.expected.fetch_add(1, Ordering::Acquire);
         Expected(Arc::clone(&self.expected))
     }

@@ -10,6 +10,11 @@ use tool::{Context, DynTool, Effect, Error, Output, Preview, Registry};
 
 /// What is done around a tool.
 pub(crate) trait Wrap: Send + Sync + Sized + 'static {
+    /// What the model reads of the tool.
+    fn spec<'a>(&'a self, tool: &'a dyn DynTool) -> &'a ToolSpec {
+        tool.spec()
+    }
+
     /// Runs the tool, and does something more.
     fn run(around: Arc<Around<Self>>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>>;
 }
@@ -27,7 +32,7 @@ pub(crate) fn around(tool: Arc<dyn DynTool>, wrap: impl Wrap) -> Arc<dyn DynTool
 
 impl<W: Wrap> DynTool for Around<W> {
     fn spec(&self) -> &ToolSpec {
-        self.tool.spec()
+        self.wrap.spec(self.tool.as_ref())
     }
 
     fn aliases(&self) -> &[&'static str] {

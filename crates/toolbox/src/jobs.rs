@@ -143,7 +143,7 @@ impl Jobs {
             stop: Notify::new(),
         });
         let expected = match end {
-            Awaited::Yes => Some(notices.expect()),
+            Awaited::Yes => Some(notices.announce()),
             Awaited::No => None,
         };
         let task = tokio::spawn(keep(Arc::clone(&job), running, notices, expected));

@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use model::ToolSpec;
-use policy::Action;
 use serde_json::Value;
-use tool::{Context, DynTool, Effect, Error, Output, Preview};
+use tool::{Context, DynTool, Error, Output};
 
-/// A tool that hands work on, with the names of other agents in what the model reads of it.
-struct WithAgents {
-    tool: Arc<dyn DynTool>,
-    spec: ToolSpec,
-}
+use crate::around::{Around, Wrap, around};
+
+/// What the model reads of a tool that hands work on, with the names of other agents in it.
+struct WithAgents(ToolSpec);
 
 /// The same tool, told with these agents.
 pub(crate) fn with_agents(tool: Arc<dyn DynTool>, agents: &[String]) -> Arc<dyn DynTool> {
@@ -21,35 +19,15 @@ pub(crate) fn with_agents(tool: Arc<dyn DynTool>, agents: &[String]) -> Arc<dyn 
         " Other agents can do it too, named as `mode`: {}.",
         agents.join(", ")
     ));
-    Arc::new(WithAgents { tool, spec })
+    around(tool, WithAgents(spec))
 }
 
-impl DynTool for WithAgents {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
+impl Wrap for WithAgents {
+    fn spec<'a>(&'a self, _tool: &'a dyn DynTool) -> &'a ToolSpec {
+        &self.0
     }
 
-    fn aliases(&self) -> &[&'static str] {
-        self.tool.aliases()
-    }
-
-    fn effect(&self) -> Effect {
-        self.tool.effect()
-    }
-
-    fn title(&self, input: &Value) -> String {
-        self.tool.title(input)
-    }
-
-    fn actions(&self, input: &Value) -> Result<Vec<Action>, Error> {
-        self.tool.actions(input)
-    }
-
-    fn preview(&self) -> Option<Box<dyn Preview>> {
-        self.tool.preview()
-    }
-
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>> {
-        Arc::clone(&self.tool).run(input, context)
+    fn run(around: Arc<Around<Self>>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>> {
+        Arc::clone(&around.tool).run(input, context)
     }
 }

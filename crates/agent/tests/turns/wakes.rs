@@ -172,7 +172,7 @@ async fn open_things_make_it_go_on_and_survive_as_a_list() {
 #[tokio::test]
 async fn finishing_waits_for_what_is_expected_and_for_nothing_else() {
     let (mut world, notices) = free(vec![says("a"), says("b")], |_| {});
-    let expected = notices.expect();
+    let expected = notices.announce();
     world.turn("hi").await;
     world.send(Command::Finish).await;
     notices.tell(notice("it ended"));
@@ -182,7 +182,7 @@ async fn finishing_waits_for_what_is_expected_and_for_nothing_else() {
     assert_eq!(world.story().last().unwrap(), "model: b");
 
     let (mut world, notices) = free(vec![says("a")], |autonomy| autonomy.allowed = false);
-    let _expected = notices.expect();
+    let _expected = notices.announce();
     world.turn("hi").await;
     world.send(Command::Finish).await;
     while world.handle.events.recv().await.is_some() {}
