@@ -162,8 +162,13 @@ impl App {
     }
 
     /// Whether the person did something so short a time ago.
-    pub(crate) fn is_writing(&self, within: Duration) -> bool {
+    fn is_writing(&self, within: Duration) -> bool {
         self.touched.is_some_and(|touched| touched.elapsed() < within)
+    }
+
+    /// Whether the person is in the middle of something that they write or look for.
+    pub(crate) fn is_composing(&self) -> bool {
+        !self.composer.is_empty() || !self.views.is_empty()
     }
 
     /// How things stand, to see later what is new.

@@ -1,5 +1,7 @@
 //! The loop: keys, events and signals go to the app, and a frame is drawn when something has changed.
 
+mod asking;
+
 use crate::app::{App, Effect, News};
 use crate::draw;
 use crate::house::{Done, House, Later, Opened, Trouble, Which};
@@ -8,6 +10,7 @@ use crate::keys::Keys;
 use crate::screen::{Depth, Drawn, Painter, Pictures, Reflow, Rest, painted};
 use crate::terminal::{Terminal, restore_after_fall};
 use crate::theme::Theme;
+use asking::{ANSWER, Asking};
 use base64::Engine as _;
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use futures::future::{BoxFuture, FutureExt as _, OptionFuture};
@@ -31,10 +34,8 @@ const TICK: Duration = Duration::from_millis(200);
 const SETTLE: Duration = Duration::from_millis(400);
 /// So long a terminal may take to tell of a resize when it tells at once.
 const LATE: Duration = Duration::from_millis(100);
-/// So long an answer of the terminal is waited for.
-const ANSWER: Duration = Duration::from_millis(500);
-/// How long somebody who presses no key is taken to be writing still.
-const WRITING: Duration = Duration::from_secs(3);
+/// So long after the session has told something more of it is reckoned with.
+const QUIET: Duration = Duration::from_secs(1);
 /// How long a session may take to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How many events are taken from the session at once.
@@ -102,6 +103,8 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
         heard: 0,
         drawn: None,
         resized: None,
+        asking: Asking::default(),
+        told_at: None,
         quit: None,
         go_on: options.go_on,
     };
@@ -207,6 +210,10 @@ struct Running<W: Write> {
     drawn: Option<Instant>,
     /// When the terminal was given another size last.
     resized: Option<Instant>,
+    /// Whether the terminal is asked how wide it is.
+    asking: Asking,
+    /// When the session told something last.
+    told_at: Option<Instant>,
     /// The end, and the signal that brought it.
     quit: Option<Option<i32>>,
     /// Whether the theme follows the terminal's background.
@@ -235,7 +242,8 @@ impl<W: Write> Running<W> {
             let wait = self.wait();
             let wake = self.app.wake.clone();
             // While the terminal is waited for nothing is drawn, and no more is taken in than can be drawn.
-            let goes_on = !waiting.is_empty() && (self.heard < PORTION || !self.terminal.is_searching());
+            let is_held = self.terminal.is_searching() || self.asking.is_open();
+            let goes_on = !waiting.is_empty() && (self.heard < PORTION || !is_held);
             tokio::select! {
                 biased;
                 _ = ended.recv() => return Ok(Some(15)),
@@ -255,7 +263,8 @@ impl<W: Write> Running<W> {
                     }
                 }
                 _ = resized.recv() => {
-                    self.resize()?;
+                    self.asking.resized();
+                    self.resize(window_size()?)?;
                 }
                 _ = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => {
                     self.dirty |= self.app.state.is_working();
@@ -291,10 +300,8 @@ impl<W: Write> Running<W> {
                 }
                 () = std::future::ready(()), if goes_on => {}
             }
-            match self.hear(&mut waiting).await? {
-                Amount::Much if !self.terminal.is_searching() => self.draw()?,
-                Amount::Much | Amount::Little => self.draw_if_due()?,
-            }
+            let amount = self.hear(&mut waiting).await?;
+            self.draw_if_due(amount)?;
         }
     }
 
@@ -303,6 +310,7 @@ impl<W: Write> Running<W> {
         if waiting.is_empty() {
             return Ok(Amount::Little);
         }
+        self.told_at = Some(Instant::now());
         let before = self.app.before();
         let mut effects = Vec::new();
         while self.heard < PORTION
@@ -330,6 +338,9 @@ impl<W: Write> Running<W> {
         if self.terminal.is_searching() {
             return Some(ANSWER.saturating_sub(resized));
         }
+        if let Some(left) = self.asking.left() {
+            return Some(left);
+        }
         if self.dirty {
             return Some(FRAME.saturating_sub(since));
         }
@@ -340,15 +351,32 @@ impl<W: Write> Running<W> {
     }
 
     /// The terminal has, or may have, another size.
-    fn resize(&mut self) -> io::Result<()> {
+    fn resize(&mut self, size: Size) -> io::Result<()> {
         let drawn = match self.drawn {
             Some(drawn) if drawn.elapsed() < LATE => Drawn::Perhaps,
             Some(_) | None => Drawn::Before,
         };
-        self.terminal.resize(window_size()?, drawn)?;
+        self.terminal.resize(size, drawn)?;
         self.resized = Some(Instant::now());
         self.dirty = true;
         Ok(())
+    }
+
+    /// The terminal says how wide it is.
+    fn is_wide(&mut self, width: u16) -> io::Result<()> {
+        if !self.asking.answered() {
+            return self.terminal.is_wide(width);
+        }
+        if self.terminal.is_searching() {
+            return Ok(());
+        }
+        let size = self.terminal.size();
+        if width == size.width {
+            self.draw()
+        } else {
+            // It will tell so by itself, later.
+            self.resize(Size::new(width.max(1), size.height))
+        }
     }
 
     /// What was waited for after a resize does not come any more.
@@ -358,29 +386,42 @@ impl<W: Write> Running<W> {
             self.terminal.is_silent()?;
         }
         if self.terminal.is_unsettled() && resized.is_none_or(|resized| resized >= SETTLE) {
+            let size = window_size()?;
+            if size != self.terminal.size() {
+                self.asking.was_wrong();
+                return self.resize(size);
+            }
             self.terminal.settle();
             self.dirty = true;
+        }
+        if self.asking.gives_up() && !self.terminal.is_searching() {
+            self.draw()?;
         }
         Ok(())
     }
 
-    /// Where the cursor waits: at the caret for whoever writes, where it is safe while the screen changes by itself.
+    /// Where the cursor waits: at the caret, where input methods look for it, unless the screen changes by itself while nobody
+    /// writes.
     fn rest(&self) -> Rest {
-        let writes = self.app.is_writing(WRITING);
-        if writes || !self.app.state.is_working() {
-            Rest::Caret
-        } else {
+        let is_told = self.told_at.is_some_and(|told| told.elapsed() < QUIET) || !self.asking.is_of_use();
+        if self.app.state.is_working() && is_told && !self.app.is_composing() {
             Rest::Top
+        } else {
+            Rest::Caret
         }
     }
 
-    fn draw_if_due(&mut self) -> io::Result<()> {
-        let due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
-        if self.dirty && due && !self.terminal.is_searching() {
-            self.draw()
-        } else {
-            Ok(())
+    /// Draws without a key. Where the cursor is at the caret it is asked first whether that is where it was put.
+    fn draw_if_due(&mut self, amount: Amount) -> io::Result<()> {
+        let is_due = amount == Amount::Much || self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
+        if !self.dirty || !is_due || self.terminal.is_searching() || self.asking.is_open() {
+            return Ok(());
         }
+        if self.terminal.is_away() && self.asking.is_of_use() {
+            self.asking.begin();
+            return self.terminal.ask_width();
+        }
+        self.draw()
     }
 
     fn draw(&mut self) -> io::Result<()> {
@@ -423,7 +464,7 @@ impl<W: Write> Running<W> {
                 self.terminal.shows_pictures();
                 Ok(())
             }
-            Signal::Width(width) => self.terminal.is_wide(width),
+            Signal::Width(width) => self.is_wide(width),
             Signal::KittyFlags(_) | Signal::Attributes | Signal::Cursor { .. } | Signal::Mode { .. } => Ok(()),
         }
     }
@@ -538,7 +579,7 @@ impl<W: Write> Running<W> {
         let stopped = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
         enable_raw_mode()?;
         self.terminal.set()?;
-        self.resize()?;
+        self.resize(window_size()?)?;
         stopped.map_err(io::Error::from)
     }
 
@@ -549,7 +590,7 @@ impl<W: Write> Running<W> {
         let edited = self.app.house.edit(self.app.composer.text()).await;
         enable_raw_mode()?;
         self.terminal.set()?;
-        self.resize()?;
+        self.resize(window_size()?)?;
         match edited {
             Ok(text) => self.app.composer.set_text(&text),
             Err(trouble) => self.app.tell_trouble(&trouble),

@@ -7,7 +7,7 @@ mod picture;
 
 pub(crate) use full::{ENTER, Full, LEAVE};
 pub use inline::Reflow;
-pub(crate) use inline::{Drawn, Found, Inline, Rest, Search, painted};
+pub(crate) use inline::{Drawn, Found, HOW_WIDE, Inline, Rest, Search, painted};
 pub use paint::Depth;
 pub(crate) use paint::Painter;
 pub(crate) use picture::ASK_KITTY;

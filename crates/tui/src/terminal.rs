@@ -1,6 +1,6 @@
 //! The terminal: what is set when the front end begins is put back when it ends, however it ends.
 
-use crate::screen::{ASK_KITTY, Drawn, ENTER, Found, Full, Inline, LEAVE, Painter, Pictures, Reflow, Rest, Search};
+use crate::screen::{ASK_KITTY, Drawn, ENTER, Found, Full, HOW_WIDE, Inline, LEAVE, Painter, Pictures, Reflow, Rest, Search};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Size};
 use std::io::{self, Write};
@@ -137,6 +137,16 @@ impl<W: Write> Terminal<W> {
     /// Whether nothing can be drawn until it has answered.
     pub(crate) fn is_searching(&self) -> bool {
         self.search.is_some()
+    }
+
+    /// Whether the cursor is at the caret, and only the terminal knows how far that is from the beginning of the live region.
+    pub(crate) fn is_away(&self) -> bool {
+        self.full.is_none() && self.inline.is_away()
+    }
+
+    /// Asks how wide it is; the answer comes as input.
+    pub(crate) fn ask_width(&mut self) -> io::Result<()> {
+        self.write(HOW_WIDE)
     }
 
     /// Its size has not changed for a while.

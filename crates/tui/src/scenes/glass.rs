@@ -20,7 +20,6 @@ pub(super) struct Glass {
     wraps: bool,
     /// The cursor stands behind the last column.
     full: bool,
-    kept: (usize, usize),
     /// What it was asked and has not been collected.
     pub(super) answers: Vec<u16>,
 }
@@ -35,7 +34,6 @@ impl Glass {
             column: 0,
             wraps: true,
             full: false,
-            kept: (0, 0),
             answers: Vec::new(),
         }
     }
@@ -160,48 +158,43 @@ impl Glass {
 
     /// Takes what is written to it.
     pub(super) fn process(&mut self, bytes: &[u8]) {
-        let text = std::str::from_utf8(bytes).unwrap();
-        let mut rest = text;
-        while let Some(c) = rest.chars().next() {
-            rest = &rest[c.len_utf8()..];
-            match c {
-                '\x1b' => rest = self.escape(rest),
-                '\r' => (self.column, self.full) = (0, false),
-                '\n' => {
-                    self.line().goes_on = false;
-                    self.down();
-                    self.full = false;
-                }
-                c => self.put(c),
-            }
+        let mut rest = std::str::from_utf8(bytes).unwrap();
+        while !rest.is_empty() {
+            rest = self.step(rest);
         }
     }
 
-    fn escape<'t>(&mut self, rest: &'t str) -> &'t str {
-        let kind = rest.chars().next().unwrap();
-        let rest = &rest[1..];
-        match kind {
-            '7' => self.kept = (self.row, self.column),
-            '8' => {
-                (self.row, self.column) = (self.kept.0.min(self.height - 1), self.kept.1.min(self.width - 1));
+    /// Takes one character or one sequence; what is left.
+    pub(super) fn step<'t>(&mut self, text: &'t str) -> &'t str {
+        let c = text.chars().next().unwrap();
+        let rest = &text[c.len_utf8()..];
+        match c {
+            '\x1b' => return self.escape(rest),
+            '\r' => (self.column, self.full) = (0, false),
+            '\n' => {
+                self.line().goes_on = false;
+                self.down();
                 self.full = false;
             }
-            ']' => return rest.split_once("\x1b\\").unwrap().1,
-            '[' => {
-                let end = rest.find(|c: char| ('@'..='~').contains(&c)).unwrap();
-                self.control(&rest[..end], rest[end..].chars().next().unwrap());
-                return &rest[end + 1..];
-            }
-            other => panic!("ESC {other}"),
+            c => self.put(c),
         }
         rest
+    }
+
+    fn escape<'t>(&mut self, rest: &'t str) -> &'t str {
+        if let Some(text) = rest.strip_prefix(']') {
+            return text.split_once("\x1b\\").unwrap().1;
+        }
+        let rest = rest.strip_prefix('[').expect("a control sequence");
+        let end = rest.find(|c: char| ('@'..='~').contains(&c)).unwrap();
+        self.control(&rest[..end], rest[end..].chars().next().unwrap());
+        &rest[end + 1..]
     }
 
     fn control(&mut self, parameters: &str, last: char) {
         let count = || parameters.parse::<usize>().unwrap_or(1).max(1);
         match (last, parameters) {
             ('A', _) => (self.row, self.full) = (self.row.saturating_sub(count()), false),
-            ('B', _) => (self.row, self.full) = ((self.row + count()).min(self.height - 1), false),
             ('C', _) => (self.column, self.full) = ((self.column + count()).min(self.width - 1), false),
             ('K', "2") => *self.line() = Line::default(),
             ('J', "") => {

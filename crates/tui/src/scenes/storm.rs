@@ -40,6 +40,18 @@ impl Storm {
         self.glass.process(&new);
     }
 
+    /// The terminal reads what was written in parts, and may become another size between any two of them.
+    fn show_in_parts(&mut self) {
+        let new = self.scene.terminal.take_written();
+        let mut rest = std::str::from_utf8(&new).unwrap();
+        while !rest.is_empty() {
+            if self.random.below(150) == 0 {
+                self.resize();
+            }
+            rest = self.glass.step(rest);
+        }
+    }
+
     /// The terminal becomes another size; nobody is told.
     fn resize(&mut self) {
         let size = (self.random.between(40, 120), self.random.between(18, 50));
@@ -69,6 +81,11 @@ impl Storm {
     }
 
     fn draw(&mut self, rest: Rest) {
+        self.write(rest);
+        self.show();
+    }
+
+    fn write(&mut self, rest: Rest) {
         if self.scene.terminal.is_searching() {
             return;
         }
@@ -79,7 +96,6 @@ impl Storm {
             .terminal
             .inline(&history, &mut frame.buf, frame.caret, rest)
             .unwrap();
-        self.show();
     }
 
     fn line(&mut self, id: ItemId) {
@@ -136,6 +152,36 @@ fn a_terminal_that_changes_between_any_two_writes_loses_no_line_and_shows_none_t
                 1 => storm.tell(Drawn::Perhaps),
                 2 => storm.line(id),
                 _ => storm.draw(Rest::Top),
+            }
+        }
+        storm.scene.hear(Event::ItemFinished { item: reply("", &[]) });
+        storm.scene.hear(Event::TurnFinished {
+            ending: Ending::Completed,
+            answer: String::new(),
+        });
+        storm.settle();
+        storm.check();
+    }
+}
+
+#[test]
+fn a_terminal_that_changes_in_the_middle_of_a_frame_loses_no_line_and_shows_none_twice() {
+    for seed in 0..40 {
+        let mut storm = Storm::new(seed);
+        storm.draw(Rest::Caret);
+        storm.scene.hear(Event::TurnStarted);
+        storm.draw(Rest::Top);
+        let id = ItemId::new();
+        storm.scene.stream(id, &[]);
+        for _ in 0..200 {
+            match storm.random.below(5) {
+                0 => storm.tell(Drawn::Perhaps),
+                1 => storm.line(id),
+                _ => {
+                    storm.line(id);
+                    storm.write(Rest::Top);
+                    storm.show_in_parts();
+                }
             }
         }
         storm.scene.hear(Event::ItemFinished { item: reply("", &[]) });

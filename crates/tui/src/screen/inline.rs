@@ -2,9 +2,10 @@
 //!
 //! Rows are reached from where the cursor is, never by their number: nobody knows what stood on the terminal before. A terminal
 //! may become another size between any two writes, long before the program hears of it, and breaks rows anew. The cursor is the
-//! only thing that it carries along. So the cursor rests at the beginning of the region whenever frames are drawn without a key:
-//! wherever the rows are by then, they begin there. Where the cursor has to be at the caret it is led back after a resize, and
-//! nothing is wiped before the terminal has said how wide it was when the cursor moved.
+//! only thing that it carries along. So the cursor rests at the beginning of the region while much is drawn without a key:
+//! wherever the rows are by then, they begin there. Where the cursor is at the caret the terminal is asked how wide it is before
+//! anything is drawn without a key; after a resize the cursor is led back, and nothing is wiped before the terminal has said how
+//! wide it was when the cursor moved. Nothing is ever reached by a place that was kept (DECSC): terminals do not carry it along.
 
 mod search;
 
@@ -38,12 +39,8 @@ pub(crate) enum Rest {
 /// Wipes everything from this row on. Not from the first column: a terminal that is cleared as a whole may put what stood on it
 /// into its history.
 const WIPE: &str = "\r\x1b[2K\x1b[C\x1b[J\r";
-/// Remembers where the cursor is.
-const KEEP: &str = "\x1b7";
-/// Puts it back there.
-const BACK: &str = "\x1b8";
 /// How wide is the terminal?
-const HOW_WIDE: &str = "\x1b[18t";
+pub(crate) const HOW_WIDE: &str = "\x1b[18t";
 
 /// The live region as it stands on the terminal.
 #[derive(Debug, Default)]
@@ -111,6 +108,11 @@ impl Inline {
         *self = Inline::default();
     }
 
+    /// Whether the cursor is anywhere but at the beginning.
+    pub(crate) fn is_away(&self) -> bool {
+        (self.row, self.column) != (0, 0)
+    }
+
     /// Brings the cursor to the beginning, where it finds the region again whatever becomes of the terminal meanwhile.
     pub(crate) fn park(&mut self, out: &mut String) {
         self.place(None, out);
@@ -138,9 +140,6 @@ impl Inline {
         if changed.is_empty() {
             return;
         }
-        let row = self.row;
-        // A terminal that has become lower stops the cursor at its last row: counting rows would not bring it back.
-        out.push_str(KEEP);
         out.push_str("\x1b[?7l");
         for index in changed {
             let (Some(new), Some(old)) = (rows.get(index), self.rows.get(index).map(|row| row.width)) else {
@@ -157,11 +156,11 @@ impl Inline {
             self.row = index;
         }
         out.push_str("\x1b[?7h");
-        out.push_str(BACK);
-        self.row = row;
     }
 
-    /// Writes everything from the beginning of the region on.
+    /// Writes everything from the beginning of the region on: what is finished from the top, the region from its last row
+    /// upwards. So there are only blank rows between what was said and the cursor, which no terminal breaks, and wherever in
+    /// between it becomes another size, the cursor arrives at the beginning or, at worst, below a row that stays blank.
     fn rewrite(&mut self, history: &[String], rows: &[Painted], out: &mut String) {
         self.go_to_row(0, out);
         out.push_str(WIPE);
@@ -169,21 +168,14 @@ impl Inline {
             out.push_str(row);
             out.push_str("\r\n");
         }
-        // Room is made first, so that nothing scrolls between here and the way back.
-        let below = rows.len().saturating_sub(1);
-        out.push_str(&"\n".repeat(below));
-        up(below, out);
-        out.push_str(KEEP);
+        self.go_to_row(rows.len().saturating_sub(1), out);
         out.push_str("\x1b[?7l");
-        for (index, row) in rows.iter().enumerate() {
-            if index > 0 {
-                out.push_str("\r\x1b[B");
-            }
+        for (index, row) in rows.iter().enumerate().rev() {
+            self.go_to_row(index, out);
             out.push_str(&row.text);
+            out.push('\r');
         }
         out.push_str("\x1b[?7h");
-        out.push_str(BACK);
-        self.row = 0;
     }
 
     /// Puts the cursor where the caret is, or hides it at the beginning.
@@ -206,7 +198,9 @@ impl Inline {
     fn go_to_row(&mut self, row: usize, out: &mut String) {
         match row.checked_sub(self.row) {
             Some(0) => {}
-            Some(down) => out.push_str(&format!("\x1b[{down}B")),
+            // A terminal that has become lower would stop a cursor that moves down at its last row, and the way back would lead
+            // too far up. A line feed makes room.
+            Some(down) => out.push_str(&"\n".repeat(down)),
             None => up(self.row - row, out),
         }
         self.row = row;

@@ -42,7 +42,7 @@ pub(crate) enum Found {
 impl Inline {
     /// Leads the cursor to the beginning of the region; `None` where it is there.
     pub(crate) fn seek(&mut self, width: u16, reflow: Reflow, drawn: Drawn, out: &mut String) -> Option<Search> {
-        if (self.row, self.column) == (0, 0) {
+        if !self.is_away() {
             return None;
         }
         let reflow = match drawn {
