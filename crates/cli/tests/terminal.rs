@@ -161,7 +161,8 @@ async fn what_was_typed_while_the_agent_worked_survives_a_kill() {
     assert_eq!(waiting(), 0);
 }
 
-#[tokio::test]
+// The model's server goes on while the terminal is given another size.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resizing_a_real_terminal_while_text_streams_loses_no_line_and_shows_none_twice() {
     if !Tmux::is_there() {
         return;

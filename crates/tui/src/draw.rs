@@ -18,10 +18,9 @@ pub(crate) struct Frame {
 /// So many prompts that wait are shown.
 const QUEUE: usize = 3;
 
-/// Draws the live region.
-pub(crate) fn inline(app: &mut App, size: Size) -> Frame {
-    let width = size.width;
-    let history = finished(app, width);
+/// Draws the live region so wide; what is finished is as wide as the terminal.
+pub(crate) fn inline(app: &mut App, size: Size, width: u16) -> Frame {
+    let history = finished(app, size.width);
     let App {
         house,
         state,

@@ -7,7 +7,7 @@ use crate::draw;
 use crate::house::{Done, House, Later, Opened, Trouble, Which};
 use crate::input::{Focus, Input, Reader, Signal};
 use crate::keys::Keys;
-use crate::screen::{Depth, Drawn, Painter, Pictures, Reflow, Rest, painted};
+use crate::screen::{Depth, Drawn, Painter, Pictures, Reflow, Rest, Whole, painted};
 use crate::terminal::{Terminal, restore_after_fall};
 use crate::theme::Theme;
 use asking::{ANSWER, Asking};
@@ -84,7 +84,7 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
         depth: options.depth,
         ..Painter::default()
     };
-    let terminal = Terminal::new(io::stdout(), size, painter, options.reflow);
+    let terminal = Terminal::new(Whole, size, painter, options.reflow);
     let mut running = Running {
         by_background: options.theme.is_none(),
         app: App::new(
@@ -429,7 +429,7 @@ impl<W: Write> Running<W> {
         match draw::full(&mut self.app, size) {
             Some(frame) => self.terminal.full(&frame.buf, frame.caret)?,
             None => {
-                let mut frame = draw::inline(&mut self.app, size);
+                let mut frame = draw::inline(&mut self.app, size, self.terminal.live_width());
                 let history = painted(&frame.history, self.terminal.painter());
                 let rest = self.rest();
                 self.terminal.inline(&history, &mut frame.buf, frame.caret, rest)?;

@@ -98,7 +98,7 @@ impl Scene {
         match draw::full(&mut self.app, size) {
             Some(frame) => self.terminal.full(&frame.buf, frame.caret).unwrap(),
             None => {
-                let mut frame = draw::inline(&mut self.app, size);
+                let mut frame = draw::inline(&mut self.app, size, self.terminal.live_width());
                 let history = painted(&frame.history, self.terminal.painter());
                 self.terminal
                     .inline(&history, &mut frame.buf, frame.caret, Rest::Caret)

@@ -4,6 +4,7 @@ mod full;
 mod inline;
 mod paint;
 mod picture;
+mod whole;
 
 pub(crate) use full::{ENTER, Full, LEAVE};
 pub use inline::Reflow;
@@ -12,6 +13,7 @@ pub use paint::Depth;
 pub(crate) use paint::Painter;
 pub(crate) use picture::ASK_KITTY;
 pub use picture::Pictures;
+pub(crate) use whole::Whole;
 
 /// The terminal shows nothing until the whole frame is there.
 pub(crate) const BEGIN: &str = "\x1b[?2026h";

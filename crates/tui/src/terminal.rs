@@ -1,6 +1,8 @@
 //! The terminal: what is set when the front end begins is put back when it ends, however it ends.
 
-use crate::screen::{ASK_KITTY, Drawn, ENTER, Found, Full, HOW_WIDE, Inline, LEAVE, Painter, Pictures, Reflow, Rest, Search};
+use crate::screen::{
+    ASK_KITTY, Drawn, ENTER, Found, Full, HOW_WIDE, Inline, LEAVE, Painter, Pictures, Reflow, Rest, Search,
+};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Size};
 use std::io::{self, Write};
@@ -11,6 +13,9 @@ const SET: &str = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[>4;1m";
 const RESET: &str = "\x1b[<u\x1b[>4;0m\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?7h\x1b[?25h\x1b[0m";
 /// Which colour is behind the text? The answer to the second question says that there is none to the first.
 const ASK: &str = "\x1b]11;?\x1b\\\x1b[c";
+
+/// How wide the live region is while the size changes.
+const NARROW: u16 = 40;
 
 /// A terminal and what stands on it.
 pub(crate) struct Terminal<W: Write> {
@@ -86,6 +91,16 @@ impl<W: Write> Terminal<W> {
     /// Its size.
     pub(crate) fn size(&self) -> Size {
         self.size
+    }
+
+    /// How wide the live region is drawn. While the size changes it is as narrow as terminals hardly become: rows that are
+    /// broken push others into the history, from where nobody gets them back.
+    pub(crate) fn live_width(&self) -> u16 {
+        if self.unsettled {
+            self.size.width.min(NARROW)
+        } else {
+            self.size.width
+        }
     }
 
     /// It has another size now.

@@ -90,7 +90,8 @@ impl Storm {
             return;
         }
         let size = self.scene.terminal.size();
-        let mut frame = draw::inline(&mut self.scene.app, size);
+        let width = self.scene.terminal.live_width();
+        let mut frame = draw::inline(&mut self.scene.app, size, width);
         let history = painted(&frame.history, self.scene.terminal.painter());
         self.scene
             .terminal
