@@ -176,6 +176,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     let jobs = Jobs::default();
     let background = Background::from(jobs.view());
     let around = around(config, start.trust, &workspace, jobs.view(), env);
+    told.extend(around.ground().unread());
     let complete = is_complete(&opened.items) && opened.waiting.is_empty();
     let formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
     let notices = Notices::channel();

@@ -203,7 +203,7 @@ async fn permissions_are_listed_added_tested_and_revoked() {
     said(hew(&["add", "ask", "run(git push)"])).await;
     assert!(said(hew(&["list"])).await.contains("deny  run(git push --force)"));
     assert!(
-        said(hew(&["test", "run git push --force origin"]))
+        said(hew(&["test", "run", "git", "push", "--force", "origin"]))
             .await
             .starts_with("deny: your rules deny")
     );

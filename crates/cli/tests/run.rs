@@ -217,6 +217,7 @@ async fn an_answer_that_breaks_the_schema_is_sent_back_and_then_refused() {
     let schema = r#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false}"#;
     for (answers, code, printed) in [
         (vec!["five", "{\"n\": 5}"], 0, "{\"n\": 5}\n"),
+        (vec!["Here:\n```json\n{\"n\": 5}\n```"], 0, "{\"n\":5}\n"),
         (vec!["five", "5", "{\"n\": \"5\"}"], 6, "{\"n\": \"5\"}\n"),
     ] {
         let script = Script::new()

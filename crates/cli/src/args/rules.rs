@@ -40,7 +40,12 @@ pub(crate) enum Permissions {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Test {
     /// What is done: read, write, run, escalate, fetch, mcp, mode or task, and with what
-    #[arg(required = true, value_name = "DEED")]
+    #[arg(
+        required = true,
+        value_name = "DEED",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
     pub(crate) deed: Vec<String>,
     /// The tool that does it; the usual one if absent
     #[arg(long, value_name = "NAME")]

@@ -3,8 +3,10 @@
 use super::events::{Close, Line, Sum, Told};
 use super::lost::Lost;
 use crate::failure::Failure;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use session::{Ending, Event, Totals};
+use std::borrow::Cow;
 use std::io::{BufWriter, Stdout, Write};
 use std::time::Duration;
 
@@ -30,6 +32,16 @@ pub(crate) struct Finish<'a> {
     pub(crate) totals: &'a Totals,
     /// The code with which hew exits if this is the last turn.
     pub(crate) exit_code: u8,
+}
+
+impl Finish<'_> {
+    /// The answer for people and for pipes: JSON that was asked for stands alone, whatever the model wrote around it.
+    pub(crate) fn to_print(&self) -> Cow<'_, str> {
+        match self.output {
+            Some(value) if serde_json::from_str::<IgnoredAny>(self.answer).is_err() => value.to_string().into(),
+            Some(_) | None => self.answer.into(),
+        }
+    }
 }
 
 impl Json {

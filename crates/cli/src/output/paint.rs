@@ -4,6 +4,9 @@ use crate::environment::Environment;
 use std::fmt::Display;
 use std::io::IsTerminal;
 
+/// Lines are never longer than this, even where nobody says how long they may be.
+const WIDEST: usize = 1_000;
+
 /// Whether and how a stream may be coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paint {
@@ -62,10 +65,13 @@ impl Paint {
     }
 }
 
-/// The terminal's width in columns.
+/// The terminal's width in columns. Where there is none, as in a pipe, hardly anything is cut.
 pub(crate) fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr());
     // Some terminals, and most that are simulated, do not know their width.
-    let wide = size.map_or(0, |size| usize::from(size.ws_col));
-    if wide == 0 { 80 } else { wide.min(1_000) }
+    match size.map(|size| usize::from(size.ws_col)) {
+        Ok(0) => 80,
+        Ok(wide) => wide.min(WIDEST),
+        Err(_) => WIDEST,
+    }
 }

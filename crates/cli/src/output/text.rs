@@ -218,9 +218,10 @@ impl Text {
         );
         let shown = self.style.answer == Showing::Streaming && finish.answer == self.replied;
         if !shown && whole && !finish.answer.is_empty() {
+            let answer = finish.to_print();
             let text = match self.style.out {
-                Paint::Colour => tame(finish.answer),
-                Paint::Plain => finish.answer.to_string(),
+                Paint::Colour => tame(&answer),
+                Paint::Plain => answer.into_owned(),
             };
             self.print(&format!("{}\n", text.trim_end()));
         }

@@ -83,7 +83,7 @@ impl Around {
         found.or_insert_with(|| self.ground().of_mode(mode)).clone()
     }
 
-    fn ground(&self) -> &Ground {
+    pub(super) fn ground(&self) -> &Ground {
         &self.shelf.ground
     }
 

@@ -121,9 +121,8 @@ impl Ground {
                 .flat_map(|own| self.folder(&own.join("rules"), Source::Person)),
         );
         for ((root, source), (_, top)) in self.projects().zip(&self.roots) {
-            let mut folders: Vec<&Path> = root.ancestors().take_while(|folder| folder.starts_with(top)).collect();
-            folders.reverse();
-            found.extend(folders.into_iter().filter_map(|folder| self.first_of(folder, source)));
+            let folders = folders(root, top).into_iter();
+            found.extend(folders.filter_map(|folder| self.first_of(folder, source)));
             let homes = HOMES.iter().map(|home| root.join(home).join("rules"));
             found.extend(homes.flat_map(|home| self.folder(&home, source)));
         }
@@ -131,6 +130,24 @@ impl Ground {
         let mut seen = BTreeSet::new();
         found.retain(|rules| seen.insert(rules.path.clone()));
         found
+    }
+
+    /// What to tell of rules files that nobody reads because another one beside them counts and says something else.
+    pub(super) fn unread(&self) -> Vec<String> {
+        let mut told = Vec::new();
+        for ((root, source), (_, top)) in self.projects().zip(&self.roots) {
+            for folder in folders(root, top) {
+                let mut found = NAMES.iter().filter_map(|name| self.read(&folder.join(name), source));
+                let Some(first) = found.next() else { continue };
+                let others = found.filter(|other| !first.text.contains(other.text.trim()));
+                told.extend(others.map(|other| {
+                    let (first, other) = (first.path.display(), other.path.display());
+                    format!("{first} counts, so {other} is not read; a line `@FILE` in a rules file brings in another")
+                }));
+            }
+        }
+        told.dedup();
+        told
     }
 
     /// The rules for a mode, the most general first.
@@ -194,6 +211,13 @@ impl Ground {
         let paths = files(folder, source);
         paths.into_iter().filter_map(|path| self.read(&path, source)).collect()
     }
+}
+
+/// The folders that may hold a rules file which always counts, the outermost first.
+fn folders<'a>(root: &'a Path, top: &Path) -> Vec<&'a Path> {
+    let mut folders: Vec<&Path> = root.ancestors().take_while(|folder| folder.starts_with(top)).collect();
+    folders.reverse();
+    folders
 }
 
 /// The rules that have room together; of those that have none only the path is left.
@@ -311,6 +335,24 @@ mod tests {
         assert_eq!(
             story.find("repo/a/b", "code"),
             ["mine", "my first", "my second", "top", "deep"]
+        );
+    }
+
+    #[test]
+    fn a_rules_file_that_another_one_hides_is_told_unless_it_says_nothing_new() {
+        let told = |files: &[(&str, &str)]| Story::new(files).ground("repo/a", &[]).unread();
+        let hidden = told(&[
+            ("repo/CLAUDE.md", "one"),
+            ("repo/AGENTS.md", "two"),
+            ("repo/a/.rules", "three"),
+        ]);
+        assert_eq!(hidden.len(), 1, "{hidden:?}");
+        assert!(hidden[0].contains("CLAUDE.md counts, so "), "{hidden:?}");
+        assert!(hidden[0].contains("AGENTS.md is not read"), "{hidden:?}");
+        assert_eq!(told(&[("repo/CLAUDE.md", "one"), ("repo/AGENTS.md", "one\n")]), [""; 0]);
+        assert_eq!(
+            told(&[("repo/CLAUDE.md", "@AGENTS.md"), ("repo/AGENTS.md", "two")]),
+            [""; 0]
         );
     }
 

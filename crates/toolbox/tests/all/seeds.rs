@@ -105,7 +105,8 @@ fn page() -> String {
     }
     page.push_str(
         "\nThe edit tool is `edit_file` or, for models that write patches best, `apply_patch`; each takes calls in the form of the\n\
-         other.\n\n## Names elsewhere\n\n\
+         other. Where a project or you keep skills there is `skill`, which reads one, and where there are several modes\n\
+         `switch_mode`, which asks for another.\n\n## Names elsewhere\n\n\
          Under these names models know tools from other agents. hew understands them all.\n",
     );
     for seed in SEEDS {

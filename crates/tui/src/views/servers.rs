@@ -61,6 +61,6 @@ impl Source for Servers {
     }
 
     fn empty(&self) -> &'static str {
-        "no servers are configured; docs/config.md says how"
+        "no servers are configured; docs/mcp.md says how"
     }
 }
