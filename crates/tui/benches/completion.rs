@@ -22,5 +22,12 @@ fn completion(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, completion);
+fn layout(criterion: &mut Criterion) {
+    let prompt = tui::bench::prompt(1_000);
+    criterion.bench_function("a prompt of 1,000 lines is laid out", |bencher| {
+        bencher.iter(|| tui::bench::lay_out(black_box(&prompt), 80));
+    });
+}
+
+criterion_group!(benches, completion, layout);
 criterion_main!(benches);

@@ -1,5 +1,6 @@
-//! What the benchmarks reach: searches as the completion list makes them.
+//! What the benchmarks reach: searches as the completion list makes them, and a prompt laid out as each key lays it out.
 
+use crate::composer::Editor;
 use crate::fuzzy::Fuzzy;
 use std::sync::Arc;
 
@@ -35,4 +36,17 @@ pub fn type_out(names: &Arc<Vec<String>>, query: &str) -> usize {
         }
     }
     fuzzy.count()
+}
+
+/// A prompt of so many lines, some of them long.
+pub fn prompt(lines: usize) -> String {
+    let line = |n: usize| "the quick brown fox ".repeat(n % 8 + 1) + "\n";
+    (0..lines).map(line).collect()
+}
+
+/// Lays a prompt out; how many rows it takes.
+pub fn lay_out(text: &str, width: u16) -> usize {
+    let mut editor = Editor::default();
+    editor.set(text);
+    editor.fit(width).rows().len()
 }

@@ -49,8 +49,13 @@ pub(crate) enum Signal {
         /// The column.
         column: u16,
     },
-    /// How wide the terminal is, in the order in which it was asked.
-    Width(u16),
+    /// How large the terminal is, in the order in which it was asked.
+    Size {
+        /// The first figure: the rows, except where terminals have it wrong.
+        first: u16,
+        /// The second figure: the columns.
+        second: u16,
+    },
     /// A private mode is known to the terminal.
     Mode {
         /// Its number.

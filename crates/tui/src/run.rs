@@ -464,7 +464,10 @@ impl<W: Write> Running<W> {
                 self.terminal.shows_pictures();
                 Ok(())
             }
-            Signal::Width(width) => self.is_wide(width),
+            Signal::Size { first, second } => {
+                let width = self.asking.width(first, second, self.terminal.size());
+                self.is_wide(width)
+            }
             Signal::KittyFlags(_) | Signal::Attributes | Signal::Cursor { .. } | Signal::Mode { .. } => Ok(()),
         }
     }

@@ -235,8 +235,11 @@ fn sequence(parameters: &str, last: u8) -> Option<Signal> {
         }
         // The size in characters: 8 ; rows ; columns.
         (b't', None) => {
-            let columns = parameters.strip_prefix("8;")?.split_once(';')?.1;
-            Some(Signal::Width(columns.parse().ok()?))
+            let (first, second) = parameters.strip_prefix("8;")?.split_once(';')?;
+            Some(Signal::Size {
+                first: first.parse().ok()?,
+                second: second.parse().ok()?,
+            })
         }
         (b'y', Some(report)) => {
             let (mode, setting) = report.strip_suffix('$')?.split_once(';')?;

@@ -3,6 +3,7 @@
 //! A terminal tells of another size late, some a quarter of a second late. What is drawn in between from where the cursor is
 //! believed to be would leave rows of the region standing in the history.
 
+use ratatui::layout::Size;
 use std::time::{Duration, Instant};
 
 /// So long an answer of the terminal is waited for.
@@ -16,6 +17,15 @@ pub(super) struct Asking {
     /// So many answers are still to come: a late one is not taken for that to another question.
     owed: usize,
     worth: Worth,
+    order: Order,
+}
+
+/// Which figure comes first. tmux has it wrong up to 3.3.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    #[default]
+    RowsFirst,
+    ColumnsFirst,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +74,19 @@ impl Asking {
         true
     }
 
+    /// How wide the terminal says it is, where it was believed to be of a certain size.
+    pub(super) fn width(&mut self, first: u16, second: u16, believed: Size) -> u16 {
+        if second != believed.width && (first, second) == (believed.width, believed.height) {
+            self.order = Order::ColumnsFirst;
+        } else if first != believed.width && (first, second) == (believed.height, believed.width) {
+            self.order = Order::RowsFirst;
+        }
+        match self.order {
+            Order::RowsFirst => second,
+            Order::ColumnsFirst => first,
+        }
+    }
+
     /// It has been waited for long enough: some terminals do not answer. Whether that is so.
     pub(super) fn gives_up(&mut self) -> bool {
         let is_over = self.left() == Some(Duration::ZERO);
@@ -102,6 +125,16 @@ mod tests {
         assert!(asking.answered());
         assert!(asking.is_of_use());
         assert!(!asking.answered());
+    }
+
+    #[test]
+    fn the_order_of_the_figures_is_seen_where_the_size_is_known() {
+        let mut asking = Asking::default();
+        let known = Size::new(80, 24);
+        assert_eq!(asking.width(24, 80, known), 80);
+        assert_eq!(asking.width(30, 100, known), 100);
+        assert_eq!(asking.width(80, 24, known), 80);
+        assert_eq!(asking.width(100, 30, known), 100);
     }
 
     #[test]

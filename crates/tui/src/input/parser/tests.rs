@@ -87,12 +87,14 @@ fn a_paste_is_never_keys_whatever_is_in_it() {
 
 #[test]
 fn answers_of_the_terminal_are_not_keys() {
-    let found =
-        signals(b"\x1b[?62;22c\x1b[?1u\x1b[12;40R\x1b[?2026;2$y\x1b[?2026;0$y\x1b_Gi=31;OK\x1b\\\x1bP>|x\x1b\\");
+    let found = signals(
+        b"\x1b[?62;22c\x1b[?1u\x1b[12;40R\x1b[8;24;80t\x1b[?2026;2$y\x1b[?2026;0$y\x1b_Gi=31;OK\x1b\\\x1bP>|x\x1b\\",
+    );
     let expected = [
         Signal::Attributes,
         Signal::KittyFlags(1),
         Signal::Cursor { row: 11, column: 39 },
+        Signal::Size { first: 24, second: 80 },
         Signal::Mode {
             mode: 2026,
             known: true,
