@@ -38,9 +38,17 @@ impl Tmux {
         let tmux = Tmux { socket };
         let size = [width.to_string(), height.to_string()];
         let shell = hew.in_shell(TERMINAL);
+        // A window keeps as much as was allowed when it was made.
         tmux.ask(&[
             "-f",
             "/dev/null",
+            "start-server",
+            ";",
+            "set-option",
+            "-g",
+            "history-limit",
+            "100000",
+            ";",
             "new-session",
             "-d",
             "-x",
@@ -49,7 +57,6 @@ impl Tmux {
             &size[1],
             "/bin/sh",
         ])?;
-        tmux.ask(&["set-option", "-g", "history-limit", "100000"])?;
         tmux.ask(&["respawn-window", "-k", &shell])?;
         Ok(tmux)
     }
