@@ -191,6 +191,7 @@ impl App {
                 prompts.collect()
             }
             Err(trouble) => {
+                self.state.is_shut = true;
                 // Whoever has no key yet is shown how to begin.
                 match views::open(Deed::Setup, &[], &self.cx()) {
                     Some(setup) if trouble.remedy == Remedy::Setup && self.state.facts.model.is_empty() => {
@@ -435,6 +436,8 @@ impl App {
         // What is said before there is a session is sent when there is one.
         match self.state.session {
             Some(_) if !waits => vec![self.prompt(message, delivery)],
+            // The one that was wanted could not be opened: it is said in a new one.
+            None if self.state.is_shut => vec![Effect::Open(Which::New)],
             Some(_) | None => Vec::new(),
         }
     }

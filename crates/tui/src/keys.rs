@@ -106,28 +106,29 @@ impl Default for Keys {
 
 impl Keys {
     /// The built-in keys with those of the configuration over them: an action's name and all of its keys. A key that is given
-    /// to one action is taken from the one that had it in the same place; an empty list leaves an action without keys.
-    pub fn with(overrides: &BTreeMap<String, Vec<String>>) -> Result<Keys, Error> {
+    /// to one action is taken from the one that had it in the same place; an empty list leaves an action without keys. What
+    /// is wrong is left out and told, by the action's name.
+    pub fn with(overrides: &BTreeMap<String, Vec<String>>) -> (Keys, Vec<(String, Error)>) {
         let mut map = Keys::default();
         let mut given: HashMap<(Context, Stroke), Deed> = HashMap::new();
+        let mut wrong = Vec::new();
         for (name, keys) in overrides {
-            let binding = Binding::named(name).ok_or_else(|| unknown(name))?;
-            let strokes = keys
-                .iter()
-                .map(|key| Stroke::parse(key))
-                .collect::<Result<Vec<_>, _>>()?;
-            for &stroke in &strokes {
-                if let Some(other) = given.insert((binding.context, stroke), binding.deed)
-                    && other != binding.deed
-                {
-                    return Err(Error::Twice {
-                        key: stroke.to_string(),
-                        one: other.binding().name,
-                        two: binding.name,
-                    });
+            let Some(binding) = Binding::named(name) else {
+                wrong.push((name.clone(), unknown(name)));
+                continue;
+            };
+            let mut strokes = Vec::new();
+            for key in keys {
+                let stroke = Stroke::parse(key).and_then(|stroke| give(&mut given, binding, stroke));
+                match stroke {
+                    Ok(stroke) => strokes.push(stroke),
+                    Err(error) => wrong.push((name.clone(), error)),
                 }
             }
-            map.strokes.insert(binding.deed, strokes);
+            // An action whose keys are all wrong keeps those that it had.
+            if !strokes.is_empty() || keys.is_empty() {
+                map.strokes.insert(binding.deed, strokes);
+            }
         }
         for ((context, stroke), winner) in given {
             for (deed, strokes) in &mut map.strokes {
@@ -137,7 +138,7 @@ impl Keys {
             }
         }
         map.index();
-        Ok(map)
+        (map, wrong)
     }
 
     /// What a single key does in this place, or everywhere.
@@ -202,6 +203,21 @@ impl Keys {
             .iter()
             .flat_map(|(deed, strokes)| strokes.iter().map(|stroke| ((deed.binding().context, *stroke), *deed)))
             .collect();
+    }
+}
+
+/// Gives a key to an action, unless another of the configuration has it in the same place.
+fn give(given: &mut HashMap<(Context, Stroke), Deed>, binding: &Binding, stroke: Stroke) -> Result<Stroke, Error> {
+    match given.get(&(binding.context, stroke)) {
+        Some(other) if *other != binding.deed => Err(Error::Twice {
+            key: stroke.to_string(),
+            one: other.binding().name,
+            two: binding.name,
+        }),
+        Some(_) | None => {
+            given.insert((binding.context, stroke), binding.deed);
+            Ok(stroke)
+        }
     }
 }
 
@@ -306,7 +322,8 @@ mod tests {
             ("undo".to_owned(), vec!["ctrl+w".to_owned()]),
             ("leave".to_owned(), Vec::new()),
         ]);
-        let map = Keys::with(&own).unwrap();
+        let (map, wrong) = Keys::with(&own);
+        assert_eq!(wrong, []);
         assert_eq!(press(&map, Context::Composer, "ctrl+w"), Press::Deed(Deed::Undo));
         assert_eq!(map.hint(Deed::DeleteWordBack), "alt+backspace");
         assert_eq!(map.keys(Deed::Leave), Vec::<String>::new());
@@ -316,9 +333,12 @@ mod tests {
     fn mistakes_in_the_configuration_are_named() {
         let of = |name: &str, keys: &[&str]| {
             let keys = keys.iter().map(|key| (*key).to_owned()).collect();
-            Keys::with(&BTreeMap::from([(name.to_owned(), keys)]))
-                .unwrap_err()
-                .to_string()
+            let (_, wrong) = Keys::with(&BTreeMap::from([(name.to_owned(), keys)]));
+            let [(action, error)] = &wrong[..] else {
+                panic!("{wrong:?}");
+            };
+            assert_eq!(action, name);
+            error.to_string()
         };
         assert_eq!(
             of("sesions", &["f2"]),
@@ -329,9 +349,21 @@ mod tests {
             "`hyper+q` is not a key; write it as `ctrl+p`, `alt+enter`, `f2` or `ctrl+x s`"
         );
         let twice = BTreeMap::from([("undo".into(), vec!["f5".into()]), ("redo".into(), vec!["f5".into()])]);
-        assert_eq!(
-            Keys::with(&twice).unwrap_err().to_string(),
-            "`f5` is given to both `redo` and `undo`"
-        );
+        let (_, wrong) = Keys::with(&twice);
+        assert_eq!(wrong[0].1.to_string(), "`f5` is given to both `redo` and `undo`");
+    }
+
+    #[test]
+    fn a_mistake_takes_nothing_from_what_is_right() {
+        let own = BTreeMap::from([
+            ("frobnicate".to_owned(), vec!["f2".to_owned()]),
+            ("redraw".to_owned(), vec!["hyper+q".to_owned()]),
+            ("sessions".to_owned(), vec!["f99x".to_owned(), "f2".to_owned()]),
+        ]);
+        let (map, wrong) = Keys::with(&own);
+        let actions: Vec<&str> = wrong.iter().map(|(action, _)| action.as_str()).collect();
+        assert_eq!(actions, ["frobnicate", "redraw", "sessions"]);
+        assert_eq!(map.keys(Deed::Sessions), ["f2"]);
+        assert_eq!(map.keys(Deed::Redraw), ["ctrl+l"]);
     }
 }

@@ -34,8 +34,6 @@ const TICK: Duration = Duration::from_millis(200);
 const SETTLE: Duration = Duration::from_millis(400);
 /// So long a terminal may take to tell of a resize when it tells at once.
 const LATE: Duration = Duration::from_millis(100);
-/// So long after the session has told something more of it is reckoned with.
-const QUIET: Duration = Duration::from_secs(1);
 /// How long a session may take to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How many events are taken from the session at once.
@@ -104,7 +102,6 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
         drawn: None,
         resized: None,
         asking: Asking::default(),
-        told_at: None,
         quit: None,
         go_on: options.go_on,
     };
@@ -212,8 +209,6 @@ struct Running<W: Write> {
     resized: Option<Instant>,
     /// Whether the terminal is asked how wide it is.
     asking: Asking,
-    /// When the session told something last.
-    told_at: Option<Instant>,
     /// The end, and the signal that brought it.
     quit: Option<Option<i32>>,
     /// Whether the theme follows the terminal's background.
@@ -310,7 +305,6 @@ impl<W: Write> Running<W> {
         if waiting.is_empty() {
             return Ok(Amount::Little);
         }
-        self.told_at = Some(Instant::now());
         let before = self.app.before();
         let mut effects = Vec::new();
         while self.heard < PORTION
@@ -400,11 +394,10 @@ impl<W: Write> Running<W> {
         Ok(())
     }
 
-    /// Where the cursor waits: at the caret, where input methods look for it, unless the screen changes by itself while nobody
-    /// writes.
+    /// Where the cursor waits: at the caret, where input methods look for it, unless a turn runs and the line is empty. The
+    /// screen then changes by itself at any moment, and only at the beginning of the region the cursor cannot get lost.
     fn rest(&self) -> Rest {
-        let is_told = self.told_at.is_some_and(|told| told.elapsed() < QUIET) || !self.asking.is_of_use();
-        if self.app.state.is_working() && is_told && !self.app.is_composing() {
+        if self.app.state.is_working() && !self.app.is_composing() {
             Rest::Top
         } else {
             Rest::Caret
@@ -543,6 +536,7 @@ impl<W: Write> Running<W> {
     }
 
     fn open(&mut self, which: Which) {
+        self.app.state.is_shut = false;
         self.opening = Some(self.app.house.open(which));
     }
 

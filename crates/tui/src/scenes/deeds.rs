@@ -137,7 +137,7 @@ fn a_new_title_is_known_at_once() {
 fn answers_are_given_with_the_keys_that_were_chosen() {
     let overrides = BTreeMap::from([("approve-once".to_owned(), vec!["o".to_owned()])]);
     let mut scene = Scene::open(80, 24);
-    scene.app.keys = Keys::with(&overrides).unwrap();
+    scene.app.keys = Keys::with(&overrides).0;
     scene.hear(super::invariants::asked());
     scene.app.forgo_grace();
     scene.draw();

@@ -1,7 +1,8 @@
 //! What the person is told, and how often.
 
 use super::{Scene, item, prompt};
-use crate::house::{Remedy, Trouble};
+use crate::app::Effect;
+use crate::house::{Remedy, Trouble, Which};
 use crate::screen::Pictures;
 use model::{Media, Message, Part, Role};
 use session::{Body, Ending, Event};
@@ -129,4 +130,20 @@ fn an_image_is_only_named_where_the_terminal_has_no_way_to_show_it() {
             .iter()
             .any(|line| line.contains("shot.png · image/png"))
     );
+}
+
+#[test]
+fn what_is_said_where_no_session_could_be_opened_begins_a_new_one() {
+    let mut scene = Scene::open(80, 24);
+    scene.app.state.session = None;
+    scene.troubled(Trouble {
+        what: "it is open elsewhere".into(),
+        hint: None,
+        remedy: Remedy::Unknown,
+    });
+    scene.draw();
+    assert!(scene.seen().contains("no session; what you send begins a new one"));
+    scene.write("go on");
+    let effects = scene.press(&["enter"]);
+    assert!(matches!(&effects[..], [Effect::Open(Which::New)]), "{}", effects.len());
 }

@@ -37,9 +37,7 @@ pub(crate) fn chosen(config: &crate::config::Config, env: &Environment) -> (Opti
             None
         }
     });
-    let keys = Keys::with(&config.keys).unwrap_or_else(|error| {
-        problems.push(format!("keys: {error}"));
-        Keys::default()
-    });
+    let (keys, wrong) = Keys::with(&config.keys);
+    problems.extend(wrong.iter().map(|(action, error)| format!("keys.{action}: {error}")));
     (theme, keys, problems)
 }
