@@ -72,7 +72,10 @@ pub(crate) async fn step(state: &mut State, inbox: &Arc<Inbox>, repeats: &mut Re
             return Ok(step);
         }
         tokio::select! {
-            Some(served) = state.running.join_next() => serve(state, served),
+            Some(served) = state.running.join_next() => {
+                show_rest(state, &mut progress).await;
+                serve(state, served);
+            }
             Some((call, text)) = progress.recv() => show(state, call, text).await,
         }
     }
@@ -174,6 +177,7 @@ async fn stream(
                 None => break,
             },
             Some(served) = state.running.join_next(), if !state.running.is_empty() => {
+                show_rest(state, progress).await;
                 serve(state, served);
                 calls.start(state, inbox).await;
             }
@@ -371,6 +375,13 @@ fn said(message: &Message) -> Said {
 pub(crate) fn serve(state: &mut State, served: Result<Finished, tokio::task::JoinError>) {
     if let Ok(finished) = served {
         state.unkept.push_back(finished);
+    }
+}
+
+/// What a tool printed before it finished is shown before it is said to have.
+async fn show_rest(state: &State, progress: &mut mpsc::Receiver<(CallId, String)>) {
+    while let Ok((call, text)) = progress.try_recv() {
+        show(state, call, text).await;
     }
 }
 

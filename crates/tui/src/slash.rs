@@ -282,6 +282,34 @@ impl Slash {
 mod tests {
     use super::*;
 
+    /// The table of all commands for the book, in Markdown.
+    fn markdown() -> String {
+        let row = |command: &Slash| {
+            let takes = match command.takes {
+                "" => String::new(),
+                takes => format!(" {takes}"),
+            };
+            let others: Vec<String> = command.aliases.iter().map(|other| format!("`/{other}`")).collect();
+            format!(
+                "| `/{}{takes}` | {} | {} |\n",
+                command.name,
+                others.join(", "),
+                command.says
+            )
+        };
+        let rows: String = COMMANDS.iter().map(row).collect();
+        format!("| command | also | |\n|---|---|---|\n{rows}")
+    }
+
+    #[test]
+    fn the_book_lists_every_command() {
+        assert!(
+            include_str!("../../../docs/tui.md").contains(&markdown()),
+            "docs/tui.md needs this:\n{}",
+            markdown()
+        );
+    }
+
     #[test]
     fn no_two_commands_share_a_name() {
         let mut names: Vec<&str> = COMMANDS
