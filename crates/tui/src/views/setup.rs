@@ -11,6 +11,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use session::Command;
 
+/// So many rows tell what was done or went wrong.
+const SAID: usize = 4;
+
 /// The first steps.
 #[derive(Default)]
 pub(crate) struct Setup {
@@ -295,8 +298,16 @@ impl View for Setup {
                 .and("esc", theme.strong)
                 .and(" back", theme.dim),
         };
-        foot.cut(area.width.into())
-            .draw(area.x, area.bottom() - 1, area.width, buf);
+        // What went wrong is said in full.
+        let mut feet = match &self.said {
+            Some(_) => wrap(&foot, area.width.into(), &Row::empty()),
+            None => vec![foot.cut(area.width.into())],
+        };
+        feet.truncate(SAID);
+        let first = area.bottom() - u16::try_from(feet.len()).unwrap_or(1);
+        for (row, y) in feet.iter().zip(first..) {
+            row.draw(area.x, y, area.width, buf);
+        }
         caret
     }
 }
