@@ -9,6 +9,7 @@ pub(crate) use keyring::Keyring;
 use crate::config::ProviderEntry;
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
+use crate::log;
 use providers::Secret;
 use providers::presets::Preset;
 use sandbox::{Cap, Program, Request, Status};
@@ -39,6 +40,17 @@ pub(crate) enum Source {
     Keyring,
 }
 
+impl Key {
+    /// A key that was found. From now on it is not written to the log, whoever says it.
+    pub(crate) fn found(secret: &str, source: Source) -> Self {
+        log::hide(secret);
+        Key {
+            secret: Secret::new(secret),
+            source,
+        }
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -56,16 +68,10 @@ pub(crate) fn at_hand(preset: Option<&Preset>, entry: Option<&ProviderEntry>, en
     let vendor = preset.map_or(&[] as &[&str], |preset| preset.key_env);
     let variable = env.first(named.into_iter().chain(vendor.iter().copied()));
     if let Some((name, value)) = variable {
-        return Some(Key {
-            secret: Secret::new(value.trim()),
-            source: Source::Variable(name.into()),
-        });
+        return Some(Key::found(value.trim(), Source::Variable(name.into())));
     }
     let key = entry.and_then(|entry| entry.key.as_deref())?;
-    Some(Key {
-        secret: Secret::new(key.trim()),
-        source: Source::Config,
-    })
+    Some(Key::found(key.trim(), Source::Config))
 }
 
 /// The key that a program prints.
@@ -79,10 +85,7 @@ pub(crate) async fn from_command(provider: &str, command: &[String], env: &Envir
     };
     let output = run(program, args, env, &[]).await.map_err(wrong)?;
     match output.lines().next().map(str::trim) {
-        Some(key) if !key.is_empty() => Ok(Key {
-            secret: Secret::new(key),
-            source: Source::Command,
-        }),
+        Some(key) if !key.is_empty() => Ok(Key::found(key, Source::Command)),
         Some(_) | None => Err(wrong("it printed nothing".into())),
     }
 }

@@ -12,7 +12,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 use tokio::sync::mpsc;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -48,12 +48,21 @@ pub(crate) fn begin(file: Option<&Path>, env: &Environment) -> Result<()> {
     })?;
     let log = Log {
         file: Mutex::new(file),
-        secrets: secrets(env),
+        secrets: RwLock::new(secrets(env)),
     };
     // A second one can only be begun by a test.
     tracing::subscriber::set_global_default(log).unwrap_or_default();
     tracing::info!(target: "hew", version = env!("CARGO_PKG_VERSION"), "started");
     Ok(())
+}
+
+/// Keeps a secret that has just been found out of the log, if there is one.
+pub(crate) fn hide(secret: &str) {
+    tracing::dispatcher::get_default(|dispatch| {
+        if let Some(log) = dispatch.downcast_ref::<Log>() {
+            log.hide(secret);
+        }
+    });
 }
 
 /// Events on their way to the front end, written down as they pass; as they are where nobody wants a log.
@@ -168,7 +177,18 @@ fn redacted(text: &str, secrets: &[String]) -> String {
 /// Writes events of `tracing` to a file.
 struct Log {
     file: Mutex<File>,
-    secrets: Vec<String>,
+    /// What must not be written, the longest first: one may be a part of another.
+    secrets: RwLock<Vec<String>>,
+}
+
+impl Log {
+    fn hide(&self, secret: &str) {
+        let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
+        if secret.len() >= SHORTEST && !secrets.iter().any(|known| known == secret) {
+            let place = secrets.partition_point(|known| known.len() > secret.len());
+            secrets.insert(place, secret.to_owned());
+        }
+    }
 }
 
 impl Subscriber for Log {
@@ -194,7 +214,9 @@ impl Subscriber for Log {
         event.record(&mut words);
         let metadata = event.metadata();
         let Words { message, fields } = words;
-        let said = line(&redacted(&format!("{message}{fields}"), &self.secrets), WIDEST);
+        let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
+        let said = line(&redacted(&format!("{message}{fields}"), &secrets), WIDEST);
+        drop(secrets);
         let text = format!("{} {} {}: {said}\n", moment(now()), metadata.level(), metadata.target());
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // A log that cannot be written must not stop the work.

@@ -60,3 +60,48 @@ async fn a_log_tells_what_happened_but_neither_secrets_nor_what_was_said() {
         wrong.stderr
     );
 }
+
+/// Whatever says a key, here a mention of a file that is called so and is not there, the log does not repeat it.
+#[tokio::test]
+async fn keys_from_the_configuration_a_program_and_the_keyring_never_stand_in_the_log() {
+    let key = "nobody-may-read-this-word";
+    let server = Server::start(Script::new().turn(Turn::text("Done.")).key(key))
+        .await
+        .unwrap();
+    let project = Project::new(&[]).unwrap();
+    let keyring = format!("#!/bin/sh\n[ \"$1\" = lookup ] && printf %s {key}\n");
+    project.write("bin/secret-tool", &keyring).unwrap();
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(project.path("bin/secret-tool"), executable).unwrap();
+    let path = format!("{}:/usr/bin:/bin", project.path("bin").display());
+    let (with_keyring, without) = (("DBUS_SESSION_BUS_ADDRESS", "unix:path=/none"), ("UNUSED", ""));
+    for (config, keyring) in [
+        (format!("providers.anthropic.key = '{key}'"), without),
+        (format!("providers.anthropic.key_command = ['echo', '{key}']"), without),
+        (String::new(), with_keyring),
+    ] {
+        let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
+            .unwrap()
+            .env("ANTHROPIC_BASE_URL", server.url())
+            .env("HEW_TITLE", "false")
+            .env("PATH", &path)
+            .env(keyring.0, keyring.1)
+            .folder(project.root());
+        let file = hew.home().join("config.toml");
+        std::fs::write(&file, &config).unwrap();
+        let log = hew.home().join("hew.log");
+        let prompt = format!("look at @{key}.txt");
+        let run = hew
+            .clone()
+            .env("HEW_CONFIG", &file)
+            .args(["run", "-m", "anthropic/claude-sonnet-4-6", &prompt, "--log"])
+            .arg(&log)
+            .run()
+            .await
+            .unwrap();
+        assert_eq!(run.stdout, "Done.\n", "{config}: {}", run.stderr);
+        let log = std::fs::read_to_string(&log).unwrap();
+        assert!(log.contains("not included: @[secret].txt"), "{config}: {log}");
+        assert!(!log.contains(key), "{config}: {log}");
+    }
+}

@@ -6,7 +6,6 @@
 use super::{Key, Source, run};
 use crate::environment::Environment;
 use crate::failure::Failure;
-use providers::Secret;
 
 /// Where the key is handed over to the shell, so that it never stands in a list of processes.
 const HANDOVER: &str = "HEW_KEYRING_SECRET";
@@ -68,10 +67,7 @@ impl<'a> Keyring<'a> {
         };
         let printed = self.shell(script, provider, None).await?;
         let key = printed.trim();
-        Ok((!key.is_empty()).then(|| Key {
-            secret: Secret::new(key),
-            source: Source::Keyring,
-        }))
+        Ok((!key.is_empty()).then(|| Key::found(key, Source::Keyring)))
     }
 
     /// Keeps the key of a provider, in place of an older one.

@@ -4,6 +4,7 @@ use super::{Models, Provider, address};
 use crate::config::ProviderEntry;
 use crate::failure::{Failure, Result};
 use crate::keys::Key;
+use crate::log;
 use model::{Info, Wire};
 use providers::presets::{Auth, Place, Quirks};
 use providers::{Aws, AwsGiven, Google, GoogleGiven, Settings, Surroundings};
@@ -44,6 +45,13 @@ impl Models<'_> {
             settings.wire = wire.into();
         }
         settings.headers = entry.headers.clone().into_iter().collect();
+        let telling = |name: &str| {
+            ["auth", "key", "token", "secret", "cookie"]
+                .iter()
+                .any(|word| name.to_lowercase().contains(word))
+        };
+        let secret = settings.headers.iter().filter(|(name, _)| telling(name));
+        secret.for_each(|(_, value)| log::hide(value));
         settings.options = entry.options.clone();
         settings.model_options = self.model_options(info);
         if let Some(stall) = entry.stall {

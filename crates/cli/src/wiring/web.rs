@@ -2,6 +2,7 @@
 
 use crate::config::{Config, SearchName};
 use crate::environment::Environment;
+use crate::log;
 use crate::models;
 use providers::Secret;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,10 @@ pub(super) fn web(config: &Config, env: &Environment) -> Option<Web> {
     let bytes = |said: Option<u32>, usual: usize| said.map_or(usual, |bytes| bytes as usize);
     let secret = |named: &Option<String>, usual: &[&'static str]| {
         let names = named.iter().map(String::as_str).chain(usual.iter().copied());
-        env.first(names).map(|(_, value)| Secret::new(value.trim()))
+        env.first(names).map(|(_, value)| {
+            log::hide(value.trim());
+            Secret::new(value.trim())
+        })
     };
     let search = said.search.map(|name| Search {
         engine: engine(name),
