@@ -1,16 +1,19 @@
 //! What rendering the system prompt costs, and finding calls in a model's text that comes in tiny pieces.
 
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group};
 use model::{Chunk, Features, Info, Limits, ToolSpec, Wire};
 use policy::Mode;
 use prompt::{Facts, Grammar, Overrides, Reader, Rules, Scene, system};
 use serde_json::{Map, json};
 use std::hint::black_box;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Bytes of a long call, and of each piece in which it comes.
 const LONG: usize = 200 * 1024;
 const PIECE: usize = 4;
+/// Samples of each for the verdict.
+const ROUNDS: usize = 30;
 
 fn tools() -> Vec<ToolSpec> {
     let tool = |name: &str| ToolSpec {
@@ -63,32 +66,80 @@ fn rendering(bench: &mut Criterion) {
     });
 }
 
-fn reading(bench: &mut Criterion) {
+fn grammar() -> Arc<Grammar> {
     let mut grammar = Grammar::default();
     tools().iter().for_each(|tool| grammar.add(&tool.name, tool));
-    let grammar = Arc::new(grammar);
-    let code = "    if a < b { print(\"<p>\") }\n".repeat(LONG / 30);
+    Arc::new(grammar)
+}
+
+/// A call that writes so many bytes of code, and the code by itself.
+fn texts(bytes: usize) -> [(&'static str, String); 2] {
+    let code = "    if a < b { print(\"<p>\") }\n".repeat(bytes / 30);
     let call = format!("<write_file>\n<path>a</path>\n<content>\n{code}</content>\n</write_file>");
-    for (name, text) in [("a long call in pieces", call), ("long text in pieces", code)] {
-        let bytes: Vec<char> = text.chars().collect();
-        let pieces: Vec<Chunk> = bytes
-            .chunks(PIECE)
-            .map(|piece| Chunk::Text(piece.iter().collect()))
-            .collect();
-        let read = |pieces: Vec<Chunk>| {
-            let mut reader = Reader::new(Arc::clone(&grammar), "r");
-            let mut out = Vec::new();
-            for piece in pieces {
-                out.clear();
-                reader.push(piece, &mut out);
+    [("a long call in pieces", call), ("long text in pieces", code)]
+}
+
+fn pieces(text: &str) -> Vec<Chunk> {
+    let letters: Vec<char> = text.chars().collect();
+    let pieces = letters.chunks(PIECE);
+    pieces.map(|piece| Chunk::Text(piece.iter().collect())).collect()
+}
+
+fn read(grammar: &Arc<Grammar>, pieces: Vec<Chunk>) -> Reader {
+    let mut reader = Reader::new(Arc::clone(grammar), "r");
+    let mut out = Vec::new();
+    for piece in pieces {
+        out.clear();
+        reader.push(piece, &mut out);
+    }
+    reader
+}
+
+/// What is asked, and what is: samples alternate, so that whatever else the machine does disturbs all of them alike.
+fn verdict() {
+    let grammar = grammar();
+    for ((name, text), (_, longer)) in texts(LONG).into_iter().zip(texts(2 * LONG)) {
+        let (text, longer) = (pieces(&text), pieces(&longer));
+        let mut samples = [const { Vec::new() }; 2];
+        for _ in 0..ROUNDS {
+            for (pieces, samples) in [&text, &longer].into_iter().zip(&mut samples) {
+                let pieces = pieces.clone();
+                let begun = Instant::now();
+                black_box(read(&grammar, pieces));
+                samples.push(begun.elapsed());
             }
-            reader
-        };
+        }
+        // What it costs when nothing else disturbs: the lowest tenth ends there.
+        let [once, twice] = samples.map(|mut samples: Vec<Duration>| {
+            samples.sort_unstable();
+            samples[samples.len() / 10]
+        });
+        println!(
+            "{name}: {:.0?} a piece; twice as long: {:.2}x, asked: 2x, in proportion",
+            once / u32::try_from(text.len()).unwrap_or(u32::MAX),
+            twice.as_secs_f64() / once.as_secs_f64()
+        );
+    }
+}
+
+fn reading(bench: &mut Criterion) {
+    let grammar = grammar();
+    for (name, text) in texts(LONG) {
+        let pieces = pieces(&text);
         bench.bench_function(name, |bench| {
-            bench.iter_batched(|| pieces.clone(), read, BatchSize::LargeInput);
+            bench.iter_batched(
+                || pieces.clone(),
+                |pieces| read(&grammar, pieces),
+                BatchSize::LargeInput,
+            );
         });
     }
 }
 
 criterion_group!(benches, rendering, reading);
-criterion_main!(benches);
+
+fn main() {
+    verdict();
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+}

@@ -22,6 +22,8 @@ pub(crate) const GO_ON: &str = "Go on where you stopped.";
 pub struct Kept {
     /// The items whose messages nothing that follows can change any more.
     items: Vec<Arc<Item>>,
+    /// Whether one of them does not name the one before it as its parent.
+    is_loose: bool,
     /// The reply after them: as long as it stands there, no more results come for their calls.
     next: Option<Arc<Item>>,
     /// The messages of the last request; the first `settled` are those of `items`.
@@ -96,16 +98,16 @@ impl Kept {
             (Some(_), None) => (Vec::new(), self.refolded(items, terms)),
         };
         let (complete, open) = (shaped(complete, terms.protocol), shaped(open, terms.protocol));
+        if let Some(reply) = reply {
+            self.settle(&items[self.items.len()..reply]);
+            self.next = Some(Arc::clone(&items[reply]));
+        }
         // Nobody holds the last request any more, as a rule, so that nothing is copied.
         let messages = Arc::make_mut(&mut self.messages);
         messages.truncate(self.settled);
         messages.extend(complete);
         self.tokens += self.counts.sum(&messages[self.settled..]);
         self.settled = messages.len();
-        if let Some(reply) = reply {
-            self.items.extend_from_slice(&items[self.items.len()..reply]);
-            self.next = Some(Arc::clone(&items[reply]));
-        }
         messages.extend(open);
         if messages.last().is_none_or(|last| last.role == Role::Assistant) {
             messages.push(Arc::new(Message::user(GO_ON)));
@@ -174,15 +176,40 @@ impl Kept {
 
     /// How many of these items are settled: none when they are not those of the last request any more.
     fn settled_items(&mut self, items: &[Arc<Item>]) -> usize {
-        let kept = self.items.iter().chain(&self.next);
-        let same = kept.clone().zip(items).all(|(a, b)| Arc::ptr_eq(a, b));
-        if !same || items.len() < kept.count() {
+        let (before, after) = items.split_at(self.items.len().min(items.len()));
+        let is_next = match (&self.next, after.first()) {
+            (Some(next), Some(item)) => Arc::ptr_eq(next, item),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        if !is_next || !self.begins(before) {
             self.forget();
         }
         self.items.len()
     }
 
+    /// Whether these are the settled items. A log is a tree that only grows: where each item names the one before it, the last one
+    /// decides about all of them.
+    fn begins(&self, items: &[Arc<Item>]) -> bool {
+        let is_same = |(kept, item): (&Arc<Item>, &Arc<Item>)| Arc::ptr_eq(kept, item);
+        self.items.len() == items.len()
+            && match self.is_loose {
+                true => self.items.iter().zip(items).all(is_same),
+                false => self.items.last().zip(items.last()).is_none_or(is_same),
+            }
+    }
+
+    /// Takes note of items that nothing can change any more.
+    fn settle(&mut self, items: &[Arc<Item>]) {
+        for item in items {
+            let is_next = |before: &Arc<Item>| item.parent == Some(before.id);
+            self.is_loose |= !self.items.last().is_none_or(is_next);
+            self.items.push(Arc::clone(item));
+        }
+    }
+
     fn forget(&mut self) {
+        self.is_loose = false;
         self.items.clear();
         self.next = None;
         (self.settled, self.tokens, self.head) = (0, 0, 0);
@@ -350,8 +377,15 @@ mod tests {
         ]
     }
 
+    /// Whether items name the ones before them.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum Links {
+        Named,
+        Missing,
+    }
+
     /// Assembles every conversation that begins with these items and is at most so much longer.
-    fn check(items: &mut Vec<Arc<Item>>, longer: usize, kept: &mut Kept) {
+    fn check(items: &mut Vec<Arc<Item>>, links: Links, longer: usize, kept: &mut Kept) {
         let frame = Frame::default();
         let (one, other) = (
             assemble(&frame, items, kept),
@@ -362,9 +396,12 @@ mod tests {
         assert_eq!(one.tokens, other.tokens);
         assert_eq!(one.tokens, other.tokens);
         if longer > 0 {
-            for item in every_kind(items) {
+            for mut item in every_kind(items) {
+                if links == Links::Named {
+                    Arc::make_mut(&mut item).parent = items.last().map(|last| last.id);
+                }
                 items.push(item);
-                check(items, longer - 1, kept);
+                check(items, links, longer - 1, kept);
                 items.pop();
             }
         }
@@ -372,7 +409,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_changes_no_request_wherever_a_conversation_goes_or_is_rewound_to() {
-        check(&mut Vec::new(), 4, &mut Kept::default());
+        check(&mut Vec::new(), Links::Named, 4, &mut Kept::default());
+        check(&mut Vec::new(), Links::Missing, 3, &mut Kept::default());
     }
 
     #[test]
