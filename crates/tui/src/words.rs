@@ -5,9 +5,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A count of tokens: `950`, `14.2k`, `1.3M`.
 pub fn tokens(count: u64) -> String {
-    let short = |number: f64, unit: &str| match number >= 99.95 || number.fract() < 0.05 {
-        true => format!("{number:.0}{unit}"),
-        false => format!("{number:.1}{unit}"),
+    let short = |number: f64, unit: &str| {
+        let tenths = (number * 10.0).round() / 10.0;
+        match tenths >= 100.0 || tenths.fract() == 0.0 {
+            true => format!("{tenths:.0}{unit}"),
+            false => format!("{tenths:.1}{unit}"),
+        }
     };
     match count {
         0..1_000 => count.to_string(),

@@ -14,12 +14,12 @@ pub(crate) struct PromptExplain {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PromptDiff {
-    /// A request, as `SESSION:7`, `last:7` or `:7`; the newest if absent
+    /// A request, as `SESSION:7`, `last:7` or `:7`; the newest if absent. By itself it is compared with the one before it
     #[arg(value_name = "SESSION[:REQUEST]")]
     pub(crate) request: Option<String>,
-    /// The request to compare it with; the one before it if absent
+    /// Another one: what it has that the first has not, and the other way round
     #[arg(value_name = "SESSION[:REQUEST]")]
-    pub(crate) with: Option<String>,
+    pub(crate) to: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

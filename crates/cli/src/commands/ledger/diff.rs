@@ -13,12 +13,17 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub(in crate::commands) async fn diff(args: &PromptDiff, global: &Global, env: &Environment) -> Result<Exit> {
-    let book = Book::open(args.request.as_deref(), global, env).await?;
+    // As everywhere: from the first to the second; a single one is compared with the one before it.
+    let (from, to) = match &args.to {
+        Some(to) => (args.request.as_deref(), Some(to.as_str())),
+        None => (None, args.request.as_deref()),
+    };
+    let book = Book::open(to, global, env).await?;
     let place = book.chosen();
     let now = again(&book, place).await?;
-    let (then_name, then) = match &args.with {
-        Some(with) => {
-            let other = Book::open(Some(with), global, env).await?;
+    let (then_name, then) = match from {
+        Some(from) => {
+            let other = Book::open(Some(from), global, env).await?;
             (other.name(other.chosen()), again(&other, other.chosen()).await?)
         }
         None => match place.checked_sub(1).filter(|_| place < book.turns) {

@@ -148,7 +148,7 @@ fn sections(book: &Book, place: usize, counted: Option<&Counted>) -> String {
         if prompt.is_estimate {
             text.push_str(
                 "What is expected of the cache is an estimate: the provider has counted requests that begin so, but never \
-                 their beginning by itself.\n",
+                 their beginning by itself, or its figures do not quite add up.\n",
             );
         }
     }
