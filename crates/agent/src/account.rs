@@ -1,7 +1,7 @@
 //! The books of a session: enters each request before it leaves, and says afterwards what it was made of and what it cost.
 
 use model::{Cost, Info, Message, Request, Usage};
-use prompt::{Counting, Entry, Frozen, Ledger};
+use prompt::{Counting, Entry, Frozen, Ledger, Report};
 use session::{BlobId, Item, ItemId, Paid, Prompt, Record, RequestId, Said, Section, SessionId, Store};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -44,8 +44,12 @@ impl Books {
             return;
         };
         let entry = self.ledger.enter(&request, info, record.at.0);
-        self.ledger
-            .settle(&entry, info, &record.usage, record.at.0 + record.total);
+        let report = Report {
+            usage: &record.usage,
+            sent: None,
+            at: record.at.0 + record.total,
+        };
+        self.ledger.settle(&entry, info, &report);
         self.last = Some(record.id);
         self.frame = Some(Request {
             messages: Arc::default(),
@@ -80,11 +84,10 @@ impl Books {
         &mut self,
         open: &Open,
         info: &Info,
-        usage: &Usage,
+        report: &Report<'_>,
         store: &dyn Store,
-        now: u64,
     ) -> (Vec<Section>, Prompt) {
-        let sections = self.ledger.settle(&open.entry, info, usage, now);
+        let sections = self.ledger.settle(&open.entry, info, report);
         let (frame, frame_parts) = self.keep_frame(&open.frame, store);
         let said = open.said.iter().map(|source| source.kept(store));
         let prompt = Prompt {
@@ -97,7 +100,7 @@ impl Books {
             shared: open.entry.shared as u64,
             said: said.collect(),
             marks: open.entry.marks.clone(),
-            paid: paid(info, usage),
+            paid: paid(info, report.usage),
         };
         (sections, prompt)
     }

@@ -62,6 +62,7 @@ impl Watching {
             | Chunk::Usage(_)
             | Chunk::Cost(_)
             | Chunk::Notice(_)
+            | Chunk::Sent(_)
             | Chunk::Stop(_) => Vec::new(),
         }
     }

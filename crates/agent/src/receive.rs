@@ -7,7 +7,7 @@ use crate::repeats::{Repeats, Verdict};
 use crate::retry;
 use crate::state::{Live, State};
 use futures::StreamExt as _;
-use model::{Block, CallId, Chunk, Info, Message, Part, Reply, Role, Stop};
+use model::{Block, CallId, Chunk, Info, Message, Part, Reply, Role, Sent, Stop};
 use session::{Body, Delta, Draft, End, Event, ItemId, ItemKind, Level, RequestId};
 use std::sync::Arc;
 use std::time::Instant;
@@ -160,6 +160,7 @@ async fn stream(
         open,
         sent: Instant::now(),
         first_chunk: None,
+        measured: None,
         estimated: assembled.tokens,
         watching: Watching::new(state.previews),
     });
@@ -222,7 +223,15 @@ async fn take(
     id: ItemId,
     batch: Vec<Result<Chunk, model::Error>>,
 ) -> Result<(), model::Error> {
-    let (good, notices, failed) = sort(batch);
+    let Arrived {
+        sent,
+        good,
+        notices,
+        failed,
+    } = sort(batch);
+    if let Some(live) = &mut state.live {
+        live.measured = sent.or(live.measured.take());
+    }
     let deltas = gather(state, calls, &good);
     for text in notices {
         state.notice(Level::Warning, text).await;
@@ -237,17 +246,32 @@ async fn take(
     }
 }
 
-/// What has arrived, what the person should know, and what broke the stream.
-fn sort(batch: Vec<Result<Chunk, model::Error>>) -> (Vec<Chunk>, Vec<String>, Option<model::Error>) {
-    let (mut good, mut notices) = (Vec::with_capacity(batch.len()), Vec::new());
+/// What has arrived together.
+#[derive(Default)]
+struct Arrived {
+    /// How long the prompt was.
+    sent: Option<Sent>,
+    good: Vec<Chunk>,
+    /// What the person should know.
+    notices: Vec<String>,
+    /// What broke the stream.
+    failed: Option<model::Error>,
+}
+
+fn sort(batch: Vec<Result<Chunk, model::Error>>) -> Arrived {
+    let mut arrived = Arrived::default();
     for chunk in batch {
         match chunk {
-            Ok(Chunk::Notice(text)) => notices.push(text),
-            Ok(chunk) => merge(&mut good, chunk),
-            Err(error) => return (good, notices, Some(error)),
+            Ok(Chunk::Sent(sent)) => arrived.sent = Some(sent),
+            Ok(Chunk::Notice(text)) => arrived.notices.push(text),
+            Ok(chunk) => merge(&mut arrived.good, chunk),
+            Err(error) => {
+                arrived.failed = Some(error);
+                break;
+            }
         }
     }
-    (good, notices, None)
+    arrived
 }
 
 /// Adds chunks to the reply and its draft, queues the calls that are complete, and says what there is to tell.
@@ -320,6 +344,7 @@ fn delta(chunk: &Chunk) -> Option<Delta> {
         | Chunk::Usage(_)
         | Chunk::Cost(_)
         | Chunk::Notice(_)
+        | Chunk::Sent(_)
         | Chunk::Stop(_) => None,
     }
 }

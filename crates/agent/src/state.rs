@@ -162,6 +162,8 @@ pub(crate) struct Live {
     pub(crate) at: Time,
     pub(crate) sent: Instant,
     pub(crate) first_chunk: Option<Duration>,
+    /// How long the prompt was as it left, where the model says so.
+    pub(crate) measured: Option<model::Sent>,
     /// About how many tokens the request has.
     pub(crate) estimated: u64,
     pub(crate) open: Open,
@@ -520,9 +522,12 @@ impl State {
             }
         }
         let info = self.model.info();
-        let (sections, prompt) = self
-            .books
-            .close(&live.open, info, &usage, self.store.as_ref(), (self.clock)().0);
+        let report = prompt::Report {
+            usage: &usage,
+            sent: live.measured.as_ref(),
+            at: (self.clock)().0,
+        };
+        let (sections, prompt) = self.books.close(&live.open, info, &report, self.store.as_ref());
         self.count(Record {
             id: live.draft.request,
             item: Some(live.draft.id),

@@ -29,7 +29,9 @@ pub(crate) async fn ask(model: Arc<dyn Model>, prompt: String, clock: fn() -> Ti
         let mut chunks = model.stream(sent_request).await?;
         while let Some(chunk) = chunks.next().await {
             let chunk: Chunk = chunk?;
-            first_chunk.get_or_insert_with(|| sent.elapsed().as_millis() as u64);
+            if !matches!(chunk, Chunk::Sent(_)) {
+                first_chunk.get_or_insert_with(|| sent.elapsed().as_millis() as u64);
+            }
             reply.push(chunk);
         }
         Ok::<(), model::Error>(())

@@ -1,11 +1,13 @@
 //! The pieces in which a model's reply arrives.
 
-use crate::{CallId, Cost, Replay, Usage};
+use crate::{CallId, Cost, Replay, Sent, Usage};
 use serde::{Deserialize, Serialize};
 
 /// One piece of a streamed reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Chunk {
+    /// How long the prompt was as it left, before anything else. Not every model says so.
+    Sent(Sent),
     /// More of the answer's text.
     Text(String),
     /// More of the model's visible thinking.

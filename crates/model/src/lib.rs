@@ -12,6 +12,7 @@ pub mod json;
 mod message;
 mod reply;
 mod request;
+mod sent;
 mod usage;
 
 pub use caching::{CachedBy, Caching};
@@ -22,6 +23,7 @@ pub use info::{Effort, Features, Info, Limits, Prices, Tier, Wire};
 pub use message::{Block, CallId, Media, Message, Outcome, Part, Replay, Role};
 pub use reply::Reply;
 pub use request::{Breakpoint, OutputSchema, Request, ToolChoice, ToolSpec};
+pub use sent::Sent;
 pub use usage::{Cost, Usage};
 
 use futures::future::BoxFuture;

@@ -76,7 +76,7 @@ impl Reply {
             }
             Chunk::Usage(usage) => self.usage = Some(usage),
             Chunk::Cost(cost) => self.cost = Some(cost),
-            Chunk::Notice(_) => {}
+            Chunk::Notice(_) | Chunk::Sent(_) => {}
             Chunk::Stop(stop) => self.stop = Some(stop),
         }
     }

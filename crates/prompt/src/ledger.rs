@@ -7,6 +7,7 @@
 mod cache;
 mod frame;
 mod kind;
+mod learned;
 #[cfg(test)]
 mod tests;
 mod weigh;
@@ -15,7 +16,7 @@ use crate::tokens::{Exact, Family};
 use cache::Known;
 use frame::{Laid, alike};
 use kind::{Kind, Size, begins_turn, counted, first, kinds, mixed};
-use model::{Breakpoint, CachedBy, Caching, Info, Message, Request, Usage};
+use model::{Breakpoint, CachedBy, Caching, Info, Message, Request, Sent, Usage};
 use session::{Difference, Section};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,6 +80,17 @@ pub struct Entry {
     held: Held,
 }
 
+/// What is known of a request once it is over.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// What the provider counted.
+    pub usage: &'a Usage,
+    /// How long the request was as it left, where that is known.
+    pub sent: Option<&'a Sent>,
+    /// When it was over, in milliseconds.
+    pub at: u64,
+}
+
 /// How well the tokens of a prefix are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certainty {
@@ -115,9 +127,7 @@ impl Ledger {
         let (shared, fresh) = self.compare(&request.messages);
         let difference = self.difference(&frame, &model, shared, &fresh);
         self.turn_over(frame, model, shared, fresh);
-        let hit = self
-            .known
-            .find(self.frame.as_ref(), &self.lines, request, &caching, now);
+        let hit = self.known.find(self.frame.as_ref(), &self.lines, request, info, now);
         let difference = match difference {
             Difference::Extends if hit.is_expired => Difference::Lost {
                 why: format!("the cache forgets after {} minutes", caching.seconds / 60),
@@ -136,13 +146,12 @@ impl Ledger {
     }
 
     /// Takes in what the provider says about the request that was entered last, and says what it was made of.
-    pub fn settle(&mut self, entry: &Entry, info: &Info, usage: &Usage, now: u64) -> Vec<Section> {
-        let prompt = usage.prompt();
+    pub fn settle(&mut self, entry: &Entry, info: &Info, report: &Report<'_>) -> Vec<Section> {
+        let prompt = report.usage.prompt();
         if prompt > 0 {
             self.share_out(prompt, Family::of(info));
-            let caching = Caching::of(info);
             if let Some(frame) = &self.frame {
-                self.known.learn(frame, &self.lines, &entry.marks, &caching, usage, now);
+                self.known.learn(frame, &self.lines, &entry.marks, info, report);
             }
         }
         self.sections(entry)
@@ -161,7 +170,7 @@ impl Ledger {
         };
         let mut lines = [&self.lines[..shared], &fresh].concat();
         chain(&mut lines, frame.chain(), 0);
-        let (hit, _) = self.known.seek(Some(&frame), &lines, request, &Caching::of(info), now);
+        let (hit, _) = self.known.seek(Some(&frame), &lines, request, info, now);
         Foreseen {
             cached: hit.tokens,
             certainty: hit.certainty,

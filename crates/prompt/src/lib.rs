@@ -41,7 +41,7 @@ pub use fold::{
 pub use front::Front;
 pub use frozen::Frozen;
 pub use kept::Kept;
-pub use ledger::{Certainty as Counting, Entry, Foreseen, Ledger, level};
+pub use ledger::{Certainty as Counting, Entry, Foreseen, Ledger, Report, level};
 pub use mention::{Certainty, Mention, mentions};
 pub use note::{Fact, Known, Told, reminder};
 pub use protocol::{Grammar, Protocol, Reader};

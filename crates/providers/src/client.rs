@@ -6,6 +6,7 @@ use crate::fault;
 use crate::google::{Cached, GoogleAuth, fetch};
 use crate::http::{Answer, AnswerBody, Pieces, USER_AGENT, is_loopback, url};
 use crate::kept::Kept;
+use crate::presets::{Place, presets};
 use crate::reading::Reading;
 use crate::settings::{Secret, Settings};
 use crate::wire::{self, anthropic};
@@ -14,7 +15,7 @@ use futures::future::BoxFuture;
 use futures::{StreamExt as _, stream};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use model::{Error, Info, Model, Request, Stream, Wire};
+use model::{Chunk, Error, Info, Model, Request, Stream, Wire};
 use reqwest::Url;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -23,6 +24,8 @@ use std::time::{Duration, SystemTime};
 const MOST_CONVERSATIONS: usize = 4;
 /// The most that is read of an answer that is not a reply.
 const LONGEST_REFUSAL: usize = 64 * 1024;
+/// The ends of hosts that depend on the region or the account.
+const REGIONAL: &[&str] = &[".amazonaws.com", ".googleapis.com", ".azure.com"];
 /// How long such an answer may take to arrive.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -48,6 +51,8 @@ struct Inner {
     info: Info,
     settings: Settings,
     url: Url,
+    /// Whether it is served by those who count its tokens.
+    is_vendors_own: bool,
     headers: HeaderMap,
     kept: Mutex<Vec<(Option<Arc<str>>, Kept)>>,
     token: Cached,
@@ -62,6 +67,7 @@ impl Inner {
         Ok(Inner {
             info,
             settings,
+            is_vendors_own: is_vendors_own(&url),
             url,
             headers,
             kept: Mutex::default(),
@@ -70,7 +76,7 @@ impl Inner {
     }
 
     async fn send(&self, request: Request) -> Result<Stream, Error> {
-        let (body, notices) = self.render(&request);
+        let (body, ahead) = self.render(&request);
         let mut headers = self.headers.clone();
         self.add_betas(&mut headers, &request);
         self.prove(&mut headers, &body).await?;
@@ -86,10 +92,11 @@ impl Inner {
             Ok(Err(detail)) => return Err(self.unreachable(detail)),
             Ok(Ok(answer)) => answer,
         };
-        self.read(answer, notices).await.map_err(|error| self.hide(error))
+        self.read(answer, ahead).await.map_err(|error| self.hide(error))
     }
 
-    fn render(&self, request: &Request) -> (Vec<Bytes>, Vec<String>) {
+    /// The body, and what there is to say before the reply.
+    fn render(&self, request: &Request) -> (Vec<Bytes>, Vec<Chunk>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut notices = Vec::new();
         match kept.iter().position(|(name, _)| *name == request.affinity) {
@@ -100,7 +107,12 @@ impl Inner {
             }
         }
         let body = wire::body(request, &self.info, &self.settings, &mut kept[0].1, &mut notices);
-        (body, notices)
+        // Whoever makes a model counts its tokens; what the bytes were matters only elsewhere.
+        let sent = (!self.is_vendors_own).then(|| Chunk::Sent(kept[0].1.sent()));
+        (
+            body,
+            sent.into_iter().chain(notices.into_iter().map(Chunk::Notice)).collect(),
+        )
     }
 
     fn client(&self) -> Result<reqwest::Client, Error> {
@@ -180,7 +192,7 @@ impl Inner {
     }
 
     /// Tells replies from everything else that a server may answer.
-    async fn read(&self, answer: Answer, notices: Vec<String>) -> Result<Stream, Error> {
+    async fn read(&self, answer: Answer, ahead: Vec<Chunk>) -> Result<Stream, Error> {
         let provider = &self.settings.provider;
         let Answer { head, body } = answer;
         if !head.status.is_success() {
@@ -196,12 +208,12 @@ impl Inner {
         match kind.as_str() {
             "" | "text/event-stream" | "application/vnd.amazon.eventstream" | "application/octet-stream" => {}
             // Some imitations send events under another name; a look at the first bytes tells.
-            _ => return self.read_doubtful(body, &kind, notices).await,
+            _ => return self.read_doubtful(body, &kind, ahead).await,
         }
-        Ok(self.reading(Box::pin(body), notices))
+        Ok(self.reading(Box::pin(body), ahead))
     }
 
-    async fn read_doubtful(&self, mut rest: AnswerBody, kind: &str, notices: Vec<String>) -> Result<Stream, Error> {
+    async fn read_doubtful(&self, mut rest: AnswerBody, kind: &str, ahead: Vec<Chunk>) -> Result<Stream, Error> {
         let provider = &self.settings.provider;
         let first = match tokio::time::timeout(self.settings.stall, rest.next()).await {
             Ok(first) => first.transpose().map_err(|detail| self.unreachable(detail))?,
@@ -213,7 +225,7 @@ impl Inner {
             .any(|start| first.starts_with(start))
         {
             let bytes = stream::iter([Ok(first)]).chain(rest);
-            return Ok(self.reading(Box::pin(bytes), notices));
+            return Ok(self.reading(Box::pin(bytes), ahead));
         }
         let body = [first, start_of(rest).await].concat();
         let text = String::from_utf8_lossy(&body);
@@ -231,11 +243,11 @@ impl Inner {
         ))
     }
 
-    fn reading(&self, bytes: crate::reading::ByteStream, notices: Vec<String>) -> Stream {
+    fn reading(&self, bytes: crate::reading::ByteStream, ahead: Vec<Chunk>) -> Stream {
         let settings = &self.settings;
         let reading = Reading::new(settings.wire, &settings.provider, bytes, settings.stall)
             .heeding(&settings.quirks)
-            .with_notices(notices)
+            .after(ahead)
             .hiding(self.secrets());
         Box::pin(reading)
     }
@@ -329,6 +341,14 @@ fn base_url(settings: &Settings) -> Result<String, SettingsError> {
     }
 }
 
+/// Whether somebody serves models there who counts their tokens.
+fn is_vendors_own(url: &Url) -> bool {
+    let of = |base: &str| Url::parse(base).ok()?.host_str().map(str::to_owned);
+    let Some(host) = url.host_str() else { return false };
+    let mut clouds = presets().iter().filter(|preset| preset.place == Place::Cloud);
+    REGIONAL.iter().any(|end| host.ends_with(end)) || clouds.any(|preset| of(preset.base_url).as_deref() == Some(host))
+}
+
 /// The headers that are the same for every request.
 pub(crate) fn headers(settings: &Settings, url: &Url) -> Result<HeaderMap, SettingsError> {
     let mut headers = HeaderMap::new();
@@ -382,5 +402,26 @@ fn host(url: &Url) -> String {
     match (url.host_str().unwrap_or(""), url.port()) {
         (host, Some(port)) => format!("{host}:{port}"),
         (host, None) => host.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vendors_are_known_by_their_addresses_and_servers_in_front_of_them_are_not_taken_for_them() {
+        for (address, expected) in [
+            ("https://api.anthropic.com/v1/messages", true),
+            ("https://api.openai.com/v1/responses", true),
+            ("https://generativelanguage.googleapis.com/v1beta/models/m", true),
+            ("https://bedrock-runtime.eu-west-1.amazonaws.com/model/m", true),
+            ("https://mine.openai.azure.com/openai/v1/responses", true),
+            ("http://127.0.0.1:4000/v1/messages", false),
+            ("http://localhost:11434/v1/chat/completions", false),
+            ("https://proxy.example.com/api.openai.com/v1/responses", false),
+        ] {
+            assert_eq!(is_vendors_own(&Url::parse(address).unwrap()), expected, "{address}");
+        }
     }
 }

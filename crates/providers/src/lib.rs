@@ -13,6 +13,7 @@ mod google;
 mod http;
 mod image;
 mod kept;
+mod length;
 pub mod presets;
 mod reading;
 mod settings;

@@ -79,9 +79,9 @@ impl Reading {
         }
     }
 
-    /// Puts notices before everything else.
-    pub(crate) fn with_notices(mut self, notices: Vec<String>) -> Self {
-        self.ready.extend(notices.into_iter().map(Chunk::Notice));
+    /// Puts these before everything else.
+    pub(crate) fn after(mut self, ahead: Vec<Chunk>) -> Self {
+        self.ready.extend(ahead);
         self
     }
 

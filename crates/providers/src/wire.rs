@@ -27,6 +27,7 @@ pub(crate) fn body(
     kept: &mut Kept,
     notices: &mut Vec<String>,
 ) -> Vec<Bytes> {
+    kept.begin();
     match settings.wire {
         Wire::AnthropicMessages => anthropic::body(request, info, settings, kept, notices),
         Wire::BedrockAnthropic => bedrock::body(request, info, settings, kept, notices),

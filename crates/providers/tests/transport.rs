@@ -74,6 +74,7 @@ async fn dropping_the_stream_closes_the_connection() {
     let mut settings = Settings::new("p", Wire::AnthropicMessages, url);
     settings.key = Some(Secret::new("k"));
     let mut stream = connect(settings).stream(conversation()).await.expect("an answer");
+    assert!(matches!(stream.next().await, Some(Ok(model::Chunk::Sent(sent))) if sent.all() > 0));
     assert!(matches!(stream.next().await, Some(Ok(model::Chunk::Text(text))) if text == "a"));
     drop(stream);
     assert!(server.await.expect("the server ends"));

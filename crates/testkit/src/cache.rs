@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::plain;
+use crate::script::Counting;
 use crate::seal::hash;
 use crate::seen::{Block, Seen};
 use crate::wire::Wire;
@@ -25,6 +27,7 @@ pub(crate) struct Counted {
 /// Prefixes seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct PrefixCache {
+    counting: Counting,
     automatic: HashSet<u64>,
     explicit: HashSet<u64>,
 }
@@ -35,33 +38,45 @@ pub(crate) fn tokens(bytes: u64) -> u64 {
 }
 
 impl PrefixCache {
-    /// Counts a request, and remembers its prefixes.
-    pub(crate) fn count(&mut self, seen: &Seen) -> Counted {
-        let prefixes = prefixes(&seen.model, &seen.blocks);
-        let input = tokens(seen.prompt_bytes());
-        match seen.wire {
-            Wire::Anthropic | Wire::Bedrock | Wire::Vertex => self.explicit(input, &prefixes, &seen.blocks),
-            Wire::Chat | Wire::Responses => self.automatic(input, &prefixes, RUN),
-            // Gemini documents no steps.
-            Wire::Gemini => self.automatic(input, &prefixes, 1),
+    pub(crate) fn new(counting: Counting) -> Self {
+        Self {
+            counting,
+            ..Self::default()
         }
     }
 
-    fn automatic(&mut self, input: u64, prefixes: &[Prefix], run: u64) -> Counted {
+    /// Counts a request, and remembers its prefixes.
+    pub(crate) fn count(&mut self, seen: &Seen) -> Counted {
+        let plain = match self.counting {
+            Counting::Tokens => None,
+            Counting::Bytes => Some(plain::blocks(seen)),
+        };
+        let blocks = plain.as_deref().unwrap_or(&seen.blocks);
+        let prefixes = prefixes(&seen.model, blocks);
+        match (seen.wire, self.counting) {
+            (Wire::Anthropic | Wire::Bedrock | Wire::Vertex, _) => self.explicit(&prefixes, blocks),
+            (Wire::Chat | Wire::Responses, Counting::Tokens) => self.automatic(&prefixes, RUN, LEAST),
+            // Gemini documents no steps.
+            (Wire::Gemini, Counting::Tokens) => self.automatic(&prefixes, 1, LEAST),
+            (Wire::Chat | Wire::Responses | Wire::Gemini, Counting::Bytes) => self.automatic(&prefixes, 1, 0),
+        }
+    }
+
+    fn automatic(&mut self, prefixes: &[Prefix], run: u64, least: u64) -> Counted {
         let known = prefixes
             .iter()
             .rev()
             .find(|prefix| self.automatic.contains(&prefix.hash));
-        let read = known.map_or(0, |prefix| prefix.tokens / run * run);
+        let read = known.map_or(0, |prefix| prefix.tokens() / run * run);
         self.automatic.extend(prefixes.iter().map(|prefix| prefix.hash));
         Counted {
-            input,
-            read: if read < LEAST { 0 } else { read },
+            input: tokens(all(prefixes)),
+            read: if read < least { 0 } else { read },
             write: 0,
         }
     }
 
-    fn explicit(&mut self, input: u64, prefixes: &[Prefix], blocks: &[Block]) -> Counted {
+    fn explicit(&mut self, prefixes: &[Prefix], blocks: &[Block]) -> Counted {
         let marks: Vec<usize> = (0..blocks.len())
             .filter(|at| blocks[*at].marked)
             .rev()
@@ -70,27 +85,45 @@ impl PrefixCache {
         let hit = |at: &usize| {
             let near = prefixes[at.saturating_sub(LOOKBACK - 1)..=*at].iter().rev();
             near.filter(|prefix| self.explicit.contains(&prefix.hash))
-                .map(|prefix| prefix.tokens)
+                .map(|prefix| prefix.bytes)
                 .next()
         };
         let read = marks.iter().filter_map(hit).max().unwrap_or(0);
         let marked = marks
             .iter()
             .map(|at| &prefixes[*at])
-            .filter(|prefix| prefix.tokens >= LEAST);
-        let last = marked.clone().map(|prefix| prefix.tokens).max().unwrap_or(0);
+            .filter(|prefix| prefix.tokens() >= LEAST);
+        let last = marked.clone().map(|prefix| prefix.bytes).max().unwrap_or(0).max(read);
         self.explicit.extend(marked.map(|prefix| prefix.hash));
-        Counted {
-            input,
-            read,
-            write: last.saturating_sub(read),
+        let all = all(prefixes);
+        match self.counting {
+            Counting::Tokens => Counted {
+                input: tokens(all),
+                read: tokens(read),
+                write: tokens(last) - tokens(read),
+            },
+            Counting::Bytes => Counted {
+                input: tokens(read) + tokens(last - read) + tokens(all - last),
+                read: tokens(read),
+                write: tokens(last - read),
+            },
         }
     }
 }
 
 struct Prefix {
     hash: u64,
-    tokens: u64,
+    bytes: u64,
+}
+
+impl Prefix {
+    fn tokens(&self) -> u64 {
+        tokens(self.bytes)
+    }
+}
+
+fn all(prefixes: &[Prefix]) -> u64 {
+    prefixes.last().map_or(0, |prefix| prefix.bytes)
 }
 
 fn prefixes(model: &str, blocks: &[Block]) -> Vec<Prefix> {
@@ -98,10 +131,7 @@ fn prefixes(model: &str, blocks: &[Block]) -> Vec<Prefix> {
     let longer = |block: &Block| {
         chain = hash(&block.hash.to_be_bytes(), chain);
         bytes += block.bytes;
-        Prefix {
-            hash: chain,
-            tokens: tokens(bytes),
-        }
+        Prefix { hash: chain, bytes }
     };
     blocks.iter().map(longer).collect()
 }
@@ -170,5 +200,27 @@ mod tests {
             0,
             "a short prefix is not cached"
         );
+    }
+
+    #[test]
+    fn a_server_that_counts_bytes_rounds_what_is_read_and_what_is_written_apart() {
+        let mut cache = PrefixCache::new(Counting::Bytes);
+        let said = |texts: &[&str]| {
+            let part = |text: &&str| json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
+            let content: Vec<_> = texts.iter().map(part).collect();
+            Seen::new(
+                Wire::Anthropic,
+                "m".to_owned(),
+                json!({"messages": [{"role": "user", "content": content}]}),
+            )
+        };
+        // A part has 31 bytes beside its text, so that the first has a byte more than 1,250 tokens, and so has each other.
+        let long = "x".repeat(4_970);
+        let first = cache.count(&said(&[&long]));
+        assert_eq!((first.read, first.write, first.input), (0, 1251, 1251));
+        let second = cache.count(&said(&[&long, "yy"]));
+        assert_eq!((second.read, second.write, second.input), (1251, 9, 1260));
+        let third = cache.count(&said(&[&long, "yy", "zz"]));
+        assert_eq!(third.read, 1259, "not what was read and written before: {second:?}");
     }
 }

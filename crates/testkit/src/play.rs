@@ -46,10 +46,10 @@ impl Play {
             .filter(|thought| thought.signature.is_some())
             .for_each(|thought| seals.give(thought, std::iter::empty()));
         Self {
+            cache: PrefixCache::new(script.counting),
             script,
             attempts: HashMap::new(),
             position: 0,
-            cache: PrefixCache::default(),
             seals,
         }
     }

@@ -29,6 +29,8 @@ pub struct Script {
     pub key: Option<String>,
     /// The context window in tokens; a longer prompt is refused in the vendor's words.
     pub window: Option<u64>,
+    /// How prompts are counted.
+    pub counting: Counting,
     /// Whether requests are checked as strictly as the vendors do.
     pub strict: bool,
     #[serde(skip)]
@@ -54,6 +56,7 @@ impl Default for Script {
             models: vec!["scripted".to_owned()],
             key: None,
             window: None,
+            counting: Counting::default(),
             strict: true,
             reply: None,
         }
@@ -127,6 +130,12 @@ impl Script {
         self
     }
 
+    /// Sets how prompts are counted.
+    pub fn counting(mut self, counting: Counting) -> Self {
+        self.counting = counting;
+        self
+    }
+
     /// Sets the model names that discovery reports.
     pub fn models<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.models = names.into_iter().map(Into::into).collect();
@@ -146,6 +155,18 @@ impl Script {
             None => self.turns.get(seen.turn).cloned(),
         }
     }
+}
+
+/// How prompts are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counting {
+    /// As vendors do: what is read and written adds up, and caches have a least size and steps.
+    #[default]
+    Tokens,
+    /// As servers do that know no tokenizer: a token for each four bytes of a plain rendering. What is read, what is written and
+    /// the rest are rounded up apart, so that they need not add up; automatic caches take any prefix.
+    Bytes,
 }
 
 /// How the turn for a request is found.

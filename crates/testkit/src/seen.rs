@@ -161,7 +161,7 @@ impl Seen {
 
     /// Counts a part of the prompt; `marked` where it carries a cache breakpoint.
     pub(crate) fn block(&mut self, part: &Value, marked: bool) {
-        self.blocks.push(Block::of(part, marked));
+        self.blocks.push(Block::of(&part.to_string(), marked));
     }
 
     pub(crate) fn prompt_bytes(&self) -> u64 {
@@ -211,8 +211,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    fn of(part: &Value, marked: bool) -> Self {
-        let text = part.to_string();
+    pub(crate) fn of(text: &str, marked: bool) -> Self {
         Self {
             hash: crate::seal::hash(text.as_bytes(), 0),
             bytes: text.len() as u64,

@@ -13,6 +13,8 @@ mod chat;
 mod gemini;
 mod responses;
 
+pub(crate) use anthropic::unmarked;
+
 /// An API of a vendor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

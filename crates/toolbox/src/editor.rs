@@ -204,7 +204,8 @@ impl EditAgent {
                     | Chunk::ToolStart { .. }
                     | Chunk::ToolInput { .. }
                     | Chunk::ToolEnd { .. }
-                    | Chunk::Notice(_),
+                    | Chunk::Notice(_)
+                    | Chunk::Sent(_),
                 ) => {}
                 Err(error) => return failed(bill, error.to_string()),
             }

@@ -1,77 +1,30 @@
 //! What a provider's cache should hold of a request, from what it said about the ones before.
 
 use super::frame::Laid;
-use super::{CachedBy, Caching, Certainty, Line};
-use model::{Breakpoint, Request, Usage};
+use super::learned::Learned;
+use super::{CachedBy, Caching, Certainty, Line, Report};
+use model::{Breakpoint, Info, Request, Sent};
 use std::collections::HashMap;
 
 /// Prefixes that the provider has seen, by the hash of everything in them.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     prefixes: HashMap<u64, Prefix>,
-    /// The shortest prefix that was kept although the provider's figure says otherwise.
-    least: Option<u64>,
     /// The prefix that the cache should hold of the last request.
     expected: Option<u64>,
-    learned: Learned,
-}
-
-/// What the provider's reports say that nobody knew of it, or otherwise than it documents.
-#[derive(Debug, Default, Clone, Copy)]
-struct Learned {
-    /// It keeps prefixes although that is not known of the model.
-    keeps: bool,
-    /// It counts hits to the token, however short they are.
-    is_plain: bool,
-    /// What it read and wrote is not quite what it reads the next time: it rounds them apart.
-    rounds: bool,
-}
-
-/// Counts that differ by so many tokens were rounded apart.
-const ROUNDED: u64 = 2;
-
-impl Learned {
-    /// How the provider caches, as far as is known by now.
-    fn correct(self, caching: &Caching) -> Caching {
-        let is_unknown = caching.by == CachedBy::Nothing && self.keeps;
-        let by = if is_unknown { CachedBy::Prefix } else { caching.by };
-        match self.is_plain || is_unknown {
-            true => Caching {
-                by,
-                least: 0,
-                step: 1,
-                ..*caching
-            },
-            false => Caching { by, ..*caching },
-        }
-    }
-
-    /// Takes in what was read where this much was expected.
-    fn learn(&mut self, caching: &Caching, expected: Option<Prefix>, read: u64) {
-        self.keeps |= read > 0;
-        let Some(prefix) = expected.filter(|prefix| prefix.is_counted && read > 0) else {
-            return;
-        };
-        match caching.by {
-            CachedBy::Marks { .. } => {
-                let off = prefix.tokens.abs_diff(read);
-                self.rounds |= off > 0 && off <= ROUNDED;
-            }
-            CachedBy::Prefix | CachedBy::Nothing => {
-                let is_rough = read.is_multiple_of(caching.step.max(1)) && read >= caching.least;
-                self.is_plain |= prefix.tokens == read && !is_rough;
-            }
-        }
-    }
+    /// What the reports of each model say.
+    learned: HashMap<String, Learned>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Prefix {
-    tokens: u64,
+pub(super) struct Prefix {
+    pub(super) tokens: u64,
+    /// How long it is on the wire, where that is known.
+    pub(super) bytes: Option<u64>,
     /// When it was last used, in milliseconds.
     used: u64,
     /// Whether the provider counted it, or it was estimated.
-    is_counted: bool,
+    pub(super) is_counted: bool,
 }
 
 /// The longest prefix that the cache should hold.
@@ -113,10 +66,10 @@ impl Known {
         frame: Option<&Laid>,
         lines: &[Line],
         request: &Request,
-        caching: &Caching,
+        info: &Info,
         now: u64,
     ) -> Hit {
-        let (hit, expected) = self.seek(frame, lines, request, caching, now);
+        let (hit, expected) = self.seek(frame, lines, request, info, now);
         self.expected = expected;
         hit
     }
@@ -127,13 +80,14 @@ impl Known {
         frame: Option<&Laid>,
         lines: &[Line],
         request: &Request,
-        caching: &Caching,
+        info: &Info,
         now: u64,
     ) -> (Hit, Option<u64>) {
         let Some(frame) = frame else {
             return (Hit::default(), None);
         };
-        let caching = &self.learned.correct(caching);
+        let learned = self.learned.get(&info.name()).copied().unwrap_or_default();
+        let caching = &learned.correct(&Caching::of(info));
         let found = match caching.by {
             CachedBy::Nothing => None,
             CachedBy::Prefix => self.longest(ends(frame, lines)),
@@ -146,7 +100,8 @@ impl Known {
         let Some((end, prefix)) = found else {
             return (Hit::default(), None);
         };
-        let tokens = prefix.tokens - prefix.tokens % caching.step.max(1);
+        let (tokens, certainty) = learned.tokens(&prefix);
+        let tokens = tokens - tokens % caching.step.max(1);
         let is_expired = now.saturating_sub(prefix.used) > caching.seconds * 1_000;
         // Where marks decide, the provider has said that it kept this one, however short it is.
         let is_short = caching.by == CachedBy::Prefix && tokens < caching.least;
@@ -157,10 +112,7 @@ impl Known {
             },
             false => Hit {
                 tokens,
-                certainty: match prefix.is_counted && !self.learned.rounds {
-                    true => Certainty::Counted,
-                    false => Certainty::Estimated,
-                },
+                certainty,
                 frame: end.frame,
                 lines: end.lines,
                 is_expired,
@@ -207,97 +159,157 @@ impl Known {
         frame: &Laid,
         lines: &[Line],
         marks: &[Breakpoint],
-        caching: &Caching,
-        usage: &Usage,
-        now: u64,
+        info: &Info,
+        report: &Report<'_>,
     ) {
+        let (usage, caching) = (report.usage, Caching::of(info));
+        let learned = self.learned.entry(info.name()).or_default();
+        learned.count(&caching, report);
         let expected = self
             .expected
             .and_then(|chain| Some((chain, *self.prefixes.get(&chain)?)));
-        self.learned
-            .learn(caching, expected.map(|(_, prefix)| prefix), usage.cache_read);
+        learned.learn(&caching, expected.map(|(_, prefix)| prefix), usage.cache_read);
+        let kept = usage.cache_read + usage.cache_write + usage.cache_write_1h;
+        let least = learned.kept(kept).min(caching.least);
         if let Some((chain, prefix)) = expected
             && usage.cache_read > 0
             && !prefix.is_counted
         {
-            self.note(chain, usage.cache_read, now, true);
+            self.note(chain, Prefix::counted(usage.cache_read, prefix.bytes, report.at));
         }
         match caching.by {
             // It may turn out that something is kept after all.
-            CachedBy::Nothing | CachedBy::Prefix => self.learn_prefix(frame, lines, usage, now),
+            CachedBy::Nothing | CachedBy::Prefix => self.learn_prefix(frame, lines, report),
+            CachedBy::Marks { .. } if kept == 0 => {}
             CachedBy::Marks { most, .. } => {
-                let kept = usage.cache_read + usage.cache_write + usage.cache_write_1h;
-                if kept > 0 {
-                    self.least = Some(self.least.map_or(kept, |least| least.min(kept)));
-                    let marks: Vec<Breakpoint> = marks.iter().rev().take(most).copied().collect();
-                    self.learn_marks(frame, lines, &marks, caching, kept, now);
+                let marks = marks.iter().rev().take(most);
+                let marked: Vec<Marked> = marks.filter_map(|mark| marked(frame, lines, *mark, report)).collect();
+                self.learn_marks(&marked, least, kept, report);
+                if expected.is_none() {
+                    self.learn_found(&marked, report);
                 }
             }
         }
     }
 
     /// Every prefix is kept. That of the whole request was counted; those of its parts are estimates.
-    fn learn_prefix(&mut self, frame: &Laid, lines: &[Line], usage: &Usage, now: u64) {
+    fn learn_prefix(&mut self, frame: &Laid, lines: &[Line], report: &Report<'_>) {
         let mut tokens = 0;
         for place in 0..frame.parts.len() {
             tokens += frame.parts[place].tokens;
-            self.note(frame_end(frame, place).chain, tokens, now, false);
+            let bytes = report.sent.and_then(|sent| frame_bytes(frame, place, sent));
+            self.note(
+                frame_end(frame, place).chain,
+                Prefix::estimated(tokens, bytes, report.at),
+            );
         }
         // What was there before is known already, unless it is another conversation now.
         for place in (0..lines.len()).rev() {
-            let is_last = place + 1 == lines.len();
-            let is_known = self.prefixes.contains_key(&lines[place].chain);
-            let tokens = if is_last { usage.prompt() } else { lines[place].upto };
-            self.note(lines[place].chain, tokens, now, is_last);
-            if is_known && !is_last {
+            let bytes = report.sent.and_then(|sent| sent.upto(place));
+            let chain = lines[place].chain;
+            if place + 1 == lines.len() {
+                self.note(chain, Prefix::counted(report.usage.prompt(), bytes, report.at));
+                continue;
+            }
+            let is_known = self.prefixes.contains_key(&chain);
+            self.note(chain, Prefix::estimated(lines[place].upto, bytes, report.at));
+            if is_known {
                 break;
             }
         }
     }
 
-    /// What ends at a mark is kept. The whole was counted; what ends at earlier marks is known, or an estimate.
-    fn learn_marks(
-        &mut self,
-        frame: &Laid,
-        lines: &[Line],
-        marks: &[Breakpoint],
-        caching: &Caching,
-        kept: u64,
-        now: u64,
-    ) {
-        let least = self.least.unwrap_or(caching.least).min(caching.least);
-        for (newest, mark) in marks.iter().enumerate() {
-            let (chain, estimate) = match mark {
-                Breakpoint::Tools => (frame.parts.first().map(|part| part.chain), frame_upto(frame, 1)),
-                Breakpoint::System(section) => {
-                    let chain = frame.parts.get(section + 1).map(|part| part.chain);
-                    (chain, frame_upto(frame, section + 2))
-                }
-                Breakpoint::Message(message) => match lines.get(*message) {
-                    Some(line) => (Some(line.chain), line.upto),
-                    None => (None, 0),
-                },
-            };
-            let Some(chain) = chain else { continue };
+    /// What ends at a mark is kept, the newest first. The whole was counted; what ends at earlier marks is known, or an estimate.
+    fn learn_marks(&mut self, marked: &[Marked], least: u64, kept: u64, report: &Report<'_>) {
+        for (newest, mark) in marked.iter().enumerate() {
             match newest {
-                0 => self.note(chain, kept, now, true),
-                _ if estimate >= least => self.note(chain, estimate, now, false),
+                0 => self.note(mark.chain, Prefix::counted(kept, mark.bytes, report.at)),
+                _ if mark.estimate >= least => {
+                    self.note(mark.chain, Prefix::estimated(mark.estimate, mark.bytes, report.at));
+                }
                 _ => {}
             }
         }
     }
 
-    /// A prefix was used. What was counted is not replaced by an estimate.
-    fn note(&mut self, chain: u64, tokens: u64, now: u64, is_counted: bool) {
-        let prefix = self.prefixes.entry(chain).or_insert(Prefix {
-            tokens,
-            used: now,
-            is_counted,
-        });
-        prefix.used = now;
-        if is_counted || !prefix.is_counted {
-            (prefix.tokens, prefix.is_counted) = (tokens, is_counted);
+    /// The cache held something that nobody here knew of, such as the tools and the system prompt from another session: how much
+    /// it is tells at which mark it ends, and so what that has was counted by itself.
+    fn learn_found(&mut self, marked: &[Marked], report: &Report<'_>) {
+        let read = report.usage.cache_read;
+        let fits = |mark: &&Marked| mark.estimate.abs_diff(read) * FOUND < read;
+        // The newest is known: it holds what was read and what was written.
+        let mut found = marked.iter().skip(1).filter(fits);
+        if let (Some(mark), None) = (found.next(), found.next()) {
+            self.note(mark.chain, Prefix::counted(read, mark.bytes, report.at));
         }
+    }
+
+    /// A prefix was used. What was counted is not replaced by an estimate.
+    fn note(&mut self, chain: u64, newest: Prefix) {
+        let prefix = self.prefixes.entry(chain).or_insert(newest);
+        prefix.used = newest.used;
+        prefix.bytes = newest.bytes.or(prefix.bytes);
+        if newest.is_counted || !prefix.is_counted {
+            (prefix.tokens, prefix.is_counted) = (newest.tokens, newest.is_counted);
+        }
+    }
+}
+
+impl Prefix {
+    fn counted(tokens: u64, bytes: Option<u64>, used: u64) -> Self {
+        Prefix {
+            tokens,
+            bytes,
+            used,
+            is_counted: true,
+        }
+    }
+
+    fn estimated(tokens: u64, bytes: Option<u64>, used: u64) -> Self {
+        Prefix {
+            is_counted: false,
+            ..Prefix::counted(tokens, bytes, used)
+        }
+    }
+}
+
+/// What was found is taken for what ends at a mark if the estimate of that, and of no other, is off by less than this part.
+const FOUND: u64 = 10;
+
+/// A prefix that ends at a mark.
+struct Marked {
+    chain: u64,
+    /// About how many tokens it has.
+    estimate: u64,
+    bytes: Option<u64>,
+}
+
+fn marked(frame: &Laid, lines: &[Line], mark: Breakpoint, report: &Report<'_>) -> Option<Marked> {
+    let part = match mark {
+        Breakpoint::Tools => 0,
+        Breakpoint::System(section) => section + 1,
+        Breakpoint::Message(message) => {
+            let line = lines.get(message)?;
+            return Some(Marked {
+                chain: line.chain,
+                estimate: line.upto,
+                bytes: report.sent.and_then(|sent| sent.upto(message)),
+            });
+        }
+    };
+    Some(Marked {
+        chain: frame.parts.get(part)?.chain,
+        estimate: frame_upto(frame, part + 1),
+        bytes: report.sent.and_then(|sent| frame_bytes(frame, part, sent)),
+    })
+}
+
+/// How long everything up to a part of the frame is: only where the tools end and where all of it does is known.
+fn frame_bytes(frame: &Laid, place: usize, sent: &Sent) -> Option<u64> {
+    match place {
+        _ if place + 1 == frame.parts.len() => Some(sent.frame()),
+        0 => Some(sent.tools),
+        _ => None,
     }
 }
 

@@ -92,15 +92,22 @@ impl World {
     }
 
     fn tokens(&self) -> u64 {
-        let tools = serde_json::to_vec(&*self.request.tools).unwrap().len();
-        let system: usize = self.request.system.iter().map(|section| section.len()).sum();
-        let said: usize = self
-            .request
-            .messages
-            .iter()
-            .map(|m| serde_json::to_vec(&**m).unwrap().len())
-            .sum();
-        ((tools + system + said) as u64).div_ceil(4)
+        self.sent().all().div_ceil(4)
+    }
+
+    /// How long the request is as it leaves.
+    fn sent(&self) -> Sent {
+        let length = |value: Vec<u8>| value.len() as u64;
+        let mut ends = Vec::new();
+        for message in self.request.messages.iter() {
+            let last = ends.last().copied().unwrap_or(0);
+            ends.push(last + length(serde_json::to_vec(&**message).unwrap()));
+        }
+        Sent {
+            tools: length(serde_json::to_vec(&*self.request.tools).unwrap()),
+            system: self.request.system.iter().map(|section| section.len() as u64).sum(),
+            messages: ends.into(),
+        }
     }
 
     /// Sends the request; what it is made of, and what was expected of the cache.
@@ -128,7 +135,12 @@ impl World {
                 ..Usage::default()
             },
         };
-        let sections = self.ledger.settle(&entry, &self.info, &usage, now);
+        let report = Report {
+            usage: &usage,
+            sent: None,
+            at: now,
+        };
+        let sections = self.ledger.settle(&entry, &self.info, &report);
         assert_eq!(
             sections.iter().map(|section| section.tokens).sum::<u64>(),
             all,
@@ -288,68 +300,176 @@ fn a_message_that_is_made_anew_and_says_the_same_is_the_same() {
     assert_eq!((entry.shared, entry.difference), (3, Difference::Extends));
 }
 
+/// How a server reports: what the request before had, all that this one has, in bytes and in tokens.
+struct Counts {
+    before: u64,
+    all: u64,
+}
+
+impl Counts {
+    fn tokens(bytes: u64) -> u64 {
+        bytes.div_ceil(4)
+    }
+
+    /// Figures that add up.
+    fn exact(&self) -> Usage {
+        let (read, all) = (Counts::tokens(self.before), Counts::tokens(self.all));
+        Usage {
+            cache_read: read,
+            input: all - read,
+            ..Usage::default()
+        }
+    }
+
+    /// Figures of marks that are rounded up apart.
+    fn apart(&self) -> Usage {
+        Usage {
+            cache_read: Counts::tokens(self.before),
+            cache_write: Counts::tokens(self.all - self.before),
+            ..Usage::default()
+        }
+    }
+}
+
+/// Whether it is known how long requests are as they leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Known,
+    Unknown,
+}
+
 /// Sends requests that extend each other to a provider that reads what the request before had and says so in its own way: for
 /// each, what was expected and what was read.
-fn reported(wire: Wire, caching: bool, usage: impl Fn(u64, u64) -> Usage) -> Vec<(u64, u64, Certainty)> {
+fn reported(wire: Wire, caching: bool, length: Length, usage: impl Fn(Counts) -> Usage) -> Vec<(u64, u64, Certainty)> {
     let mut world = World::new(wire);
     world.info.features.caching = caching;
     let mut before = 0;
     let mut seen = Vec::new();
-    for number in 0..5 {
-        world.say([call(number), result(number)]);
+    for number in 0..12 {
+        // No two of them have the same rest.
+        world.say([call(number), said(&"x".repeat(401 + number * 7))]);
         let last = world.request.messages.len() - 1;
         world.request.breakpoints = vec![Breakpoint::Message(last)];
-        let (all, now) = (world.tokens(), number as u64);
+        let (sent, now) = (world.sent(), number as u64);
         let entry = world.ledger.enter(&world.request, &world.info, now);
-        let usage = usage(before, all);
-        world.ledger.settle(&entry, &world.info, &usage, now);
+        let usage = usage(Counts {
+            before,
+            all: sent.all(),
+        });
+        let report = Report {
+            usage: &usage,
+            sent: Some(&sent).filter(|_| length == Length::Known),
+            at: now,
+        };
+        world.ledger.settle(&entry, &world.info, &report);
         seen.push((entry.cached, usage.cache_read, entry.certainty));
-        before = all;
+        before = sent.all();
     }
     seen
 }
 
 #[test]
 fn a_provider_that_counts_hits_to_the_token_is_believed_from_its_first_report_on() {
-    let exact = |read: u64, all: u64| Usage {
-        cache_read: read,
-        input: all - read,
-        ..Usage::default()
-    };
     for (wire, caching) in [
         (Wire::OpenaiChat, true),
         (Wire::Gemini, true),
         (Wire::OpenaiChat, false),
     ] {
-        let seen = reported(wire, caching, exact);
+        let seen = reported(wire, caching, Length::Unknown, |counts| counts.exact());
         assert!(
             seen[2..].iter().all(|(expected, read, _)| expected == read),
             "{wire:?} {caching}: {seen:?}"
         );
     }
     // One that goes by its steps is, too.
-    let rough = |read: u64, all: u64| exact(read - read % 128, all);
-    let seen = reported(Wire::OpenaiChat, true, rough);
+    let rough = |counts: Counts| {
+        let usage = counts.exact();
+        let rest = usage.cache_read % 128;
+        Usage {
+            cache_read: usage.cache_read - rest,
+            input: usage.input + rest,
+            ..usage
+        }
+    };
+    let seen = reported(Wire::OpenaiChat, true, Length::Unknown, rough);
     assert!(seen.iter().all(|(expected, read, _)| expected == read), "{seen:?}");
 }
 
 #[test]
 fn counts_that_do_not_add_up_because_they_are_rounded_are_called_estimates() {
-    let rounded = |read: u64, all: u64| Usage {
-        cache_read: read,
-        cache_write: all - read + 1,
-        ..Usage::default()
+    let seen = reported(Wire::AnthropicMessages, true, Length::Unknown, |counts| counts.apart());
+    let off = |(expected, read, _): &(u64, u64, Certainty)| expected.abs_diff(*read);
+    assert!(seen.iter().all(|seen| off(seen) <= 1), "{seen:?}");
+    let first = seen.iter().position(|seen| off(seen) > 0).unwrap();
+    for (place, (_, _, certainty)) in seen.iter().enumerate() {
+        let is_estimate = *certainty == Certainty::Estimated;
+        assert_eq!(is_estimate, place > first, "request {place}: {seen:?}");
+    }
+}
+
+#[test]
+fn hits_of_a_server_that_counts_bytes_are_foreseen_to_the_token_from_the_first_on() {
+    let seen = reported(Wire::AnthropicMessages, true, Length::Known, |counts| counts.apart());
+    let exact =
+        |(expected, read, certainty): &(u64, u64, Certainty)| expected == read && *certainty == Certainty::Counted;
+    assert!(seen.iter().all(exact), "{seen:?}");
+    for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini] {
+        let seen = reported(wire, true, Length::Known, |counts| counts.exact());
+        assert!(seen.iter().all(exact), "{wire:?}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_provider_that_counts_tokens_is_believed_whatever_the_bytes_say() {
+    // A sixth more than the bytes say, so that only what was reported tells what will be.
+    let more = |bytes: u64| bytes + bytes / 6;
+    let counts = |Counts { before, all }: Counts| {
+        let (read, all) = (more(Counts::tokens(before)), more(Counts::tokens(all)));
+        Usage {
+            cache_read: read,
+            cache_write: all - read,
+            ..Usage::default()
+        }
     };
-    let seen = reported(Wire::AnthropicMessages, true, rounded);
-    assert!(
-        seen.iter()
-            .skip(1)
-            .all(|(expected, read, _)| expected.abs_diff(*read) <= 1),
-        "{seen:?}"
-    );
-    let certainties: Vec<bool> = seen
-        .iter()
-        .map(|(_, _, certainty)| *certainty == Certainty::Counted)
-        .collect();
-    assert_eq!(certainties, [true, true, false, false, false]);
+    let seen = reported(Wire::AnthropicMessages, true, Length::Known, counts);
+    assert!(seen.iter().all(|(expected, read, _)| expected == read), "{seen:?}");
+
+    // What agrees by chance is given up at the first figure that does not.
+    let chance = |given: Counts| match given.before {
+        0 => given.apart(),
+        _ => counts(given),
+    };
+    let seen = reported(Wire::AnthropicMessages, true, Length::Known, chance);
+    assert!(seen[2..].iter().all(|(expected, read, _)| expected == read), "{seen:?}");
+}
+
+#[test]
+fn after_a_summary_what_the_cache_keeps_of_tools_and_system_prompt_is_exact_once_it_was_read_by_itself() {
+    let mut world = World::new(Wire::AnthropicMessages);
+    world.request.system[0] = "You are hew. ".repeat(200).into();
+    // Another session has just sent the same tools and the same system prompt; they have a few tokens more than an estimate says.
+    let frame = world.sent().frame().div_ceil(4) + 7;
+    let send = |world: &mut World, read: u64| {
+        let last = world.request.messages.len() - 1;
+        world.request.breakpoints = vec![Breakpoint::Tools, Breakpoint::System(1), Breakpoint::Message(last)];
+        let entry = world.ledger.enter(&world.request, &world.info, 0);
+        let usage = Usage {
+            cache_read: read,
+            cache_write: world.tokens() + 7 - read,
+            ..Usage::default()
+        };
+        let report = Report {
+            usage: &usage,
+            sent: None,
+            at: 0,
+        };
+        world.ledger.settle(&entry, &world.info, &report);
+        (entry.cached, entry.certainty)
+    };
+    assert_eq!(send(&mut world, frame).0, 0);
+    world.say([call(1), result(1)]);
+    let before = world.tokens() + 7;
+    send(&mut world, before - 100);
+    world.request.messages = vec![said("<summary>\nNotes.\n</summary>")].into();
+    assert_eq!(send(&mut world, frame), (frame, Certainty::Counted));
 }

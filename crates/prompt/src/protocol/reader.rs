@@ -122,9 +122,12 @@ impl Reader {
                 self.wrote &= !matches!(chunk, Chunk::Thinking(_));
                 out.push(chunk);
             }
-            Chunk::ToolInput { .. } | Chunk::ToolEnd { .. } | Chunk::Usage(_) | Chunk::Cost(_) | Chunk::Notice(_) => {
-                out.push(chunk)
-            }
+            Chunk::ToolInput { .. }
+            | Chunk::ToolEnd { .. }
+            | Chunk::Usage(_)
+            | Chunk::Cost(_)
+            | Chunk::Notice(_)
+            | Chunk::Sent(_) => out.push(chunk),
         }
     }
 

@@ -9,10 +9,12 @@ pub(crate) use decoder::Decoder;
 
 use super::{Pieces, merge, options, write_json};
 use crate::kept::{Kept, Span};
+use crate::length::{Objects, Rendered, block, quoted, text_part};
 use crate::settings::Settings;
 use bytes::Bytes;
 use model::{Breakpoint, Info, Message, Part, Request, Role, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// The API takes no more cache marks than this.
 const MOST_MARKS: usize = 4;
@@ -83,6 +85,7 @@ pub(crate) fn render(
         pieces.text("]");
     }
     system(&mut pieces, request, info, &marks);
+    kept.system(&request.system, || system_bytes(&request.system));
     messages(&mut pieces, request, info, &marks, kept, notices);
     pieces.text("}");
     pieces.finish()
@@ -177,22 +180,24 @@ fn marks(request: &Request, info: &Info) -> Vec<Breakpoint> {
 }
 
 /// The tools, comma-joined.
-fn tools(tools: &[ToolSpec]) -> Bytes {
-    let mut out = Vec::new();
+fn tools(tools: &[ToolSpec]) -> Rendered {
+    let mut out = Objects::default();
     for tool in tools {
-        if !out.is_empty() {
-            out.push(b',');
-        }
         let mut input_schema = tool.input_schema.clone();
         if let Value::Object(map) = &mut input_schema {
             map.entry("type").or_insert_with(|| json!("object"));
         }
-        write_json(
-            &mut out,
+        out.push(
+            "",
             &json!({"name": tool.name, "description": tool.description, "input_schema": input_schema}),
         );
     }
-    Bytes::from(out)
+    out.finish()
+}
+
+fn system_bytes(system: &[Arc<str>]) -> u64 {
+    let said = system.iter().filter(|section| !section.trim().is_empty());
+    said.map(|section| block("", text_part(quoted(section)))).sum()
 }
 
 fn system(pieces: &mut Pieces, request: &Request, info: &Info, marks: &[Breakpoint]) {
@@ -235,7 +240,7 @@ fn messages(
     notices: &mut Vec<String>,
 ) {
     pieces.text(",\"messages\":[");
-    let form = |message: &Message| content::render(message, info, notices);
+    let form = |_: Option<&Bytes>, message: &Message| content::render(message, info, notices);
     let turns = |pieces: &mut Pieces, span: &Span<'_>| turns(pieces, span, marks);
     kept.write(pieces, "", &request.messages, marks, form, turns);
     pieces.text("]");

@@ -19,6 +19,7 @@ pub(crate) use media::{Media, data_url, judge};
 
 use super::{Pieces, merge, tool_name, write_json};
 use crate::kept::Kept;
+use crate::length::{Objects, Rendered};
 use crate::presets::{AskUsage, EffortStyle, MaxTokens, Paths, Quirks, SchemaStyle, Temperature, ToolChoiceStyle};
 use crate::settings::Settings;
 use bytes::Bytes;
@@ -122,20 +123,17 @@ pub(crate) fn tools(pieces: &mut Pieces, own: Bytes, extra: Option<Value>) {
     pieces.text("]");
 }
 
-fn render_tools(tools: &[ToolSpec]) -> Bytes {
-    let mut out = Vec::new();
+fn render_tools(tools: &[ToolSpec]) -> Rendered {
+    let mut out = Objects::default();
     for tool in tools {
-        if !out.is_empty() {
-            out.push(b',');
-        }
         let function = json!({
             "name": tool_name(&tool.name),
             "description": tool.description,
             "parameters": tool.input_schema,
         });
-        write_json(&mut out, &json!({"type": "function", "function": function}));
+        out.push("", &json!({"type": "function", "function": function}));
     }
-    Bytes::from(out)
+    out.finish()
 }
 
 /// Everything but tools and messages.

@@ -7,8 +7,9 @@ mod schema;
 pub(crate) use decode::Decoder;
 
 use super::chat::{lay_options, max_output, open, tools};
-use super::{Pieces, tool_name, write_json};
+use super::{Pieces, tool_name};
 use crate::kept::{Kept, Span};
+use crate::length::{Objects, Rendered, block, quoted};
 use crate::settings::Settings;
 use bytes::Bytes;
 use model::{Effort, Info, Message, Request, Role, ToolChoice, ToolSpec};
@@ -34,7 +35,14 @@ pub(crate) fn body(
     open(&mut pieces, &fields);
     tools(&mut pieces, kept.tools(&request.tools, render_tools), extra_tools);
     pieces.text(",\"contents\":[");
-    let form = |message: &Message| form::render(message, info, settings, notices);
+    kept.system(&request.system, || {
+        let parts = request
+            .system
+            .iter()
+            .map(|section| r#"{"text":}"#.len() + quoted(section));
+        parts.map(|part| block("", part)).sum()
+    });
+    let form = |_: Option<&Bytes>, message: &Message| form::render(message, info, settings, notices);
     kept.write(&mut pieces, "", &request.messages, &[], form, turns);
     pieces.text("]}");
     pieces.finish()
@@ -84,9 +92,9 @@ fn turns(pieces: &mut Pieces, span: &Span<'_>) {
 }
 
 /// All tools are functions of one tool, because Gemini counts tools by kind.
-fn render_tools(tools: &[ToolSpec]) -> Bytes {
+fn render_tools(tools: &[ToolSpec]) -> Rendered {
     if tools.is_empty() {
-        return Bytes::new();
+        return Rendered::default();
     }
     let declare = |tool: &ToolSpec| {
         let mut function = json!({"name": tool_name(&tool.name), "description": tool.description});
@@ -95,10 +103,14 @@ fn render_tools(tools: &[ToolSpec]) -> Bytes {
         }
         function
     };
-    let functions: Vec<Value> = tools.iter().map(declare).collect();
-    let mut out = Vec::new();
-    write_json(&mut out, &json!({"functionDeclarations": functions}));
-    Bytes::from(out)
+    let mut functions = Objects::default();
+    tools.iter().for_each(|tool| functions.push("", &declare(tool)));
+    let Rendered { form, bytes } = functions.finish();
+    let form = [&br#"{"functionDeclarations":["#[..], &form, b"]}"].concat();
+    Rendered {
+        form: Bytes::from(form),
+        bytes,
+    }
 }
 
 /// Everything but tools and contents.

@@ -7,8 +7,9 @@ mod frame;
 pub(crate) use decode::Decoder;
 
 use super::chat::{fits_strict, lay_options, max_output, open, openai_effort, path_to, tools};
-use super::{Pieces, tool_name, write_json};
+use super::{Pieces, tool_name};
 use crate::kept::{Kept, Span};
+use crate::length::{Objects, Rendered, block, joined};
 use crate::presets::{EffortStyle, Temperature};
 use crate::settings::Settings;
 use bytes::Bytes;
@@ -31,7 +32,11 @@ pub(crate) fn body(
     open(&mut pieces, &fields);
     tools(&mut pieces, kept.tools(&request.tools, render_tools), extra_tools);
     pieces.text(",\"input\":[");
-    let form = |message: &Message| form::render(message, info, settings, notices);
+    if !request.system.is_empty() {
+        let sections = request.system.iter().map(|section| &**section);
+        kept.system(&request.system, || block("", joined(sections)));
+    }
+    let form = |_: Option<&Bytes>, message: &Message| form::render(message, info, settings, notices);
     kept.write(&mut pieces, "", &request.messages, &[], form, turns);
     pieces.text("]}");
     pieces.finish()
@@ -51,12 +56,9 @@ pub(crate) fn path(info: &Info, settings: &Settings) -> String {
     path_to("responses", &info.id, settings)
 }
 
-fn render_tools(tools: &[ToolSpec]) -> Bytes {
-    let mut out = Vec::new();
+fn render_tools(tools: &[ToolSpec]) -> Rendered {
+    let mut out = Objects::default();
     for tool in tools {
-        if !out.is_empty() {
-            out.push(b',');
-        }
         let tool = json!({
             "type": "function",
             "name": tool_name(&tool.name),
@@ -64,9 +66,9 @@ fn render_tools(tools: &[ToolSpec]) -> Bytes {
             "parameters": tool.input_schema,
             "strict": false,
         });
-        write_json(&mut out, &tool);
+        out.push("", &tool);
     }
-    Bytes::from(out)
+    out.finish()
 }
 
 /// Everything but tools and input.

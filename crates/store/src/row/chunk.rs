@@ -111,6 +111,8 @@ impl<'a> From<&'a model::Chunk> for Chunk<'a> {
                 text: Cow::Borrowed(text),
             },
             model::Chunk::Stop(stop) => Chunk::Stop { stop: stop.into() },
+            // What a reply was asked with is no part of it.
+            model::Chunk::Sent(_) => Chunk::Unknown,
         }
     }
 }

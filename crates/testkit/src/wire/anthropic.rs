@@ -75,7 +75,7 @@ fn count(seen: &mut Seen, part: &Value) {
 }
 
 /// A part without its cache mark (or that of what it holds), and whether it had one.
-fn unmarked(part: &Value) -> (Value, bool) {
+pub(crate) fn unmarked(part: &Value) -> (Value, bool) {
     let Some(fields) = part.as_object() else {
         return (part.clone(), false);
     };

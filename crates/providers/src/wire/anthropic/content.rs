@@ -1,9 +1,9 @@
 //! A message as comma-joined content blocks.
 
-use crate::wire::{call_id, tool_name, write_json};
+use crate::length::{Objects, Rendered};
+use crate::wire::{call_id, tool_name};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use model::{Block, Info, Media, Message, Outcome, Part, Replay, Role, Wire};
 use serde_json::{Value, json};
 
@@ -12,8 +12,15 @@ const LONGEST_ID: usize = 64;
 const NO_OUTPUT: &str = "(no output)";
 
 /// Renders all that can be said of a message; empty where nothing can.
-pub(super) fn render(message: &Message, info: &Info, notices: &mut Vec<String>) -> Bytes {
-    let mut blocks = Blocks::default();
+pub(super) fn render(message: &Message, info: &Info, notices: &mut Vec<String>) -> Rendered {
+    let role = match message.role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    let mut blocks = Blocks {
+        role,
+        objects: Objects::default(),
+    };
     // The results of calls come first: the API refuses anything else.
     let (results, others): (Vec<&Part>, Vec<&Part>) = message
         .parts
@@ -44,7 +51,7 @@ pub(super) fn render(message: &Message, info: &Info, notices: &mut Vec<String>) 
             | (Role::User, Part::Thinking { .. } | Part::ToolCall { .. }) => {}
         }
     }
-    Bytes::from(blocks.out)
+    blocks.objects.finish()
 }
 
 /// Whether the message's last block may carry a cache mark; thinking may not.
@@ -69,17 +76,14 @@ fn is_ours(replay: &Replay) -> bool {
         .any(|wire| wire.name() == replay.wire)
 }
 
-#[derive(Default)]
 struct Blocks {
-    out: Vec<u8>,
+    role: &'static str,
+    objects: Objects,
 }
 
 impl Blocks {
     fn push(&mut self, block: &Value) {
-        if !self.out.is_empty() {
-            self.out.push(b',');
-        }
-        write_json(&mut self.out, block);
+        self.objects.push(self.role, block);
     }
 
     fn text(&mut self, text: &str) {

@@ -1,6 +1,7 @@
 //! What one message looks like on this wire.
 
 use super::{Media, data_url, details, judge};
+use crate::length::{BLANK_LINE, Rendered, block, quoted, text_part};
 use crate::presets::{CallIds, Quirks, ThinkingBack};
 use crate::wire::{call_id, tool_name, write_json};
 use bytes::Bytes;
@@ -64,16 +65,60 @@ impl Form {
 const TEXT: u8 = 0;
 const PARTS: u8 = 1;
 
-/// Renders a message.
-pub(super) fn render(message: &Message, info: &Info, quirks: &Quirks, notices: &mut Vec<String>) -> Bytes {
+/// Renders a message that follows one of the form `before`.
+pub(super) fn render(
+    before: Option<&Bytes>,
+    message: &Message,
+    info: &Info,
+    quirks: &Quirks,
+    notices: &mut Vec<String>,
+) -> Rendered {
     match message.role {
-        Role::Assistant => Form::pack(&assistant(message, info, quirks), &[], TEXT),
-        Role::User => user(message, info, quirks, notices),
+        Role::Assistant => {
+            let (whole, bytes) = assistant(message, info, quirks);
+            Rendered {
+                form: Form::pack(&whole, &[], TEXT),
+                bytes,
+            }
+        }
+        Role::User => user(before, message, info, quirks, notices),
     }
 }
 
-fn user(message: &Message, info: &Info, quirks: &Quirks, notices: &mut Vec<String>) -> Bytes {
+/// How long the blocks of a whole message of so many bytes are: what it says, and everything else of it.
+fn blocks(role: &str, length: usize, content: &Value) -> u64 {
+    let (said, inside) = match content {
+        Value::String(text) => {
+            let quoted = quoted(text);
+            (block(role, text_part(quoted)), quoted)
+        }
+        Value::Array(parts) => {
+            let parts: Vec<usize> = parts.iter().map(|part| part.to_string().len()).collect();
+            let said = parts.iter().map(|part| block(role, *part)).sum();
+            (
+                said,
+                "[]".len() + parts.iter().sum::<usize>() + parts.len().saturating_sub(1),
+            )
+        }
+        other => (0, other.to_string().len()),
+    };
+    let known = r#"{"role":"","content":}"#.len() + role.len() + inside;
+    match length.saturating_sub(known) {
+        0 => said,
+        // Its comma makes room for one of the braces.
+        more => said + block(role, more + 1),
+    }
+}
+
+fn user(
+    before: Option<&Bytes>,
+    message: &Message,
+    info: &Info,
+    quirks: &Quirks,
+    notices: &mut Vec<String>,
+) -> Rendered {
     let mut results = Vec::new();
+    let mut bytes = 0;
     let mut parts: Vec<Value> = Vec::new();
     for part in &message.parts {
         match part {
@@ -83,10 +128,10 @@ fn user(message: &Message, info: &Info, quirks: &Quirks, notices: &mut Vec<Strin
                 if !results.is_empty() {
                     results.push(b',');
                 }
-                write_json(
-                    &mut results,
-                    &json!({"role": "tool", "tool_call_id": id, "content": text}),
-                );
+                let from = results.len();
+                let result = json!({"role": "tool", "tool_call_id": id, "content": text});
+                write_json(&mut results, &result);
+                bytes += blocks("tool", results.len() - from, &result["content"]);
             }
             Part::Text { text, .. } if text.is_empty() => {}
             Part::Text { text, .. } => parts.push(json!({"type": "text", "text": text})),
@@ -104,15 +149,36 @@ fn user(message: &Message, info: &Info, quirks: &Quirks, notices: &mut Vec<Strin
             let mut quoted = Vec::new();
             write_json(&mut quoted, &texts.join("\n\n"));
             let inside = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
-            Form::pack(&results, inside, TEXT)
+            let goes_on = results.is_empty() && before.is_some_and(says_text);
+            bytes += match (inside.len(), goes_on) {
+                (0, _) => 0,
+                (more, true) => (BLANK_LINE + more) as u64,
+                (_, false) => block("user", text_part(quoted.len())),
+            };
+            Rendered {
+                form: Form::pack(&results, inside, TEXT),
+                bytes,
+            }
         }
         None => {
             let mut list = Vec::new();
             write_json(&mut list, &parts);
             let inside = list.get(1..list.len().saturating_sub(1)).unwrap_or_default();
-            Form::pack(&results, inside, PARTS)
+            bytes += parts
+                .iter()
+                .map(|part| block("user", part.to_string().len()))
+                .sum::<u64>();
+            Rendered {
+                form: Form::pack(&results, inside, PARTS),
+                bytes,
+            }
         }
     }
+}
+
+/// Whether a form ends with what a person says in plain text: what the next one says goes on with it.
+fn says_text(form: &Bytes) -> bool {
+    matches!(Form::unpack(form).said, Said::Text(said) if !said.is_empty())
 }
 
 /// The text of a tool's result. This wire takes only text from tools, so images move to the user message that follows.
@@ -157,8 +223,8 @@ fn media_part(media: &model::Media, info: &Info, quirks: &Quirks, notices: &mut 
     }
 }
 
-/// What the model said, as one message; empty where nothing of it can be sent.
-fn assistant(message: &Message, info: &Info, quirks: &Quirks) -> Vec<u8> {
+/// What the model said, as one message, and how long its blocks are; empty where nothing of it can be sent.
+fn assistant(message: &Message, info: &Info, quirks: &Quirks) -> (Vec<u8>, u64) {
     let mut texts: Vec<&str> = Vec::new();
     let mut thoughts: Vec<&str> = Vec::new();
     let mut calls: Vec<Value> = Vec::new();
@@ -192,7 +258,7 @@ fn assistant(message: &Message, info: &Info, quirks: &Quirks) -> Vec<u8> {
     let mut fields = Map::new();
     fields.insert("role".into(), json!("assistant"));
     if text.is_empty() && calls.is_empty() {
-        return Vec::new();
+        return (Vec::new(), 0);
     }
     fields.insert(
         "content".into(),
@@ -212,7 +278,8 @@ fn assistant(message: &Message, info: &Info, quirks: &Quirks) -> Vec<u8> {
     }
     let mut out = Vec::new();
     write_json(&mut out, &fields);
-    out
+    let bytes = blocks("assistant", out.len(), &fields["content"]);
+    (out, bytes)
 }
 
 /// Adds earlier thinking in the form that the server wants.

@@ -2,6 +2,7 @@
 
 use super::form::{Form, Said, render};
 use crate::kept::{Kept, Span};
+use crate::length::{block, joined, text_part};
 use crate::presets::{Quirks, SchemaStyle};
 use crate::settings::Settings;
 use crate::wire::Pieces;
@@ -31,7 +32,11 @@ pub(super) fn write(
     } else {
         ""
     };
-    let form = |message: &Message| render(message, info, quirks, notices);
+    if !request.system.is_empty() {
+        let sections = request.system.iter().map(|section| &**section);
+        kept.system(&request.system, || block("system", text_part(joined(sections))));
+    }
+    let form = |before: Option<&Bytes>, message: &Message| render(before, message, info, quirks, notices);
     let turns = |pieces: &mut Pieces, span: &Span<'_>| write_turns(pieces, turns(span, quirks, breakpoints));
     kept.write(pieces, before, &request.messages, breakpoints, form, turns);
 }

@@ -1,12 +1,12 @@
 //! What one message looks like on this wire: parts, comma-separated.
 
 use super::generation;
+use crate::length::{Objects, Rendered};
 use crate::settings::Settings;
 use crate::wire::chat::{Media, judge};
-use crate::wire::{tool_name, write_json};
+use crate::wire::tool_name;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use model::{Block, Info, Message, Outcome, Part, Replay, Role, Wire};
 use serde_json::{Value, json};
 
@@ -14,19 +14,14 @@ use serde_json::{Value, json};
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
 /// Renders a message.
-pub(super) fn render(message: &Message, info: &Info, settings: &Settings, notices: &mut Vec<String>) -> Bytes {
-    let parts = match message.role {
-        Role::User => user(message, info, settings, notices),
-        Role::Assistant => assistant(message, info, settings),
+pub(super) fn render(message: &Message, info: &Info, settings: &Settings, notices: &mut Vec<String>) -> Rendered {
+    let (role, parts) = match message.role {
+        Role::User => ("user", user(message, info, settings, notices)),
+        Role::Assistant => ("model", assistant(message, info, settings)),
     };
-    let mut out = Vec::new();
-    for part in parts {
-        if !out.is_empty() {
-            out.push(b',');
-        }
-        write_json(&mut out, &part);
-    }
-    Bytes::from(out)
+    let mut out = Objects::default();
+    parts.iter().for_each(|part| out.push(role, part));
+    out.finish()
 }
 
 /// Tool results first: Gemini wants them right after the calls.

@@ -1,26 +1,25 @@
 //! What one message looks like on this wire: items, comma-separated.
 
+use crate::length::{Objects, Rendered};
 use crate::settings::Settings;
 use crate::wire::chat::{Media, data_url, judge};
-use crate::wire::{call_id, tool_name, write_json};
-use bytes::Bytes;
+use crate::wire::{call_id, tool_name};
 use model::{Block, Info, Message, Part, Replay, Role, Wire};
 use serde_json::{Value, json};
 
 /// Renders a message.
-pub(super) fn render(message: &Message, info: &Info, settings: &Settings, notices: &mut Vec<String>) -> Bytes {
+pub(super) fn render(message: &Message, info: &Info, settings: &Settings, notices: &mut Vec<String>) -> Rendered {
     let items = match message.role {
         Role::User => user(message, info, settings, notices),
         Role::Assistant => assistant(message, settings),
     };
-    let mut out = Vec::new();
+    let mut out = Objects::default();
     for item in items {
-        if !out.is_empty() {
-            out.push(b',');
-        }
-        write_json(&mut out, &item);
+        // What has no role is named by its kind.
+        let role = ["role", "type"].iter().find_map(|key| item.get(key)?.as_str());
+        out.push(role.unwrap_or_default(), &item);
     }
-    Bytes::from(out)
+    out.finish()
 }
 
 fn user(message: &Message, info: &Info, settings: &Settings, notices: &mut Vec<String>) -> Vec<Value> {
