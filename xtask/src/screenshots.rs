@@ -37,7 +37,7 @@ const SHOTS: &[(&str, &[&str], &str)] = &[
         &["C-u", "Why does the width test fail?", "Enter"],
         "yes, once",
     ),
-    ("task", &["y"], "Shall I add a test"),
+    ("task", &["Enter"], "Shall I add a test"),
     ("changes", &["C-x", "c"], "src/width.rs"),
     ("context", &["Escape", "C-x", "k"], "Last request"),
     ("palette", &["Escape", "C-p"], "/sessions"),

@@ -81,12 +81,12 @@ async fn a_whole_task_in_a_real_terminal() {
     let all = tmux.until_shown("good day").await.unwrap();
     assert!(all.contains("› make the greeting polite"), "{all}");
 
-    // Approval in place; the answer is one key.
+    // Approval in place; a yes is one key.
     tmux.until_shown("wants to change").await.unwrap();
     assert_eq!(greeting(), "good day\n");
     tmux.until_shown("yes, once").await.unwrap();
     // Whoever was typing does not answer by accident: keys are offered when they count.
-    tmux.press(&["y"]).unwrap();
+    tmux.press(&["Enter"]).unwrap();
     tmux.until_shown("Everything is done.").await.unwrap();
     assert_eq!(
         std::fs::read_to_string(play.outside.path().join("other.txt")).unwrap(),

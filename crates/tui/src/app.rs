@@ -9,7 +9,7 @@ use crate::state::{Asked, Queued, State};
 use crate::theme::Theme;
 use crate::view::{Cx, Outcome, View, Wake, Wish};
 use crate::views::{self, transcript::Transcript};
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, KeyEvent};
 use futures::future::FutureExt as _;
 use model::Message;
 use session::{Answer, Command, Delivery, Ending, Event, Level, SessionId};
@@ -255,11 +255,11 @@ impl App {
         if is_same {
             return;
         }
-        let writes = self.is_writing(LATELY);
-        let new = first.map(|asked| Approval::new(asked, writes));
-        if let Some(text) = std::mem::replace(&mut self.approval, new).and_then(|approval| approval.editing) {
+        if let Some(text) = self.approval.take().and_then(|approval| approval.editing) {
             self.composer.set_text(&text);
         }
+        let (writes, line) = (self.is_writing(LATELY), self.composer.text());
+        self.approval = first.map(|asked| Approval::new(asked, writes, &line));
     }
 
     /// The turn is over: what was queued first is said now.
@@ -288,6 +288,14 @@ impl App {
 
     /// The person did something.
     pub(crate) fn take(&mut self, input: Input) -> Vec<Effect> {
+        let effects = self.obey(input);
+        if let Some(approval) = &mut self.approval {
+            approval.note(&self.composer.text());
+        }
+        effects
+    }
+
+    fn obey(&mut self, input: Input) -> Vec<Effect> {
         match &input {
             Input::Key(_) | Input::Paste(_) => self.touched = Some(Instant::now()),
             Input::Focus(_) => {}
@@ -327,7 +335,7 @@ impl App {
     }
 
     /// A key that begins a pair of the composer's own.
-    fn begins_pair(&mut self, key: crossterm::event::KeyEvent) -> Vec<Effect> {
+    fn begins_pair(&mut self, key: KeyEvent) -> Vec<Effect> {
         match self.pending {
             Some(_) => Vec::new(),
             None => match self.keys.press(Context::Composer, key, &mut self.pending) {
@@ -340,8 +348,13 @@ impl App {
     fn said(&mut self, said: Said) -> Vec<Effect> {
         match said {
             Said::Nothing | Said::Pass => Vec::new(),
-            Said::Prompt { message, .. } if self.approval.is_some() => self.answer_in_words(message),
-            Said::Prompt { message, delivery } => self.say(message, delivery),
+            Said::Prompt { message, delivery } => match &self.approval {
+                // What was begun before the question came, or is for later, is no answer to it.
+                Some(approval) if !approval.is_beside() && delivery != Delivery::Queue => {
+                    self.answer_in_words(message.text())
+                }
+                Some(_) | None => self.say(message, delivery),
+            },
             Said::Wish(wish) => self.grant(wish),
             Said::Pull => {
                 let last = self
@@ -382,25 +395,47 @@ impl App {
             return None;
         };
         let asked = self.state.asked.front()?.clone();
-        if key.code == KeyCode::Esc
-            && let Some(text) = approval.editing.take()
-        {
-            self.composer.set_text(&text);
-            return Some(Vec::new());
-        }
-        if !self.composer.text().is_empty() || approval.editing.is_some() {
+        // The second key of a pair, and what a list of the composer waits for, are no answers.
+        if self.pending.is_some() || self.composer.is_choosing() {
             return None;
         }
-        match approval.take(key, &asked, &self.keys) {
+        if approval.editing.is_some() {
+            return self.for_edit(*key);
+        }
+        let line = self.composer.text();
+        match approval.take(key, &line, &asked, &self.keys) {
             Taken::Used => Some(Vec::new()),
-            Taken::Answer(answer) => Some(self.answer(&asked, answer)),
+            Taken::Back => {
+                self.with_composer(|composer, cx| composer.empty(cx));
+                Some(Vec::new())
+            }
+            Taken::Answer(answer) => {
+                self.with_composer(|composer, cx| composer.empty(cx));
+                Some(self.answer(&asked, answer))
+            }
             Taken::Edit(text) => {
-                approval.editing = Some(self.composer.text());
+                approval.editing = Some(String::new());
                 self.composer.set_text(&text);
                 Some(Vec::new())
             }
             Taken::Pass => None,
         }
+    }
+
+    /// A key while a call is changed: it is taken as it is written, whatever it begins with.
+    fn for_edit(&mut self, key: KeyEvent) -> Option<Vec<Effect>> {
+        if key.code == KeyCode::Esc {
+            let before = self.approval.as_mut().and_then(|approval| approval.editing.take());
+            self.composer.set_text(before.unwrap_or_default());
+            return Some(Vec::new());
+        }
+        let sends = self.keys.deed(Context::Composer, key) == Some(Deed::Send);
+        let text = self.composer.text();
+        if !sends || text.trim().is_empty() {
+            return None;
+        }
+        self.with_composer(|composer, cx| composer.empty(cx));
+        Some(self.answer_in_words(text))
     }
 
     fn answer(&mut self, asked: &Asked, answer: Answer) -> Vec<Effect> {
@@ -410,14 +445,14 @@ impl App {
     }
 
     /// Words in the composer are an answer while something is asked.
-    fn answer_in_words(&mut self, message: Message) -> Vec<Effect> {
+    fn answer_in_words(&mut self, text: String) -> Vec<Effect> {
         let (Some(approval), Some(asked)) = (&self.approval, self.state.asked.front().cloned()) else {
             return Vec::new();
         };
-        match approval.words(&asked, message.text()) {
+        match approval.words(&asked, text.clone()) {
             Ok(answer) => self.answer(&asked, answer),
             Err(why) => {
-                self.composer.set_text(message.text());
+                self.composer.set_text(text);
                 self.state.flash = Some(why);
                 Vec::new()
             }
@@ -446,16 +481,10 @@ impl App {
         match deed {
             Deed::Interrupt if self.state.is_working() => vec![Effect::Send(Command::Interrupt)],
             Deed::Interrupt => self.escape(),
-            Deed::Leave if !self.composer.is_empty() => {
-                self.with_composer(|composer, cx| composer.clear(cx));
-                Vec::new()
-            }
-            Deed::Leave if leaving || !self.state.is_working() => vec![Effect::Quit],
-            Deed::Leave => {
-                self.leaving = true;
-                self.state.flash = Some("press again to leave; the turn is then stopped".into());
-                Vec::new()
-            }
+            Deed::Cancel | Deed::Leave if leaving => vec![Effect::Quit],
+            Deed::Cancel => self.cancel(),
+            Deed::Leave if !self.state.is_working() => vec![Effect::Quit],
+            Deed::Leave => self.warn_of_leaving("press again to leave; the turn is then stopped"),
             Deed::Suspend => vec![Effect::Suspend],
             Deed::Redraw => vec![Effect::Redraw],
             Deed::NewSession => vec![Effect::Open(Which::New)],
@@ -474,6 +503,28 @@ impl App {
                 }
             },
         }
+    }
+
+    /// Stops what there is to stop: the turn, else what is being written, else, asked twice, all of it.
+    fn cancel(&mut self) -> Vec<Effect> {
+        match &mut self.state.turn {
+            Some(turn) if turn.stops => self.warn_of_leaving("the turn is being stopped; press again to leave"),
+            Some(turn) => {
+                turn.stops = true;
+                vec![Effect::Send(Command::Interrupt)]
+            }
+            None if self.composer.is_empty() => self.warn_of_leaving("press again to leave"),
+            None => {
+                self.with_composer(|composer, cx| composer.clear(cx));
+                Vec::new()
+            }
+        }
+    }
+
+    fn warn_of_leaving(&mut self, words: &str) -> Vec<Effect> {
+        self.leaving = true;
+        self.state.flash = Some(words.into());
+        Vec::new()
     }
 
     /// Esc with nothing to stop: twice in a row leads back to an earlier prompt.

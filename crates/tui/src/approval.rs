@@ -1,39 +1,67 @@
-//! A question in its place above the composer: what, why, exactly what, and one key for each answer.
+//! A question in its place above the composer. What is written below it is an answer in words, unless it is nothing but the
+//! letter or the numbers of answers that are offered: no sentence can be taken for a yes.
 
-use crate::conversation::describe;
-use crate::keys::{Context, Deed, Keys};
-use crate::row::{Row, tame, wrap};
+mod details;
+mod rows;
+
+use crate::keys::{Context, Deed, Key, Keys};
 use crate::state::Asked;
-use crate::view::Cx;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use policy::{Action, Scope};
+use policy::Scope;
 use serde_json::Value;
 use session::{Answer, QuestionId, Subject};
 use std::time::{Duration, Instant};
 
 /// Whoever was typing when the question came did not mean to answer it.
 const GRACE: Duration = Duration::from_millis(600);
+/// Nor did whoever pressed a key in the moment in which it came.
+const MOMENT: Duration = Duration::from_millis(250);
+
+/// The answers to a question for permission, in the order in which they are offered.
+const OFFERED: [Deed; 6] = [
+    Deed::ApproveOnce,
+    Deed::ApproveSession,
+    Deed::ApproveProject,
+    Deed::ApproveAlways,
+    Deed::Reject,
+    Deed::Modify,
+];
 
 /// How far the person has come with a question.
 #[derive(Debug)]
 pub(crate) struct Approval {
     question: QuestionId,
-    /// Until then keys are not answers: the person was writing when the question came.
+    /// Until then keys are not answers: the person may have meant something else.
     grace: Option<Instant>,
+    /// Which of the offered answers is chosen; absent before the person has moved.
+    chosen: Option<usize>,
     /// Which of the offered rules would be remembered.
     rule: usize,
     /// Which suggested answers are ticked, where several may be.
     ticked: Vec<usize>,
     /// Whether everything is shown.
     whole: bool,
+    /// Since when something is written in the composer; absent where nothing is.
+    begun: Option<Begun>,
     /// What stood in the composer before the call was put there to be changed.
     pub(crate) editing: Option<String>,
+}
+
+/// When the person began to write what stands in the composer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begun {
+    /// Before they can have read the question: it is not about it.
+    Before,
+    /// With the question before them.
+    After,
 }
 
 /// What a key means to a question.
 pub(crate) enum Taken {
     /// It was used.
     Used,
+    /// It was used, and the composer is to be emptied.
+    Back,
     /// The answer.
     Answer(Answer),
     /// The call is to be changed first: this is what can be changed.
@@ -43,14 +71,17 @@ pub(crate) enum Taken {
 }
 
 impl Approval {
-    /// Nothing has been said to this question yet.
-    pub(crate) fn new(asked: &Asked, is_writing: bool) -> Self {
+    /// Nothing has been said to this question yet; `line` is what is written already.
+    pub(crate) fn new(asked: &Asked, is_writing: bool, line: &str) -> Self {
+        let grace = if is_writing { GRACE } else { MOMENT };
         Approval {
             question: asked.question.id,
-            grace: is_writing.then(|| Instant::now() + GRACE),
+            grace: Some(Instant::now() + grace),
+            chosen: None,
             rule: 0,
             ticked: Vec::new(),
             whole: false,
+            begun: (!line.is_empty()).then_some(Begun::Before),
             editing: None,
         }
     }
@@ -70,26 +101,90 @@ impl Approval {
         self.question == asked.question.id
     }
 
-    /// Takes a key that was pressed while nothing is written in the composer.
-    pub(crate) fn take(&mut self, key: &KeyEvent, asked: &Asked, keys: &Keys) -> Taken {
+    /// The person has written, or deleted, something.
+    pub(crate) fn note(&mut self, line: &str) {
+        self.begun = match (line.is_empty(), self.begun, self.waits()) {
+            (true, ..) => None,
+            (false, Some(begun), _) => Some(begun),
+            (false, None, true) => Some(Begun::Before),
+            (false, None, false) => Some(Begun::After),
+        };
+    }
+
+    /// Whether what is written is meant for the model whatever it asks: it was begun before the question came.
+    pub(crate) fn is_beside(&self) -> bool {
+        self.editing.is_none() && self.begun == Some(Begun::Before)
+    }
+
+    /// Takes a key; `line` is what is written in the composer.
+    pub(crate) fn take(&mut self, key: &KeyEvent, line: &str, asked: &Asked, keys: &Keys) -> Taken {
+        let deed = keys.deed(Context::Approval, *key);
+        let deed = deed.filter(|deed| deed.binding().context == Context::Approval);
+        if deed == Some(Deed::ShowAll) && Key::from(*key).types().is_none() {
+            self.whole = !self.whole;
+            return Taken::Used;
+        }
+        if self.waits() || self.is_beside() {
+            return Taken::Pass;
+        }
         match &asked.question.subject {
-            Subject::Permission { input, rules, .. } => match keys.deed(Context::Approval, *key) {
-                Some(deed) if deed.binding().context == Context::Approval && !self.waits() => {
-                    self.permission(deed, input, rules)
-                }
-                Some(_) | None => Taken::Pass,
-            },
-            Subject::Inquiry { choices, several, .. } => {
-                let held = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
-                if held || self.waits() {
+            Subject::Permission { input, rules, .. } => {
+                let offered = offered(input, keys);
+                let named = named(line, &offered, keys);
+                if !line.is_empty() && named.is_none() {
                     return Taken::Pass;
                 }
-                self.inquiry(key, choices, *several)
+                self.for_permission(key, deed, &offered, named, (input, rules))
+            }
+            Subject::Inquiry { choices, several, .. } => {
+                let named = numbered(line, choices.len(), *several);
+                if !line.is_empty() && named.is_empty() {
+                    return Taken::Pass;
+                }
+                self.for_inquiry(key, deed, choices, named, *several)
             }
         }
     }
 
-    fn permission(&mut self, deed: Deed, input: &Value, rules: &[String]) -> Taken {
+    /// A key while nothing is written, or no more than the letter of an answer.
+    fn for_permission(
+        &mut self,
+        key: &KeyEvent,
+        deed: Option<Deed>,
+        offered: &[Deed],
+        named: Option<Deed>,
+        (input, rules): (&Value, &[String]),
+    ) -> Taken {
+        // What types a letter may be the beginning of a sentence: it goes to the line, and Enter decides.
+        let deed = deed.filter(|_| Key::from(*key).types().is_none());
+        match deed {
+            Some(Deed::Confirm) => match named.or_else(|| self.chosen(offered)) {
+                Some(deed) => self.permission(deed, input, rules),
+                None => Taken::Pass,
+            },
+            Some(Deed::NextRule) if rules.len() > 1 => {
+                self.rule = (self.rule + 1) % rules.len();
+                Taken::Used
+            }
+            Some(deed @ (Deed::NextAnswer | Deed::PreviousAnswer)) if named.is_none() => {
+                let now = self.chosen(offered).and_then(|deed| place(offered, deed));
+                self.chosen = moved(now, offered.len(), deed == Deed::NextAnswer);
+                Taken::Used
+            }
+            Some(deed) if named.is_none() && offered.contains(&deed) => self.permission(deed, input, rules),
+            Some(_) | None => self.back(key, named.is_some()),
+        }
+    }
+
+    /// The answer that Enter gives: a plain yes, before another one was chosen.
+    fn chosen(&self, offered: &[Deed]) -> Option<Deed> {
+        match self.chosen {
+            Some(index) => offered.get(index).copied(),
+            None => offered.iter().copied().find(|deed| *deed == Deed::ApproveOnce),
+        }
+    }
+
+    fn permission(&self, deed: Deed, input: &Value, rules: &[String]) -> Taken {
         let approve = |scope| {
             Taken::Answer(Answer::Approve {
                 scope,
@@ -102,48 +197,63 @@ impl Approval {
             Deed::ApproveProject => approve(Scope::Project),
             Deed::ApproveAlways => approve(Scope::Always),
             Deed::Reject => Taken::Answer(Answer::Reject { reason: None }),
-            Deed::Modify if !input.is_null() => Taken::Edit(editable(input)),
-            Deed::ShowAll => {
-                self.whole = !self.whole;
-                Taken::Used
-            }
-            Deed::NextRule if rules.len() > 1 => {
-                self.rule = (self.rule + 1) % rules.len();
-                Taken::Used
-            }
+            Deed::Modify => Taken::Edit(editable(input)),
             _ => Taken::Pass,
         }
     }
 
-    fn inquiry(&mut self, key: &KeyEvent, choices: &[(String, Option<String>)], several: bool) -> Taken {
-        let KeyCode::Char(c) = key.code else {
-            let is_ready = key.code == KeyCode::Enter && !self.ticked.is_empty();
-            let labels = self
-                .ticked
-                .iter()
-                .filter_map(|index| choices.get(*index))
-                .map(|(label, _)| label.as_str());
-            let text = labels.collect::<Vec<_>>().join(", ");
-            return if is_ready {
-                Taken::Answer(Answer::Say { text })
-            } else {
-                Taken::Pass
-            };
-        };
-        let chosen = c
-            .to_digit(10)
-            .and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
-        let Some((index, (label, _))) = chosen.and_then(|index| Some((index, choices.get(index)?))) else {
+    fn for_inquiry(
+        &mut self,
+        key: &KeyEvent,
+        deed: Option<Deed>,
+        choices: &[(String, Option<String>)],
+        named: Vec<usize>,
+        several: bool,
+    ) -> Taken {
+        let is_written = !named.is_empty();
+        match deed {
+            Some(Deed::Confirm) => {
+                let picked = match (is_written, self.ticked.is_empty()) {
+                    (true, _) => named,
+                    (false, false) => self.ticked.clone(),
+                    (false, true) => self.chosen.into_iter().collect(),
+                };
+                let labels = picked.iter().filter_map(|index| choices.get(*index));
+                let text = labels.map(|(label, _)| label.as_str()).collect::<Vec<_>>().join(", ");
+                match text.is_empty() {
+                    true => Taken::Pass,
+                    false => Taken::Answer(Answer::Say { text }),
+                }
+            }
+            Some(deed @ (Deed::NextAnswer | Deed::PreviousAnswer)) if !is_written && !choices.is_empty() => {
+                self.chosen = moved(self.chosen, choices.len(), deed == Deed::NextAnswer);
+                Taken::Used
+            }
+            Some(_) | None => match (key.code, self.chosen) {
+                // A blank begins no sentence.
+                (KeyCode::Char(' '), Some(index)) if several && !is_written => {
+                    match self.ticked.iter().position(|ticked| *ticked == index) {
+                        Some(at) => drop(self.ticked.remove(at)),
+                        None => self.ticked.push(index),
+                    }
+                    Taken::Used
+                }
+                _ => self.back(key, is_written),
+            },
+        }
+    }
+
+    /// Esc goes back to where nothing was chosen; there, it is not for the question.
+    fn back(&mut self, key: &KeyEvent, is_written: bool) -> Taken {
+        if key.code != KeyCode::Esc || key.modifiers != KeyModifiers::NONE {
             return Taken::Pass;
-        };
-        if !several {
-            return Taken::Answer(Answer::Say { text: label.clone() });
         }
-        match self.ticked.iter().position(|ticked| *ticked == index) {
-            Some(at) => drop(self.ticked.remove(at)),
-            None => self.ticked.push(index),
+        let was_chosen = self.chosen.take().is_some();
+        match (is_written, was_chosen) {
+            (true, _) => Taken::Back,
+            (false, true) => Taken::Used,
+            (false, false) => Taken::Pass,
         }
-        Taken::Used
     }
 
     /// The answer that words are: to a question of the model what it wanted to know, else why not.
@@ -156,196 +266,70 @@ impl Approval {
             Subject::Permission { .. } => Ok(Answer::Reject { reason: Some(text) }),
         }
     }
-
-    /// The question as rows, at most so many.
-    pub(crate) fn rows(&self, asked: &Asked, width: usize, most: usize, cx: &Cx<'_>) -> Vec<Row> {
-        let (head, body, foot) = match &asked.question.subject {
-            Subject::Permission {
-                action,
-                why,
-                input,
-                rules,
-            } => (
-                self.head(asked, action, why, cx),
-                details(asked, action, input, width.saturating_sub(2), cx),
-                self.keys(rules, input, cx),
-            ),
-            Subject::Inquiry {
-                question,
-                choices,
-                several,
-            } => self.inquiry_rows(question, choices, *several, width, cx),
-        };
-        let bar = |row: Row| row.after("▌ ", cx.theme.warn);
-        let fit = |rows: Vec<Row>| -> Vec<Row> {
-            let inner = width.saturating_sub(2);
-            rows.iter()
-                .flat_map(|row| wrap(row, inner, &Row::of("  ", cx.theme.text)))
-                .map(bar)
-                .collect()
-        };
-        let (head, mut foot) = (fit(head), foot);
-        // Where there is little room, exactly what would happen comes before advice.
-        while foot.len() > 1 && head.len() + fit(foot.clone()).len() + body.len() > most {
-            foot.pop();
-        }
-        let foot = fit(foot);
-        let room = most.saturating_sub(head.len() + foot.len());
-        let room = if self.whole { room } else { room.min(16) };
-        let mut middle: Vec<Row> = body.into_iter().map(bar).collect();
-        if middle.len() > room {
-            let missing = middle.len() - room.saturating_sub(1);
-            middle.truncate(room.saturating_sub(1));
-            let hint = match self.whole {
-                true => String::new(),
-                false => format!("; {} shows more", cx.keys.hint(Deed::ShowAll)),
-            };
-            middle.push(bar(Row::of(format!("… {missing} more lines{hint}"), cx.theme.dim)));
-        }
-        let mut rows = head;
-        rows.extend(middle);
-        rows.extend(foot);
-        rows.truncate(most);
-        rows
-    }
-
-    fn head(&self, asked: &Asked, action: &Action, why: &str, cx: &Cx<'_>) -> Vec<Row> {
-        let theme = cx.theme;
-        let asker = if asked.asker.is_some() { "a subtask: " } else { "" };
-        let first = Row::of(format!("{asker}{} ", asked.question.tool), theme.strong)
-            .and(format!("wants to {}", describe(action)), theme.text);
-        let facts = &cx.state.facts;
-        let mut second = tame(why).replace('\n', " ");
-        if matches!(action, Action::Run { .. }) && !facts.sandbox.is_empty() {
-            second.push_str(&format!(" · sandbox: {}", facts.sandbox));
-        }
-        if matches!(action, Action::Escalate { .. }) {
-            second.push_str(" · no sandbox");
-        }
-        vec![first, Row::of(second, theme.dim)]
-    }
-
-    fn keys(&self, rules: &[String], input: &Value, cx: &Cx<'_>) -> Vec<Row> {
-        let theme = cx.theme;
-        if self.editing.is_some() {
-            return vec![Row::of("change it below; Enter runs it, Esc goes back", theme.accent)];
-        }
-        // Keys are offered when they count.
-        if self.waits() {
-            return vec![Row::of("…", theme.dim)];
-        }
-        let key = |row: Row, deed: Deed, word: &str| match cx.keys.hint(deed) {
-            // An answer without a key is not offered.
-            key if key.is_empty() => row,
-            key => row.and(key, theme.accent).and(format!(" {word}   "), theme.text),
-        };
-        let mut row = key(Row::empty(), Deed::ApproveOnce, "yes, once");
-        row = key(row, Deed::ApproveSession, "session");
-        row = key(row, Deed::ApproveProject, "project");
-        row = key(row, Deed::ApproveAlways, "always");
-        row = key(row, Deed::Reject, "no");
-        if !input.is_null() {
-            row = key(row, Deed::Modify, "edit");
-        }
-        let mut rows = vec![row];
-        if let Some(rule) = rules.get(self.rule) {
-            let hint = match rules.len() {
-                0 | 1 => String::new(),
-                _ => format!("  ({}: another)", cx.keys.hint(Deed::NextRule)),
-            };
-            let scopes =
-                [Deed::ApproveSession, Deed::ApproveProject, Deed::ApproveAlways].map(|deed| cx.keys.hint(deed));
-            rows.push(
-                Row::of(format!("{} remember ", scopes.join(", ")), theme.dim)
-                    .and(tame(rule).replace('\n', " "), theme.code)
-                    .and(hint, theme.dim),
-            );
-        }
-        rows.push(Row::of("or write what to do instead", theme.dim));
-        rows
-    }
-
-    fn inquiry_rows(
-        &self,
-        question: &str,
-        choices: &[(String, Option<String>)],
-        several: bool,
-        width: usize,
-        cx: &Cx<'_>,
-    ) -> (Vec<Row>, Vec<Row>, Vec<Row>) {
-        let theme = cx.theme;
-        let question = tame(question);
-        let head = question.lines().map(|line| Row::of(line, theme.strong)).collect();
-        let mut body = Vec::new();
-        for (index, (label, meaning)) in choices.iter().enumerate() {
-            let tick = match (several, self.ticked.contains(&index)) {
-                (false, _) => "",
-                (true, true) => "☑ ",
-                (true, false) => "☐ ",
-            };
-            let mut row =
-                Row::of(format!("{} ", index + 1), theme.accent).and(format!("{tick}{}", tame(label)), theme.text);
-            if let Some(meaning) = meaning {
-                row = row.and(format!(" — {}", tame(meaning)), theme.dim);
-            }
-            body.extend(wrap(&row, width.saturating_sub(2), &Row::of("  ", theme.text)));
-        }
-        let hint = match (choices.is_empty(), several) {
-            (true, _) => "write your answer below",
-            (false, false) => "a number, or write your own answer below",
-            (false, true) => "numbers to tick, Enter to send, or write your own answer below",
-        };
-        (head, body, vec![Row::of(hint, theme.dim)])
-    }
 }
 
-/// Exactly what would happen.
-fn details(asked: &Asked, action: &Action, input: &Value, width: usize, cx: &Cx<'_>) -> Vec<Row> {
-    let theme = cx.theme;
-    match action {
-        Action::Run { command, cwd } | Action::Escalate { command, cwd } => {
-            let command = tame(command);
-            let lines = command
-                .lines()
-                .enumerate()
-                .map(|(index, line)| Row::of(if index == 0 { "$ " } else { "  " }, theme.accent).and(line, theme.code));
-            let mut rows: Vec<Row> = lines
-                .flat_map(|row| wrap(&row, width, &Row::of("    ", theme.text)))
-                .collect();
-            if *cwd != cx.state.facts.root {
-                rows.push(Row::of(format!("in {}", cwd.display()), theme.dim).cut(width));
-            }
-            rows
-        }
-        Action::Write { .. } | Action::Mcp { .. } => {
-            let card = asked
-                .question
-                .call
-                .as_ref()
-                .and_then(|call| cx.state.conversation.card_of(call));
-            match card.and_then(|card| card.growth(cx)).filter(|diff| !diff.is_empty()) {
-                Some(diff) => diff.rows(width, usize::MAX, theme),
-                None => fields(input, width, cx),
-            }
-        }
-        Action::Read { .. } | Action::Fetch { .. } | Action::SwitchMode { .. } | Action::Subtask { .. } => Vec::new(),
-    }
+/// The answers that are offered. One without a key is not.
+fn offered(input: &Value, keys: &Keys) -> Vec<Deed> {
+    let is_offered = |deed: &Deed| !keys.hint(*deed).is_empty() && (*deed != Deed::Modify || !input.is_null());
+    OFFERED.into_iter().filter(is_offered).collect()
 }
 
-/// The fields of an input, each with its text.
-fn fields(input: &Value, width: usize, cx: &Cx<'_>) -> Vec<Row> {
-    let Value::Object(fields) = input else {
-        return Vec::new();
+/// The answer whose letter is all that is written.
+fn named(line: &str, offered: &[Deed], keys: &Keys) -> Option<Deed> {
+    let mut letters = line.trim().chars();
+    let (Some(letter), None) = (letters.next(), letters.next()) else {
+        return None;
     };
-    let mut rows = Vec::new();
-    for (name, value) in fields {
-        let text = value.as_str().map_or_else(|| value.to_string(), String::from);
-        rows.push(Row::of(format!("{}:", tame(name)), cx.theme.dim));
-        for line in tame(&text).lines() {
-            rows.push(Row::of("  ", cx.theme.text).and(line, cx.theme.text).cut(width));
-        }
+    let of = |letter: char| {
+        let deed = keys.deed(Context::Approval, Key::new(KeyCode::Char(letter), KeyModifiers::NONE))?;
+        offered.contains(&deed).then_some(deed)
+    };
+    of(letter).or_else(|| of(letter.to_ascii_lowercase()))
+}
+
+/// The suggested answers whose numbers are all that is written: one, or several where several may be.
+fn numbered(line: &str, count: usize, several: bool) -> Vec<usize> {
+    let index = |word: &str| {
+        word.parse::<usize>()
+            .ok()?
+            .checked_sub(1)
+            .filter(|index| *index < count)
+    };
+    let words: Vec<&str> = line
+        .split(|c: char| c == ',' || c.is_whitespace())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let found: Option<Vec<usize>> = words.iter().map(|word| index(word)).collect();
+    // Where there are few of them, `13` is the first and the third.
+    let digits = || {
+        line.trim()
+            .chars()
+            .map(|digit| index(digit.encode_utf8(&mut [0; 4])))
+            .collect()
+    };
+    let found = found.or_else(|| if several { digits() } else { None });
+    let mut found = found.unwrap_or_default();
+    found.sort_unstable();
+    found.dedup();
+    match several || words.len() == 1 {
+        true => found,
+        false => Vec::new(),
     }
-    rows
+}
+
+fn place(offered: &[Deed], deed: Deed) -> Option<usize> {
+    offered.iter().position(|other| *other == deed)
+}
+
+/// The answer after, or before, this one: round and round.
+fn moved(now: Option<usize>, count: usize, forward: bool) -> Option<usize> {
+    let last = count.checked_sub(1)?;
+    Some(match (now, forward) {
+        (None, true) => 0,
+        (None, false) => last,
+        (Some(at), true) => (at + 1) % count,
+        (Some(at), false) => at.checked_sub(1).unwrap_or(last),
+    })
 }
 
 /// What a person can change of a call: a command as it is, anything else as JSON.

@@ -197,6 +197,19 @@ impl Composer {
         self.changed(cx);
     }
 
+    /// Forgets what is written, and nothing else.
+    pub(crate) fn empty(&mut self, cx: &Cx<'_>) {
+        if !self.is_empty() {
+            self.editor.set("");
+            self.changed(cx);
+        }
+    }
+
+    /// Whether keys are for a list of its own: earlier prompts that are searched, or what can be completed.
+    pub(crate) fn is_choosing(&self) -> bool {
+        self.search.is_some() || self.popup.as_ref().is_some_and(|popup| !popup.is_empty())
+    }
+
     /// Puts text in place of what is there.
     pub(crate) fn set_text(&mut self, text: impl AsRef<str>) {
         self.editor.set(text.as_ref());
@@ -333,7 +346,7 @@ impl Composer {
                     search.skip -= 1;
                 }
             }
-            (_, KeyCode::Esc, _) | (Some(Deed::Leave), ..) => {
+            (_, KeyCode::Esc, _) | (Some(Deed::Cancel | Deed::Leave), ..) => {
                 let before = std::mem::take(&mut search.before);
                 self.search = None;
                 self.editor.set(&before);

@@ -51,7 +51,8 @@ pub(crate) fn inline(app: &mut App, size: Size, width: u16) -> Frame {
         Place::Full => 0,
     });
     let asked = state.asked.front().zip(approval.as_ref());
-    let question = asked.map(|(asked, approval)| approval.rows(asked, width.into(), room.0.into(), &cx));
+    let question =
+        asked.map(|(asked, approval)| approval.rows(asked, &composer.text(), width.into(), room.0.into(), &cx));
     let mut above = question.unwrap_or_default();
     room.take(above.len().try_into().unwrap_or(u16::MAX));
     let queue: Vec<Row> = queue(&cx, width).into_iter().take(room.0.into()).collect();

@@ -1,5 +1,6 @@
 //! For tests: the whole front end on a virtual terminal.
 
+mod answers;
 mod conversation;
 mod deeds;
 mod glass;

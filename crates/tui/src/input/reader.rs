@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::time::Instant;
 
 /// After so long a lone Escape is the key, and not the beginning of a sequence.
 const PATIENCE: Duration = Duration::from_millis(25);
@@ -14,6 +15,9 @@ const PATIENCE: Duration = Duration::from_millis(25);
 pub(crate) struct Reader {
     fd: AsyncFd<OwnedFd>,
     parser: Parser,
+    /// Until then more is waited for, where what came may be a beginning. It is kept here because the waiting is dropped and
+    /// begun anew whenever something else happens.
+    until: Option<Instant>,
 }
 
 impl Reader {
@@ -32,29 +36,33 @@ impl Reader {
         Ok(Reader {
             fd,
             parser: Parser::default(),
+            until: None,
         })
     }
 
     /// The next signals; `None` when the terminal is gone. Nothing is lost when this is dropped while it waits.
     pub(crate) async fn next(&mut self, out: &mut Vec<Signal>) -> Option<()> {
         loop {
-            let read = if self.parser.is_waiting() {
-                match tokio::time::timeout(PATIENCE, read(&self.fd)).await {
-                    Ok(read) => read,
-                    Err(_) => {
-                        self.parser.settle(out);
-                        if out.is_empty() {
-                            continue;
-                        }
-                        return Some(());
-                    }
+            let read = match self.until {
+                // The runtime looks at its clock as seldom as at the terminal while there is much else to do.
+                Some(until) if Instant::now() >= until && !is_readable(self.fd.get_ref().as_fd()) => None,
+                Some(until) => tokio::time::timeout_at(until, read(&self.fd)).await.ok(),
+                None => Some(read(&self.fd).await),
+            };
+            let Some(read) = read else {
+                self.until = None;
+                self.parser.settle(out);
+                if out.is_empty() {
+                    continue;
                 }
-            } else {
-                read(&self.fd).await
+                return Some(());
             };
             match read {
                 Ok(bytes) if bytes.is_empty() => return None,
-                Ok(bytes) => self.parser.feed(&bytes, out),
+                Ok(bytes) => {
+                    self.parser.feed(&bytes, out);
+                    self.until = self.parser.is_waiting().then(|| Instant::now() + PATIENCE);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return None,
             }
@@ -86,4 +94,31 @@ fn is_readable(fd: BorrowedFd<'_>) -> bool {
     let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
     let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
     matches!(poll(&mut fds, Some(&now)), Ok(count) if count > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Input;
+    use crossterm::event::KeyCode;
+    use std::io::Write as _;
+
+    #[tokio::test]
+    async fn a_lone_escape_is_the_key_however_often_the_waiting_is_dropped() {
+        let (terminal, mut keyboard) = io::pipe().unwrap();
+        let mut reader = Reader::new(terminal.as_fd()).unwrap();
+        keyboard.write_all(b"\x1b").unwrap();
+        let mut out = Vec::new();
+        // Something else happens again and again, as when a reply streams: each time the waiting is dropped.
+        let give_up = Instant::now() + 400 * PATIENCE;
+        while out.is_empty() && Instant::now() < give_up {
+            tokio::select! {
+                biased;
+                read = reader.next(&mut out) => assert!(read.is_some()),
+                () = tokio::task::yield_now() => {}
+            }
+        }
+        let escape = |signal: &Signal| matches!(signal, Signal::Input(Input::Key(key)) if key.code == KeyCode::Esc);
+        assert!(out.len() == 1 && out.iter().all(escape), "{out:?}");
+    }
 }

@@ -101,7 +101,8 @@ macro_rules! bindings {
 bindings! {
     Everywhere {
         Interrupt "interrupt" ["esc"] "Close what is open; stop the turn; twice: go back to an earlier prompt";
-        Leave "leave" ["ctrl+c", "ctrl+d"] "Clear the line; twice: leave";
+        Cancel "cancel" ["ctrl+c"] "Stop the turn; else clear the line; else, twice: leave";
+        Leave "leave" ["ctrl+d"] "Leave; twice while a turn runs";
         Suspend "suspend" ["ctrl+z"] "Back to the shell; `fg` returns";
         Palette "palette" ["ctrl+p"] "Everything that can be done";
         Help "help" ["f1"] "Keys and commands; so does `?` on an empty line";
@@ -179,14 +180,17 @@ bindings! {
         NextTurn "next-turn" ["alt+pagedown"] "To the prompt below";
     }
     Approval {
-        ApproveOnce "approve-once" ["y", "enter"] "Yes, this once";
+        Confirm "confirm" ["enter"] "Give the chosen answer: yes, once, unless another is chosen";
+        NextAnswer "next-answer" ["right", "down"] "Choose the answer after";
+        PreviousAnswer "previous-answer" ["left", "up"] "Choose the answer before";
+        ApproveOnce "approve-once" ["y"] "Yes, this once";
         ApproveSession "approve-session" ["s"] "Yes, for this session";
         ApproveProject "approve-project" ["p"] "Yes, in this project: keeps a rule";
         ApproveAlways "approve-always" ["a"] "Yes, always: keeps a rule";
         Reject "reject" ["n"] "No; you may say why";
         Modify "modify" ["e"] "Edit it before it runs";
         NextRule "next-rule" ["tab"] "Another rule to keep";
-        ShowAll "show-all" ["m"] "Show all of it, or less";
+        ShowAll "show-all" ["ctrl+o"] "Show all of it, or less";
     }
     List {
         ListUp "list-up" ["up", "ctrl+p"] "The row above";

@@ -14,6 +14,7 @@ fn seen(play: impl Fn(&mut Scene)) -> String {
         let mut scene = Scene::open(width, height);
         scene.draw();
         play(&mut scene);
+        scene.app.forgo_grace();
         scene.draw();
         text.push_str(&format!("== {width}×{height}\n{}\n", scene.seen()));
     }

@@ -2,11 +2,9 @@
 
 use super::{Scene, prompt, reply};
 use crate::app::{Effect, News};
-use crate::keys::Keys;
 use futures::future::FutureExt as _;
 use model::Message;
-use session::{Answer, Command, Delivery, Event};
-use std::collections::BTreeMap;
+use session::{Command, Delivery, Ending, Event};
 
 /// A session in which something was said.
 fn said() -> Scene {
@@ -134,18 +132,44 @@ fn a_new_title_is_known_at_once() {
 }
 
 #[test]
-fn answers_are_given_with_the_keys_that_were_chosen() {
-    let overrides = BTreeMap::from([("approve-once".to_owned(), vec!["o".to_owned()])]);
-    let mut scene = Scene::open(80, 24);
-    scene.app.keys = Keys::with(&overrides).0;
-    scene.hear(super::invariants::asked());
-    scene.app.forgo_grace();
+fn ctrl_c_stops_the_turn_then_clears_the_line_then_leaves_when_asked_twice() {
+    let mut scene = said();
+    scene.hear(Event::TurnStarted);
+    scene.write("half a thought");
+    assert!(matches!(
+        &scene.press(&["ctrl+c"])[..],
+        [Effect::Send(Command::Interrupt)]
+    ));
+    assert_eq!(scene.app.composer.text(), "half a thought");
+    scene.hear(Event::TurnFinished {
+        ending: Ending::Interrupted,
+        answer: String::new(),
+    });
+    assert!(scene.press(&["ctrl+c"]).is_empty());
+    assert_eq!(scene.app.composer.text(), "");
+    assert!(scene.press(&["ctrl+c"]).is_empty());
     scene.draw();
-    assert!(scene.seen().contains("o yes, once"), "{}", scene.seen());
-    assert!(scene.press(&["y"]).is_empty());
-    scene.press(&["backspace"]);
-    let effects = scene.press(&["o"]);
-    assert!(matches!(&effects[..], [Effect::Send(Command::Answer { answer, .. })] if *answer == Answer::once()));
+    assert!(scene.seen().contains("press again to leave"), "{}", scene.seen());
+    // Something else in between, and it is asked anew.
+    assert!(scene.press(&["left", "ctrl+c"]).is_empty());
+    assert!(matches!(&scene.press(&["ctrl+c"])[..], [Effect::Quit]));
+}
+
+#[test]
+fn a_turn_that_does_not_stop_can_be_left() {
+    let mut scene = said();
+    scene.hear(Event::TurnStarted);
+    assert!(matches!(
+        &scene.press(&["ctrl+c"])[..],
+        [Effect::Send(Command::Interrupt)]
+    ));
+    assert!(scene.press(&["ctrl+c"]).is_empty());
+    assert!(matches!(&scene.press(&["ctrl+c"])[..], [Effect::Quit]));
+    let mut scene = said();
+    scene.hear(Event::TurnStarted);
+    assert!(scene.press(&["ctrl+d"]).is_empty());
+    assert!(matches!(&scene.press(&["ctrl+d"])[..], [Effect::Quit]));
+    assert!(matches!(&said().press(&["ctrl+d"])[..], [Effect::Quit]));
 }
 
 #[test]

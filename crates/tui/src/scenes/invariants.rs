@@ -2,10 +2,9 @@
 
 use super::{Scene, prompt, reply, result};
 use crate::app::Effect;
-use model::{CallId, Outcome};
-use policy::{Action, Scope};
+use model::Outcome;
 use serde_json::json;
-use session::{Answer, Command, Delta, Ending, Event, Item, ItemId, Question, QuestionId, Subject};
+use session::{Command, Delta, Ending, Event, Item, ItemId};
 use std::sync::Arc;
 
 /// Numbers that look random and are the same every time.
@@ -140,87 +139,6 @@ fn only_the_last_of_a_long_past_is_shown_and_it_says_so() {
     assert!(lines.len() < 400, "{}", lines.len());
     assert!(lines.iter().any(|line| line.contains("earlier")), "{lines:?}");
     assert!(lines.iter().any(|line| line == "› prompt 2499"));
-}
-
-pub(super) fn asked() -> Event {
-    Event::Asked {
-        question: Question {
-            id: QuestionId::new(),
-            call: Some(CallId::from("1")),
-            tool: "terminal".into(),
-            subject: Subject::Permission {
-                action: Action::Run {
-                    command: "rm -r build".into(),
-                    cwd: "/project".into(),
-                },
-                why: "it removes files".into(),
-                input: json!({"command": "rm -r build"}),
-                rules: vec!["exact".into(), "terminal(rm *)".into()],
-            },
-        },
-    }
-}
-
-/// The answer that keys give to a question.
-fn answer(keys: &[&str]) -> Option<Answer> {
-    let mut scene = Scene::open(80, 24);
-    scene.hear(asked());
-    scene.app.forgo_grace();
-    scene.draw();
-    let effects = scene.press(keys);
-    effects.into_iter().find_map(|effect| match effect {
-        Effect::Send(Command::Answer { answer, .. }) => Some(answer),
-        _ => None,
-    })
-}
-
-#[test]
-fn each_answer_is_one_key() {
-    let approve = |scope, rule: Option<&str>| {
-        Some(Answer::Approve {
-            scope,
-            rule: rule.map(Into::into),
-        })
-    };
-    assert_eq!(answer(&["y"]), approve(Scope::Once, None));
-    assert_eq!(answer(&["s"]), approve(Scope::Session, None));
-    assert_eq!(answer(&["p"]), approve(Scope::Project, None));
-    assert_eq!(answer(&["a"]), approve(Scope::Always, None));
-    assert_eq!(answer(&["tab", "s"]), approve(Scope::Session, Some("terminal(rm *)")));
-    assert_eq!(answer(&["n"]), Some(Answer::Reject { reason: None }));
-    assert_eq!(answer(&["x"]), None);
-}
-
-#[test]
-fn words_are_a_reason_and_a_call_can_be_changed_before_it_runs() {
-    let mut scene = Scene::open(80, 24);
-    scene.hear(asked());
-    scene.app.forgo_grace();
-    scene.write("use cargo clean");
-    let effects = scene.press(&["enter"]);
-    assert!(matches!(
-        &effects[..],
-        [Effect::Send(Command::Answer { answer: Answer::Reject { reason: Some(reason) }, .. })] if reason == "use cargo clean"
-    ));
-
-    scene.hear(asked());
-    scene.app.forgo_grace();
-    scene.press(&["e"]);
-    scene.write("/old");
-    let effects = scene.press(&["enter"]);
-    assert!(matches!(
-        &effects[..],
-        [Effect::Send(Command::Answer { answer: Answer::Modify { input }, .. })] if input["command"] == "rm -r build/old"
-    ));
-}
-
-#[test]
-fn a_question_does_not_take_the_keys_of_somebody_who_was_typing() {
-    let mut scene = Scene::open(80, 24);
-    scene.write("yes, but");
-    scene.hear(asked());
-    assert!(scene.press(&["y"]).is_empty());
-    assert_eq!(scene.app.composer.text(), "yes, buty");
 }
 
 #[test]

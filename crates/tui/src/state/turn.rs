@@ -12,6 +12,8 @@ pub(crate) struct Turn {
     pub(crate) doing: Doing,
     /// A request failed and is sent again: what happened, which attempt comes, and when.
     pub(crate) retrying: Option<(String, u32, Instant)>,
+    /// Whether the person has asked with Ctrl-C that it be stopped.
+    pub(crate) stops: bool,
 }
 
 /// What the model does.
@@ -36,6 +38,7 @@ impl Turn {
             began: Instant::now(),
             doing: Doing::Waiting,
             retrying: None,
+            stops: false,
         }
     }
 

@@ -134,7 +134,7 @@ impl Changes {
             Some(Deed::RejectFile) => return self.decide(Verdict::Reject, true, cx),
             Some(Deed::UndoTurn) => return Outcome::CloseAnd(Wish::Act(Deed::UndoTurn)),
             Some(Deed::RedoTurn) => return Outcome::CloseAnd(Wish::Act(Deed::RedoTurn)),
-            Some(Deed::Close | Deed::Interrupt | Deed::Leave) => return Outcome::Close,
+            Some(Deed::Close | Deed::Interrupt | Deed::Cancel | Deed::Leave) => return Outcome::Close,
             Some(Deed::Suspend | Deed::Redraw) => return Outcome::Pass,
             Some(_) | None => {}
         }

@@ -148,7 +148,7 @@ impl View for Context {
             Some(Deed::ListPageDown) => self.top += 10,
             Some(Deed::ListTop) => self.top = 0,
             Some(Deed::ListBottom) => self.top = usize::MAX / 2,
-            Some(Deed::Close | Deed::Interrupt | Deed::Leave) => return Outcome::Close,
+            Some(Deed::Close | Deed::Interrupt | Deed::Cancel | Deed::Leave) => return Outcome::Close,
             Some(Deed::Suspend | Deed::Redraw) => return Outcome::Pass,
             Some(_) | None => {}
         }

@@ -244,7 +244,7 @@ impl<S: Source> List<S> {
                 self.asking = None;
                 self.with_chosen(|source, entry| Some(source.said(deed, words, entry, cx)), cx)
             }
-            Some(Deed::Close | Deed::Leave) => {
+            Some(Deed::Close | Deed::Cancel | Deed::Leave) => {
                 self.asking = None;
                 Outcome::Stay
             }
@@ -268,11 +268,11 @@ impl<S: Source> List<S> {
             Some(Deed::ListPageDown) => self.scroll.step(true, self.page, count),
             Some(Deed::ListTop) => self.scroll.choose(0),
             Some(Deed::ListBottom) => self.scroll.choose(count.saturating_sub(1)),
-            Some(Deed::Close | Deed::Leave) if !self.filter.text().is_empty() => {
+            Some(Deed::Close | Deed::Cancel | Deed::Leave) if !self.filter.text().is_empty() => {
                 self.filter = Field::default();
                 self.seek();
             }
-            Some(Deed::Close | Deed::Leave) => return Outcome::Close,
+            Some(Deed::Close | Deed::Cancel | Deed::Leave) => return Outcome::Close,
             Some(Deed::Choose) => return self.with_chosen(|source, entry| Some(source.choose(entry, cx)), cx),
             Some(Deed::Suspend | Deed::Redraw) => return Outcome::Pass,
             deed => {

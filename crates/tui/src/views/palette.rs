@@ -125,6 +125,6 @@ mod tests {
             .map(|binding| binding.name)
             .collect();
         // These end or close something, or are the palette itself.
-        assert_eq!(missing, ["interrupt", "palette"]);
+        assert_eq!(missing, ["interrupt", "cancel", "palette"]);
     }
 }

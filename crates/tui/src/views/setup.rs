@@ -226,7 +226,7 @@ impl View for Setup {
         let count = self.count();
         match (cx.keys.deed(Context::List, key), &mut self.step) {
             (Some(Deed::Choose), _) => return self.choose(cx),
-            (Some(Deed::Leave), _) | (Some(Deed::Close), Step::Provider) => return Outcome::Close,
+            (Some(Deed::Cancel | Deed::Leave), _) | (Some(Deed::Close), Step::Provider) => return Outcome::Close,
             (Some(Deed::Close), _) => self.back(),
             (Some(Deed::Suspend | Deed::Redraw), _) => return Outcome::Pass,
             (_, Step::Key(_, field, None)) => {
