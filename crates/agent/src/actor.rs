@@ -24,6 +24,9 @@ const TITLE_AT_END: Duration = Duration::from_secs(1);
 /// How often a session that finishes looks whether anything is still expected.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
+/// What tells of things that are still to do.
+const TODO_LIST: &str = "todo list";
+
 /// A session between turns.
 struct Actor {
     state: State,
@@ -298,7 +301,7 @@ impl Actor {
         if *ending == Ending::Completed
             && let Some(text) = self.wakes.reminder(&self.state.todos)
         {
-            let source = "todo list".into();
+            let source = TODO_LIST.into();
             self.inbox.put_news(Notice { source, text });
         }
     }
@@ -323,7 +326,12 @@ impl Actor {
                 Rail::Off | Rail::Stopped => String::new(),
                 rail => format!(" (the agent does not go on by itself: {rail})"),
             };
-            self.state.notice(Level::Info, format!("{source}: {text}{why}")).await;
+            let told = match text.split_once('\n') {
+                // Its first line tells the model what to do.
+                Some((_, list)) if source == TODO_LIST => format!("not done yet{why}:\n{list}"),
+                Some(_) | None => format!("{source}: {text}{why}"),
+            };
+            self.state.notice(Level::Info, told).await;
         }
         false
     }

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tokio::sync::mpsc;
 use tool::{Context, DynTool, Effect, Next, Output, Progress};
@@ -139,11 +140,16 @@ impl Queue {
         // What a tool says about itself must not end the session either.
         let say = AssertUnwindSafe(|| tool.as_ref().map(|tool| tool.title(&call.input)));
         let title = catch_unwind(say).ok().flatten().unwrap_or_default();
+        // Rules speak of a tool by its own name, whatever the model calls it.
+        let name = tool.as_ref().map_or(&call.tool, |tool| &tool.spec().name);
+        let mut desk = state.desk(inbox, Some(call.id.clone()), name);
+        let course = Arc::clone(&desk.course);
         state.started.insert(
             call.id.clone(),
             Started {
                 item,
                 title: title.clone(),
+                course: Arc::clone(&course),
             },
         );
         let kind = ItemKind::Result {
@@ -152,9 +158,6 @@ impl Queue {
             title: title.clone(),
         };
         state.tell(Event::ItemStarted { id: item, kind }).await;
-        // Rules speak of a tool by its own name, whatever the model calls it.
-        let name = tool.as_ref().map_or(&call.tool, |tool| &tool.spec().name);
-        let mut desk = state.desk(inbox, Some(call.id.clone()), name);
         desk.delegate = (effect == Effect::Delegates).then(|| Arc::new(state.delegate()));
         let desk = Arc::new(desk);
         let context = Context {
@@ -190,7 +193,8 @@ impl Queue {
                     Outcome::Error,
                 ),
             };
-            let millis = begun.elapsed().as_millis() as u64;
+            // What the person takes to answer is no time that the tool took.
+            let millis = (begun.elapsed().as_millis() as u64).saturating_sub(course.waited.load(Ordering::Relaxed));
             Finished {
                 id,
                 called,
@@ -246,6 +250,7 @@ async fn serve(
         return Err("Not done: what this call would do has changed since it was allowed. Look again, then repeat it if it is still right.".into());
     }
     let after = desk.hooked.hears(Moment::PostToolUse).then(|| input.clone());
+    desk.course.begun.store(true, Ordering::Relaxed);
     let served = tool.run(input, context).await.map_err(|error| error.to_string());
     let said = match after {
         Some(input) => listen(desk, input, &served).await,

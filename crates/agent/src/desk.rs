@@ -9,8 +9,9 @@ use model::CallId;
 use policy::{Action, Auto, Decision, Deed, Grant, Group, Level, Mode, Modes, Policy, Rule, Ruling, Scope};
 use serde_json::Value;
 use session::{Answer, Event, Happening, Keeper, Moment, Question, QuestionId, Store, Subject};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tool::{DynTool, Inquiry, Multiple, Report, Task};
 
@@ -43,6 +44,19 @@ pub(crate) struct Desk {
     pub(crate) tool: String,
     /// What the call may hand work on with, if its tool does that.
     pub(crate) delegate: Option<Arc<Delegate>>,
+    /// How far the call has come.
+    pub(crate) course: Arc<Course>,
+}
+
+/// How far a call has come, for whoever has to tell about it from outside.
+#[derive(Debug, Default)]
+pub(crate) struct Course {
+    /// Whether its tool was set to work.
+    pub(crate) begun: AtomicBool,
+    /// Whether the person is being asked and has not answered.
+    pub(crate) asks: AtomicBool,
+    /// For how many milliseconds the person was waited for.
+    pub(crate) waited: AtomicU64,
 }
 
 /// A call that may run.
@@ -319,6 +333,8 @@ impl Desk {
             tool: self.tool.clone(),
             subject,
         };
+        let asked = Instant::now();
+        self.course.asks.store(true, Ordering::Relaxed);
         drop(self.events.send(Event::Asked { question }).await);
         let late = async {
             match patience {
@@ -332,6 +348,9 @@ impl Desk {
             // It never ends: whoever is told does not hold up the answer, and the answer ends the telling.
             () = told => None,
         };
+        self.course.asks.store(false, Ordering::Relaxed);
+        let waited = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.course.waited.fetch_add(waited, Ordering::Relaxed);
         drop(self.events.send(Event::Answered { question: id }).await);
         answer
     }

@@ -2,15 +2,18 @@
 
 use crate::calls::stopped;
 use crate::receive::keep_reply;
-use crate::state::State;
+use crate::state::{Started, State};
 use model::{CallId, Part};
 use session::{Body, End, Error};
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 use tool::Effect;
 
 /// What the model is told about a call that was at work when the turn was stopped.
 const WAS_RUNNING: &str =
     "The turn was stopped while this was running. It may have taken effect in part: check before repeating it.";
+/// What the model is told about a call that was waiting for the person when the turn was stopped.
+const WAS_ASKING: &str = "The turn was stopped while this waited for the person, who did not answer. What it did before that may have taken effect.";
 /// What the model is told about a call that had not started when the turn was stopped.
 const NOT_STARTED: &str = "The turn was stopped before this began. It was not done.";
 /// What the model is told about a call whose result a crash swallowed.
@@ -44,10 +47,18 @@ async fn keep(state: &mut State) -> Result<(), Error> {
     }
     for (id, tool) in unanswered(state) {
         let (title, why) = match state.started.get(&id) {
-            Some(started) => (
-                started.title.clone(),
-                with_subtasks(state, &id, &tool, WAS_RUNNING).await,
-            ),
+            Some(Started { title, course, .. }) => {
+                let (begun, asks) = (
+                    course.begun.load(Ordering::Relaxed),
+                    course.asks.load(Ordering::Relaxed),
+                );
+                let why = match (begun, asks) {
+                    (false, _) => NOT_STARTED,
+                    (true, true) => WAS_ASKING,
+                    (true, false) => WAS_RUNNING,
+                };
+                (title.clone(), with_subtasks(state, &id, &tool, why).await)
+            }
             None => (String::new(), NOT_STARTED.to_string()),
         };
         state.append_result(stopped(id, tool, title, &why)).await?;

@@ -6,7 +6,7 @@ use crate::calls::Finished;
 use crate::changed::{self, Reported};
 use crate::children::{Children, Counted};
 use crate::delegate::Delegate;
-use crate::desk::{Desk, Rules};
+use crate::desk::{Course, Desk, Rules};
 use crate::hooked::Hooked;
 use crate::inbox::Inbox;
 use crate::panels::Beside;
@@ -152,6 +152,8 @@ pub(crate) struct Started {
     pub(crate) item: ItemId,
     /// What it does, in one line for the person.
     pub(crate) title: String,
+    /// How far it has come.
+    pub(crate) course: Arc<Course>,
 }
 
 /// A reply that is arriving.
@@ -611,6 +613,7 @@ impl State {
             call,
             tool: tool.to_owned(),
             delegate: None,
+            course: Arc::default(),
         }
     }
 

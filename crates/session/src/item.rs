@@ -1,7 +1,7 @@
 //! What happened in a session and is kept.
 
 use crate::{BlobId, Change, ItemId, RequestId, Time};
-use model::{CallId, Message, Stop};
+use model::{CallId, Message, Outcome, Part, Stop};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -141,12 +141,37 @@ impl Item {
         }
     }
 
+    /// Whether it is the result of a call that did not go well: the tool failed, or the command that it ran did.
+    pub fn failed(&self) -> bool {
+        let Body::Result { message, summary, .. } = &self.body else {
+            return false;
+        };
+        let is_error = |part: &Part| {
+            matches!(
+                part,
+                Part::ToolResult {
+                    outcome: Outcome::Error,
+                    ..
+                }
+            )
+        };
+        message.parts.iter().any(is_error) || summary.as_deref().is_some_and(ended_badly)
+    }
+
     /// All that the model sees of it, panels included.
     pub fn messages(&self) -> &[Arc<Message>] {
         match &self.body {
             Body::Panels { messages, .. } => messages,
             _ => self.message().map_or(&[], std::slice::from_ref),
         }
+    }
+}
+
+/// Whether a summary is that of a command which did not end with 0.
+fn ended_badly(summary: &str) -> bool {
+    match summary.strip_prefix("exit code ") {
+        Some(rest) => !rest.starts_with('0'),
+        None => summary.starts_with("ended by signal ") || summary.starts_with("stopped after "),
     }
 }
 

@@ -22,5 +22,5 @@ pub use id::{BlobId, ItemId, QuestionId, RequestId, SessionId, Time, WaitingId};
 pub use item::{Body, End, Fold, Item, Restoring, Reviewed, Shown, Status, Todo};
 pub use keeper::Keeper;
 pub use ledger::{Difference, Paid, Prompt, Record, Said, Section};
-pub use note::{is_note, spoken};
+pub use note::{is_note, ran, ran_line, spoken};
 pub use store::{Draft, Error, Lease, Loaded, Meta, New, Opened, Parent, Receipt, Store, Waiting};

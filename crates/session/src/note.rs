@@ -10,7 +10,21 @@ const OURS: &[&str] = &[
     "<command name=\"",
     "<hook>\n",
     "<reminder>\n",
+    RAN,
 ];
+
+/// What begins a part that says what a shell line of the person printed.
+const RAN: &str = "<ran by=\"person\">\n$ ";
+
+/// What a shell line of the person printed, as a part of a prompt.
+pub fn ran(line: &str, printed: &str) -> String {
+    format!("{RAN}{line}\n{printed}\n</ran>")
+}
+
+/// The shell line of the person whose words a part of a prompt repeats; `None` where it is something else.
+pub fn ran_line(text: &str) -> Option<&str> {
+    text.strip_prefix(RAN)?.lines().next()
+}
 
 /// What the person said themselves in a message, without what hew put behind it.
 pub fn spoken(message: &Message) -> String {

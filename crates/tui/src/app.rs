@@ -38,6 +38,15 @@ pub(crate) struct App {
     touched: Option<Instant>,
     /// What the session was last told to wait here.
     held: Vec<Message>,
+    /// What is to be said when the session that is being opened is there.
+    parting: Option<Parting>,
+}
+
+/// What is to be said about the session that was open before.
+struct Parting {
+    words: Vec<String>,
+    /// Whether the one that is opened continues it: its past stands in the history already.
+    same: bool,
 }
 
 /// How things stood before events were heard.
@@ -58,7 +67,7 @@ const TWICE: Duration = Duration::from_millis(1_500);
 /// Something about the session that was found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum News {
-    /// It goes on with this model, which takes so many tokens.
+    /// It can go on with this model, which takes so many tokens.
     Model {
         /// The model's name.
         name: String,
@@ -119,6 +128,7 @@ impl App {
             pending: None,
             touched: None,
             held: Vec::new(),
+            parting: None,
         };
         app.composer.set_vim(vim);
         app.with_composer(|composer, cx| composer.begin(cx));
@@ -185,6 +195,13 @@ impl App {
             Ok(opened) => {
                 self.state.opened(opened);
                 self.held.clear();
+                let parting = self.parting.take();
+                if parting.as_ref().is_some_and(|parting| parting.same) {
+                    self.state.conversation.is_shown();
+                }
+                for words in parting.into_iter().flat_map(|parting| parting.words) {
+                    self.tell(Level::Info, &words);
+                }
                 self.with_composer(|composer, cx| composer.ask_commands(cx));
                 let waiting = self.state.queue.iter();
                 let prompts = waiting.map(|queued| self.prompt(queued.message.clone(), Delivery::Queue));
@@ -205,6 +222,31 @@ impl App {
                 Vec::new()
             }
         }
+    }
+
+    /// Another session is going to be opened. What waits was meant for this one: it comes back into the line.
+    pub(crate) fn part(&mut self, which: &Which) {
+        let Some(session) = self.state.session else { return };
+        let mut words = Vec::new();
+        let waiting = std::mem::take(&mut self.state.queue);
+        waiting
+            .iter()
+            .for_each(|queued| self.composer.give_back(&queued.message));
+        if self.state.is_working() {
+            words.push("the turn that was running was stopped; its session can be resumed with /sessions".to_owned());
+        }
+        if !waiting.is_empty() {
+            words.push("what was waiting to be said there is in the line again".to_owned());
+        }
+        let copied = match which {
+            Which::Fork { session, upto } => Some((*session, upto.is_none())),
+            Which::New | Which::Newest | Which::Named(_) => None,
+        };
+        if copied.is_some() {
+            words.push("this is a copy now; the session it was made from stays as it is".to_owned());
+        }
+        let same = copied == Some((session, true)) && !self.state.is_working();
+        self.parting = Some(Parting { words, same });
     }
 
     /// Somebody came back from an errand: what they brought is taken in.
@@ -565,34 +607,32 @@ impl App {
         vec![Effect::Copy(text)]
     }
 
-    /// What goes with a command: a model brings its window, a prompt of a server its words.
+    /// What goes with a command: another model is asked for when it is known that it can be used.
     fn sent(&mut self, command: Command) -> Vec<Effect> {
         match command {
             Command::SetModel { name } => {
                 let window = self.house.window(name.clone());
-                let model = name.clone();
-                let learn = window.map(|window| window.map(|window| News::Model { name: model, window }));
-                vec![
-                    Effect::Send(Command::SetModel { name }),
-                    Effect::LearnLater(learn.boxed()),
-                ]
+                let learn = window.map(|window| window.map(|window| News::Model { name, window }));
+                vec![Effect::LearnLater(learn.boxed())]
             }
             command => vec![Effect::Send(command)],
         }
     }
 
-    /// Takes in what was found out.
-    pub(crate) fn learn(&mut self, news: News) {
+    /// Takes in what was found out; the answer is what is to be sent because of it.
+    pub(crate) fn learn(&mut self, news: News) -> Option<Command> {
         match news {
             News::Model { name, window } => {
-                self.state.facts.model = name;
+                self.state.facts.model.clone_from(&name);
                 self.state.facts.window = window;
+                Some(Command::SetModel { name })
             }
             News::Title { session, title, told } => {
                 if self.state.session == Some(session) {
                     self.state.facts.title = Some(title);
                 }
                 self.tell(Level::Info, &told);
+                None
             }
         }
     }
@@ -609,6 +649,7 @@ impl App {
     fn grant(&mut self, wish: Wish) -> Vec<Effect> {
         match wish {
             Wish::Send(command) => return self.sent(command),
+            Wish::Say(text) => return self.say(Message::user(text), Delivery::Steer),
             Wish::Compose(text) => self.composer.set_text(&text),
             Wish::Insert(text) => self.composer.insert(&text),
             Wish::Switch(which) => return vec![Effect::Open(which)],

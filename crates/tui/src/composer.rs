@@ -16,7 +16,7 @@ mod vim;
 #[cfg(test)]
 mod tests;
 
-use crate::house::{Choice, Trouble};
+use crate::house::{Choice, Clip, Trouble};
 use crate::input::Input;
 use crate::keys::{Context, Deed, Key};
 use crate::slash::{self, Ran};
@@ -66,10 +66,12 @@ pub(crate) struct Composer {
     vim: Option<Vim>,
     drafts: Drafts,
     pools: Pools,
+    /// What is on the clipboard is being found out.
+    clip: Option<Errand<Clip>>,
     /// Shell lines that run.
     shells: Vec<(String, Errand<String>)>,
     /// What shell lines printed, to go with the next prompt.
-    carried: Vec<Carried>,
+    carried: Vec<String>,
     scroll: usize,
 }
 
@@ -86,13 +88,6 @@ struct Pools {
     commands_errand: Option<Errand<Vec<Choice>>>,
     prompts_errand: Option<Errand<Vec<String>>>,
     draft_errand: Option<Errand<Option<String>>>,
-}
-
-/// A shell line of the person and what it printed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Carried {
-    line: String,
-    printed: String,
 }
 
 impl Composer {
@@ -124,8 +119,8 @@ impl Composer {
             }
             Deed::Editor => Said::Wish(Wish::Editor),
             Deed::PasteImage => {
-                self.attach_image("clipboard", cx.fetch(cx.house.clipboard_image()));
-                self.changed(cx)
+                self.clip = Some(cx.fetch(cx.house.clipboard()));
+                Said::Nothing
             }
             Deed::ToggleVim => {
                 self.vim = if self.vim.is_some() { None } else { Some(Vim::default()) };
@@ -153,6 +148,7 @@ impl Composer {
     /// Takes in what was sent for; what the person should be told of it.
     pub(crate) fn settle(&mut self, cx: &Cx<'_>) -> Vec<Wish> {
         let mut wishes: Vec<Wish> = self.editor.chips.settle().map(Wish::Tell).into_iter().collect();
+        wishes.extend(self.take_clip(cx));
         if self.pools.settle(&mut self.history, &mut self.editor) {
             // What can be completed has changed: the list is opened anew.
             self.popup = None;
@@ -166,10 +162,7 @@ impl Composer {
             };
             wishes.push(Wish::Tell(shell_words(line, &answer)));
             if let Ok(printed) = answer {
-                self.carried.push(Carried {
-                    line: line.clone(),
-                    printed,
-                });
+                self.carried.push(session::ran(line, printed.trim_end()));
             }
             self.shells.remove(index);
         }
@@ -228,11 +221,15 @@ impl Composer {
             self.editor.act(Deed::TextEnd);
             self.editor.insert("\n");
         }
-        self.editor.insert(&message.text());
+        self.editor.insert(&session::spoken(message));
         for part in &message.parts {
-            if let Part::Media(media) = part {
-                let label = format!("[image {}]", self.editor.chips.images() + 1);
-                self.editor.attach(label, Chip::Image(media.clone()));
+            match part {
+                Part::Media(media) => {
+                    let label = format!("[image {}]", self.editor.chips.images() + 1);
+                    self.editor.attach(label, Chip::Image(media.clone()));
+                }
+                Part::Text { text, .. } if session::ran_line(text).is_some() => self.carried.push(text.clone()),
+                Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => {}
             }
         }
     }
@@ -474,6 +471,25 @@ impl Composer {
         self.changed(cx)
     }
 
+    /// Puts in what was on the clipboard, when it is known; what the person should be told of it.
+    fn take_clip(&mut self, cx: &Cx<'_>) -> Option<Wish> {
+        let found = self.clip.as_ref()?.take()?;
+        self.clip = None;
+        let said = match found {
+            Ok(Clip::Image(media)) => {
+                let label = format!("[image {}: clipboard]", self.editor.chips.images() + 1);
+                self.editor.attach(label, Chip::Image(media));
+                self.changed(cx)
+            }
+            Ok(Clip::Text(text)) => self.paste(&text, cx),
+            Err(trouble) => return Some(Wish::Flash(trouble.to_string())),
+        };
+        match said {
+            Said::Wish(wish) => Some(wish),
+            Said::Nothing | Said::Pass | Said::Prompt { .. } | Said::Pull => None,
+        }
+    }
+
     fn attach_image(&mut self, name: &str, errand: Errand<model::Media>) {
         let number = self.editor.chips.images() + 1;
         self.editor
@@ -490,6 +506,10 @@ impl Composer {
         }
         if self.editor.as_str().trim().is_empty() {
             return Said::Nothing;
+        }
+        if self.clip.is_some() {
+            let words = "the clipboard is still being read; press again in a moment";
+            return Said::Wish(Wish::Flash(words.into()));
         }
         let text = self.text();
         if let Some(line) = text.strip_prefix('!').map(str::trim).filter(|line| !line.is_empty()) {
@@ -518,16 +538,8 @@ impl Composer {
     fn message(&mut self) -> Result<Message, String> {
         // What is lost was told when it was lost.
         drop(self.editor.chips.settle());
-        let mut text = String::new();
-        for carried in &self.carried {
-            text.push_str(&format!(
-                "I ran `{}`; it printed:\n```\n{}\n```\n\n",
-                carried.line,
-                carried.printed.trim_end()
-            ));
-        }
-        text.push_str(self.text().trim_end());
-        let mut parts = vec![Part::text(text)];
+        let mut parts = vec![Part::text(self.text().trim_end())];
+        parts.extend(self.carried.iter().map(Part::text));
         for character in self.editor.as_str().chars() {
             match self.editor.chips.get(character) {
                 Some(Chip::Image(media)) => parts.push(Part::Media(media.clone())),

@@ -50,6 +50,12 @@ impl Conversation {
         self.skipped = (self.printed > 0).then_some(self.printed);
     }
 
+    /// All of the past stands in the terminal's history already.
+    pub(crate) fn is_shown(&mut self) {
+        self.printed = self.entries.len();
+        self.skipped = None;
+    }
+
     /// A new session begins in this folder, with a line that says so.
     pub(crate) fn begin(&mut self, folder: &str) {
         self.heading = Some(folder.to_owned());
@@ -169,6 +175,17 @@ impl Conversation {
             Entry::Card(card) if card.call == *call => Some(&**card),
             _ => None,
         })
+    }
+
+    /// The person has answered what a call asked: it begins to work now.
+    pub(crate) fn answered(&mut self, call: &CallId) {
+        let found = self.entries.iter_mut().rev().find_map(|entry| match entry {
+            Entry::Card(card) if card.call == *call => Some(card),
+            _ => None,
+        });
+        if let Some(card) = found {
+            card.answered();
+        }
     }
 
     fn push(&mut self, entry: Entry) {

@@ -94,7 +94,7 @@ pub trait House: Send + Sync {
         unavailable("models")
     }
 
-    /// How many tokens a model takes; 0 where nobody knows.
+    /// How many tokens a model takes, 0 where nobody knows. It fails where the model cannot be used.
     fn window(&self, model: String) -> Later<u64> {
         let _ = model;
         unavailable("models")
@@ -184,8 +184,8 @@ pub trait House: Send + Sync {
         unavailable("images")
     }
 
-    /// The image on the clipboard.
-    fn clipboard_image(&self) -> Later<Media> {
+    /// What is on the clipboard.
+    fn clipboard(&self) -> Later<Clip> {
         unavailable("the clipboard")
     }
 
@@ -281,6 +281,15 @@ pub trait House: Send + Sync {
 pub fn unavailable<T: Send + 'static>(what: &str) -> Later<T> {
     let trouble = Trouble::new(format!("{what}: not available here"));
     async move { Err(trouble) }.boxed()
+}
+
+/// What is on the clipboard.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Clip {
+    /// An image.
+    Image(Media),
+    /// Text.
+    Text(String),
 }
 
 /// Which session is opened.

@@ -483,6 +483,10 @@ impl<W: Write> Running<W> {
             match effect {
                 Effect::Send(command) => self.send(command).await,
                 Effect::Open(which) => {
+                    self.app.part(&which);
+                    if let Some(command) = self.app.held() {
+                        self.send(command).await;
+                    }
                     self.leave().await;
                     self.app.state.session = None;
                     self.open(which);
@@ -515,7 +519,11 @@ impl<W: Write> Running<W> {
         match come {
             Come::Done(done) => self.done(done).await,
             Come::Command(command) => self.send(command).await,
-            Come::News(news) => self.app.learn(news),
+            Come::News(news) => {
+                if let Some(command) = self.app.learn(news) {
+                    self.send(command).await;
+                }
+            }
         }
     }
 

@@ -10,7 +10,7 @@ mod told;
 
 use crate::app::{App, Effect};
 use crate::draw;
-use crate::house::{Facts, Opened, Trouble};
+use crate::house::{Facts, Opened, Trouble, Which};
 use crate::input::Input;
 use crate::keys::Key;
 use crate::screen::{Drawn, Painter, Reflow, Rest, painted};
@@ -60,27 +60,17 @@ impl Scene {
             screen: vt100::Parser::new(nonzero(height), nonzero(width), SCROLLBACK),
             runtime,
         };
-        let (commands, _) = mpsc::channel(1);
-        let (_, events) = mpsc::channel(1);
-        let opened = Opened {
-            id: SessionId::new(),
-            commands,
-            events,
-            items,
-            facts: Facts {
-                model: "anthropic/claude-sonnet-4-6".into(),
-                window: 200_000,
-                mode: "code".into(),
-                permission: "workspace".into(),
-                sandbox: "writes the project only, no network".into(),
-                root: "/project".into(),
-                place: "/project".into(),
-                ..Facts::default()
-            },
-            told: Vec::new(),
-        };
-        scene.app.opened(Ok(&opened));
+        scene.app.opened(Ok(&opened(items)));
         scene
+    }
+
+    /// The person goes on in another session.
+    pub(crate) fn switch(&mut self, which: &Which, items: Vec<Arc<Item>>) -> Vec<Effect> {
+        let handle = self.runtime.handle().clone();
+        let _within = handle.enter();
+        self.app.part(which);
+        self.app.state.session = None;
+        self.app.opened(Ok(&opened(items)))
     }
 
     /// No session could be opened.
@@ -191,6 +181,28 @@ impl Scene {
                 delta: Delta::Text((*piece).into()),
             });
         }
+    }
+}
+
+fn opened(items: Vec<Arc<Item>>) -> Opened {
+    let (commands, _) = mpsc::channel(1);
+    let (_, events) = mpsc::channel(1);
+    Opened {
+        id: SessionId::new(),
+        commands,
+        events,
+        items,
+        facts: Facts {
+            model: "anthropic/claude-sonnet-4-6".into(),
+            window: 200_000,
+            mode: "code".into(),
+            permission: "workspace".into(),
+            sandbox: "writes the project only, no network".into(),
+            root: "/project".into(),
+            place: "/project".into(),
+            ..Facts::default()
+        },
+        told: Vec::new(),
     }
 }
 

@@ -26,6 +26,7 @@ enum Does {
     Compact,
     Continue,
     Fork,
+    Init,
     Mode,
     Model,
     Quit,
@@ -39,10 +40,18 @@ enum Does {
 pub(crate) const COMMANDS: &[Slash] = &[
     slash(
         "new",
-        &["clear", "reset"],
+        &["reset"],
         "",
         "begin a new session",
         Does::Deed(Deed::NewSession),
+    ),
+    slash("clear", &[], "", "the same as /new", Does::Deed(Deed::NewSession)),
+    slash(
+        "init",
+        &[],
+        "",
+        "have AGENTS.md written: what an agent should know of this project",
+        Does::Init,
     ),
     slash(
         "sessions",
@@ -140,7 +149,7 @@ pub(crate) const COMMANDS: &[Slash] = &[
         "choose a provider, store a key, test the connection",
         Does::Deed(Deed::Setup),
     ),
-    slash("keys", &["help", "?"], "", "keys and commands", Does::Deed(Deed::Help)),
+    slash("help", &["keys", "?"], "", "keys and commands", Does::Deed(Deed::Help)),
     slash("editor", &[], "", "write in your editor", Does::Deed(Deed::Editor)),
     slash("vim", &[], "", "turn vim's keys on or off", Does::Deed(Deed::ToggleVim)),
     slash("copy", &[], "", "copy the last reply", Does::Deed(Deed::Copy)),
@@ -191,6 +200,13 @@ const fn slash(
     }
 }
 
+/// What `/init` asks of the model.
+const INIT: &str = "Look around in this project and write AGENTS.md in its root: what somebody who has never seen it must know \
+to work in it. How it is built, tested and checked (also a single test), how it is laid out, the conventions that its code \
+follows and that cannot be seen at a glance. Only what is true here and what you have checked; no general advice. At most a \
+page. Where AGENTS.md is there already, keep what is right and improve it; take over what other instructions for agents say \
+that lie in the project.";
+
 /// What came of a line that begins with a slash.
 pub(crate) enum Ran {
     /// It asks for this.
@@ -240,7 +256,7 @@ impl Slash {
             Does::Undo => Deed::UndoTurn,
             Does::Redo => Deed::RedoTurn,
             Does::Quit => Deed::Leave,
-            Does::Compact | Does::Continue | Does::Fork | Does::Rename => return None,
+            Does::Compact | Does::Continue | Does::Fork | Does::Init | Does::Rename => return None,
         })
     }
 
@@ -259,6 +275,7 @@ impl Slash {
                 instructions: (!arguments.is_empty()).then(|| arguments.to_owned()),
             }),
             Does::Continue => Wish::Send(Command::Continue),
+            Does::Init => Wish::Say(INIT.into()),
             Does::Undo => Wish::Act(Deed::UndoTurn),
             Does::Redo => Wish::Act(Deed::RedoTurn),
             Does::Quit => Wish::Quit,

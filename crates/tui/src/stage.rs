@@ -1,7 +1,7 @@
 //! For tests: a house whose answers are given, and what a view or the composer draws, as text.
 
 use crate::house::{
-    Access, Choice, Done, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Rule, Server, Setting,
+    Access, Choice, Clip, Done, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Rule, Server, Setting,
     Trouble, Verdict, Which,
 };
 use crate::input::Input;
@@ -31,6 +31,8 @@ pub(crate) struct Given {
     pub(crate) files: Vec<String>,
     pub(crate) items: Vec<Arc<Item>>,
     pub(crate) records: Vec<Record>,
+    /// What is on the clipboard.
+    pub(crate) clip: Option<Clip>,
     /// Whether opening a session makes the program fall.
     pub(crate) falls: bool,
 }
@@ -83,6 +85,21 @@ impl House for Given {
 
     fn save_draft(&self, text: String) {
         self.done.lock().unwrap().push(format!("draft {text}"));
+    }
+
+    fn clipboard(&self) -> Later<Clip> {
+        let clip = self.clip.clone();
+        async move { clip.ok_or_else(|| Trouble::new("the clipboard is empty")) }.boxed()
+    }
+
+    fn window(&self, model: String) -> Later<u64> {
+        async move {
+            match model.as_str() {
+                "ollama/qwen3:32b" => Ok(32_768),
+                _ => Err(Trouble::new(format!("there is no key for {model}"))),
+            }
+        }
+        .boxed()
     }
 
     fn shell(&self, line: String) -> Later<String> {

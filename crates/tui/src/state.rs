@@ -122,7 +122,13 @@ impl State {
             }
             Event::Titled { title } => self.facts.title = Some(title.clone()),
             Event::Asked { question } => self.asked.push_back(Asked::new(None, question.clone())),
-            Event::Answered { question } => self.asked.retain(|asked| asked.question.id != *question),
+            Event::Answered { question } => {
+                let asked = self.asked.iter().find(|asked| asked.question.id == *question);
+                if let Some(call) = asked.and_then(|asked| asked.question.call.clone()) {
+                    self.conversation.answered(&call);
+                }
+                self.asked.retain(|asked| asked.question.id != *question);
+            }
             Event::Subtask { session, event, .. } => {
                 subtasks::hear(&mut self.subtasks, *session, event);
                 self.hear_below(*session, event);

@@ -102,6 +102,8 @@ pub(crate) enum Wish {
     Insert(String),
     /// Another session.
     Switch(Which),
+    /// Something said to the model.
+    Say(String),
     /// Something written to the clipboard.
     Copy(String),
     /// Words for the person.

@@ -6,8 +6,9 @@ use policy::{Action, Grant, Level, Settings};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use session::{Answer as Reply, Command, Delivery, Ending, Event, Keeper, Limit, Question, Subject};
+use session::{Answer as Reply, Body, Command, Delivery, Ending, Event, Keeper, Limit, Question, Subject};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use tool::{Choice, Context, Effect, Inquiry, Multiple, Output, Tool};
 
 /// Looks outside the project, twice in a row, so that a question about the first call may answer the second.
@@ -100,6 +101,43 @@ async fn once_is_asked_again_and_session_is_not() {
             world.story()
         );
     }
+}
+
+#[tokio::test]
+async fn a_turn_that_is_stopped_while_it_asks_has_not_done_what_it_asked_about() {
+    let mut world = world_with(two_looks_outside(), asking);
+    world.prompt("go", Delivery::Queue).await;
+    question(&mut world).await;
+    world.send(Command::Interrupt).await;
+    assert_eq!(world.ending().await.0, Ending::Interrupted);
+    let story = world.story();
+    let told = "Error (1): The turn was stopped before this began. It was not done.".to_string();
+    assert!(story.contains(&told), "{story:?}");
+}
+
+#[tokio::test]
+async fn what_the_person_takes_to_answer_is_no_time_that_the_tool_took() {
+    let mut world = world_with(two_looks_outside(), asking);
+    let begun = Instant::now();
+    world.prompt("go", Delivery::Queue).await;
+    let asked = question(&mut world).await;
+    // The person thinks.
+    let seen = Instant::now();
+    while seen.elapsed() < Duration::from_millis(100) {
+        tokio::task::yield_now().await;
+    }
+    let thought = seen.elapsed();
+    answer(&world, &asked, approve(policy::Scope::Session)).await;
+    let result =
+        |event: &Event| matches!(event, Event::ItemFinished { item } if matches!(item.body, Body::Result { .. }));
+    let Event::ItemFinished { item } = world.until(result).await else {
+        panic!("it is over");
+    };
+    let Body::Result { millis, .. } = &item.body else {
+        panic!("it has a result");
+    };
+    let rest = begun.elapsed().saturating_sub(thought) + Duration::from_millis(2);
+    assert!(Duration::from_millis(*millis) <= rest, "{millis} ms, at most {rest:?}");
 }
 
 #[tokio::test]

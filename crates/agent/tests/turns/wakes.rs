@@ -170,6 +170,21 @@ async fn open_things_make_it_go_on_and_survive_as_a_list() {
 }
 
 #[tokio::test]
+async fn the_person_is_told_what_is_left_and_not_what_the_model_should_do_about_it() {
+    let script = vec![calls(&[("1", "list", r#"{"text":"a\\nb"}"#)]), says("tired")];
+    let (mut world, _notices) = free(script, |autonomy| {
+        autonomy.todos = true;
+        autonomy.allowed = false;
+    });
+    world.turn("go").await;
+    let notice = world.until(|event| matches!(event, Event::Notice { .. })).await;
+    let Event::Notice { text, .. } = notice else {
+        panic!("something is told");
+    };
+    assert_eq!(text, "not done yet:\n- a\n- b");
+}
+
+#[tokio::test]
 async fn finishing_waits_for_what_is_expected_and_for_nothing_else() {
     let (mut world, notices) = free(vec![says("a"), says("b")], |_| {});
     let expected = notices.announce();

@@ -35,7 +35,7 @@ use store::Sqlite;
 use tokio::task::JoinHandle;
 use toolbox::Background;
 use tui::{
-    Choice, Contents, Done, Facts, FileChanges, House, Job, Later, Opened, Provider, Rule, Server, Setting, Spec,
+    Choice, Clip, Contents, Done, Facts, FileChanges, House, Job, Later, Opened, Provider, Rule, Server, Setting, Spec,
     Token, Trouble, Verdict, Which,
 };
 use workspace::Workspace;
@@ -244,9 +244,9 @@ impl House for Home {
         blocking(move || files::image(&path, &here))
     }
 
-    fn clipboard_image(&self) -> Later<Media> {
+    fn clipboard(&self) -> Later<Clip> {
         let here = self.here.clone();
-        later(async move { files::clipboard_image(&here).await }.boxed())
+        later(async move { files::clipboard(&here).await }.boxed())
     }
 
     fn prompts(&self) -> Later<Vec<String>> {

@@ -1,7 +1,7 @@
 //! Draws the composer: its mark, the text, the completion list, and what waits.
 
 use super::layout::{Shown, pieces};
-use super::{Carried, Composer};
+use super::Composer;
 use crate::keys::Deed;
 use crate::row::Row;
 use crate::view::Cx;
@@ -90,7 +90,7 @@ impl Composer {
         for (line, _) in &self.shells {
             rows.push(Row::of(format!("! {line}  running"), cx.theme.dim));
         }
-        for Carried { line, .. } in &self.carried {
+        for line in self.carried.iter().filter_map(|ran| session::ran_line(ran)) {
             rows.push(Row::of(
                 format!("↳ with your next prompt: what `{line}` printed"),
                 cx.theme.dim,

@@ -1,8 +1,10 @@
 //! What the composer shows and does, key by key.
 
 use super::*;
+
 use crate::stage::{Given, Stage, key_input, shown};
 use crate::state::Queued;
+use model::Media;
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -177,10 +179,17 @@ async fn commands_shell_lines_and_prompts_are_told_apart() {
     assert_eq!(told, ["! ls\noutput of ls"]);
     match write(&mut composer, &stage, "why?<enter>") {
         Said::Prompt { message, .. } => {
-            assert_eq!(
-                message.text(),
-                "I ran `ls`; it printed:\n```\noutput of ls\n```\n\nwhy?"
-            );
+            assert_eq!(session::spoken(&message), "why?");
+            let texts: Vec<&Part> = message.parts.iter().collect();
+            let printed = Part::text("<ran by=\"person\">\n$ ls\noutput of ls\n</ran>");
+            assert_eq!(texts, [&Part::text("why?"), &printed]);
+            // What comes back is what was sent, in the line and behind it.
+            composer.give_back(&message);
+            assert_eq!(composer.text(), "why?");
+            match write(&mut composer, &stage, "<enter>") {
+                Said::Prompt { message: again, .. } => assert_eq!(again, message),
+                _ => panic!("it is sent again"),
+            }
         }
         _ => panic!("it is sent with what was printed"),
     }
@@ -326,5 +335,38 @@ proptest! {
         prop_assert_eq!(editor.as_str(), "");
         while editor.redo() == Done::Changed {}
         prop_assert_eq!(editor.as_str(), text);
+    }
+}
+
+#[tokio::test]
+async fn the_clipboard_gives_an_image_or_text_or_leaves_nothing() {
+    let media = Media {
+        mime: "image/png".into(),
+        name: None,
+        data: b"png".to_vec().into(),
+    };
+    for (clip, line, images) in [
+        (Some(Clip::Image(media)), "see [image 1: clipboard]", 1),
+        (Some(Clip::Text("two\r\nlines".into())), "see two\nlines", 0),
+        (None, "see ", 0),
+    ] {
+        let is_there = clip.is_some();
+        let (_, mut composer) = stage().await;
+        let stage = Stage::new(Given {
+            clip,
+            ..Given::default()
+        });
+        write(&mut composer, &stage, "see <ctrl+v>");
+        stage.calm().await;
+        let told = composer.settle(&stage.cx());
+        assert_eq!(told.iter().any(|wish| matches!(wish, Wish::Flash(_))), !is_there);
+        assert_eq!(composer.text(), line);
+        match write(&mut composer, &stage, "<enter>") {
+            Said::Prompt { message, .. } => {
+                let media = message.parts.iter().filter(|part| matches!(part, Part::Media(_)));
+                assert_eq!(media.count(), images, "{line}");
+            }
+            _ => panic!("it can be sent: {line}"),
+        }
     }
 }

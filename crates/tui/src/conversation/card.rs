@@ -124,6 +124,13 @@ impl Card {
         };
     }
 
+    /// What it asked was answered: the time until then was not its own.
+    pub(super) fn answered(&mut self) {
+        if let Stage::Running { since, .. } = &mut self.stage {
+            *since = Instant::now();
+        }
+    }
+
     /// The item that it becomes, while it works.
     pub(super) fn item(&self) -> Option<ItemId> {
         match &self.stage {
@@ -274,7 +281,7 @@ impl Card {
             Stage::Written => ("○", theme.dim),
             Stage::Waiting(_) => ("○", theme.accent),
             Stage::Running { since, .. } => (sign_of_life(since.elapsed()), theme.accent),
-            Stage::Done(item) if outcome(item) == Outcome::Error => ("✗", theme.bad),
+            Stage::Done(item) if item.failed() => ("✗", theme.bad),
             Stage::Done(_) => ("●", theme.good),
             Stage::Stopped => ("◌", theme.warn),
         };

@@ -148,8 +148,13 @@ fn prompt(message: &Message, width: usize, fold: Fold, look: Look<'_>) -> Vec<Ro
         rows.push(Row::of(format!("  … {missing} more lines"), theme.dim));
     }
     for part in &message.parts {
-        if let Part::Media(media) = part {
-            rows.push(attachment(media, width, look));
+        match part {
+            Part::Media(media) => rows.push(attachment(media, width, look)),
+            Part::Text { text, .. } => rows.extend(session::ran_line(text).map(|line| {
+                let text = format!("  ⎘ what `{}` printed", tame(line));
+                Row::of(text, theme.dim).cut(width)
+            })),
+            Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => {}
         }
     }
     rows

@@ -160,7 +160,7 @@ bindings! {
         Redo "redo" ["alt+_", "alt+/", "ctrl+shift+z"] "Redo typing";
         HistorySearch "history-search" ["ctrl+r"] "Search earlier prompts";
         Editor "editor" ["ctrl+g", "ctrl+x ctrl+e"] "Write in your editor ($VISUAL, $EDITOR)";
-        PasteImage "paste-image" ["ctrl+v", "alt+v"] "Attach the image on the clipboard";
+        PasteImage "paste-image" ["ctrl+v", "alt+v"] "Attach the image on the clipboard, or paste its text";
         Expand "expand" ["alt+e"] "Unfold the pasted text at the caret";
     }
     Completion {

@@ -1,10 +1,11 @@
 //! What keys do in the whole front end.
 
 use super::{Scene, prompt, reply};
-use crate::app::{Effect, News};
+use crate::app::Effect;
+use crate::house::Which;
 use futures::future::FutureExt as _;
 use model::Message;
-use session::{Command, Delivery, Ending, Event};
+use session::{Command, Delivery, Ending, Event, SessionId};
 
 /// A session in which something was said.
 fn said() -> Scene {
@@ -102,21 +103,86 @@ fn details_and_thinking_are_unfolded_and_folded_by_the_same_key() {
 }
 
 #[test]
-fn another_model_brings_its_window_to_the_status_line() {
+fn another_model_is_named_and_asked_for_when_it_is_known_that_it_can_be_used() {
+    let chosen = |name: &str| {
+        let mut scene = said();
+        scene.write(&format!("/model {name}"));
+        let mut effects = scene.press(&["enter"]);
+        let Some(Effect::LearnLater(later)) = effects.pop() else {
+            panic!("nobody is asked");
+        };
+        assert!(effects.is_empty(), "nothing is sent yet");
+        let sent = match later.now_or_never().unwrap() {
+            Ok(news) => scene.app.learn(news),
+            Err(trouble) => {
+                scene.app.tell_trouble(&trouble);
+                None
+            }
+        };
+        scene.draw();
+        (sent, scene.app.state.facts.window, scene.seen())
+    };
+    let (sent, window, seen) = chosen("ollama/qwen3:32b");
+    let name = "ollama/qwen3:32b".to_owned();
+    assert_eq!((sent, window), (Some(Command::SetModel { name }), 32_768));
+    assert!(seen.contains("qwen3:32b"), "{seen}");
+    for name in ["openai/gpt-5.5", "nonsense"] {
+        let (sent, window, seen) = chosen(name);
+        assert_eq!((sent, window), (None, 200_000), "{name}");
+        let status = seen.lines().last().unwrap_or_default();
+        assert!(status.contains("claude-sonnet-4-6") && !status.contains(name), "{seen}");
+        assert!(seen.contains(&format!("there is no key for {name}")), "{seen}");
+    }
+}
+
+#[test]
+fn what_waited_in_a_session_that_is_left_comes_back_into_the_line_and_is_not_said_elsewhere() {
     let mut scene = said();
-    scene.write("/model ollama/qwen3:32b");
+    scene.hear(Event::TurnStarted);
+    scene.write("also this");
+    scene.press(&["enter"]);
+    scene.write("and later that");
+    scene.press(&["tab"]);
+    scene.write("/new");
+    assert!(matches!(&scene.press(&["enter"])[..], [Effect::Open(Which::New)]));
+    assert!(scene.switch(&Which::New, Vec::new()).is_empty());
+    assert_eq!(scene.app.composer.text(), "also this\nand later that");
+    assert!(scene.app.state.queue.is_empty());
+    scene.draw();
+    assert!(
+        scene.seen().contains("the turn that was running was stopped"),
+        "{}",
+        scene.seen()
+    );
+}
+
+#[test]
+fn a_copy_says_that_it_is_one_and_does_not_repeat_what_can_be_seen() {
+    let mut scene = said();
+    let session = scene.app.state.session.unwrap();
+    let past = vec![prompt("first thing"), reply("An answer.", &[])];
+    scene.switch(&Which::Fork { session, upto: None }, past.clone());
+    scene.draw();
+    let all = scene.everything().join("\n");
+    assert_eq!(all.matches("› first thing").count(), 1, "{all}");
+    assert!(all.contains("this is a copy now"), "{all}");
+    // Another session's past has not been seen.
+    let session = SessionId::new();
+    scene.switch(&Which::Fork { session, upto: None }, past);
+    scene.draw();
+    let all = scene.everything().join("\n");
+    assert_eq!(all.matches("› first thing").count(), 2, "{all}");
+}
+
+#[test]
+fn init_asks_the_model_for_agents_md() {
+    let mut scene = said();
+    scene.write("/init");
     let effects = scene.press(&["enter"]);
     assert!(matches!(
         &effects[..],
-        [Effect::Send(Command::SetModel { name }), Effect::LearnLater(_)] if name == "ollama/qwen3:32b"
+        [Effect::Send(Command::Prompt { message, .. })] if message.text().contains("AGENTS.md")
     ));
-    scene.app.learn(News::Model {
-        name: "ollama/qwen3:32b".into(),
-        window: 32_768,
-    });
-    assert_eq!(scene.app.state.facts.window, 32_768);
-    scene.draw();
-    assert!(scene.seen().contains("qwen3:32b"), "{}", scene.seen());
 }
 
 #[test]

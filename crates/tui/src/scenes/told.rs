@@ -1,11 +1,11 @@
 //! What the person is told, and how often.
 
-use super::{Scene, item, prompt};
+use super::{Scene, item, prompt, result};
 use crate::app::Effect;
 use crate::house::{Remedy, Trouble, Which};
 use crate::screen::Pictures;
-use model::{Media, Message, Part, Role};
-use session::{Body, Ending, Event};
+use model::{Media, Message, Outcome, Part, Role};
+use session::{Body, Ending, Event, Item};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -146,4 +146,50 @@ fn what_is_said_where_no_session_could_be_opened_begins_a_new_one() {
     scene.write("go on");
     let effects = scene.press(&["enter"]);
     assert!(matches!(&effects[..], [Effect::Open(Which::New)]), "{}", effects.len());
+}
+
+#[test]
+fn a_command_that_did_not_end_well_is_marked_as_failed() {
+    for (summary, mark) in [
+        ("exit code 0, 0.1 s", "●"),
+        ("exit code 1, 0.1 s", "✗"),
+        ("exit code 127, 0.1 s", "✗"),
+        ("ended by signal 9, 0.1 s", "✗"),
+        ("stopped after 120 s, 120.0 s", "✗"),
+        ("job 3", "●"),
+    ] {
+        let mut scene = Scene::open(80, 24);
+        let mut item = Item::clone(&result("1", "terminal", "cargo test", "out", Outcome::Ok));
+        if let Body::Result { summary: said, .. } = &mut item.body {
+            *said = Some(summary.into());
+        }
+        scene.hear(Event::ItemFinished { item: Arc::new(item) });
+        scene.draw();
+        assert!(
+            scene.seen().contains(&format!("{mark} terminal cargo test")),
+            "{}",
+            scene.seen()
+        );
+    }
+}
+
+#[test]
+fn what_a_shell_line_printed_is_shown_once() {
+    let mut scene = Scene::open(80, 24);
+    let message = Message {
+        role: Role::User,
+        parts: vec![Part::text("why?"), Part::text(session::ran("ls", "one.txt"))],
+    };
+    scene.hear(Event::ItemFinished {
+        item: item(Body::Prompt {
+            message: Arc::new(message),
+        }),
+    });
+    scene.draw();
+    assert!(
+        scene.seen().contains("› why?\n  ⎘ what `ls` printed"),
+        "{}",
+        scene.seen()
+    );
+    assert!(!scene.seen().contains("one.txt"), "{}", scene.seen());
 }

@@ -76,7 +76,10 @@ pub(super) fn prompts(servers: &mcp::Servers) -> Vec<Choice> {
 pub(super) fn window(model: &str, here: &Here) -> Result<u64> {
     let loaded = here.config()?;
     let models = Models::new(&loaded.config, &here.env);
-    Ok(models.find(model).map(|info| info.limits.window).unwrap_or(0))
+    let info = models.find(model)?;
+    // A session finds models with the keys that are at hand, and so does this.
+    models.settings_at_hand(&info)?;
+    Ok(info.limits.window)
 }
 
 /// The modes of this project.

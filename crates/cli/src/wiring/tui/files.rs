@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tui::Clip;
 use workspace::{Stop, Workspace};
 
 /// More files than this are not offered.
@@ -70,27 +71,48 @@ pub(super) fn image(path: &str, here: &Here) -> Result<Media> {
 }
 
 /// Programs that print the image on the clipboard: on Wayland, X11 and macOS.
-const PASTERS: [(&str, &[&str]); 3] = [
-    ("wl-paste", &["--type", "image/png"]),
-    ("xclip", &["-selection", "clipboard", "-target", "image/png", "-out"]),
-    ("pngpaste", &["-"]),
+const IMAGES: [&str; 3] = [
+    "wl-paste --type image/png",
+    "xclip -selection clipboard -target image/png -out",
+    "pngpaste -",
+];
+/// Programs that print the text on it.
+const TEXTS: [&str; 4] = [
+    "wl-paste --no-newline --type text",
+    "xclip -selection clipboard -out",
+    "xsel --clipboard --output",
+    "pbpaste",
 ];
 
-/// The image on the clipboard. It goes through a file, because what programs print is read as text.
-pub(super) async fn clipboard_image(here: &Here) -> Result<Media> {
-    let folder = tempfile::tempdir().map_err(|error| Failure::failed(format!("no place for the image: {error}")))?;
-    let file: PathBuf = folder.path().join("clipboard.png");
-    for (program, args) in PASTERS {
-        let line = format!("{program} {} > \"$HEW_IMAGE\"", args.join(" "));
-        let args = vec!["-c".to_owned(), line];
-        let place = file.to_string_lossy().into_owned();
-        let printed = keys::run("sh", &args, &here.env, &[("HEW_IMAGE", place.as_str())]).await;
-        let is_there = std::fs::metadata(&file).is_ok_and(|data| data.len() > 0);
-        if printed.is_ok() && is_there {
-            return image(&place, here);
+/// What is on the clipboard: an image, else text.
+pub(super) async fn clipboard(here: &Here) -> Result<Clip> {
+    let no_place = |error: std::io::Error| Failure::failed(format!("no place for the clipboard: {error}"));
+    let folder = tempfile::tempdir().map_err(no_place)?;
+    let image_file = folder.path().join("clipboard.png");
+    if printed(&IMAGES, &image_file, here).await {
+        return image(&image_file.to_string_lossy(), here).map(Clip::Image);
+    }
+    let text_file = folder.path().join("clipboard.txt");
+    if printed(&TEXTS, &text_file, here).await {
+        let text = std::fs::read(&text_file).map_err(no_place)?;
+        return Ok(Clip::Text(String::from_utf8_lossy(&text).into_owned()));
+    }
+    Err(Failure::failed(
+        "the clipboard is empty or cannot be read: wl-paste, xclip, xsel, pngpaste and pbpaste were asked",
+    ))
+}
+
+/// Has the first program that can do so print into a file: what programs print is read as text, and no more than a little of it.
+async fn printed(programs: &[&str], file: &Path, here: &Here) -> bool {
+    let place = file.to_string_lossy().into_owned();
+    for program in programs {
+        let args = vec!["-c".to_owned(), format!("{program} > \"$HEW_CLIPBOARD\"")];
+        let ran = keys::run("sh", &args, &here.env, &[("HEW_CLIPBOARD", place.as_str())]).await;
+        if ran.is_ok() && std::fs::metadata(file).is_ok_and(|data| data.len() > 0) {
+            return true;
         }
     }
-    Err(Failure::failed("there is no image on the clipboard").hint("hew asks wl-paste, xclip and pngpaste for it"))
+    false
 }
 
 fn open(here: &Here) -> Result<Workspace> {
