@@ -171,7 +171,7 @@ async fn open_things_make_it_go_on_and_survive_as_a_list() {
 
 #[tokio::test]
 async fn the_person_is_told_what_is_left_and_not_what_the_model_should_do_about_it() {
-    let script = vec![calls(&[("1", "list", r#"{"text":"a\\nb"}"#)]), says("tired")];
+    let script = vec![calls(&[("1", "list", r#"{"text":"a\nb"}"#)]), says("tired")];
     let (mut world, _notices) = free(script, |autonomy| {
         autonomy.todos = true;
         autonomy.allowed = false;

@@ -1,7 +1,7 @@
 //! Draws the composer: its mark, the text, the completion list, and what waits.
 
-use super::layout::{Shown, pieces};
 use super::Composer;
+use super::layout::{Shown, pieces};
 use crate::keys::Deed;
 use crate::row::Row;
 use crate::view::Cx;

@@ -351,8 +351,10 @@ impl Card {
         let theme = look.theme;
         let mut rows = Vec::new();
         if let Changes::Known(diffs) = &self.changes {
-            let many = diffs.len() > 1;
-            for (path, diff) in diffs.iter().filter(|(_, diff)| !diff.is_empty()) {
+            // A folder that had to be made has nothing to show.
+            let shown = || diffs.iter().filter(|(_, diff)| !diff.is_empty());
+            let many = shown().count() > 1;
+            for (path, diff) in shown() {
                 if many {
                     let mut row = Row::of(format!("  {path}  "), theme.text);
                     row.pieces.extend(diff.counts(theme));
@@ -488,4 +490,35 @@ fn result(item: &Item) -> String {
         Block::Media(media) => format!("[{} · {}]", media.mime, words::size(media.data.len())),
     });
     texts.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::{Given, Stage as Scenery};
+
+    #[test]
+    fn a_card_about_one_file_names_it_once() {
+        let scenery = Scenery::new(Given::default());
+        let contents = |path: &str, after: Option<&str>| Contents {
+            path: path.into(),
+            before: None,
+            after: after.map(Into::into),
+        };
+        let rows = |changed: Vec<Contents>| {
+            let mut card = Card::new(CallId::from("1"), "write_file");
+            card.finish(&crate::scenes::result("1", "write_file", "new/a.txt", "", Outcome::Ok));
+            card.changes = Changes::Known(compared(changed));
+            let rows = card.rows(80, Fold::Compact, super::super::look(&scenery.cx()));
+            let text = |row: &Row| row.pieces.iter().map(|piece| piece.text.as_str()).collect::<String>();
+            rows.iter().map(text).collect::<Vec<_>>().join("\n")
+        };
+        let one = rows(vec![contents("new", None), contents("new/a.txt", Some("one\n"))]);
+        assert_eq!(one.matches("new/a.txt").count(), 1, "{one}");
+        let two = rows(vec![
+            contents("b.txt", Some("two\n")),
+            contents("new/a.txt", Some("one\n")),
+        ]);
+        assert!(two.contains("  b.txt"), "{two}");
+    }
 }
