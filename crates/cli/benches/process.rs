@@ -11,7 +11,7 @@ use testkit::{Hew, Pace, Project, Script, Server, Turn};
 
 const RUNS: usize = 7;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() {
     println!(
         "{:28} {:>9} {:>9} {:>11}",

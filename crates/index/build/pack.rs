@@ -33,7 +33,7 @@ pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
     let rows = defined(source, "LARGE_STATE_COUNT")?;
     let symbol = language_function(source)?;
     let mut rest = Vec::new();
-    let source = &optimised(source, &symbol);
+    let source = &optimised(source);
     let (before, inside, after) = cut(source, LARGE).ok_or("no parse table")?;
     let large = large_table(inside, &names, rows, columns)?;
     rest.extend_from_slice(before);
@@ -76,12 +76,8 @@ pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
 }
 
 /// Generated parsers ask compilers not to optimise them, which makes their lexers twice as large as they need be.
-fn optimised(source: &[u8], symbol: &str) -> Vec<u8> {
+fn optimised(source: &[u8]) -> Vec<u8> {
     let mut text = source.to_vec();
-    // The lexer of this one is a single function that takes half a minute to optimise.
-    if symbol == "tree_sitter_swift" {
-        return text;
-    }
     for pragma in [&b"#pragma GCC optimize (\"O0\")"[..], b"#pragma clang optimize off"] {
         if let Some(at) = find(&text, pragma) {
             text.drain(at..at + pragma.len());

@@ -8,13 +8,13 @@ use rmcp::model::{ErrorCode, ProtocolVersion};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, RoleClient, RunningService,
 };
-use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::auth::AuthClient;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransport, StreamableHttpClientTransportConfig};
 use sandbox::{Partner, Program};
 
 use crate::auth;
+use crate::carrier::{Carrier, Door};
 use crate::definition::{Definition, Transport};
 use crate::error::{Error, bounded};
 use crate::handler::Handler;
@@ -70,7 +70,7 @@ pub(crate) async fn connect(definition: &Definition, around: &Surroundings, hand
             let (client, token) = reach(definition, url, around).await?;
             let found = old(&client, url, &head(definition, headers, token)?).await;
             let found = found.map_err(|error| old_failure(definition, error))?;
-            greet(definition, handler, || async { Ok(found) }, None).await
+            greet(definition, handler, Carrier::new(found), None).await
         }
     }
 }
@@ -109,7 +109,7 @@ async fn stdio(
         let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(MOST_MESSAGE);
         match handler
             .clone()
-            .serve_with_lifecycle(transport, attempt.lifecycle())
+            .serve_with_lifecycle(Carrier::new(transport), attempt.lifecycle())
             .await
         {
             Ok(service) => {
@@ -150,25 +150,22 @@ async fn http(
         .into_iter()
         .filter_map(|(name, value)| Some((name?, value)))
         .collect();
-    let config = || {
-        StreamableHttpClientTransportConfig::with_uri(url)
+    let carrier = |door| {
+        let config = StreamableHttpClientTransportConfig::with_uri(url)
             .custom_headers(plain.clone())
             .max_sse_event_size(MOST_MESSAGE)
-            .reinit_on_expired_session(true)
+            .reinit_on_expired_session(true);
+        Carrier::new(StreamableHttpClientTransport::with_client(door, config))
     };
     let refused = match around.shelf.login(&definition.name).await {
         Some(_) => {
             let manager = auth::known(definition, url, around).await?;
-            let make = || async {
-                let client = AuthClient::new(client.clone(), manager);
-                Ok(StreamableHttpClientTransport::with_client(client, config()))
-            };
-            greet(definition, handler.clone(), make, None).await
+            let door = Door::Known(AuthClient::new(client.clone(), manager));
+            greet(definition, handler.clone(), carrier(door), None).await
         }
         None => {
-            let make = || async { Ok(StreamableHttpClientTransport::with_client(client.clone(), config())) };
-            let again = StreamableHttpClientTransport::with_client(client.clone(), config());
-            greet(definition, handler.clone(), make, Some(again)).await
+            let door = Door::Plain(client.clone());
+            greet(definition, handler.clone(), carrier(door.clone()), Some(carrier(door))).await
         }
     };
     let error = match refused {
@@ -178,7 +175,7 @@ async fn http(
     };
     // An older server knows nothing of what was just sent, but answers like this.
     match old(&client, url, &head(definition, headers, None)?).await {
-        Ok(found) => greet(definition, handler, || async { Ok(found) }, None).await,
+        Ok(found) => greet(definition, handler, Carrier::new(found), None).await,
         Err(_) => Err(error),
     }
 }
@@ -217,21 +214,15 @@ impl Mode {
 }
 
 /// Begins the conversation over a transport, and once more in the newer way where there is another transport for it.
-async fn greet<T, E, A, F>(
+async fn greet(
     definition: &Definition,
     handler: Handler,
-    make: impl FnOnce() -> F,
-    again: Option<T>,
-) -> Result<Live, Error>
-where
-    T: IntoTransport<RoleClient, E, A>,
-    E: std::error::Error + Send + Sync + 'static,
-    F: Future<Output = Result<T, Error>>,
-{
-    let transport = make().await?;
+    carrier: Carrier,
+    again: Option<Carrier>,
+) -> Result<Live, Error> {
     let first = handler
         .clone()
-        .serve_with_lifecycle(transport, Mode::Initialize.lifecycle())
+        .serve_with_lifecycle(carrier, Mode::Initialize.lifecycle())
         .await;
     let served = match (first, again) {
         (Err(error), Some(again)) if is_newer(&error) => {

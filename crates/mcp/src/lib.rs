@@ -7,6 +7,7 @@
 
 mod auth;
 mod calls;
+mod carrier;
 mod connect;
 mod content;
 mod definition;

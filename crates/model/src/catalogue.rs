@@ -26,8 +26,10 @@ impl Catalogue {
     /// The list that is built into hew.
     pub fn embedded() -> Self {
         let mut catalogue = Catalogue::default();
-        // The list is part of the program and read by a test, so that it cannot fail to parse in the field.
-        let rows = serde_json::from_str::<Rows>(include_str!("../data/models.json")).map(|rows| rows.models);
+        // The list is part of the program and read by a test, so that it cannot fail to unpack or parse in the field.
+        let packed = include_bytes!(concat!(env!("OUT_DIR"), "/models.deflate"));
+        let list = miniz_oxide::inflate::decompress_to_vec(packed).unwrap_or_default();
+        let rows = serde_json::from_slice::<Rows>(&list).map(|rows| rows.models);
         for row in rows.unwrap_or_default() {
             if let Some(info) = row.into_info() {
                 catalogue
@@ -90,8 +92,9 @@ struct Rows {
     models: Vec<Row>,
 }
 
-/// A model as the embedded list spells it.
-#[derive(Deserialize)]
+/// A model as the embedded list spells it; what a model cannot do is left out when the list is packed.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Row {
     provider: String,
     id: String,
@@ -105,7 +108,6 @@ struct Row {
     pdf: bool,
     reasoning: bool,
     prompt_caching: bool,
-    #[serde(default)]
     responses_api_only: bool,
     deprecated_on: Option<String>,
 }

@@ -19,6 +19,7 @@ use acp::schema::McpServer;
 use futures::future::BoxFuture;
 use session::{Change, Command, Event, Item, Meta, SessionId};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 /// What is found out in time.
@@ -165,13 +166,20 @@ impl std::fmt::Display for Trouble {
 }
 
 /// Serves one editor until it goes. Turns that run are stopped then, and sessions closed in good order.
+///
+/// The connection is carried by the runtime `wire`, which must not be the one this runs on: a tool may block its thread until
+/// the editor has answered.
 pub async fn serve(
     house: Arc<dyn House>,
+    wire: &Handle,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) {
-    let (peer, incoming, writing) = acp::connect(input, output);
-    host::run(house, peer, incoming).await;
+    let (peer, incoming, writing) = {
+        let _there = wire.enter();
+        acp::connect(input, output)
+    };
+    host::run(house, peer, incoming, wire.clone()).await;
     // What was said last still goes out; an editor that is gone does not read it.
     drop(writing.await);
 }

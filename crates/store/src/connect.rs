@@ -22,7 +22,7 @@ const WRITING: &str = "
     PRAGMA wal_autocheckpoint = 4000;
     PRAGMA journal_size_limit = 8388608;
     PRAGMA checkpoint_fullfsync = ON;
-    PRAGMA cache_size = -1000;
+    PRAGMA cache_size = -400;
     PRAGMA temp_store = MEMORY;
 ";
 

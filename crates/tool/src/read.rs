@@ -94,6 +94,14 @@ impl serde::de::Error for Misread {
 
 struct Source<'a>(&'a Value);
 
+macro_rules! only {
+    ($($kind:ident: $($method:ident)*;)*) => {$($(
+        fn $method<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Misread> {
+            self.$kind(visitor)
+        }
+    )*)*};
+}
+
 impl<'a> Deserializer<'a> for Source<'a> {
     type Error = Misread;
 
@@ -101,28 +109,10 @@ impl<'a> Deserializer<'a> for Source<'a> {
         match self.0 {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
-            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
-                (Some(number), _, _) => visitor.visit_u64(number),
-                (None, Some(number), _) => visitor.visit_i64(number),
-                (None, None, number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
-            },
+            Value::Number(_) => self.number(visitor),
             Value::String(text) => visitor.visit_borrowed_str(text),
-            Value::Array(items) => {
-                let mut rest = Items { items, next: 0 };
-                let value = visitor.visit_seq(&mut rest)?;
-                match rest.next < items.len() {
-                    true => Err(Misread::invalid_length(items.len(), &"fewer elements in array")),
-                    false => Ok(value),
-                }
-            }
-            Value::Object(map) => {
-                let mut rest = Entries::of(map);
-                let value = visitor.visit_map(&mut rest)?;
-                match rest.entries.next() {
-                    Some(_) => Err(Misread::invalid_length(map.len(), &"fewer elements in map")),
-                    None => Ok(value),
-                }
-            }
+            Value::Array(_) => self.seq(visitor),
+            Value::Object(_) => self.map(visitor),
         }
     }
 
@@ -158,11 +148,105 @@ impl<'a> Deserializer<'a> for Source<'a> {
         visitor.visit_unit()
     }
 
-    forward_to_deserialize_any! {
-        <V: Visitor<'a>>
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier
+    fn deserialize_bool<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Misread> {
+        match self.0 {
+            Value::Bool(value) => visitor.visit_bool(*value),
+            other => Err(other_than(other, &visitor)),
+        }
     }
+
+    fn deserialize_unit<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Misread> {
+        match self.0 {
+            Value::Null => visitor.visit_unit(),
+            other => Err(other_than(other, &visitor)),
+        }
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'a>>(self, _: &'static str, visitor: V) -> Result<V::Value, Misread> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_tuple<V: Visitor<'a>>(self, _: usize, visitor: V) -> Result<V::Value, Misread> {
+        self.seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Misread> {
+        self.seq(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Misread> {
+        self.map(visitor)
+    }
+
+    only! {
+        number: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
+            deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64;
+        text: deserialize_char deserialize_str deserialize_string deserialize_identifier;
+        seq: deserialize_seq;
+        map: deserialize_map;
+    }
+
+    forward_to_deserialize_any! { <V: Visitor<'a>> bytes byte_buf }
+}
+
+/// What is read as one kind of value only, so that nothing is built for the other kinds.
+impl<'a> Source<'a> {
+    fn number<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Misread> {
+        let Value::Number(number) = self.0 else {
+            return Err(other_than(self.0, &visitor));
+        };
+        match (number.as_u64(), number.as_i64(), number.as_f64()) {
+            (Some(number), _, _) => visitor.visit_u64(number),
+            (None, Some(number), _) => visitor.visit_i64(number),
+            (None, None, number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
+        }
+    }
+
+    fn text<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Misread> {
+        match self.0 {
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            other => Err(other_than(other, &visitor)),
+        }
+    }
+
+    fn seq<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Misread> {
+        let Value::Array(items) = self.0 else {
+            return Err(other_than(self.0, &visitor));
+        };
+        let mut rest = Items { items, next: 0 };
+        let value = visitor.visit_seq(&mut rest)?;
+        match rest.next < items.len() {
+            true => Err(Misread::invalid_length(items.len(), &"fewer elements in array")),
+            false => Ok(value),
+        }
+    }
+
+    fn map<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Misread> {
+        let Value::Object(map) = self.0 else {
+            return Err(other_than(self.0, &visitor));
+        };
+        let mut rest = Entries::of(map);
+        let value = visitor.visit_map(&mut rest)?;
+        match rest.entries.next() {
+            Some(_) => Err(Misread::invalid_length(map.len(), &"fewer elements in map")),
+            None => Ok(value),
+        }
+    }
+}
+
+#[cold]
+fn other_than(value: &Value, expected: &dyn Expected) -> Misread {
+    Misread::invalid_type(kind(value), expected)
 }
 
 fn kind(value: &Value) -> Unexpected<'_> {
@@ -338,13 +422,13 @@ impl<'a> VariantAccess<'a> for Variant<'a> {
 
     fn tuple_variant<V: Visitor<'a>>(self, _: usize, visitor: V) -> Result<V::Value, Misread> {
         let content = self.content("tuple variant")?;
-        let read = Source(content).deserialize_any(visitor);
+        let read = Source(content).seq(visitor);
         read.map_err(|error| self.under(error))
     }
 
     fn struct_variant<V: Visitor<'a>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Misread> {
         let content = self.content("struct variant")?;
-        let read = Source(content).deserialize_any(visitor);
+        let read = Source(content).map(visitor);
         read.map_err(|error| self.under(error))
     }
 }
@@ -380,7 +464,7 @@ mod tests {
         Named { name: String },
     }
 
-    /// What is read must be what serde_json reads.
+    /// What is read must be what serde_json reads, but for a list in the place of a struct.
     fn check(input: Value) {
         let expected = serde_json::from_value::<Edits>(input.clone()).map_err(|error| error.to_string());
         let read = read::<Edits>(&input).map_err(|error| error.reason);
@@ -413,8 +497,19 @@ mod tests {
         check(json!({"path": 1.5}));
         check(json!({"path": "a", "pfad": 1}));
         check(json!({"edits": []}));
-        check(json!(["a", [], null, {}]));
         check(json!("a"));
+        check(json!({"path": "a", "edits": "b"}));
+        check(json!({"path": "a", "edits": [1]}));
+        check(json!({"path": "a", "edits": [{"line": true}]}));
+        check(json!({"path": "a", "numbered": []}));
+        check(json!({"path": ["a"]}));
+        check(json!({"path": null}));
+    }
+
+    #[test]
+    fn a_list_is_no_struct() {
+        let wrong = read::<Edits>(&json!(["a", [], null, {}])).map_err(|error| error.reason);
+        assert_eq!(wrong, Err("invalid type: sequence, expected struct Edits".to_owned()));
     }
 
     #[test]

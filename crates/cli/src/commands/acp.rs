@@ -8,9 +8,7 @@ use crate::output;
 use crate::wiring::acp::Home;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
-
-/// A tool may wait for the editor while it blocks its thread, and others carry the conversation meanwhile.
-const THREADS: usize = 2;
+use tokio::runtime::{Builder, Handle, Runtime};
 
 pub(super) fn acp(args: Acp, global: &Global, env: &Environment) -> Result<Exit> {
     if std::io::stdin().is_terminal() {
@@ -18,19 +16,33 @@ pub(super) fn acp(args: Acp, global: &Global, env: &Environment) -> Result<Exit>
             "hew acp speaks JSON-RPC with an editor on stdin and stdout; docs/acp.md says how to set one up\n",
         );
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(THREADS)
-        .enable_all()
-        .build();
-    let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
-    let exit = runtime.block_on(serve(args, global, env));
-    // A read of the standard input cannot be taken back.
-    runtime.shutdown_background();
-    exit
+    let cannot = |error: std::io::Error| Failure::failed(format!("cannot start: {error}"));
+    let (own, wire) = (runtime().map_err(cannot)?, runtime().map_err(cannot)?);
+    // A tool may wait for the editor while it blocks its thread, and another carries the conversation meanwhile.
+    let there = wire.handle().clone();
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let carrier = std::thread::Builder::new().name("editor".into()).spawn(move || {
+        // It never comes: the other half is dropped in the end.
+        drop(wire.block_on(ended));
+        // A read of the standard input cannot be taken back.
+        wire.shutdown_background();
+    });
+    let carrier = carrier.map_err(cannot)?;
+    let exit = own.block_on(serve(args, global, env, &there));
+    own.shutdown_background();
+    drop(end);
+    match carrier.join() {
+        Ok(()) => exit,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }
 
-async fn serve(args: Acp, global: &Global, env: &Environment) -> Result<Exit> {
+fn runtime() -> std::io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+async fn serve(args: Acp, global: &Global, env: &Environment, wire: &Handle) -> Result<Exit> {
     let home = Home::new(args, global.clone(), env.clone())?;
-    server::acp::serve(Arc::new(home), tokio::io::stdin(), tokio::io::stdout()).await;
+    server::acp::serve(Arc::new(home), wire, tokio::io::stdin(), tokio::io::stdout()).await;
     Ok(Exit::Done)
 }

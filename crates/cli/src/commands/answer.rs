@@ -1,16 +1,22 @@
 //! Holds the answer to a JSON schema, where one was given.
 
 use crate::failure::{Failure, Result};
-use jsonschema::Validator;
+use crate::output;
+use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader};
 use model::OutputSchema;
 use serde_json::Value;
+use std::error::Error;
 use std::path::Path;
 
 /// The schema that the answer must follow.
 pub(super) struct Expected {
     schema: Value,
-    validator: Validator,
+    compiled: Schemas,
+    root: SchemaIndex,
 }
+
+/// What the schema is called while it is compiled.
+const NAME: &str = "hew:///output-schema";
 
 impl Expected {
     /// Reads a schema from a file.
@@ -19,9 +25,24 @@ impl Expected {
             std::fs::read_to_string(path).map_err(|error| Failure::file("read the output schema", path, &error))?;
         let schema: Value = serde_json::from_str(&text)
             .map_err(|error| Failure::usage(format!("{} is not JSON: {error}", path.display())))?;
-        let validator = jsonschema::validator_for(&schema)
-            .map_err(|error| Failure::usage(format!("{} is not a JSON schema: {error}", path.display())))?;
-        Ok(Expected { schema, validator })
+        let mut checked = schema.clone();
+        let mut patterns = Vec::new();
+        leave_out(&mut checked, &mut patterns);
+        for pattern in patterns {
+            output::complain(&format!(
+                "the pattern {pattern} looks around or back; the model is told of it, but the answer is not checked for it\n"
+            ));
+        }
+        let mut compiled = Schemas::new();
+        let mut compiler = Compiler::new();
+        compiler.use_loader(Box::new(Nowhere));
+        let wrong = |error: CompileError| {
+            let why = reasons(&format!("{error:#}")).join("; ");
+            Failure::usage(format!("{} is not a JSON schema: {why}", path.display()))
+        };
+        compiler.add_resource(NAME, checked).map_err(wrong)?;
+        let root = compiler.compile(NAME, &mut compiled).map_err(wrong)?;
+        Ok(Expected { schema, compiled, root })
     }
 
     /// The schema as the model is told of it.
@@ -46,23 +67,12 @@ impl Expected {
 
     /// The answer as JSON, or what is wrong with it.
     pub(super) fn check(&self, answer: &str) -> Result<Value, String> {
-        /// More would not help a model to mend its answer.
-        const MOST_ERRORS: usize = 5;
         let value = json_in(answer).ok_or("it is not JSON")?;
-        let wrong: Vec<String> = self
-            .validator
-            .iter_errors(&value)
-            .take(MOST_ERRORS)
-            .map(|error| match error.instance_path().to_string().as_str() {
-                "" => error.to_string(),
-                path => format!("{path}: {error}"),
-            })
-            .collect();
-        if wrong.is_empty() {
-            Ok(value)
-        } else {
-            Err(wrong.join("; "))
-        }
+        let wrong = match self.compiled.validate(&value, self.root) {
+            Ok(()) => None,
+            Err(error) => Some(reasons(&error.to_string()).join("; ")),
+        };
+        wrong.map_or(Ok(value), Err)
     }
 
     /// What the model is told when its answer is wrong.
@@ -73,6 +83,76 @@ impl Expected {
             self.schema
         )
     }
+}
+
+/// Schemas that stand elsewhere are not read.
+struct Nowhere;
+
+impl UrlLoader for Nowhere {
+    fn load(&self, _: &str) -> Result<Value, Box<dyn Error>> {
+        Err("only what stands in the schema itself can be referred to".into())
+    }
+}
+
+/// What is wrong, each with its place: `- at '/n': want integer` becomes `/n: want integer`.
+fn reasons(told: &str) -> Vec<String> {
+    /// More would not help a model to mend its answer.
+    const MOST: usize = 5;
+    let line = |line: &str| {
+        let (place, what) = line.trim_start().strip_prefix("- at '")?.split_once("': ")?;
+        Some(match place {
+            "" => what.to_owned(),
+            place => format!("{place}: {what}"),
+        })
+    };
+    let found: Vec<String> = told.lines().filter_map(line).take(MOST).collect();
+    match found.is_empty() {
+        true => vec![told.to_owned()],
+        false => found,
+    }
+}
+
+/// Takes out patterns that look around or back, which are legal in a schema but are not matched here.
+fn leave_out(schema: &mut Value, patterns: &mut Vec<String>) {
+    match schema {
+        Value::Object(object) => {
+            if let Some(Value::String(pattern)) = object.get("pattern")
+                && looks_around(pattern)
+            {
+                patterns.push(pattern.clone());
+                object.shift_remove("pattern");
+            }
+            for (key, value) in object.iter_mut() {
+                // These hold values, not schemas.
+                if !matches!(key.as_str(), "const" | "default" | "enum" | "examples") {
+                    leave_out(value, patterns);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| leave_out(item, patterns)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn looks_around(pattern: &str) -> bool {
+    let mut rest = pattern;
+    while let Some(at) = rest.find(['\\', '(']) {
+        let here = &rest[at..];
+        if ["(?=", "(?!", "(?<=", "(?<!", "\\k<"]
+            .iter()
+            .any(|sign| here.starts_with(sign))
+        {
+            return true;
+        }
+        let mut chars = here.chars();
+        let is_escape = chars.next() == Some('\\');
+        let escaped = chars.next().filter(|_| is_escape);
+        if escaped.is_some_and(|c| matches!(c, '1'..='9')) {
+            return true;
+        }
+        rest = &here[1 + escaped.map_or(0, char::len_utf8)..];
+    }
+    false
 }
 
 /// The JSON in an answer: all of it, or what stands in its only fenced block.
@@ -116,6 +196,105 @@ mod tests {
         assert!(expected.check("{\"n\": \"x\"}").unwrap_err().starts_with("/n: "));
         assert_eq!(expected.check("five"), Err("it is not JSON".into()));
         std::fs::write(&path, "{\"type\": 5}").unwrap();
-        assert!(Expected::read(&path).is_err_and(|failure| failure.what.contains("is not a JSON schema")));
+        assert!(Expected::read(&path).is_err_and(|failure| failure.what.contains("is not a JSON schema: /type: ")));
+    }
+
+    /// What is wrong with the answers, by the schema; nothing where they are as they should be.
+    fn check(schema: Value, answers: &[(Value, &str)]) {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("s.json");
+        std::fs::write(&path, schema.to_string()).unwrap();
+        let expected = Expected::read(&path).unwrap_or_else(|failure| panic!("{schema}: {}", failure.what));
+        for (answer, wrong) in answers {
+            let told = expected.check(&answer.to_string()).err().unwrap_or_default();
+            assert_eq!(&told, wrong, "{schema} {answer}");
+        }
+    }
+
+    #[test]
+    fn schemas_as_people_write_them_are_held_to() {
+        check(
+            json!({
+                "$ref": "#/$defs/finding",
+                "$defs": {
+                    "finding": {
+                        "type": "object",
+                        "properties": {
+                            "severity": {"enum": ["low", "high"]},
+                            "where": {"oneOf": [{"type": "string", "pattern": "^src/"}, {"$ref": "#/$defs/place"}]},
+                            "more": {"type": "array", "items": {"$ref": "#/$defs/finding"}, "maxItems": 1}
+                        },
+                        "required": ["severity"],
+                        "additionalProperties": false
+                    },
+                    "place": {"$anchor": "place", "type": "object", "properties": {"line": {"type": "integer", "minimum": 1}}}
+                }
+            }),
+            &[
+                (json!({"severity": "low", "where": "src/a.rs"}), ""),
+                (
+                    json!({"severity": "low", "where": {"line": 3}, "more": [{"severity": "high"}]}),
+                    "",
+                ),
+                (json!({}), "missing properties 'severity'"),
+                (
+                    json!({"severity": "mid"}),
+                    "/severity: value must be one of 'low', 'high'",
+                ),
+                (
+                    json!({"severity": "low", "extra": 1}),
+                    "additionalProperties 'extra' not allowed",
+                ),
+                (
+                    json!({"severity": "low", "more": [{"severity": 1}]}),
+                    "/more/0/severity: value must be one of 'low', 'high'",
+                ),
+                (
+                    json!({"severity": "low", "where": {"line": 0}}),
+                    "/where: oneOf failed, none matched; /where: want string, but got object; \
+                     /where/line: must be >=1, but got 0",
+                ),
+            ],
+        );
+        check(
+            json!({"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"at": {"format": "date"}}}),
+            &[
+                (json!({"at": "2026-11-16"}), ""),
+                (
+                    json!({"at": "soon"}),
+                    "/at: 'soon' is not valid date: must be 10 characters long",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_pattern_that_looks_around_is_left_to_the_model() {
+        let schema = json!({"properties": {"a": {"pattern": "^(?=.*[0-9]).+$", "minLength": 2}, "pattern": {"const": {"pattern": "(?=x)"}}}});
+        check(
+            schema,
+            &[
+                (json!({"a": "xx", "pattern": {"pattern": "(?=x)"}}), ""),
+                (json!({"a": "x"}), "/a: length must be >=2, but got 1"),
+            ],
+        );
+        for (pattern, around) in [
+            (r"(?!a)b", true),
+            (r"(?<=a)b", true),
+            (r"(a)\1", true),
+            (r"(?<x>a)\k<x>", true),
+            (r"(?<x>a)(?:b)\\1\(?=", false),
+            (r"[a-z]+\d{2}", false),
+        ] {
+            assert_eq!(looks_around(pattern), around, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn schemas_elsewhere_are_not_read() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("s.json");
+        std::fs::write(&path, json!({"$ref": "file:///etc/hostname"}).to_string()).unwrap();
+        assert!(Expected::read(&path).is_err_and(|failure| failure.what.contains("only what stands in the schema")));
     }
 }

@@ -1,7 +1,10 @@
 //! Exact counts by OpenAI's own vocabularies, for people who ask. The tables are unpacked only then.
 
 use super::Family;
+use lzma_rust2::LzmaReader;
 use regex::Regex;
+use std::io::Read as _;
+use std::ops::Range;
 
 /// Words, numbers, signs and blanks, as GPT-4o and its successors tell them apart. What the published pattern says by looking
 /// ahead is done in [`Exact::pieces`].
@@ -33,25 +36,15 @@ const LONGEST_PIECE: usize = 2_000;
 impl Exact {
     /// Unpacks the vocabulary of a family; `None` where it is not public. Takes a moment and a few megabytes.
     pub fn load(family: Family) -> Option<Self> {
-        let (packed, pattern): (&[u8], &str) = match family {
-            Family::O200k => (include_bytes!("../../data/o200k_base.deflate"), O200K),
-            Family::Cl100k => (include_bytes!("../../data/cl100k_base.deflate"), CL100K),
+        let pattern = match family {
+            Family::O200k => O200K,
+            Family::Cl100k => CL100K,
             Family::Claude | Family::Gemini | Family::Other => return None,
         };
-        let blob = miniz_oxide::inflate::decompress_to_vec(packed).ok()?;
-        let (count, rest) = blob.split_first_chunk::<4>()?;
-        let count = u32::from_le_bytes(*count) as usize;
-        let (lengths, bytes) = rest.split_at_checked(count)?;
-        let mut end = 0;
-        let ends: Vec<u32> = lengths
-            .iter()
-            .map(|length| {
-                end += u32::from(*length);
-                end
-            })
-            .collect();
+        let (bytes, ends) = unpack(family)?;
+        let count = ends.len();
         let mut exact = Exact {
-            bytes: bytes.to_vec(),
+            bytes,
             ends,
             table: vec![EMPTY; (count * 2).next_power_of_two()],
             pattern: Regex::new(pattern).ok()?,
@@ -142,11 +135,52 @@ impl Exact {
     }
 
     fn token(&self, rank: u32) -> &[u8] {
-        let place = rank as usize;
-        let start = match place.checked_sub(1) {
-            Some(before) => self.ends[before],
-            None => 0,
-        };
-        &self.bytes[start as usize..self.ends[place] as usize]
+        &self.bytes[span(&self.ends, rank as usize)]
     }
+}
+
+/// Where a token stands in the bytes of all.
+fn span(ends: &[u32], rank: usize) -> Range<usize> {
+    let start = match rank.checked_sub(1) {
+        Some(before) => ends[before],
+        None => 0,
+    };
+    start as usize..ends[rank] as usize
+}
+
+/// The bytes of all tokens of a family, and where each ends. `data/README.md` says how they are packed.
+fn unpack(family: Family) -> Option<(Vec<u8>, Vec<u32>)> {
+    let packed = include_bytes!("../../data/vocabularies.lzma");
+    let mut blob = Vec::new();
+    let mut reader = LzmaReader::new_mem_limit(&packed[..], u32::MAX, None).ok()?;
+    reader.read_to_end(&mut blob).ok()?;
+    let (first, rest) = blob.split_first_chunk::<4>()?;
+    let (second, planes) = rest.split_first_chunk::<4>()?;
+    let first = u32::from_le_bytes(*first) as usize;
+    let all = first + u32::from_le_bytes(*second) as usize;
+    // The second vocabulary is made of the first, but not the other way round.
+    let count = if family == Family::O200k { first } else { all };
+    let plane = |which: usize, token: usize| planes.get(which * all + token).map(|byte| usize::from(*byte));
+    let number = |which: usize, token: usize| {
+        Some(plane(which, token)? << 16 | plane(which + 1, token)? << 8 | plane(which + 2, token)?)
+    };
+    let (mut bytes, mut ends) = (Vec::with_capacity(8 * count), Vec::with_capacity(count));
+    for token in 0..count {
+        for part in [Some(number(0, token)?), number(3, token)?.checked_sub(1)] {
+            match part {
+                None => {}
+                Some(byte @ 0..256) => bytes.push(byte as u8),
+                Some(part) if part - 256 < token => bytes.extend_from_within(span(&ends, part - 256)),
+                Some(_) => return None,
+            }
+        }
+        ends.push(u32::try_from(bytes.len()).ok()?);
+    }
+    if family == Family::Cl100k {
+        let before = ends.get(first - 1).copied()?;
+        bytes.drain(..before as usize);
+        ends.drain(..first);
+        ends.iter_mut().for_each(|end| *end -= before);
+    }
+    Some((bytes, ends))
 }

@@ -21,7 +21,8 @@ pub(super) struct Buffers {
     pub(super) can: FileSystemCapabilities,
     /// The session, once it has a name.
     pub(super) session: OnceLock<String>,
-    pub(super) runtime: Handle,
+    /// Carries the connection, on a thread of its own: whoever asks may block theirs.
+    pub(super) wire: Handle,
 }
 
 impl workspace::Buffers for Buffers {
@@ -42,7 +43,7 @@ impl workspace::Buffers for Buffers {
 }
 
 impl Buffers {
-    /// Asks the editor, and blocks this thread for the answer; others carry the conversation.
+    /// Asks the editor, and blocks this thread for the answer; another carries the conversation.
     fn ask<A: DeserializeOwned + Send + 'static>(
         &self,
         method: &'static str,
@@ -50,13 +51,12 @@ impl Buffers {
     ) -> Option<A> {
         let (sender, answer) = sync_channel(1);
         let peer = self.peer.clone();
-        self.runtime.spawn(async move {
+        self.wire.spawn(async move {
             let answer = tokio::time::timeout(PATIENCE, peer.ask::<A>(method, &request)).await;
             // Whoever asked waits as long as this.
             drop(sender.send(answer));
         });
-        let waited = tokio::task::block_in_place(|| answer.recv_timeout(2 * PATIENCE));
-        match waited {
+        match answer.recv_timeout(2 * PATIENCE) {
             Ok(Ok(Ok(answer))) => Some(answer),
             Ok(Ok(Err(error))) => {
                 tracing::debug!(method, %error, "the editor did not do it");

@@ -38,10 +38,11 @@ const GRACE: Duration = Duration::from_secs(10);
 const KEY: &str = "hew-key";
 
 /// Serves an editor until it goes.
-pub(super) async fn run(house: Arc<dyn House>, peer: Peer, mut incoming: mpsc::Receiver<Incoming>) {
+pub(super) async fn run(house: Arc<dyn House>, peer: Peer, mut incoming: mpsc::Receiver<Incoming>, wire: Handle) {
     let host = Arc::new(Host {
         house,
         peer,
+        wire,
         client: Mutex::default(),
         open: Mutex::default(),
     });
@@ -88,6 +89,8 @@ pub(super) async fn run(house: Arc<dyn House>, peer: Peer, mut incoming: mpsc::R
 struct Host {
     house: Arc<dyn House>,
     peer: Peer,
+    /// Carries the connection.
+    wire: Handle,
     client: Mutex<ClientCapabilities>,
     open: Mutex<HashMap<SessionId, Entry>>,
 }
@@ -284,7 +287,7 @@ impl Host {
                 peer: self.peer.clone(),
                 can: client.fs.clone(),
                 session: OnceLock::new(),
-                runtime: Handle::current(),
+                wire: self.wire.clone(),
             })
         });
         let terminals = client.terminal.then(|| {
