@@ -314,6 +314,7 @@ mod tests {
         }
 
         fn ground(&self, root: &str, more: &[&str]) -> Ground {
+            fs::create_dir_all(self.temp.path().join(root)).unwrap();
             fs::create_dir_all(self.temp.path().join("repo/.git")).unwrap();
             fs::write(self.temp.path().join("repo/.git/HEAD"), "ref: refs/heads/main").unwrap();
             let more: Vec<PathBuf> = more.iter().map(|root| self.temp.path().join(root)).collect();
