@@ -29,12 +29,14 @@ use crate::exit;
 use crate::failure::Result;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// A coding agent: it reads, changes and runs your project until the task is done
 #[derive(Debug, Parser)]
 #[command(name = "hew", version, max_term_width = 100, after_help = exit::TABLE)]
 #[command(args_conflicts_with_subcommands = true)]
+#[command(override_usage = "hew [OPTIONS] [\"TASK\"]\n       hew [OPTIONS] <COMMAND>")]
 pub(crate) struct Hew {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -66,6 +68,11 @@ pub(crate) enum Command {
     /// Go on with a session where it stopped
     #[command(after_help = exit::TABLE)]
     Resume(Box<Resume>),
+    /// Go on from a session in a copy of it, which leaves it as it is
+    Fork {
+        /// The session, or the beginning of its id; the newest of this project if absent
+        session: Option<String>,
+    },
     /// List, show, export and delete sessions
     Sessions {
         #[command(flatten)]
@@ -135,7 +142,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Mcp,
     },
-    /// Keep API keys in the system's keyring
+    /// Keep API keys in the system's keyring, or in a file where there is none
     Keys {
         #[command(subcommand)]
         command: Keys,
@@ -340,18 +347,27 @@ pub(crate) enum Config {
         #[arg(long)]
         project: bool,
     },
+    /// Open your configuration file in your editor ($VISUAL or $EDITOR), and check it afterwards
+    Edit {
+        /// Open the project's file, .hew/config.toml, instead
+        #[arg(long)]
+        project: bool,
+    },
     /// Print the JSON schema of configuration files, for editors
     Schema,
 }
 
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Keys {
-    /// Keep a provider's key, read from stdin, in the keyring
+    /// Keep a provider's key, read from stdin, in the keyring, or in a file where there is none
     Set {
         /// The provider, such as `anthropic`
         provider: String,
+        /// Keep it in keys.toml beside your configuration, readable by you only, instead of in the keyring
+        #[arg(long)]
+        file: bool,
     },
-    /// Remove a provider's key from the keyring
+    /// Remove a provider's key from the keyring and from the file
     Remove {
         /// The provider
         provider: String,
@@ -374,7 +390,7 @@ pub(crate) struct Doctor {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Demo {
     /// Make the project here instead of in the temp folder; the folder must not exist yet
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -420,11 +436,36 @@ impl SessionsList {
 
 /// Reads the command line; answers `--help` itself.
 pub(crate) fn parse() -> Result<Hew> {
-    Hew::try_parse().map_err(|error| {
-        let said: Vec<String> = std::env::args().skip(1).collect();
-        // What is no task is explained by the parser, which also answers `--help`.
-        mistake::task_without_run(&error, &said).unwrap_or_else(|| error.exit())
+    // Words that are not Unicode are for the parser alone, which knows what may be a path.
+    let Ok(said) = std::env::args_os()
+        .skip(1)
+        .map(OsString::into_string)
+        .collect::<Result<Vec<_>, _>>()
+    else {
+        return Ok(Hew::parse());
+    };
+    understand(said.clone()).map_err(|error| {
+        // The rest is explained by the parser, which also answers `--help`.
+        mistake::explain(&error, &said).unwrap_or_else(|| error.exit())
     })
+}
+
+/// What words mean. A task may stand among the flags: it is what no command takes.
+fn understand(mut words: Vec<String>) -> Result<Hew, clap::Error> {
+    let mut task = Vec::new();
+    loop {
+        let mark = (!task.is_empty()).then(|| "--".to_owned());
+        let name = std::iter::once("hew".to_owned());
+        let all = name.chain(words.clone()).chain(mark).chain(task.clone());
+        let error = match Hew::try_parse_from(all) {
+            Ok(hew) => return Ok(hew),
+            Err(error) => error,
+        };
+        match mistake::task(&error, &words, !task.is_empty()) {
+            Some(at) => task.push(words.remove(at)),
+            None => return Err(error),
+        }
+    }
 }
 
 /// The definition itself, for the man page and completions.

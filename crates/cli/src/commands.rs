@@ -89,6 +89,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
     match command {
         Command::Run(args) => block_on(run::run(*args, global, env)),
         Command::Resume(args) => block_on(resume::resume(*args, global, env)),
+        Command::Fork { session } => block_on(resume::fork(session.as_deref(), global, env)),
         Command::Sessions { list, command } => block_on(sessions::sessions(&list, command.as_ref(), global, env)),
         Command::Compact(args) => block_on(compact::compact(args, global, env)),
         Command::Apply(args) => apply::apply(&args),
@@ -101,7 +102,7 @@ fn carry_out(hew: Hew, env: &Environment) -> Result<Exit> {
         Command::Tools(args) => block_on(tools::tools(&args, global, env)),
         Command::Prompt { command } => block_on(prompt::prompt(&command, global, env)),
         Command::Cost(args) => block_on(cost::cost(&args, global, env)),
-        Command::Config { command } => config::config(command.as_ref(), global, env),
+        Command::Config { command } => block_on(config::config(command.as_ref(), global, env)),
         Command::Permissions { command } => permissions::permissions(command.as_ref(), global, env),
         Command::Trust(args) => trust::trust(&args, global, env),
         Command::Modes(args) => modes::modes(&args, global, env),

@@ -39,7 +39,7 @@ pub(crate) use variables::VARIABLES;
 pub(crate) use web::SearchName;
 
 use crate::environment::Environment;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::trust::{Trust, TrustList};
 use crate::{places, project};
 use std::path::{Path, PathBuf};
@@ -85,7 +85,11 @@ pub(crate) fn load(root: Option<&Path>, env: &Environment, flags: Vec<Layer>) ->
         Some(root) => TrustList::load(env)?.of(&project::top(root)),
         None => Trust::Unknown,
     };
-    layers.extend(Layer::read(&files.user, Origin::User)?);
+    let own = Layer::read(&files.user, Origin::User)?;
+    if own.is_none() && env.get("HEW_CONFIG").is_some() {
+        warnings.push(format!("HEW_CONFIG names {}, which is not there", files.user.display()));
+    }
+    layers.extend(own);
     if let Some(file) = files.project.filter(|file| *file != files.user)
         && let Some(layer) = Layer::read(&file, Origin::Project)?
     {
@@ -106,6 +110,16 @@ pub(crate) fn load(root: Option<&Path>, env: &Environment, flags: Vec<Layer>) ->
         warnings,
         trust,
     })
+}
+
+/// Everything that is wrong in the files that a run looks at, where they cannot be read as they are.
+pub(crate) fn mistakes(root: Option<&Path>, env: &Environment) -> Vec<Failure> {
+    let Ok(files) = Files::of(root, env) else {
+        return Vec::new();
+    };
+    let all = [Some(files.user), files.project].into_iter().flatten();
+    let texts = all.filter_map(|file| Some((std::fs::read_to_string(&file).ok()?, file)));
+    texts.flat_map(|(text, file)| check::mistakes(&text, &file)).collect()
 }
 
 impl Loaded {

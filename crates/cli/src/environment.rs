@@ -1,12 +1,16 @@
 //! The environment as it was when hew started, so that everything that depends on it says so.
 
+use providers::Secret;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Environment variables and the folder hew was started in. Variables that are empty count as unset.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
+    /// Keys that the person gave for now, by provider.
+    given: Arc<Mutex<BTreeMap<String, Secret>>>,
     /// The folder hew was started in; `None` where it no longer exists.
     pub(crate) cwd: Option<PathBuf>,
 }
@@ -21,6 +25,7 @@ impl Environment {
             .collect();
         Environment {
             variables,
+            given: Arc::default(),
             cwd: std::env::current_dir().ok(),
         }
     }
@@ -43,6 +48,18 @@ impl Environment {
             .find_map(|name| self.get(name).map(|value| (name, value)))
     }
 
+    /// Uses this key of a provider from now on, in this process only.
+    pub(crate) fn give(&self, provider: &str, key: &str) {
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        given.insert(provider.into(), Secret::new(key));
+    }
+
+    /// The key of a provider that was given for now.
+    pub(crate) fn given(&self, provider: &str) -> Option<Secret> {
+        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        given.get(provider).cloned()
+    }
+
     /// All variables, by name.
     pub(crate) fn all(&self) -> &BTreeMap<String, String> {
         &self.variables
@@ -59,6 +76,7 @@ impl<const N: usize> From<[(&str, &str); N]> for Environment {
     fn from(variables: [(&str, &str); N]) -> Self {
         Environment {
             variables: variables.map(|(name, value)| (name.into(), value.into())).into(),
+            given: Arc::default(),
             cwd: None,
         }
     }

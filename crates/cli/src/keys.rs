@@ -2,16 +2,16 @@
 //!
 //! Keys are held as [`Secret`]s, which do not show in debug output, and leave this program only in requests.
 
+pub(crate) mod file;
 mod keyring;
 
 pub(crate) use keyring::Keyring;
 
-use crate::config::ProviderEntry;
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use crate::log;
+use crate::models::Provider;
 use providers::Secret;
-use providers::presets::Preset;
 use sandbox::{Cap, Program, Request, Status};
 use std::ffi::OsString;
 use std::fmt;
@@ -38,6 +38,19 @@ pub(crate) enum Source {
     Command,
     /// The system's keyring.
     Keyring,
+    /// The file for keys.
+    File,
+    /// The person gave it for now.
+    Given,
+}
+
+/// Why something is no key.
+pub(crate) const UNLIKELY: &str = "this does not look like a key: it contains spaces or quotes";
+
+/// Whether a text can be a key at all.
+pub(crate) fn is_likely(key: &str) -> bool {
+    let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == '"' || c == '\'';
+    !key.is_empty() && !key.contains(is_odd)
 }
 
 impl Key {
@@ -58,20 +71,38 @@ impl fmt::Display for Source {
             Source::Config => f.write_str("configuration"),
             Source::Command => f.write_str("key_command"),
             Source::Keyring => f.write_str("keyring"),
+            Source::File => f.write_str("keys.toml"),
+            Source::Given => f.write_str("you, for now"),
         }
     }
 }
 
-/// The key that is there without asking any program: `key_env`, the vendor's own variables, then `key`.
-pub(crate) fn at_hand(preset: Option<&Preset>, entry: Option<&ProviderEntry>, env: &Environment) -> Option<Key> {
+/// The command that keeps the key of a provider on this system.
+pub(crate) fn set_command(provider: &str, env: &Environment) -> String {
+    match Keyring::new(env).present() {
+        true => format!("hew keys set {provider}"),
+        false => format!("hew keys set {provider} --file"),
+    }
+}
+
+/// The key that is there without asking any program: the one given for now, `key_env`, the vendor's own variables, `key`,
+/// then the file for keys.
+pub(crate) fn at_hand(provider: &Provider<'_>, env: &Environment) -> Option<Key> {
+    let (preset, entry) = (provider.preset, provider.entry);
+    if let Some(secret) = env.given(provider.name) {
+        let source = Source::Given;
+        return Some(Key { secret, source });
+    }
     let named = entry.and_then(|entry| entry.key_env.as_deref());
     let vendor = preset.map_or(&[] as &[&str], |preset| preset.key_env);
     let variable = env.first(named.into_iter().chain(vendor.iter().copied()));
     if let Some((name, value)) = variable {
         return Some(Key::found(value.trim(), Source::Variable(name.into())));
     }
-    let key = entry.and_then(|entry| entry.key.as_deref())?;
-    Some(Key::found(key.trim(), Source::Config))
+    if let Some(key) = entry.and_then(|entry| entry.key.as_deref()) {
+        return Some(Key::found(key.trim(), Source::Config));
+    }
+    file::get(provider.name, env).map(|secret| Key::found(secret.reveal(), Source::File))
 }
 
 /// The key that a program prints.
@@ -139,6 +170,7 @@ pub(crate) async fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ProviderEntry;
     use providers::presets::preset;
 
     #[test]
@@ -149,7 +181,7 @@ mod tests {
             ..ProviderEntry::default()
         };
         let found = |env: Environment| {
-            let key = at_hand(preset("anthropic"), Some(&entry), &env).unwrap();
+            let key = at_hand(&anthropic(Some(&entry)), &env).unwrap();
             (key.secret.reveal().to_string(), key.source.to_string())
         };
         let both = [("WORK_KEY", "work\n"), ("ANTHROPIC_API_KEY", "vendor")];
@@ -163,6 +195,31 @@ mod tests {
             found(Environment::default()),
             ("in-file".into(), "configuration".into())
         );
-        assert!(at_hand(preset("anthropic"), None, &Environment::default()).is_none());
+        assert!(at_hand(&anthropic(None), &Environment::default()).is_none());
+    }
+
+    #[test]
+    fn a_key_given_for_now_wins_and_the_file_comes_last() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().display().to_string();
+        let found = |env: &Environment| {
+            let key = at_hand(&anthropic(None), env).unwrap();
+            (key.secret.reveal().to_string(), key.source.to_string())
+        };
+        let env = Environment::from([("HOME", home.as_str())]);
+        file::set("anthropic", "kept", &env).unwrap();
+        assert_eq!(found(&env), ("kept".into(), "keys.toml".into()));
+        let env = Environment::from([("HOME", home.as_str()), ("ANTHROPIC_API_KEY", "vendor")]);
+        assert_eq!(found(&env).0, "vendor");
+        env.clone().give("anthropic", "now");
+        assert_eq!(found(&env), ("now".into(), "you, for now".into()));
+    }
+
+    fn anthropic(entry: Option<&ProviderEntry>) -> Provider<'_> {
+        Provider {
+            name: "anthropic",
+            preset: preset("anthropic"),
+            entry,
+        }
     }
 }

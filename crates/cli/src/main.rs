@@ -16,6 +16,7 @@ mod keys;
 mod log;
 mod mcp_shelf;
 mod models;
+mod nearest;
 mod output;
 mod places;
 mod project;

@@ -92,7 +92,7 @@ impl<'a> Models<'a> {
 
     /// The key that a provider has without asking any program.
     pub(crate) fn key_at_hand(&self, provider: &Provider<'_>) -> Option<Key> {
-        keys::at_hand(provider.preset, provider.entry, self.env)
+        keys::at_hand(provider, self.env)
     }
 
     /// The key of a provider from wherever it can be had.
@@ -130,11 +130,12 @@ impl<'a> Models<'a> {
         }
         Err(Failure::usage("no model is configured, and no provider has a key")
             .needs_setup()
-            .hint(
-                "set a key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or keep one with `hew keys set anthropic`\n\
+            .hint(format!(
+                "set a key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or keep one with `{}`\n\
              hint: or name a model: `hew run -m ollama/NAME`; `hew models --discover` asks local servers\n\
              hint: or watch `hew demo`, which needs neither a key nor a network",
-            ))
+                keys::set_command("anthropic", self.env)
+            )))
     }
 
     /// The small model that goes with a model, where its provider has one.

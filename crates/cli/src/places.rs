@@ -12,6 +12,11 @@ pub(crate) fn user_config(env: &Environment) -> Result<PathBuf> {
     }
 }
 
+/// The file for keys where there is no keyring, beside the configuration file.
+pub(crate) fn keys(env: &Environment) -> Result<PathBuf> {
+    Ok(user_config(env)?.with_file_name("keys.toml"))
+}
+
 /// The folder for sessions: `$HEW_DATA_DIR`, or `hew` in the folder for data.
 pub(crate) fn data(env: &Environment) -> Result<PathBuf> {
     match env.get("HEW_DATA_DIR") {

@@ -18,10 +18,12 @@ mod rules;
 mod seen;
 pub(crate) mod shelves;
 mod slash;
+pub(crate) mod sound;
 mod source;
 pub(crate) mod spill;
 pub(crate) mod system;
 pub(crate) mod tui;
+pub(crate) mod usual;
 mod web;
 
 use crate::config::{Autonomy, Config, Delegation, Layer, Limits, Origin, Permission};

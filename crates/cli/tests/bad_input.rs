@@ -72,7 +72,7 @@ async fn mistakes_in_the_configuration_are_named_with_file_and_line() {
         ),
         (
             "[limits]\nsteps = 'many'\n",
-            ":2: limits.steps: invalid type",
+            ":2: limits.steps: it must be a whole number",
             "hew config schema",
         ),
         ("model = \n", ":1: ", "hew config schema"),
@@ -348,10 +348,11 @@ async fn a_key_that_does_not_exist_gets_the_nearest_and_one_that_is_not_set_is_n
 #[tokio::test]
 async fn a_task_without_a_command_gets_the_command() {
     for (args, hint) in [
-        (&["fix it"][..], "hint: to have something done: hew run \"fix it\""),
-        (&["-p", "fix it"], "hint: to have something done: hew run \"…\""),
-        (&["exec", "fix it"], "hint: to have something done: hew run \"…\""),
-        (&["sesions"], "a similar subcommand exists: 'sessions'"),
+        (&["fix it"][..], "hint: say what to do: hew run \"fix it\""),
+        (&["print $HOME's size"], "hew run 'print $HOME'\\''s size'"),
+        (&["-p", "fix it"], "hint: to have something done: hew \"…\""),
+        (&["exec", "fix it"], "hint: to have something done: hew \"…\""),
+        (&["sesions"], "did you mean `hew sessions`?"),
     ] {
         check(&hew().args(args).run().await.unwrap(), 2, "error: ", hint);
     }
@@ -431,5 +432,42 @@ async fn without_a_keyring_no_key_is_asked_for() {
         1,
         "error: there is no keyring",
         "keys can also come from the environment",
+    );
+}
+
+#[tokio::test]
+async fn the_doctor_names_everything_that_would_be_complained_about_later() {
+    let hew = hew();
+    let file = hew.home().join("config.toml");
+    let text = "[keys]\nsesions = [\"ctrl+s\"]\nmodels = [\"foo+q\"]\n[tui]\ntheme = \"nope\"\n\
+                [permissions]\nallow = [\"runn(x)\"]\n";
+    fs::write(&file, text).unwrap();
+    let hew = hew.env("HEW_CONFIG", &file);
+    let output = hew.clone().args(["doctor", "--offline"]).run().await.unwrap();
+    assert_eq!(output.code(), Some(1), "{}", output.stdout);
+    let shown = hew.clone().arg("config").run().await.unwrap();
+    for part in ["sesions", "foo+q", "nope", "runn(x)"] {
+        assert!(output.stdout.contains(part), "{part}: {}", output.stdout);
+        assert!(shown.stderr.contains(part), "{part}: {}", shown.stderr);
+    }
+    fs::write(&file, "modl = 1\npermision = 2\n").unwrap();
+    let output = hew.clone().args(["doctor", "--offline"]).run().await.unwrap();
+    assert!(
+        output.stdout.contains("`modl`") && output.stdout.contains("`permision`"),
+        "{}",
+        output.stdout
+    );
+    fs::remove_file(&file).unwrap();
+    let output = hew.clone().args(["doctor", "--offline"]).run().await.unwrap();
+    assert!(output.stdout.contains("HEW_CONFIG names "), "{}", output.stdout);
+    // A file where the folder should be stops even a superuser, for whom permissions do not count.
+    let data = hew.home().join("taken");
+    fs::write(&data, "").unwrap();
+    let hew = hew.env("HEW_DATA_DIR", data.join("below"));
+    let output = hew.args(["doctor", "--offline"]).run().await.unwrap();
+    assert!(
+        output.stdout.contains("taken/below cannot be written"),
+        "{}",
+        output.stdout
     );
 }

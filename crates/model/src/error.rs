@@ -181,7 +181,7 @@ impl Error {
                 "llamacpp" | "vllm" => "is the server running, and at the provider's base URL (`hew doctor`)?",
                 _ => "check the network, proxy and the provider's base URL (`hew doctor`)",
             },
-            Error::Cut { .. } | Error::Stalled { .. } => "check the network; `hew resume` goes on where it stopped",
+            Error::Cut { .. } | Error::Stalled { .. } => "check the network",
             Error::Garbled { .. } => "check that the base URL is the provider's API, not a web page (`hew doctor`)",
             Error::Agent { .. } => "`hew agents test` starts it and shows what it says",
             Error::BadRequest { .. } => "check the model's options in the configuration (`hew config`)",

@@ -4,7 +4,7 @@ use crate::aws::{AwsAuth, Signing, sign};
 use crate::error::Error as SettingsError;
 use crate::fault;
 use crate::google::{Cached, GoogleAuth, fetch};
-use crate::http::{Answer, AnswerBody, Pieces, USER_AGENT, is_loopback, url};
+use crate::http::{Answer, AnswerBody, Pieces, USER_AGENT, at, is_loopback, url};
 use crate::kept::Kept;
 use crate::presets::{Place, presets};
 use crate::reading::Reading;
@@ -255,7 +255,7 @@ impl Inner {
     fn unreachable(&self, detail: String) -> Error {
         self.hide(Error::Connection {
             provider: self.settings.provider.clone(),
-            detail,
+            detail: at(&self.url, &detail),
         })
     }
 

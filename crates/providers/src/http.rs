@@ -211,6 +211,11 @@ fn address(settings: &Settings, url: &str, error: &reqwest::Error) -> Error {
     }
 }
 
+/// What happened, and at which server. What else an address holds may be secret.
+pub(crate) fn at(url: &Url, detail: &str) -> String {
+    format!("{}: {detail}", url.origin().ascii_serialization())
+}
+
 /// An error and its causes in one line.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut line = error.to_string();

@@ -8,7 +8,7 @@ use crate::keys::{Context, Deed, Key, Keys, Press};
 use crate::state::{Asked, Queued, State};
 use crate::theme::Theme;
 use crate::view::{Cx, Outcome, View, Wake, Wish};
-use crate::views::{self, transcript::Transcript};
+use crate::views::{self, setup::Setup, transcript::Transcript};
 use crossterm::event::{KeyCode, KeyEvent};
 use futures::future::FutureExt as _;
 use model::Message;
@@ -39,11 +39,11 @@ pub(crate) struct App {
     /// What the session was last told to wait here.
     held: Vec<Message>,
     /// What is to be said when the session that is being opened is there.
-    parting: Option<Parting>,
+    pub(crate) parting: Option<Parting>,
 }
 
 /// What is to be said about the session that was open before.
-struct Parting {
+pub(crate) struct Parting {
     words: Vec<String>,
     /// Whether the one that is opened continues it: its past stands in the history already.
     same: bool,
@@ -107,6 +107,8 @@ pub(crate) enum Effect {
     SendLater(Later<Command>),
     /// Something that is being found out.
     LearnLater(Later<News>),
+    /// The end, and then the demonstration.
+    Demo,
     /// The end.
     Quit,
 }
@@ -189,37 +191,36 @@ impl App {
         }
     }
 
-    /// A session was opened, or could not be.
-    pub(crate) fn opened(&mut self, opened: Result<&Opened, Trouble>) -> Vec<Effect> {
-        match opened {
-            Ok(opened) => {
-                self.state.opened(opened);
-                self.held.clear();
-                let parting = self.parting.take();
-                if parting.as_ref().is_some_and(|parting| parting.same) {
-                    self.state.conversation.is_shown();
-                }
-                for words in parting.into_iter().flat_map(|parting| parting.words) {
-                    self.tell(Level::Info, &words);
-                }
-                self.with_composer(|composer, cx| composer.ask_commands(cx));
-                let waiting = self.state.queue.iter();
-                let prompts = waiting.map(|queued| self.prompt(queued.message.clone(), Delivery::Queue));
-                prompts.collect()
+    /// A session was opened.
+    pub(crate) fn opened(&mut self, opened: &Opened) -> Vec<Effect> {
+        self.state.opened(opened);
+        self.held.clear();
+        let parting = self.parting.take();
+        if parting.as_ref().is_some_and(|parting| parting.same) {
+            self.state.conversation.is_shown();
+        }
+        for words in parting.into_iter().flat_map(|parting| parting.words) {
+            self.tell(Level::Info, &words);
+        }
+        self.with_composer(|composer, cx| composer.ask_commands(cx));
+        let waiting = self.state.queue.iter();
+        let prompts = waiting.map(|queued| self.prompt(queued.message.clone(), Delivery::Queue));
+        prompts.collect()
+    }
+
+    /// No session could be opened. Whoever has no key yet is shown how to begin; else there is nothing to be done here.
+    pub(crate) fn not_opened(&mut self, trouble: &Trouble) -> Vec<Effect> {
+        match trouble.remedy {
+            // What was said meanwhile waits until everything is set up.
+            Remedy::Setup => {
+                self.views.push(Box::new(Setup::first(&trouble.what)));
+                Vec::new()
             }
-            Err(trouble) => {
-                self.state.is_shut = true;
-                // Whoever has no key yet is shown how to begin.
-                match views::open(Deed::Setup, &[], &self.cx()) {
-                    Some(setup) if trouble.remedy == Remedy::Setup && self.state.facts.model.is_empty() => {
-                        self.views.push(setup)
-                    }
-                    Some(_) | None => self.tell_trouble(&trouble),
-                }
+            Remedy::Unknown => {
                 for queued in std::mem::take(&mut self.state.queue) {
                     self.composer.give_back(&queued.message);
                 }
-                Vec::new()
+                vec![Effect::Quit]
             }
         }
     }
@@ -513,8 +514,6 @@ impl App {
         // What is said before there is a session is sent when there is one.
         match self.state.session {
             Some(_) if !waits => vec![self.prompt(message, delivery)],
-            // The one that was wanted could not be opened: it is said in a new one.
-            None if self.state.is_shut => vec![Effect::Open(Which::New)],
             Some(_) | None => Vec::new(),
         }
     }
@@ -672,6 +671,7 @@ impl App {
             Wish::Act(deed) => return self.act(deed, false),
             Wish::Flash(text) => self.state.flash = Some(text),
             Wish::All(wishes) => return wishes.into_iter().flat_map(|wish| self.grant(wish)).collect(),
+            Wish::Demo => return vec![Effect::Demo],
             Wish::Quit => return vec![Effect::Quit],
         }
         Vec::new()
@@ -691,10 +691,6 @@ impl App {
 
     /// Tells the person what went wrong.
     pub(crate) fn tell_trouble(&mut self, trouble: &Trouble) {
-        let text = match &trouble.hint {
-            Some(hint) => format!("{}; {hint}", trouble.what),
-            None => trouble.what.clone(),
-        };
-        self.tell(Level::Warning, &text);
+        self.tell(Level::Warning, &trouble.told());
     }
 }

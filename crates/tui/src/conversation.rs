@@ -169,6 +169,12 @@ impl Conversation {
         self.entries.is_empty() && self.reply.is_none()
     }
 
+    /// Whether anything was said in it, or done: notices alone are for the person, and nobody keeps them.
+    pub(crate) fn was_said(&self) -> bool {
+        let is_kept = |entry: &Entry| !matches!(entry, Entry::Notice(..));
+        self.reply.is_some() || self.entries.iter().any(is_kept)
+    }
+
     /// The card of a call that has not been printed.
     pub(crate) fn card_of(&self, call: &CallId) -> Option<&Card> {
         self.entries.iter().rev().find_map(|entry| match entry {

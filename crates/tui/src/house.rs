@@ -2,7 +2,7 @@
 
 mod around;
 
-pub use around::{Access, Done, FileChanges, Health, Hunk, Job, Provider, Rule, Server, Setting, Verdict};
+pub use around::{Access, Done, FileChanges, Health, Hunk, Job, Keep, Provider, Rule, Server, Setting, Verdict};
 
 use crate::theme::Spec;
 use futures::future::{BoxFuture, FutureExt as _};
@@ -46,6 +46,14 @@ impl Trouble {
             what: what.into(),
             hint: None,
             remedy: Remedy::Unknown,
+        }
+    }
+
+    /// What went wrong and what can be done about it, in a line.
+    pub(crate) fn told(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}; {hint}", self.what),
+            None => self.what.clone(),
         }
     }
 }
@@ -254,9 +262,14 @@ pub trait House: Send + Sync {
         unavailable("providers")
     }
 
+    /// Where a key can be kept here, the best place first, each with what that means.
+    fn key_places(&self) -> Vec<(Keep, String)> {
+        Vec::new()
+    }
+
     /// Keeps a key of a provider; what was done, in a sentence.
-    fn save_key(&self, provider: String, key: String) -> Later<String> {
-        let _ = (provider, key);
+    fn save_key(&self, provider: String, key: String, keep: Keep) -> Later<String> {
+        let _ = (provider, key, keep);
         unavailable("keys")
     }
 

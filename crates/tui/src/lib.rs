@@ -35,7 +35,7 @@ mod views;
 pub mod words;
 
 pub use house::{
-    Access, Choice, Clip, Contents, Done, Facts, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider,
+    Access, Choice, Clip, Contents, Done, Facts, FileChanges, Health, House, Hunk, Job, Keep, Later, Opened, Provider,
     Remedy, Rule, Server, Setting, Token, Trouble, Verdict, Which, unavailable,
 };
 pub use keys::{Binding, Context, Deed, Error as KeyError, Key, Keys, Press, Stroke, markdown as keys_markdown};

@@ -72,6 +72,10 @@ pub struct Ended {
     pub resume: Option<String>,
     /// The signal that ended it, if one did.
     pub signal: Option<i32>,
+    /// Why no session could be opened, where it ended because of that.
+    pub trouble: Option<Trouble>,
+    /// Whether the person wants to watch the demonstration instead.
+    pub demo: bool,
 }
 
 /// Runs the front end until the person leaves.
@@ -103,6 +107,9 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
         resized: None,
         asking: Asking::default(),
         quit: None,
+        demo: false,
+        left: None,
+        failed: None,
         go_on: options.go_on,
     };
     if let Some(message) = options.prompt {
@@ -133,9 +140,11 @@ pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
             .state
             .session
             // A session in which nothing was said is not kept.
-            .filter(|_| !running.app.state.conversation.is_empty())
+            .filter(|_| running.app.state.conversation.was_said())
             .map(|_| running.app.state.facts.resume.clone()),
         signal,
+        trouble: running.failed.filter(|_| running.app.state.session.is_none()),
+        demo: running.demo,
     })
 }
 
@@ -211,6 +220,12 @@ struct Running<W: Write> {
     asking: Asking,
     /// The end, and the signal that brought it.
     quit: Option<Option<i32>>,
+    /// Whether the demonstration comes next.
+    demo: bool,
+    /// The session that was left for the one that is being opened.
+    left: Option<Which>,
+    /// Why the last session could not be opened.
+    failed: Option<Trouble>,
     /// Whether the theme follows the terminal's background.
     by_background: bool,
     /// Whether a turn that was left unfinished goes on when its session is open.
@@ -483,6 +498,12 @@ impl<W: Write> Running<W> {
             match effect {
                 Effect::Send(command) => self.send(command).await,
                 Effect::Open(which) => {
+                    // One in which nothing was said is not kept: another new one is as good.
+                    let was_said = self.app.state.conversation.was_said();
+                    self.left = self.app.state.session.map(|id| match was_said {
+                        true => Which::Named(id.to_string()),
+                        false => Which::New,
+                    });
                     self.app.part(&which);
                     if let Some(command) = self.app.held() {
                         self.send(command).await;
@@ -505,6 +526,10 @@ impl<W: Write> Running<W> {
                 Effect::KeepLater(later) => self.told.push(later.map(|done| done.map(Come::Done)).boxed()),
                 Effect::SendLater(later) => self.told.push(later.map(|command| command.map(Come::Command)).boxed()),
                 Effect::LearnLater(later) => self.told.push(later.map(|news| news.map(Come::News)).boxed()),
+                Effect::Demo => {
+                    self.demo = true;
+                    self.quit = Some(None);
+                }
                 Effect::Quit => self.quit = Some(None),
             }
         }
@@ -544,18 +569,33 @@ impl<W: Write> Running<W> {
     }
 
     fn open(&mut self, which: Which) {
-        self.app.state.is_shut = false;
         self.opening = Some(self.app.house.open(which));
     }
 
     async fn opened(&mut self, opened: Result<Opened, Trouble>) {
-        let effects = match &opened {
-            Ok(opened) => self.app.opened(Ok(opened)),
-            Err(trouble) => self.app.opened(Err(trouble.clone())),
+        let effects = match opened {
+            Ok(mut opened) => {
+                let failed = self.failed.take().map(|trouble| trouble.told());
+                opened.told.extend(failed.filter(|_| self.left.is_some()));
+                self.left = None;
+                let effects = self.app.opened(&opened);
+                let Opened { commands, events, .. } = opened;
+                self.link = Some(Link { commands, events });
+                effects
+            }
+            Err(trouble) => {
+                // Whoever wanted another session goes on with the one they had, and is told why.
+                if let (Some(left), None) = (self.left.clone(), &self.failed) {
+                    self.failed = Some(trouble);
+                    self.app.parting = None;
+                    self.open(left);
+                    return;
+                }
+                let effects = self.app.not_opened(&trouble);
+                self.failed = Some(trouble);
+                effects
+            }
         };
-        if let Ok(Opened { commands, events, .. }) = opened {
-            self.link = Some(Link { commands, events });
-        }
         // Nothing of this touches the terminal.
         drop(self.carry_out(effects).await);
         if std::mem::take(&mut self.go_on) && self.app.state.facts.unfinished {

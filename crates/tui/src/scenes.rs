@@ -60,7 +60,7 @@ impl Scene {
             screen: vt100::Parser::new(nonzero(height), nonzero(width), SCROLLBACK),
             runtime,
         };
-        scene.app.opened(Ok(&opened(items)));
+        scene.app.opened(&opened(items));
         scene
     }
 
@@ -70,14 +70,14 @@ impl Scene {
         let _within = handle.enter();
         self.app.part(which);
         self.app.state.session = None;
-        self.app.opened(Ok(&opened(items)))
+        self.app.opened(&opened(items))
     }
 
     /// No session could be opened.
-    pub(crate) fn troubled(&mut self, trouble: Trouble) {
+    pub(crate) fn troubled(&mut self, trouble: &Trouble) -> Vec<crate::app::Effect> {
         let handle = self.runtime.handle().clone();
         let _within = handle.enter();
-        self.app.opened(Err(trouble));
+        self.app.not_opened(trouble)
     }
 
     /// Draws a frame; how many bytes it took.

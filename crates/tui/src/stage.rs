@@ -1,8 +1,8 @@
 //! For tests: a house whose answers are given, and what a view or the composer draws, as text.
 
 use crate::house::{
-    Access, Choice, Clip, Done, FileChanges, Health, House, Hunk, Job, Later, Opened, Provider, Rule, Server, Setting,
-    Trouble, Verdict, Which,
+    Access, Choice, Clip, Done, FileChanges, Health, House, Hunk, Job, Keep, Later, Opened, Provider, Rule, Server,
+    Setting, Trouble, Verdict, Which,
 };
 use crate::input::Input;
 use crate::keys::{Key, Keys};
@@ -35,6 +35,20 @@ pub(crate) struct Given {
     pub(crate) clip: Option<Clip>,
     /// Whether opening a session makes the program fall.
     pub(crate) falls: bool,
+    /// What the keyring does.
+    pub(crate) keyring: Keyring,
+}
+
+/// What the keyring does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Keyring {
+    /// It keeps keys.
+    #[default]
+    Works,
+    /// It keeps none.
+    Fails,
+    /// There is none.
+    Absent,
 }
 
 fn now<T: Send + 'static>(value: T) -> Later<T> {
@@ -311,8 +325,21 @@ impl House for Given {
         ])
     }
 
-    fn save_key(&self, provider: String, _: String) -> Later<String> {
-        self.note(format!("the key of {provider} is kept"))
+    fn key_places(&self) -> Vec<(Keep, String)> {
+        let file = (Keep::File, "in ~/.config/hew/keys.toml".to_owned());
+        let now = (Keep::Now, "nowhere: until hew ends".to_owned());
+        match self.keyring {
+            Keyring::Works | Keyring::Fails => vec![(Keep::Keyring, "in the keyring".to_owned()), file, now],
+            Keyring::Absent => vec![file, now],
+        }
+    }
+
+    fn save_key(&self, provider: String, key: String, keep: Keep) -> Later<String> {
+        match (self.keyring, keep) {
+            (Keyring::Fails, Keep::Keyring) => async { Err(Trouble::new("the keyring is locked")) }.boxed(),
+            (_, Keep::Keyring) => self.note(format!("the key of {provider} is kept")),
+            (_, Keep::File | Keep::Now) => self.note(format!("the key {key} of {provider} is kept: {keep:?}")),
+        }
     }
 
     fn test(&self, model: String) -> Later<String> {

@@ -20,8 +20,6 @@ use std::sync::Arc;
 pub(crate) struct State {
     /// The session; absent while it is being opened.
     pub(crate) session: Option<SessionId>,
-    /// Whether it could not be opened: none is on its way.
-    pub(crate) is_shut: bool,
     /// What is known about it.
     pub(crate) facts: Facts,
     /// The branch that is checked out.

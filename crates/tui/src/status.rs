@@ -60,7 +60,6 @@ fn left(cx: &Cx<'_>) -> Row {
     let Some(turn) = &state.turn else {
         return match state.session {
             Some(_) => Row::of("? help", theme.dim),
-            None if state.is_shut => Row::of("no session; what you send begins a new one", theme.warn),
             None => Row::of("opening …", theme.dim),
         };
     };

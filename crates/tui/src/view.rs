@@ -122,6 +122,8 @@ pub(crate) enum Wish {
     Flash(String),
     /// Several things, in order.
     All(Vec<Wish>),
+    /// To leave, and to watch the demonstration.
+    Demo,
     /// To leave.
     Quit,
 }

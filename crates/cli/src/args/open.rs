@@ -2,6 +2,7 @@
 
 use super::Turn;
 use clap::Args;
+use std::path::PathBuf;
 
 /// What `hew` takes without a command.
 #[derive(Debug, Clone, Default, Args)]
@@ -21,6 +22,18 @@ pub(crate) struct Open {
     /// What is allowed without asking
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) permission: Option<crate::config::Permission>,
+    /// How hard the model is asked to think
+    #[arg(long, value_enum)]
+    pub(crate) effort: Option<crate::config::Effort>,
+    /// Another folder that belongs to the project: its rules hold, and files there may be read and changed like the others
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub(crate) add_dir: Vec<PathBuf>,
+    /// Add a text file, an image or a PDF to the task
+    #[arg(long, short, visible_alias = "image", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) file: Vec<PathBuf>,
+    /// What to do first, in quotes, or after `--`
+    #[arg(last = true, value_name = "TASK")]
+    pub(crate) prompt: Vec<String>,
 }
 
 impl Open {
@@ -30,6 +43,9 @@ impl Open {
             model: self.model.clone(),
             mode: self.mode.clone(),
             permission: self.permission,
+            effort: self.effort,
+            add_dir: self.add_dir.clone(),
+            file: self.file.clone(),
             ..Turn::default()
         }
     }

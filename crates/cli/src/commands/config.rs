@@ -8,11 +8,13 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::models::Models;
 use crate::output::words::mask;
-use crate::{output, places, project};
+use crate::wiring::tui::open_editor;
+use crate::wiring::{sound, usual};
+use crate::{atomic, output, places, project};
 use std::path::PathBuf;
 use toml::{Table, Value};
 
-pub(super) fn config(command: Option<&Args>, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn config(command: Option<&Args>, global: &Global, env: &Environment) -> Result<Exit> {
     match command {
         None => show(false, false, global, env)?,
         Some(Args::Show { origin, json }) => show(*origin, *json, global, env)?,
@@ -32,14 +34,39 @@ pub(super) fn config(command: Option<&Args>, global: &Global, env: &Environment)
                 Unset::NotThere => format!("`{key}` is not set in {place}\n"),
             });
         }
+        Some(Args::Edit { project }) => return edit(*project, global, env).await,
         Some(Args::Schema) => output::deliver(&output::pretty(&config::json_schema())?)?,
     }
     Ok(Exit::Done)
 }
 
-fn show(origin: bool, json: bool, global: &Global, env: &Environment) -> Result<()> {
+/// Opens the file in the person's editor, and says what is wrong with it afterwards.
+async fn edit(project: bool, global: &Global, env: &Environment) -> Result<Exit> {
+    let file = target(project, global, env)?;
+    let root = project::root(global.cwd.as_deref(), env)?;
+    if !file.exists() {
+        atomic::write(&file, "").map_err(|error| Failure::file("write", &file, &error))?;
+    }
+    open_editor(&file, &root, env).await?;
+    let mistakes = config::mistakes(Some(&root), env);
+    if !mistakes.is_empty() {
+        mistakes.iter().for_each(Failure::print);
+        output::complain("hint: `hew config edit` opens it again\n");
+        return Ok(Exit::Usage);
+    }
     let (_, loaded) = load(global, env, Vec::new())?;
-    let leaves: Vec<Leaf> = loaded.leaves().into_iter().map(hide).collect();
+    for complaint in sound::complaints(&loaded, &root, env) {
+        output::complain(&format!("warning: {complaint}\n"));
+    }
+    Ok(Exit::Done)
+}
+
+fn show(origin: bool, json: bool, global: &Global, env: &Environment) -> Result<()> {
+    let (root, loaded) = load(global, env, Vec::new())?;
+    for complaint in sound::complaints(&loaded, &root, env) {
+        output::complain(&format!("warning: {complaint}\n"));
+    }
+    let leaves: Vec<Leaf> = usual::leaves(&loaded).into_iter().map(hide).collect();
     if json {
         let values: Vec<serde_json::Value> = leaves
             .iter()
@@ -88,7 +115,7 @@ fn path(global: &Global, env: &Environment) -> Result<()> {
 fn get(key: &str, global: &Global, env: &Environment) -> Result<()> {
     let wanted = config::key_path(key)?;
     let (_, loaded) = load(global, env, Vec::new())?;
-    let leaves: Vec<Leaf> = loaded.leaves().into_iter().map(hide).collect();
+    let leaves: Vec<Leaf> = usual::leaves(&loaded).into_iter().map(hide).collect();
     let mut inside = Table::new();
     for leaf in leaves {
         let path = config::key_path(&leaf.key)?;

@@ -11,6 +11,7 @@ use crate::output::paint::Paint;
 use crate::output::words::{mask, took};
 use crate::trust::{Trust, TrustList};
 use crate::wiring::commands::confinement;
+use crate::wiring::sound;
 use crate::{output, places, project};
 use providers::Settings;
 use providers::discover::{self, probe};
@@ -61,7 +62,12 @@ impl Check {
             name: name.into(),
             state: State::Problem,
             detail: failure.what,
-            hint: failure.hint,
+            // Who asks the doctor is not sent to the doctor.
+            hint: failure.hint.map(|hint| {
+                let hint = hint.replace(" (`hew doctor`)", "");
+                let hint = hint.replace("check the key with `hew doctor`; ", "check the key; ");
+                hint.replace("; `hew doctor` shows what is missing", "")
+            }),
         }
     }
 }
@@ -88,7 +94,11 @@ pub(super) async fn doctor(args: &Args, global: &Global, env: &Environment) -> R
     let keyring = Keyring::new(env);
     checks.push(match keyring.present() {
         true => Check::new("keyring", State::Ok, "there is one"),
-        false => Check::new("keyring", State::Absent, "none that hew can use"),
+        false => Check::new(
+            "keyring",
+            State::Absent,
+            "none that hew can use; `hew keys set PROVIDER --file` keeps a key in a file",
+        ),
     });
     let models = Models::new(&config, env);
     checks.push(default_model(&models, &config).await);
@@ -109,10 +119,18 @@ fn configuration(root: Option<&Path>, env: &Environment, checks: &mut Vec<Check>
     let loaded = match config::load(root, env, Vec::new()) {
         Ok(loaded) => loaded,
         Err(failure) => {
-            checks.push(Check::problem("configuration", failure));
+            let mut all = config::mistakes(root, env);
+            if !all.contains(&failure) {
+                all.insert(0, failure);
+            }
+            checks.extend(all.into_iter().map(|failure| Check::problem("configuration", failure)));
             return Config::default();
         }
     };
+    let mut complaints = loaded.warnings.clone();
+    if let Some(root) = root {
+        complaints.extend(sound::complaints(&loaded, root, env));
+    }
     if let Ok(files) = Files::of(root, env) {
         let all = [Some(files.user), files.project];
         let found: Vec<String> = all
@@ -121,14 +139,14 @@ fn configuration(root: Option<&Path>, env: &Environment, checks: &mut Vec<Check>
             .filter(|file| file.exists())
             .map(|file| places::tidy(file, env))
             .collect();
-        checks.push(match found.is_empty() {
-            true => Check::new("configuration", State::Absent, "no file; built-in values are used"),
-            false => Check::new("configuration", State::Ok, found.join(", ")),
+        checks.push(match (found.is_empty(), complaints.is_empty()) {
+            (true, _) => Check::new("configuration", State::Absent, "no file; built-in values are used"),
+            (false, true) => Check::new("configuration", State::Ok, found.join(", ")),
+            (false, false) => Check::new("configuration", State::Problem, format!("{}:", found.join(", "))),
         });
     }
-    for warning in &loaded.warnings {
-        checks.push(Check::new("configuration", State::Problem, warning));
-    }
+    let complaints = complaints.into_iter();
+    checks.extend(complaints.map(|told| Check::new("configuration", State::Problem, told)));
     loaded.config
 }
 
@@ -177,6 +195,16 @@ async fn data(env: &Environment) -> Vec<Check> {
         Ok(store) => store,
         Err(error) => return vec![unsound(error, &folder)],
     };
+    if let Some(stiff) = [folder.as_path(), store.path()]
+        .into_iter()
+        .find(|path| !may_write(path))
+    {
+        let failure = Failure::failed(format!("{} cannot be written", places::tidy(stiff, env)));
+        return vec![Check::problem(
+            "sessions",
+            failure.hint("HEW_DATA_DIR names another folder"),
+        )];
+    }
     let size = std::fs::metadata(store.path()).map_or(0, |meta| meta.len());
     let sound = match store.integrity().await {
         Ok(()) => Check::new(
@@ -197,8 +225,7 @@ async fn data(env: &Environment) -> Vec<Check> {
 fn none_yet(folder: &Path, env: &Environment) -> Check {
     let place = places::tidy(folder, env);
     let there = folder.ancestors().find(|path| path.exists());
-    let may = there.is_some_and(|path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok());
-    match may {
+    match there.is_some_and(|path| path.is_dir() && may_write(path)) {
         true => Check::new(
             "sessions",
             State::Absent,
@@ -213,6 +240,10 @@ fn none_yet(folder: &Path, env: &Environment) -> Check {
             )
         },
     }
+}
+
+fn may_write(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
 /// What is wrong with the sessions. Who asks the doctor is not sent to the doctor.

@@ -5,10 +5,11 @@ use crate::args::{Global, Keys as Args};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, plain};
-use crate::keys::Keyring;
+use crate::keys::{self, Keyring, file};
 use crate::models::Models;
 use crate::output::table::{self, Align};
 use crate::output::{self, words::mask};
+use crate::places;
 use serde::Serialize;
 use std::io::{BufRead, IsTerminal};
 
@@ -25,21 +26,65 @@ pub(super) async fn keys(command: &Args, global: &Global, env: &Environment) -> 
     let models = Models::new(&loaded.config, env);
     let keyring = Keyring::new(env);
     match command {
-        Args::Set { provider } => {
+        Args::Set { provider, file } => {
             known(&models, provider)?;
-            keyring.check()?;
+            let place = match file {
+                true => Place::File,
+                false => place(provider, &keyring, env)?,
+            };
             let key = read_key(provider)?;
-            keyring.set(provider, &key).await?;
-            output::complain(&format!("the key {} of {provider} is in the keyring\n", mask(&key)));
+            let kept = match place {
+                Place::Keyring => {
+                    keyring.set(provider, &key).await?;
+                    "the keyring".into()
+                }
+                Place::File => places::tidy(&file::set(provider, &key, env)?, env),
+            };
+            output::complain(&format!("the key {} of {provider} is in {kept}\n", mask(&key)));
         }
         Args::Remove { provider } => {
             known(&models, provider)?;
-            keyring.remove(provider).await?;
-            output::complain(&format!("the keyring has no key of {provider} any more\n"));
+            let was_in_file = file::remove(provider, env)?;
+            match keyring.remove(provider).await {
+                // Where there is no keyring, the file was the only place.
+                Err(_) if was_in_file => {}
+                removed => removed?,
+            }
+            output::complain(&format!("hew keeps no key of {provider} any more\n"));
         }
-        Args::List { json } => list(&models, *json).await?,
+        Args::List { json } => list(&models, *json, env).await?,
     }
     Ok(Exit::Done)
+}
+
+/// Where a key is kept.
+enum Place {
+    Keyring,
+    File,
+}
+
+/// Where a key is kept when nobody said where: in the keyring, or else in the file if the person wants that.
+fn place(provider: &str, keyring: &Keyring<'_>, env: &Environment) -> Result<Place> {
+    let Err(problem) = keyring.check() else {
+        return Ok(Place::Keyring);
+    };
+    let failure = Failure::from(problem);
+    let file = places::tidy(&places::keys(env)?, env);
+    if std::io::stdin().is_terminal() {
+        output::complain(&format!(
+            "{}\nkeep the key in {file} instead, a file that only you can read? [y/N] ",
+            failure.what
+        ));
+        let mut answer = String::new();
+        let read = std::io::stdin().lock().read_line(&mut answer);
+        if read.is_ok() && matches!(answer.trim(), "y" | "yes" | "Y") {
+            return Ok(Place::File);
+        }
+    }
+    let hint = failure.hint.clone().unwrap_or_default();
+    Err(failure.hint(format!(
+        "`hew keys set {provider} --file` keeps it in {file}, which only you can read\nhint: {hint}"
+    )))
 }
 
 fn known(models: &Models<'_>, name: &str) -> Result<()> {
@@ -66,14 +111,7 @@ fn read_key(provider: &str) -> Result<String> {
     read.map_err(|error| Failure::usage(format!("cannot read the key: {}", plain(&error))))?;
     match line.trim() {
         "" => Err(Failure::usage("no key was given").hint("type it, or pipe it in")),
-        key if key
-            .chars()
-            .any(|c| c.is_whitespace() || c.is_control() || c == '"' || c == '\'') =>
-        {
-            Err(Failure::usage(
-                "this does not look like a key: it contains spaces or quotes",
-            ))
-        }
+        key if !keys::is_likely(key) => Err(Failure::usage(keys::UNLIKELY)),
         key => Ok(key.to_string()),
     }
 }
@@ -100,7 +138,7 @@ impl Drop for Echo {
     }
 }
 
-async fn list(models: &Models<'_>, json: bool) -> Result<()> {
+async fn list(models: &Models<'_>, json: bool, env: &Environment) -> Result<()> {
     let mut rows = Vec::new();
     for provider in models.providers() {
         if let Some(key) = models.key(&provider).await? {
@@ -115,7 +153,10 @@ async fn list(models: &Models<'_>, json: bool) -> Result<()> {
         return output::deliver(&output::pretty(&rows)?);
     }
     if rows.is_empty() {
-        output::complain("no provider has a key\nhint: `hew keys set anthropic`, or set ANTHROPIC_API_KEY\n");
+        output::complain(&format!(
+            "no provider has a key\nhint: `{}`, or set ANTHROPIC_API_KEY\n",
+            keys::set_command("anthropic", env)
+        ));
         return Ok(());
     }
     let rows: Vec<Vec<String>> = rows

@@ -1,12 +1,13 @@
 //! `hew` alone: opens the terminal front end, or talks line by line where the terminal can do no more.
 
 use super::run;
-use crate::args::{Global, Open, Run, Turn};
+use crate::args::{Demo, Global, Open, Run, Turn};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::wiring::tui::Home;
-use crate::{output, project, wiring};
+use crate::{input, output, project, wiring};
+use model::Message;
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,10 +28,19 @@ fn is_dumb(env: &Environment) -> bool {
 
 pub(super) async fn open(args: Open, global: &Global, env: &Environment) -> Result<Exit> {
     if !is_terminal() {
-        return Err(Failure::usage("there is no terminal to open")
-            .hint("say what to do: hew run \"…\"; `hew --help` lists the commands"));
+        return Err(Failure::usage("there is no terminal to open").hint(format!(
+            "say what to do: hew run {}; `hew --help` lists the commands",
+            quoted(&args.prompt.join(" "))
+        )));
     }
     let turn = args.turn();
+    let first = match args.prompt.is_empty() {
+        true if !args.file.is_empty() => {
+            return Err(Failure::usage("--file needs a task to go with").hint("say what to do: hew --file FILE \"…\""));
+        }
+        true => None,
+        false => input::message(&args.prompt, &args.file)?,
+    };
     if is_dumb(env) {
         return talk(args, turn, global, env).await;
     }
@@ -39,7 +49,7 @@ pub(super) async fn open(args: Open, global: &Global, env: &Environment) -> Resu
         (None, true) => Which::Newest,
         (None, false) => Which::New,
     };
-    show(which, turn, Going::Waits, global, env).await
+    show(which, turn, first, Going::Waits, global, env).await
 }
 
 /// What happens with a turn that was left unfinished.
@@ -51,8 +61,15 @@ pub(super) enum Going {
     Waits,
 }
 
-/// Opens the front end with a session.
-pub(super) async fn show(which: Which, turn: Turn, going: Going, global: &Global, env: &Environment) -> Result<Exit> {
+/// Opens the front end with a session, and says something in it at once where there is something to say.
+pub(super) async fn show(
+    which: Which,
+    turn: Turn,
+    first: Option<Message>,
+    going: Going,
+    global: &Global,
+    env: &Environment,
+) -> Result<Exit> {
     let root = project::root(global.cwd.as_deref(), env)?;
     super::trust::ask_first(&root, env)?;
     let config = super::load_silently(root.clone(), global, env, turn.layers())?.config;
@@ -63,7 +80,7 @@ pub(super) async fn show(which: Which, turn: Turn, going: Going, global: &Global
     let home = Arc::new(Home::new(root, turn, global.clone(), env.clone()));
     let options = Options {
         which,
-        prompt: None,
+        prompt: first,
         go_on: going == Going::On,
         theme,
         keys,
@@ -72,16 +89,23 @@ pub(super) async fn show(which: Which, turn: Turn, going: Going, global: &Global
         reflow: reflow(env),
         pictures: pictures(env),
     };
-    let ended = tui::run(home, options).await;
-    let Ended { resume, signal, .. } =
-        ended.map_err(|error| Failure::failed(format!("the terminal cannot be used: {error}")))?;
+    let ended = tui::run(Arc::clone(&home) as _, options).await;
+    let Ended {
+        resume,
+        signal,
+        trouble,
+        demo,
+        ..
+    } = ended.map_err(|error| Failure::failed(format!("the terminal cannot be used: {error}")))?;
     if let Some(resume) = resume {
         output::complain(&format!("to go on: {resume}\n"));
     }
-    Ok(match signal {
-        Some(_) => Exit::Terminated,
-        None => Exit::Done,
-    })
+    match (signal, trouble) {
+        (Some(_), _) => Ok(Exit::Terminated),
+        (None, _) if demo => super::demo::demo(&Demo::default(), env).await,
+        (None, Some(trouble)) => Err(home.failed().unwrap_or_else(|| Failure::failed(trouble.what))),
+        (None, None) => Ok(Exit::Done),
+    }
 }
 
 /// Talks line by line: each line is a task, and all of them are one session.
@@ -90,23 +114,33 @@ async fn talk(args: Open, turn: Turn, global: &Global, env: &Environment) -> Res
     let mut session = args.session;
     if args.continue_last {
         let store = wiring::open_store(env)?;
-        session = Some(run::find(&store, None, &root).await?.id.to_string());
+        session = match run::find(&store, None, &root).await {
+            Ok(meta) => Some(meta.id.to_string()),
+            Err(failure) if failure.exit == Exit::Usage => {
+                output::complain(&format!("{}; this is a new one\n", failure.what));
+                None
+            }
+            Err(failure) => return Err(failure),
+        };
     }
+    let mut first = Some(args.prompt).filter(|prompt| !prompt.is_empty());
+    let mut files = Some(turn.file.clone());
     loop {
-        output::complain("> ");
-        let mut line = String::new();
-        let read = std::io::stdin().lock().read_line(&mut line);
-        let said = line.trim();
-        match read {
-            Ok(0) | Err(_) => return Ok(Exit::Done),
-            Ok(_) if said.is_empty() => continue,
-            Ok(_) if matches!(said, "/quit" | "/exit") => return Ok(Exit::Done),
-            Ok(_) => {}
-        }
+        let prompt = match first.take() {
+            Some(prompt) => prompt,
+            None => match line() {
+                Line::Said(line) => vec![line],
+                Line::Nothing => continue,
+                Line::End => return Ok(Exit::Done),
+            },
+        };
         let task = Run {
-            prompt: vec![said.into()],
+            prompt,
             session: session.clone(),
-            turn: turn.clone(),
+            turn: Turn {
+                file: files.take().unwrap_or_default(),
+                ..turn.clone()
+            },
             ..Run::default()
         };
         if let Err(failure) = run::run(task, global, env).await {
@@ -119,6 +153,33 @@ async fn talk(args: Open, turn: Turn, global: &Global, env: &Environment) -> Res
                 .ok()
                 .map(|meta| meta.id.to_string());
         }
+    }
+}
+
+/// A task as shells take it.
+fn quoted(task: &str) -> String {
+    match task {
+        "" => "\"…\"".into(),
+        task if !task.contains(['"', '$', '`', '\\', '!', '\n']) => format!("\"{task}\""),
+        task => format!("'{}'", task.replace('\'', "'\\''")),
+    }
+}
+
+/// What the person says in a line.
+enum Line {
+    Said(String),
+    Nothing,
+    End,
+}
+
+fn line() -> Line {
+    output::complain("> ");
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    match (read, line.trim()) {
+        (Ok(0) | Err(_), _) | (Ok(_), "/quit" | "/exit") => Line::End,
+        (Ok(_), "") => Line::Nothing,
+        (Ok(_), said) => Line::Said(said.into()),
     }
 }
 

@@ -1,27 +1,42 @@
-//! `hew resume`: goes on with a session where it stopped.
+//! `hew resume` and `hew fork`: go on with a session where it stopped, or with a copy of it.
 
 use super::answer::Expected;
 use super::{open, run};
-use crate::args::{Global, Resume};
+use crate::args::{Global, Resume, Turn};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::{project, wiring};
+use crate::{output, project, wiring};
 use session::Command;
 
 pub(super) async fn resume(args: Resume, global: &Global, env: &Environment) -> Result<Exit> {
     let expected = args.turn.output_schema.as_deref().map(Expected::read).transpose()?;
     let (id, words) = sort_out(args.id, args.prompt);
-    if words.is_empty() && args.turn.is_for_a_person() && open::is_possible(env) {
-        let which = id.map_or(tui::Which::Newest, tui::Which::Named);
-        return open::show(which, args.turn, open::Going::On, global, env).await;
-    }
     let root = project::root(global.cwd.as_deref(), env)?;
     let store = wiring::open_store(env)?;
     let found = run::find(&store, id.as_deref(), &root).await;
     let meta = found.map_err(|failure| or_a_prompt(failure, id.as_deref()))?;
+    if words.is_empty() && args.turn.is_for_a_person() && open::is_possible(env) {
+        let which = tui::Which::Named(meta.id.to_string());
+        return open::show(which, args.turn, None, open::Going::On, global, env).await;
+    }
     let command = run::prompt(&words, &args.turn)?.unwrap_or(Command::Continue);
     run::go_on(meta, store, command, args.turn, expected, global, env).await
+}
+
+/// Goes on from a session in a copy of it: on the screen, or later where there is none.
+pub(super) async fn fork(id: Option<&str>, global: &Global, env: &Environment) -> Result<Exit> {
+    let root = project::root(global.cwd.as_deref(), env)?;
+    let store = wiring::open_store(env)?;
+    let meta = run::find(&store, id, &root).await?;
+    let copy = wiring::tui::fork(&store, meta.id, None).await?;
+    if open::is_possible(env) {
+        let which = tui::Which::Named(copy.to_string());
+        return open::show(which, Turn::default(), None, open::Going::Waits, global, env).await;
+    }
+    output::deliver(&format!("{copy}\n"))?;
+    output::complain(&format!("to go on with the copy: {}\n", run::resume_command(copy)));
+    Ok(Exit::Done)
 }
 
 /// A lone word that names no session may have been meant for the model.

@@ -10,6 +10,9 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 use tool::{Misread, Step};
 
+/// As many mistakes are told at once.
+const MOST: usize = 50;
+
 /// Reads the text of a configuration file.
 pub(super) fn parse(text: &str, path: &Path) -> Result<Table> {
     let table = text.parse::<Table>().map_err(|error| {
@@ -21,6 +24,47 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Table> {
         describe(&error.place(), &error.reason, &place)
     })?;
     Ok(table)
+}
+
+/// Everything that is wrong in the text of a configuration file: what is misread is left out and the rest looked at again.
+pub(super) fn mistakes(text: &str, path: &Path) -> Vec<Failure> {
+    let mut table = match text.parse::<Table>() {
+        Ok(table) => table,
+        Err(_) => return parse(text, path).err().into_iter().collect(),
+    };
+    let mut found = Vec::new();
+    while found.len() < MOST
+        && let Err(error) = fit(&table)
+    {
+        let place = place(path, text, where_is(&error, text));
+        let unknown = unknown_name(&error.reason, "unknown field").map(|(name, _)| name);
+        found.push(describe(&error.place(), &error.reason, &place));
+        let keys = error.steps().map_while(|step| match step {
+            Step::Key(name) => Some(name.clone()),
+            Step::Item(_) => None,
+        });
+        if !leave_out(&mut table, keys.collect(), unknown) {
+            break;
+        }
+    }
+    found
+}
+
+/// Takes out what a misread points at; whether it was there.
+fn leave_out(table: &mut Table, mut keys: Vec<String>, unknown: Option<String>) -> bool {
+    // The way to an unknown key may end above it.
+    let below = unknown.filter(|name| keys.last() != Some(name));
+    if let Some(name) = below {
+        let parent = keys.iter().try_fold(&*table, |table, key| table.get(key)?.as_table());
+        if parent.is_some_and(|parent| parent.contains_key(&name)) {
+            keys.push(name);
+        }
+    }
+    let Some(last) = keys.pop() else { return false };
+    let parent = keys
+        .iter()
+        .try_fold(table, |table, key| table.get_mut(key)?.as_table_mut());
+    parent.is_some_and(|parent| parent.remove(&last).is_some())
 }
 
 /// Reads a merged table.
@@ -162,8 +206,40 @@ fn describe(key: &str, message: &str, place: &str) -> Failure {
         return Failure::usage(format!("{place}{subject}`{unknown}` is not a choice"))
             .hint(suggest(&unknown, &known, "choices"));
     }
-    let message = message.lines().next().unwrap_or_default();
+    let message = plain(message.lines().next().unwrap_or_default());
     Failure::usage(format!("{place}{subject}{message}")).hint("`hew config schema` describes all keys")
+}
+
+/// A complaint of the reader in the words of people: what was written, and what is wanted.
+fn plain(message: &str) -> String {
+    let Some((got, wanted)) = message
+        .strip_prefix("invalid type: ")
+        .or(message.strip_prefix("invalid value: "))
+        .and_then(|rest| rest.split_once(", expected "))
+    else {
+        return message.to_owned();
+    };
+    let got = match got.split_once(' ').unwrap_or((got, "")) {
+        ("string", text) => text.to_owned(),
+        ("integer" | "boolean", value) => value.trim_matches('`').to_owned(),
+        ("floating", value) => value.trim_start_matches("point ").trim_matches('`').to_owned(),
+        ("sequence", _) => "a list".into(),
+        ("map", _) => "a table".into(),
+        (_, _) => got.to_owned(),
+    };
+    let wanted = match wanted {
+        "f64" | "f32" => "a number",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, not below 0",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "a boolean" | "bool" => "true or false",
+        "a string" | "string" => "a text in quotes",
+        "a sequence" | "sequence" => "a list, such as [\"…\"]",
+        "a map" | "map" => "a table",
+        wanted if wanted.starts_with("struct ") => "a table",
+        wanted if wanted.starts_with("enum ") => "one of its choices, in quotes",
+        other => other,
+    };
+    format!("it must be {wanted}, but it is {got}")
 }
 
 /// The wrong name and the right ones, from the only form in which serde tells them.
@@ -218,7 +294,7 @@ mod tests {
             ),
             (
                 "\nmax_output = \"lots\"",
-                "/c.toml:2: max_output: invalid type: string \"lots\", expected u32",
+                "/c.toml:2: max_output: it must be a whole number, not below 0, but it is \"lots\"",
                 "`hew config schema` describes all keys",
             ),
             (
@@ -240,6 +316,27 @@ mod tests {
             "{:?}",
             failure("model = \n")
         );
+    }
+
+    #[test]
+    fn all_mistakes_of_a_file_are_found_at_once() {
+        let text = "modl = \"a/b\"\nmax_output = \"lots\"\ntemperature = \"hot\"\nroots = 3\n[limits]\nqqq = 1\nsteps = 5\n\
+                    [tools]\ndisabled = [\"a\", 7]\ntitle = true\n";
+        let found: Vec<String> = mistakes(text, Path::new("/c.toml"))
+            .into_iter()
+            .map(|failure| failure.what)
+            .collect();
+        let has = |part: &str| assert!(found.iter().any(|what| what == part), "{part}: {found:#?}");
+        has("/c.toml:1: there is no key `modl`");
+        has("/c.toml:2: max_output: it must be a whole number, not below 0, but it is \"lots\"");
+        has("/c.toml:3: temperature: it must be a number, but it is \"hot\"");
+        has("/c.toml:4: roots: it must be a list, such as [\"…\"], but it is 3");
+        has("/c.toml:6: there is no key `limits.qqq`");
+        has("/c.toml:9: tools.disabled[1]: it must be a text in quotes, but it is 7");
+        has("/c.toml:10: there is no key `tools.title`");
+        assert_eq!(found.len(), 7, "{found:#?}");
+        assert!(mistakes("title = false", Path::new("/c.toml")).is_empty());
+        assert_eq!(mistakes("title = ", Path::new("/c.toml")).len(), 1);
     }
 
     #[test]

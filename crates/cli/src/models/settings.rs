@@ -2,8 +2,9 @@
 
 use super::{Models, Provider, address};
 use crate::config::ProviderEntry;
+use crate::environment::Environment;
 use crate::failure::{Failure, Result};
-use crate::keys::Key;
+use crate::keys::{self, Key};
 use crate::log;
 use model::{Info, Wire};
 use providers::presets::{Auth, Place, Quirks};
@@ -128,7 +129,7 @@ impl Models<'_> {
                     || address::is_loopback(&settings.base_url)
                     || !entry.headers.is_empty();
                 if secret.is_none() && !optional {
-                    return Err(no_key(provider));
+                    return Err(no_key(provider, self.env));
                 }
                 settings.key = secret;
             }
@@ -179,7 +180,7 @@ fn quirks(provider: &Provider<'_>, wire: Wire) -> Result<Quirks> {
     })
 }
 
-fn no_key(provider: &Provider<'_>) -> Failure {
+fn no_key(provider: &Provider<'_>, env: &Environment) -> Failure {
     let name = provider.name;
     let variable = provider.preset.and_then(|preset| preset.key_env.first());
     let set = match variable {
@@ -189,7 +190,8 @@ fn no_key(provider: &Provider<'_>) -> Failure {
     Failure::usage(format!("there is no key for {}", provider.title()))
         .needs_setup()
         .hint(format!(
-            "{set}, or keep the key with `hew keys set {name}`; `hew demo` needs none"
+            "{set}, or keep the key with `{}`; `hew demo` needs none",
+            keys::set_command(name, env)
         ))
 }
 

@@ -1,6 +1,7 @@
 //! Which models a wrong name may mean: the nearest in spelling or, where only the version is wrong, the newest of the family.
 
 use model::{Catalogue, Info};
+use std::cmp::Reverse;
 
 /// How many names are suggested.
 const MOST: usize = 3;
@@ -16,17 +17,25 @@ pub(super) fn suggest<'a>(catalogue: &'a Catalogue, name: &str) -> Vec<&'a Info>
     let is_known = provider.is_some_and(|provider| catalogue.iter().any(|info| info.provider == provider));
     let of_provider = |info: &&Info| !is_known || provider == Some(info.provider.as_str());
     let wanted = family(id);
-    let related: Vec<&Info> = catalogue
-        .iter()
-        .filter(of_provider)
-        .filter(|info| family(&info.id) == wanted)
-        .collect();
+    let in_family = |fits: &dyn Fn(&str) -> bool| -> Vec<&'a Info> {
+        let all = catalogue.iter().filter(of_provider);
+        all.filter(|info| fits(&family(&info.id))).collect()
+    };
+    let mut related = in_family(&|family| family == wanted);
+    if related.is_empty() {
+        // `sonnet` is a family for whoever speaks of it.
+        related = in_family(&|family| {
+            wanted
+                .split('-')
+                .all(|word| family.split('-').any(|other| other == word))
+        });
+    }
     if !wanted.is_empty() && !related.is_empty() {
         let mut related = lasting(related);
-        related.sort_by(|a, b| {
-            version(&b.id)
-                .cmp(&version(&a.id))
-                .then_with(|| a.id.len().cmp(&b.id.len()))
+        let said = version(id);
+        related.sort_by_key(|info| {
+            let version = version(&info.id);
+            (said != version, Reverse(version), info.id.len())
         });
         // The same model under its name with a date is not another one.
         related.dedup_by(|a, b| a.provider == b.provider && version(&a.id) == version(&b.id));
@@ -104,6 +113,17 @@ mod tests {
             let versions: Vec<Vec<u32>> = found.iter().map(|info| version(&info.id)).collect();
             assert!(versions.is_sorted_by(|a, b| a >= b), "{versions:?}");
         }
+    }
+
+    #[test]
+    fn a_part_of_a_name_gets_its_family_and_the_version_that_was_said_comes_first() {
+        let found = names("sonnet");
+        assert!(
+            !found.is_empty() && found.iter().all(|name| name.contains("sonnet")),
+            "{found:?}"
+        );
+        assert_eq!(names("claude-sonnet-4-6x")[0], "anthropic/claude-sonnet-4-6");
+        assert!(names("claude-opus-4-5x")[0].ends_with("claude-opus-4-5"));
     }
 
     #[test]

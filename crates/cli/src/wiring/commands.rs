@@ -137,7 +137,12 @@ fn confined(config: &Config, env: &Environment, workspace: &Workspace) -> (Confi
         hidden.extend(other.map(|other| other.hidden(MOST_HIDDEN).paths).unwrap_or_default());
     }
     // It may hold keys.
-    hidden.extend(own_config.filter(|file| file.is_file()));
+    hidden.extend(
+        own_config
+            .into_iter()
+            .chain(places::keys(env))
+            .filter(|file| file.is_file()),
+    );
     hidden.extend(private);
     protected.extend(own_data);
     let confinement = Confinement {

@@ -21,7 +21,7 @@ use tool::Notices;
 use workspace::Workspace;
 
 /// As many tools of servers as every request lists, unless the configuration says otherwise.
-const LISTED: usize = 10;
+pub(super) const LISTED: usize = 10;
 /// A longer file is not read.
 const MOST_BYTES: u64 = 1024 * 1024;
 /// How long a connection may take.

@@ -11,6 +11,8 @@ mod settings;
 mod setup;
 mod themes;
 
+pub(crate) use programs::open_editor;
+pub(crate) use sessions::fork;
 pub(crate) use themes::chosen;
 
 use super::{Choice as ModelChoice, Start, Started, Which as Session};
@@ -19,6 +21,7 @@ use crate::commands::load_silently;
 use crate::commands::run::{find, make_room, resume_command};
 use crate::config::{Config, Layer, Origin, Permission};
 use crate::environment::Environment;
+use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::models::Models;
 use crate::{project, wiring};
@@ -35,8 +38,8 @@ use store::Sqlite;
 use tokio::task::JoinHandle;
 use toolbox::Background;
 use tui::{
-    Choice, Clip, Contents, Done, Facts, FileChanges, House, Job, Later, Opened, Provider, Rule, Server, Setting, Spec,
-    Token, Trouble, Verdict, Which,
+    Choice, Clip, Contents, Done, Facts, FileChanges, House, Job, Keep, Later, Opened, Provider, Rule, Server, Setting,
+    Spec, Token, Trouble, Verdict, Which,
 };
 use workspace::Workspace;
 use workspace::checkpoint::Depot;
@@ -51,6 +54,8 @@ pub(crate) struct Home {
     /// The session that is open.
     open: Arc<Mutex<Option<Held>>>,
     store: Arc<Mutex<Option<Arc<Sqlite>>>>,
+    /// Why the last session could not be opened.
+    failed: Arc<Mutex<Option<Failure>>>,
 }
 
 /// What is held of a session while it is open.
@@ -72,7 +77,13 @@ impl Home {
             turn,
             open: Arc::default(),
             store: Arc::default(),
+            failed: Arc::default(),
         }
+    }
+
+    /// Why the last session could not be opened, where it could not.
+    pub(crate) fn failed(&self) -> Option<Failure> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The session that is open and the database it is in.
@@ -122,13 +133,22 @@ impl House for Home {
     fn open(&self, which: Which) -> Later<Opened> {
         let (Here { env, global, root }, turn) = (self.here.clone(), self.turn.clone());
         let (open, slot) = (Arc::clone(&self.open), Arc::clone(&self.store));
+        let failed = Arc::clone(&self.failed);
         async move {
-            let store = store_of(&slot, &env).map_err(trouble)?;
-            let (opened, held) = open_session(which, root, store, &turn, &global, &env)
-                .await
-                .map_err(trouble)?;
-            *open.lock().unwrap_or_else(PoisonError::into_inner) = Some(held);
-            Ok(opened)
+            let opened = match store_of(&slot, &env) {
+                Ok(store) => open_session(which, root, store, &turn, &global, &env).await,
+                Err(failure) => Err(failure),
+            };
+            match opened {
+                Ok((opened, held)) => {
+                    *open.lock().unwrap_or_else(PoisonError::into_inner) = Some(held);
+                    Ok(opened)
+                }
+                Err(failure) => {
+                    *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());
+                    Err(trouble(failure))
+                }
+            }
         }
         .boxed()
     }
@@ -406,9 +426,13 @@ impl House for Home {
         later(async move { setup::providers(&here).await }.boxed())
     }
 
-    fn save_key(&self, provider: String, key: String) -> Later<String> {
+    fn key_places(&self) -> Vec<(Keep, String)> {
+        setup::key_places(&self.here)
+    }
+
+    fn save_key(&self, provider: String, key: String, keep: Keep) -> Later<String> {
         let here = self.here.clone();
-        later(async move { setup::save_key(&provider, &key, &here).await }.boxed())
+        later(async move { setup::save_key(&provider, &key, keep, &here).await }.boxed())
     }
 
     fn test(&self, model: String) -> Later<String> {
@@ -430,32 +454,36 @@ async fn open_session(
     global: &Global,
     env: &Environment,
 ) -> Result<(Opened, Held)> {
-    let (session, root, own) = match which {
-        Which::New => (Session::New, root, None),
-        Which::Newest | Which::Named(_) => {
-            let id = match &which {
-                Which::Named(id) => Some(id.as_str()),
-                Which::New | Which::Newest | Which::Fork { .. } => None,
-            };
-            let meta = find(&store, id, &root).await?;
+    let mut told = Vec::new();
+    let meta = match which {
+        Which::New => None,
+        Which::Newest => match find(&store, None, &root).await {
+            Ok(meta) => Some(meta),
+            // Nothing to go on with is no reason not to begin.
+            Err(failure) if failure.exit == Exit::Usage => {
+                told.push(format!("{}; this is a new one", failure.what));
+                None
+            }
+            Err(failure) => return Err(failure),
+        },
+        Which::Named(id) => Some(find(&store, Some(&id), &root).await?),
+        Which::Fork { session, upto } => {
+            let id = sessions::fork(&store, session, upto).await?;
+            Some(store.load(id).await?.meta)
+        }
+    };
+    let (session, root, own) = match meta {
+        None => (Session::New, root, None),
+        Some(meta) => {
             let root = match &global.cwd {
                 Some(_) => project::root(global.cwd.as_deref(), env)?,
                 None => wiring::session_root(&meta.root)?,
             };
             (Session::Existing(meta.id), root, Some(meta.model))
         }
-        Which::Fork { session, upto } => {
-            let id = sessions::fork(&store, session, upto).await?;
-            let meta = store.load(id).await?.meta;
-            (
-                Session::Existing(id),
-                wiring::session_root(&meta.root)?,
-                Some(meta.model),
-            )
-        }
     };
     let mut loaded = load_silently(root.clone(), global, env, turn.layers())?;
-    let warnings = std::mem::take(&mut loaded.warnings);
+    told.append(&mut loaded.warnings);
     if let Some(model) = own.filter(|_| turn.model.is_none()) {
         loaded
             .layers
@@ -486,7 +514,7 @@ async fn open_session(
         true => None,
         false => Some(store.load(started.id).await?),
     };
-    Ok(introduced(started, past, warnings, &loaded.config, &root, env))
+    Ok(introduced(started, past, told, &loaded.config, &root, env))
 }
 
 /// A session that runs, as the front end knows it.

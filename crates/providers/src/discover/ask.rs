@@ -2,7 +2,7 @@
 
 use crate::client::headers;
 use crate::fault;
-use crate::http::{chain, url};
+use crate::http::{at, chain, url};
 use crate::settings::Settings;
 use http::HeaderMap;
 use model::Error;
@@ -43,13 +43,14 @@ pub(super) async fn send(
     headers: HeaderMap,
     what: Ask<'_>,
 ) -> Result<Option<Value>, Error> {
+    let address = url.clone();
     let request = match what {
         Ask::Get => client.get(url),
         Ask::Post(body) => client.post(url).body(body.to_string()),
     };
     let broken = |error: reqwest::Error| Error::Connection {
         provider: settings.provider.clone(),
-        detail: chain(&error.without_url()),
+        detail: at(&address, &chain(&error.without_url())),
     };
     let mut answer = request.headers(headers).send().await.map_err(broken)?;
     let (status, headers) = (answer.status(), answer.headers().clone());

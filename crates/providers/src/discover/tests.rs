@@ -216,6 +216,7 @@ async fn a_probe_tells_a_bad_key_from_a_server_that_is_not_there() {
     drop(listener);
     let error = probe(&gone, LONG).await.unwrap_err();
     assert!(matches!(error, Error::Connection { .. }), "{error:?}");
+    assert!(error.to_string().contains(&gone.base_url), "{error}");
     let bedrock = preset("bedrock").unwrap().settings();
     let error = probe(&bedrock, LONG).await.unwrap_err();
     assert!(matches!(error, Error::Credentials { .. }), "{error:?}");

@@ -43,6 +43,11 @@ pub(crate) fn describe(action: &Action) -> String {
 /// How a turn ended, where that is worth a word.
 pub(super) fn ending(ending: &Ending) -> Option<(Level, String)> {
     let warning = |text: String| Some((Level::Warning, text));
+    let no_key = model::Error::Credentials {
+        provider: String::new(),
+        detail: String::new(),
+    };
+    let no_key = no_key.hint();
     match ending {
         Ending::Completed => None,
         Ending::MaxTokens => warning("the reply reached the model's output limit; say `go on` to have the rest".into()),
@@ -57,6 +62,10 @@ pub(super) fn ending(ending: &Ending) -> Option<(Level, String)> {
             Limit::Time(time) => format!("stopped after {}, as the limit says", took(*time)),
         }),
         Ending::Loop { tool, times } => warning(format!("stopped: the same call of {tool} was made {times} times")),
+        // Here a key can be given at once.
+        Ending::Failed { error, hint } if hint == no_key => {
+            warning(format!("{error}\n/setup takes another key, or another provider"))
+        }
         Ending::Failed { error, hint } => warning(format!("{error}\n{hint}")),
     }
 }

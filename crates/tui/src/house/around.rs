@@ -134,6 +134,17 @@ pub struct Provider {
     pub models: Vec<String>,
 }
 
+/// Where the key of a provider is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// In the system's keyring.
+    Keyring,
+    /// In a file that only its owner can read.
+    File,
+    /// Nowhere: it is used until the program ends.
+    Now,
+}
+
 /// How a provider can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Access {

@@ -2,7 +2,7 @@
 
 use super::{Scene, item, prompt, result};
 use crate::app::Effect;
-use crate::house::{Remedy, Trouble, Which};
+use crate::house::{Remedy, Trouble};
 use crate::screen::Pictures;
 use model::{Media, Message, Outcome, Part, Role};
 use session::{Body, Ending, Event, Item};
@@ -53,12 +53,21 @@ fn whoever_has_no_key_yet_is_shown_how_to_begin() {
         hint: Some("press any key".into()),
         remedy,
     };
-    for (remedy, opens) in [(Remedy::Setup, true), (Remedy::Unknown, false)] {
-        let mut scene = Scene::open(80, 24);
-        scene.app.state.facts.model.clear();
-        scene.troubled(trouble(remedy));
-        assert_eq!(!scene.app.views.is_empty(), opens, "{remedy:?}");
-    }
+    let mut scene = Scene::open(80, 24);
+    assert!(scene.troubled(&trouble(Remedy::Setup)).is_empty());
+    assert!(!scene.app.views.is_empty());
+    // Whoever leaves it without a session leaves altogether.
+    scene.draw();
+    let effects = scene.press(&["esc"]);
+    assert!(matches!(effects.as_slice(), [Effect::Quit]));
+}
+
+#[test]
+fn what_cannot_be_opened_and_not_be_mended_here_is_the_end() {
+    let mut scene = Scene::open(80, 24);
+    let effects = scene.troubled(&Trouble::new("the database is damaged"));
+    assert!(matches!(effects.as_slice(), [Effect::Quit]));
+    assert!(scene.app.views.is_empty());
 }
 
 /// A prompt with an image of one pixel.
@@ -130,22 +139,6 @@ fn an_image_is_only_named_where_the_terminal_has_no_way_to_show_it() {
             .iter()
             .any(|line| line.contains("shot.png · image/png"))
     );
-}
-
-#[test]
-fn what_is_said_where_no_session_could_be_opened_begins_a_new_one() {
-    let mut scene = Scene::open(80, 24);
-    scene.app.state.session = None;
-    scene.troubled(Trouble {
-        what: "it is open elsewhere".into(),
-        hint: None,
-        remedy: Remedy::Unknown,
-    });
-    scene.draw();
-    assert!(scene.seen().contains("no session; what you send begins a new one"));
-    scene.write("go on");
-    let effects = scene.press(&["enter"]);
-    assert!(matches!(&effects[..], [Effect::Open(Which::New)]), "{}", effects.len());
 }
 
 #[test]

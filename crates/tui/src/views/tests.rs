@@ -1,9 +1,10 @@
 //! What each view shows at three sizes, and what its keys do.
 
 use super::*;
-use crate::stage::{Given, NOW, SIZES, Stage};
+use crate::stage::{Given, Keyring, NOW, SIZES, Stage};
 use crate::state::State;
 use crate::view::{Outcome, Wish};
+use crate::views::setup::Setup;
 use model::{CallId, Cost, Message, Usage};
 use session::{
     Body, Change, Command, Difference, Event, Item, ItemId, Prompt, Record, RequestId, Section, SessionId, Status,
@@ -334,4 +335,60 @@ async fn setting_up_goes_from_provider_to_key_to_model_to_test() {
         Outcome::CloseAnd(Wish::Send(Command::SetModel { name })) => assert_eq!(name, "openai/gpt-5.5"),
         _ => panic!("the model is used"),
     }
+}
+
+#[tokio::test]
+async fn without_a_keyring_the_key_can_be_kept_in_a_file_or_used_for_now() {
+    for (keyring, keys, told) in [
+        (Keyring::Absent, "enter", "the key sk-12 of openai is kept: File"),
+        (Keyring::Absent, "down enter", "the key sk-12 of openai is kept: Now"),
+        (Keyring::Fails, "enter", "the key sk-12 of openai is kept: File"),
+    ] {
+        let stage = Stage::new(Given { keyring, ..given() });
+        let mut view = opened("setup", &stage);
+        let size = (80, 24);
+        stage.see(view.as_mut(), size).await;
+        stage.press(view.as_mut(), "o p e n a enter");
+        stage.press(view.as_mut(), "s k - 1 2 enter");
+        let seen = stage.see(view.as_mut(), size).await;
+        assert!(seen.contains("Where is the key to be kept?"), "{seen}");
+        assert!(seen.contains("in ~/.config/hew/keys.toml"), "{seen}");
+        assert_eq!(
+            seen.contains("the keyring is locked"),
+            keyring == Keyring::Fails,
+            "{seen}"
+        );
+        assert!(!seen.contains("sk-12"), "{seen}");
+        stage.press(view.as_mut(), keys);
+        let seen = stage.see(view.as_mut(), size).await;
+        assert!(seen.contains("Which model?") && seen.contains(told), "{seen}");
+    }
+}
+
+#[tokio::test]
+async fn providers_are_found_by_typing_and_the_last_one_by_end() {
+    let stage = Stage::new(given());
+    let mut view = opened("setup", &stage);
+    let size = (80, 24);
+    stage.see(view.as_mut(), size).await;
+    stage.press(view.as_mut(), "end");
+    let seen = stage.see(view.as_mut(), size).await;
+    assert!(seen.contains("› OpenAI"), "{seen}");
+    stage.press(view.as_mut(), "l l a");
+    let seen = stage.see(view.as_mut(), size).await;
+    assert!(seen.contains("› Ollama") && !seen.contains("Anthropic"), "{seen}");
+    assert!(matches!(stage.press(view.as_mut(), "esc"), Outcome::Stay));
+    let seen = stage.see(view.as_mut(), size).await;
+    assert!(seen.contains("Anthropic"), "{seen}");
+}
+
+#[tokio::test]
+async fn whoever_cannot_begin_may_watch_the_demonstration_or_leave() {
+    let stage = Stage::new(given());
+    let mut view = Setup::first("no model is configured");
+    let seen = stage.see(&mut view, (80, 24)).await;
+    assert!(seen.contains("no model is configured"), "{seen}");
+    assert!(seen.contains("tab demo without a key   esc leave"), "{seen}");
+    assert!(matches!(stage.press(&mut view, "tab"), Outcome::CloseAnd(Wish::Demo)));
+    assert!(matches!(stage.press(&mut view, "esc"), Outcome::CloseAnd(Wish::Quit)));
 }

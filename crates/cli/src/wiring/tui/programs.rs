@@ -1,9 +1,11 @@
 //! Programs that the person runs themselves: a shell line, and their editor.
 
 use super::here::Here;
+use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use sandbox::{Cap, Program, Request, Status};
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long a shell line may take.
@@ -44,24 +46,27 @@ pub(super) async fn shell(line: &str, here: &Here) -> Result<String> {
 
 /// Lets the person write a text in their own editor, on their own terminal.
 pub(super) async fn edit(text: &str, here: &Here) -> Result<String> {
-    let (_, editor) = here.env.first(["VISUAL", "EDITOR"]).unwrap_or(("", "vi"));
     let folder = tempfile::tempdir().map_err(|error| Failure::failed(format!("no place for the text: {error}")))?;
     let file = folder.path().join("prompt.md");
     std::fs::write(&file, text).map_err(|error| Failure::file("write", &file, &error))?;
-    // The editor may have arguments of its own, and the file may have a space in its path.
-    let line = format!("{editor} \"$1\"");
-    let args: Vec<OsString> = vec!["-c".into(), line.into(), "sh".into(), file.clone().into_os_string()];
-    let status = sandbox::foreground("sh".as_ref(), &args, &here.root).await;
-    match status.map_err(|error| Failure::failed(error.to_string()))? {
-        Status::Exited(0) => {}
-        _ => {
-            return Err(Failure::failed(format!(
-                "`{editor}` did not end well; the text is as it was"
-            )));
-        }
-    }
+    open_editor(&file, &here.root, &here.env).await?;
     let edited = std::fs::read_to_string(&file).map_err(|error| Failure::file("read", &file, &error))?;
     Ok(edited.trim_end_matches('\n').to_owned())
+}
+
+/// Opens a file in the person's own editor, on their own terminal, and waits until it is closed.
+pub(crate) async fn open_editor(file: &Path, folder: &Path, env: &Environment) -> Result<()> {
+    let (_, editor) = env.first(["VISUAL", "EDITOR"]).unwrap_or(("", "vi"));
+    // The editor may have arguments of its own, and the file may have a space in its path.
+    let line = format!("{editor} \"$1\"");
+    let args: Vec<OsString> = vec!["-c".into(), line.into(), "sh".into(), file.into()];
+    let status = sandbox::foreground("sh".as_ref(), &args, folder).await;
+    match status.map_err(|error| Failure::failed(error.to_string()))? {
+        Status::Exited(0) => Ok(()),
+        _ => Err(Failure::failed(format!(
+            "`{editor}` did not end well; the text is as it was"
+        ))),
+    }
 }
 
 /// All of the person's own variables: it is them who run it.

@@ -21,7 +21,7 @@ pub(super) async fn list(store: &Sqlite, root: Option<PathBuf>) -> Result<Vec<Me
 }
 
 /// Begins a session with the items of another one, all or up to one of them.
-pub(super) async fn fork(store: &Arc<Sqlite>, session: SessionId, upto: Option<ItemId>) -> Result<SessionId> {
+pub(crate) async fn fork(store: &Arc<Sqlite>, session: SessionId, upto: Option<ItemId>) -> Result<SessionId> {
     let loaded = store.load(session).await?;
     let end = match upto {
         None => loaded.items.len(),

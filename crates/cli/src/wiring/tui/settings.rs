@@ -6,7 +6,7 @@ use crate::config::{self, Origin, Unset};
 use crate::failure::Result;
 use crate::grants::{self, GrantFile};
 use crate::places;
-use crate::wiring::permissions;
+use crate::wiring::{permissions, usual};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tui::{Rule, Setting};
@@ -17,7 +17,7 @@ pub(super) fn settings(here: &Here) -> Result<Vec<Setting>> {
     let schema = config::json_schema();
     let mut all = Vec::new();
     collect(&schema, &schema, "", &mut all);
-    let leaves = loaded.leaves().into_iter();
+    let leaves = usual::leaves(&loaded).into_iter();
     let mut said: BTreeMap<String, (String, String)> = leaves
         .map(|leaf| (leaf.key, (leaf.value.to_string(), origin(&leaf.origin, here))))
         .collect();
@@ -26,8 +26,9 @@ pub(super) fn settings(here: &Here) -> Result<Vec<Setting>> {
             .remove(&setting.key)
             .unwrap_or_else(|| (String::new(), "not set".into()));
     }
-    // What is set comes first: that is what people look for.
-    all.sort_by_key(|setting| setting.value.is_empty());
+    // What somebody set comes first: that is what people look for.
+    let built_in = Origin::BuiltIn.to_string();
+    all.sort_by_key(|setting| (setting.value.is_empty(), setting.origin == built_in));
     Ok(all)
 }
 

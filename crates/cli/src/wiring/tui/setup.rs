@@ -2,14 +2,15 @@
 
 use super::here::Here;
 use crate::failure::{Failure, Result};
-use crate::keys::Keyring;
+use crate::keys::{self, Keyring};
 use crate::models::Models;
 use crate::output::words::took;
+use crate::places::tidy;
 use model::Info;
 use providers::discover::{self, probe};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tui::{Access, Provider};
+use tui::{Access, Keep, Provider};
 
 /// As many models of a provider are offered.
 const MODELS: usize = 12;
@@ -64,20 +65,39 @@ pub(super) async fn providers(here: &Here) -> Result<Vec<Provider>> {
     Ok(providers)
 }
 
-/// Keeps a key in the system's keyring.
-pub(super) async fn save_key(provider: &str, key: &str, here: &Here) -> Result<String> {
-    let keyring = Keyring::new(&here.env);
-    let variable = providers::presets::preset(provider).and_then(|preset| preset.key_env.first());
-    let instead = variable.map(|name| format!("set {name} in your shell instead, and start hew again"));
-    if keyring.check().is_err() {
-        let failure = Failure::failed("this system has no keyring that hew can use");
-        return Err(match instead {
-            Some(instead) => failure.hint(instead),
-            None => failure,
-        });
+/// Where a key can be kept: in the keyring where there is one, else in a file or nowhere.
+pub(super) fn key_places(here: &Here) -> Vec<(Keep, String)> {
+    let mut places = Vec::new();
+    if Keyring::new(&here.env).present() {
+        places.push((Keep::Keyring, "in the system's keyring".into()));
     }
-    keyring.set(provider, key).await?;
-    Ok(format!("the key of {provider} is in the keyring"))
+    if let Ok(file) = crate::places::keys(&here.env) {
+        let file = tidy(&file, &here.env);
+        places.push((Keep::File, format!("in {file}, a file that only you can read")));
+    }
+    places.push((Keep::Now, "nowhere: it is used until you leave hew".into()));
+    places
+}
+
+/// Keeps a key where the person wants it.
+pub(super) async fn save_key(provider: &str, key: &str, keep: Keep, here: &Here) -> Result<String> {
+    if !keys::is_likely(key) {
+        return Err(Failure::usage(keys::UNLIKELY));
+    }
+    match keep {
+        Keep::Keyring => {
+            Keyring::new(&here.env).set(provider, key).await?;
+            Ok(format!("the key of {provider} is in the keyring"))
+        }
+        Keep::File => {
+            let file = keys::file::set(provider, key, &here.env)?;
+            Ok(format!("the key of {provider} is in {}", tidy(&file, &here.env)))
+        }
+        Keep::Now => {
+            here.env.give(provider, key);
+            Ok(format!("the key of {provider} is used until you leave hew"))
+        }
+    }
 }
 
 /// Asks whether a model's provider answers. Nothing is paid.
