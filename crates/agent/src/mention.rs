@@ -65,6 +65,7 @@ pub(crate) async fn resolve(
             Ok(Found::Text(found)) => pieces.extend(found),
             Ok(Found::Media(found)) => media.extend(found),
             Err(_) if is_guess(mention) => {}
+            Err(why) if is_word(mention) && !why.contains("did you mean") => {}
             Err(why) => {
                 let text = format!("not included: {}: {why}", name(mention));
                 state.notice(Level::Warning, text).await;
@@ -123,6 +124,11 @@ fn mentions(state: &State, message: &Message, command: Option<&Command>) -> Vec<
     found
 }
 
+/// What git says where there is no commit yet.
+const NO_COMMITS: &str = "ambiguous argument 'HEAD'";
+/// What git calls a tree without files.
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
 enum Found {
     Text(Vec<Mentioned>),
     Media(Vec<Media>),
@@ -139,6 +145,17 @@ fn is_guess(mention: &Mention) -> bool {
         }
         Mention::Thread(_) | Mention::Url(_) | Mention::Rule(_) | Mention::Diff | Mention::Diagnostics => false,
     }
+}
+
+/// Whether it may well be a name of something that is no path.
+fn is_word(mention: &Mention) -> bool {
+    matches!(
+        mention,
+        Mention::Path {
+            certainty: Certainty::Worded,
+            ..
+        }
+    )
 }
 
 /// What a mention is called, as the person wrote it.
@@ -224,13 +241,21 @@ async fn look_up(
             Ok((Found::Text(vec![Mentioned::Page { url, text }]), Vec::new()))
         }
         Mention::Diff => {
-            let looked = call(&["terminal"], json!({"command": "git --no-pager diff HEAD"})).await?;
+            let mut looked = call(&["terminal"], json!({"command": "git --no-pager diff HEAD"})).await?;
+            let is_first = looked.said.contains(NO_COMMITS);
+            if is_first {
+                let command = format!("git --no-pager diff {EMPTY_TREE}");
+                looked = call(&["terminal"], json!({ "command": command })).await?;
+            }
             // Git says in its output what is wrong, and nothing where nothing is changed.
             if let Some(why) = looked.said.lines().find_map(|line| line.strip_prefix("fatal: ")) {
                 return Err(why.into());
             }
             if !looked.said.contains("diff --git ") {
-                return Err("nothing is changed since the last commit".into());
+                return Err(match is_first {
+                    true => "there is no commit yet, and no file is tracked".into(),
+                    false => "nothing is changed since the last commit".into(),
+                });
             }
             Ok((text(Mentioned::Diff { text: looked.said }), Vec::new()))
         }

@@ -209,6 +209,7 @@ pub(crate) async fn start(start: Start<'_>) -> Result<Started> {
     told.extend(problems);
     let beside = toolbox::Panels::default();
     let options = Options {
+        caller: toolbox::Caller::Model,
         model: Some(&name),
         editor: edit.zip(formats.as_ref()).map(|(model, formats)| Editor {
             model,
@@ -367,6 +368,7 @@ pub(crate) async fn tools_by_hand(
         skills: places::skills(root, env),
         modes: modes.iter().map(|mode| mode.name.clone()).collect(),
         panels: Some(toolbox::Panels::default()),
+        caller: toolbox::Caller::Person,
         ..Options::default()
     };
     Ok(toolbox::fitted(workspace, commands::environment(config, env), options))

@@ -398,6 +398,76 @@ async fn a_file_that_is_not_text_is_kept_byte_for_byte() {
 }
 
 #[tokio::test]
+async fn links_and_permissions_are_reviewed_and_everything_counts_the_same() {
+    let script = Script::new()
+        .turn(Turn::calls(
+            "terminal",
+            json!({"command": "chmod 755 a.sh; ln -s a.sh pw; chmod 755 b.sh; echo two >> b.sh; rm old; mkdir empty"}),
+        ))
+        .turn(Turn::text("Done."));
+    let files = [("a.sh", "one\n"), ("b.sh", "one\n")];
+    let world = World::new(&files, script).await;
+    let place = |name: &str| world.project.path(name);
+    for (name, _) in files {
+        fs::set_permissions(place(name), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    std::os::unix::fs::symlink("a.sh", place("old")).unwrap();
+    let run = world.hew.clone().args(["run", "-m", MODEL, "go"]).run().await.unwrap();
+    assert!(run.stderr.contains("4 files changed · hew changes "), "{}", run.stderr);
+
+    let shown = world.changes(&[]).await;
+    assert!(shown.stderr.starts_with("5 changes in 4 files;"), "{}", shown.stderr);
+    for part in [
+        ": mode 644 became mode 755\n",
+        ": nothing became link to a.sh\n",
+        ": link to a.sh became nothing\n",
+    ] {
+        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+    }
+    let list = world.listed().await;
+    let seen: Vec<(&str, &str, &str)> = list["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|file| {
+            let hunks = file["hunks"].as_array().unwrap().iter();
+            hunks.map(move |hunk| {
+                (
+                    file["path"].as_str().unwrap(),
+                    file["content"].as_str().unwrap(),
+                    hunk["kind"].as_str().unwrap(),
+                )
+            })
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("a.sh", "same", "mode"),
+            ("b.sh", "text", "lines"),
+            ("b.sh", "text", "mode"),
+            ("old", "link", "link"),
+            ("pw", "link", "link"),
+        ]
+    );
+    let id = |file: usize, hunk: usize| list["files"][file]["hunks"][hunk]["id"].as_str().unwrap().to_owned();
+    let mode = |name: &str| fs::metadata(place(name)).unwrap().permissions().mode() & 0o777;
+
+    // The lines of a file and its permissions are decided apart.
+    let left = world.decided(&["--accept", &id(1, 0), "--reject", &id(0, 0)]).await;
+    assert_eq!(left["files"].as_array().unwrap().len(), 3, "{left}");
+    assert_eq!((mode("a.sh"), mode("b.sh")), (0o644, 0o755));
+    let left = world.decided(&["--reject", &id(1, 1), &id(3, 0)]).await;
+    assert_eq!(left["files"].as_array().unwrap().len(), 1, "{left}");
+    assert_eq!(mode("b.sh"), 0o644);
+    assert_eq!(world.project.read("b.sh").unwrap(), "one\ntwo\n");
+    assert!(fs::symlink_metadata(place("pw")).is_err());
+    let left = world.decided(&["--reject", &id(2, 0)]).await;
+    assert_eq!(left["files"], json!([]));
+    assert_eq!(fs::read_link(place("old")).unwrap(), Path::new("a.sh"));
+}
+
+#[tokio::test]
 async fn a_session_is_named_and_only_one_hew_decides_at_a_time() {
     let script = Script::new()
         .turn(Turn::calls(

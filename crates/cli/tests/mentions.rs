@@ -39,8 +39,10 @@ async fn files_folders_lines_sessions_and_misses_are_looked_up_before_the_reques
     let sessions: serde_json::Value = serde_json::from_str(&id.stdout).unwrap();
     let id = sessions[0]["id"].as_str().unwrap();
 
-    let prompt =
-        format!("compare @a.txt:2-3 with @docs/ and @docs/guide.md, @missing.txt and @thread:{id}; mail me@a.txt");
+    let prompt = format!(
+        "compare @a.txt:2-3 with @docs/ and @docs/guide.md, @missing.txt and @thread:{id}; mail me@a.txt; \
+         @alice said @Override needs @types/node, see @doc"
+    );
     let second = hew.clone().args(["run", "-m", MODEL, &prompt]).run().await.unwrap();
     assert_eq!(second.stdout, "Seen.\n", "{}", second.stderr);
     assert!(
@@ -48,6 +50,16 @@ async fn files_folders_lines_sessions_and_misses_are_looked_up_before_the_reques
         "{}",
         second.stderr
     );
+    // Names of people, packages and annotations are no paths; one that is nearly a path may be a slip.
+    let missed = second.stderr.matches("not included: ").count();
+    assert!(
+        second
+            .stderr
+            .contains("not included: @doc: doc does not exist; did you mean docs?"),
+        "{}",
+        second.stderr
+    );
+    assert_eq!(missed, 2, "{}", second.stderr);
     let body = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
     for part in [
         "<context>",
@@ -66,6 +78,26 @@ async fn files_folders_lines_sessions_and_misses_are_looked_up_before_the_reques
         .map(|tag| body.find(tag).unwrap())
         .collect();
     assert!(order.is_sorted(), "{body}");
+}
+
+#[tokio::test]
+async fn before_the_first_commit_the_diff_is_all_that_is_tracked() {
+    let server = Server::start(Script::new().turn(Turn::text("Seen."))).await.unwrap();
+    let project = Project::new(&[("a.txt", "first words\n")]).unwrap();
+    for args in [["init", "-q"], ["add", "-A"]] {
+        let done = Command::new("git")
+            .args(args)
+            .current_dir(project.root())
+            .status()
+            .unwrap();
+        assert!(done.success());
+    }
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap().talks_to(&server);
+    let hew = hew.env("HEW_TITLE", "false").folder(project.root());
+    let seen = hew.args(["run", "-m", MODEL, "look at @diff"]).run().await.unwrap();
+    assert!(!seen.stderr.contains("not included"), "{}", seen.stderr);
+    let body = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
+    assert!(body.contains("+first words"), "{body}");
 }
 
 /// A project that is a repository with one commit.

@@ -83,6 +83,23 @@ async fn a_session_is_listed_shown_exported_continued_and_deleted() {
 }
 
 #[tokio::test]
+async fn an_export_shows_what_was_changed_and_not_more_than_fits() {
+    let long = "line\n".repeat(900);
+    let script = Script::new()
+        .turn(Turn::calls("terminal", json!({"command": "echo new > a.txt"})))
+        .turn(Turn::calls("write_file", json!({"path": "long.txt", "content": long})))
+        .turn(Turn::text("Done."));
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[("a.txt", "old\n")]).unwrap();
+    let hew = hew().talks_to(&server).env("HEW_TITLE", "false").folder(project.root());
+    stdout(hew.clone().args(["run", "-m", MODEL, "go"])).await;
+    let exported = stdout(hew.args(["sessions", "export"])).await;
+    let patch = "```diff\ndiff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n```\n";
+    assert!(exported.contains(patch), "{exported}");
+    assert!(exported.contains("+line\n(705 more lines)\n```\n"), "{exported}");
+}
+
+#[tokio::test]
 async fn run_goes_on_with_the_newest_session_when_asked() {
     let server = Server::start(Script::new().turn(Turn::text("one")).turn(Turn::text("two")))
         .await

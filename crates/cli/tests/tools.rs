@@ -270,6 +270,15 @@ async fn tools_are_listed_shown_and_run_by_hand() {
     let made: Value = serde_json::from_str(&made.stdout).unwrap();
     assert_eq!(made["changes"], json!([{"path": "x", "change": "created"}]));
     assert_eq!(project.read("x").unwrap(), "y");
+    // Whoever runs a tool by hand need not have read what they change.
+    for (tool, input, wanted) in [
+        ("edit_file", r#"{"path": "x", "old_text": "y", "new_text": "z"}"#, "z"),
+        ("write_file", r#"{"path": "x", "content": "all new"}"#, "all new"),
+    ] {
+        let done = hew().args(["run", tool, "--input", input]).run().await.unwrap();
+        assert_eq!(done.code(), Some(0), "{}", done.stderr);
+        assert_eq!(project.read("x").unwrap(), wanted);
+    }
     for (args, code, said) in [
         (vec!["show", "nope"], 2, "there is no tool `nope`"),
         (vec!["show", "crush_logs"], 2, "in its place there is the session's log"),

@@ -216,14 +216,96 @@ async fn a_diff_shows_what_the_session_changed() {
     let wanted = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n\
                   diff --git a/b b/b\ndeleted file mode 100644\n--- a/b\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n\
                   diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n\
-                  diff --git a/m b/m\nold mode 100644\nnew mode 100600\n";
-    assert!(all.starts_with(wanted), "{all}");
-    assert!(all.contains("Binary files a/z and b/z differ"), "{all}");
+                  diff --git a/n w b/n w\n";
+    let note = "# mode of m: 644 became 600, which git does not keep\n";
+    assert!(all.starts_with(&format!("{note}{wanted}")), "{all}");
+    assert!(all.contains("GIT binary patch\nliteral 1\n"), "{all}");
     let stat = world.fine(&["diff", "--stat", "a"]).await.stdout;
     assert_eq!(stat, "modified  +1 -1 a\n");
     let rows = json_of(&world.fine(&["diff", "--json", "--since", "1"]).await);
     assert_eq!(rows.as_array().unwrap().len(), 6);
     assert_eq!(rows[0]["path"], json!("a"));
+}
+
+#[tokio::test]
+async fn git_applies_a_diff_to_what_was_before_and_takes_it_back() {
+    let script = Script::new()
+        .turn(shell(
+            "mkdir empty new; printf 'x\\n' > new/x; printf '\\000\\001' > bin; head -c 5000 /dev/urandom > large; \
+             printf 'caf\\351\\n' > latin; : > nothing; chmod 755 run; rm gone; ln -sfn other link; rm was; ln -s run was; \
+             printf 'q\\n' > 'a \\\"b\\\\'; printf 'no end' > old; printf 'ä\\n' > 'ü ü'",
+        ))
+        .turn(Turn::text("Done."));
+    let world = World::new(
+        &[
+            ("run", "r\n"),
+            ("gone", "g\n"),
+            ("was", "w\n"),
+            ("old", "o\n"),
+            ("bin", "b\n"),
+        ],
+        script,
+    )
+    .await;
+    for name in ["run", "gone", "was", "old", "bin"] {
+        fs::set_permissions(world.project.path(name), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    fs::write(world.project.path("large"), [7, 0, 255].repeat(900)).unwrap();
+    symlink("run", world.project.path("link")).unwrap();
+    world.run(&["go"]).await;
+    let patch = world.fine(&["diff"]).await.stdout;
+    assert!(patch.starts_with("# new empty folder: empty/\n"), "{patch}");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&file, &patch).unwrap();
+    let after = world.project.files().unwrap();
+    let git = |arguments: &[&str]| {
+        let done = std::process::Command::new("git")
+            .arg("apply")
+            .args(arguments)
+            .arg(file.path())
+            .current_dir(world.project.root())
+            .output()
+            .unwrap();
+        assert!(
+            done.status.success(),
+            "{}{patch}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+    };
+    git(&["-R", "--check"]);
+    git(&["-R"]);
+    assert_eq!(world.read("was"), "w\n");
+    assert_eq!(
+        fs::read_link(world.project.path("link")).unwrap(),
+        std::path::Path::new("run")
+    );
+    git(&["--check"]);
+    git(&[]);
+    assert_eq!(world.project.files().unwrap(), after);
+}
+
+#[tokio::test]
+async fn an_undo_that_can_do_nothing_is_not_used_up() {
+    let script = Script::new()
+        .turn(shell("echo agent > a; mkdir d"))
+        .turn(Turn::text("Done."));
+    let world = World::new(&[("a", "1\n")], script).await;
+    world.run(&["go"]).await;
+    fs::remove_dir(world.project.path("d")).unwrap();
+    world.project.write("a", "mine\n").unwrap();
+    let idle = world.hew(&["undo", "--keep"]).await;
+    assert_eq!(idle.code(), Some(1));
+    assert!(
+        idle.stderr
+            .contains("nothing was undone: 1 file cannot be taken back without losing what others did since"),
+        "{}",
+        idle.stderr
+    );
+    let undone = world.fine(&["undo", "--force"]).await;
+    assert!(undone.stderr.ends_with("undone: “go”; 1 file\n"), "{}", undone.stderr);
+    assert_eq!(world.read("a"), "1\n");
+    let redone = world.fine(&["redo"]).await;
+    assert!(redone.stderr.ends_with("redone: “go”; 1 file\n"), "{}", redone.stderr);
 }
 
 #[tokio::test]

@@ -36,6 +36,9 @@ pub enum Mention {
 pub enum Certainty {
     /// It was marked as one: if nothing is found, the person is told.
     Marked,
+    /// It was marked, but names of people, packages and annotations are too (`@alice`, `@types/node`, `@Override`): if nothing
+    /// is found, the person is told only where something has nearly the same name.
+    Worded,
     /// It looks like one: if nothing is found, it was only words.
     Guessed,
 }
@@ -150,14 +153,27 @@ fn marked(word: &str) -> Option<Mention> {
             _ => {
                 let (path, lines) = split_lines(word);
                 let path = path.strip_prefix('/').filter(|_| path.len() == 1).unwrap_or(path);
+                let certainty = match lines.is_some() || looks_like_a_path(path) {
+                    true => Certainty::Marked,
+                    false => Certainty::Worded,
+                };
                 (!path.is_empty() && !path.starts_with('@')).then(|| Mention::Path {
                     path: path.into(),
                     lines,
-                    certainty: Certainty::Marked,
+                    certainty,
                 })
             }
         },
     }
+}
+
+/// Whether nothing but a path is written like this: it has an ending, or says where it begins or that it is a folder.
+fn looks_like_a_path(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let has_ending = name
+        .rsplit_once('.')
+        .is_some_and(|(_, ending)| !ending.is_empty() && ending.chars().all(char::is_alphanumeric));
+    has_ending || word.ends_with('/') || word.starts_with(['/', '.', '~'])
 }
 
 /// Words after `#` in C that are no symbols.
@@ -213,6 +229,14 @@ mod tests {
         }
     }
 
+    fn worded(path: &str) -> Mention {
+        Mention::Path {
+            path: path.into(),
+            lines: None,
+            certainty: Certainty::Worded,
+        }
+    }
+
     fn lines(path: &str, lines: RangeInclusive<usize>, certainty: Certainty) -> Mention {
         Mention::Path {
             path: path.into(),
@@ -254,8 +278,13 @@ mod tests {
                     Mention::Rule("style".into()),
                 ],
             ),
-            ("`@quoted` and ``a `@b` c`` @real", vec![path("real")]),
-            ("```\n@in/fence\n```\n@out", vec![path("out")]),
+            ("`@quoted` and ``a `@b` c`` @real", vec![worded("real")]),
+            ("```\n@in/fence\n```\n@out", vec![worded("out")]),
+            (
+                "@alice: @types/node, @Override",
+                vec![worded("alice"), worded("types/node"), worded("Override")],
+            ),
+            ("@./x @~/y @.env", vec![path("./x"), path("~/y"), path(".env")]),
             ("@ @@ @. nothing", vec![]),
             ("@äöü/ß.txt", vec![path("äöü/ß.txt")]),
         ];

@@ -1,7 +1,9 @@
 //! What stood at a path before and after something changed it.
 
 use crate::BlobId;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// A path before and after a tool changed what stands there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +58,89 @@ impl Change {
     }
 }
 
+/// How many files and folders changes concern, counted alike wherever a number is told. A link counts as a file, a path at which
+/// only folders stood as a folder.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Tally {
+    /// Files and links.
+    pub files: usize,
+    /// Folders.
+    pub folders: usize,
+}
+
+impl Tally {
+    /// Counts a path by what stood there before and after.
+    pub fn count(&mut self, before: Option<&Version>, after: Option<&Version>) {
+        let is_folder = |version: &Version| matches!(version.kind, Kind::Folder { .. });
+        match before.into_iter().chain(after).all(is_folder) {
+            true => self.folders += 1,
+            false => self.files += 1,
+        }
+    }
+
+    /// What changes come to in the end, counted.
+    pub fn of<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Self {
+        let mut tally = Tally::default();
+        for (before, after) in net(changes).into_values() {
+            tally.count(before, after);
+        }
+        tally
+    }
+
+    /// Whether there was nothing to count.
+    pub fn is_empty(self) -> bool {
+        self == Tally::default()
+    }
+}
+
+impl std::iter::Sum for Tally {
+    fn sum<I: Iterator<Item = Tally>>(all: I) -> Self {
+        all.fold(Tally::default(), |sum, one| Tally {
+            files: sum.files + one.files,
+            folders: sum.folders + one.folders,
+        })
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = |count: usize, noun: &str| match count {
+            1 => format!("1 {noun}"),
+            count => format!("{count} {noun}s"),
+        };
+        let (files, folders) = (counted(self.files, "file"), counted(self.folders, "folder"));
+        match (self.files, self.folders) {
+            (_, 0) => f.write_str(&files),
+            (0, _) => f.write_str(&folders),
+            (_, _) => write!(f, "{files} and {folders}"),
+        }
+    }
+}
+
+/// What stood at each path before all of these changes and after them, where that differs.
+pub fn net<'a>(
+    changes: impl IntoIterator<Item = &'a Change>,
+) -> BTreeMap<&'a Path, (Option<&'a Version>, Option<&'a Version>)> {
+    let mut all = BTreeMap::new();
+    for change in changes {
+        let sides = all
+            .entry(change.path.as_path())
+            .or_insert((change.before.as_ref(), None));
+        sides.1 = change.after.as_ref();
+    }
+    all.retain(|_, (before, after)| !alike(*before, *after));
+    all
+}
+
+/// Whether the same stood at a path at both times, as far as that is known; nothing is like nothing.
+pub fn alike(one: Option<&Version>, two: Option<&Version>) -> bool {
+    match (one, two) {
+        (Some(one), Some(two)) => one.is_like(two),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
 impl Version {
     /// A folder.
     pub fn folder(mode: u32) -> Self {
@@ -96,5 +181,55 @@ impl From<BlobId> for Version {
             content: Some(content),
             kept: true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(content: &str, mode: Option<u32>) -> Option<Version> {
+        Some(Version {
+            kind: Kind::File { mode },
+            ..BlobId(content.into()).into()
+        })
+    }
+
+    #[test]
+    fn what_is_as_it_was_does_not_count_and_folders_are_not_files() {
+        let link = Some(Version {
+            kind: Kind::Link,
+            ..BlobId("to".into()).into()
+        });
+        let folder = Some(Version::folder(0o755));
+        let change = |path: &str, before: &Option<Version>, after: &Option<Version>| Change {
+            path: path.into(),
+            before: before.clone(),
+            after: after.clone(),
+        };
+        let plain = file("x", Some(0o644));
+        let executable = file("x", Some(0o755));
+        let check = |changes: &[Change], files: usize, folders: usize, words: &str| {
+            let tally = Tally::of(changes);
+            assert_eq!((tally, tally.to_string().as_str()), (Tally { files, folders }, words));
+        };
+        check(&[], 0, 0, "0 files");
+        check(&[change("a", &plain, &executable)], 1, 0, "1 file");
+        check(&[change("l", &None, &link)], 1, 0, "1 file");
+        check(&[change("d", &None, &folder)], 0, 1, "1 folder");
+        check(
+            &[change("d", &folder, &plain), change("e", &None, &folder)],
+            1,
+            1,
+            "1 file and 1 folder",
+        );
+        let there_and_back = [change("a", &plain, &executable), change("a", &executable, &plain)];
+        check(&there_and_back, 0, 0, "0 files");
+        check(
+            &[change("a", &None, &plain), change("a", &plain, &None)],
+            0,
+            0,
+            "0 files",
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! What happened in a session and is kept.
 
-use crate::{BlobId, Change, ItemId, RequestId, Time};
+use crate::{Change, ItemId, RequestId, Time, Version};
 use model::{CallId, Message, Outcome, Part, Stop};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -261,8 +261,15 @@ pub enum End {
 pub struct Reviewed {
     /// The file, relative to the project where it lies inside it.
     pub path: PathBuf,
-    /// The bytes that now count as accepted; `None` for no file.
-    pub base: Option<BlobId>,
-    /// The bytes that the file held after the review; `None` where it did not exist.
-    pub current: Option<BlobId>,
+    /// What now counts as accepted; `None` for no file. Permissions are noted where they are a change of their own.
+    pub base: Option<Version>,
+    /// What stood there after the review; `None` where it did not exist.
+    pub current: Option<Version>,
+}
+
+impl Reviewed {
+    /// Whether nothing is left to look at.
+    pub fn is_settled(&self) -> bool {
+        crate::alike(self.base.as_ref(), self.current.as_ref())
+    }
 }

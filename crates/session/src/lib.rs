@@ -14,7 +14,7 @@ mod ledger;
 mod note;
 mod store;
 
-pub use change::{Change, Kind, Version};
+pub use change::{Change, Kind, Tally, Version, alike, net};
 pub use command::{Answer, Command, Delivery, EditorView};
 pub use event::{Delta, Ending, Event, Glimpse, ItemKind, Level, Limit, Op, Question, Sight, Subject, Totals};
 pub use hooks::{Happening, Hooks, Moment, NoHooks, Reaction};

@@ -8,6 +8,7 @@ use workspace::{Place, Workspace};
 
 use crate::apply_patch::{Author, Patching};
 use crate::project::Project;
+use crate::reads::Caller;
 use crate::spill::Spill;
 use crate::transaction::{Step, carry_out};
 
@@ -39,7 +40,7 @@ pub fn apply(
     target: Option<&Path>,
     carry: Carry,
 ) -> Result<Plan, NotApplied> {
-    let project = Project::new(workspace, Spill::default());
+    let project = Project::new(workspace, Spill::default(), Caller::Model);
     let patching = Patching::by(Author::Person, &project, format);
     let plan = patching
         .plan_text(text, target)

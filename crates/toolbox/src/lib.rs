@@ -93,6 +93,7 @@ pub use editor::Editor;
 pub use jobs::{Jobs, JobsView};
 pub use learned::Learned;
 pub use panels::{PANELS, Panels, USUAL_PANELS};
+pub use reads::Caller;
 pub use seeds::{Answer, SEEDS, Seed, otherwise};
 pub use web::{Allowed, Chromium, Engine, NoHost, Proxies, ProxyFor, Search, Sourcegraph, Web};
 
@@ -129,6 +130,8 @@ pub struct Options<'a> {
     pub reasoning: bool,
     /// Writes edits that the model only describes.
     pub editor: Option<Editor>,
+    /// Who calls them.
+    pub caller: Caller,
     /// Files that the model has read or written before, as it named them, and when: a session that goes on knows them.
     pub seen: Vec<(PathBuf, SystemTime)>,
     /// The folder for answers that are too long for the model, one for each session. Without it they are only cut.
@@ -170,7 +173,7 @@ pub struct Options<'a> {
 /// A tool that most tasks need is listed, with `with`: every request pays for it. All others are put in with
 /// `with_deferred`: the model finds them with `find_tools` and calls them through `call_tool`.
 pub fn fitted(workspace: Workspace, environment: Environment, mut options: Options<'_>) -> Registry {
-    let project = Project::new(workspace, Spill::at(options.spill.take()));
+    let project = Project::new(workspace, Spill::at(options.spill.take()), options.caller);
     project.recall(&options.seen);
     let mut tools = Registry::default();
     tools = files(tools, &project, &environment);

@@ -7,7 +7,7 @@ use policy::{Action, Place};
 use tool::Error;
 use workspace::{Bounds, Ended, Location, Stop, Workspace};
 
-use crate::reads::Reads;
+use crate::reads::{Caller, Reads};
 use crate::shown::Shown;
 use crate::spill::Spill;
 
@@ -31,10 +31,10 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    pub(crate) fn new(workspace: Workspace, spill: Spill) -> Self {
+    pub(crate) fn new(workspace: Workspace, spill: Spill, caller: Caller) -> Self {
         Self {
             workspace,
-            reads: Reads::default(),
+            reads: Reads::of(caller),
             shown: Shown::default(),
             spill,
         }

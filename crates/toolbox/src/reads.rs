@@ -11,6 +11,17 @@ use workspace::{Location, Snapshot};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reads {
     seen: Arc<Mutex<HashMap<PathBuf, Snapshot>>>,
+    caller: Caller,
+}
+
+/// Who calls the tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Caller {
+    /// A model, which must have read what it changes.
+    #[default]
+    Model,
+    /// A person, by hand, who knows their files.
+    Person,
 }
 
 /// What the model knows of a file.
@@ -25,6 +36,14 @@ pub(crate) enum Knowledge {
 }
 
 impl Reads {
+    /// What this caller has seen: nothing yet.
+    pub(crate) fn of(caller: Caller) -> Self {
+        Reads {
+            caller,
+            ..Reads::default()
+        }
+    }
+
     /// The model now knows this file.
     pub(crate) fn remember(&self, file: &Location, snapshot: Snapshot) {
         self.seen
@@ -87,6 +106,7 @@ impl Reads {
     pub(crate) fn knowledge(&self, file: &Location, now: Snapshot) -> Knowledge {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match seen.get(file.path()) {
+            None if self.caller == Caller::Person => Knowledge::Fresh,
             Some(seen) if *seen == now => Knowledge::Fresh,
             Some(_) => Knowledge::Stale,
             None => Knowledge::None,

@@ -5,9 +5,13 @@
 //! [`Depot`]. Afterwards [`Before::after`] takes another and tells the difference. The second command costs little more than
 //! looking at each file's metadata twice. [`restore`] makes paths again what they were.
 //!
+//! What is copied around one command is bounded by a [`Budget`]: of a very large folder outside git the files that were written
+//! last are copied, more before each further command, and the person is told that undo does not cover the rest yet.
+//!
 //! Left out are what git ignores (unless it is tracked), `node_modules`, `__pycache__`, folders marked as caches by a
 //! `CACHEDIR.TAG`, what is hidden in the project, and always the folders of version control themselves.
 
+mod budget;
 mod compare;
 mod depot;
 mod picture;
@@ -16,17 +20,19 @@ mod restore;
 mod rules;
 mod stamp;
 
+pub use budget::Budget;
 pub use depot::{Depot, Held, Limits, NotKept, Put};
 pub use restore::{Contents, Failed, Outcome, Step, is_off_limits, look, restore};
 
 use crate::Workspace;
 use crate::hiding::Hiding;
+use budget::{Candidate, Spending};
 use compare::{Difference, compare};
 use depot::open_file;
 use picture::{Camera, Folder, Known, Leaf, Node, Source, TooMuch, View};
 use repository::{Objects, Repository};
 use rules::Rules;
-use session::{Change, Kind, Version};
+use session::{BlobId, Change, Kind, Version};
 use stamp::{Nanos, Stamp, now};
 use std::collections::BTreeSet;
 use std::fs::Metadata;
@@ -48,6 +54,7 @@ pub struct Checkpoints {
     root: Arc<Path>,
     depot: Depot,
     hiding: Hiding,
+    budget: Budget,
     /// What is known; nothing before the first command.
     state: Arc<Mutex<Option<State>>>,
 }
@@ -72,6 +79,9 @@ struct State {
     depot: Depot,
     apart: Vec<PathBuf>,
     hiding: Hiding,
+    budget: Budget,
+    /// Files and bytes that were copied before commands.
+    copied: (usize, u64),
     repository: Option<Repository>,
     rules: Rules,
     /// The newest picture.
@@ -97,6 +107,7 @@ impl Checkpoints {
             root: root.into(),
             depot,
             hiding: Hiding::default(),
+            budget: Budget::default(),
             state: Arc::default(),
         }
     }
@@ -107,10 +118,17 @@ impl Checkpoints {
         self
     }
 
+    /// The same, with another budget.
+    pub fn within(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+
     /// Takes a picture before a command, and copies what could get lost.
     pub fn before(&self) -> Before {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = state.get_or_insert_with(|| State::new(&self.root, self.depot.clone(), self.hiding.clone()));
+        let make = || State::new(&self.root, self.depot.clone(), self.hiding.clone(), self.budget);
+        let state = state.get_or_insert_with(make);
         let picture = state.before();
         Before {
             state: Arc::clone(&self.state),
@@ -139,7 +157,7 @@ impl Before {
 }
 
 impl State {
-    fn new(root: &Path, depot: Depot, hiding: Hiding) -> Self {
+    fn new(root: &Path, depot: Depot, hiding: Hiding, budget: Budget) -> Self {
         let mut apart = vec![depot.folder().to_owned()];
         // hew's own database changes with every command.
         let data = depot.folder().parent().filter(|folder| *folder != root);
@@ -152,6 +170,8 @@ impl State {
             depot,
             apart,
             hiding,
+            budget,
+            copied: (0, 0),
             repository,
             newest: None,
             off: None,
@@ -197,10 +217,13 @@ impl State {
     fn cover(&mut self, picture: &mut Folder) {
         let (repository, depot) = (self.repository.as_ref(), &self.depot);
         let mut objects = None;
-        let mut lost = Vec::new();
         let root = self.root.clone();
+        let mut candidates = Vec::new();
+        let mut files = 0;
         picture.each_file(&root, &mut |path, leaf| {
-            if leaf.known.is_some() {
+            let place = files;
+            files += 1;
+            if !leaf.is_uncovered() {
                 return;
             }
             let at = now();
@@ -214,14 +237,52 @@ impl State {
                     return;
                 }
             }
-            let (source, why) = match depot.would_keep(leaf.stamp.size) {
-                Ok(()) => keep(path, leaf, depot),
-                Err(why) => (Source::Unread, Some(why)),
-            };
-            lost.extend(why.map(|why| (path.to_owned(), why)));
-            leaf.known = Some(Known { source, at });
+            candidates.push(Candidate {
+                place,
+                size: leaf.stamp.size,
+                modified: leaf.stamp.modified,
+            });
         });
+        let wanted = candidates.len();
+        let budget = self.budget.left(self.copied);
+        let chosen = budget.choose(candidates);
+        let mut spending = Spending::new(budget);
+        let mut lost = Vec::new();
+        let (mut place, mut done) = (0, 0);
+        picture.each_file(&root, &mut |path, leaf| {
+            let is_chosen = chosen.contains(&place);
+            place += 1;
+            let at = now();
+            if is_chosen && spending.allows() {
+                let (source, why) = match depot.would_keep(leaf.stamp.size) {
+                    Ok(()) => keep(path, leaf, depot),
+                    Err(why) => (Source::Unread, Some(why)),
+                };
+                // What is not copied costs nothing.
+                if why.is_none() {
+                    spending.spend(leaf.stamp.size);
+                }
+                done += 1;
+                lost.extend(why.map(|why| (path.to_owned(), why)));
+                leaf.known = Some(Known { source, at });
+            } else if leaf.known.is_none() {
+                let source = Source::Owed(None);
+                leaf.known = Some(Known { source, at });
+            }
+        });
+        self.copied = spending.added_to(self.copied);
         self.tell_lost(lost);
+        self.tell_owed(wanted - done, files);
+    }
+
+    /// Tells once that there are files which a command may change beyond recall.
+    fn tell_owed(&mut self, owed: usize, files: usize) {
+        if owed > 0 && self.told.insert("owed".into()) {
+            self.untold.push(format!(
+                "the folder is large: undo does not cover what commands do to {owed} of its {files} files yet (the newest are \
+                 copied, more before each command)"
+            ));
+        }
     }
 
     fn after(&mut self, before: &Folder) -> Vec<Change> {
@@ -232,10 +293,15 @@ impl State {
         // First the new versions, so that files which were only touched are known again.
         let root = self.root.clone();
         let depot = self.depot.clone();
+        let mut spending = Spending::new(self.budget);
         after.each_file(&root, &mut |path, leaf| {
             if leaf.known.is_none() {
                 let at = now();
-                let (source, why) = keep(path, leaf, &depot);
+                let (source, why) = match spending.allows() {
+                    true => keep(path, leaf, &depot),
+                    false => (Source::Owed(name(path)), None),
+                };
+                spending.spend(leaf.stamp.size);
                 lost.extend(why.map(|why| (path.to_owned(), why)));
                 leaf.known = Some(Known { source, at });
             }
@@ -319,6 +385,11 @@ fn keep(path: &Path, leaf: &Leaf, depot: &Depot) -> (Source, Option<NotKept>) {
     (Source::Unread, None)
 }
 
+/// The name of what a file holds now, where it can be read.
+fn name(path: &Path) -> Option<BlobId> {
+    depot::name_of(&mut open_file(path).ok()?).ok()
+}
+
 fn put(path: &Path, size: u64, depot: &Depot) -> io::Result<Option<Put>> {
     let mut file = open_file(path)?;
     let before = Stamp::of(&file.metadata()?);
@@ -397,8 +468,8 @@ impl History<'_> {
         match leaf.known.as_ref().map(|known| &known.source) {
             // Another hew may have made room meanwhile.
             Some(Source::Depot(id)) => named(id.clone(), self.depot.has(id)),
-            Some(Source::Named(id)) => named(id.clone(), false),
-            Some(Source::Unread) | None => nothing,
+            Some(Source::Named(id) | Source::Owed(Some(id))) => named(id.clone(), false),
+            Some(Source::Unread | Source::Owed(None)) | None => nothing,
             Some(Source::Git(id)) => {
                 let repository = self.repository;
                 let objects = self
@@ -420,9 +491,16 @@ impl History<'_> {
 impl Leaf {
     fn is_unread(&self) -> bool {
         let source = self.known.as_ref().map(|known| &known.source);
-        matches!(source, Some(Source::Unread) | None)
+        matches!(source, Some(Source::Unread | Source::Owed(None)) | None)
+    }
+
+    /// Whether its bytes are still to be looked for.
+    fn is_uncovered(&self) -> bool {
+        let source = self.known.as_ref().map(|known| &known.source);
+        matches!(source, Some(Source::Owed(_)) | None)
     }
 }
+
 /// The files that git tracks around a folder, with the sizes and times that they had when they were staged; nothing without a
 /// repository, or where there are more than this.
 pub(crate) fn tracked_files(root: &Path, most: usize) -> Option<Vec<(PathBuf, (u64, Nanos))>> {

@@ -42,6 +42,15 @@ impl Workspace {
     }
 }
 
+/// The name under which git would keep these bytes.
+pub fn blob_name(bytes: &[u8]) -> String {
+    match gix_object::compute_hash(gix_hash::Kind::Sha1, gix_object::Kind::Blob, bytes) {
+        Ok(id) => id.to_string(),
+        // Only bytes that are made to collide have no name; a name that fits nothing is refused by git.
+        Err(_) => gix_hash::Kind::Sha1.null().to_string(),
+    }
+}
+
 /// `.git` is a folder, or in a linked worktree or submodule a file that names one.
 fn git_directory(folder: &Path) -> Option<PathBuf> {
     let path = folder.join(".git");

@@ -31,7 +31,7 @@ pub use buffers::Buffers;
 pub use error::Error;
 pub use files::Files;
 pub use find::{Find, Found};
-pub use git::{Git, Head};
+pub use git::{Git, Head, blob_name};
 pub use grep::{Case, FileMatches, Grep, Line as GrepLine, LineKind, Matches};
 pub use hiding::Cover;
 pub use list::{Entry, Kind, Listing, Tracked};

@@ -8,7 +8,7 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use workspace::checkpoint::{Checkpoints, Contents, Depot, Limits, Step, look, restore};
+use workspace::checkpoint::{Budget, Checkpoints, Contents, Depot, Limits, Step, look, restore};
 
 /// A project and a depot.
 struct World {
@@ -419,6 +419,14 @@ fn git(root: &Path, arguments: &[&str]) -> bool {
     ran.is_ok_and(|status| status.success())
 }
 
+/// Lets pass what could have been written again without a trace: two ticks of the slowest clock.
+fn wait_until_settled() {
+    let since = std::time::Instant::now();
+    while since.elapsed() < std::time::Duration::from_millis(45) {
+        std::thread::yield_now();
+    }
+}
+
 /// Lets the file system's clock tick.
 fn wait_for_the_clock() {
     let temp = tempfile::tempdir().unwrap();
@@ -447,4 +455,53 @@ fn the_permissions_of_a_file_that_is_too_large_to_keep_come_back() {
     world.back(&changes);
     assert_eq!(world.tree(), before);
     assert_eq!(world.depot.contents(), []);
+}
+
+#[test]
+fn of_a_very_large_folder_the_newest_files_are_copied_and_the_person_is_told() {
+    let names: Vec<String> = (0..10).map(|number| format!("{number}")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), name.as_str())).collect();
+    let mut world = World::new(&files);
+    for (age, name) in names.iter().enumerate() {
+        let file = File::options().write(true).open(world.at(name)).unwrap();
+        let at = std::time::SystemTime::now() - std::time::Duration::from_secs(3600 * (age as u64 + 1));
+        file.set_modified(at).unwrap();
+    }
+    wait_until_settled();
+    let budget = Budget { files: 2, bytes: 1000 };
+    world.checkpoints = Checkpoints::new(&world.root(), world.depot.clone()).within(budget);
+    let (changes, note) = world.watch(|root| {
+        fs::write(root.join("0"), "changed").unwrap();
+        fs::write(root.join("9"), "changed").unwrap();
+        fs::set_permissions(root.join("8"), Permissions::from_mode(0o600)).unwrap();
+        (0..3).for_each(|new| fs::write(root.join(format!("new{new}")), "new").unwrap());
+    });
+    assert_eq!(
+        note.as_deref(),
+        Some(
+            "the folder is large: undo does not cover what commands do to 8 of its 10 files yet (the newest are copied, more \
+             before each command)"
+        )
+    );
+    let kept = |path: &str| {
+        let change = changes.iter().find(|change| change.path == Path::new(path)).unwrap();
+        change.before.as_ref().map(|version| version.kept)
+    };
+    assert_eq!((kept("0"), kept("9"), kept("new0")), (Some(true), Some(false), None));
+    let fine: Vec<Change> = changes
+        .iter()
+        .filter(|change| change.path != Path::new("9"))
+        .cloned()
+        .collect();
+    world.back(&fine);
+    assert_eq!(fs::read_to_string(world.at("0")).unwrap(), "0");
+    assert!(!world.at("new2").exists(), "what is new goes, copied or not");
+    wait_until_settled();
+    // Before each further command two more are copied, and the same is not told again.
+    for _ in 0..3 {
+        assert_eq!(world.watch(|_| {}), (Vec::new(), None));
+    }
+    let (changes, _) = world.watch(|root| fs::write(root.join("7"), "changed").unwrap());
+    assert!(changes[0].before.as_ref().unwrap().kept);
+    assert!(world.depot.contents().len() <= 10 + 6);
 }

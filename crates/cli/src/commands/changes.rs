@@ -3,6 +3,7 @@
 mod beside;
 mod decide;
 mod folders;
+mod form;
 mod gather;
 mod json;
 mod pending;
@@ -12,6 +13,7 @@ mod whole;
 
 pub(crate) use json::json_schema;
 
+use super::past::{Kept, with_subtasks};
 use super::run::{find, short};
 use crate::args::{Changes, Global};
 use crate::environment::Environment;
@@ -20,18 +22,19 @@ use crate::failure::{Failure, Result};
 use crate::output::paint::Paint;
 use crate::output::words;
 use crate::{output, project, wiring};
-use decide::{Outcome, choose, steps};
+use decide::{Left, Outcome, choose, forms, steps};
 use gather::gather;
 use json::Listing;
 use pending::Pending;
 use put_back::{Refused, put_back};
-use session::{BlobId, Body, Item, ItemId, Loaded, Meta, Opened, Reviewed, SessionId, Store};
+use session::{Body, Item, ItemId, Kind, Loaded, Meta, Opened, Reviewed, SessionId, Store, Version};
 use show::Reader;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Sqlite;
 use workspace::Workspace;
+use workspace::checkpoint::restore;
 
 pub(super) async fn changes(args: &Changes, global: &Global, env: &Environment) -> Result<Exit> {
     let store = wiring::open_store(env)?;
@@ -68,6 +71,7 @@ struct Review {
 impl Review {
     async fn list(&self, args: &Changes, env: &Environment) -> Result<()> {
         let Loaded { items, .. } = self.store.load(self.meta.id).await?;
+        let items = with_subtasks(&self.store, self.meta.id, items).await?;
         let Waiting { pending, elsewhere } = self.waiting(&items).await?;
         if args.json {
             return self.print_json(&pending, &[], &[]);
@@ -96,7 +100,7 @@ impl Review {
     async fn decide(&self, args: &Changes) -> Result<()> {
         // From here to the end nobody else writes to the session.
         let Opened { loaded, lease } = self.store.open(self.meta.id).await?;
-        let mut items = loaded.items;
+        let mut items = with_subtasks(&self.store, self.meta.id, loaded.items).await?;
         let Waiting { mut pending, .. } = self.waiting(&items).await?;
         let verdicts = choose(&pending, args)?;
         let owned = |ids: Vec<&str>| ids.into_iter().map(String::from).collect::<Vec<String>>();
@@ -104,10 +108,7 @@ impl Review {
         let (accepted, rejected) = (owned(accepted), owned(rejected));
         let outcomes = verdicts.outcomes(&mut pending)?;
         // The files first: if the session cannot be written after that, they still tell what was taken back.
-        let steps = steps(&pending, &outcomes);
-        let gone = folders::of_removed(&steps);
-        put_back(steps).map_err(refused)?;
-        folders::remove_empty(&self.workspace, gone, self.meta.created);
+        self.put_back(&pending, &outcomes).await?;
         if !outcomes.is_empty() {
             items.push(self.keep(&items, &pending, &outcomes).await?);
         }
@@ -146,6 +147,23 @@ impl Review {
         })
     }
 
+    /// Makes files, permissions and links what was decided.
+    async fn put_back(&self, pending: &Pending, outcomes: &[Outcome]) -> Result<()> {
+        let root = self.workspace.root();
+        let steps = steps(pending, outcomes);
+        let gone = folders::of_removed(&steps);
+        let links = outcomes.iter().filter_map(|outcome| match &outcome.left {
+            Left::Link(version) => version.as_ref(),
+            Left::File { .. } => None,
+        });
+        let kept = Kept::find(&self.store, &links.collect::<Vec<_>>()).await?;
+        // What stands there is looked at after the bytes were written: they may have been written anew.
+        let rest = || restore(root, &forms(pending, outcomes, root), &kept).map(|_| ());
+        put_back(steps, rest).map_err(refused)?;
+        folders::remove_empty(&self.workspace, gone, self.meta.created);
+        Ok(())
+    }
+
     /// Keeps what was decided.
     async fn keep(&self, items: &[Arc<Item>], pending: &Pending, outcomes: &[Outcome]) -> Result<Arc<Item>> {
         let item = Arc::new(Item {
@@ -160,15 +178,22 @@ impl Review {
 
     /// What the session has to keep of what was decided.
     fn body(&self, pending: &Pending, outcomes: &[Outcome]) -> Body {
-        let blob = |bytes: &Option<bytes::Bytes>| -> Option<BlobId> {
-            bytes.as_ref().map(|bytes| self.store.put_blob(bytes.clone()))
+        let file = |bytes: &Option<bytes::Bytes>, mode: Option<u32>| {
+            bytes.as_ref().map(|bytes| Version {
+                kind: Kind::File { mode },
+                ..self.store.put_blob(bytes.clone()).into()
+            })
         };
         let changes = outcomes.iter().filter_map(|outcome| {
-            Some(Reviewed {
-                path: pending.files.get(outcome.file)?.path.clone(),
-                base: blob(&outcome.base),
-                current: blob(&outcome.current),
-            })
+            let path = pending.files.get(outcome.file)?.path.clone();
+            let (base, current) = match &outcome.left {
+                Left::Link(version) => (version.clone(), version.clone()),
+                Left::File { base, current, modes } => (
+                    file(base, modes.map(|modes| modes.base)),
+                    file(current, modes.map(|modes| modes.current)),
+                ),
+            };
+            Some(Reviewed { path, base, current })
         });
         Body::Review {
             changes: changes.collect(),
@@ -202,6 +227,7 @@ impl Beside {
     /// What waits.
     pub(crate) async fn waiting(&self) -> Result<Vec<tui::FileChanges>> {
         let items = self.0.store.load(self.0.meta.id).await?.items;
+        let items = with_subtasks(&self.0.store, self.0.meta.id, items).await?;
         let Waiting { pending, .. } = self.0.waiting(&items).await?;
         Ok(pending.files.iter().map(beside::shown).collect())
     }
@@ -209,6 +235,7 @@ impl Beside {
     /// Decides about changes, by their ids: what was done, in words, and what whoever holds the session has to keep of it.
     pub(crate) async fn decide(&self, accept: Vec<String>, reject: Vec<String>) -> Result<(String, Option<Body>)> {
         let items = self.0.store.load(self.0.meta.id).await?.items;
+        let items = with_subtasks(&self.0.store, self.0.meta.id, items).await?;
         let Waiting { mut pending, .. } = self.0.waiting(&items).await?;
         let args = Changes {
             accept,
@@ -217,10 +244,7 @@ impl Beside {
         };
         let verdicts = choose(&pending, &args)?;
         let outcomes = verdicts.outcomes(&mut pending)?;
-        let steps = steps(&pending, &outcomes);
-        let gone = folders::of_removed(&steps);
-        put_back(steps).map_err(refused)?;
-        folders::remove_empty(&self.0.workspace, gone, self.0.meta.created);
+        self.0.put_back(&pending, &outcomes).await?;
         let told = format!("accepted {}, taken back {}", args.accept.len(), args.reject.len());
         let body = (!outcomes.is_empty()).then(|| self.0.body(&pending, &outcomes));
         Ok((told, body))
@@ -239,7 +263,7 @@ struct Waiting {
 fn refused(refused: Refused) -> Failure {
     let Refused { error, left } = refused;
     match left.as_slice() {
-        [] => Failure::failed(error.to_string()).hint("nothing was done; `hew changes` lists what waits now"),
+        [] => Failure::failed(error).hint("nothing was done; `hew changes` lists what waits now"),
         left => Failure::failed(format!(
             "{error}; and these files could not be put back: {}",
             left.join(", ")

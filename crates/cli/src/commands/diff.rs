@@ -1,5 +1,6 @@
 //! `hew diff`: what a session has changed on disk, as a patch.
 
+mod binary;
 mod render;
 
 use super::past::{Access, Kept, Past, changes};
@@ -10,11 +11,12 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::output::paint::Paint;
-use render::Shown;
+use render::{Folders, Reader, Shown};
 use serde::Serialize;
-use session::{Kind, Version};
+use session::{Kind, Tally, Version};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
 use workspace::checkpoint::look;
@@ -70,9 +72,18 @@ pub(super) async fn diff(args: &Diff, global: &Global, env: &Environment) -> Res
         .flat_map(|net| net.before.iter().chain(&net.after))
         .collect();
     let kept = Kept::find(&past.store, &versions).await?;
+    let stdout = std::io::stdout();
+    let reader = match stdout.is_terminal() || args.json || args.stat {
+        true => Reader::Person,
+        false => Reader::Git,
+    };
     let shown: Vec<(&PathBuf, &Net, Shown)> = net
         .iter()
-        .map(|(path, net)| (path, net, Shown::of(path, &net.before, &net.after, &kept)))
+        .map(|(path, one)| {
+            let sides = (&one.before, &one.after);
+            let shown = Shown::of(path, sides, &kept, reader, is_implied(path, one, &net));
+            (path, one, shown)
+        })
         .collect();
     if args.json {
         let rows: Vec<Row<'_>> = shown.iter().map(|(path, net, shown)| row(path, net, shown)).collect();
@@ -83,24 +94,36 @@ pub(super) async fn diff(args: &Diff, global: &Global, env: &Environment) -> Res
         output::complain(&format!("nothing differs by session {}\n", short(past.meta.id)));
         return Ok(Exit::Done);
     }
-    let stdout = std::io::stdout();
     let paint = Paint::of(&stdout, env);
-    let mut text = String::new();
-    for (path, net, shown) in &shown {
-        match args.stat {
-            true => text.push_str(&stat(path, net, shown)),
-            false => text.push_str(&shown.render(paint, stdout.is_terminal())),
+    let text: String = match args.stat {
+        true => shown.iter().map(|(path, net, shown)| stat(path, net, shown)).collect(),
+        // git passes over what comes before the first file.
+        false => {
+            let notes = shown.iter().map(|(_, _, shown)| shown.notes(paint));
+            let patches = shown
+                .iter()
+                .map(|(_, _, shown)| shown.patch(paint, stdout.is_terminal()));
+            notes.chain(patches).collect()
         }
-    }
+    };
     output::deliver(&text)?;
-    let touched = shown.iter().filter(|(_, net, _)| net.touched).count();
-    if touched > 0 && !args.stat {
+    let mut touched = Tally::default();
+    for (_, net, _) in shown.iter().filter(|(_, net, _)| net.touched) {
+        touched.count(net.before.as_ref(), net.after.as_ref());
+    }
+    if !touched.is_empty() && !args.stat {
         output::complain(&format!(
-            "{} changed since by others; this is what the session left\n",
-            output::words::plural(touched as u64, "path")
+            "{touched} changed since by others; this is what the session left\n"
         ));
     }
     Ok(Exit::Done)
+}
+
+/// One change as a patch.
+pub(super) fn one(change: &session::Change, kept: &Kept) -> String {
+    let sides = (&change.before, &change.after);
+    let shown = Shown::of(&change.path, sides, kept, Reader::Person, Folders::Alone);
+    shown.notes(Paint::Plain) + &shown.patch(Paint::Plain, false)
 }
 
 /// The first word is a session if it looks like the id of one and no such file is there.
@@ -156,10 +179,27 @@ fn net(past: &Past, start: usize, scope: &[PathBuf]) -> BTreeMap<PathBuf, Net> {
 }
 
 fn is_like(one: &Option<Version>, two: &Option<Version>) -> bool {
-    match (one, two) {
-        (Some(one), Some(two)) => one.is_like(two),
-        (None, None) => true,
-        (Some(_), None) | (None, Some(_)) => false,
+    session::alike(one.as_ref(), two.as_ref())
+}
+
+/// Whether a folder comes or goes with a file in it.
+fn is_implied(path: &Path, one: &Net, all: &BTreeMap<PathBuf, Net>) -> Folders {
+    let is_file = |version: &Option<Version>| {
+        version
+            .as_ref()
+            .is_some_and(|version| !matches!(version.kind, Kind::Folder { .. }))
+    };
+    let mut below = all
+        .range::<Path, _>((Bound::Excluded(path), Bound::Unbounded))
+        .take_while(|(other, _)| other.starts_with(path));
+    let implied = match (&one.before, &one.after) {
+        (None, Some(_)) => below.any(|(_, net)| is_file(&net.after)),
+        (Some(_), None) => below.any(|(_, net)| is_file(&net.before)),
+        (_, _) => false,
+    };
+    match implied {
+        true => Folders::Implied,
+        false => Folders::Alone,
     }
 }
 
@@ -188,7 +228,7 @@ fn row<'a>(path: &'a Path, net: &Net, shown: &Shown) -> Row<'a> {
         added,
         removed,
         changed_since: net.touched,
-        diff: shown.render(Paint::Plain, false),
+        diff: shown.notes(Paint::Plain) + &shown.patch(Paint::Plain, false),
     }
 }
 

@@ -1,13 +1,18 @@
 //! `hew sessions export`: a session as Markdown or JSON.
 
+use super::diff::one;
+use super::past::{Kept, changes};
 use crate::args::ExportFormat;
 use crate::failure::{Failure, Result};
+use crate::output;
 use crate::output::events::{Entry, Sum, Tokens, VERSION};
 use crate::output::markdown::{self, Detail};
-use crate::output::{self, words::moment};
+use crate::output::words::{moment, tame};
 use serde::Serialize;
-use session::{Loaded, Meta, Record};
+use session::{Loaded, Meta, Record, Version};
+use std::io::IsTerminal;
 use std::path::Path;
+use store::Sqlite;
 
 /// A session as JSON. Items have the form that `hew run --json` gives them.
 #[derive(Serialize)]
@@ -43,7 +48,8 @@ struct Asked<'a> {
     outcome: &'a str,
 }
 
-pub(super) fn export(
+pub(super) async fn export(
+    store: &Sqlite,
     loaded: &Loaded,
     subtasks: &[Meta],
     records: &[Record],
@@ -51,11 +57,18 @@ pub(super) fn export(
     file: Option<&Path>,
 ) -> Result<()> {
     let text = match format {
-        ExportFormat::Markdown => markdown::render(loaded, subtasks, Detail::Full),
+        ExportFormat::Markdown => {
+            let changes = loaded.items.iter().flat_map(|item| changes(item));
+            let versions: Vec<&Version> = changes.flat_map(|one| one.before.iter().chain(&one.after)).collect();
+            let kept = Kept::find(store, &versions).await?;
+            markdown::render(loaded, subtasks, Detail::Full, &|change| Some(one(change, &kept)))
+        }
         ExportFormat::Json => output::pretty(&exported(loaded, subtasks, records))?,
     };
     match file {
         Some(path) => std::fs::write(path, text).map_err(|error| Failure::file("write", path, &error)),
+        // What was said and written may hold what would take over a terminal.
+        None if std::io::stdout().is_terminal() => output::deliver(&tame(&text)),
         None => output::deliver(&text),
     }
 }

@@ -71,7 +71,8 @@ pub(super) struct Undone {
     pub(super) id: ItemId,
     /// What taking them back changed.
     pub(super) changes: Vec<Change>,
-    turns: Vec<Turn>,
+    /// The turns.
+    pub(super) turns: Vec<Turn>,
 }
 
 impl Past {
@@ -182,7 +183,7 @@ pub(super) fn changes(item: &Item) -> &[Change] {
 }
 
 /// The items, with what subtasks changed as if the calls that handed the work over had changed it.
-fn with_subtasks(
+pub(super) fn with_subtasks(
     store: &Arc<Sqlite>,
     id: SessionId,
     items: Vec<Arc<Item>>,

@@ -7,6 +7,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::grants::{self, GrantFile};
+use crate::output::words::plural;
 use crate::wiring::{modes, permissions};
 use crate::{output, places, project};
 use policy::{Action, Decision, Deed, Grants, Match, Origin, Policy, Reading, Revoked, Rule};
@@ -24,7 +25,9 @@ pub(super) fn permissions(command: Option<&Args>, global: &Global, env: &Environ
         Some(Args::Revoke { rule: None, .. }) => {
             let root = project::root(global.cwd.as_deref(), env)?;
             let count = GrantFile::open(&root, env)?.revoke_all()?;
-            output::complain(&format!("{count} remembered answers are gone\n"));
+            let are = if count == 1 { "is" } else { "are" };
+            let answers = plural(count as u64, "remembered answer");
+            output::complain(&format!("{answers} {are} gone\n"));
             Ok(Exit::Done)
         }
         Some(Args::Test(test)) => try_out(test, false, global, env),

@@ -12,8 +12,7 @@ use crate::output::table::{self, Align};
 use crate::output::words::{ago, line, now};
 use model::Message;
 use serde::Serialize;
-use session::{Body, Change, Item, ItemId, Restoring, Store, Version};
-use std::collections::BTreeSet;
+use session::{Body, Change, Item, ItemId, Restoring, Store, Tally, Version};
 use std::sync::Arc;
 
 pub(super) async fn rewind(args: &Rewind, global: &Global, env: &Environment) -> Result<Exit> {
@@ -146,11 +145,7 @@ fn list(past: &Past, json: bool) -> Result<()> {
     let rows = prompts(&past.items).zip(1..).map(|(item, number)| {
         let from = starts[number - 1];
         let until = starts.get(number).copied().unwrap_or(past.items.len());
-        let paths: BTreeSet<_> = past.items[from..until]
-            .iter()
-            .flat_map(|item| changes(item))
-            .map(|change| &change.path)
-            .collect();
+        let tally = Tally::of(past.items[from..until].iter().flat_map(|item| changes(item)));
         Row {
             number,
             item: item.id.to_string(),
@@ -159,7 +154,7 @@ fn list(past: &Past, json: bool) -> Result<()> {
                 .message()
                 .map(|message| session::spoken(message))
                 .unwrap_or_default(),
-            changed: paths.len(),
+            changed: tally.files,
         }
     });
     let rows: Vec<Row> = rows.collect();

@@ -36,7 +36,7 @@ pub(super) async fn sessions(
             let loaded = load(&store, id.as_deref(), global, env).await?;
             let detail = if *full { Detail::Full } else { Detail::Short };
             let subtasks = store.children(loaded.meta.id).await?;
-            let text = markdown::render(&loaded, &subtasks, detail);
+            let text = markdown::render(&loaded, &subtasks, detail, &|_| None);
             output::deliver(&if std::io::stdout().is_terminal() {
                 tame(&text)
             } else {
@@ -47,7 +47,7 @@ pub(super) async fn sessions(
             let loaded = load(&store, id.as_deref(), global, env).await?;
             let records = store.records(loaded.meta.id).await?;
             let subtasks = store.children(loaded.meta.id).await?;
-            export::export(&loaded, &subtasks, &records, *format, output.as_deref())?;
+            export::export(&store, &loaded, &subtasks, &records, *format, output.as_deref()).await?;
         }
         Some(Sessions::Delete { ids, yes }) => delete(&store, ids, *yes, env).await?,
     }

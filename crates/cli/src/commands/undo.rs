@@ -112,7 +112,7 @@ impl Doing {
             how: Restoring::Redo,
             of: undone.iter().map(|undone| undone.id).collect(),
             moves: backward(undone.iter().flat_map(|undone| &undone.changes)),
-            what: plural(undone.len() as u64, "undo"),
+            what: said(&undone.into_iter().flat_map(|undone| undone.turns).collect::<Vec<_>>()),
             begin: "The person made changes again that had been taken back".to_owned(),
         })
     }
@@ -132,6 +132,11 @@ impl Doing {
             return Ok(Exit::Done);
         }
         if let Err(failure) = plan.check(clash) {
+            print(id, action, &of, &plan.only_conflicts(), false, going.json)?;
+            return Err(failure);
+        }
+        // What is left to do is nothing: the turn must still be there for whoever says something else.
+        if let Err(failure) = plan.refuse_idle(verb) {
             print(id, action, &of, &plan.only_conflicts(), false, going.json)?;
             return Err(failure);
         }

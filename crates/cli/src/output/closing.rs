@@ -4,9 +4,7 @@ use super::json::Finish;
 use super::words::{money, plural, tokens, took};
 use crate::config::Span;
 use model::{Cost, Usage};
-use session::{Change, Ending, Limit, Version};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use session::{Change, Ending, Limit, Tally};
 
 /// Commands for the person to copy.
 #[derive(Debug, Clone)]
@@ -26,17 +24,14 @@ pub(crate) struct Done {
     pub(crate) usage: Usage,
     /// All money, as far as prices are known.
     pub(crate) cost: Cost,
-    /// Files with what they held before and hold now.
-    files: BTreeMap<PathBuf, (Option<Version>, Option<Version>)>,
+    /// What tools changed, in order.
+    changes: Vec<Change>,
 }
 
 impl Done {
     /// A tool changed files.
     pub(crate) fn changed(&mut self, changes: &[Change]) {
-        for change in changes.iter().filter(|change| change.contents().is_some()) {
-            let held = self.files.entry(change.path.clone());
-            held.or_insert_with(|| (change.before.clone(), None)).1 = change.after.clone();
-        }
+        self.changes.extend_from_slice(changes);
     }
 
     /// Time, steps, tokens and money in one line.
@@ -65,8 +60,15 @@ impl Done {
 
     /// How many files are not what they were, and how to look at them.
     pub(crate) fn review(&self, commands: &Commands) -> Option<String> {
-        let count = self.files.values().filter(|(before, after)| before != after).count();
-        (count > 0).then(|| format!("{} changed · {}", plural(count as u64, "file"), commands.review))
+        match Tally::of(&self.changes) {
+            Tally { files: 0, folders: 0 } => None,
+            // Folders are not reviewed.
+            tally @ Tally { files: 0, .. } => Some(format!("{tally} changed")),
+            Tally { files, .. } => {
+                let tally = Tally { files, folders: 0 };
+                Some(format!("{tally} changed · {}", commands.review))
+            }
+        }
     }
 }
 
@@ -112,7 +114,7 @@ fn too_long_hint() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use session::BlobId;
+    use session::{BlobId, Version};
 
     #[test]
     fn only_what_can_go_on_is_said_to_go_on() {

@@ -3,8 +3,12 @@
 use super::events::succeeded;
 use super::words::{moment, money, tokens};
 use model::{Block, Message, Part};
-use session::{Body, End, Loaded, Meta, Restoring, Status};
+use session::{Body, Change, End, Loaded, Meta, Restoring, Status};
 use std::fmt::Write;
+
+/// How much of a change is shown.
+const MOST_LINES: usize = 200;
+const MOST_BYTES: usize = 16 * 1024;
 
 /// How much of a session is written out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,13 +19,18 @@ pub(crate) enum Detail {
     Full,
 }
 
-/// A session as Markdown, with the names of its subtasks.
-pub(crate) fn render(loaded: &Loaded, subtasks: &[Meta], detail: Detail) -> String {
+/// A session as Markdown, with the names of its subtasks, and changes of files as `diff` shows them.
+pub(crate) fn render(
+    loaded: &Loaded,
+    subtasks: &[Meta],
+    detail: Detail,
+    diff: &dyn Fn(&Change) -> Option<String>,
+) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     head(&mut out, loaded, subtasks).ok();
     for item in &loaded.items {
-        body(&mut out, &item.body, detail).ok();
+        body(&mut out, &item.body, detail, diff).ok();
     }
     out
 }
@@ -52,7 +61,7 @@ fn head(out: &mut String, loaded: &Loaded, subtasks: &[Meta]) -> std::fmt::Resul
     Ok(())
 }
 
-fn body(out: &mut String, body: &Body, detail: Detail) -> std::fmt::Result {
+fn body(out: &mut String, body: &Body, detail: Detail, diff: &dyn Fn(&Change) -> Option<String>) -> std::fmt::Result {
     match body {
         Body::Prompt { message } => {
             writeln!(out, "\n## You\n")?;
@@ -87,6 +96,10 @@ fn body(out: &mut String, body: &Body, detail: Detail) -> std::fmt::Result {
             writeln!(out, "\n{mark} **{tool}** {title}{summary}")?;
             for change in changes {
                 writeln!(out, "- changed `{}`", change.path.display())?;
+            }
+            for text in changes.iter().filter_map(diff) {
+                writeln!(out)?;
+                fenced(out, "diff", &cut(&text))?;
             }
             if detail == Detail::Full {
                 parts(out, message, detail)?;
@@ -159,7 +172,7 @@ fn parts(out: &mut String, message: &Message, detail: Detail) -> std::fmt::Resul
             Part::ToolResult { content, .. } => {
                 for block in content {
                     match block {
-                        Block::Text { text } => fenced(out, text)?,
+                        Block::Text { text } => fenced(out, "", text)?,
                         Block::Media(media) => writeln!(out, "*({}, {} bytes)*", media.mime, media.data.len())?,
                     }
                 }
@@ -170,9 +183,28 @@ fn parts(out: &mut String, message: &Message, detail: Detail) -> std::fmt::Resul
     Ok(())
 }
 
+/// The beginning of a diff, and how much is left out.
+fn cut(text: &str) -> String {
+    let lines = text.lines().count();
+    let mut kept: Vec<&str> = Vec::new();
+    let mut bytes = 0;
+    for line in text.lines().take(MOST_LINES) {
+        bytes += line.len() + 1;
+        if bytes > MOST_BYTES {
+            break;
+        }
+        kept.push(line);
+    }
+    let left = lines - kept.len();
+    match left {
+        0 => text.to_owned(),
+        left => format!("{}\n({left} more lines)", kept.join("\n")),
+    }
+}
+
 /// Text in a fence that is longer than any fence inside.
-fn fenced(out: &mut String, text: &str) -> std::fmt::Result {
+fn fenced(out: &mut String, language: &str, text: &str) -> std::fmt::Result {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    writeln!(out, "{fence}\n{}\n{fence}", text.trim_end())
+    writeln!(out, "{fence}{language}\n{}\n{fence}", text.trim_end())
 }

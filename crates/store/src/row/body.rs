@@ -6,7 +6,7 @@ use super::shared::Stop;
 use super::todo::Todo;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
-use session::{Body, Change, ItemId, RequestId, Restoring, Reviewed, Version};
+use session::{Body, Change, ItemId, RequestId, Restoring, Reviewed};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -32,16 +32,16 @@ pub(crate) fn changes(body: &Body) -> Cow<'_, [Change]> {
 fn change(reviewed: &Reviewed) -> Change {
     Change {
         path: reviewed.path.clone(),
-        before: reviewed.base.clone().map(Version::from),
-        after: reviewed.current.clone().map(Version::from),
+        before: reviewed.base.clone(),
+        after: reviewed.current.clone(),
     }
 }
 
 fn reviewed(change: Change) -> Reviewed {
     Reviewed {
         path: change.path,
-        base: change.before.and_then(|version| version.content),
-        current: change.after.and_then(|version| version.content),
+        base: change.before,
+        current: change.after,
     }
 }
 

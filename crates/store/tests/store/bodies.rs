@@ -191,7 +191,7 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
 fn reviewed(change: &Change) -> Reviewed {
     Reviewed {
         path: change.path.clone(),
-        base: change.before.clone().and_then(|version| version.content),
-        current: change.after.clone().and_then(|version| version.content),
+        base: change.before.clone(),
+        current: change.after.clone(),
     }
 }

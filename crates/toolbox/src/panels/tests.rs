@@ -9,7 +9,11 @@ use workspace::Workspace;
 
 fn panels(root: &Path, data: &Path) -> Panels {
     let panels = Panels::default();
-    let project = Project::new(Workspace::open(root).unwrap(), crate::spill::Spill::at(None));
+    let project = Project::new(
+        Workspace::open(root).unwrap(),
+        crate::spill::Spill::at(None),
+        crate::Caller::Model,
+    );
     panels.look_at(Sources {
         notebook: Notebook::new(Some(data.to_owned()), root),
         project,

@@ -6,7 +6,7 @@ use crate::keys::Deed;
 use crate::row::Row;
 use crate::view::{Cx, Place, Wish};
 use crate::words::{ago, first_line, now};
-use session::{Body, Command, Item, ItemId, Time};
+use session::{Body, Change, Command, Item, ItemId, Tally, Time};
 use std::sync::Arc;
 
 /// The prompts of the session, newest first.
@@ -22,7 +22,7 @@ pub(crate) struct Prompt {
     /// The item before it, which becomes the newest; `None` for the very first.
     before: Option<ItemId>,
     /// The files that were changed from here on.
-    changed: usize,
+    changed: Tally,
 }
 
 impl Default for Rewind {
@@ -63,10 +63,9 @@ impl Source for Rewind {
     }
 
     fn about(&self, prompt: &Prompt, cx: &Cx<'_>) -> (Row, Row) {
-        let files = match prompt.changed {
-            0 => String::new(),
-            1 => "1 file changed since  ".into(),
-            many => format!("{many} files changed since  "),
+        let files = match prompt.changed.is_empty() {
+            true => String::new(),
+            false => format!("{} changed since  ", prompt.changed),
         };
         let right = Row::of(files, cx.theme.warn).and(ago(prompt.at, self.now), cx.theme.dim);
         (Row::empty(), right)
@@ -121,12 +120,12 @@ impl Source for Rewind {
 
 /// The prompts, newest first, each with how many files were changed from it on.
 fn prompts(items: &[Arc<Item>]) -> Vec<Prompt> {
-    let mut changed = std::collections::BTreeSet::new();
+    let mut changes: Vec<&Change> = Vec::new();
     let mut prompts = Vec::new();
     for (index, item) in items.iter().enumerate().rev() {
         match &item.body {
-            Body::Result { changes, .. } | Body::Restored { changes, .. } => {
-                changed.extend(changes.iter().map(|change| change.path.clone()));
+            Body::Result { changes: made, .. } | Body::Restored { changes: made, .. } => {
+                changes.extend(made.iter().rev());
             }
             Body::Prompt { message } => prompts.push(Prompt {
                 text: session::spoken(message),
@@ -135,7 +134,7 @@ fn prompts(items: &[Arc<Item>]) -> Vec<Prompt> {
                     .checked_sub(1)
                     .and_then(|before| items.get(before))
                     .map(|item| item.id),
-                changed: changed.len(),
+                changed: Tally::of(changes.iter().rev().copied()),
             }),
             _ => {}
         }

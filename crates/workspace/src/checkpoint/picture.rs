@@ -59,6 +59,8 @@ pub(super) enum Source {
     Git(ObjectId),
     /// From nowhere; this is their name.
     Named(BlobId),
+    /// From nowhere yet: it is to be copied before a later command. Their name, where it is known.
+    Owed(Option<BlobId>),
     /// The file cannot be read, or is not worth it.
     Unread,
 }

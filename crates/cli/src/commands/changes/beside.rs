@@ -7,7 +7,7 @@ use edit::Authors;
 /// A file with its changes.
 pub(super) fn shown(file: &File) -> tui::FileChanges {
     let why = match &file.content {
-        Content::Text => None,
+        Content::Text | Content::Same | Content::Link(_) => None,
         Content::Whole(_) => Some("it is not text: it is accepted or taken back as a whole".into()),
         Content::Unreadable(why) => Some(why.clone()),
     };

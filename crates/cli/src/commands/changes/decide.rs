@@ -1,12 +1,16 @@
 //! Which changes are meant, and what deciding about them leaves in each file.
 
-use super::pending::{Content, File, Hunk, Pending};
+use super::form::Modes;
+use super::pending::{Content, File, Hunk, Part, Pending};
 use super::put_back::Step;
 use crate::args::Changes;
 use crate::failure::{Failure, Result};
 use bytes::Bytes;
 use edit::Authors;
+use session::{Kind, Version, alike};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use workspace::checkpoint;
 
 /// What is accepted and what is rejected, by the places of files and of their changes.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -20,14 +24,26 @@ struct Verdict {
     rejected: Vec<usize>,
 }
 
-/// How a decision leaves a file. Nothing means no file.
+/// How a decision leaves a path.
 pub(super) struct Outcome {
     /// Which file, by its place.
     pub(super) file: usize,
-    /// What counts as accepted.
-    pub(super) base: Option<Bytes>,
-    /// What the file must hold.
-    pub(super) current: Option<Bytes>,
+    /// What it left.
+    pub(super) left: Left,
+}
+
+/// What a decision leaves at a path. Nothing means no file.
+pub(super) enum Left {
+    File {
+        /// What counts as accepted.
+        base: Option<Bytes>,
+        /// What the file must hold.
+        current: Option<Bytes>,
+        /// Its permissions, where they waited too: those that count as accepted, and those that the file must have.
+        modes: Option<Modes>,
+    },
+    /// This, where a link stands or stood; it counts as accepted.
+    Link(Option<Version>),
 }
 
 /// The changes that are meant. One that cannot be found, or cannot be taken back, spoils them all.
@@ -109,7 +125,9 @@ fn held(file: &File) -> Failure {
     let path = file.path.display();
     let what = match &file.content {
         Content::Whole(_) => format!("{path} is not text and was changed by others too, which cannot be told apart"),
-        Content::Text | Content::Unreadable(_) => format!("{path} is new, but you have worked on it"),
+        Content::Text | Content::Same | Content::Link(_) | Content::Unreadable(_) => {
+            format!("{path} is new, but you have worked on it")
+        }
     };
     Failure::failed(what).hint("accept it, or remove it yourself; nothing was done")
 }
@@ -161,21 +179,45 @@ impl Verdicts {
         let mut outcomes = Vec::new();
         for (at, verdict) in &self.by_file {
             let Some(file) = pending.files.get(*at) else { continue };
+            let is_lines = |at: &&usize| file.hunks.get(**at).is_some_and(|hunk| hunk.part != Part::Mode);
+            let lines = |places: &[usize]| places.iter().filter(is_lines).copied().collect::<Vec<usize>>();
+            let (accepted, rejected) = (lines(&verdict.accepted), lines(&verdict.rejected));
             let (base, current) = match &file.content {
                 Content::Text => {
-                    let decided = pending.log.decide(&file.path, &verdict.accepted, &verdict.rejected);
+                    let decided = pending.log.decide(&file.path, &accepted, &rejected);
                     let decided = decided.ok_or_else(|| held(file))?;
                     (decided.base.map(Bytes::from), decided.current.map(Bytes::from))
                 }
-                Content::Whole(whole) if verdict.rejected.is_empty() => (whole.current.clone(), whole.current.clone()),
-                Content::Whole(whole) => (whole.base.clone(), whole.base.clone()),
+                Content::Whole(whole) => match (accepted.is_empty(), rejected.is_empty()) {
+                    (true, true) => (whole.base.clone(), whole.current.clone()),
+                    (false, true) => (whole.current.clone(), whole.current.clone()),
+                    (_, false) => (whole.base.clone(), whole.base.clone()),
+                },
+                Content::Same => (file.disk.clone(), file.disk.clone()),
+                Content::Link(link) => {
+                    let left = match rejected.is_empty() {
+                        true => link.current.clone(),
+                        false => link.base.clone(),
+                    };
+                    let left = Left::Link(left);
+                    outcomes.push(Outcome { file: *at, left });
+                    continue;
+                }
                 Content::Unreadable(_) => continue,
             };
-            outcomes.push(Outcome {
-                file: *at,
-                base,
-                current,
+            let is_mode = |places: &[usize]| {
+                let mut hunks = places.iter().filter_map(|at| file.hunks.get(*at));
+                hunks.any(|hunk| hunk.part == Part::Mode)
+            };
+            let modes = file.modes.map(|Modes { base, current }| {
+                match (is_mode(&verdict.accepted), is_mode(&verdict.rejected)) {
+                    (true, _) => Modes { base: current, current },
+                    (false, true) => Modes { base, current: base },
+                    (false, false) => Modes { base, current },
+                }
             });
+            let left = Left::File { base, current, modes };
+            outcomes.push(Outcome { file: *at, left });
         }
         Ok(outcomes)
     }
@@ -187,12 +229,41 @@ pub(super) fn steps(pending: &Pending, outcomes: &[Outcome]) -> Vec<Step> {
         .iter()
         .filter_map(|outcome| {
             let file = pending.files.get(outcome.file)?;
+            let Left::File { current, .. } = &outcome.left else {
+                return None;
+            };
             let step = Step {
                 file: file.location.clone()?,
                 seen: file.disk.clone(),
-                wanted: outcome.current.clone(),
+                wanted: current.clone(),
             };
             (step.seen != step.wanted).then_some(step)
         })
         .collect()
+}
+
+/// The permissions that must be given and the links that must be made, with what stands in the project now.
+pub(super) fn forms(pending: &Pending, outcomes: &[Outcome], root: &Path) -> Vec<checkpoint::Step> {
+    let mut steps = Vec::new();
+    for outcome in outcomes {
+        let Some(file) = pending.files.get(outcome.file) else {
+            continue;
+        };
+        let from = checkpoint::look(root, &file.path).ok().flatten();
+        let to = match &outcome.left {
+            Left::Link(left) => left.clone(),
+            Left::File { modes: None, .. } => continue,
+            Left::File { modes: Some(modes), .. } => from.clone().map(|version| Version {
+                kind: Kind::File {
+                    mode: Some(modes.current),
+                },
+                ..version
+            }),
+        };
+        let path = file.path.clone();
+        if !alike(from.as_ref(), to.as_ref()) {
+            steps.push(checkpoint::Step { path, from, to });
+        }
+    }
+    steps
 }

@@ -1,21 +1,23 @@
 //! What waits for review, read off a session: the agent's changes in order, a person's in between, and what is on disk now.
 
-use super::pending::{Content, File, Pending};
+use super::form::{self, Form};
+use super::pending::{Content, File, Link, Pending};
 use super::whole::{self, Traced, Whole};
 use crate::failure::Result;
 use bytes::Bytes;
 use edit::{ActionLog, Status};
-use session::{BlobId, Body, Item, Reviewed, Store};
+use session::{BlobId, Body, Change, Item, Kind, Reviewed, Store};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use workspace::checkpoint::look;
 use workspace::{Error, Location, MAX_FILE, Workspace};
 
 /// Something that happened to a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Happening<'a> {
     /// The agent changed it.
-    Changed(Option<&'a BlobId>, Option<&'a BlobId>),
+    Changed(&'a Change),
     /// The person looked at it.
     Reviewed(&'a Reviewed),
 }
@@ -32,6 +34,19 @@ pub(super) async fn gather(store: &dyn Store, workspace: &Workspace, items: &[Ar
         if happenings.is_empty() {
             continue;
         }
+        let form = form::follow(happenings, &|| look(workspace.root(), path).ok().flatten());
+        let modes = match form {
+            Form::Whole { base, current } => {
+                let words = (
+                    words(store, base.as_ref()).await?,
+                    words(store, current.as_ref()).await?,
+                );
+                pending.files.push(File::of_form(path, Link { base, current, words }));
+                continue;
+            }
+            Form::Settled => continue,
+            Form::Lines { modes } => modes,
+        };
         let (location, disk) = match on_disk(workspace, path) {
             Ok(found) => found,
             Err(why) => {
@@ -40,11 +55,13 @@ pub(super) async fn gather(store: &dyn Store, workspace: &Workspace, items: &[Ar
             }
         };
         let (status, content) = match follow(store, &mut pending.log, path, happenings, disk.as_ref()).await? {
-            Followed::Text => match pending.status_of(path) {
-                Some(status) => (status, Content::Text),
-                None => continue,
+            Followed::Text => match (pending.status_of(path), modes) {
+                (Some(status), _) => (status, Content::Text),
+                (None, Some(_)) => (Status::Modified, Content::Same),
+                (None, None) => continue,
             },
             Followed::Whole(whole) => (whole.status(), Content::Whole(whole)),
+            Followed::Settled if modes.is_some() => (Status::Modified, Content::Same),
             Followed::Settled => continue,
             Followed::Lost => {
                 let why = "an earlier version of it was not kept".into();
@@ -58,6 +75,7 @@ pub(super) async fn gather(store: &dyn Store, workspace: &Workspace, items: &[Ar
             disk,
             status,
             content,
+            modes,
             hunks: Vec::new(),
         });
     }
@@ -71,12 +89,10 @@ fn histories(items: &[Arc<Item>]) -> BTreeMap<&Path, Vec<Happening<'_>>> {
     for item in items {
         match &item.body {
             Body::Result { changes, .. } | Body::Restored { changes, .. } => {
-                // Links and folders have no lines to look at, and neither has a change of permissions.
-                for change in changes {
-                    if let Some((before, after)) = change.contents().filter(|(before, after)| before != after) {
-                        let happening = Happening::Changed(before, after);
-                        all.entry(&change.path).or_default().push(happening);
-                    }
+                // Folders come and go with what is in them.
+                for change in changes.iter().filter(|change| !is_of_folders(change)) {
+                    let happenings = all.entry(&change.path).or_default();
+                    happenings.push(Happening::Changed(change));
                 }
             }
             Body::Review { changes } => {
@@ -99,11 +115,17 @@ fn histories(items: &[Arc<Item>]) -> BTreeMap<&Path, Vec<Happening<'_>>> {
     all
 }
 
+/// Whether nothing but a folder stood there before and after.
+fn is_of_folders(change: &Change) -> bool {
+    let mut versions = change.before.iter().chain(&change.after);
+    versions.all(|version| matches!(version.kind, Kind::Folder { .. }))
+}
+
 /// What happened since nothing was left to look at.
 fn unsettled<'a, 'b>(happenings: &'a [Happening<'b>]) -> &'a [Happening<'b>] {
     let settled = happenings.iter().rposition(|happening| match happening {
-        Happening::Reviewed(reviewed) => reviewed.base == reviewed.current,
-        Happening::Changed(..) => false,
+        Happening::Reviewed(reviewed) => reviewed.is_settled(),
+        Happening::Changed(_) => false,
     });
     &happenings[settled.map_or(0, |at| at + 1)..]
 }
@@ -176,17 +198,17 @@ async fn follow_text(
 ) -> Result<Told> {
     let mut versions = Versions { store, last: None };
     for happening in happenings {
-        let (first, second) = match happening {
-            Happening::Changed(before, after) => (*before, *after),
-            Happening::Reviewed(reviewed) => (reviewed.base.as_ref(), reviewed.current.as_ref()),
-        };
+        let (first, second) = happening.contents();
+        if first == second && matches!(happening, Happening::Changed(_)) {
+            continue;
+        }
         let (first, second) = match (versions.text(first).await?, versions.text(second).await?) {
             (Version::Text(first), Version::Text(second)) => (first, second),
             (Version::Lost, _) | (_, Version::Lost) => return Ok(Told::Lost),
             (Version::Other, _) | (_, Version::Other) => return Ok(Told::NotText),
         };
         match happening {
-            Happening::Changed(..) => log.agent_wrote(path, first.as_deref(), second.as_deref()),
+            Happening::Changed(_) => log.agent_wrote(path, first.as_deref(), second.as_deref()),
             Happening::Reviewed(_) => log.reviewed(path, first.as_deref(), second.as_deref()),
         }
     }
@@ -234,6 +256,24 @@ impl Versions<'_> {
     }
 }
 
+/// What stood at a path where a link did at some time, in words.
+async fn words(store: &dyn Store, version: Option<&session::Version>) -> Result<String> {
+    let Some(version) = version else {
+        return Ok(String::new());
+    };
+    Ok(match version.kind {
+        Kind::File { .. } => "file".into(),
+        Kind::Folder { .. } => "folder".into(),
+        Kind::Link => match &version.content {
+            Some(id) => match store.get_blob(id.clone()).await? {
+                Some(target) => format!("link to {}", String::from_utf8_lossy(&target)),
+                None => "link".into(),
+            },
+            None => "link".into(),
+        },
+    })
+}
+
 /// That bytes are not text.
 struct NotText;
 
@@ -242,6 +282,18 @@ fn text_of(bytes: &[u8]) -> Result<&str, NotText> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Ok(text),
         Ok(_) | Err(_) => Err(NotText),
+    }
+}
+
+impl<'a> Happening<'a> {
+    /// The names of the bytes before and after.
+    pub(super) fn contents(&self) -> (Option<&'a BlobId>, Option<&'a BlobId>) {
+        let (before, after) = match self {
+            Happening::Changed(change) => (&change.before, &change.after),
+            Happening::Reviewed(reviewed) => (&reviewed.base, &reviewed.current),
+        };
+        let content = |version: &'a session::Version| version.content.as_ref();
+        (before.as_ref().and_then(content), after.as_ref().and_then(content))
     }
 }
 
@@ -254,6 +306,25 @@ impl File {
             disk: None,
             status: Status::Modified,
             content: Content::Unreadable(why),
+            modes: None,
+            hunks: Vec::new(),
+        }
+    }
+
+    /// A path at which a link stands, or stood.
+    fn of_form(path: &Path, link: Link) -> Self {
+        let status = match (&link.base, &link.current) {
+            (None, _) => Status::Created,
+            (Some(_), None) => Status::Deleted,
+            (Some(_), Some(_)) => Status::Modified,
+        };
+        File {
+            path: path.to_owned(),
+            location: None,
+            disk: None,
+            status,
+            content: Content::Link(link),
+            modes: None,
             hunks: Vec::new(),
         }
     }

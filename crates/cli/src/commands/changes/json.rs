@@ -40,7 +40,8 @@ struct Row<'a> {
     added: usize,
     /// Lines that were removed.
     removed: usize,
-    /// How the file is looked at: `text`, line by line; `whole`, because it is not text; `unreadable`, not at all.
+    /// How the file is looked at: `text`, line by line; `whole`, because it is not text; `same`, only its permissions have
+    /// changed; `link`, a link stands there or stood; `unreadable`, not at all.
     content: &'static str,
     /// Why the file cannot be looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,11 +57,13 @@ struct Change<'a> {
     number: usize,
     /// Names it for `--accept` and `--reject`.
     id: &'a str,
+    /// What it is a change of: `lines`, `whole`, `mode` or `link`.
+    kind: &'static str,
     /// The first line of the change in the accepted text, from 1.
     old_line: usize,
     /// The first line of the change in the file as it is, from 1.
     new_line: usize,
-    /// The lines before.
+    /// The lines before; permissions and links in words.
     before: &'a str,
     /// The lines now.
     after: &'a str,
@@ -96,6 +99,8 @@ impl<'a> Row<'a> {
         let (content, why) = match &file.content {
             Content::Text => ("text", None),
             Content::Whole(_) => ("whole", None),
+            Content::Same => ("same", None),
+            Content::Link(_) => ("link", None),
             Content::Unreadable(why) => ("unreadable", Some(why.as_str())),
         };
         Row {
@@ -115,6 +120,7 @@ impl<'a> Change<'a> {
         Change {
             number: hunk.number,
             id: &hunk.id,
+            kind: hunk.part.word(),
             old_line: hunk.text.first_line_before,
             new_line: hunk.text.first_line,
             before: &hunk.text.before,

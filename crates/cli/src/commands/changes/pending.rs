@@ -1,8 +1,10 @@
 //! The changes that wait for review, each with a name that holds as long as the change itself is the same.
 
+use super::form::Modes;
 use super::whole::Whole;
 use bytes::Bytes;
 use edit::{ActionLog, Authors, ReviewHunk, Status};
+use session::Version;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -31,6 +33,8 @@ pub(super) struct File {
     pub(super) status: Status,
     /// How it is looked at.
     pub(super) content: Content,
+    /// Its permissions, where the agent changed them and not the file itself came or went.
+    pub(super) modes: Option<Modes>,
     /// Its changes, from top to bottom.
     pub(super) hunks: Vec<Hunk>,
 }
@@ -41,8 +45,47 @@ pub(super) enum Content {
     Text,
     /// As a whole, because it is not text.
     Whole(Whole),
+    /// Its bytes are what they were; its permissions are not.
+    Same,
+    /// As a whole, because a link stands there, or stood.
+    Link(Link),
     /// Not at all, and why.
     Unreadable(String),
+}
+
+/// A path at which a link stands, or stood.
+pub(super) struct Link {
+    /// What counts as accepted; `None` for nothing.
+    pub(super) base: Option<Version>,
+    /// What stands there.
+    pub(super) current: Option<Version>,
+    /// Both in words.
+    pub(super) words: (String, String),
+}
+
+/// What a change is a change of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Lines of a text.
+    Lines,
+    /// All bytes of a file that is not text.
+    Whole,
+    /// Permissions.
+    Mode,
+    /// A link, or what stands where one stood.
+    Link,
+}
+
+impl Part {
+    /// Its name in JSON.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Part::Lines => "lines",
+            Part::Whole => "whole",
+            Part::Mode => "mode",
+            Part::Link => "link",
+        }
+    }
 }
 
 /// A change to accept or reject.
@@ -52,13 +95,18 @@ pub(super) struct Hunk {
     pub(super) number: usize,
     /// Names it: the same as long as its file and its texts are the same.
     pub(super) id: String,
-    /// The texts; both are empty for a file that is not text.
+    /// What it is a change of.
+    pub(super) part: Part,
+    /// The texts; words for permissions and links, nothing for a file that is not text.
     pub(super) text: ReviewHunk,
 }
 
 impl Hunk {
     /// How many lines it adds and removes.
     pub(super) fn counts(&self) -> (usize, usize) {
+        if self.part != Part::Lines {
+            return (0, 0);
+        }
         (self.text.after.lines().count(), self.text.before.lines().count())
     }
 }
@@ -76,9 +124,13 @@ impl File {
     /// a file that others have worked on would go, or be replaced.
     pub(super) fn is_held(&self, hunk: &Hunk) -> bool {
         let is_mixed = hunk.text.authors == Authors::Mixed;
+        if hunk.part == Part::Mode {
+            return false;
+        }
         match (&self.content, self.status) {
             (Content::Whole(_), _) | (Content::Text, Status::Created) => is_mixed,
-            (Content::Text, Status::Modified | Status::Deleted) | (Content::Unreadable(_), _) => false,
+            (Content::Text, Status::Modified | Status::Deleted)
+            | (Content::Unreadable(_) | Content::Same | Content::Link(_), _) => false,
         }
     }
 }
@@ -111,26 +163,37 @@ impl Pending {
     pub(super) fn name(&mut self) {
         let mut number = 0;
         for file in &mut self.files {
-            let (hunks, state) = match &file.content {
+            let (mut hunks, state) = match &file.content {
                 Content::Text => (self.log.hunks(&file.path), digest(&self.log.texts(&file.path))),
                 Content::Whole(whole) => (vec![as_hunk(whole)], digest(&(&whole.base, &whole.current))),
-                Content::Unreadable(_) => (Vec::new(), 0),
+                Content::Link(link) => (vec![in_words(&link.words)], digest(&link.words)),
+                Content::Same | Content::Unreadable(_) => (Vec::new(), 0),
             };
+            let part = match &file.content {
+                Content::Whole(_) => Part::Whole,
+                Content::Link(_) => Part::Link,
+                Content::Text | Content::Same | Content::Unreadable(_) => Part::Lines,
+            };
+            let mut parts = vec![part; hunks.len()];
+            if let Some(modes) = file.modes {
+                hunks.push(in_words(&modes.words()));
+                parts.push(Part::Mode);
+            }
             let kind = file.status as u8;
-            let names: Vec<String> = match &file.content {
-                Content::Whole(_) => vec![name(&file.path, state)],
-                Content::Text | Content::Unreadable(_) => hunks
-                    .iter()
-                    .map(|hunk| name(&file.path, digest(&(kind, &hunk.before, &hunk.after))))
-                    .collect(),
-            };
+            let names = hunks.iter().zip(&parts).map(|(hunk, part)| match part {
+                Part::Whole | Part::Link => name(&file.path, state),
+                Part::Mode => name(&file.path, digest(&file.modes)),
+                Part::Lines => name(&file.path, digest(&(kind, &hunk.before, &hunk.after))),
+            });
+            let names: Vec<String> = names.collect();
             let names = told_apart(names, &file.path, state);
             file.hunks = hunks
                 .into_iter()
                 .zip(names)
-                .map(|(text, id)| {
+                .zip(parts)
+                .map(|((text, id), part)| {
                     number += 1;
-                    Hunk { number, id, text }
+                    Hunk { number, id, part, text }
                 })
                 .collect();
         }
@@ -144,6 +207,21 @@ fn as_hunk(whole: &Whole) -> ReviewHunk {
         before: String::new(),
         after: String::new(),
         authors: whole.authors,
+    }
+}
+
+/// A change that is told in words.
+fn in_words((before, after): &(String, String)) -> ReviewHunk {
+    let line = |words: &str| match words {
+        "" => String::new(),
+        words => format!("{words}\n"),
+    };
+    ReviewHunk {
+        first_line: 1,
+        first_line_before: 1,
+        before: line(before),
+        after: line(after),
+        authors: Authors::Agent,
     }
 }
 
@@ -201,6 +279,7 @@ mod tests {
             disk: None,
             status: Status::Modified,
             content: Content::Text,
+            modes: None,
             hunks: Vec::new(),
         });
         pending.name();

@@ -1,6 +1,7 @@
 //! Writes what files must hold after a decision: all of them, or none.
 
 use bytes::Bytes;
+use workspace::checkpoint::Failed;
 use workspace::{Error, Expect, Location, Removed, Snapshot};
 
 /// A file that must hold something else.
@@ -17,24 +18,35 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) struct Refused {
     /// What happened.
-    pub(super) error: Error,
+    pub(super) error: String,
     /// Files that could not be put back into the state before, and why: normally none.
     pub(super) left: Vec<String>,
 }
 
-/// Takes every step. When one cannot be taken, those before it are undone.
-pub(super) fn put_back(steps: Vec<Step>) -> Result<(), Refused> {
+/// Takes every step, then does the rest. When something cannot be done, what was done before it is undone.
+pub(super) fn put_back(steps: Vec<Step>, rest: impl FnOnce() -> Result<(), Failed>) -> Result<(), Refused> {
     let mut taken: Vec<Taken> = Vec::new();
+    let mut refused = None;
     for step in steps {
         match take(step) {
             Ok(undo) => taken.push(undo),
             Err(error) => {
-                let left = taken.into_iter().rev().filter_map(|undo| undo.run().err()).collect();
-                return Err(Refused { error, left });
+                refused = Some((error.to_string(), Vec::new()));
+                break;
             }
         }
     }
-    Ok(())
+    if refused.is_none()
+        && let Err(failed) = rest()
+    {
+        let left = failed.left.iter().map(|path| path.display().to_string()).collect();
+        refused = Some((format!("cannot change {failed}"), left));
+    }
+    let Some((error, mut left)) = refused else {
+        return Ok(());
+    };
+    left.extend(taken.into_iter().rev().filter_map(|undo| undo.run().err()));
+    Err(Refused { error, left })
 }
 
 /// A step that was taken, with what undoes it.
@@ -111,14 +123,14 @@ mod tests {
             seen: seen.map(Bytes::from),
             wanted: wanted.map(Bytes::from),
         };
-        let refused = put_back(vec![
+        let steps = vec![
             step("a", Some("a2"), Some("a1")),
             step("new", Some("n"), None),
             step("gone", None, Some("back")),
             step("c", Some("c2"), Some("c1")),
-        ])
-        .unwrap_err();
-        assert_eq!(refused.error.to_string(), "c has changed on disk since it was read");
+        ];
+        let refused = put_back(steps, || Ok(())).unwrap_err();
+        assert_eq!(refused.error, "c has changed on disk since it was read");
         assert!(refused.left.is_empty());
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).ok();
         assert_eq!((read("a").as_deref(), read("new").as_deref()), (Some("a2"), Some("n")));

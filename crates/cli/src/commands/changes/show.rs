@@ -1,6 +1,6 @@
 //! The list for people: files with their counts, and numbered changes as a unified diff that `patch` can read.
 
-use super::pending::{Content, File, Hunk, Pending};
+use super::pending::{Content, File, Hunk, Part, Pending};
 use crate::output::paint::Paint;
 use crate::output::words::tame;
 use edit::{Authors, Status};
@@ -78,10 +78,11 @@ impl List<'_> {
                     size(&whole.base),
                     size(&whole.current)
                 )?;
-                file.hunks.iter().try_for_each(|hunk| {
-                    let label = self.label(hunk);
-                    writeln!(self.out, "{label}")
-                })
+                file.hunks.iter().try_for_each(|hunk| self.in_words(hunk))
+            }
+            Content::Same | Content::Link(_) => {
+                writeln!(self.out)?;
+                file.hunks.iter().try_for_each(|hunk| self.in_words(hunk))
             }
             Content::Unreadable(why) => writeln!(self.out, " cannot be reviewed: {}", tame(why)),
         }
@@ -102,11 +103,16 @@ impl List<'_> {
         let lines: Vec<&str> = current.unwrap_or_default().split_inclusive('\n').collect();
         let mut shown = 0;
         for (at, hunk) in file.hunks.iter().enumerate() {
+            if hunk.part != Part::Lines {
+                self.in_words(hunk)?;
+                continue;
+            }
             let start = hunk.text.first_line.saturating_sub(1).min(lines.len());
             let end = (start + hunk.counts().0).min(lines.len());
             let next = file
                 .hunks
                 .get(at + 1)
+                .filter(|next| next.part == Part::Lines)
                 .map_or(lines.len(), |next| next.text.first_line - 1);
             let above = start.saturating_sub(CONTEXT).max(shown)..start;
             let below = end..(end + CONTEXT).min(next).min(lines.len());
@@ -114,6 +120,24 @@ impl List<'_> {
             self.hunk(hunk, &lines[above], &lines[below])?;
         }
         Ok(())
+    }
+
+    /// A change that has no lines.
+    fn in_words(&mut self, hunk: &Hunk) -> std::fmt::Result {
+        let label = self.label(hunk);
+        let line = |text: &str| match text.trim_end() {
+            "" => "nothing".to_owned(),
+            text => tame(text),
+        };
+        match hunk.part {
+            Part::Mode | Part::Link => writeln!(
+                self.out,
+                "{label}: {} became {}",
+                line(&hunk.text.before),
+                line(&hunk.text.after)
+            ),
+            Part::Whole | Part::Lines => writeln!(self.out, "{label}"),
+        }
     }
 
     fn hunk(&mut self, hunk: &Hunk, above: &[&str], below: &[&str]) -> std::fmt::Result {
@@ -200,6 +224,7 @@ mod tests {
             disk: None,
             status,
             content,
+            modes: None,
             hunks: Vec::new(),
         }
     }

@@ -36,19 +36,22 @@ struct Between {
 pub(super) async fn follow(store: &dyn Store, happenings: &[Happening<'_>], disk: Option<&Bytes>) -> Result<Traced> {
     let mut waiting: Option<Between> = None;
     for happening in happenings {
+        let (first, second) = happening.contents();
         waiting = match happening {
-            Happening::Changed(before_id, after_id) => {
-                let before_id = before_id.cloned();
+            // Only its permissions have changed.
+            Happening::Changed(_) if first == second => waiting,
+            Happening::Changed(_) => {
+                let before_id = first.cloned();
                 let before = waiting.and_then(|between| between.person_wrote(&before_id));
                 let (base, authors) = match before {
                     Some(between) => (between.base, between.authors),
                     None => (before_id, Authors::Agent),
                 };
-                Between::new(base, after_id.cloned(), authors)
+                Between::new(base, second.cloned(), authors)
             }
-            Happening::Reviewed(reviewed) => {
+            Happening::Reviewed(_) => {
                 let authors = waiting.map_or(Authors::Agent, |between| between.authors);
-                Between::new(reviewed.base.clone(), reviewed.current.clone(), authors)
+                Between::new(first.cloned(), second.cloned(), authors)
             }
         };
     }

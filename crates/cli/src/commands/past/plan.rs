@@ -2,8 +2,7 @@
 
 use super::{Kept, Past, changes, keep_current};
 use crate::failure::{Failure, Result};
-use crate::output::words::plural;
-use session::{Change, Item, Version};
+use session::{Change, Item, Tally, Version};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,6 +45,8 @@ pub(in crate::commands) struct Plan {
 pub(in crate::commands) struct Conflict {
     pub(in crate::commands) path: PathBuf,
     pub(in crate::commands) why: Why,
+    /// Counts it as what it was.
+    tally: Tally,
 }
 
 /// Why a path cannot simply be changed.
@@ -174,10 +175,13 @@ impl Plan {
         if is_like(&now, &goal) {
             return;
         }
+        let mut tally = Tally::default();
+        tally.count(moves.first().and_then(|step| step.from.as_ref()), goal.as_ref());
         if is_off_limits(path) {
             self.conflicts.push(Conflict {
                 path: path.to_owned(),
                 why: Why::OffLimits,
+                tally,
             });
             return;
         }
@@ -206,12 +210,14 @@ impl Plan {
             !is_there && !kept.has(version)
         });
         if is_lost {
-            self.conflicts.push(Conflict { path, why: Why::Lost });
+            let why = Why::Lost;
+            self.conflicts.push(Conflict { path, why, tally });
             return;
         }
         self.conflicts.extend(conflict.map(|why| Conflict {
             path: path.clone(),
             why,
+            tally,
         }));
         if !is_like(&now, &reached) {
             if conflict.is_some() && clash == Clash::Overwrite {
@@ -236,7 +242,7 @@ impl Plan {
         if blocking.is_empty() {
             return Ok(());
         }
-        let count = plural(blocking.len() as u64, "file");
+        let count = blocking.iter().map(|conflict| conflict.tally).sum::<Tally>();
         let (what, hint) = match blocking.iter().all(|conflict| conflict.is_final()) {
             true if blocking.iter().all(|conflict| conflict.why == Why::Lost) => (
                 format!("{count} cannot be brought back, because an earlier version was not kept; nothing was done"),
@@ -252,6 +258,19 @@ impl Plan {
             ),
         };
         Err(Failure::failed(what).hint(hint))
+    }
+
+    /// Refuses where everything stands in the way, so that leaving it alone would do nothing at all.
+    pub(in crate::commands) fn refuse_idle(&self, verb: &str) -> Result<()> {
+        if !self.steps.is_empty() || self.conflicts.is_empty() {
+            return Ok(());
+        }
+        let count = self.conflicts.iter().map(|conflict| conflict.tally).sum::<Tally>();
+        let why = |what: &str| Failure::failed(format!("nothing was {verb}: {count} {what}"));
+        Err(match self.conflicts.iter().all(Conflict::is_final) {
+            true => why("cannot be brought back"),
+            false => why("cannot be taken back without losing what others did since").hint("--force overwrites it"),
+        })
     }
 
     /// Only what stands in the way.
@@ -274,9 +293,5 @@ impl Plan {
 }
 
 fn is_like(one: &Option<Version>, two: &Option<Version>) -> bool {
-    match (one, two) {
-        (Some(one), Some(two)) => one.is_like(two),
-        (None, None) => true,
-        (Some(_), None) | (None, Some(_)) => false,
-    }
+    session::alike(one.as_ref(), two.as_ref())
 }

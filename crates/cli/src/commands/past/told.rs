@@ -3,9 +3,9 @@
 use super::plan::{Plan, Why};
 use crate::failure::Result;
 use crate::output;
-use crate::output::words::{plural, tame};
+use crate::output::words::tame;
 use serde::Serialize;
-use session::{SessionId, Version};
+use session::{SessionId, Tally, Version};
 use std::path::Path;
 use workspace::checkpoint::Step;
 
@@ -131,7 +131,14 @@ pub(in crate::commands) fn sentence(begin: &str, plan: &Plan) -> String {
     )
 }
 
-/// How many paths a plan changes, in words.
+/// How many files and folders a plan changes, in words.
 pub(in crate::commands) fn sum(plan: &Plan) -> String {
-    plural(plan.steps.len() as u64, "path")
+    let mut tally = Tally::default();
+    for step in &plan.steps {
+        tally.count(step.from.as_ref(), step.to.as_ref());
+    }
+    match tally.is_empty() {
+        true => "everything was so already".into(),
+        false => tally.to_string(),
+    }
 }

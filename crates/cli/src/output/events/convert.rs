@@ -271,7 +271,7 @@ impl LookedAt {
     fn of(reviewed: &session::Reviewed) -> Self {
         LookedAt {
             path: reviewed.path.display().to_string(),
-            settled: reviewed.base == reviewed.current,
+            settled: reviewed.is_settled(),
         }
     }
 }

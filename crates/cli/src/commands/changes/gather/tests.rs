@@ -58,8 +58,8 @@ impl Story {
     fn reviewed(mut self, path: &str, base: Option<&[u8]>, current: Option<&[u8]>) -> Self {
         let reviewed = Reviewed {
             path: path.into(),
-            base: self.blob(base),
-            current: self.blob(current),
+            base: self.blob(base).map(Into::into),
+            current: self.blob(current).map(Into::into),
         };
         self.push(Body::Review {
             changes: vec![reviewed],
