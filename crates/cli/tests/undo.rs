@@ -232,7 +232,7 @@ async fn git_applies_a_diff_to_what_was_before_and_takes_it_back() {
     let script = Script::new()
         .turn(shell(
             "mkdir empty new; printf 'x\\n' > new/x; printf '\\000\\001' > bin; head -c 5000 /dev/urandom > large; \
-             printf 'caf\\351\\n' > latin; : > nothing; chmod 755 run; rm gone; ln -sfn other link; rm was; ln -s run was; \
+             printf 'caf\\351\\n' > latin; : > nothing; chmod 755 run; rm gone; ln -sfn old link; rm was; ln -s run was; \
              printf 'q\\n' > 'a \\\"b\\\\'; printf 'no end' > old; printf 'ä\\n' > 'ü ü'",
         ))
         .turn(Turn::text("Done."));

@@ -279,8 +279,8 @@ impl State {
     fn tell_owed(&mut self, owed: usize, files: usize) {
         if owed > 0 && self.told.insert("owed".into()) {
             self.untold.push(format!(
-                "the folder is large: undo does not cover what commands do to {owed} of its {files} files yet (the newest are \
-                 copied, more before each command)"
+                "undo does not cover {owed} of {files} files yet: the folder is large, the newest are copied, more before each \
+                 command"
             ));
         }
     }

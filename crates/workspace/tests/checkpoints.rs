@@ -479,8 +479,7 @@ fn of_a_very_large_folder_the_newest_files_are_copied_and_the_person_is_told() {
     assert_eq!(
         note.as_deref(),
         Some(
-            "the folder is large: undo does not cover what commands do to 8 of its 10 files yet (the newest are copied, more \
-             before each command)"
+            "undo does not cover 8 of 10 files yet: the folder is large, the newest are copied, more before each command"
         )
     );
     let kept = |path: &str| {

@@ -200,7 +200,9 @@ async fn what_is_not_text_waits_as_a_whole() {
         let pending = story.pending().await;
         let found = pending.files.iter().map(|file| match &file.content {
             Content::Whole(whole) => whole.authors,
-            Content::Text | Content::Unreadable(_) => panic!("{} is not looked at as a whole", file.path.display()),
+            Content::Text | Content::Same | Content::Link(_) | Content::Unreadable(_) => {
+                panic!("{} is not looked at as a whole", file.path.display())
+            }
         });
         assert_eq!(found.collect::<Vec<_>>(), authors.into_iter().collect::<Vec<_>>());
         assert!(pending.files.iter().all(|file| file.hunks.len() == 1));
@@ -237,7 +239,7 @@ async fn what_cannot_be_looked_at_is_said() {
         let pending = story.pending().await;
         let whys = pending.files.iter().map(|file| match &file.content {
             Content::Unreadable(why) => why.clone(),
-            Content::Text | Content::Whole(_) => "nothing".into(),
+            Content::Text | Content::Same | Content::Link(_) | Content::Whole(_) => "nothing".into(),
         });
         let whys: Vec<String> = whys.collect();
         assert!(whys.len() == 1 && whys[0].contains(wanted), "{wanted}: {whys:?}");
