@@ -65,7 +65,7 @@ pub(crate) async fn resolve(
             Ok(Found::Text(found)) => pieces.extend(found),
             Ok(Found::Media(found)) => media.extend(found),
             Err(_) if is_guess(mention) => {}
-            Err(why) if is_word(mention) && !why.contains("did you mean") => {}
+            Err(why) if is_word(mention) && why.ends_with("does not exist") => {}
             Err(why) => {
                 let text = format!("not included: {}: {why}", name(mention));
                 state.notice(Level::Warning, text).await;

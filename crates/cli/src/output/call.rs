@@ -18,16 +18,16 @@ pub(crate) struct Call<'a> {
     pub(crate) parts: &'a [Part],
     /// How long it took, in milliseconds.
     pub(crate) millis: u64,
+    /// Whether it did not go well: the tool failed, or the command that it ran.
+    pub(crate) failed: bool,
 }
 
 impl Call<'_> {
     /// The line, which leaves the last of so many columns free: some terminals wrap when it is filled.
     pub(crate) fn render(&self, paint: Paint, columns: usize) -> String {
         let columns = columns.saturating_sub(1);
-        let (mark, detail) = match reason(self.parts) {
-            Some(reason) => (paint.red("✗"), reason),
-            None => (paint.green("✓"), self.summary.unwrap_or_default()),
-        };
+        let mark = if self.failed { paint.red("✗") } else { paint.green("✓") };
+        let detail = reason(self.parts).or(self.summary).unwrap_or_default();
         let tool = fit(self.tool, columns.saturating_sub(2));
         let mut room = columns.saturating_sub(2 + width(&tool));
         let took = self.took(detail);
@@ -123,7 +123,7 @@ mod tests {
                 "make",
                 Some("exit code 2, 1.2 s"),
                 1_234,
-                "✓ terminal make · exit code 2, 1.2 s",
+                "✗ terminal make · exit code 2, 1.2 s",
             ),
             (
                 ok,
@@ -166,6 +166,7 @@ mod tests {
                 summary,
                 parts: &parts,
                 millis,
+                failed: wanted.starts_with('✗'),
             };
             assert_eq!(call.render(Paint::Plain, 50), wanted);
         }
@@ -191,6 +192,7 @@ mod tests {
                         summary: Some(text),
                         parts: &parts,
                         millis: 61_000,
+                        failed: outcome == Outcome::Error,
                     };
                     let shown = call.render(Paint::Plain, columns);
                     assert!(width(&shown) < columns, "{columns}: {shown}");

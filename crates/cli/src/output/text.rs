@@ -343,6 +343,7 @@ impl Text {
                     summary: summary.as_deref(),
                     parts: &message.parts,
                     millis: *millis,
+                    failed: item.failed(),
                 };
                 self.say(&call.render(self.style.err, (self.style.columns)()));
             }

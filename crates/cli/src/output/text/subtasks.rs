@@ -27,6 +27,7 @@ impl Text {
                         summary: summary.as_deref(),
                         parts: &message.parts,
                         millis: *millis,
+                        failed: item.failed(),
                     };
                     let columns = (self.style.columns)().saturating_sub(mark.chars().count());
                     let shown = call.render(self.style.err, columns);
