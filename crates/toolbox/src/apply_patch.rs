@@ -239,7 +239,7 @@ impl<'a> Patching<'a> {
                 ready
                     .told
                     .push(format!("edited {} {}", found.file.shown(), told::places(own())));
-                ready.write(&found, found.file.clone(), after);
+                ready.write(&found, found.file.clone(), after)?;
             }
             FileChange::Move {
                 from,
@@ -328,14 +328,15 @@ impl Ready {
         });
     }
 
-    fn write(&mut self, found: &Found, file: Location, after: &str) {
-        let bytes = found.text.bom.encode(after);
+    fn write(&mut self, found: &Found, file: Location, after: &str) -> Result<(), Error> {
+        let bytes = file.encode(found.text.encoding, after).map_err(explain)?;
         self.change(&file, Some(found.bytes()), Some(bytes.clone()));
         self.steps.push(Step::Write {
             file,
             bytes,
             expect: found.text.snapshot,
         });
+        Ok(())
     }
 
     fn remove(&mut self, found: &Found) {
@@ -356,7 +357,7 @@ impl Ready {
     ) -> Result<(), Error> {
         let was_known = patching.project.reads.knowledge(&found.file, found.text.snapshot) == Knowledge::Fresh;
         let is_changed = found.text.content != after;
-        let bytes = found.text.bom.encode(after);
+        let bytes = to.encode(found.text.encoding, after).map_err(explain)?;
         let mut told = format!("moved {} to {}", found.file.shown(), to.shown());
         if let Some(replaced) = replaced {
             patching.check_seen(replaced)?;
@@ -394,7 +395,9 @@ impl Ready {
 
 impl Found {
     fn bytes(&self) -> Vec<u8> {
-        self.text.bom.encode(&self.text.content)
+        // What was read can be written.
+        let bytes = self.file.encode(self.text.encoding, &self.text.content);
+        bytes.unwrap_or_default()
     }
 }
 

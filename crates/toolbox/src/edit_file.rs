@@ -146,7 +146,7 @@ fn plan(file: &Location, reads: &Reads, edits: &[Edit], format: Format) -> Resul
     let (after, reports) = place(file, &text.content, edits, format)?;
     Ok(Planned {
         snapshot: text.snapshot,
-        bytes: text.bom.encode(&after),
+        bytes: file.encode(text.encoding, &after).map_err(explain)?,
         reports,
     })
 }

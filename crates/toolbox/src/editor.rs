@@ -216,7 +216,10 @@ impl EditAgent {
     /// Writes the file and tells what changed. There is no await in it: a dropped call has either written nothing or said so.
     fn write(&self, file: &Location, before: Option<&FileText>, placed: Edited) -> Result<Output, Error> {
         let (bytes, expect) = match before {
-            Some(text) => (text.bom.encode(&placed.after), Expect::Content(text.snapshot)),
+            Some(text) => {
+                let bytes = file.encode(text.encoding, &placed.after).map_err(explain)?;
+                (bytes, Expect::Content(text.snapshot))
+            }
             None => (placed.after.clone().into_bytes(), Expect::Absent),
         };
         let missing = file.missing_folders();

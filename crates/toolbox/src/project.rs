@@ -162,6 +162,8 @@ pub(crate) fn explain(error: workspace::Error) -> Error {
         E::Glob { source, .. } => format!(": {}", source.kind()),
         E::Regex { .. } => "; it is Rust regex syntax, so escape ( [ { . with \\ to match them as they are".to_owned(),
         E::Missing { .. }
+        | E::Unfit { .. }
+        | E::Name { .. }
         | E::NotADirectory { .. }
         | E::NotAFile { .. }
         | E::Denied { .. }

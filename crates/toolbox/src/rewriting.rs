@@ -66,8 +66,8 @@ fn write(project: &Project, rewrites: Vec<Rewrite>) -> Result<(Output, Vec<Strin
                 file.shown()
             )));
         }
-        let bytes = text.bom.encode(&rewrite.after);
-        let before = text.bom.encode(&text.content);
+        let bytes = file.encode(text.encoding, &rewrite.after).map_err(explain)?;
+        let before = file.encode(text.encoding, &text.content).map_err(explain)?;
         output.changes.push(change(&file, Some(before), bytes.clone()));
         shown.push(file.shown().into_owned());
         written.push((file.clone(), workspace::Snapshot::of(&bytes)));

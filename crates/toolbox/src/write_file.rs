@@ -61,7 +61,7 @@ impl Tool for WriteFile {
 }
 
 impl WriteFile {
-    /// The bytes to put in the place of an existing file: its byte order mark and line ends stay.
+    /// The bytes to put in the place of an existing file: its encoding, byte order mark and line ends stay.
     fn replacement(&self, file: &Location, content: &str) -> Result<(Vec<u8>, Expect), Error> {
         let text = file.read_text().map_err(explain)?;
         // There is nothing in an empty file that the model could have missed.
@@ -79,7 +79,8 @@ impl WriteFile {
             )));
         }
         let content = content.strip_prefix('\u{FEFF}').unwrap_or(&content);
-        Ok((text.bom.encode(content), Expect::Content(text.snapshot)))
+        let bytes = file.encode(text.encoding, content).map_err(explain)?;
+        Ok((bytes, Expect::Content(text.snapshot)))
     }
 }
 

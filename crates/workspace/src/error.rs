@@ -41,7 +41,7 @@ pub enum Error {
         /// Its length in bytes.
         size: u64,
     },
-    /// Text in an encoding that is not UTF-8.
+    /// Neither UTF-8 nor another encoding that is read.
     #[error("{path} is not UTF-8 text: invalid bytes in line {line}")]
     NotUtf8 {
         /// The path asked for.
@@ -49,10 +49,28 @@ pub enum Error {
         /// The first line that cannot be decoded, from 1.
         line: usize,
     },
-    /// Text that begins with a UTF-16 byte order mark.
-    #[error("{path} is UTF-16 text; only UTF-8 can be read and written")]
+    /// Text that begins with a UTF-16 byte order mark and does not go on like that.
+    #[error("{path} is damaged UTF-16 text")]
     Utf16 {
         /// The path asked for.
+        path: String,
+    },
+    /// A letter that the encoding of a file does not have.
+    #[error("{path} is {encoding} text, which has no letter for {letter:?} (line {line}); nothing was written")]
+    Unfit {
+        /// The path asked for.
+        path: String,
+        /// The encoding of the file.
+        encoding: &'static str,
+        /// The letter.
+        letter: char,
+        /// The line that it is in, from 1.
+        line: usize,
+    },
+    /// There is such a name, but with bytes that are not UTF-8.
+    #[error("{path}: this name is not UTF-8 on disk, so the file tools cannot reach it; rename it, or use commands")]
+    Name {
+        /// The path asked for, with marks in the place of those bytes.
         path: String,
     },
     /// More bytes than this operation takes at once.

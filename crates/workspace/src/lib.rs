@@ -6,6 +6,7 @@
 
 mod buffers;
 pub mod checkpoint;
+mod encoding;
 mod error;
 mod files;
 mod find;
@@ -28,6 +29,7 @@ mod workspace;
 mod write;
 
 pub use buffers::Buffers;
+pub use encoding::Encoding;
 pub use error::Error;
 pub use files::Files;
 pub use find::{Find, Found};
@@ -36,7 +38,7 @@ pub use grep::{Case, FileMatches, Grep, Line as GrepLine, LineKind, Matches};
 pub use hiding::Cover;
 pub use list::{Entry, Kind, Listing, Tracked};
 pub use location::{Location, Place};
-pub use read::{Bom, Excerpt, Line, MAX_FILE, Text, Window};
+pub use read::{Excerpt, Line, MAX_FILE, Text, Window};
 pub use remove::Removed;
 pub use scratch::{Scratch, Sheet};
 pub use snapshot::Snapshot;

@@ -154,6 +154,7 @@ impl Location {
     /// The error for this path, with close names when nothing is there.
     pub(crate) fn error(&self, source: io::Error) -> Error {
         match Error::from_io(self.shown(), source) {
+            Error::Missing { path, .. } if crate::similar::is_unnameable(self) => Error::Name { path },
             Error::Missing { path, .. } => Error::Missing {
                 similar: crate::similar::to(self),
                 path,

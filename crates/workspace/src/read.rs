@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+use crate::encoding::{self, Encoding, NotText};
 use crate::snapshot::Hashing;
 use crate::{Error, Location, Snapshot};
 
@@ -19,29 +20,10 @@ const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
 pub struct Text {
     /// The text, without its byte order mark, line ends as they are.
     pub content: String,
-    /// Whether the file begins with a byte order mark.
-    pub bom: Bom,
+    /// How its letters are written as bytes, which must stay so.
+    pub encoding: Encoding,
     /// The fingerprint of the bytes on disk.
     pub snapshot: Snapshot,
-}
-
-/// A UTF-8 byte order mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bom {
-    /// The file has none.
-    Absent,
-    /// The file begins with one, and must keep it.
-    Present,
-}
-
-impl Bom {
-    /// The bytes of a file that holds `content`.
-    pub fn encode(self, content: &str) -> Vec<u8> {
-        match self {
-            Self::Absent => content.as_bytes().to_vec(),
-            Self::Present => [UTF8_BOM, content.as_bytes()].concat(),
-        }
-    }
 }
 
 /// Which lines are wanted, and how much of them may come back.
@@ -70,6 +52,8 @@ pub struct Excerpt {
     pub size: u64,
     /// The fingerprint of the whole file.
     pub snapshot: Snapshot,
+    /// How its letters are written as bytes, as far as that was looked at.
+    pub encoding: Encoding,
 }
 
 /// One line without its end.
@@ -88,19 +72,26 @@ impl Location {
     pub fn read_text(&self) -> Result<Text, Error> {
         let bytes = self.read_bytes(MAX_FILE)?;
         let snapshot = Snapshot::of(&bytes);
-        self.refuse_other_encodings(&bytes, bytes.len() as u64)?;
-        let (bom, bytes) = match bytes.strip_prefix(UTF8_BOM) {
-            Some(rest) => (Bom::Present, rest.to_vec()),
-            None => (Bom::Absent, bytes),
-        };
-        let content = String::from_utf8(bytes).map_err(|error| {
-            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            Error::NotUtf8 {
-                path: self.shown().into_owned(),
-                line: 1 + memchr::memchr_iter(b'\n', valid).count(),
-            }
-        })?;
-        Ok(Text { content, bom, snapshot })
+        let (encoding, content) = self.decode(bytes)?;
+        Ok(Text {
+            content,
+            encoding,
+            snapshot,
+        })
+    }
+
+    /// The bytes of this file when it holds `content` in this encoding.
+    pub fn encode(&self, encoding: Encoding, content: &str) -> Result<Vec<u8>, Error> {
+        encoding.encode(content, &self.shown())
+    }
+
+    fn decode(&self, bytes: Vec<u8>) -> Result<(Encoding, String), Error> {
+        self.refuse_binary(&bytes, bytes.len() as u64)?;
+        let path = || self.shown().into_owned();
+        encoding::decode(bytes).map_err(|why| match why {
+            NotText::Utf16 => Error::Utf16 { path: path() },
+            NotText::Other { line } => Error::NotUtf8 { path: path(), line },
+        })
     }
 
     /// Reads a whole file of at most `limit` bytes.
@@ -124,18 +115,19 @@ impl Location {
 
     /// Reads a window of lines. The file may be of any size: it is streamed, and only what is returned is kept.
     pub fn read_lines(&self, window: &Window) -> Result<Excerpt, Error> {
-        let not_utf8 = |line| Error::NotUtf8 {
-            path: self.shown().into_owned(),
-            line,
-        };
+        // Only a whole file tells what else it is.
+        let other = |_: usize| self.read_decoded(window);
         let mut file = self.open()?;
         let size = file.metadata().map_err(|error| self.error(error))?.len();
         let mut reading = Reading::new(window);
         if self.editor().is_some() && size <= MAX_FILE {
             let bytes = self.read_bytes(MAX_FILE)?;
-            self.refuse_other_encodings(&bytes, size)?;
+            if encoding::is_wide(&bytes) {
+                return self.read_decoded(window);
+            }
+            self.refuse_binary(&bytes, size)?;
             reading.add(&bytes);
-            return reading.finish().map_err(not_utf8);
+            return reading.finish().or_else(other);
         }
         let mut buffer = vec![0; BUFFER];
         loop {
@@ -146,11 +138,33 @@ impl Location {
                 Err(error) => return Err(self.error(error)),
             };
             if reading.seen == 0 {
-                self.refuse_other_encodings(&buffer[..count], size)?;
+                if encoding::is_wide(&buffer[..count]) {
+                    return self.read_decoded(window);
+                }
+                self.refuse_binary(&buffer[..count], size)?;
             }
             reading.add(&buffer[..count]);
         }
-        reading.finish().map_err(not_utf8)
+        reading.finish().or_else(other)
+    }
+
+    /// Reads a window of lines of a file that may be in another encoding than UTF-8.
+    fn read_decoded(&self, window: &Window) -> Result<Excerpt, Error> {
+        let bytes = self.read_bytes(MAX_FILE)?;
+        let (size, snapshot) = (bytes.len() as u64, Snapshot::of(&bytes));
+        let (encoding, content) = self.decode(bytes)?;
+        let mut reading = Reading::new(window);
+        reading.add(content.as_bytes());
+        let excerpt = reading.finish().map_err(|line| Error::NotUtf8 {
+            path: self.shown().into_owned(),
+            line,
+        })?;
+        Ok(Excerpt {
+            size,
+            snapshot,
+            encoding,
+            ..excerpt
+        })
     }
 
     /// Opens a regular file for reading. The kind is asked first, since opening a pipe could wait for ever.
@@ -169,14 +183,14 @@ impl Location {
         File::open(self.path()).map_err(|error| self.error(error))
     }
 
-    fn refuse_other_encodings(&self, start: &[u8], size: u64) -> Result<(), Error> {
-        let path = || self.shown().into_owned();
-        if start.starts_with(b"\xFF\xFE") || start.starts_with(b"\xFE\xFF") {
-            return Err(Error::Utf16 { path: path() });
-        }
-        match memchr::memchr(0, &start[..start.len().min(SNIFF)]) {
-            Some(_) => Err(Error::Binary { path: path(), size }),
-            None => Ok(()),
+    fn refuse_binary(&self, start: &[u8], size: u64) -> Result<(), Error> {
+        let has_nul = memchr::memchr(0, &start[..start.len().min(SNIFF)]).is_some();
+        match has_nul && !encoding::is_wide(start) {
+            true => Err(Error::Binary {
+                path: self.shown().into_owned(),
+                size,
+            }),
+            false => Ok(()),
         }
     }
 }
@@ -282,6 +296,7 @@ impl<'a> Reading<'a> {
             total: self.number - 1,
             size: self.seen,
             snapshot: self.hashing.finish(),
+            encoding: Encoding::Utf8,
         })
     }
 }

@@ -26,6 +26,21 @@ pub(crate) fn to(missing: &Location) -> Vec<String> {
     paths.iter().map(|path| missing.show(path).into_owned()).collect()
 }
 
+/// Whether something is there whose name is not UTF-8 and is shown like this one, with marks for what cannot be shown.
+pub(crate) fn is_unnameable(missing: &Location) -> bool {
+    let (Some(folder), Some(name)) = (missing.path().parent(), missing.path().file_name()) else {
+        return false;
+    };
+    let shown = name.to_string_lossy();
+    if !shown.contains(['\u{FFFD}', '?']) {
+        return false;
+    }
+    let plain = |name: &str| name.replace('\u{FFFD}', "?");
+    let entries = fs::read_dir(folder).into_iter().flatten().take(MAX_SEEN).flatten();
+    let mut names = entries.map(|entry| entry.file_name());
+    names.any(|other| other.to_str().is_none() && plain(&other.to_string_lossy()) == plain(&shown))
+}
+
 fn neighbours(path: &Path, name: &OsStr) -> Vec<PathBuf> {
     let Some(entries) = path.parent().and_then(|folder| fs::read_dir(folder).ok()) else {
         return Vec::new();
@@ -34,6 +49,8 @@ fn neighbours(path: &Path, name: &OsStr) -> Vec<PathBuf> {
     let mut scored: Vec<(f64, PathBuf)> = entries
         .take(MAX_SEEN)
         .flatten()
+        // What cannot be named is no help.
+        .filter(|entry| entry.file_name().to_str().is_some())
         .map(|entry| {
             (
                 likeness(&wanted, &entry.file_name().to_string_lossy().to_lowercase()),

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use rustix::process::{Uid, geteuid};
-use workspace::{Bom, Error, Expect, Line, Location, MAX_FILE, Snapshot, Window, Workspace};
+use workspace::{Encoding, Error, Expect, Line, Location, MAX_FILE, Snapshot, Window, Workspace};
 
 const ALL: Window = Window {
     first: 1,
@@ -69,10 +69,14 @@ fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 fn a_text_file_is_read_without_its_byte_order_mark() {
     let project = project();
     let text = project.with("a", "\u{FEFF}grüß\r\n").read_text().unwrap();
-    assert_eq!((text.content.as_str(), text.bom), ("grüß\r\n", Bom::Present));
-    assert_eq!(text.bom.encode(&text.content), "\u{FEFF}grüß\r\n".as_bytes());
+    assert_eq!((text.content.as_str(), text.encoding), ("grüß\r\n", Encoding::Utf8Bom));
+    let file = project.at("a");
+    assert_eq!(
+        file.encode(text.encoding, &text.content).unwrap(),
+        "\u{FEFF}grüß\r\n".as_bytes()
+    );
     let text = project.with("b", "x").read_text().unwrap();
-    assert_eq!((text.content.as_str(), text.bom), ("x", Bom::Absent));
+    assert_eq!((text.content.as_str(), text.encoding), ("x", Encoding::Utf8));
 }
 
 #[test]
@@ -80,14 +84,14 @@ fn what_is_not_utf8_text_is_refused_with_the_reason() {
     let project = project();
     fs::create_dir(project.dir.path().join("folder")).unwrap();
     project.with("binary", b"\x7fELF\0\0");
-    project.with("latin1", b"one\ntwo\ncaf\xE9\n");
-    project.with("utf16", b"\xFF\xFEh\0i\0");
+    project.with("damaged", b"one\ntwo\ncaf\xE9 \xC3\xBC\n");
+    project.with("utf16", b"\xFF\xFEh\0i");
     let status = std::path::Path::new("/dev/null");
     for (path, message) in [
         ("folder", "folder is a directory, not a file"),
         ("binary", "binary is a binary file (6 bytes)"),
-        ("latin1", "latin1 is not UTF-8 text: invalid bytes in line 3"),
-        ("utf16", "utf16 is UTF-16 text; only UTF-8 can be read and written"),
+        ("damaged", "damaged is not UTF-8 text: invalid bytes in line 3"),
+        ("utf16", "utf16 is damaged UTF-16 text"),
         (
             status.to_str().unwrap(),
             "/dev/null is a device, pipe or socket, not a regular file",
@@ -96,6 +100,47 @@ fn what_is_not_utf8_text_is_refused_with_the_reason() {
         assert_eq!(project.at(path).read_text().unwrap_err().to_string(), message);
         assert_eq!(project.at(path).read_lines(&ALL).unwrap_err().to_string(), message);
     }
+}
+
+#[test]
+fn old_encodings_are_read_by_lines_and_known_again() {
+    let project = project();
+    for (name, bytes, encoding) in [
+        ("latin1", b"one\r\ncaf\xE9\r\n".as_slice(), Encoding::Windows1252),
+        (
+            "utf16",
+            b"\xFF\xFEo\0n\0e\0\r\0\n\0c\0a\0f\0\xE9\0\r\0\n\0",
+            Encoding::Utf16Le,
+        ),
+    ] {
+        let file = project.with(name, bytes);
+        let excerpt = file.read_lines(&ALL).unwrap();
+        let lines: Vec<&str> = excerpt.lines.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!((lines, excerpt.total), (vec!["one", "café"], 2));
+        assert_eq!((excerpt.encoding, excerpt.size), (encoding, bytes.len() as u64));
+        let text = file.read_text().unwrap();
+        assert_eq!((text.encoding, text.snapshot), (encoding, excerpt.snapshot));
+        assert_eq!(file.encode(encoding, &text.content).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn a_name_that_is_not_utf8_is_said_to_be_one() {
+    use std::os::unix::ffi::OsStrExt;
+    let project = project();
+    let name = std::ffi::OsStr::from_bytes(b"bad\xFFname.txt");
+    fs::write(project.dir.path().join(name), "x").unwrap();
+    for asked in ["bad\u{FFFD}name.txt", "bad?name.txt"] {
+        let error = project.at(asked).read_text().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "{asked}: this name is not UTF-8 on disk, so the file tools cannot reach it; rename it, or use commands"
+            )
+        );
+    }
+    let error = project.at("badname.txt").read_text().unwrap_err();
+    assert_eq!(error.to_string(), "badname.txt does not exist");
 }
 
 #[test]

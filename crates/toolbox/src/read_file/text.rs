@@ -45,11 +45,18 @@ pub(super) fn render(file: &Location, excerpt: &Excerpt, wanted: Lines) -> Resul
         }
         text.push('\n');
     }
+    let encoding = excerpt
+        .encoding
+        .name()
+        .map_or_else(String::new, |name| format!("; {name}"));
     let is_whole = start == 1 && end == total;
     text.push_str(&match end < wanted.last.min(total) {
-        true => format!("[lines {start}-{end} of {total}; go on with start_line {}]", end + 1),
-        false if is_whole => format!("[{lines}]"),
-        false => format!("[lines {start}-{end} of {total}]"),
+        true => format!(
+            "[lines {start}-{end} of {total}; go on with start_line {}{encoding}]",
+            end + 1
+        ),
+        false if is_whole => format!("[{lines}{encoding}]"),
+        false => format!("[lines {start}-{end} of {total}{encoding}]"),
     });
     let (summary, which) = match is_whole {
         true => (lines, String::new()),

@@ -105,7 +105,7 @@ async fn large_binary_and_broken_files_are_bounded_or_refused() {
     let desk = Desk::with(&[]);
     desk.put("long.py", "def f(): pass\n".repeat(5_000));
     desk.put("binary.rs", b"fn a() {}\0");
-    desk.put("latin.rs", b"fn a() {} // \xE4\n");
+    desk.put("latin.rs", b"fn a() {} // \xE4 \xC3\xBC\n");
     desk.put("huge.rs", "fn a() {}\n".repeat(900_000));
     desk.put("broken.rs", "fn a( {\n\nfn b() {}\n");
     desk.put("empty.rs", "");

@@ -48,6 +48,38 @@ async fn a_new_file_is_written_and_its_change_reported() {
 }
 
 #[tokio::test]
+async fn files_in_old_encodings_stay_in_them_to_the_byte() {
+    let desk = Desk::with(&[]);
+    let wide = |text: &str| -> Vec<u8> {
+        let units = text.encode_utf16().flat_map(u16::to_le_bytes);
+        [0xFF, 0xFE].into_iter().chain(units).collect()
+    };
+    desk.put("latin.txt", b"caf\xE9 \x80\r\nname = old\r\n");
+    desk.put("wide.txt", wide("café €\r\nname = old\r\n"));
+    for (path, name) in [("latin.txt", "Windows-1252"), ("wide.txt", "UTF-16")] {
+        let seen = desk.run("read_file", json!({"path": path})).await;
+        assert_eq!(seen, format!("1\tcafé €\n2\tname = old\n[2 lines; {name}]"));
+        let done = desk.run("edit_file", edit(path, "name = old", "name = é")).await;
+        assert_eq!(done, format!("edited {path} at line 2"));
+    }
+    let bytes = |path: &str| fs::read(desk.root.join(path)).unwrap();
+    assert_eq!(bytes("latin.txt"), b"caf\xE9 \x80\r\nname = \xE9\r\n");
+    assert_eq!(bytes("wide.txt"), wide("café €\r\nname = é\r\n"));
+
+    // What the encoding has no letter for is not written at all.
+    let before = bytes("latin.txt");
+    let refused = desk.run("edit_file", edit("latin.txt", "name = é", "name = →")).await;
+    assert_eq!(
+        refused,
+        "error: latin.txt is Windows-1252 text, which has no letter for '→' (line 2); nothing was written"
+    );
+    assert_eq!(bytes("latin.txt"), before);
+    let whole = json!({"path": "latin.txt", "content": "naïve\r\n"});
+    desk.run("write_file", whole).await;
+    assert_eq!(bytes("latin.txt"), b"na\xEFve\r\n");
+}
+
+#[tokio::test]
 async fn a_file_must_be_known_as_it_is_now_before_it_is_changed() {
     let desk = Desk::with(&[("f", "old\n"), ("void", "")]);
     let write = json!({"path": "f", "content": "new\n"});
