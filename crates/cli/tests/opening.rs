@@ -88,7 +88,7 @@ async fn where_there_is_nothing_to_go_on_with_a_new_session_begins() {
         .unwrap();
     tmux.until_shown(READY).await.unwrap();
     // Nothing was said: there is nothing to resume.
-    tmux.press(&["C-c"]).unwrap();
+    tmux.press(&["C-d"]).unwrap();
     let all = ended(&tmux, 0).await;
     assert!(!all.contains("to go on:"), "{all}");
     let tmux = Tmux::start(&play.hew.clone().arg("-c"), 100, 30).unwrap();
@@ -105,7 +105,7 @@ async fn where_there_is_nothing_to_go_on_with_a_new_session_begins() {
     let all = ended(&here, 1).await;
     assert!(all.contains("error: ") && all.contains("is open"), "{all}");
     tmux.until(|all| !all.contains("esc stops")).await.unwrap();
-    tmux.press(&["C-c"]).unwrap();
+    tmux.press(&["C-d"]).unwrap();
     let all = ended(&tmux, 0).await;
     assert!(all.contains("to go on: hew resume "), "{all}");
     here.again(&play.hew.clone().arg("-c")).unwrap();

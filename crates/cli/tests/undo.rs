@@ -1,6 +1,6 @@
 //! `hew undo`, `redo`, `diff` and `rewind` from end to end: what a turn did to files is taken back, and others' work stays.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 use serde_json::{Value, json};
 use std::fs;

@@ -26,7 +26,11 @@ impl Call<'_> {
     /// The line, which leaves the last of so many columns free: some terminals wrap when it is filled.
     pub(crate) fn render(&self, paint: Paint, columns: usize) -> String {
         let columns = columns.saturating_sub(1);
-        let mark = if self.failed { paint.red("✗") } else { paint.green("✓") };
+        let mark = if self.failed {
+            paint.red("✗")
+        } else {
+            paint.green("✓")
+        };
         let detail = reason(self.parts).or(self.summary).unwrap_or_default();
         let tool = fit(self.tool, columns.saturating_sub(2));
         let mut room = columns.saturating_sub(2 + width(&tool));

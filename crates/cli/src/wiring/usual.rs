@@ -51,7 +51,9 @@ fn usual() -> Vec<(&'static str, Value)> {
 /// A size as it is written in the configuration.
 fn size(bytes: u64) -> String {
     let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    let fits = units.iter().find(|(_, unit)| bytes >= *unit && bytes % unit == 0);
+    let fits = units
+        .iter()
+        .find(|(_, unit)| bytes >= *unit && bytes.is_multiple_of(*unit));
     fits.map_or(bytes.to_string(), |(name, unit)| format!("{}{name}", bytes / unit))
 }
 
