@@ -53,6 +53,14 @@ async fn ended(tmux: &Tmux, code: u8) -> String {
     all
 }
 
+/// Leaves: the first Ctrl-C asks for a second one.
+async fn leave(tmux: &Tmux) -> String {
+    tmux.press(&["C-c"]).unwrap();
+    tmux.until_shown("press again to leave").await.unwrap();
+    tmux.press(&["C-c"]).unwrap();
+    ended(tmux, 0).await
+}
+
 #[tokio::test]
 async fn what_is_wrong_at_the_start_is_the_end_with_the_sentence_of_hew_run() {
     let Some(play) = play().await else { return };
@@ -88,8 +96,7 @@ async fn where_there_is_nothing_to_go_on_with_a_new_session_begins() {
         .unwrap();
     tmux.until_shown(READY).await.unwrap();
     // Nothing was said: there is nothing to resume.
-    tmux.press(&["C-d"]).unwrap();
-    let all = ended(&tmux, 0).await;
+    let all = leave(&tmux).await;
     assert!(!all.contains("to go on:"), "{all}");
     let tmux = Tmux::start(&play.hew.clone().arg("-c"), 100, 30).unwrap();
     tmux.until(|all| in_a_line(all).contains("this is a new one"))
@@ -105,8 +112,7 @@ async fn where_there_is_nothing_to_go_on_with_a_new_session_begins() {
     let all = ended(&here, 1).await;
     assert!(all.contains("error: ") && all.contains("is open"), "{all}");
     tmux.until(|all| !all.contains("esc stops")).await.unwrap();
-    tmux.press(&["C-d"]).unwrap();
-    let all = ended(&tmux, 0).await;
+    let all = leave(&tmux).await;
     assert!(all.contains("to go on: hew resume "), "{all}");
     here.again(&play.hew.clone().arg("-c")).unwrap();
     here.until(|all| all.contains("Heard: hello.") && all.contains("claude-sonnet-4-6"))

@@ -156,7 +156,7 @@ async fn a_proxy_that_refuses_is_quoted() {
         let Error::Connection { detail, .. } = &error else {
             panic!("{error:?}")
         };
-        assert_eq!(*detail, format!("the proxy: {told}"));
+        assert_eq!(*detail, format!("https://api.example.invalid: the proxy: {told}"));
     }
 }
 

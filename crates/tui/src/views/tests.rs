@@ -7,8 +7,8 @@ use crate::view::{Outcome, Wish};
 use crate::views::setup::Setup;
 use model::{CallId, Cost, Message, Usage};
 use session::{
-    Body, Change, Command, Difference, Event, Item, ItemId, Prompt, Record, RequestId, Section, SessionId, Status,
-    Time, Todo as Thing, Totals,
+    BlobId, Body, Change, Command, Difference, Event, Item, ItemId, Prompt, Record, RequestId, Section, SessionId,
+    Status, Time, Todo as Thing, Totals,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn items() -> Vec<Arc<Item>> {
     let change = Change {
         path: PathBuf::from("src/parser.rs"),
         before: None,
-        after: None,
+        after: Some(BlobId("1".into()).into()),
     };
     vec![
         item(1, prompt("Why does the parser test fail?")),
