@@ -1,6 +1,7 @@
 //! The house of the terminal front end: opens sessions and knows what is around them.
 
 mod choices;
+mod desktop;
 mod files;
 mod here;
 mod programs;
@@ -267,6 +268,11 @@ impl House for Home {
     fn clipboard(&self) -> Later<Clip> {
         let here = self.here.clone();
         later(async move { files::clipboard(&here).await }.boxed())
+    }
+
+    fn notify(&self, title: &str, text: &str) {
+        let (title, text, env) = (title.to_owned(), text.to_owned(), self.here.env.clone());
+        tokio::spawn(async move { desktop::notify(&title, &text, &env).await });
     }
 
     fn prompts(&self) -> Later<Vec<String>> {
