@@ -1,7 +1,7 @@
-//! `cargo xtask ci`: everything a change must pass, in the order that fails soonest.
+//! `cargo xtask ci`: all checks, ordered so that likely failures come first.
 //!
-//! The steps share one profile and one target folder, so dependencies are compiled twice at most: once as metadata
-//! (clippy, docs) and once as code (tests). What a step needs and the machine lacks is installed under `.tools/`.
+//! The steps share one profile and one target folder, so dependencies are compiled at most twice: once as metadata
+//! (clippy, docs) and once as code (tests). Missing tools are installed under `.tools/`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,16 +11,16 @@ use anyhow::{Context, Result, bail};
 
 use crate::{no_arguments, tidy, tools};
 
-/// A named part of the run. It gets what earlier steps prepared and may add to it.
+/// A named part of the run. Steps share a [`CiRun`]: they use and add to its prepared tools.
 struct Step {
     name: &'static str,
-    run: fn(&mut Bench) -> Result<Outcome>,
+    run: fn(&mut CiRun) -> Result<Outcome>,
 }
 
-/// How a step ended, when it did not fail.
+/// The result of a step that did not fail.
 enum Outcome {
     Passed,
-    /// It could not be done here, and the run is good without it.
+    /// It is not possible on this machine, and the run passes without it.
     Skipped {
         why: String,
     },
@@ -33,7 +33,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "tidy",
-        run: house_rules,
+        run: tidy_rules,
     },
     Step {
         name: "clippy",
@@ -81,41 +81,41 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// What the steps work on.
-struct Bench {
+/// The repository and the tools that earlier steps prepared.
+struct CiRun {
     root: PathBuf,
     /// Interpreter with the vendors' SDKs, once the `python` step has run.
     python: Option<PathBuf>,
-    /// The folder with packages of Node.js, once the `node` step has run.
+    /// The `node_modules` folder, once the `node` step has run.
     node_modules: Option<PathBuf>,
-    /// The browser that the tests drive, once the step of that name has run.
+    /// The browser for tests, once the `chromium` step has run.
     chromium: Option<PathBuf>,
-    /// The `cargo-deny` program, once the step of that name has run.
+    /// The `cargo-deny` program, once the `cargo-deny` step has run.
     deny: Option<PathBuf>,
 }
 
-/// Runs every step and stops at the first that fails.
+/// Runs the steps in order and stops at the first failure.
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
     no_arguments("ci", args)?;
-    let mut bench = Bench {
+    let mut ci_run = CiRun {
         root: root.to_path_buf(),
         python: None,
         node_modules: None,
         chromium: None,
         deny: None,
     };
-    let report = run_steps(STEPS, &mut bench)?;
+    let report = run_steps(STEPS, &mut ci_run)?;
     println!("\n{report}");
     Ok(())
 }
 
-fn run_steps(steps: &[Step], bench: &mut Bench) -> Result<String> {
+fn run_steps(steps: &[Step], run: &mut CiRun) -> Result<String> {
     let start = Instant::now();
     let mut times = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         println!("\n=== {} ({} of {})", step.name, index + 1, steps.len());
         let step_start = Instant::now();
-        let outcome = (step.run)(bench)
+        let outcome = (step.run)(run)
             .with_context(|| format!("ci failed in step `{}` after {}", step.name, human(start.elapsed())))?;
         let took = human(step_start.elapsed());
         match outcome {
@@ -137,18 +137,18 @@ fn run_steps(steps: &[Step], bench: &mut Bench) -> Result<String> {
     ))
 }
 
-fn house_rules(bench: &mut Bench) -> Result<Outcome> {
-    tidy::check(&bench.root)?;
+fn tidy_rules(run: &mut CiRun) -> Result<Outcome> {
+    tidy::check(&run.root)?;
     Ok(Outcome::Passed)
 }
 
-fn format(bench: &mut Bench) -> Result<Outcome> {
-    cargo(bench, &["fmt", "--all", "--check"], &[])
+fn format(run: &mut CiRun) -> Result<Outcome> {
+    cargo(run, &["fmt", "--all", "--check"], &[])
 }
 
-fn clippy(bench: &mut Bench) -> Result<Outcome> {
+fn clippy(run: &mut CiRun) -> Result<Outcome> {
     cargo(
-        bench,
+        run,
         &[
             "clippy",
             "--locked",
@@ -162,52 +162,52 @@ fn clippy(bench: &mut Bench) -> Result<Outcome> {
     )
 }
 
-fn python(bench: &mut Bench) -> Result<Outcome> {
-    bench.python = Some(tools::python(&bench.root)?);
+fn python(run: &mut CiRun) -> Result<Outcome> {
+    run.python = Some(tools::python(&run.root)?);
     Ok(Outcome::Passed)
 }
 
-fn node(bench: &mut Bench) -> Result<Outcome> {
-    bench.node_modules = Some(tools::node_modules(&bench.root)?);
+fn node(run: &mut CiRun) -> Result<Outcome> {
+    run.node_modules = Some(tools::node_modules(&run.root)?);
     Ok(Outcome::Passed)
 }
 
-fn chromium(bench: &mut Bench) -> Result<Outcome> {
-    bench.chromium = Some(tools::chromium()?);
+fn chromium(run: &mut CiRun) -> Result<Outcome> {
+    run.chromium = Some(tools::chromium()?);
     Ok(Outcome::Passed)
 }
 
-fn clangd(_: &mut Bench) -> Result<Outcome> {
-    tools::program("clangd", "clangd", "the tests of language servers")?;
+fn clangd(_: &mut CiRun) -> Result<Outcome> {
+    tools::program("clangd", "clangd", "language server tests")?;
     Ok(Outcome::Passed)
 }
 
-fn tmux(_: &mut Bench) -> Result<Outcome> {
-    tools::program("tmux", "tmux", "the tests of the terminal front end")?;
+fn tmux(_: &mut CiRun) -> Result<Outcome> {
+    tools::program("tmux", "tmux", "TUI tests")?;
     Ok(Outcome::Passed)
 }
 
-fn tests(bench: &mut Bench) -> Result<Outcome> {
-    let python = bench
+fn tests(run: &mut CiRun) -> Result<Outcome> {
+    let python = run
         .python
         .as_ref()
         .context("the `python` step has not run")?
         .display()
         .to_string();
-    let node_modules = bench
+    let node_modules = run
         .node_modules
         .as_ref()
         .context("the `node` step has not run")?
         .display()
         .to_string();
-    let chromium = bench
+    let chromium = run
         .chromium
         .as_ref()
         .context("the `chromium` step has not run")?
         .display()
         .to_string();
     cargo(
-        bench,
+        run,
         &["test", "--locked", "--workspace"],
         &[
             ("HEW_PYTHON", &python),
@@ -217,22 +217,22 @@ fn tests(bench: &mut Bench) -> Result<Outcome> {
     )
 }
 
-fn docs(bench: &mut Bench) -> Result<Outcome> {
+fn docs(run: &mut CiRun) -> Result<Outcome> {
     cargo(
-        bench,
+        run,
         &["doc", "--locked", "--workspace", "--no-deps"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )
 }
 
-fn cargo_deny(bench: &mut Bench) -> Result<Outcome> {
-    bench.deny = Some(tools::cargo_deny(&bench.root)?);
+fn cargo_deny(run: &mut CiRun) -> Result<Outcome> {
+    run.deny = Some(tools::cargo_deny(&run.root)?);
     Ok(Outcome::Passed)
 }
 
-fn licences(bench: &mut Bench) -> Result<Outcome> {
-    let deny = bench.deny.as_ref().context("the `cargo-deny` step has not run")?;
-    succeed(Command::new(deny).current_dir(&bench.root).args([
+fn licences(run: &mut CiRun) -> Result<Outcome> {
+    let deny = run.deny.as_ref().context("the `cargo-deny` step has not run")?;
+    succeed(Command::new(deny).current_dir(&run.root).args([
         "--locked",
         "check",
         "--hide-inclusion-graph",
@@ -242,11 +242,11 @@ fn licences(bench: &mut Bench) -> Result<Outcome> {
     ]))
 }
 
-/// Known vulnerabilities count when their list can be fetched; a machine without the open internet goes on without.
-fn advisories(bench: &mut Bench) -> Result<Outcome> {
-    let deny = bench.deny.as_ref().context("the `cargo-deny` step has not run")?;
+/// Checks for known vulnerabilities. Skipped if the advisory database cannot be fetched.
+fn advisories(run: &mut CiRun) -> Result<Outcome> {
+    let deny = run.deny.as_ref().context("the `cargo-deny` step has not run")?;
     let mut fetch = Command::new(deny);
-    fetch.current_dir(&bench.root).args(["fetch", "db"]);
+    fetch.current_dir(&run.root).args(["fetch", "db"]);
     if let Err(why) = tools::quietly(&mut fetch, Duration::from_secs(60)) {
         return Ok(Outcome::Skipped {
             why: format!("the advisory database cannot be fetched here: {why:#}"),
@@ -254,18 +254,18 @@ fn advisories(bench: &mut Bench) -> Result<Outcome> {
     }
     succeed(
         Command::new(deny)
-            .current_dir(&bench.root)
+            .current_dir(&run.root)
             .args(["--offline", "check", "advisories"]),
     )
 }
 
-fn cargo(bench: &Bench, args: &[&str], env: &[(&str, &str)]) -> Result<Outcome> {
+fn cargo(run: &CiRun, args: &[&str], env: &[(&str, &str)]) -> Result<Outcome> {
     let mut command = Command::new(tools::cargo());
-    command.current_dir(&bench.root).args(args).envs(env.iter().copied());
+    command.current_dir(&run.root).args(args).envs(env.iter().copied());
     succeed(&mut command)
 }
 
-/// Runs a command with its output on our own, and turns a bad exit into an error that names the command.
+/// Runs a command with inherited output. A bad exit status becomes an error that names the command.
 fn succeed(command: &mut Command) -> Result<Outcome> {
     let line = tools::shown(command);
     println!("$ {line}");
@@ -276,7 +276,7 @@ fn succeed(command: &mut Command) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// A duration as a person says it: `0.4 s`, `12.0 s`, `3 min 20 s`.
+/// A readable duration: `0.4 s`, `12.0 s`, `3 min 20 s`.
 fn human(duration: Duration) -> String {
     let seconds = duration.as_secs();
     if seconds < 60 {
@@ -291,8 +291,8 @@ mod tests {
 
     use super::*;
 
-    fn bench() -> Bench {
-        Bench {
+    fn empty_run() -> CiRun {
+        CiRun {
             root: PathBuf::from("."),
             python: None,
             node_modules: None,
@@ -314,19 +314,19 @@ mod tests {
             },
             Step {
                 name: "never",
-                run: |bench| {
-                    bench.deny = Some("reached".into());
+                run: |run| {
+                    run.deny = Some("reached".into());
                     Ok(Outcome::Passed)
                 },
             },
         ];
-        let mut bench = bench();
-        let message = format!("{:#}", run_steps(&steps, &mut bench).unwrap_err());
+        let mut run = empty_run();
+        let message = format!("{:#}", run_steps(&steps, &mut run).unwrap_err());
         assert!(
             message.contains("step `bad`") && message.contains("the reason"),
             "{message}"
         );
-        assert!(bench.deny.is_none(), "a step ran after the failure");
+        assert!(run.deny.is_none(), "a step ran after the failure");
     }
 
     #[test]
@@ -341,7 +341,7 @@ mod tests {
                 run: |_| Ok(Outcome::Passed),
             },
         ];
-        let report = run_steps(&steps, &mut bench()).unwrap();
+        let report = run_steps(&steps, &mut empty_run()).unwrap();
         assert!(report.starts_with("ci passed: 2 steps in "), "{report}");
         assert!(report.contains("one ") && report.contains("two "), "{report}");
     }
@@ -356,7 +356,7 @@ mod tests {
                 })
             },
         }];
-        let report = run_steps(&steps, &mut bench()).unwrap();
+        let report = run_steps(&steps, &mut empty_run()).unwrap();
         assert!(report.contains("one skipped"), "{report}");
     }
 

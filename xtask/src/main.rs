@@ -1,6 +1,6 @@
-//! Tasks for people who work on hew: `cargo xtask <task>`.
+//! Tasks for contributors: `cargo xtask <task>`.
 //!
-//! One file per task. To add one, write `src/<task>.rs` with a `run` function and give it a line in [`TASKS`].
+//! One file per task. To add one, write `src/<task>.rs` with a `run` function and add an entry to [`TASKS`].
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,10 +10,11 @@ use anyhow::{Context, Result, bail};
 mod ci;
 mod real_model;
 mod screenshots;
+mod shape;
 mod tidy;
 mod tools;
 
-/// Something `cargo xtask` can do.
+/// A task of `cargo xtask`.
 struct Task {
     name: &'static str,
     summary: &'static str,
@@ -23,7 +24,7 @@ struct Task {
 const TASKS: &[Task] = &[
     Task {
         name: "ci",
-        summary: "everything a change must pass: format, tidy, clippy, tests, docs, licences",
+        summary: "all checks: format, tidy, clippy, tests, docs, licences",
         run: ci::run,
     },
     Task {
@@ -33,12 +34,17 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "screenshots",
-        summary: "pictures of the terminal front end for the book (needs tmux)",
+        summary: "screenshots of the TUI for the book (needs tmux)",
         run: screenshots::run,
     },
     Task {
+        name: "shape",
+        summary: "figures about names, comments, functions and crates",
+        run: shape::run,
+    },
+    Task {
         name: "tidy",
-        summary: "the rules of the house that the compiler cannot check",
+        summary: "repository rules that the compiler cannot check",
         run: tidy::run,
     },
 ];
@@ -77,7 +83,7 @@ fn usage() -> String {
     text
 }
 
-/// The folder of the workspace manifest. Cargo says at run time where this package lives, so a moved checkout works too.
+/// The workspace's folder. Cargo sets the variable at run time, so a moved checkout works too.
 fn project_root() -> Result<PathBuf> {
     let package =
         std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -87,7 +93,7 @@ fn project_root() -> Result<PathBuf> {
     Ok(root.to_path_buf())
 }
 
-/// Refuses arguments, for tasks that take none.
+/// Rejects arguments, for tasks that take none.
 fn no_arguments(task: &str, args: &[String]) -> Result<()> {
     match args.first() {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! Lets hew work with a real language model on this machine, on three wires. Opt-in: it downloads a gigabyte once.
+//! Runs hew with a real language model on this machine, on three wires. Opt-in: it downloads a gigabyte once.
 
 use crate::tools;
 use anyhow::{Context, Result, bail, ensure};
@@ -8,17 +8,17 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The wires that the model's server speaks, with the path of its base URL.
+/// The wires that the model's server supports, with the path of its base URL.
 const WIRES: &[(&str, &str)] = &[
     ("openai-chat", "/v1"),
     ("openai-responses", "/v1"),
     ("anthropic-messages", ""),
 ];
 
-/// The number that the model must find in a file: nothing that it could know.
+/// The number that the model must find in a file and cannot guess.
 const SECRET: &str = "7391";
 
-/// Fetches the model, starts it, and has hew answer a question about a file and create one, on each wire.
+/// Downloads the model, starts it, and lets hew answer a question about a file and create one, on each wire.
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
     crate::no_arguments("real-model", args)?;
     let home = root.join(".tools").join("real-model");
@@ -48,7 +48,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The model reads a file that it cannot know and says what is in it.
+/// The model reads a file with random content and reports it.
 fn reads(root: &Path, place: &Place) -> Result<()> {
     fs::write(
         place.project.join("port.txt"),
@@ -81,7 +81,7 @@ fn creates(root: &Path, place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// A project, a home and a configuration of their own.
+/// A separate project, home folder and configuration.
 struct Place {
     project: PathBuf,
     home: PathBuf,
@@ -161,13 +161,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Both fail only where the server has ended by itself.
+        // Both fail only if the server has already exited.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// A Python with llama.cpp's server in it.
+/// A Python interpreter with llama.cpp's server installed.
 fn interpreter(home: &Path) -> Result<PathBuf> {
     let environment = home.join("python");
     let python = environment.join("bin").join("python");

@@ -1,4 +1,4 @@
-//! Pictures of the terminal front end for the book: the real program in tmux, a scripted model, and what the screen shows.
+//! Screenshots of the terminal front end for the book: the real program in tmux with a scripted model.
 
 mod svg;
 
@@ -11,12 +11,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const SIZE: (usize, usize) = (100, 30);
-/// How long the screen is waited for.
+/// The maximum time to wait for the screen.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is looked at.
+/// The interval between captures of the screen.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What the model says: a plan, an edit that is asked about, and a closing word.
+/// The scripted replies: a plan, an edit that needs approval, and a final answer.
 const SCRIPT: &str = r#"{
   "side": "Count columns, not bytes",
   "turns": [
@@ -28,14 +28,14 @@ const SCRIPT: &str = r#"{
   ]
 }"#;
 
-/// A picture: its name, the keys that lead there, and what must be on the screen first.
+/// A screenshot: its name, the keys to press, and the text that the screen must show.
 const SHOTS: &[(&str, &[&str], &str)] = &[
-    ("start", &[], "what is to be done?"),
+    ("start", &[], "Describe a task"),
     ("completion", &["look at @wid"], "src/width.rs"),
     (
         "approval",
         &["C-u", "Why does the width test fail?", "Enter"],
-        "yes, once",
+        "allow once",
     ),
     ("task", &["Enter"], "Shall I add a test"),
     ("changes", &["C-x", "c"], "src/width.rs"),
@@ -78,7 +78,7 @@ fn build(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A terminal with hew in it, and the scripted model beside it. All of it ends when this is dropped.
+/// A terminal that runs hew, and the scripted model. Both end when this is dropped.
 struct Stage {
     socket: PathBuf,
     folder: PathBuf,
@@ -132,7 +132,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Presses a key, or types words.
+    /// Presses a key, or types text.
     fn press(&self, key: &str) -> Result<()> {
         let is_key = matches!(key, "Enter" | "Escape" | "F1") || key.starts_with("C-") || key.len() == 1;
         match is_key {
@@ -143,7 +143,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The screen with its colours, once something is on it and it has come to rest.
+    /// The screen with its colours, once it shows the text and no longer changes.
     fn wait_for(&self, sign: &str) -> Result<String> {
         let begun = Instant::now();
         let mut before = String::new();
@@ -179,7 +179,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // Whatever is gone already need not be ended.
+        // Errors are ignored: the process may have ended already.
         drop(self.tmux(&["kill-server"]));
         drop(self.server.kill());
         drop(self.server.wait());

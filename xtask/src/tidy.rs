@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: the rules of the house that the compiler cannot check.
+//! `cargo xtask tidy`: repository rules that the compiler cannot check.
 //!
-//! Each rule is a pure function in a file of its own, from plain data to a list of [`Problem`]s, so that its tests can
-//! show it failing. Reading the repository happens here, once.
+//! Each rule is a pure function in its own file, from plain data to a list of [`Problem`]s, so that its tests can show
+//! it failing. The repository is read here, once.
 
 use std::fs;
 use std::path::Path;
@@ -15,11 +15,12 @@ mod code;
 mod layers;
 mod manifests;
 mod map;
+pub(crate) mod names;
 mod sources;
 mod testdata;
 mod traces;
 
-/// A broken rule: where, and what to do about it.
+/// A violation: where it is, and how to fix it.
 #[derive(Debug, PartialEq, Eq)]
 struct Problem {
     place: String,
@@ -36,14 +37,14 @@ impl Problem {
 }
 
 /// A file of the repository: its path from the root with forward slashes, and its text.
-struct File {
-    path: String,
-    text: String,
+pub(crate) struct File {
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 #[cfg(test)]
 impl File {
-    fn new(path: &str, text: &str) -> Self {
+    pub(crate) fn new(path: &str, text: &str) -> Self {
         Self {
             path: path.into(),
             text: text.into(),
@@ -51,15 +52,15 @@ impl File {
     }
 }
 
-/// The task: checks, and says so when all is well.
+/// Runs the checks and reports success.
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
     no_arguments("tidy", args)?;
     check(root)?;
-    println!("tidy: all is well");
+    println!("tidy: no problems");
     Ok(())
 }
 
-/// Applies every rule to the repository and fails with the whole list of problems.
+/// Applies every rule to the repository. Fails with the list of all problems.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let files = read_files(root)?;
     let packages = layers::packages(&cargo_metadata(root)?)?;
@@ -71,8 +72,9 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     let architecture = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default();
 
     let mut problems = layers::check(&packages);
-    problems.extend(map::check(&architecture, &crates));
+    problems.extend(map::check(&architecture, &crates, &files));
     problems.extend(sources::check(&files, &crates));
+    problems.extend(names::check(&files));
     problems.extend(code::check(&files));
     problems.extend(traces::check(&files));
     problems.extend(manifests::check(&files));
@@ -103,15 +105,15 @@ fn cargo_metadata(root: &Path) -> Result<serde_json::Value> {
     serde_json::from_slice(&output.stdout).context("`cargo metadata` did not print JSON")
 }
 
-/// Every file that is, or is about to be, part of the repository.
-fn read_files(root: &Path) -> Result<Vec<File>> {
+/// All files that git tracks or would track.
+pub(crate) fn read_files(root: &Path) -> Result<Vec<File>> {
     let paths = match git_files(root) {
         Some(paths) => paths,
         None => walk(root)?,
     };
     let mut files = Vec::with_capacity(paths.len());
     for path in paths {
-        // A file deleted but not yet committed is listed and not there.
+        // A deleted file stays listed until the deletion is committed.
         let Ok(bytes) = fs::read(root.join(&path)) else {
             continue;
         };
@@ -124,7 +126,7 @@ fn read_files(root: &Path) -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// What git tracks or would track. `None` when this is not a checkout (a source archive) or git is not installed.
+/// The paths that git tracks or would track. `None` outside a checkout or if git is not installed.
 fn git_files(root: &Path) -> Option<Vec<String>> {
     let args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let output = Command::new("git").current_dir(root).args(args).output().ok()?;
@@ -164,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_walk_sees_sources_and_skips_build_output() {
+    fn the_walk_finds_sources_and_skips_build_output() {
         let root = crate::project_root().unwrap();
         let found = walk(&root).unwrap();
         assert!(found.iter().any(|path| path == "xtask/src/tidy.rs"));

@@ -1,4 +1,4 @@
-//! Programs the tasks need beside the Rust toolchain, fetched into `.tools/` when the machine lacks them.
+//! Programs that the tasks need in addition to the Rust toolchain, installed under `.tools/` if they are missing.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// The cargo-deny we install. Building it takes two to three minutes on two cores, once per checkout.
+/// The installed version of cargo-deny. Building it takes two to three minutes on two cores, once per checkout.
 const CARGO_DENY: &str = "0.20.2";
 
-/// The cargo that started us.
+/// The cargo that started this program.
 pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// A command as one line for people.
+/// A command as one readable line.
 pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program())
         .file_name()
@@ -51,7 +51,7 @@ pub(crate) fn cargo_deny(root: &Path) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// A Chromium for the tests of the browser, from the system's packages where there is none yet.
+/// A Chromium for the browser tests, installed from the system's packages if it is missing.
 pub(crate) fn chromium() -> Result<PathBuf> {
     let find = || {
         ["chromium", "chromium-browser", "google-chrome"]
@@ -66,7 +66,7 @@ pub(crate) fn chromium() -> Result<PathBuf> {
     find().context("chromium is still missing after installing it")
 }
 
-/// A program on the search path, from the Debian package where it is not there yet.
+/// A program on the search path, installed from its Debian package if it is missing.
 pub(crate) fn program(name: &str, package: &str, for_what: &str) -> Result<PathBuf> {
     if on_path(name).is_none() {
         install_debian_packages(&[package]).with_context(|| format!("{for_what} need {name}"))?;
@@ -82,7 +82,7 @@ pub(crate) fn python(root: &Path) -> Result<PathBuf> {
     let requirements = fs::read_to_string(&wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
     let home = root.join(".tools").join("python");
     let interpreter = home.join("bin").join("python");
-    // Written last, so an installation that was cut off does not count.
+    // Written last, so that an interrupted installation does not count.
     let stamp = home.join("installed.txt");
     let installed = fs::read_to_string(&stamp).is_ok_and(|installed| installed == requirements);
     if installed && runs(&interpreter) {
@@ -108,13 +108,13 @@ pub(crate) fn python(root: &Path) -> Result<PathBuf> {
     Ok(interpreter)
 }
 
-/// The folder `node_modules` with the packages of `xtask/package.json`: real peers that tests talk to.
+/// The folder `node_modules` with the packages of `xtask/package.json`: real peers for tests.
 pub(crate) fn node_modules(root: &Path) -> Result<PathBuf> {
     let wanted = root.join("xtask").join("package.json");
     let packages = fs::read_to_string(&wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
     let home = root.join(".tools").join("node");
     let modules = home.join("node_modules");
-    // Written last, so an installation that was cut off does not count.
+    // Written last, so that an interrupted installation does not count.
     let stamp = home.join("installed.json");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == packages) {
         println!("using {}", modules.display());
@@ -143,7 +143,7 @@ pub(crate) fn node_modules(root: &Path) -> Result<PathBuf> {
     Ok(modules)
 }
 
-/// Runs a command without showing its output; an error holds the last line it wrote. Killed when it takes too long.
+/// Runs a command without showing its output; an error contains its last line. Kills it after the time limit.
 pub(crate) fn quietly(command: &mut Command, limit: Duration) -> Result<()> {
     let line = shown(command);
     command
@@ -180,7 +180,7 @@ pub(crate) fn make_environment(home: &Path) -> Result<()> {
         None => Err(anyhow::anyhow!("there is no python3 on the PATH")),
     };
     let Err(why) = first else { return Ok(()) };
-    // Debian ships Python without what `venv` needs; its own package adds it.
+    // Debian's Python lacks the files for `venv`; a separate package contains them.
     println!("no virtual environment yet: {why:#}");
     install_debian_packages(&["python3", "python3-venv"])
         .context("the tests against the vendors' SDKs need Python 3.10 or newer with its `venv` module")?;

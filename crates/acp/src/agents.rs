@@ -1,4 +1,4 @@
-//! The agents that the person has configured, each used as if it were the model of a subtask.
+//! External agents, each used as the model of a subtask.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,168 +14,168 @@ use futures::StreamExt as _;
 use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::FuturesUnordered;
 use model::{
-    Chunk, ChunkPart, Features, Info, Limits, Message, Model, Part, Replay, Request, Role, Stop, Stream, Wire,
+    Chunk, ChunkPart, Features, Info, Message, Model, Part, ReplayData, Request, Role, Stop, Stream, TokenLimits, Wire,
 };
-use policy::Level;
-use sandbox::{Confinement, Environment};
+use policy::AccessLevel;
+use sandbox::{Confinement, ProcessEnvironment};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, OwnedMutexGuard, mpsc};
 use tokio::time::Instant;
-use tool::Desk;
+use tool::ToolHost;
 use workspace::Workspace;
 
-use crate::agent::{About, Fault, Running, words};
-use crate::answer::Answering;
-use crate::told::Told;
+use crate::client_requests::ClientRequests;
+use crate::process::{AgentError, AgentInfo, AgentProcess, error_text};
+use crate::updates::UpdateTranslator;
 use crate::wire::Incoming;
 
-/// Marks what we keep about a session of another agent.
+/// Marks stored data about a session of an external agent.
 const WIRE: &str = "acp";
-/// An agent that was told to stop gets so long to do it.
-const GRACE: Duration = Duration::from_secs(10);
-/// Pieces that may wait to be shown.
-const WAITING: usize = 256;
+/// Time for an agent to stop after a cancellation.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum number of queued chunks.
+const CHUNK_QUEUE: usize = 256;
 
-/// An agent that the person has configured.
+/// A configured external agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Definition {
-    /// What it is called here.
+pub struct AgentDefinition {
+    /// Its name.
     pub name: String,
     /// The program.
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables that it sees besides the usual ones.
+    /// Additional environment variables.
     pub env: BTreeMap<String, String>,
-    /// Whether it reads and writes files through us, or by itself.
-    pub files: Files,
-    /// It is given up when it says nothing for so long.
+    /// Whether it accesses files through hew or directly.
+    pub files: FileAccess,
+    /// Maximum time without a message.
     pub timeout: Duration,
 }
 
-/// How an agent reaches files.
+/// How an agent accesses files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Files {
-    /// Through us, where it can.
+pub enum FileAccess {
+    /// Through hew, if the agent supports it.
     #[default]
-    Ours,
-    /// By itself.
-    Own,
+    ThroughClient,
+    /// Directly.
+    Direct,
 }
 
-/// Where agents work, and what they may reach through us.
+/// The environment of agents, and what they may access through hew.
 #[derive(Clone)]
-pub struct Place {
-    /// The project's folder.
+pub struct AgentEnvironment {
+    /// The project directory.
     pub root: PathBuf,
-    /// The variables that they see.
-    pub environment: Environment,
-    /// The project, for files that they ask us for.
+    /// Their environment variables.
+    pub environment: ProcessEnvironment,
+    /// The project, for file requests.
     pub workspace: Workspace,
-    /// What commands may reach that they ask us to run.
+    /// The confinement of commands that they request.
     pub confinement: Option<Confinement>,
 }
 
-/// The agents that the person has configured. Cheap to clone; nothing is started before it is used.
+/// The configured external agents. Cheap to clone; agents start on first use.
 #[derive(Clone)]
-pub struct Agents {
-    definitions: Arc<BTreeMap<String, Definition>>,
-    place: Arc<Place>,
+pub struct AcpAgents {
+    definitions: Arc<BTreeMap<String, AgentDefinition>>,
+    place: Arc<AgentEnvironment>,
 }
 
-impl Agents {
-    /// These agents, in this place.
-    pub fn new(definitions: Vec<Definition>, place: Place) -> Self {
+impl AcpAgents {
+    /// Creates the agents.
+    pub fn new(definitions: Vec<AgentDefinition>, place: AgentEnvironment) -> Self {
         let named = definitions
             .into_iter()
             .map(|definition| (definition.name.clone(), definition));
-        Agents {
+        AcpAgents {
             definitions: Arc::new(named.collect()),
             place: Arc::new(place),
         }
     }
 
-    /// Their names, in order.
+    /// Their names, sorted.
     pub fn names(&self) -> Vec<String> {
         self.definitions.keys().cloned().collect()
     }
 
-    /// Starts an agent, hears what it says of itself, and ends it.
-    pub async fn test(&self, name: &str) -> Result<About, Fault> {
-        let (running, _incoming) = Running::start(self.find(name)?, &self.place).await?;
+    /// Starts an agent, returns its information, and ends it.
+    pub async fn test(&self, name: &str) -> Result<AgentInfo, AgentError> {
+        let (running, _incoming) = AgentProcess::start(self.find(name)?, &self.place).await?;
         Ok(running.about())
     }
 
-    /// The agent as a model. Whatever it wants to do is asked of the desk, and commands run at this level.
-    pub fn open(&self, name: &str, desk: Arc<dyn Desk>, level: Level) -> Result<Arc<dyn Model>, Fault> {
+    /// Returns the agent as a model. `host` approves its actions, and commands run at this level.
+    pub fn open(&self, name: &str, host: Arc<dyn ToolHost>, level: AccessLevel) -> Result<Arc<dyn Model>, AgentError> {
         let definition = self.find(name)?.clone();
-        Ok(Arc::new(Helper {
+        Ok(Arc::new(AgentModel {
             info: info(&definition),
             definition: Arc::new(definition),
             place: Arc::clone(&self.place),
-            desk,
+            host,
             level,
             session: Arc::default(),
         }))
     }
 
-    fn find(&self, name: &str) -> Result<&Definition, Fault> {
+    fn find(&self, name: &str) -> Result<&AgentDefinition, AgentError> {
         self.definitions
             .get(name)
-            .ok_or_else(|| Fault::Unknown(name.to_owned()))
+            .ok_or_else(|| AgentError::Unknown(name.to_owned()))
     }
 }
 
-/// An agent as a model: it is asked once in a turn, and does all the work itself.
-struct Helper {
+/// An agent as a model: one request per turn, in which the agent does all the work.
+struct AgentModel {
     info: Info,
-    definition: Arc<Definition>,
-    place: Arc<Place>,
-    desk: Arc<dyn Desk>,
-    level: Level,
-    session: Arc<Mutex<Option<Session>>>,
+    definition: Arc<AgentDefinition>,
+    place: Arc<AgentEnvironment>,
+    host: Arc<dyn ToolHost>,
+    level: AccessLevel,
+    session: Arc<Mutex<Option<AgentSession>>>,
 }
 
-/// A session of another agent.
-struct Session {
-    running: Running,
+/// A session of an external agent.
+struct AgentSession {
+    running: AgentProcess,
     incoming: mpsc::Receiver<Incoming>,
     id: String,
-    answering: Arc<Answering>,
+    answering: Arc<ClientRequests>,
 }
 
-impl Model for Helper {
+impl Model for AgentModel {
     fn info(&self) -> &Info {
         &self.info
     }
 
     fn stream(&self, request: Request) -> BoxFuture<'static, Result<Stream, model::Error>> {
         let (definition, place) = (Arc::clone(&self.definition), Arc::clone(&self.place));
-        let (slot, desk, level) = (Arc::clone(&self.session), Arc::clone(&self.desk), self.level);
+        let (slot, host, level) = (Arc::clone(&self.session), Arc::clone(&self.host), self.level);
         async move {
-            let failed = |fault: Fault| model::Error::Agent {
+            let failed = |fault: AgentError| model::Error::Agent {
                 name: definition.name.clone(),
                 detail: fault.to_string(),
             };
             let mut slot = slot.lock_owned().await;
-            if slot.as_ref().is_none_or(|session| !session.running.peer.is_there()) {
-                let (running, mut incoming) = Running::start(&definition, &place).await.map_err(failed)?;
-                let known = known(&request, &definition.name);
-                let opening = opened(&running, &mut incoming, &place, known.as_deref());
+            if slot.as_ref().is_none_or(|session| !session.running.peer.is_connected()) {
+                let (running, mut incoming) = AgentProcess::start(&definition, &place).await.map_err(failed)?;
+                let known = previous_session(&request, &definition.name);
+                let opening = open_session(&running, &mut incoming, &place, known.as_deref());
                 let id = match tokio::time::timeout(definition.timeout, opening).await {
                     Ok(opened) => opened.map_err(failed)?,
-                    Err(_) => return Err(failed(Fault::Silent(definition.timeout, running.last_words()))),
+                    Err(_) => return Err(failed(AgentError::Timeout(definition.timeout, running.stderr_tail()))),
                 };
-                let answering = Answering::new(&definition.name, Arc::clone(&place), desk, level);
-                *slot = Some(Session {
+                let answering = ClientRequests::new(&definition.name, Arc::clone(&place), host, level);
+                *slot = Some(AgentSession {
                     running,
                     incoming,
                     id,
                     answering: Arc::new(answering),
                 });
             }
-            let (chunks, mut receiver) = mpsc::channel(WAITING);
-            tokio::spawn(work(slot, prompt(&request), definition, chunks));
+            let (chunks, mut receiver) = mpsc::channel(CHUNK_QUEUE);
+            tokio::spawn(run_prompt(slot, prompt(&request), definition, chunks));
             let stream = futures::stream::poll_fn(move |context| receiver.poll_recv(context));
             Ok(stream.boxed())
         }
@@ -183,21 +183,21 @@ impl Model for Helper {
     }
 }
 
-/// Opens a session. What is told meanwhile is what was said before, which we know.
-async fn opened(
-    running: &Running,
+/// Opens a session. Updates during the opening are a replay and are ignored.
+async fn open_session(
+    running: &AgentProcess,
     incoming: &mut mpsc::Receiver<Incoming>,
-    place: &Place,
+    place: &AgentEnvironment,
     known: Option<&str>,
-) -> Result<String, Fault> {
-    let mut opening = std::pin::pin!(running.open(&place.root, known));
+) -> Result<String, AgentError> {
+    let mut opening = std::pin::pin!(running.open_session(&place.root, known));
     let opened = loop {
         tokio::select! {
             biased;
             message = incoming.recv() => match message {
-                Some(Incoming::Request { id, method, .. }) => running.peer.answer(id, crate::answer::cancelled(&method)).await,
+                Some(Incoming::Request { id, method, .. }) => running.peer.respond(id, crate::client_requests::cancelled_response(&method)).await,
                 Some(Incoming::Notification { .. }) => {}
-                None => return Err(Fault::Died(running.last_words())),
+                None => return Err(AgentError::Exited(running.stderr_tail())),
             },
             opened = &mut opening => break opened?,
         }
@@ -206,14 +206,14 @@ async fn opened(
     Ok(opened)
 }
 
-type Chunks = mpsc::Sender<Result<Chunk, model::Error>>;
+type ChunkSender = mpsc::Sender<Result<Chunk, model::Error>>;
 
-/// Works on one prompt to its end, or until nobody listens any more.
-async fn work(
-    mut slot: OwnedMutexGuard<Option<Session>>,
+/// Processes one prompt, until it is done or the receiver is dropped.
+async fn run_prompt(
+    mut slot: OwnedMutexGuard<Option<AgentSession>>,
     prompt: Vec<ContentBlock>,
-    definition: Arc<Definition>,
-    chunks: Chunks,
+    definition: Arc<AgentDefinition>,
+    chunks: ChunkSender,
 ) {
     let ended = match slot.as_mut() {
         Some(session) => session.work(prompt, &definition, &chunks).await,
@@ -222,7 +222,7 @@ async fn work(
     let last = match ended {
         Ok(stop) => Ok(Chunk::Stop(stop)),
         Err(fault) => {
-            // Whatever state it is in, the next prompt begins with a fresh one.
+            // The next prompt starts a new process.
             *slot = None;
             Err(model::Error::Agent {
                 name: definition.name.clone(),
@@ -230,62 +230,63 @@ async fn work(
             })
         }
     };
-    // Nobody may be listening any more.
+    // The receiver may be gone.
     drop(chunks.send(last).await);
 }
 
-impl Session {
+impl AgentSession {
     async fn work(
         &mut self,
         prompt: Vec<ContentBlock>,
-        definition: &Definition,
-        chunks: &Chunks,
-    ) -> Result<Stop, Fault> {
+        definition: &AgentDefinition,
+        chunks: &ChunkSender,
+    ) -> Result<Stop, AgentError> {
         let peer = self.running.peer.clone();
-        let can = &self.running.hello.agent_capabilities.prompt_capabilities;
+        let can = &self.running.initialized.agent_capabilities.prompt_capabilities;
         let prompt = prompt
             .into_iter()
             .filter(|block| can.image || !matches!(block, ContentBlock::Image(_)));
         let request = PromptRequest::new(self.id.clone(), prompt.collect());
-        let mut asking = std::pin::pin!(peer.ask::<PromptResponse>("session/prompt", &request));
+        let mut asking = std::pin::pin!(peer.request::<PromptResponse>("session/prompt", &request));
         let mut answers = FuturesUnordered::new();
-        let mut told = Told::default();
-        let mut heard = Instant::now();
+        let mut translator = UpdateTranslator::default();
+        let mut last_message = Instant::now();
         let answer = loop {
-            // Whoever waits for the person is not silent.
-            let (due, waits) = (heard + definition.timeout, answers.is_empty());
+            // Waiting for the user does not count as silence.
+            let (due, waits) = (last_message + definition.timeout, answers.is_empty());
             tokio::select! {
                 biased;
                 () = chunks.closed() => return self.cancel(asking.as_mut()).await,
                 message = self.incoming.recv() => match message {
                     Some(message) => {
-                        heard = Instant::now();
-                        self.hear(message, &mut told, &mut answers, chunks).await;
+                        last_message = Instant::now();
+                        self.handle_message(message, &mut translator, &mut answers, chunks).await;
                     }
-                    None => return Err(Fault::Died(self.running.last_words())),
+                    None => return Err(AgentError::Exited(self.running.stderr_tail())),
                 },
-                Some(()) = answers.next() => heard = Instant::now(),
+                Some(()) = answers.next() => last_message = Instant::now(),
                 answer = &mut asking => break answer,
                 () = tokio::time::sleep_until(due), if waits => {
-                    let silent = Fault::Silent(definition.timeout, self.running.last_words());
+                    let silent = AgentError::Timeout(definition.timeout, self.running.stderr_tail());
                     drop(self.cancel(asking.as_mut()).await);
                     return Err(silent);
                 }
             }
         };
-        // What was told before the answer has arrived before it.
+        // Updates sent before the response have arrived before it.
         while let Ok(message) = self.incoming.try_recv() {
-            self.hear(message, &mut told, &mut answers, chunks).await;
+            self.handle_message(message, &mut translator, &mut answers, chunks)
+                .await;
         }
-        let answer = answer.map_err(|error| self.running.fault(&error))?;
+        let answer = answer.map_err(|error| self.running.agent_error(&error))?;
         let replay = Chunk::Replay {
             of: ChunkPart::Text,
-            replay: Replay {
+            replay: ReplayData {
                 wire: WIRE.to_owned(),
                 data: json!({"agent": definition.name, "session": self.id}),
             },
         };
-        for chunk in told.rest().into_iter().chain([replay]) {
+        for chunk in translator.final_chunks().into_iter().chain([replay]) {
             drop(chunks.send(Ok(chunk)).await);
         }
         Ok(match answer.stop_reason {
@@ -293,60 +294,60 @@ impl Session {
             StopReason::MaxTokens => Stop::MaxTokens,
             StopReason::Refusal => Stop::Refusal { detail: None },
             StopReason::MaxTurnRequests => Stop::Refusal {
-                detail: Some("it made as many requests as it may in one turn".into()),
+                detail: Some("it reached its request limit for one turn".into()),
             },
             StopReason::Cancelled => Stop::Refusal {
-                detail: Some("it says that its turn was cancelled".into()),
+                detail: Some("it reports that its turn was cancelled".into()),
             },
             _ => Stop::End,
         })
     }
 
-    async fn hear(
+    async fn handle_message(
         &self,
         message: Incoming,
-        told: &mut Told,
+        translator: &mut UpdateTranslator,
         answers: &mut FuturesUnordered<BoxFuture<'static, ()>>,
-        chunks: &Chunks,
+        chunks: &ChunkSender,
     ) {
         match message {
             Incoming::Request { id, method, params } => {
                 let (peer, answering) = (self.running.peer.clone(), Arc::clone(&self.answering));
                 let answer = async move {
                     let answer = answering.answer(&method, params).await;
-                    peer.answer(id, answer).await;
+                    peer.respond(id, answer).await;
                 };
                 answers.push(answer.boxed());
             }
             Incoming::Notification { method, params } if method == "session/update" => {
                 if params.get("sessionId").and_then(Value::as_str) == Some(self.id.as_str()) {
-                    for chunk in told.take(params) {
-                        // Whoever listens no more is noticed by the loop.
+                    for chunk in translator.translate(params) {
+                        // The loop detects a dropped receiver.
                         drop(chunks.send(Ok(chunk)).await);
                     }
                 }
             }
-            Incoming::Notification { method, .. } => tracing::debug!(method, "a notification that is not known"),
+            Incoming::Notification { method, .. } => tracing::debug!(method, "unknown notification"),
         }
     }
 
-    /// Nobody waits any more: has it stop. One that does not is ended.
+    /// Cancels the prompt. An agent that does not stop is ended.
     async fn cancel(
         &mut self,
         mut asking: std::pin::Pin<
             &mut impl Future<Output = Result<PromptResponse, agent_client_protocol_schema::v1::Error>>,
         >,
-    ) -> Result<Stop, Fault> {
+    ) -> Result<Stop, AgentError> {
         let cancel = CancelNotification::new(self.id.clone());
-        drop(self.running.peer.tell("session/cancel", &cancel).await);
+        drop(self.running.peer.notify("session/cancel", &cancel).await);
         let stopping = async {
             loop {
                 tokio::select! {
                     answer = &mut asking => return answer,
                     message = self.incoming.recv() => match message {
-                        // What it still wants is not done.
+                        // Further requests are cancelled.
                         Some(Incoming::Request { id, method, .. }) => {
-                            self.running.peer.answer(id, crate::answer::cancelled(&method)).await;
+                            self.running.peer.respond(id, crate::client_requests::cancelled_response(&method)).await;
                         }
                         Some(Incoming::Notification { .. }) => {}
                         None => return Err(agent_client_protocol_schema::v1::Error::internal_error()),
@@ -354,18 +355,18 @@ impl Session {
                 }
             }
         };
-        match tokio::time::timeout(GRACE, stopping).await {
+        match tokio::time::timeout(CANCEL_TIMEOUT, stopping).await {
             Ok(Ok(_)) => Ok(Stop::Other {
                 word: "cancelled".into(),
             }),
-            Ok(Err(error)) => Err(Fault::Refused(words(&error))),
-            Err(_) => Err(Fault::Silent(GRACE, self.running.last_words())),
+            Ok(Err(error)) => Err(AgentError::Refused(error_text(&error))),
+            Err(_) => Err(AgentError::Timeout(CANCEL_TIMEOUT, self.running.stderr_tail())),
         }
     }
 }
 
-/// The session that an agent of this name had in the conversation so far.
-fn known(request: &Request, name: &str) -> Option<String> {
+/// Returns the last session of this agent in the conversation.
+fn previous_session(request: &Request, name: &str) -> Option<String> {
     let parts = request.messages.iter().rev().flat_map(|message| &message.parts);
     parts
         .filter_map(|part| match part {
@@ -378,7 +379,7 @@ fn known(request: &Request, name: &str) -> Option<String> {
         .and_then(|replay| Some(replay.data["session"].as_str()?.to_owned()))
 }
 
-/// What is said to the agent: what came after its last reply, in the words of whoever said it.
+/// The prompt for the agent: the user messages after its last reply.
 fn prompt(request: &Request) -> Vec<ContentBlock> {
     let newest = request
         .messages
@@ -388,7 +389,7 @@ fn prompt(request: &Request) -> Vec<ContentBlock> {
     let newest: Vec<&Arc<Message>> = newest.collect();
     let mut blocks = Vec::new();
     for message in newest.into_iter().rev() {
-        let text = session::spoken(message);
+        let text = session::user_text(message);
         if !text.trim().is_empty() {
             blocks.push(ContentBlock::from(text));
         }
@@ -402,18 +403,18 @@ fn prompt(request: &Request) -> Vec<ContentBlock> {
         }
     }
     if blocks.is_empty() {
-        blocks.push(ContentBlock::from("Go on."));
+        blocks.push(ContentBlock::from("Continue."));
     }
     blocks
 }
 
-fn info(definition: &Definition) -> Info {
+fn info(definition: &AgentDefinition) -> Info {
     Info {
         provider: WIRE.to_owned(),
         id: definition.name.clone(),
-        // Nothing is sent by it.
+        // Not used for sending.
         wire: Wire::OpenaiChat,
-        limits: Limits {
+        limits: TokenLimits {
             window: u64::from(u32::MAX),
             output: u32::MAX.into(),
         },

@@ -1,4 +1,4 @@
-//! Commands that another agent has us run: in our sandbox, with a bound on what is kept of their output.
+//! Commands that an external agent requests: sandboxed, with bounded output.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -10,65 +10,65 @@ use agent_client_protocol_schema::v1::{
     ReleaseTerminalRequest, ReleaseTerminalResponse, TerminalExitStatus, TerminalOutputRequest, TerminalOutputResponse,
     WaitForTerminalExitRequest, WaitForTerminalExitResponse,
 };
-use policy::Level;
-use sandbox::{Cap, Confinement, Process, Program, Request, Status};
+use policy::AccessLevel;
+use sandbox::{CaptureCap, Confinement, Process, ProcessRequest, ProcessStatus, Program};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
-use crate::Place;
+use crate::AgentEnvironment;
 
-/// As much output as is kept where the agent does not say, and at most, in bytes.
-const OUTPUT: u64 = 64 * 1024;
-const MOST_OUTPUT: u64 = 1024 * 1024;
-/// As many commands of one agent at once.
-const MOST: usize = 32;
+/// Default and maximum bytes of stored output.
+const DEFAULT_OUTPUT: u64 = 64 * 1024;
+const MAX_OUTPUT: u64 = 1024 * 1024;
+/// Maximum number of terminals per agent.
+const MAX_TERMINALS: usize = 32;
 
-/// The terminals of one agent. Dropping them ends what runs there.
-pub(crate) struct Terminals {
-    place: Arc<Place>,
-    level: Level,
-    open: Mutex<Open>,
+/// The terminals of one agent. Dropping them ends their processes.
+pub(crate) struct AgentTerminals {
+    place: Arc<AgentEnvironment>,
+    level: AccessLevel,
+    open: Mutex<OpenTerminals>,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenTerminals {
     next: u64,
-    all: HashMap<String, Terminal>,
+    all: HashMap<String, RunningTerminal>,
 }
 
-struct Terminal {
-    seen: watch::Receiver<Seen>,
+struct RunningTerminal {
+    state: watch::Receiver<TerminalState>,
     /// Dropped to end the command.
     _running: oneshot::Sender<()>,
     killed: Option<oneshot::Sender<()>>,
 }
 
-/// What is known of a command.
+/// The state of a command.
 #[derive(Debug, Clone, Default)]
-struct Seen {
+struct TerminalState {
     output: String,
     cut: bool,
     ended: Option<TerminalExitStatus>,
 }
 
-impl Terminals {
-    pub(crate) fn new(place: Arc<Place>, level: Level) -> Self {
-        Terminals {
+impl AgentTerminals {
+    pub(crate) fn new(place: Arc<AgentEnvironment>, level: AccessLevel) -> Self {
+        AgentTerminals {
             place,
             level,
             open: Mutex::default(),
         }
     }
 
-    /// A request as a command line and the folder it runs in, for the rules.
-    pub(crate) fn line(&self, request: &CreateTerminalRequest) -> (String, PathBuf) {
+    /// The command line and working directory of a request, for the rules.
+    pub(crate) fn command_line(&self, request: &CreateTerminalRequest) -> (String, PathBuf) {
         let words = std::iter::once(&request.command).chain(&request.args);
         let plain = |word: &String| {
             word.chars()
                 .all(|it| it.is_ascii_alphanumeric() || "-_./=:,+@%".contains(it))
         };
         let line = match request.args.is_empty() {
-            // Many agents hand over a whole line.
+            // Many agents send a whole command line.
             true => request.command.clone(),
             false => {
                 let words = words.map(|word| match plain(word) && !word.is_empty() {
@@ -83,7 +83,7 @@ impl Terminals {
     }
 
     pub(crate) fn create(&self, request: CreateTerminalRequest) -> Result<CreateTerminalResponse, Error> {
-        let (line, cwd) = self.line(&request);
+        let (line, cwd) = self.command_line(&request);
         let program = match request.args.is_empty() {
             true => Program::Shell(line),
             false => Program::Exec {
@@ -91,28 +91,30 @@ impl Terminals {
                 args: request.args.iter().map(OsString::from).collect(),
             },
         };
-        let most = request.output_byte_limit.unwrap_or(OUTPUT).min(MOST_OUTPUT) as usize;
+        let most = request.output_byte_limit.unwrap_or(DEFAULT_OUTPUT).min(MAX_OUTPUT) as usize;
         let environment = request
             .env
             .iter()
             .fold(self.place.environment.clone(), |all, variable| {
                 all.with(&variable.name, &variable.value)
             });
-        let order = Request {
+        let order = ProcessRequest {
             program,
             cwd,
             environment,
             timeout: None,
-            grace: Request::GRACE,
-            output: Cap { head: 0, tail: most },
+            grace: ProcessRequest::GRACE,
+            output: CaptureCap { head: 0, tail: most },
             terminal: None,
         };
         let mut open = self.lock();
-        if open.all.len() >= MOST {
-            return Err(failed(format!("{MOST} terminals are open already; release one first")));
+        if open.all.len() >= MAX_TERMINALS {
+            return Err(failed(format!(
+                "{MAX_TERMINALS} terminals are already open; release one first"
+            )));
         }
         let started = match &self.place.confinement {
-            Some(confinement) => at(confinement, self.level).spawn(&order),
+            Some(confinement) => confinement_at(confinement, self.level).spawn(&order),
             None => sandbox::spawn(&order),
         };
         let process = started.map_err(|error| failed(error.to_string()))?;
@@ -120,10 +122,10 @@ impl Terminals {
         let name = format!("terminal-{}", open.next);
         let (running, released) = oneshot::channel();
         let (kill, killed) = oneshot::channel();
-        let (told, seen) = watch::channel(Seen::default());
-        tokio::spawn(follow(process, most, told, released, killed));
-        let terminal = Terminal {
-            seen,
+        let (state_sender, state) = watch::channel(TerminalState::default());
+        tokio::spawn(follow(process, most, state_sender, released, killed));
+        let terminal = RunningTerminal {
+            state,
             _running: running,
             killed: Some(kill),
         };
@@ -132,17 +134,17 @@ impl Terminals {
     }
 
     pub(crate) fn output(&self, request: &TerminalOutputRequest) -> Result<TerminalOutputResponse, Error> {
-        let seen = self.seen(&request.terminal_id.0)?.borrow().clone();
-        Ok(TerminalOutputResponse::new(seen.output, seen.cut).exit_status(seen.ended))
+        let state = self.state(&request.terminal_id.0)?.borrow().clone();
+        Ok(TerminalOutputResponse::new(state.output, state.cut).exit_status(state.ended))
     }
 
     pub(crate) async fn wait(
         &self,
         request: &WaitForTerminalExitRequest,
     ) -> Result<WaitForTerminalExitResponse, Error> {
-        let mut seen = self.seen(&request.terminal_id.0)?;
-        let ended = seen.wait_for(|seen| seen.ended.is_some()).await;
-        let ended = ended.ok().and_then(|seen| seen.ended.clone()).unwrap_or_default();
+        let mut state = self.state(&request.terminal_id.0)?;
+        let ended = state.wait_for(|state| state.ended.is_some()).await;
+        let ended = ended.ok().and_then(|state| state.ended.clone()).unwrap_or_default();
         Ok(WaitForTerminalExitResponse::new(ended))
     }
 
@@ -150,7 +152,7 @@ impl Terminals {
         let name = &*request.terminal_id.0;
         let mut open = self.lock();
         let terminal = open.all.get_mut(name).ok_or_else(|| unknown(name))?;
-        // It may have ended, or been told already.
+        // It may have ended or been killed already.
         if let Some(kill) = terminal.killed.take() {
             kill.send(()).ok();
         }
@@ -165,22 +167,22 @@ impl Terminals {
             .ok_or_else(|| unknown(name))
     }
 
-    fn seen(&self, name: &str) -> Result<watch::Receiver<Seen>, Error> {
+    fn state(&self, name: &str) -> Result<watch::Receiver<TerminalState>, Error> {
         let open = self.lock();
         let terminal = open.all.get(name).ok_or_else(|| unknown(name))?;
-        Ok(terminal.seen.clone())
+        Ok(terminal.state.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, OpenTerminals> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Follows a command to its end, until it is killed or its terminal given back.
+/// Follows a command until it ends, is killed or its terminal is released.
 async fn follow(
     mut process: Process,
     most: usize,
-    told: watch::Sender<Seen>,
+    state_sender: watch::Sender<TerminalState>,
     mut released: oneshot::Receiver<()>,
     mut killed: oneshot::Receiver<()>,
 ) {
@@ -188,10 +190,10 @@ async fn follow(
     loop {
         tokio::select! {
             text = process.next() => match text {
-                Some(text) => told.send_modify(|seen| seen.add(&text, most)),
+                Some(text) => state_sender.send_modify(|state| state.add(&text, most)),
                 None => break,
             },
-            // Dropping the process ends it and all that it started.
+            // Dropping the process ends it and its children.
             _ = &mut released => return,
             kill = &mut killed, if !is_killed => {
                 is_killed = true;
@@ -203,17 +205,17 @@ async fn follow(
     }
     let exit = process.exit().await;
     let status = match exit.status {
-        Status::Exited(code) => TerminalExitStatus::new().exit_code(u32::try_from(code).ok()),
-        Status::Signalled(signal) => TerminalExitStatus::new().signal(format!("signal {signal}")),
-        Status::TimedOut | Status::Unknown => TerminalExitStatus::new(),
+        ProcessStatus::Exited(code) => TerminalExitStatus::new().exit_code(u32::try_from(code).ok()),
+        ProcessStatus::Signalled(signal) => TerminalExitStatus::new().signal(format!("signal {signal}")),
+        ProcessStatus::TimedOut | ProcessStatus::Unknown => TerminalExitStatus::new(),
     };
-    told.send_modify(|seen| seen.ended = Some(status));
-    // What it printed can be asked for until the terminal is given back.
+    state_sender.send_modify(|state| state.ended = Some(status));
+    // The output is available until the terminal is released.
     drop(released.await);
 }
 
-impl Seen {
-    /// Adds output; of what is too much the beginning goes.
+impl TerminalState {
+    /// Adds output; the oldest output is dropped if there is too much.
     fn add(&mut self, text: &str, most: usize) {
         self.output.push_str(text);
         if self.output.len() > most {
@@ -224,13 +226,13 @@ impl Seen {
     }
 }
 
-/// The confinement of a command at what the person allows in general.
-fn at(confinement: &Confinement, level: Level) -> Confinement {
+/// The confinement of a command at an access level.
+fn confinement_at(confinement: &Confinement, level: AccessLevel) -> Confinement {
     Confinement {
         level: match level {
-            Level::ReadOnly => sandbox::Level::ReadOnly,
-            Level::Workspace => sandbox::Level::Workspace,
-            Level::Full => sandbox::Level::Off,
+            AccessLevel::ReadOnly => sandbox::ConfinementLevel::ReadOnly,
+            AccessLevel::Workspace => sandbox::ConfinementLevel::Workspace,
+            AccessLevel::Full => sandbox::ConfinementLevel::Off,
         },
         ..confinement.clone()
     }

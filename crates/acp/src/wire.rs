@@ -1,4 +1,4 @@
-//! The connection: JSON-RPC 2.0, one message a line, in both directions at once.
+//! The connection: JSON-RPC 2.0, one message per line, in both directions.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,120 +12,118 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWrite
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// A longer line is refused, and what it holds is never kept: room for an image of some megabytes.
+/// Maximum length of a line; longer lines are rejected without buffering. Enough for an image of some megabytes.
 pub const MAX_LINE: usize = 32 * 1024 * 1024;
-/// Messages that may wait to be written, and to be handled.
-const QUEUE: usize = 256;
+/// Maximum number of queued messages per direction.
+const QUEUE_LEN: usize = 256;
 const CANCEL: &str = "$/cancel_request";
 
-/// Names a request: a number or a text, as whoever asks likes it.
+/// The id of a request: a number or a string.
 pub type RequestId = Value;
 
-/// The other side of a connection. Cheap to clone; the connection lives as long as one of them and its streams.
+/// The peer of a connection. Cheap to clone; the connection lives as long as a clone and its streams.
 #[derive(Debug, Clone)]
 pub struct Peer {
     lines: mpsc::Sender<String>,
-    calls: Arc<Calls>,
+    calls: Arc<RequestTable>,
 }
 
-/// What the other side wants.
+/// A message from the peer.
 #[derive(Debug)]
 pub enum Incoming {
-    /// Something that is to be answered.
+    /// A request.
     Request {
-        /// Names it.
+        /// Its id.
         id: RequestId,
-        /// What is wanted.
+        /// The method.
         method: String,
-        /// With what.
+        /// The parameters.
         params: Value,
     },
-    /// Something that is only told.
+    /// A notification.
     Notification {
-        /// What is told.
+        /// The method.
         method: String,
-        /// With what.
+        /// The parameters.
         params: Value,
     },
 }
 
-/// Where an answer goes.
-type Answer = oneshot::Sender<Result<Value, Error>>;
-/// Questions without an answer yet.
-type Waiting = HashMap<i64, Answer>;
+/// Receives the response to a request.
+type ReplySender = oneshot::Sender<Result<Value, Error>>;
+/// Requests without a response, by id.
+type PendingCalls = HashMap<i64, ReplySender>;
 
 #[derive(Debug, Default)]
-struct Calls {
+struct RequestTable {
     next: AtomicI64,
-    /// Nothing once the other side is gone.
-    waiting: Mutex<Option<Waiting>>,
+    /// Nothing once the peer is disconnected.
+    waiting: Mutex<Option<PendingCalls>>,
 }
 
-impl Calls {
-    fn lock(&self) -> MutexGuard<'_, Option<Waiting>> {
-        // Insertions and removals cannot be left half done.
+impl RequestTable {
+    fn lock(&self) -> MutexGuard<'_, Option<PendingCalls>> {
+        // Insertions and removals are atomic.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn forget(&self, id: i64) -> Option<Answer> {
+    fn take(&self, id: i64) -> Option<ReplySender> {
         self.lock().as_mut()?.remove(&id)
     }
 }
 
-/// Talks over two streams. What the other side wants arrives at the receiver, which ends with the stream that is read; the task
-/// ends when all has been written and every [`Peer`] is gone.
+/// Connects over two streams. Messages from the peer arrive at the receiver, which ends with the input; the task ends
+/// when everything is written and every [`Peer`] is dropped.
 pub fn connect(
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> (Peer, mpsc::Receiver<Incoming>, JoinHandle<()>) {
-    let (lines, queue) = mpsc::channel(QUEUE);
-    let (sender, incoming) = mpsc::channel(QUEUE);
-    let calls = Arc::new(Calls {
+    let (lines, queue) = mpsc::channel(QUEUE_LEN);
+    let (sender, incoming) = mpsc::channel(QUEUE_LEN);
+    let calls = Arc::new(RequestTable {
         next: AtomicI64::new(0),
         waiting: Mutex::new(Some(HashMap::new())),
     });
     let peer = Peer { lines, calls };
     let writing = tokio::spawn(write(queue, output));
-    // The reader holds no sender of lines that would keep the writer from ending.
+    // The reader holds no strong sender, which would keep the writer alive.
     tokio::spawn(read(input, peer.lines.downgrade(), Arc::clone(&peer.calls), sender));
     (peer, incoming, writing)
 }
 
 impl Peer {
-    /// Asks something and waits for the answer. Dropping the future takes the question back.
-    pub async fn ask<A: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Result<A, Error> {
-        let answer = self.ask_value(method, as_value(params)?).await?;
+    /// Sends a request and waits for the response. Dropping the future cancels the request.
+    pub async fn request<A: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Result<A, Error> {
+        let answer = self.request_value(method, as_value(params)?).await?;
         serde_json::from_value(answer).map_err(|error| {
-            Error::internal_error().data(Value::from(format!(
-                "the answer to {method} is not understood: {error}"
-            )))
+            Error::internal_error().data(Value::from(format!("invalid response to {method}: {error}")))
         })
     }
 
-    async fn ask_value(&self, method: &str, params: Value) -> Result<Value, Error> {
+    async fn request_value(&self, method: &str, params: Value) -> Result<Value, Error> {
         let id = self.calls.next.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
         match self.calls.lock().as_mut() {
             Some(waiting) => waiting.insert(id, sender),
-            None => return Err(gone()),
+            None => return Err(disconnected()),
         };
-        let asked = Asked { peer: self, id };
+        let asked = InFlightRequest { peer: self, id };
         self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
             .await?;
         let answer = answer.await;
         drop(asked);
-        answer.unwrap_or_else(|_| Err(gone()))
+        answer.unwrap_or_else(|_| Err(disconnected()))
     }
 
-    /// Tells something that needs no answer.
-    pub async fn tell(&self, method: &str, params: &impl Serialize) -> Result<(), Error> {
+    /// Sends a notification.
+    pub async fn notify(&self, method: &str, params: &impl Serialize) -> Result<(), Error> {
         let params = as_value(params)?;
         self.send(json!({"jsonrpc": "2.0", "method": method, "params": params}))
             .await
     }
 
-    /// Answers a request.
-    pub async fn answer(&self, id: RequestId, answer: Result<Value, Error>) {
+    /// Responds to a request.
+    pub async fn respond(&self, id: RequestId, answer: Result<Value, Error>) {
         let message = match answer {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             Err(error) => {
@@ -133,33 +131,33 @@ impl Peer {
                 json!({"jsonrpc": "2.0", "id": id, "error": error})
             }
         };
-        // Whoever is gone needs no answer.
+        // A peer that is gone needs no response.
         drop(self.send(message).await);
     }
 
-    /// Whether the other side can still be spoken to.
-    pub fn is_there(&self) -> bool {
+    /// Whether the peer is connected.
+    pub fn is_connected(&self) -> bool {
         !self.lines.is_closed() && self.calls.lock().is_some()
     }
 
     async fn send(&self, message: Value) -> Result<(), Error> {
         let mut line = message.to_string();
         line.push('\n');
-        self.lines.send(line).await.map_err(|_| gone())
+        self.lines.send(line).await.map_err(|_| disconnected())
     }
 }
 
-/// A question that is open. Where nobody waits any more, the other side is told.
-struct Asked<'a> {
+/// An open request. Dropping it cancels the request.
+struct InFlightRequest<'a> {
     peer: &'a Peer,
     id: i64,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for InFlightRequest<'_> {
     fn drop(&mut self) {
-        if self.peer.calls.forget(self.id).is_some() {
+        if self.peer.calls.take(self.id).is_some() {
             let message = json!({"jsonrpc": "2.0", "method": CANCEL, "params": {"requestId": self.id}});
-            // It is a courtesy; a full queue may do without it.
+            // Best effort: skipped if the queue is full.
             drop(self.peer.lines.try_send(format!("{message}\n")));
         }
     }
@@ -169,115 +167,115 @@ fn as_value(params: &impl Serialize) -> Result<Value, Error> {
     serde_json::to_value(params).map_err(Error::into_internal_error)
 }
 
-fn gone() -> Error {
-    Error::internal_error().data(Value::from("the other side is gone"))
+fn disconnected() -> Error {
+    Error::internal_error().data(Value::from("the peer is disconnected"))
 }
 
 async fn write(mut queue: mpsc::Receiver<String>, mut output: impl AsyncWrite + Unpin) {
     while let Some(line) = queue.recv().await {
         let written = async {
             output.write_all(line.as_bytes()).await?;
-            // What streams comes in many small lines: they go out together where they come together.
+            // Streaming produces many small lines: queued lines are flushed together.
             while let Ok(more) = queue.try_recv() {
                 output.write_all(more.as_bytes()).await?;
             }
             output.flush().await
         };
         if let Err(error) = written.await {
-            tracing::debug!(%error, "the other side reads no more");
+            tracing::debug!(%error, "cannot write to the peer");
             return;
         }
     }
-    // Nobody is left to be told of an error.
+    // Errors on shutdown have no consequence.
     drop(output.shutdown().await);
 }
 
 async fn read(
     input: impl AsyncRead + Unpin,
     lines: mpsc::WeakSender<String>,
-    calls: Arc<Calls>,
+    calls: Arc<RequestTable>,
     incoming: mpsc::Sender<Incoming>,
 ) {
     let mut input = BufReader::new(input);
     loop {
         let message = match next_line(&mut input, MAX_LINE).await {
-            Line::End => break,
-            Line::Bytes(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
-            Line::Bytes(line) => serde_json::from_slice::<Value>(&line)
+            ReadLine::End => break,
+            ReadLine::Bytes(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
+            ReadLine::Bytes(line) => serde_json::from_slice::<Value>(&line)
                 .map_err(|error| Error::parse_error().data(Value::from(error.to_string()))),
-            Line::TooLong => {
+            ReadLine::TooLong => {
                 let why = format!("a message has at most {MAX_LINE} bytes");
                 Err(Error::invalid_request().data(Value::from(why)))
             }
         };
         let messages = match message {
-            Ok(Value::Array(batch)) if !batch.is_empty() => batch.into_iter().map(sort).collect(),
-            Ok(message) => vec![sort(message)],
-            Err(error) => vec![Sorted::Wrong(Value::Null, error)],
+            Ok(Value::Array(batch)) if !batch.is_empty() => batch.into_iter().map(classify).collect(),
+            Ok(message) => vec![classify(message)],
+            Err(error) => vec![ClassifiedMessage::Wrong(Value::Null, error)],
         };
         for message in messages {
             let taken = match message {
-                Sorted::Incoming(message) => incoming.send(message).await.is_ok(),
-                Sorted::Answer(id, answer) => {
-                    if let Some(asked) = calls.forget(id) {
-                        // Whoever asked may be gone.
+                ClassifiedMessage::Incoming(message) => incoming.send(message).await.is_ok(),
+                ClassifiedMessage::Answer(id, answer) => {
+                    if let Some(asked) = calls.take(id) {
+                        // The receiver may be gone.
                         drop(asked.send(answer));
                     }
                     true
                 }
-                Sorted::Wrong(id, error) => complain(&lines, id, &error).await,
-                Sorted::Nothing => true,
+                ClassifiedMessage::Wrong(id, error) => send_error(&lines, id, &error).await,
+                ClassifiedMessage::Nothing => true,
             };
             if !taken {
                 break;
             }
         }
     }
-    // Whoever still waits learns that no answer will come.
+    // Fails the pending requests.
     drop(calls.lock().take());
 }
 
-async fn complain(lines: &mpsc::WeakSender<String>, id: Value, error: &Error) -> bool {
+async fn send_error(lines: &mpsc::WeakSender<String>, id: Value, error: &Error) -> bool {
     let Some(lines) = lines.upgrade() else { return false };
     let message = json!({"jsonrpc": "2.0", "id": id, "error": as_value(error).unwrap_or_default()});
     lines.send(format!("{message}\n")).await.is_ok()
 }
 
-/// What a message is.
+/// A classified message.
 #[derive(Debug)]
-enum Sorted {
+enum ClassifiedMessage {
     Incoming(Incoming),
     Answer(i64, Result<Value, Error>),
-    /// Something that cannot be meant.
+    /// An invalid message.
     Wrong(Value, Error),
-    /// An answer to something that nobody asked.
+    /// A response without a request.
     Nothing,
 }
 
-fn sort(message: Value) -> Sorted {
+fn classify(message: Value) -> ClassifiedMessage {
     let Value::Object(mut message) = message else {
-        return Sorted::Wrong(Value::Null, Error::invalid_request());
+        return ClassifiedMessage::Wrong(Value::Null, Error::invalid_request());
     };
     let id = message.remove("id");
     match (message.remove("method"), id) {
         (Some(Value::String(method)), Some(id @ (Value::String(_) | Value::Number(_) | Value::Null))) => {
             let params = params(&mut message);
-            Sorted::Incoming(Incoming::Request { id, method, params })
+            ClassifiedMessage::Incoming(Incoming::Request { id, method, params })
         }
         (Some(Value::String(method)), None) => {
             let params = params(&mut message);
-            Sorted::Incoming(Incoming::Notification { method, params })
+            ClassifiedMessage::Incoming(Incoming::Notification { method, params })
         }
         (None, Some(Value::Number(id))) => match (id.as_i64(), message.remove("error")) {
-            (None, _) => Sorted::Nothing,
-            (Some(id), None) => Sorted::Answer(id, Ok(message.remove("result").unwrap_or_default())),
+            (None, _) => ClassifiedMessage::Nothing,
+            (Some(id), None) => ClassifiedMessage::Answer(id, Ok(message.remove("result").unwrap_or_default())),
             (Some(id), Some(error)) => {
-                let unknown = |_| Error::internal_error().data(Value::from("an error that is not understood"));
-                Sorted::Answer(id, Err(serde_json::from_value(error).unwrap_or_else(unknown)))
+                let unknown = |_| Error::internal_error().data(Value::from("an invalid error object"));
+                ClassifiedMessage::Answer(id, Err(serde_json::from_value(error).unwrap_or_else(unknown)))
             }
         },
-        (None, Some(_)) => Sorted::Nothing,
-        (Some(_) | None, id) => Sorted::Wrong(id.unwrap_or_default(), Error::invalid_request()),
+        (None, Some(_)) => ClassifiedMessage::Nothing,
+        (Some(_) | None, id) => ClassifiedMessage::Wrong(id.unwrap_or_default(), Error::invalid_request()),
     }
 }
 
@@ -285,25 +283,25 @@ fn params(message: &mut Map<String, Value>) -> Value {
     message.remove("params").unwrap_or_default()
 }
 
-enum Line {
+enum ReadLine {
     Bytes(Vec<u8>),
     TooLong,
     End,
 }
 
-/// The next line without its end. Of one that is too long nothing is kept.
-async fn next_line(input: &mut (impl AsyncBufRead + Unpin), most: usize) -> Line {
+/// Reads the next line without its terminator. A line that is too long is discarded.
+async fn next_line(input: &mut (impl AsyncBufRead + Unpin), most: usize) -> ReadLine {
     let mut line = Vec::new();
     let mut too_long = false;
     loop {
         let Ok(chunk) = input.fill_buf().await else {
-            return Line::End;
+            return ReadLine::End;
         };
         if chunk.is_empty() {
-            // A message that was cut off is none.
+            // A truncated message is ignored.
             return match line.is_empty() || too_long {
-                true => Line::End,
-                false => Line::Bytes(line),
+                true => ReadLine::End,
+                false => ReadLine::Bytes(line),
             };
         }
         let end = chunk.iter().position(|byte| *byte == b'\n');
@@ -319,8 +317,8 @@ async fn next_line(input: &mut (impl AsyncBufRead + Unpin), most: usize) -> Line
         input.consume(used);
         if end.is_some() {
             return match too_long {
-                true => Line::TooLong,
-                false => Line::Bytes(line),
+                true => ReadLine::TooLong,
+                false => ReadLine::Bytes(line),
             };
         }
     }
@@ -332,7 +330,7 @@ mod tests {
     use tokio::io::duplex;
 
     #[tokio::test]
-    async fn both_sides_ask_and_answer_at_once() {
+    async fn both_sides_send_requests_and_responses_concurrently() {
         let (ours, theirs) = (duplex(1024), duplex(1024));
         let (one, mut to_one, _) = connect(ours.0, theirs.0);
         let (two, mut to_two, _) = connect(theirs.1, ours.1);
@@ -344,12 +342,12 @@ mod tests {
                 "good" => Ok(json!("yes")),
                 _ => Err(Error::method_not_found()),
             };
-            peer.answer(id, answer).await;
+            peer.respond(id, answer).await;
         };
         let nothing = json!({});
         let (asked, other, (), ()) = tokio::join!(
-            one.ask::<String>("good", &nothing),
-            two.ask::<String>("bad", &nothing),
+            one.request::<String>("good", &nothing),
+            two.request::<String>("bad", &nothing),
             async { answering(two.clone(), to_two.recv().await.unwrap()).await },
             async { answering(one.clone(), to_one.recv().await.unwrap()).await },
         );
@@ -358,22 +356,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nonsense_is_answered_and_the_connection_goes_on() {
+    async fn invalid_messages_get_errors_and_the_connection_continues() {
         let (input, mut typed) = duplex(1 << 16);
         let (output, seen) = duplex(1 << 16);
         let (_peer, mut incoming, _) = connect(input, output);
         let mut seen = BufReader::new(seen).lines();
-        for (said, code) in [
+        for (input, code) in [
             ("{", -32700),
             ("7", -32600),
             ("[]", -32600),
             (r#"{"id":1}"#, 0),
             (r#"{"method":5}"#, -32600),
         ] {
-            typed.write_all(format!("{said}\n").as_bytes()).await.unwrap();
+            typed.write_all(format!("{input}\n").as_bytes()).await.unwrap();
             if code != 0 {
                 let answer: Value = serde_json::from_str(&seen.next_line().await.unwrap().unwrap()).unwrap();
-                assert_eq!(answer["error"]["code"], json!(code), "{said}");
+                assert_eq!(answer["error"]["code"], json!(code), "{input}");
             }
         }
         typed
@@ -387,28 +385,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_that_is_too_long_is_skipped_whole() {
+    async fn a_line_that_is_too_long_is_skipped() {
         let text = format!("{}\nshort\nlast", "x".repeat(100));
         let mut input = BufReader::with_capacity(16, text.as_bytes());
-        assert!(matches!(next_line(&mut input, 50).await, Line::TooLong));
-        assert!(matches!(next_line(&mut input, 50).await, Line::Bytes(line) if line == b"short"));
-        assert!(matches!(next_line(&mut input, 50).await, Line::Bytes(line) if line == b"last"));
-        assert!(matches!(next_line(&mut input, 50).await, Line::End));
+        assert!(matches!(next_line(&mut input, 50).await, ReadLine::TooLong));
+        assert!(matches!(next_line(&mut input, 50).await, ReadLine::Bytes(line) if line == b"short"));
+        assert!(matches!(next_line(&mut input, 50).await, ReadLine::Bytes(line) if line == b"last"));
+        assert!(matches!(next_line(&mut input, 50).await, ReadLine::End));
     }
 
     #[tokio::test]
-    async fn whoever_waits_learns_that_the_other_side_is_gone() {
+    async fn pending_requests_fail_when_the_peer_disconnects() {
         let (input, typed) = duplex(64);
         let (output, _seen) = duplex(1024);
         let (peer, mut incoming, _) = connect(input, output);
         let asking = tokio::spawn({
             let peer = peer.clone();
-            async move { peer.ask::<Value>("x", &json!({})).await }
+            async move { peer.request::<Value>("x", &json!({})).await }
         });
         drop(typed);
         assert!(incoming.recv().await.is_none());
         assert!(asking.await.unwrap().is_err());
-        assert!(peer.ask::<Value>("y", &json!({})).await.is_err());
-        assert!(!peer.is_there());
+        assert!(peer.request::<Value>("y", &json!({})).await.is_err());
+        assert!(!peer.is_connected());
     }
 }

@@ -1,87 +1,90 @@
-//! What arrives for a turn while it runs.
+//! Input for a running turn.
 
-use crate::waiting::Spoken;
+use crate::prompts::PendingPrompt;
 use model::Model;
-use session::{Answer, EditorView, QuestionId};
+use session::{Answer, QuestionId};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
-use tool::Notice;
+use tool::ToolNotification;
 
-/// As much news as is kept for the model; the oldest goes first.
-const NEWS: usize = 64;
+/// The number of notifications to keep for the model; the oldest is dropped first.
+const MAX_NOTIFICATIONS: usize = 64;
 
-/// What arrives for a turn while it runs. The actor puts in, the turn takes out.
+/// Input for a running turn. The actor writes to it, the turn reads from it.
 #[derive(Default)]
 pub(crate) struct Inbox {
-    inner: Mutex<Inner>,
+    state: Mutex<InboxState>,
 }
 
 #[derive(Default)]
-struct Inner {
-    steering: VecDeque<Spoken>,
+struct InboxState {
+    steering: VecDeque<PendingPrompt>,
     model: Option<Arc<dyn Model>>,
     mode: Option<String>,
     compaction: Option<Option<String>>,
-    news: VecDeque<Notice>,
-    /// How many of the news the actor has not looked at.
-    fresh: usize,
-    waiting: HashMap<QuestionId, oneshot::Sender<Answer>>,
-    /// What the person's editor shows.
-    editor: Option<EditorView>,
-    /// Nobody is left to answer.
-    nobody: bool,
+    notifications: VecDeque<ToolNotification>,
+    /// The number of notifications that the actor has not seen.
+    unseen: usize,
+    questions: HashMap<QuestionId, oneshot::Sender<Answer>>,
+    /// No front end is left to answer questions.
+    disconnected: bool,
 }
 
 impl Inbox {
-    pub(crate) fn steer(&self, spoken: Spoken) {
-        self.lock().steering.push_back(spoken);
+    pub(crate) fn steer(&self, prompt: PendingPrompt) {
+        self.lock().steering.push_back(prompt);
     }
 
-    /// The oldest steering prompt, left where it is.
-    pub(crate) fn first_steering(&self) -> Option<Spoken> {
+    /// The oldest steering prompt, without removing it.
+    pub(crate) fn first_steering(&self) -> Option<PendingPrompt> {
         self.lock().steering.front().cloned()
     }
 
-    /// The oldest steering prompt, taken out.
-    pub(crate) fn next_steering(&self) -> Option<Spoken> {
+    /// Removes and returns the oldest steering prompt.
+    pub(crate) fn next_steering(&self) -> Option<PendingPrompt> {
         self.lock().steering.pop_front()
+    }
+
+    /// Removes and returns all steering prompts.
+    pub(crate) fn take_steering(&self) -> Vec<PendingPrompt> {
+        self.lock().steering.drain(..).collect()
     }
 
     pub(crate) fn has_steering(&self) -> bool {
         !self.lock().steering.is_empty()
     }
 
-    pub(crate) fn put_news(&self, notice: Notice) {
-        let mut inner = self.lock();
-        if inner.news.len() >= NEWS {
-            inner.news.pop_front();
+    pub(crate) fn push_notification(&self, notification: ToolNotification) {
+        let mut state = self.lock();
+        if state.notifications.len() >= MAX_NOTIFICATIONS {
+            state.notifications.pop_front();
         }
-        inner.news.push_back(notice);
-        inner.fresh = (inner.fresh + 1).min(NEWS);
+        state.notifications.push_back(notification);
+        state.unseen = (state.unseen + 1).min(MAX_NOTIFICATIONS);
     }
 
-    /// All news, taken out.
-    pub(crate) fn take_news(&self) -> Vec<Notice> {
-        let mut inner = self.lock();
-        inner.fresh = 0;
-        inner.news.drain(..).collect()
+    /// Removes and returns all notifications.
+    pub(crate) fn take_notifications(&self) -> Vec<ToolNotification> {
+        let mut state = self.lock();
+        state.unseen = 0;
+        state.notifications.drain(..).collect()
     }
 
-    pub(crate) fn has_fresh_news(&self) -> bool {
-        self.lock().fresh > 0
+    pub(crate) fn has_notifications(&self) -> bool {
+        !self.lock().notifications.is_empty()
     }
 
-    /// The news that has not been looked at; it stays for the model.
-    pub(crate) fn seen_news(&self) -> Vec<Notice> {
-        let mut inner = self.lock();
-        let old = inner.news.len().saturating_sub(inner.fresh);
-        inner.fresh = 0;
-        inner.news.iter().skip(old).cloned().collect()
+    pub(crate) fn has_unseen_notifications(&self) -> bool {
+        self.lock().unseen > 0
     }
 
-    pub(crate) fn has_news(&self) -> bool {
-        !self.lock().news.is_empty()
+    /// Returns the unseen notifications; they stay in the inbox for the model.
+    pub(crate) fn mark_notifications_seen(&self) -> Vec<ToolNotification> {
+        let mut state = self.lock();
+        let seen = state.notifications.len().saturating_sub(state.unseen);
+        state.unseen = 0;
+        state.notifications.iter().skip(seen).cloned().collect()
     }
 
     pub(crate) fn set_model(&self, model: Arc<dyn Model>) {
@@ -100,17 +103,8 @@ impl Inbox {
         self.lock().mode.take()
     }
 
-    /// The person's editor shows this now.
-    pub(crate) fn set_editor(&self, view: Option<EditorView>) {
-        self.lock().editor = view;
-    }
-
-    pub(crate) fn editor(&self) -> Option<EditorView> {
-        self.lock().editor.clone()
-    }
-
-    /// The person wants room to be made.
-    pub(crate) fn compact(&self, instructions: Option<String>) {
+    /// Requests a compaction.
+    pub(crate) fn request_compaction(&self, instructions: Option<String>) {
         self.lock().compaction = Some(instructions);
     }
 
@@ -118,42 +112,43 @@ impl Inbox {
         self.lock().compaction.take()
     }
 
-    /// Waits for the answer to a question.
-    pub(crate) fn listen(&self, question: QuestionId) -> oneshot::Receiver<Answer> {
+    /// Registers a question; the receiver gets its answer.
+    pub(crate) fn wait_for_answer(&self, question: QuestionId) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
-        let mut inner = self.lock();
-        if !inner.nobody {
-            inner.waiting.insert(question, sender);
+        let mut state = self.lock();
+        if !state.disconnected {
+            state.questions.insert(question, sender);
         }
         receiver
     }
 
-    /// Hands an answer to whoever waits for it; an answer that nobody waits for is too late and means nothing.
+    /// Delivers an answer; answers to unknown questions are ignored.
     pub(crate) fn answer(&self, question: QuestionId, answer: Answer) {
-        let waiting = self.lock().waiting.remove(&question);
-        if let Some(sender) = waiting {
+        let sender = self.lock().questions.remove(&question);
+        if let Some(sender) = sender {
             drop(sender.send(answer));
         }
     }
 
-    /// Nobody is left to answer questions, those that wait and those to come.
-    pub(crate) fn nobody_answers(&self) {
-        self.lock().nobody = true;
-        self.forget_questions();
+    /// Cancels all questions, also future ones, because no front end is left.
+    pub(crate) fn disconnect(&self) {
+        let mut state = self.lock();
+        state.disconnected = true;
+        state.questions.clear();
     }
 
-    /// Whether nobody is left to answer.
-    pub(crate) fn is_deserted(&self) -> bool {
-        self.lock().nobody
+    /// Returns whether no front end is left.
+    pub(crate) fn is_disconnected(&self) -> bool {
+        self.lock().disconnected
     }
 
-    /// Forgets all questions: whoever waits is told that nobody will answer.
-    pub(crate) fn forget_questions(&self) {
-        self.lock().waiting.clear();
+    /// Cancels all questions: their receivers are closed.
+    pub(crate) fn cancel_questions(&self) {
+        self.lock().questions.clear();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic while the lock is held cannot leave a push or a take half done.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, InboxState> {
+        // A panic while the lock is held cannot leave an operation incomplete.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,168 +1,178 @@
-//! Runs turns as a stream of events.
+//! Runs the turns of a session.
 //!
-//! [`start`] makes an actor out of a [`Setup`]: it takes [`session::Command`]s and tells [`session::Event`]s. The loop itself is
-//! in `turn.rs`. The agent does no I/O of its own: models, tools and the store reach it through their traits.
+//! [`start`] creates an actor from a [`SessionSetup`]. It receives [`session::Command`]s and sends
+//! [`session::Event`]s; the loop is in `turn.rs`. The crate does no I/O: models, tools and the store are traits.
 
-mod account;
+mod accounting;
 mod actor;
-mod aside;
-mod calls;
-mod changed;
-mod children;
-mod delegate;
-mod desk;
-mod hooked;
+mod autonomy;
+mod changes;
+mod commands;
+mod compaction;
+mod conversation;
+mod events;
+mod hooks;
 mod inbox;
-mod mention;
-mod mode;
-mod notes;
+mod mentions;
+mod modes;
 mod panels;
-mod preview;
-mod receive;
-mod repeats;
-mod retry;
-mod room;
-mod settle;
-mod state;
-mod surroundings;
-mod tally;
-mod title;
+mod project_context;
+mod prompts;
+mod recovery;
+mod request_ledger;
+mod scheduler;
+mod session;
+mod shared_budget;
+mod subtasks;
+mod titles;
 mod todos;
 mod turn;
-mod waiting;
-mod wake;
 
-pub use room::{Automatic, Compaction};
-pub use surroundings::{Called, Nowhere, Surroundings};
+pub use compaction::{AutoCompaction, CompactionSettings};
 
+use crate::session::SessionTree;
+use crate::turn::approval::SharedPolicy;
+use ::session::{Command, Event, GrantStore, Hooks, Item, QueuedPrompt, SessionId, Store, Time, Totals};
 use model::{Cost, Model};
-use policy::{Mode, Modes, Policy};
-use session::{Command, Event, Hooks, Item, Keeper, SessionId, Store, Time, Totals};
+use policy::{Grant, Mode, ModeSet, Policy};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tool::{Notice, Notices};
+use tool::{NotificationSender, ToolNotification};
 
-/// Finds a model by its name; the error is a sentence for the person.
+/// Finds a model by name; the error is a message for the user.
 pub type ModelSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, String> + Send + Sync>;
 
-/// The system prompt for a mode, a model and its tools. It is asked for when one of them changes, never for each request.
-pub type System = Arc<dyn Fn(&prompt::Scene<'_>) -> prompt::Rendered + Send + Sync>;
+/// Renders the system prompt for a mode, a model and its tools. Called only when one of them changes.
+pub type SystemPromptSource = Arc<dyn Fn(&prompt::SystemPromptInput<'_>) -> prompt::SystemPrompt + Send + Sync>;
 
-/// Other agents that work can be handed to.
-pub trait Agents: Send + Sync {
-    /// Their names; a mode of the same name comes first.
+/// Agents outside this process that can run subtasks.
+pub trait ExternalAgents: Send + Sync {
+    /// Their names. A mode of the same name has priority.
     fn names(&self) -> Vec<String>;
 
-    /// One of them as the model of a subtask: it is asked once in a turn, and does the work itself. What it wants to do is asked
-    /// of the desk. The error is a sentence for the model.
-    fn open(&self, name: &str, desk: Arc<dyn tool::Desk>, level: policy::Level) -> Result<Arc<dyn Model>, String>;
+    /// Opens an agent as the model of a subtask: it receives one request per turn and does the work itself. Its
+    /// actions are approved through `host`. The error is a message for the model.
+    fn open(
+        &self,
+        name: &str,
+        host: Arc<dyn tool::ToolHost>,
+        level: policy::AccessLevel,
+    ) -> Result<Arc<dyn Model>, String>;
 }
 
-/// Everything a session needs to run.
-pub struct Setup {
+/// Parameters for starting a session.
+pub struct SessionSetup {
     /// The session.
     pub session: SessionId,
-    /// The project's folder, for the sessions of subtasks.
-    pub root: PathBuf,
-    /// What has happened in it.
+    /// The items from the first one to the head.
     pub items: Vec<Arc<Item>>,
-    /// What it has cost.
+    /// Usage and cost so far.
     pub totals: Totals,
-    /// Prompts that had not had their turn when it was last worked on; they go with the next one.
-    pub waiting: Vec<session::Waiting>,
-    /// Its title, if it has one.
+    /// Prompts that were queued when an earlier process ended; they become part of the next turn.
+    pub queued_prompts: Vec<QueuedPrompt>,
+    /// The title, if there is one.
     pub title: Option<String>,
-    /// The model that does the work.
+    /// The main model.
     pub model: Arc<dyn Model>,
-    /// The model for small chores such as titles; without one, they are done without a model.
-    pub small: Option<Arc<dyn Model>>,
-    /// Finds other models when the person asks for one.
-    pub models: ModelSource,
-    /// The tools on offer.
-    pub tools: tool::Registry,
-    /// The rules in force.
-    pub policy: Policy,
-    /// What the agent is for at the moment.
+    /// The current mode.
     pub mode: Mode,
-    /// All modes that can be gone on in.
-    pub modes: Modes,
-    /// Where answers are kept that count beyond this session; without one, they count for the session.
-    pub keeper: Option<Arc<dyn Keeper>>,
-    /// The person's own programs around what happens.
-    pub hooks: Arc<dyn Hooks>,
-    /// Whether there is anybody to ask.
-    pub approvals: Approvals,
-    /// Where the session is kept.
-    pub store: Arc<dyn Store>,
-    /// The system prompt, by mode, model and tools.
-    pub system: System,
-    /// Rules, saved prompts, commands, and how things stand.
-    pub surroundings: Arc<dyn Surroundings>,
-    /// When a turn must stop.
-    pub limits: Limits,
-    /// How room is made in a conversation that has grown too long.
-    pub compaction: Compaction,
-    /// What is shown beside the conversation.
-    pub panels: Arc<dyn prompt::panel::Shelf>,
-    /// How the model is asked.
-    pub call: prompt::Call,
-    /// Whether the front end shows changes while they are written.
-    pub previews: Previews,
-    /// The first delay before a failed request is sent again; it doubles each time.
-    pub backoff: Duration,
-    /// What time it is.
-    pub clock: fn() -> Time,
-    /// How work may be handed on.
-    pub delegation: Delegation,
-    /// Other agents that it may be handed to.
-    pub agents: Option<Arc<dyn Agents>>,
-    /// How far the agent may go on by itself.
-    pub autonomy: Autonomy,
-    /// News from work that goes on beside the conversation: where it is told, and where it arrives.
-    pub notices: (Notices, mpsc::Receiver<Notice>),
+    /// The policy in force.
+    pub policy: Policy,
+    /// Stores grants that outlive the session; without it, grants apply to the session only.
+    pub grant_store: Option<Arc<dyn GrantStore>>,
+    /// Limits for continuing without a prompt.
+    pub autonomy: AutonomySettings,
+    /// Notifications from background work: sender and receiver.
+    pub notifications: (NotificationSender, mpsc::Receiver<ToolNotification>),
+    /// The constant part, which subtasks share.
+    pub config: SessionConfig,
 }
 
-/// How work may be handed on.
+/// The part of a session's setup that does not change while it runs, and that its subtasks share.
+#[derive(Clone)]
+pub struct SessionConfig {
+    /// The project directory.
+    pub root: PathBuf,
+    /// The model for auxiliary requests such as titles.
+    pub small_model: Option<Arc<dyn Model>>,
+    /// Finds other models by name.
+    pub models: ModelSource,
+    /// The available tools.
+    pub tools: tool::Registry,
+    /// All available modes.
+    pub modes: ModeSet,
+    /// The configured hooks.
+    pub hooks: Arc<dyn Hooks>,
+    /// Whether approvals can be requested from the user.
+    pub approvals: Approvals,
+    /// Stores the session.
+    pub store: Arc<dyn Store>,
+    /// Renders the system prompt.
+    pub system_prompt: SystemPromptSource,
+    /// Rules, facts, saved prompts and commands of the project.
+    pub project_context: Arc<dyn prompt::ProjectContext>,
+    /// Reads the content of mentions.
+    pub context_source: Arc<dyn tool::ContextSource>,
+    /// Limits of a turn.
+    pub limits: TurnLimits,
+    /// Compaction of long conversations.
+    pub compaction: CompactionSettings,
+    /// The panels shown to the model.
+    pub panels: Arc<dyn prompt::panel::PanelSource>,
+    /// Options of every request.
+    pub request_options: prompt::RequestOptions,
+    /// Whether the front end shows previews of changes.
+    pub previews: Previews,
+    /// The first retry delay; it doubles with every attempt.
+    pub backoff: Duration,
+    /// The current time.
+    pub clock: fn() -> Time,
+    /// Limits for subtasks.
+    pub subtask_limits: SubtaskLimits,
+    /// Agents outside this process that can run subtasks.
+    pub external_agents: Option<Arc<dyn ExternalAgents>>,
+}
+
+/// Limits for subtasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Delegation {
-    /// How many sessions below the first one.
+pub struct SubtaskLimits {
+    /// The maximum nesting depth.
     pub depth: u32,
-    /// How many subtasks of one session at the same time.
+    /// The maximum number of concurrent subtasks of one session.
     pub parallel: usize,
 }
 
-impl Default for Delegation {
+impl Default for SubtaskLimits {
     fn default() -> Self {
-        Delegation { depth: 2, parallel: 4 }
+        SubtaskLimits { depth: 2, parallel: 4 }
     }
 }
 
-/// How far the agent may go on by itself when something happens beside the conversation. Figures count from the person's last
-/// prompt on.
+/// Limits for continuing without a prompt after a notification. All figures count from the last prompt.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Autonomy {
-    /// Whether it may at all.
+pub struct AutonomySettings {
+    /// Whether the agent may continue without a prompt.
     pub allowed: bool,
-    /// Until it has written so many tokens.
+    /// The maximum number of output tokens.
     pub output_tokens: Option<u64>,
-    /// Until it has cost so much.
+    /// The maximum cost.
     pub cost: Option<Cost>,
-    /// Until so much time has passed since it first went on.
+    /// The maximum time since the agent first continued.
     pub time: Option<Duration>,
-    /// So many times.
+    /// The maximum number of turns.
     pub messages: Option<u32>,
-    /// So often in a row is a failed turn tried again.
+    /// The maximum number of consecutive retries of a failed turn.
     pub retries: u32,
-    /// Whether open things of its list make it go on.
+    /// Whether open todos make the agent continue.
     pub todos: bool,
 }
 
-impl Default for Autonomy {
+impl Default for AutonomySettings {
     fn default() -> Self {
-        Autonomy {
+        AutonomySettings {
             allowed: false,
             output_tokens: None,
             cost: None,
@@ -174,55 +184,75 @@ impl Default for Autonomy {
     }
 }
 
-/// Whether there is anybody to ask.
+/// Whether approvals can be requested from the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approvals {
-    /// A person answers questions.
+    /// Questions are sent to the user.
     Ask,
-    /// Nobody does: what would be asked is refused, and the model is told.
+    /// Actions that need an approval are denied.
     Deny,
 }
 
-/// Whether the front end shows changes while they are written.
+/// Whether the front end shows changes while the model writes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Previews {
-    /// It does.
+    /// Previews are computed.
     Show,
-    /// It does not, and nothing is spent on them.
+    /// Previews are not computed.
     Skip,
 }
 
-/// When a turn must stop.
+/// Limits of a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Limits {
-    /// After this many requests to the model.
+pub struct TurnLimits {
+    /// The maximum number of requests of a turn.
     pub steps: Option<u32>,
-    /// When the session has cost this much.
+    /// The maximum cost of the session.
     pub cost: Option<Cost>,
-    /// After this long.
+    /// The maximum duration of a turn.
     pub time: Option<Duration>,
 }
 
 /// A running session.
-pub struct Handle {
-    /// Takes commands.
+pub struct SessionHandle {
+    /// Receives commands.
     pub commands: mpsc::Sender<Command>,
-    /// Tells events. They must be read: a session waits for its front end.
+    /// Sends events. They must be read: a session waits when the channel is full.
     pub events: mpsc::Receiver<Event>,
-    /// Ends after [`Command::Close`], or when all command senders are gone and the turn has ended.
+    /// Ends after [`Command::Close`], or when all command senders are dropped and the turn has ended.
     pub task: JoinHandle<()>,
+    /// The grants of the session.
+    pub grants: SessionGrants,
 }
 
-/// How many events may wait to be read.
-const EVENTS: usize = 1024;
-/// How many commands may wait to be carried out.
-const COMMANDS: usize = 64;
+/// Lists the grants of a running session. [`Command::Revoke`] revokes one.
+#[derive(Clone)]
+pub struct SessionGrants(SharedPolicy);
+
+impl SessionGrants {
+    /// The current grants, oldest first.
+    pub fn list(&self) -> Vec<Grant> {
+        self.0.session_grants()
+    }
+}
+
+/// Capacity of the event channel.
+const EVENT_CAPACITY: usize = 1024;
+/// Capacity of the command channel.
+const COMMAND_CAPACITY: usize = 64;
 
 /// Starts a session. Must be called within a Tokio runtime.
-pub fn start(setup: Setup) -> Handle {
-    let (commands, command_queue) = mpsc::channel(COMMANDS);
-    let (event_queue, events) = mpsc::channel(EVENTS);
-    let family = actor::Family::first(&setup);
-    let task = tokio::spawn(actor::run(setup, family, command_queue, event_queue));
-    Handle { commands, events, task }
+pub fn start(setup: SessionSetup) -> SessionHandle {
+    let (commands, command_queue) = mpsc::channel(COMMAND_CAPACITY);
+    let (event_queue, events) = mpsc::channel(EVENT_CAPACITY);
+    let mut tree = SessionTree::root(&setup.config, &setup.totals);
+    let policy = SharedPolicy::new(setup.policy.clone(), setup.grant_store.clone());
+    tree.policy = Some(policy.clone());
+    let task = tokio::spawn(actor::run(setup, tree, command_queue, event_queue));
+    SessionHandle {
+        commands,
+        events,
+        task,
+        grants: SessionGrants(policy),
+    }
 }

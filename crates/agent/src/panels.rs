@@ -1,270 +1,291 @@
-//! Shows panels to the model beside the conversation, and folds the conversation where its cache is broken anyway.
+//! Shows panels to the model, and elides older parts of the conversation when the provider's cache is invalid anyway.
 //!
-//! What is shown and how the conversation is folded is an item of the log: `prompt` lays out what the log says.
+//! Panel contents and elisions are items of the log; `prompt` renders them.
 
-use crate::state::State;
+use crate::compaction::request_tokens;
+use crate::session::{Environment, Session, Turn};
 use futures::future::join_all;
-use model::Caching;
-use prompt::panel::{self, Board, Cache, Form, Fresh, Shelf, Sight, Snapshot};
-use prompt::tokens::Family;
-use session::{Body, Error, Fold, Item, ItemId, Time};
+use model::CachePolicy;
+use prompt::panel::{self, CacheStatus, PanelContext, PanelForm, PanelScheduler, PanelSnapshot, PanelUpdate};
+use prompt::tokens::TokenizerFamily;
+use session::{Body, Error, HistoryElision, Item, ItemId, Time};
 use std::sync::Arc;
 
-/// Old states of panels take at most this part of the budget before new ones have to wait.
+/// The share of the budget that outdated panel contents may take before new ones are postponed.
 const OUTDATED_PERCENT: u64 = 10;
-/// For a model whose window nobody knows, a changed panel is worth so many tokens.
-const UNKNOWN_WORTH: u64 = 2_000;
-/// A conversation is folded only from this part of the budget on: before that, nothing needs to be shorter.
-const FOLD_PERCENT: u64 = 25;
+/// The size in tokens up to which a changed panel is shown if the window is unknown.
+const DEFAULT_PANEL_ALLOWANCE: u64 = 2_000;
+/// The share of the budget from which a conversation is elided.
+const ELIDE_PERCENT: u64 = 25;
 
-/// What is shown beside the conversation.
-pub(crate) struct Beside {
-    pub(crate) shelf: Arc<dyn Shelf>,
-    board: Board,
-    tempo: Tempo,
-    /// What stood before the conversation in the last request.
-    front: Option<Front>,
-    /// When the last request left, or was made ready.
-    asked: Option<Time>,
-    /// The newest summary after which everything was laid out anew.
-    summed_up: Option<ItemId>,
-    /// About how many tokens the tools have.
-    tools: Option<(Arc<[model::ToolSpec]>, Family, u64)>,
+/// Tracks what the model has seen of the panels and of the prompt prefix.
+#[derive(Default)]
+pub(crate) struct PanelTracker {
+    scheduler: PanelScheduler,
+    freshness: PanelFreshness,
+    /// The prefix of the last request.
+    prefix: Option<PromptPrefix>,
+    /// The time of the last request.
+    last_request: Option<Time>,
+    /// The newest summary after which all panels were rendered again.
+    rendered_summary: Option<ItemId>,
+    /// The estimated token count of the tool definitions, with the key it was computed for.
+    tools: Option<(Arc<[model::ToolSpec]>, TokenizerFamily, u64)>,
 }
 
-/// Whether anything happened since the last look that could have changed a panel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tempo {
-    /// Nothing did: panels are not even looked at.
-    Kept,
-    Broken,
+/// Whether panels may have changed since the last snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum PanelFreshness {
+    /// Nothing has changed; no snapshot is needed.
+    Current,
+    #[default]
+    Stale,
 }
 
-/// What stands before the conversation: the cache breaks with it.
+/// The part of a request before the conversation. The provider's cache becomes invalid when it changes.
 #[derive(Debug, Clone, PartialEq)]
-struct Front {
+struct PromptPrefix {
     model: String,
     system: Vec<Arc<str>>,
     tools: Arc<[model::ToolSpec]>,
 }
 
-/// When panels are looked at.
+/// The point in a turn at which panels are refreshed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum PanelTiming {
     /// Before the first request of a turn.
     TurnStart,
     /// Before any request.
     Request,
 }
 
-impl Beside {
-    pub(crate) fn new(shelf: Arc<dyn Shelf>) -> Self {
-        Beside {
-            shelf,
-            board: Board::default(),
-            tempo: Tempo::Broken,
-            front: None,
-            asked: None,
-            summed_up: None,
-            tools: None,
-        }
+impl PanelTracker {
+    /// Marks that panels may have changed.
+    pub(crate) fn mark_stale(&mut self) {
+        self.freshness = PanelFreshness::Stale;
     }
 
-    /// Something was done that may have changed a panel.
-    pub(crate) fn disturb(&mut self) {
-        self.tempo = Tempo::Broken;
+    /// The estimated token count of the tool definitions.
+    pub(crate) fn tool_tokens(&self) -> u64 {
+        self.tools.as_ref().map_or(0, |(_, _, tokens)| *tokens)
+    }
+
+    /// Computes the token count of the tool definitions if it is not known.
+    fn update_tool_tokens(&mut self, tools: &Arc<[model::ToolSpec]>, family: TokenizerFamily) -> u64 {
+        let known = self.tools.as_ref();
+        let known = known.filter(|(counted, by, _)| Arc::ptr_eq(counted, tools) && *by == family);
+        let tokens = match known {
+            Some((_, _, tokens)) => *tokens,
+            None => prompt::tokens::tool_tokens(family, tools),
+        };
+        self.tools = Some((Arc::clone(tools), family, tokens));
+        tokens
     }
 }
 
-impl State {
-    /// Counts tokens as the model does, from now on, and knows how many there may be.
-    pub(crate) fn measure(&mut self) {
-        let info = self.model.info();
-        let family = Family::of(info);
-        let known = self
-            .beside
-            .tools
-            .as_ref()
-            .filter(|(tools, counted, _)| Arc::ptr_eq(tools, &self.frame.tools) && *counted == family);
-        let tokens = match known {
-            Some((_, _, tokens)) => *tokens,
-            None => prompt::tokens::tool_tokens(family, &self.frame.tools),
-        };
-        self.beside.tools = Some((Arc::clone(&self.frame.tools), family, tokens));
-        self.frame.family = family;
-        self.frame.budget = prompt::Budget::of(info, self.room.compaction.threshold, tokens);
-    }
-
-    /// About how many tokens the tools have.
-    pub(crate) fn tool_tokens(&self) -> u64 {
-        self.beside.tools.as_ref().map_or(0, |(_, _, tokens)| *tokens)
-    }
-
-    /// A request leaves: what stands before the conversation is cached from now on.
-    pub(crate) fn asked(&mut self) {
-        self.beside.front = Some(self.front());
-        self.beside.asked = Some((self.clock)());
-    }
-
-    fn front(&self) -> Front {
-        Front {
-            model: self.model.info().name(),
-            system: self.frame.system.clone(),
-            tools: Arc::clone(&self.frame.tools),
+impl PromptPrefix {
+    fn of(turn: &Turn) -> Self {
+        PromptPrefix {
+            model: turn.model.info().name(),
+            system: turn.frame.system.clone(),
+            tools: Arc::clone(&turn.frame.tools),
         }
     }
+}
 
-    /// Whether the provider's cache holds nothing of the conversation any more.
+impl Session {
+    /// Updates the tokenizer family and the budget for the current model.
+    pub(crate) fn update_budget(&mut self) {
+        let Session {
+            env,
+            conversation,
+            turn,
+            ..
+        } = self;
+        let info = turn.model.info();
+        let family = TokenizerFamily::of(info);
+        let tool_tokens = conversation.panels.update_tool_tokens(&turn.frame.tools, family);
+        conversation.compaction.family = family;
+        turn.frame.family = family;
+        turn.frame.budget = prompt::TokenBudget::of(info, env.config.compaction.threshold, tool_tokens);
+    }
+
+    /// Records that a request is sent: its prefix is cached from now on.
+    pub(crate) fn record_prefix(&mut self) {
+        self.conversation.panels.prefix = Some(PromptPrefix::of(&self.turn));
+        self.conversation.panels.last_request = Some(self.env.now());
+    }
+
+    /// Returns whether the provider's cache contains nothing of the conversation.
     fn is_cache_broken(&self) -> bool {
-        let seen = || prompt::view(&self.items);
-        let newest_boundary = self.items.iter().rev().find(|item| is_boundary(item));
-        let is_first = self.beside.asked.is_none() && !seen().any(|item| matches!(item.body, Body::Reply { .. }));
-        let is_summed_up = newest_boundary
-            .is_some_and(|item| matches!(item.body, Body::Summary { .. }) && self.beside.summed_up != Some(item.id));
-        let is_other = self.beside.front.as_ref().is_some_and(|front| *front != self.front());
-        let last = self.beside.asked.or_else(|| self.items.last().map(|item| item.at));
-        let patience = Caching::of(self.model.info()).seconds * 1_000;
-        let is_cold = last.is_some_and(|last| (self.clock)().0.saturating_sub(last.0) > patience);
-        is_first || is_summed_up || is_other || is_cold
+        let (items, panels) = (&self.conversation.items, &self.conversation.panels);
+        let is_reply = |item: &Arc<Item>| matches!(item.body, Body::Reply { .. });
+        let is_first = panels.last_request.is_none() && !prompt::visible_items(items).any(is_reply);
+        let newest_boundary = items.iter().rev().find(|item| is_boundary(item));
+        let is_summarised = newest_boundary
+            .is_some_and(|item| matches!(item.body, Body::Summary { .. }) && panels.rendered_summary != Some(item.id));
+        let prefix = panels.prefix.as_ref();
+        let has_other_prefix = prefix.is_some_and(|prefix| *prefix != PromptPrefix::of(&self.turn));
+        let last = panels.last_request.or_else(|| items.last().map(|item| item.at));
+        let ttl = CachePolicy::of(self.turn.model.info()).ttl_seconds * 1_000;
+        let is_expired = last.is_some_and(|last| self.env.now().0.saturating_sub(last.0) > ttl);
+        is_first || is_summarised || has_other_prefix || is_expired
     }
 }
 
 fn is_boundary(item: &Item) -> bool {
-    matches!(item.body, Body::Summary { .. } | Body::Panels { fold: Some(_), .. })
+    matches!(item.body, Body::Summary { .. } | Body::Panels { elision: Some(_), .. })
 }
 
-/// Shows panels that have changed, and folds what is worth it where the cache is broken.
-pub(crate) async fn show(state: &mut State, moment: Moment) -> Result<(), Error> {
-    state.measure();
-    let is_broken = state.is_cache_broken();
-    if moment == Moment::TurnStart {
-        // Whatever happened between turns.
-        state.beside.disturb();
+/// Appends changed panels, and elides older parts of the conversation if the cache is invalid.
+pub(crate) async fn refresh(session: &mut Session, timing: PanelTiming) -> Result<(), Error> {
+    session.update_budget();
+    let is_broken = session.is_cache_broken();
+    if timing == PanelTiming::TurnStart {
+        // Panels may have changed between turns.
+        session.conversation.panels.mark_stale();
     }
-    if !is_broken && state.beside.tempo == Tempo::Kept {
+    if !is_broken && session.conversation.panels.freshness == PanelFreshness::Current {
         return Ok(());
     }
-    state.beside.tempo = Tempo::Kept;
+    session.conversation.panels.freshness = PanelFreshness::Current;
     if is_broken {
-        // What is laid out now need not be laid out again for the same reason.
-        let summary = state
-            .items
-            .iter()
-            .rev()
-            .find(|item| matches!(item.body, Body::Summary { .. }));
-        state.beside.summed_up = summary.map(|item| item.id);
-        state.asked();
+        // The newest summary needs no further rendering.
+        let mut items = session.conversation.items.iter().rev();
+        let summary = items.find(|item| matches!(item.body, Body::Summary { .. }));
+        session.conversation.panels.rendered_summary = summary.map(|item| item.id);
+        session.record_prefix();
     }
     let cache = match is_broken {
-        true => Cache::Broken,
-        false => Cache::Warm { worth: worth(state) },
+        true => CacheStatus::Broken,
+        false => CacheStatus::Warm {
+            worth: panel_allowance(session),
+        },
     };
-    let snapshots = look(state).await;
-    let family = state.frame.family;
-    let now = (state.clock)();
-    let shown = panel::shown(&state.items);
-    let mut board = std::mem::take(&mut state.beside.board);
-    let fresh = board.choose(&snapshots, &shown, cache, now, |text| family.estimate(text));
-    let is_news = fresh.iter().any(|fresh| {
-        let state = fresh.shown();
-        shown.get(fresh.name.as_str()).is_none_or(|shown| **shown != state)
+    let updates = select_updates(session, cache).await;
+    if !is_broken {
+        return match updates.is_empty() {
+            true => Ok(()),
+            false => append_panels(session, &updates, None).await,
+        };
+    }
+    let items = &session.conversation.items;
+    let shown = panel::shown_states(items);
+    let has_news = updates.iter().any(|update| {
+        let state = update.shown();
+        shown.get(update.name.as_str()).is_none_or(|shown| **shown != state)
     });
-    let is_closed = shown.keys().any(|name| !fresh.iter().any(|fresh| fresh.name == *name));
-    state.beside.board = board;
-    let fold = match cache {
-        Cache::Broken => refold(state, moment),
-        Cache::Warm { .. } => None,
-    };
-    let anew = is_broken && (is_news || is_closed || fold.is_some() || panel::outdated(&state.items) > 0);
-    if anew {
-        let fold = fold.unwrap_or_else(|| prompt::fold_in_force(&state.items));
-        return keep(state, &fresh, Some(fold)).await;
+    let is_closed = shown
+        .keys()
+        .any(|name| !updates.iter().any(|update| update.name == *name));
+    let elision = changed_elision(session, timing);
+    if !has_news && !is_closed && elision.is_none() && panel::outdated_bytes(items) == 0 {
+        return Ok(());
     }
-    match !is_broken && !fresh.is_empty() {
-        true => keep(state, &fresh, None).await,
-        false => Ok(()),
-    }
+    let elision = elision.unwrap_or_else(|| prompt::current_elision(items));
+    append_panels(session, &updates, Some(elision)).await
 }
 
-/// How many tokens a changed panel may have to be shown at the end of a conversation that is cached.
-fn worth(state: &State) -> u64 {
-    let Some(budget) = state.frame.budget else {
-        return UNKNOWN_WORTH;
+/// The size in tokens up to which a changed panel is appended to a cached conversation.
+fn panel_allowance(session: &Session) -> u64 {
+    let Some(budget) = session.turn.frame.budget else {
+        return DEFAULT_PANEL_ALLOWANCE;
     };
     let most = budget.tokens * OUTDATED_PERCENT / 100;
-    let outdated = panel::outdated(&state.items) as u64 / 4;
+    let outdated = panel::outdated_bytes(&session.conversation.items) as u64 / 4;
     most.saturating_sub(outdated)
 }
 
-/// What the open panels say.
-async fn look(state: &State) -> Vec<Snapshot> {
-    let open = state.beside.shelf.open();
-    if open.is_empty() {
+/// Selects the panels to show.
+async fn select_updates(session: &mut Session, cache: CacheStatus) -> Vec<PanelUpdate> {
+    let snapshots = take_snapshots(session).await;
+    let (family, now) = (session.turn.frame.family, session.env.now());
+    let conversation = &mut session.conversation;
+    let shown = panel::shown_states(&conversation.items);
+    let scheduler = &mut conversation.panels.scheduler;
+    scheduler.select_updates(&snapshots, &shown, cache, now, |text| family.estimate(text))
+}
+
+/// Takes snapshots of the open panels.
+async fn take_snapshots(session: &Session) -> Vec<PanelSnapshot> {
+    let Session {
+        env,
+        conversation,
+        turn,
+        accounting,
+    } = session;
+    let Environment { config, .. } = env.as_ref();
+    let panels = config.panels.panels();
+    if panels.is_empty() {
         return Vec::new();
     }
-    let info = state.model.info();
-    let (session, model) = (state.session.to_string(), info.name());
-    let further: Vec<String> = state.tools.deferred().map(|tool| tool.spec().name.clone()).collect();
-    let sight = Sight {
-        session: &session,
-        items: &state.items,
-        todos: &state.todos,
-        totals: state.totals,
+    let info = turn.model.info();
+    let (id, model) = (env.session.to_string(), info.name());
+    let deferred: Vec<String> = config.tools.deferred().map(|tool| tool.spec().name.clone()).collect();
+    let context = PanelContext {
+        session: &id,
+        items: &conversation.items,
+        todos: &conversation.todos,
+        totals: accounting.totals,
         model: &model,
-        tokens: state.tokens(),
+        tokens: request_tokens(conversation, turn),
         window: info.limits.window,
-        tools: &state.frame.tools,
-        further: &further,
-        now: (state.clock)(),
+        tools: &turn.frame.tools,
+        deferred: &deferred,
+        now: env.now(),
     };
-    let texts = join_all(open.iter().map(|panel| panel.snapshot(&sight))).await;
-    let said = open.iter().zip(texts).filter_map(|(panel, text)| {
-        Some(Snapshot {
+    let texts = join_all(panels.iter().map(|panel| panel.snapshot(&context))).await;
+    let snapshots = panels.iter().zip(texts).filter_map(|(panel, text)| {
+        Some(PanelSnapshot {
             name: panel.name().to_owned(),
             volatility: panel.volatility(),
-            told: panel.told(),
+            change_channel: panel.change_channel(),
             text: text.filter(|text| !text.trim().is_empty())?,
         })
     });
-    said.collect()
+    snapshots.collect()
 }
 
-/// Another fold, where there is something to fold and the conversation is long enough for it.
-fn refold(state: &State, moment: Moment) -> Option<Fold> {
-    let budget = state.frame.budget?;
-    if state.tokens() * 100 < budget.tokens * FOLD_PERCENT {
+/// A different elision, if the conversation is long enough for one.
+fn changed_elision(session: &Session, timing: PanelTiming) -> Option<HistoryElision> {
+    let (conversation, turn) = (&session.conversation, &session.turn);
+    let budget = turn.frame.budget?;
+    if request_tokens(conversation, turn) * 100 < budget.tokens * ELIDE_PERCENT {
         return None;
     }
-    let now = prompt::fold_in_force(&state.items);
-    let mut fold = prompt::fold(&state.items, state.frame.family);
-    if moment != Moment::TurnStart {
-        // Chunks are detached between turns only.
-        fold.history = now.history.clone();
+    let current = prompt::current_elision(&conversation.items);
+    let mut elision = prompt::plan_elision(&conversation.items, turn.frame.family);
+    if timing != PanelTiming::TurnStart {
+        // Chunks of history are detached only between turns.
+        elision.history = current.history.clone();
     }
-    (fold != now).then_some(fold)
+    (elision != current).then_some(elision)
 }
 
-/// Keeps what is shown, and how the conversation is folded.
-pub(crate) async fn keep(state: &mut State, fresh: &[Fresh], fold: Option<Fold>) -> Result<(), Error> {
-    let form = Form::of(state.model.info());
-    let at = (state.clock)();
-    let (family, budget) = (state.frame.family, state.frame.budget);
+/// Appends panel contents and the elision.
+async fn append_panels(
+    session: &mut Session,
+    updates: &[PanelUpdate],
+    elision: Option<HistoryElision>,
+) -> Result<(), Error> {
+    let Session {
+        env,
+        conversation,
+        turn,
+        ..
+    } = session;
+    let form = PanelForm::of(turn.model.info());
+    let (family, budget) = (turn.frame.family, turn.frame.budget);
     let body = Body::Panels {
-        messages: panel::render(fresh, fold.is_some(), form, family, budget, at),
-        shown: fresh.iter().map(Fresh::shown).collect(),
-        fold,
+        messages: panel::render(updates, elision.is_some(), form, family, budget, env.now()),
+        states: updates.iter().map(PanelUpdate::shown).collect(),
+        elision,
     };
-    state.append(ItemId::new(), body).await
+    conversation.append(env, ItemId::new(), body).await
 }
 
-/// Folds the conversation because there is no room for it as it is; what the panels say is shown anew.
-pub(crate) async fn fold_now(state: &mut State, fold: Fold) -> Result<(), Error> {
-    let snapshots = look(state).await;
-    let family = state.frame.family;
-    let now = (state.clock)();
-    let shown = panel::shown(&state.items);
-    let mut board = std::mem::take(&mut state.beside.board);
-    let fresh = board.choose(&snapshots, &shown, Cache::Broken, now, |text| family.estimate(text));
-    state.beside.board = board;
-    keep(state, &fresh, Some(fold)).await
+/// Applies an elision because the conversation does not fit; all panels are rendered again.
+pub(crate) async fn apply_elision(session: &mut Session, elision: HistoryElision) -> Result<(), Error> {
+    let updates = select_updates(session, CacheStatus::Broken).await;
+    append_panels(session, &updates, Some(elision)).await
 }

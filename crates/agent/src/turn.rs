@@ -1,235 +1,151 @@
-//! The turn loop: ask the model, run its tools, until it has nothing more to do.
+//! The turn loop: send a request, run the tool calls, repeat until the turn ends.
 
-use crate::hooked::Submitted;
-use crate::inbox::Inbox;
-use crate::panels::{self, Moment};
-use crate::receive::{self, Failure, Said, Step};
-use crate::repeats::Repeats;
-use crate::room::{self, Made};
-use crate::state::State;
-use crate::surroundings::Refusal;
-use model::{Cost, Message, Stop};
-use session::{End, Ending, Error, Level, Limit, Totals};
+pub(crate) mod approval;
+pub(crate) mod calls;
+mod limits;
+mod loop_guard;
+mod previews;
+pub(crate) mod request;
+mod retry;
+
+use crate::compaction::{self, CompactionResult};
+use crate::hooks;
+use crate::panels::{self, PanelTiming};
+use crate::prompts::{self, PromptRefusal, SubmitResult};
+use crate::session::Session;
+use calls::CallQueue;
+use loop_guard::LoopGuard;
+pub(crate) use loop_guard::{ReplyContent, StepResult};
+use model::Message;
+use session::{Error, NoticeLevel, TurnEnd};
 use std::sync::Arc;
 
-/// How often in a row a model may say nothing at all.
-const SILENCES: u32 = 2;
-/// How often in a row the output limit may cut off a call before the person is told.
-const CUTS: u32 = 1;
-
-/// How often hooks may make a model go on that has nothing more to do.
-const HELD: u32 = 8;
-
-/// Runs a turn to its end. Dropping the future interrupts it; `settle` then keeps what had arrived.
-pub(crate) async fn run(state: &mut State, inbox: &Arc<Inbox>) -> Ending {
-    let mut repeats = Repeats::default();
-    let (mut silences, mut cuts, mut overflows, mut held) = (0, 0, 0, 0);
-    for steps in 0.. {
-        if steps == 0
-            && let Err(error) = panels::show(state, Moment::TurnStart).await
+/// Runs a turn to its end. Dropping the future interrupts the turn; `recovery` then stores what has arrived.
+pub(crate) async fn run(session: &mut Session) -> TurnEnd {
+    let mut guard = LoopGuard::default();
+    loop {
+        if let Err(end) = step(session, &mut guard).await
+            && let Err(end) = continue_after(session, &mut guard, end).await
         {
-            return lost(error);
-        }
-        match stitch(state, inbox).await {
-            // What the turn was to be about must not reach the model.
-            Ok(Stitched { refused, kept: false }) if steps == 0 && !refused.is_empty() => return unsent(&refused),
-            Ok(Stitched { refused, .. }) => {
-                for refusal in refused {
-                    state.notice(Level::Warning, refusal.notice()).await;
-                }
-            }
-            Err(error) => return lost(error),
-        }
-        if let Some(limit) = reached(state, steps) {
-            return Ending::Limit(limit);
-        }
-        if let Some(limit) = unasked(state, inbox).await {
-            return Ending::Limit(limit);
-        }
-        if let Err(error) = room::before_request(state).await {
-            return lost(error);
-        }
-        if let Err(error) = panels::show(state, Moment::Request).await {
-            return lost(error);
-        }
-        let step = match receive::step(state, inbox, &mut repeats).await {
-            Ok(step) => step,
-            Err(Failure::Model(error @ model::Error::ContextOverflow { .. })) => {
-                match room::after_overflow(state, overflows).await {
-                    Ok(Made::Room) => overflows += 1,
-                    Ok(Made::Nothing) => return failed(&error),
-                    Err(error) => return lost(error),
-                }
-                continue;
-            }
-            Err(Failure::Model(error)) => return failed(&error),
-            Err(Failure::Store(error)) => return lost(error),
-        };
-        overflows = 0;
-        silences = if step.said == Said::Nothing { silences + 1 } else { 0 };
-        cuts = if is_cut_call(&step) { cuts + 1 } else { 0 };
-        if cuts > CUTS {
-            return Ending::MaxTokens;
-        }
-        if let Some(ending) = ending(&step, silences) {
-            if ending == Ending::Completed && inbox.has_steering() {
-                state.last_words = None;
-                continue;
-            }
-            if ending == Ending::Completed
-                && held < HELD
-                && let Some(why) = state.keep_going(held > 0).await
-            {
-                held += 1;
-                state.last_words = None;
-                match state
-                    .append_prompt(Message::user(format!("A hook says that this is not done yet: {why}")))
-                    .await
-                {
-                    Ok(()) => continue,
-                    Err(error) => return lost(error),
-                }
-            }
-            return ending;
-        }
-        if step.said == Said::Nothing {
-            state
-                .notice(Level::Warning, "the model said nothing; asking again")
-                .await;
+            return end;
         }
     }
-    Ending::Completed
 }
 
-/// Asks whether to go on where so much has been spent that the person wants to be asked; the limit, if not.
-async fn unasked(state: &mut State, inbox: &Arc<Inbox>) -> Option<Limit> {
-    let spent = state.since_asked;
-    let policy = state.rules.now();
-    let approval = policy.permissions.approval.over(policy.level);
-    let requests = u32::try_from(spent.requests).unwrap_or(u32::MAX);
-    let micros = u64::try_from(spent.cost.nano_usd / 1_000).unwrap_or(0);
-    let (limit, what) = match approval.limit(requests, micros)? {
-        policy::Limit::Requests(most) => (Limit::Steps(most), format!("{most} requests were made")),
-        policy::Limit::Cost(most) => {
-            let most = Cost::from_usd(most as f64 / 1e6);
-            (Limit::Cost(most), format!("more than ${:.2} was spent", most.usd()))
-        }
+/// One request and its tool calls.
+async fn step(session: &mut Session, guard: &mut LoopGuard) -> Result<(), TurnEnd> {
+    let step = guard.begin_step();
+    if step == 0 {
+        panels::refresh(session, PanelTiming::TurnStart).await?;
+    }
+    let applied = apply_queued_commands(session).await?;
+    report_refusals(session, applied, step).await?;
+    limits::check(session, step)?;
+    limits::ask_to_continue_past_limit(session).await?;
+    compaction::before_request(session).await?;
+    panels::refresh(session, PanelTiming::Request).await?;
+    let mut calls = CallQueue::new();
+    let end = match request::send(session, &mut calls).await {
+        Err(error @ model::Error::ContextOverflow { .. }) => return after_overflow(session, guard, error).await,
+        reply => reply?,
     };
-    let question = format!("Since you were last asked, {what}. Go on?");
-    if state.desk(inbox, None, "hew").confirm(&question).await {
-        state.since_asked = Totals::default();
-        return None;
+    let content = request::append_reply(session, end.clone()).await?;
+    let results = calls.run(session, guard).await?;
+    guard.observe(&StepResult { end, content, results })?;
+    if content == ReplyContent::Empty {
+        let text = "the model returned an empty reply; retrying";
+        session.env.notice(NoticeLevel::Warning, text).await;
     }
-    Some(limit)
+    Ok(())
 }
 
-/// What became of what arrived.
+/// Continues a completed turn if a prompt has arrived meanwhile or a stop hook objects.
+async fn continue_after(session: &mut Session, guard: &mut LoopGuard, end: TurnEnd) -> Result<(), TurnEnd> {
+    if end != TurnEnd::Completed {
+        return Err(end);
+    }
+    if !session.env.inbox.has_steering() {
+        let Some(attempt) = guard.next_hook_continuation() else {
+            return Err(end);
+        };
+        let Some(reason) = hooks::run_stop_hooks(session, attempt > 0).await else {
+            return Err(end);
+        };
+        guard.continued_by_hook();
+        session.turn.final_answer = None;
+        let prompt = Message::user(format!("A hook reports that the task is not complete: {reason}"));
+        return Ok(session.conversation.append_prompt(&session.env, prompt).await?);
+    }
+    session.turn.final_answer = None;
+    Ok(())
+}
+
+/// Compacts the conversation after the provider rejected it as too long.
+async fn after_overflow(session: &mut Session, guard: &mut LoopGuard, error: model::Error) -> Result<(), TurnEnd> {
+    match compaction::after_overflow(session, guard.overflows()).await? {
+        CompactionResult::Compacted => {
+            guard.overflowed();
+            Ok(())
+        }
+        CompactionResult::Unchanged => Err(error.into()),
+    }
+}
+
+/// The result of applying the queued commands.
 #[derive(Default)]
-struct Stitched {
-    /// Something was added to the conversation.
-    kept: bool,
-    /// Why prompts are not sent.
-    refused: Vec<Refusal>,
+struct AppliedCommands {
+    /// Whether an item was appended.
+    appended: bool,
+    /// The prompts that were not sent.
+    refused: Vec<PromptRefusal>,
 }
 
-/// Stitches in what arrived since the last request: prompts, another model, another mode.
-async fn stitch(state: &mut State, inbox: &Arc<Inbox>) -> Result<Stitched, Error> {
-    let mut stitched = Stitched::default();
+/// Applies what has arrived since the last request: prompts, notifications, another model or mode, a compaction.
+async fn apply_queued_commands(session: &mut Session) -> Result<AppliedCommands, Error> {
+    let inbox = Arc::clone(&session.env.inbox);
+    let mut applied = AppliedCommands::default();
     if let Some(model) = inbox.take_model() {
-        state.usual_model = Arc::clone(&model);
-        state.model = model;
-        state.render_system();
-        state.tell_untold().await;
+        session.turn.default_model = Arc::clone(&model);
+        session.turn.model = model;
+        session.turn.render_system_prompt(&session.env);
+        session.env.events.send_queued().await;
     }
     if let Some(name) = inbox.take_mode() {
-        state.switch_mode(&name).await?;
+        session.switch_mode(&name).await?;
     }
     if let Some(instructions) = inbox.take_compaction() {
-        room::by_hand(state, instructions).await?;
+        compaction::on_request(session, instructions).await?;
     }
-    // One at a time: what is not appended yet stays in the inbox, wherever this is stopped.
-    while let Some(submitted) = state.submit(inbox).await? {
+    // One at a time: a prompt stays in the inbox until it is appended, so that an interruption loses nothing.
+    while let Some(submitted) = prompts::submit_next(session).await? {
         match submitted {
-            Submitted::Kept => stitched.kept = true,
-            Submitted::Refused(refusal) => stitched.refused.push(refusal),
+            SubmitResult::Appended => applied.appended = true,
+            SubmitResult::Refused(refusal) => applied.refused.push(refusal),
         }
     }
-    if inbox.has_news() {
-        stitched.kept = true;
-        state.append_news(inbox.take_news()).await?;
+    if inbox.has_notifications() {
+        applied.appended = true;
+        let notifications = inbox.take_notifications();
+        session
+            .conversation
+            .append_notifications(&session.env, notifications)
+            .await?;
     }
-    Ok(stitched)
+    Ok(applied)
 }
 
-/// Whether the output limit cut off a call. The model is told and tries again, once.
-fn is_cut_call(step: &Step) -> bool {
-    step.end == End::Finished(Stop::MaxTokens) && step.said == Said::BrokenCalls
-}
-
-/// The limit that has been reached, if one has. Time is watched by the actor, since it passes within steps too.
-fn reached(state: &State, steps: u32) -> Option<Limit> {
-    let own = state.own_steps.filter(|limit| steps >= *limit).map(Limit::Steps);
-    let cost = || {
-        state
-            .limits
-            .cost
-            .filter(|limit| state.tally.cost() >= *limit)
-            .map(Limit::Cost)
-    };
-    // Taken last: what is taken counts for all.
-    let shared = || match state.tally.take_step(state.limits.steps) {
-        true => None,
-        false => state.limits.steps.map(Limit::Steps),
-    };
-    own.or_else(cost).or_else(shared)
-}
-
-/// How the turn ends after this step, if it does.
-fn ending(step: &Step, silences: u32) -> Option<Ending> {
-    if let Some((tool, times)) = &step.looped {
-        return Some(Ending::Loop {
-            tool: tool.clone(),
-            times: *times,
+/// Reports refused prompts. A turn ends if all of its initial prompts are refused.
+async fn report_refusals(session: &Session, applied: AppliedCommands, step: u32) -> Result<(), TurnEnd> {
+    let AppliedCommands { appended, refused } = applied;
+    if step == 0 && !appended && !refused.is_empty() {
+        let (errors, hints): (Vec<String>, Vec<String>) = refused.iter().map(PromptRefusal::message).unzip();
+        return Err(TurnEnd::Failed {
+            error: errors.join("; "),
+            hint: hints.into_iter().next().unwrap_or_default(),
         });
     }
-    if step.ends {
-        return Some(Ending::Completed);
+    for refusal in refused {
+        session.env.notice(NoticeLevel::Warning, refusal.notice()).await;
     }
-    match (&step.end, step.said) {
-        (End::Finished(Stop::Refusal { detail }), _) => Some(Ending::Refused { detail: detail.clone() }),
-        (_, Said::Calls | Said::BrokenCalls) => None,
-        (End::Finished(Stop::MaxTokens), _) => Some(Ending::MaxTokens),
-        (End::Cut { .. }, Said::Words) => None,
-        (_, Said::Nothing) if silences > SILENCES => Some(Ending::Failed {
-            error: format!("the model said nothing {silences} times in a row"),
-            hint: "ask differently, or choose another model".into(),
-        }),
-        (_, Said::Nothing) => None,
-        (End::Finished(Stop::End | Stop::ToolUse | Stop::Other { .. }) | End::Interrupted, Said::Words) => {
-            Some(Ending::Completed)
-        }
-    }
-}
-
-/// How a turn ends of which nothing may be sent.
-fn unsent(refused: &[Refusal]) -> Ending {
-    let (errors, hints): (Vec<String>, Vec<String>) = refused.iter().map(Refusal::words).unzip();
-    Ending::Failed {
-        error: errors.join("; "),
-        hint: hints.into_iter().next().unwrap_or_default(),
-    }
-}
-
-fn failed(error: &model::Error) -> Ending {
-    Ending::Failed {
-        error: error.to_string(),
-        hint: error.hint().into(),
-    }
-}
-
-fn lost(error: Error) -> Ending {
-    Ending::Failed {
-        hint: error.hint().into(),
-        error: error.to_string(),
-    }
+    Ok(())
 }

@@ -29,7 +29,7 @@ async fn main() {
 /// How long it takes until the first request arrives, without MCP servers and with five, of which two are dead: once when
 /// nothing is known of them, and once when it is.
 async fn servers() {
-    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/all/peers/odd.py");
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/all/peers/misbehaving.py");
     let entry = |how: &str| {
         format!(
             "[mcp.{how}]\ncommand = 'python3'\nargs = ['{}', '{how}']\n",
@@ -67,11 +67,11 @@ async fn first_request(configurations: &[&str]) -> Vec<Duration> {
         let folder = hew.home().join(".config/hew");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("config.toml"), text).unwrap();
-        let hew = hew.folder(project.root());
-        let go = hew
-            .clone()
-            .talks_to(&server)
-            .args(["run", "--no-title", "-m", "anthropic/claude-sonnet-4-6", "work"]);
+        let hew = hew.current_dir(project.root());
+        let go =
+            hew.clone()
+                .with_server(&server)
+                .args(["run", "--no-title", "-m", "anthropic/claude-sonnet-4-6", "work"]);
         let begun = Instant::now();
         assert!(go.run().await.unwrap().is_success());
         times.push(server.main_requests()[0].at - begun);
@@ -99,7 +99,7 @@ fn steps(count: usize) -> Script {
 fn stream() -> Script {
     Script::new()
         .turn(Turn::text("a few words. ".repeat(200 * 1024 / 13)))
-        .pace(Pace::pieces(12))
+        .pace(Pace::with_delta_bytes(12))
 }
 
 async fn version() {
@@ -145,8 +145,8 @@ fn project() -> Project {
 fn run(server: &Server, project: &Project) -> Hew {
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(server)
-        .folder(project.root());
+        .with_server(server)
+        .current_dir(project.root());
     hew.args(["run", "--model", "anthropic/claude-sonnet-4-6", "work"])
 }
 

@@ -2,28 +2,28 @@
 
 mod acp;
 mod changes;
+mod command_files;
+mod history;
 mod ledger;
 mod mcp;
-mod mistake;
 mod open;
-mod past;
 mod prompt;
 mod rules;
-mod shelves;
+mod run;
 mod tools;
-mod turn;
+mod usage_error;
 
-pub(crate) use acp::{Acp, Agents};
-pub(crate) use changes::Changes;
-pub(crate) use ledger::{By, Cost, PromptDiff, PromptExplain};
-pub(crate) use mcp::{Mcp, McpAdd, McpServe};
-pub(crate) use open::Open;
-pub(crate) use past::{Diff, Going, Redo, Rewind, Undo};
-pub(crate) use prompt::{Prompt, PromptShow};
-pub(crate) use rules::{Modes, Permissions, RuleEffect, Test, Trust};
-pub(crate) use shelves::{Commands, CommandsCommand, Prompts, PromptsList};
-pub(crate) use tools::{Command as ToolsCommand, Tools as ToolsArgs};
-pub(crate) use turn::{Resume, Run, Turn};
+pub(crate) use acp::{AcpArgs, AgentsCommand};
+pub(crate) use changes::ChangesArgs;
+pub(crate) use command_files::{CommandsArgs, CommandsSubcommand, PromptsCommand, PromptsListArgs};
+pub(crate) use history::{DiffArgs, RedoArgs, RestoreArgs, RewindArgs, UndoArgs};
+pub(crate) use ledger::{CostArgs, CostGrouping, PromptDiffArgs, PromptExplainArgs};
+pub(crate) use mcp::{McpAddArgs, McpCommand, McpServeArgs};
+pub(crate) use open::OpenArgs;
+pub(crate) use prompt::{PromptShowArgs, PromptSubcommand};
+pub(crate) use rules::{ModesArgs, PermissionsCommand, PermissionsTestArgs, RuleEffect, TrustArgs};
+pub(crate) use run::{ResumeArgs, RunArgs, TurnArgs};
+pub(crate) use tools::{ToolsArgs, ToolsCommand};
 
 use crate::exit;
 use crate::failure::Result;
@@ -32,130 +32,130 @@ use clap_complete::Shell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// A coding agent: it reads, changes and runs your project until the task is done
+/// A coding agent: reads, edits and runs your project until the task is done
 #[derive(Debug, Parser)]
 #[command(name = "hew", version, max_term_width = 100, after_help = exit::TABLE)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(override_usage = "hew [OPTIONS] [\"TASK\"]\n       hew [OPTIONS] <COMMAND>")]
-pub(crate) struct Hew {
+pub(crate) struct Cli {
     #[command(flatten)]
-    pub(crate) global: Global,
+    pub(crate) global: GlobalArgs,
     #[command(flatten)]
-    pub(crate) open: Open,
+    pub(crate) open: OpenArgs,
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<CliCommand>,
 }
 
-/// What every command takes.
+/// Options of every command.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Global {
-    /// Work in this folder instead of the current one
+pub(crate) struct GlobalArgs {
+    /// Run in this folder instead of the current one
     #[arg(short = 'C', long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     /// Set any configuration key for this run, such as `limits.steps=20`
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Write what happens to this file, for finding faults; it holds no secrets and nothing of what was said
+    /// Write a debug log to this file; it contains no secrets and no conversation text
     #[arg(long, global = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) log: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Work on a task until it is done
+pub(crate) enum CliCommand {
+    /// Run a task until it is done
     #[command(after_help = exit::TABLE)]
-    Run(Box<Run>),
-    /// Go on with a session where it stopped
+    Run(Box<RunArgs>),
+    /// Resume a session
     #[command(after_help = exit::TABLE)]
-    Resume(Box<Resume>),
-    /// Go on from a session in a copy of it, which leaves it as it is
+    Resume(Box<ResumeArgs>),
+    /// Continue a session in a copy; the original stays unchanged
     Fork {
-        /// The session, or the beginning of its id; the newest of this project if absent
+        /// Session id or prefix; by default the newest session of this project
         session: Option<String>,
     },
     /// List, show, export and delete sessions
     Sessions {
         #[command(flatten)]
-        list: SessionsList,
+        list: SessionsListArgs,
         #[command(subcommand)]
-        command: Option<Sessions>,
+        command: Option<SessionsCommand>,
     },
-    /// Make room in a session: replace what the model sees of it by notes
-    Compact(Compact),
-    /// Carry out edits of any format from stdin: all of them, or none
-    Apply(Apply),
-    /// Review what was changed in a session, and accept or reject it change by change
-    Changes(Changes),
-    /// Take back what the last turn changed on disk, commands included
-    Undo(Undo),
-    /// Make again what `hew undo` took back
-    Redo(Redo),
-    /// Show what a session has changed on disk, as a patch
-    Diff(Diff),
-    /// Go back to an earlier message of a session, with or without the files
-    Rewind(Rewind),
-    /// List models with their prices and abilities
-    Models(Models),
-    /// List the tools that a model gets, with what they cost; show one, or run one by hand
+    /// Summarise a session to free space in the model's window
+    Compact(CompactArgs),
+    /// Apply edits of any format from stdin, all or none
+    Apply(ApplyArgs),
+    /// Review a session's changes; accept or reject them one by one
+    Changes(ChangesArgs),
+    /// Undo the file changes of the last turn, including those made by commands
+    Undo(UndoArgs),
+    /// Redo what `hew undo` reverted
+    Redo(RedoArgs),
+    /// Show a session's file changes as a patch
+    Diff(DiffArgs),
+    /// Rewind a session to an earlier message, with or without the files
+    Rewind(RewindArgs),
+    /// List models with prices and capabilities
+    Models(ModelsArgs),
+    /// List the model's tools with their token cost; show or run one
     Tools(ToolsArgs),
-    /// Show what the model is told
+    /// Show prompts and requests
     Prompt {
         #[command(subcommand)]
-        command: Prompt,
+        command: PromptSubcommand,
     },
-    /// Add up what requests cost, by model, day, session, tool or part of the prompt
-    Cost(Cost),
+    /// Sum up request costs by model, day, session, tool or prompt section
+    Cost(CostArgs),
     /// Show and change the configuration
     Config {
         #[command(subcommand)]
-        command: Option<Config>,
+        command: Option<ConfigCommand>,
     },
-    /// Show, change and test what may happen without a question
+    /// Show, change and test permission rules
     Permissions {
         #[command(subcommand)]
-        command: Option<Permissions>,
+        command: Option<PermissionsCommand>,
     },
-    /// Trust a folder: its own configuration may then allow more, choose models and run hooks
-    Trust(Trust),
-    /// List the modes that can be chosen
-    Modes(Modes),
-    /// Show which language servers serve this folder, or what one finds wrong in a file
-    Lsp(Lsp),
-    /// List the slash commands of this project and your own, and show what one stands for
-    Commands(Commands),
-    /// Keep prompts by name: for `@rule:NAME`, or for every session
+    /// Trust a folder: its configuration may then allow actions, select models and run hooks
+    Trust(TrustArgs),
+    /// List the available modes
+    Modes(ModesArgs),
+    /// Show the language servers of this folder, or a file's diagnostics
+    Lsp(LspArgs),
+    /// List or show slash commands
+    Commands(CommandsArgs),
+    /// Manage saved prompts, for `@rule:NAME` or for every session
     Prompts {
         #[command(flatten)]
-        list: PromptsList,
+        list: PromptsListArgs,
         #[command(subcommand)]
-        command: Option<Prompts>,
+        command: Option<PromptsCommand>,
     },
-    /// Serve an editor that speaks the Agent Client Protocol, on stdin and stdout
-    Acp(Acp),
-    /// List and test the other agents that work can be handed to
+    /// Serve an editor over the Agent Client Protocol on stdin and stdout
+    Acp(AcpArgs),
+    /// List and test other agents for subtasks
     Agents {
         #[command(subcommand)]
-        command: Agents,
+        command: AgentsCommand,
     },
     /// List, add, test and serve MCP servers
     Mcp {
         #[command(subcommand)]
-        command: Mcp,
+        command: McpCommand,
     },
-    /// Keep API keys in the system's keyring, or in a file where there is none
+    /// Store API keys in the system keyring or in a file
     Keys {
         #[command(subcommand)]
-        command: Keys,
+        command: KeysCommand,
     },
-    /// Check what is configured, what is missing, and whether each provider answers
-    Doctor(Doctor),
-    /// Watch hew mend a small project, with a scripted model: no key and no network needed
-    Demo(Demo),
-    /// Print the JSON schema of what `hew run --json` or `hew changes --json` prints, or of the configuration
+    /// Check the configuration and whether each provider answers
+    Doctor(DoctorArgs),
+    /// Run a demo with a scripted model: no key, no network
+    Demo(DemoArgs),
+    /// Print the JSON schema of `hew run --json`, `hew changes --json` or the configuration
     Schema {
-        /// Which schema
+        /// The schema
         #[arg(value_enum)]
-        of: SchemaOf,
+        of: SchemaKind,
     },
     /// Print a completion script for a shell
     Completions {
@@ -163,7 +163,7 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         shell: Shell,
     },
-    /// Print the man page, or write all of them to a folder
+    /// Print the man page, or write all man pages to a folder
     Man {
         /// Write a page for each command to this folder
         #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -172,42 +172,42 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Lsp {
-    /// A file to start its server for
+pub(crate) struct LspArgs {
+    /// Start the server for this file
     #[arg(value_hint = clap::ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Compact {
-    /// The session, by its id or the beginning of it; the newest of the project unless said, or `last`
+pub(crate) struct CompactArgs {
+    /// Session id or prefix, or `last`; by default the newest session of this project
     pub(crate) session: Option<String>,
-    /// What the notes should heed besides
+    /// Extra instructions for the summary
     pub(crate) instructions: Vec<String>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Apply {
-    /// The folder that paths are relative to; nothing outside it is touched
+pub(crate) struct ApplyArgs {
+    /// The root of all paths; files outside it are not changed
     #[arg(long, value_name = "DIR", default_value = ".", value_hint = clap::ValueHint::DirPath)]
     pub(crate) root: PathBuf,
-    /// The file for edits that name none, relative to the root
+    /// The file for edits without a path, relative to the root
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
     /// The format of the edit text
     #[arg(long, value_enum, default_value = "auto")]
-    pub(crate) format: EditFormat,
-    /// Check everything, write nothing
+    pub(crate) format: EditFormatArg,
+    /// Check only; write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print JSON: for each edit where it went and how it matched, or why not
+    /// Print JSON: the position and match of each edit, or the reason for a refusal
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EditFormat {
-    /// Judged by the text itself
+pub(crate) enum EditFormatArg {
+    /// Detected from the text
     Auto,
     /// `*** Begin Patch`
     ApplyPatch,
@@ -219,39 +219,39 @@ pub(crate) enum EditFormat {
     Json,
     /// A unified diff; line numbers may be wrong
     Unified,
-    /// A whole file, in a code fence or not
+    /// A whole file, with or without a code fence
     Whole,
 }
 
-impl From<EditFormat> for edit::Format {
-    fn from(format: EditFormat) -> Self {
+impl From<EditFormatArg> for edit::EditFormat {
+    fn from(format: EditFormatArg) -> Self {
         match format {
-            EditFormat::Auto => edit::Format::Auto,
-            EditFormat::ApplyPatch => edit::Format::ApplyPatch,
-            EditFormat::SearchReplace => edit::Format::SearchReplace,
-            EditFormat::Xml => edit::Format::Xml,
-            EditFormat::Json => edit::Format::Json,
-            EditFormat::Unified => edit::Format::Unified,
-            EditFormat::Whole => edit::Format::Whole,
+            EditFormatArg::Auto => edit::EditFormat::Auto,
+            EditFormatArg::ApplyPatch => edit::EditFormat::ApplyPatch,
+            EditFormatArg::SearchReplace => edit::EditFormat::SearchReplace,
+            EditFormatArg::Xml => edit::EditFormat::Xml,
+            EditFormatArg::Json => edit::EditFormat::Json,
+            EditFormatArg::Unified => edit::EditFormat::Unified,
+            EditFormatArg::Whole => edit::EditFormat::Whole,
         }
     }
 }
 
 #[derive(Debug, Clone, Subcommand)]
-pub(crate) enum Sessions {
-    /// List the sessions of this project, the newest first
-    List(SessionsList),
-    /// Print what was said and done in a session
+pub(crate) enum SessionsCommand {
+    /// List the sessions of this project, newest first
+    List(SessionsListArgs),
+    /// Print the conversation of a session
     Show {
-        /// The session, or the beginning of its id; the newest of this project if absent
+        /// Session id or prefix; by default the newest session of this project
         id: Option<String>,
-        /// Print thinking and whole tool results too
+        /// Include thinking and complete tool results
         #[arg(long)]
         full: bool,
     },
-    /// Write a session out as Markdown or JSON
+    /// Export a session as Markdown or JSON
     Export {
-        /// The session, or the beginning of its id; the newest of this project if absent
+        /// Session id or prefix; by default the newest session of this project
         id: Option<String>,
         /// The format
         #[arg(long, short, value_enum, default_value = "markdown")]
@@ -260,24 +260,24 @@ pub(crate) enum Sessions {
         #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         output: Option<PathBuf>,
     },
-    /// Remove sessions and everything kept for them
+    /// Delete sessions and their data
     #[command(visible_alias = "rm")]
     Delete {
-        /// The sessions, or the beginnings of their ids
+        /// Session ids or prefixes
         #[arg(required = true)]
         ids: Vec<String>,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
 }
 
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct SessionsList {
-    /// The sessions of all projects
+pub(crate) struct SessionsListArgs {
+    /// Include the sessions of all projects
     #[arg(long, short)]
     pub(crate) all: bool,
-    /// At most this many, instead of 20
+    /// Maximum number of sessions (default 20)
     #[arg(long, short = 'n', value_name = "COUNT")]
     pub(crate) limit: Option<usize>,
     /// Print a JSON array
@@ -287,23 +287,23 @@ pub(crate) struct SessionsList {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// For people
+    /// For reading
     Markdown,
-    /// For programs: everything
+    /// Complete data for programs
     Json,
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Models {
-    /// Only models whose name contains this
+pub(crate) struct ModelsArgs {
+    /// Only models with this text in their name
     pub(crate) filter: Option<String>,
     /// Only models of this provider
     #[arg(long, short, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// Only models that can be used now
+    /// Only models with a key or a local server
     #[arg(long, short)]
     pub(crate) usable: bool,
-    /// Ask local servers (Ollama, LM Studio, llama.cpp, vLLM) and configured ones what they serve
+    /// Also list the models of local (Ollama, LM Studio, llama.cpp, vLLM) and configured servers
     #[arg(long)]
     pub(crate) discover: bool,
     /// Print a JSON array
@@ -312,17 +312,17 @@ pub(crate) struct Models {
 }
 
 #[derive(Debug, Clone, Subcommand)]
-pub(crate) enum Config {
-    /// Print the configuration in force
+pub(crate) enum ConfigCommand {
+    /// Print the effective configuration
     Show {
-        /// Say where each value comes from
+        /// Show the source of each value
         #[arg(long)]
         origin: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Print where the configuration files are
+    /// Print the paths of the configuration files
     Path,
     /// Print one value
     Get {
@@ -347,7 +347,7 @@ pub(crate) enum Config {
         #[arg(long)]
         project: bool,
     },
-    /// Open your configuration file in your editor ($VISUAL or $EDITOR), and check it afterwards
+    /// Open your configuration file in $VISUAL or $EDITOR and check it afterwards
     Edit {
         /// Open the project's file, .hew/config.toml, instead
         #[arg(long)]
@@ -358,12 +358,12 @@ pub(crate) enum Config {
 }
 
 #[derive(Debug, Clone, Subcommand)]
-pub(crate) enum Keys {
-    /// Keep a provider's key, read from stdin, in the keyring, or in a file where there is none
+pub(crate) enum KeysCommand {
+    /// Store a provider's key, read from stdin, in the keyring or in a file
     Set {
         /// The provider, such as `anthropic`
         provider: String,
-        /// Keep it in keys.toml beside your configuration, readable by you only, instead of in the keyring
+        /// Store it in keys.toml next to your configuration, with private permissions, instead of the keyring
         #[arg(long)]
         file: bool,
     },
@@ -372,7 +372,7 @@ pub(crate) enum Keys {
         /// The provider
         provider: String,
     },
-    /// Say for which providers there is a key, and where it comes from
+    /// List the providers with a key and its source
     List {
         /// Print a JSON array
         #[arg(long)]
@@ -381,8 +381,8 @@ pub(crate) enum Keys {
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Doctor {
-    /// Ask no provider
+pub(crate) struct DoctorArgs {
+    /// Send no requests to providers
     #[arg(long)]
     pub(crate) offline: bool,
     /// Print JSON
@@ -391,86 +391,86 @@ pub(crate) struct Doctor {
 }
 
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Demo {
-    /// Make the project here instead of in the temp folder; the folder must not exist yet
+pub(crate) struct DemoArgs {
+    /// Create the project here instead of in a temporary folder; it must not exist
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(crate) at: Option<PathBuf>,
-    /// As fast as it goes, instead of at a pace that a person can follow
+    /// Run at full speed instead of a readable pace
     #[arg(long)]
     pub(crate) fast: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchemaOf {
+pub(crate) enum SchemaKind {
     /// The lines of `hew run --json`
     Events,
     /// Configuration files
     Config,
-    /// What `hew changes --json` prints
+    /// The output of `hew changes --json`
     Changes,
 }
 
-impl SessionsList {
-    /// How many sessions are listed when nobody says how many.
+impl SessionsListArgs {
+    /// The default number of listed sessions.
     const USUAL: usize = 20;
 
-    /// How many sessions are listed at most.
+    /// The maximum number of listed sessions.
     pub(crate) fn most(&self) -> usize {
         self.limit.unwrap_or(Self::USUAL)
     }
 
-    /// The same, with what was said before the word `list`.
-    pub(crate) fn or(&self, before: &SessionsList) -> SessionsList {
-        SessionsList {
+    /// These options merged with those given before the word `list`.
+    pub(crate) fn or(&self, before: &SessionsListArgs) -> SessionsListArgs {
+        SessionsListArgs {
             all: self.all || before.all,
             limit: self.limit.or(before.limit),
             json: self.json || before.json,
         }
     }
 
-    /// Whether nothing is said about the list.
+    /// Whether no option is set.
     pub(crate) fn is_silent(&self) -> bool {
         !self.all && !self.json && self.limit.is_none()
     }
 }
 
-/// Reads the command line; answers `--help` itself.
-pub(crate) fn parse() -> Result<Hew> {
+/// Parses the command line; prints `--help` itself.
+pub(crate) fn parse() -> Result<Cli> {
     // Words that are not Unicode are for the parser alone, which knows what may be a path.
     let Ok(said) = std::env::args_os()
         .skip(1)
         .map(OsString::into_string)
         .collect::<Result<Vec<_>, _>>()
     else {
-        return Ok(Hew::parse());
+        return Ok(Cli::parse());
     };
     understand(said.clone()).map_err(|error| {
         // The rest is explained by the parser, which also answers `--help`.
-        mistake::explain(&error, &said).unwrap_or_else(|| error.exit())
+        usage_error::explain(&error, &said).unwrap_or_else(|| error.exit())
     })
 }
 
-/// What words mean. A task may stand among the flags: it is what no command takes.
-fn understand(mut words: Vec<String>) -> Result<Hew, clap::Error> {
+/// Parses arguments. A task may be anywhere among the flags: it is the word that is no command.
+fn understand(mut words: Vec<String>) -> Result<Cli, clap::Error> {
     let mut task = Vec::new();
     loop {
         let mark = (!task.is_empty()).then(|| "--".to_owned());
         let name = std::iter::once("hew".to_owned());
         let all = name.chain(words.clone()).chain(mark).chain(task.clone());
-        let error = match Hew::try_parse_from(all) {
+        let error = match Cli::try_parse_from(all) {
             Ok(hew) => return Ok(hew),
             Err(error) => error,
         };
-        match mistake::task(&error, &words, !task.is_empty()) {
+        match usage_error::task(&error, &words, !task.is_empty()) {
             Some(at) => task.push(words.remove(at)),
             None => return Err(error),
         }
     }
 }
 
-/// The definition itself, for the man page and completions.
+/// The clap definition, for the man page and completions.
 pub(crate) fn definition() -> clap::Command {
-    Hew::command()
+    Cli::command()
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
-//! What the exit code of hew says.
+//! Exit codes.
 
-use session::Ending;
+use crate::failure::{Failure, FailureKind};
+use session::TurnEnd;
 use std::process::ExitCode;
 
 /// How a run of hew ended, for scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum ExitStatus {
     /// The task is done.
     Done,
-    /// It could not go on.
+    /// It failed.
     Failed,
     /// The arguments or the configuration are wrong.
     Usage,
@@ -38,38 +39,47 @@ Exit codes:
     6  the answer does not match --output-schema
   130  interrupted by Ctrl-C (143: by SIGTERM)";
 
-impl Exit {
+impl ExitStatus {
     /// The number itself.
     pub(crate) fn code(self) -> u8 {
         match self {
-            Exit::Done => 0,
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-            Exit::Stopped => 3,
-            Exit::Refused => 4,
-            Exit::MaxTokens => 5,
-            Exit::Schema => 6,
-            Exit::Interrupted => 130,
-            Exit::Terminated => 143,
+            ExitStatus::Done => 0,
+            ExitStatus::Failed => 1,
+            ExitStatus::Usage => 2,
+            ExitStatus::Stopped => 3,
+            ExitStatus::Refused => 4,
+            ExitStatus::MaxTokens => 5,
+            ExitStatus::Schema => 6,
+            ExitStatus::Interrupted => 130,
+            ExitStatus::Terminated => 143,
         }
     }
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<ExitStatus> for ExitCode {
+    fn from(exit: ExitStatus) -> Self {
         ExitCode::from(exit.code())
     }
 }
 
-impl From<&Ending> for Exit {
-    fn from(ending: &Ending) -> Self {
+impl From<&Failure> for ExitStatus {
+    fn from(failure: &Failure) -> Self {
+        match failure.kind {
+            FailureKind::Usage => ExitStatus::Usage,
+            FailureKind::Operation => ExitStatus::Failed,
+        }
+    }
+}
+
+impl From<&TurnEnd> for ExitStatus {
+    fn from(ending: &TurnEnd) -> Self {
         match ending {
-            Ending::Completed => Exit::Done,
-            Ending::MaxTokens => Exit::MaxTokens,
-            Ending::Refused { .. } => Exit::Refused,
-            Ending::Interrupted => Exit::Interrupted,
-            Ending::Limit(_) | Ending::Loop { .. } => Exit::Stopped,
-            Ending::Failed { .. } => Exit::Failed,
+            TurnEnd::Completed => ExitStatus::Done,
+            TurnEnd::MaxTokens => ExitStatus::MaxTokens,
+            TurnEnd::Refused { .. } => ExitStatus::Refused,
+            TurnEnd::Interrupted => ExitStatus::Interrupted,
+            TurnEnd::Limit(_) | TurnEnd::Loop { .. } => ExitStatus::Stopped,
+            TurnEnd::Failed { .. } => ExitStatus::Failed,
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What the person says: arguments, stdin and attached files become one message.
+//! The prompt: arguments, stdin and attached files become one message.
 
 use crate::failure::{Failure, Result, plain};
-use model::{Media, Message, Part, Role};
+use model::{Media, Message, Part, PartOrigin, Role};
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 /// The most that is read from stdin or an attached text file.
 const MOST_TEXT: u64 = 4 << 20;
-/// The most that an attached image or document may have: what vendors take is less than this.
+/// The maximum size of an attached image or document; vendors accept less.
 const MOST_MEDIA: u64 = 32 << 20;
-/// How long stdin may stay open before the person is told what hew waits for.
+/// The time after which hew prints that it is waiting for stdin.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The message, or `None` where nothing was said.
+/// The message, or `None` if there is no input.
 pub(crate) fn message(words: &[String], files: &[PathBuf]) -> Result<Option<Message>> {
     let said = words.iter().filter(|word| *word != "-").map(String::as_str);
     let said = said.collect::<Vec<_>>().join(" ");
@@ -34,7 +34,7 @@ pub(crate) fn message(words: &[String], files: &[PathBuf]) -> Result<Option<Mess
     }))
 }
 
-/// What was said and what was piped in, as one text.
+/// The arguments and the piped input as one text.
 fn join(said: &str, piped: &str) -> String {
     match (said.is_empty(), piped.trim().is_empty()) {
         (_, true) => said.into(),
@@ -107,11 +107,14 @@ pub(crate) fn attach(path: &Path) -> Result<Part> {
             .hint("ask hew to look at the file instead of attaching it"));
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Part::text(format!(
-            "<file path=\"{}\">\n{}\n</file>",
-            path.display(),
-            text.trim_end_matches('\n')
-        ))),
+        Ok(text) => {
+            let text = format!(
+                "<file path=\"{}\">\n{}\n</file>",
+                path.display(),
+                text.trim_end_matches('\n')
+            );
+            Ok(Part::with_origin(text, PartOrigin::Attachment))
+        }
         Err(_) => Err(
             Failure::usage(format!("{} is neither text, an image nor a PDF", path.display()))
                 .hint("PNG, JPEG, GIF, WebP, PDF and UTF-8 text can be attached"),
@@ -166,7 +169,7 @@ mod tests {
         assert!(
             attach(&temp.path().join("gone"))
                 .unwrap_err()
-                .what
+                .message
                 .contains("gone: No such file")
         );
     }

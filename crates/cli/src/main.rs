@@ -1,28 +1,19 @@
 //! `hew`: a coding agent in one binary.
 
+mod acp_backend;
 mod args;
-mod atomic;
 mod commands;
-mod config;
 #[cfg(test)]
 mod docs;
-mod environment;
 mod exit;
-mod failure;
-mod grants;
-mod hooks;
 mod input;
-mod keys;
-mod log;
-mod mcp_shelf;
-mod models;
-mod nearest;
 mod output;
-mod places;
-mod project;
-mod trust;
-mod wiring;
+mod tui_backend;
 
+use exit::ExitStatus;
+use host::{
+    atomic, config, environment, failure, grants, keys, log, mcp_cache, models, nearest, paths, project, trust,
+};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -38,8 +29,8 @@ fn main() -> ExitCode {
     match args::parse() {
         Ok(hew) => commands::dispatch(hew).into(),
         Err(failure) => {
-            failure.print();
-            failure.exit.into()
+            output::print_failure(&failure);
+            ExitStatus::from(&failure).into()
         }
     }
 }

@@ -1,21 +1,21 @@
-//! What hew prints: text for people, JSON lines for programs, tables.
+//! Output: text, JSON lines, tables.
 
-pub(crate) mod call;
-pub(crate) mod closing;
+pub(crate) mod call_line;
+pub(crate) mod color;
 pub(crate) mod events;
+pub(crate) mod format;
 pub(crate) mod json;
-pub(crate) mod live;
-pub(crate) mod lost;
 pub(crate) mod markdown;
-pub(crate) mod paint;
 pub(crate) mod status;
+pub(crate) mod status_line;
+pub(crate) mod summary;
 pub(crate) mod table;
 pub(crate) mod text;
-pub(crate) mod words;
+pub(crate) mod write_failures;
 
 use crate::failure::{Failure, Result};
-use lost::Lost;
 use std::io::{self, Write};
+use write_failures::WriteFailures;
 
 /// Prints to stdout. A reader who has left, such as `head`, is no mistake.
 pub(crate) fn print(text: &str) {
@@ -27,10 +27,18 @@ pub(crate) fn complain(text: &str) {
     write(&mut io::stderr().lock(), text);
 }
 
-/// Prints to stdout and says when that failed, for output that somebody keeps.
+/// Prints an error and its hint to stderr.
+pub(crate) fn print_failure(failure: &Failure) {
+    complain(&format!("error: {}\n", failure.message));
+    if let Some(hint) = &failure.hint {
+        complain(&format!("hint: {hint}\n"));
+    }
+}
+
+/// Prints to stdout and returns write errors, for output that may be redirected to a file.
 pub(crate) fn deliver(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
-    let mut lost = Lost::default();
+    let mut lost = WriteFailures::default();
     lost.note(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
     lost.failure().map_or(Ok(()), Err)
 }
@@ -44,6 +52,6 @@ pub(crate) fn pretty(value: &impl serde::Serialize) -> Result<String> {
 }
 
 fn write(out: &mut impl Write, text: &str) {
-    // There is nobody left to tell when neither stdout nor stderr can be written.
+    // Nothing can be reported if neither stdout nor stderr is writable.
     drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
 }

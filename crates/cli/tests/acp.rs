@@ -8,7 +8,7 @@ mod wire;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use testkit::{Hew, Order, Output, Project, Script, Seen, Server, Turn};
+use testkit::{Hew, Output, ParsedRequest, Project, Script, Server, Turn, TurnOrder};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 /// Other agents take their time to start on a busy machine.
@@ -56,7 +56,7 @@ fn edit(from: &str, to: &str) -> Turn {
 fn task() -> Script {
     let todo = json!({"todos": [{"content": "mend it", "status": "in_progress"}]});
     Script::new()
-        .order(Order::Sequence)
+        .order(TurnOrder::Sequence)
         .turn(Turn::text("I will mend it.").thinking("Let me see.").call("todo", todo))
         .turn(Turn::calls("read_file", json!({"path": "a.txt"})))
         .turn(edit("hello", "goodbye"))
@@ -86,7 +86,10 @@ async fn drive(script: Script, files: &[(&str, &str)], client: impl FnOnce(Hew, 
     let server = Server::start(script).await.unwrap();
     let project = Project::new(files).unwrap();
     // Clients and hew itself share one home.
-    let base = Hew::new("env").unwrap().talks_to(&server).folder(project.root());
+    let base = Hew::new("env")
+        .unwrap()
+        .with_server(&server)
+        .current_dir(project.root());
     configure(
         base.home(),
         "title = false\neffort = 'high'\n[permissions]\nask = ['write(a.txt)']\n",
@@ -245,7 +248,7 @@ fn wired(client: Hew, log: &Path, root: &Path, python: &Path) -> Hew {
 #[tokio::test]
 async fn commands_that_nothing_confines_run_in_the_editor_and_its_mcp_servers_are_there() {
     let Some(python) = python() else { return };
-    let odd = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/all/peers/odd.py");
+    let odd = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/all/peers/misbehaving.py");
     let script = Script::new()
         .turn(Turn::calls(
             "terminal",
@@ -269,7 +272,7 @@ async fn commands_that_nothing_confines_run_in_the_editor_and_its_mcp_servers_ar
             .any(|update| update["content"][0]["type"] == "terminal"),
         "{updates}"
     );
-    let seen = driven.server.main_requests().last().unwrap().seen().unwrap();
+    let seen = driven.server.main_requests().last().unwrap().parsed().unwrap();
     let results: Vec<String> = seen.results().map(|result| result.text.clone()).collect();
     assert!(
         results[0].starts_with("seen by the person\n[exit code 3"),
@@ -286,7 +289,10 @@ async fn a_session_survives_that_its_agent_is_killed() {
         .turn(Turn::text("Here I am again."));
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[("a.txt", "")]).unwrap();
-    let base = Hew::new("env").unwrap().talks_to(&server).folder(project.root());
+    let base = Hew::new("env")
+        .unwrap()
+        .with_server(&server)
+        .current_dir(project.root());
     let client = base.clone().env("KILL", "yes").arg(python).arg(peer("client.py"));
     let client = client.arg(project.root()).args([HEW, "acp", "-m", MODEL]);
     let output = client.run().await.unwrap();
@@ -321,7 +327,7 @@ async fn nonsense_is_answered_and_the_end_of_input_is_the_end() {
         json!({"jsonrpc": "2.0", "method": "nobody/knows/this"}).to_string(),
         request(5, "session/new", json!({"cwd": root, "mcpServers": []})),
     ];
-    let hew = Hew::new(HEW).unwrap().talks_to(&server).folder(project.root());
+    let hew = Hew::new(HEW).unwrap().with_server(&server).current_dir(project.root());
     let output = hew
         .args(["acp", "-m", MODEL])
         .stdin(lines.join("\n") + "\n")
@@ -362,7 +368,7 @@ async fn without_a_key_the_editor_is_told_to_log_in() {
     let project = Project::new(&[("a.txt", "")]).unwrap();
     let line = json!({"jsonrpc": "2.0", "id": 1, "method": "session/new",
         "params": {"cwd": project.root(), "mcpServers": []}});
-    let hew = Hew::new(HEW).unwrap().folder(project.root());
+    let hew = Hew::new(HEW).unwrap().current_dir(project.root());
     let output = hew
         .args(["acp", "-m", MODEL])
         .stdin(format!("{line}\n"))
@@ -381,7 +387,7 @@ async fn handed(
 ) -> (Project, Vec<String>, Hew) {
     let server = Server::start(script).await.unwrap();
     let project = Project::new(files).unwrap();
-    let hew = Hew::new(HEW).unwrap().talks_to(&server).folder(project.root());
+    let hew = Hew::new(HEW).unwrap().with_server(&server).current_dir(project.root());
     configure(hew.home(), &config(&hew, project.root()));
     let output = hew
         .clone()
@@ -394,7 +400,7 @@ async fn handed(
     let requests = server.main_requests();
     let last = requests
         .iter()
-        .filter_map(|request| request.seen())
+        .filter_map(|request| request.parsed())
         .filter(is_main)
         .last()
         .unwrap();
@@ -404,7 +410,7 @@ async fn handed(
 }
 
 /// Whether this is a request of the session that hands work on.
-fn is_main(seen: &Seen) -> bool {
+fn is_main(seen: &ParsedRequest) -> bool {
     seen.messages
         .first()
         .is_some_and(|message| message.text.starts_with("go"))
@@ -495,7 +501,7 @@ async fn an_agent_that_cannot_be_used_costs_an_answer_and_not_the_turn() {
     })
     .await;
     assert!(
-        results[0].contains("the agent broken: it ended unexpectedly"),
+        results[0].contains("the agent broken: it exited unexpectedly"),
         "{results:?}"
     );
     let hew = Hew::new(HEW).unwrap();
@@ -504,7 +510,7 @@ async fn an_agent_that_cannot_be_used_costs_an_answer_and_not_the_turn() {
     assert_eq!(tested.code(), Some(1));
     let told: Value = serde_json::from_str(&tested.stdout).unwrap();
     assert!(
-        told[0]["error"].as_str().unwrap().starts_with("it ended unexpectedly"),
+        told[0]["error"].as_str().unwrap().starts_with("it exited unexpectedly"),
         "{told}"
     );
     let listed = hew.args(["agents", "list"]).run().await.unwrap();

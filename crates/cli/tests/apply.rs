@@ -111,7 +111,7 @@ async fn bad_input_is_named() {
         output.stderr
     );
     assert!(
-        output.stderr.contains("hint: --format names one: auto, apply-patch, "),
+        output.stderr.contains("hint: specify --format: auto, apply-patch, "),
         "{}",
         output.stderr
     );
@@ -119,7 +119,7 @@ async fn bad_input_is_named() {
     let output = apply(&project, block, &[]).await;
     assert_eq!(output.code(), Some(1));
     assert!(
-        output.stderr.contains("hint: name the file with --file PATH"),
+        output.stderr.contains("hint: specify the file with --file PATH"),
         "{}",
         output.stderr
     );
@@ -132,7 +132,7 @@ async fn bad_input_is_named() {
     let output = apply(&project, " \n", &[]).await;
     assert_eq!(output.code(), Some(2));
     assert!(
-        output.stderr.contains("error: there is no edit text on stdin"),
+        output.stderr.contains("error: no edit text on stdin"),
         "{}",
         output.stderr
     );

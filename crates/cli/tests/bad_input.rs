@@ -120,7 +120,7 @@ async fn a_project_that_does_not_exist_is_named() {
 #[tokio::test]
 async fn a_data_folder_that_cannot_be_written_is_named() {
     let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
-    let hew = hew().talks_to(&server);
+    let hew = hew().with_server(&server);
     // A file where the folder should be stops even a superuser, for whom permissions do not count.
     let data = hew.home().join("taken");
     fs::write(&data, "").unwrap();
@@ -137,7 +137,7 @@ async fn a_data_folder_that_cannot_be_written_is_named() {
 #[tokio::test]
 async fn a_read_only_home_is_named() {
     let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
-    let hew = hew().talks_to(&server);
+    let hew = hew().with_server(&server);
     let home = hew.home().join("locked");
     fs::create_dir(&home).unwrap();
     // Permissions do not count for a superuser, who may mount a file system that nobody can write to instead.
@@ -150,7 +150,7 @@ async fn a_read_only_home_is_named() {
     let shell = |program: &str| {
         Hew::new(program)
             .unwrap()
-            .talks_to(&server)
+            .with_server(&server)
             .env("PATH", "/usr/bin:/bin")
     };
     let data = home.join("data");
@@ -178,7 +178,7 @@ async fn a_damaged_database_is_named_and_left_alone() {
     let server = Server::start(Script::new().turn(Turn::text("ok")).turn(Turn::text("ok")))
         .await
         .unwrap();
-    let hew = hew().talks_to(&server);
+    let hew = hew().with_server(&server);
     let data = hew.home().join("data-folder");
     let hew = hew.env("HEW_DATA_DIR", &data);
     let first = hew.clone().args(["run", "-m", "gpt-5.5", "x"]).run().await.unwrap();
@@ -208,7 +208,7 @@ async fn a_full_disk_is_named_and_the_session_goes_on_when_there_is_space_again(
     .await
     .unwrap();
     let project = Project::new(&[]).unwrap();
-    let hew = hew().talks_to(&server).folder(project.root());
+    let hew = hew().with_server(&server).current_dir(project.root());
     let data = hew.home().join("small");
     fs::create_dir(&data).unwrap();
     // A disk of its own needs a namespace of its own, which not every system gives.
@@ -223,8 +223,8 @@ async fn a_full_disk_is_named_and_the_session_goes_on_when_there_is_space_again(
     );
     let shell = Hew::new("/usr/bin/unshare")
         .unwrap()
-        .talks_to(&server)
-        .folder(project.root());
+        .with_server(&server)
+        .current_dir(project.root());
     let output = shell
         .env("PATH", "/usr/bin:/bin")
         .args(["-rm", "sh", "-c", &story])
@@ -260,7 +260,7 @@ async fn a_session_that_does_not_exist_is_named() {
 #[tokio::test]
 async fn nothing_to_do_is_said() {
     let output = hew().args(["run", "-m", "gpt-5.5"]).run().await.unwrap();
-    check(&output, 2, "error: there is nothing to do", "hint: say what to do");
+    check(&output, 2, "error: there is no task", "hint: describe it");
     let output = hew().run().await.unwrap();
     assert_eq!(output.code(), Some(2));
 }
@@ -378,7 +378,7 @@ async fn a_relative_home_and_a_project_file_that_is_not_text_are_named() {
     );
     let project = Project::new(&[(".hew/config.toml", "")]).unwrap();
     fs::write(project.path(".hew/config.toml"), b"model = '\xff'").unwrap();
-    let output = hew().folder(project.root()).args(["config"]).run().await.unwrap();
+    let output = hew().current_dir(project.root()).args(["config"]).run().await.unwrap();
     check(&output, 2, "is not UTF-8 text", "hint: save the file as UTF-8");
 }
 
@@ -402,11 +402,11 @@ async fn a_key_with_a_line_break_is_named_and_not_shown() {
 #[tokio::test]
 async fn the_home_folder_as_the_project_is_warned_of() {
     let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
-    let hew = hew().talks_to(&server);
+    let hew = hew().with_server(&server);
     let home = hew.home().to_path_buf();
     let output = hew
         .env("HOME", &home)
-        .folder(&home)
+        .current_dir(&home)
         .args(["run", "-m", "gpt-5.5", "--no-title", "x"])
         .run()
         .await
@@ -414,7 +414,7 @@ async fn the_home_folder_as_the_project_is_warned_of() {
     check(
         &output,
         0,
-        "warning: your whole home folder is the project",
+        "warning: your whole home directory is the project",
         "-C names another folder",
     );
 }

@@ -1,4 +1,4 @@
-//! Commands from end to end: the real binary, its sandbox, its jobs, and a scripted model that misbehaves.
+//! Terminal commands end to end: the sandbox, background jobs, and limits on output.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use testkit::{Hew, Output, Project, Script, Seen, Server, Turn};
+use testkit::{Hew, Output, ParsedRequest, Project, Script, Server, Turn};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
@@ -17,8 +17,8 @@ const MODEL: &str = "anthropic/claude-sonnet-4-6";
 fn hew(server: &Server, project: &Project) -> Hew {
     Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(server)
-        .folder(project.root())
+        .with_server(server)
+        .current_dir(project.root())
         .args(["run", "-m", MODEL])
 }
 
@@ -26,14 +26,14 @@ fn terminal(command: &str) -> Turn {
     Turn::calls("terminal", json!({"command": command}))
 }
 
-/// Runs these calls one after the other and returns what the model saw of each.
+/// Runs calls in order and returns the results sent to the model.
 async fn run(project: &Project, calls: &[(&str, Value)], args: &[&str]) -> (Vec<String>, Output) {
     let turns = calls.iter().map(|(name, input)| Turn::calls(*name, input.clone()));
     let server = Server::start(Script::new().turns(turns).turn(Turn::text("Done.")))
         .await
         .unwrap();
     let output = hew(&server, project).args(args).arg("go").run().await.unwrap();
-    let last = server.main_requests().last().unwrap().seen().unwrap();
+    let last = server.main_requests().last().unwrap().parsed().unwrap();
     let seen = last.results().map(|result| result.text.clone()).collect();
     (seen, output)
 }
@@ -48,7 +48,7 @@ async fn commands(project: &Project, lines: &[&str], args: &[&str]) -> Vec<Strin
     seen
 }
 
-/// A pipe in the project that ends for its reader when the last process that holds it for writing is gone.
+/// A named pipe in the project. Its reader sees the end when the last writing process has exited.
 fn watch(project: &Project) -> pipe::Receiver {
     let path = project.path("watch");
     rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -66,13 +66,13 @@ async fn released(mut pipe: pipe::Receiver) {
 async fn soon<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(120), work)
         .await
-        .expect("this should have ended long ago")
+        .expect("timed out")
 }
 
 const HOLD: &str = "exec 9>watch; echo . >&9;";
 
 #[tokio::test]
-async fn what_a_command_may_not_do_is_refused_and_the_model_is_told() {
+async fn a_blocked_command_is_reported_to_the_model() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let project = Project::new(&[
@@ -95,7 +95,7 @@ async fn what_a_command_may_not_do_is_refused_and_the_model_is_told() {
         for part in [
             "may have been blocked by the sandbox",
             "not run outside the sandbox",
-            "nobody is there to be asked",
+            "approvals cannot be requested",
         ] {
             assert!(seen.contains(part), "{line}: {seen}");
         }
@@ -106,12 +106,12 @@ async fn what_a_command_may_not_do_is_refused_and_the_model_is_told() {
 }
 
 #[tokio::test]
-async fn ordinary_work_passes_in_the_sandbox() {
+async fn ordinary_commands_work_in_the_sandbox() {
     let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
     let lines = [
         "cat a.txt > b.txt && cat b.txt",
         "echo x > /tmp/hew-test-$$ && cat /tmp/hew-test-$$ && rm /tmp/hew-test-$$",
-        // Without its upkeep, which would go on in the background.
+        // Without maintenance, which would continue in the background.
         "git init -q . && git add . && git -c user.name=x -c user.email=x@y -c maintenance.auto=false commit -qm one \
             && git log --oneline | wc -l",
         "test -t 1 && echo a terminal; ls a.txt",
@@ -129,7 +129,7 @@ async fn ordinary_work_passes_in_the_sandbox() {
 }
 
 #[tokio::test]
-async fn no_command_sees_the_key_of_the_provider() {
+async fn commands_cannot_read_the_providers_key() {
     let project = Project::new(&[]).unwrap();
     let lines = [
         "env | grep -c sk-scripted",
@@ -142,13 +142,13 @@ async fn no_command_sees_the_key_of_the_provider() {
             "{line}: {seen}"
         );
     }
-    // Not even one that runs outside finds it in its own environment.
+    // The environment of a command outside the sandbox does not contain it either.
     let seen = commands(&project, &lines[..1], &["--permission", "full"]).await;
     assert_eq!(seen, ["0\n[exit code 1]"]);
 }
 
 #[tokio::test]
-async fn the_person_may_grant_the_network_folders_and_variables_and_hide_files() {
+async fn settings_allow_the_network_and_variables_and_hide_files() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let project = Project::new(&[(".env", "secret\n")]).unwrap();
@@ -171,7 +171,7 @@ async fn the_person_may_grant_the_network_folders_and_variables_and_hide_files()
             "go",
         ]);
     assert_eq!(hew.run().await.unwrap().code(), Some(0));
-    let last = server.main_requests().last().unwrap().seen().unwrap();
+    let last = server.main_requests().last().unwrap().parsed().unwrap();
     let seen: Vec<&str> = last.results().map(|result| result.text.as_str()).collect();
     assert_eq!(seen[0], "connected\n[exit code 0]");
     assert!(
@@ -183,7 +183,7 @@ async fn the_person_may_grant_the_network_folders_and_variables_and_hide_files()
 }
 
 #[tokio::test]
-async fn a_run_that_may_do_everything_is_not_confined_but_leaves_nothing_behind() {
+async fn a_run_with_full_permission_is_not_confined_but_leaves_no_process() {
     let project = Project::new(&[]).unwrap();
     let mut pipe = watch(&project);
     let daemon = format!("setsid setsid sh -c '({HOLD} exec sleep 600) & exit' & wait; sleep 0.1; echo up");
@@ -193,13 +193,13 @@ async fn a_run_that_may_do_everything_is_not_confined_but_leaves_nothing_behind(
         &["--permission", "full"],
     )
     .await;
-    assert_eq!(seen, ["up\n[exit code 0; its background processes were ended]"]);
+    assert_eq!(seen, ["up\n[exit code 0; its background processes were killed]"]);
     held(&mut pipe).await;
     released(pipe).await;
 }
 
 #[tokio::test]
-async fn jobs_run_beside_the_work_and_end_with_the_session() {
+async fn background_jobs_end_with_the_session() {
     let project = Project::new(&[]).unwrap();
     let mut pipe = watch(&project);
     let call = |name: &str, input: Value| ("call_tool", json!({"name": name, "input": input}));
@@ -221,11 +221,11 @@ async fn jobs_run_beside_the_work_and_end_with_the_session() {
     let (seen, output) = run(&project, &calls, &[]).await;
     assert_eq!(output.code(), Some(0), "{}", output.stderr);
     assert!(
-        seen[0].starts_with("up\n[still running, as job 1; call_tool {\"name\": \"job_output\""),
+        seen[0].starts_with("up\n[still running as job 1; call_tool {\"name\": \"job_output\""),
         "{}",
         seen[0]
     );
-    assert!(seen[1].starts_with("[still running, as job 2;"), "{}", seen[1]);
+    assert!(seen[1].starts_with("[still running as job 2;"), "{}", seen[1]);
     assert!(seen[2].starts_with("no new output\n[running for "), "{}", seen[2]);
     assert!(
         seen[3].starts_with("1: echo up; sleep 600 [running for ") && seen[3].contains("\n2: "),
@@ -240,7 +240,7 @@ async fn jobs_run_beside_the_work_and_end_with_the_session() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_when_hew_is_killed() {
+async fn no_process_is_left_when_hew_is_killed() {
     for (permission, background) in [
         ("workspace", false),
         ("workspace", true),
@@ -266,7 +266,7 @@ async fn nothing_is_left_when_hew_is_killed() {
 }
 
 #[tokio::test]
-async fn what_waits_for_a_person_fails_at_once() {
+async fn commands_that_read_input_fail_immediately() {
     let project = Project::new(&[]).unwrap();
     let lines = [
         "read answer || echo no answer",
@@ -281,7 +281,7 @@ async fn what_waits_for_a_person_fails_at_once() {
     assert!(seen[3].contains("EOF") || seen[3].contains("not found"), "{}", seen[3]);
 }
 
-/// The most memory that a process has ever had, in kilobytes.
+/// The peak memory of a process in kilobytes.
 fn peak(pid: u64) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status
@@ -295,11 +295,11 @@ fn peak(pid: u64) -> u64 {
 }
 
 #[tokio::test]
-async fn a_gigabyte_of_output_costs_neither_memory_nor_the_answer() {
+async fn a_gigabyte_of_output_is_truncated_and_uses_little_memory() {
     let pid: Arc<OnceLock<u64>> = Arc::default();
     let peaks: Arc<[AtomicU64; 2]> = Arc::default();
     let (known, measured) = (Arc::clone(&pid), Arc::clone(&peaks));
-    let script = Script::dynamic(move |seen: &Seen| {
+    let script = Script::dynamic(move |seen: &ParsedRequest| {
         let step = seen.calls().count();
         if let (Some(pid), Some(place)) = (known.get(), step.checked_sub(1).and_then(|step| measured.get(step))) {
             place.store(peak(*pid), Ordering::SeqCst);
@@ -318,7 +318,7 @@ async fn a_gigabyte_of_output_costs_neither_memory_nor_the_answer() {
     pid.set(u64::from(running.id().unwrap())).unwrap();
     let output = running.wait().await.unwrap();
     assert_eq!(output.code(), Some(0), "{}", output.stderr);
-    let last = server.main_requests().last().unwrap().seen().unwrap();
+    let last = server.main_requests().last().unwrap().parsed().unwrap();
     let seen = &last.results().nth(1).unwrap().text;
     assert!(
         seen.starts_with("first\nxxx") && seen.ends_with("x\nlast\n[exit code 0]"),
@@ -331,12 +331,12 @@ async fn a_gigabyte_of_output_costs_neither_memory_nor_the_answer() {
         seen.len()
     );
     let [before, after] = [&peaks[0], &peaks[1]].map(|peak| peak.load(Ordering::SeqCst));
-    println!("peak memory {before} KB before the flood, {after} KB after it");
+    println!("peak memory: {before} KB before, {after} KB after");
     assert!(
         before > 0 && after < before + 24 * 1024,
         "{before} KB before, {after} KB after"
     );
-    // On disk it is bounded too.
+    // Disk usage is limited too.
     let used: u64 = sizes(&data);
     assert!(used < 80 * 1024 * 1024, "{used} bytes");
 }
@@ -351,13 +351,13 @@ fn sizes(folder: &Path) -> u64 {
 }
 
 #[tokio::test]
-async fn the_doctor_says_what_holds_commands() {
+async fn the_doctor_reports_the_sandbox() {
     let server = Server::start(Script::new()).await.unwrap();
     let project = Project::new(&[]).unwrap();
     let output = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(&server)
-        .folder(project.root())
+        .with_server(&server)
+        .current_dir(project.root())
         .args(["doctor", "--offline"])
         .run()
         .await

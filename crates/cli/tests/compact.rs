@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use serde_json::json;
-use testkit::{Hew, Order, Project, Script, Server, Turn};
+use testkit::{Hew, Project, Script, Server, Turn, TurnOrder};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 const WINDOW: &str = "models.\"anthropic/claude-sonnet-4-6\".window=20000";
@@ -15,7 +15,7 @@ async fn a_long_task_is_summarised_on_its_way_and_by_hand() {
     };
     // The first notes are asked for by the conversation's own model once its window is nearly full.
     let script = Script::new()
-        .order(Order::Sequence)
+        .order(TurnOrder::Sequence)
         .turn(read(1))
         .turn(read(2))
         .turn(read(3))
@@ -33,9 +33,9 @@ async fn a_long_task_is_summarised_on_its_way_and_by_hand() {
     .unwrap();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(&server)
+        .with_server(&server)
         .env("HEW_TITLE", "false")
-        .folder(project.root());
+        .current_dir(project.root());
     let run = hew
         .clone()
         .args([

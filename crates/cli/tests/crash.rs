@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
-use testkit::{Hew, Output, Pace, Project, Script, Seen, Server, Turn};
+use testkit::{Hew, Output, Pace, ParsedRequest, Project, Script, Server, Turn};
 
 /// How often a run is killed.
 const KILLS: u32 = 200;
@@ -15,7 +15,7 @@ const STEPS: usize = 8;
 
 /// The scripted model: each step writes one line that no other step writes, so that running a call twice would show.
 fn script() -> Script {
-    Script::dynamic(|seen: &Seen| {
+    Script::dynamic(|seen: &ParsedRequest| {
         let step = seen.calls().count();
         if step >= STEPS {
             return Turn::text(format!(
@@ -41,7 +41,7 @@ fn script() -> Script {
             ),
         }
     })
-    .pace(Pace::watchable(24, Duration::from_millis(2)))
+    .pace(Pace::with_delay(24, Duration::from_millis(2)))
 }
 
 #[tokio::test]
@@ -54,8 +54,8 @@ async fn a_session_survives_two_hundred_kills() {
         let project = Project::new(&[("input.txt", "hello\n")]).unwrap();
         let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
             .unwrap()
-            .talks_to(&server)
-            .folder(project.root());
+            .with_server(&server)
+            .current_dir(project.root());
         kills += one_session(&hew, &project, &mut random, KILLS - kills, &mut finished).await;
     }
     assert_eq!(kills, KILLS);
@@ -81,7 +81,7 @@ async fn one_session(hew: &Hew, project: &Project, random: &mut Random, most: u3
         }
         let output = running.wait().await.unwrap();
         // A kill between the last item and the exit leaves nothing to go on with.
-        let done = output.is_success() || output.stderr.contains("nothing unfinished");
+        let done = output.is_success() || output.stderr.contains("is finished");
         note_finished(&output, &mut known);
         check(hew, project, &known).await;
         if done {

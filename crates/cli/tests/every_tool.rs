@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use serde_json::{Value, json};
-use testkit::{Answer, Hew, Output, Project, Script, Server, Site, Turn, Visit, page};
+use testkit::{Hew, Output, Project, Script, Server, SiteRequest, SiteResponse, StubSite, Turn, page};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// A call of each tool, and something that its answer must say. One needs what those before it did.
-fn calls(site: &Site) -> Vec<(&'static str, Value, &'static str)> {
+fn calls(site: &StubSite) -> Vec<(&'static str, Value, &'static str)> {
     let mut calls = plain_calls(site);
     if testkit::chromium().is_some() {
         let refused = calls.iter().position(|(name, ..)| *name == "browser_action").unwrap();
@@ -19,7 +19,7 @@ fn calls(site: &Site) -> Vec<(&'static str, Value, &'static str)> {
 }
 
 /// A visit to a page with a real browser.
-fn browsing(site: &Site) -> [(&'static str, Value, &'static str); 4] {
+fn browsing(site: &StubSite) -> [(&'static str, Value, &'static str); 4] {
     let act = |input: Value, expected| ("browser_action", input, expected);
     [
         act(json!({"action": "launch", "url": site.url("/form")}), "[log] ready 7"),
@@ -32,7 +32,7 @@ fn browsing(site: &Site) -> [(&'static str, Value, &'static str); 4] {
     ]
 }
 
-fn plain_calls(site: &Site) -> Vec<(&'static str, Value, &'static str)> {
+fn plain_calls(site: &StubSite) -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("read_file", json!({"path": "a.txt"}), "hello"),
         ("list_directory", json!({"path": "."}), "src/"),
@@ -124,11 +124,11 @@ fn plain_calls(site: &Site) -> Vec<(&'static str, Value, &'static str)> {
 }
 
 /// One server in the places of the web, a search service, a host of code and a painter, each in its own words.
-async fn site() -> Site {
-    Site::start("127.0.0.1", answer).await.unwrap()
+async fn site() -> StubSite {
+    StubSite::start("127.0.0.1", answer).await.unwrap()
 }
 
-fn answer(visit: &Visit) -> Answer {
+fn answer(visit: &SiteRequest) -> SiteResponse {
     let json = |value: Value| page("200 OK", "application/json", value.to_string());
     let has = |header: &str| visit.head.contains(header);
     match visit.line.split('?').next().unwrap() {
@@ -168,7 +168,7 @@ fn answer(visit: &Visit) -> Answer {
 }
 
 /// hew with everything configured that a tool may need, in a project with a skill.
-fn equipped(site: &Site, project: &Project) -> Hew {
+fn equipped(site: &StubSite, project: &Project) -> Hew {
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap();
     let config = hew.home().join("config.toml");
     let (base, studio) = (site.url(""), site.url("/v1"));
@@ -198,7 +198,7 @@ fn equipped(site: &Site, project: &Project) -> Hew {
     hew.env("HEW_CONFIG", config)
         .env("BRAVE_API_KEY", "brave-key")
         .env("STUDIO_KEY", "studio-key")
-        .folder(project.root())
+        .current_dir(project.root())
 }
 
 fn project() -> Project {
@@ -227,7 +227,7 @@ async fn play(hew: Hew, calls: Vec<(String, Value)>) -> (Output, Vec<String>) {
     });
     let server = Server::start(script).await.unwrap();
     let output = hew
-        .talks_to(&server)
+        .with_server(&server)
         .args(["run", "--json", "-m", MODEL, "go"])
         .run()
         .await

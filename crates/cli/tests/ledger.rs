@@ -4,13 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use serde_json::{Value, json};
-use testkit::{Counting, Hew, Order, Project, Script, Server, Turn};
+use testkit::{Hew, Project, Script, Server, TokenCounting, Turn, TurnOrder};
 
 /// A task of so many steps; each reads another file.
 fn steps(count: usize) -> Script {
     let read = |step: usize| Turn::text("On.").call("read_file", json!({"path": format!("{}.txt", step % 10)}));
     Script::new()
-        .order(Order::Sequence)
+        .order(TurnOrder::Sequence)
         .turns((0..count).map(read))
         .turn(Turn::text("All done."))
 }
@@ -25,9 +25,9 @@ fn project() -> Project {
 fn hew(server: &Server, project: &Project) -> Hew {
     Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(server)
+        .with_server(server)
         .env("HEW_TITLE", "false")
-        .folder(project.root())
+        .current_dir(project.root())
 }
 
 async fn explained(hew: &Hew, named: &str) -> Value {
@@ -105,7 +105,9 @@ async fn hits_of_servers_that_count_bytes_are_foreseen_for_every_request_on_ever
         ("gemini/gemini-2.5-pro", 20),
     ];
     for (model, count) in models {
-        let server = Server::start(steps(count).counting(Counting::Bytes)).await.unwrap();
+        let server = Server::start(steps(count).counting(TokenCounting::Bytes))
+            .await
+            .unwrap();
         let project = project();
         let hew = hew(&server, &project);
         std::fs::create_dir_all(hew.home().join(".config/hew")).unwrap();
@@ -137,7 +139,7 @@ async fn the_first_request_has_less_than_4000_tokens() {
     let model = "openai/gpt-5.5";
     let hew = hew(&server, &project);
     hew.clone().args(["run", "-m", model, "hello"]).run().await.unwrap();
-    let exact = prompt::tokens::Exact::load(prompt::tokens::Family::O200k).unwrap();
+    let exact = prompt::tokens::ExactTokenizer::load(prompt::tokens::TokenizerFamily::O200k).unwrap();
     let body = String::from_utf8_lossy(&server.requests()[0].body).into_owned();
     let tokens = exact.count(&body);
     assert!((1_000..4_000).contains(&tokens), "{tokens} tokens of o200k: {body}");
@@ -307,18 +309,18 @@ async fn costs_are_added_up_by_everything_that_people_ask_for() {
 async fn summed_up() -> (Hew, Server, Project) {
     let read = |number: usize| Turn::text("On.").call("read_file", json!({"path": format!("{number}.txt")}));
     let script = Script::new()
-        .order(Order::Sequence)
+        .order(TurnOrder::Sequence)
         .turns((0..3).map(read))
         .turn(Turn::text("All read."))
         .turn(Turn::text("## Task\nNothing is left to do."))
         .turn(Turn::text("Well."))
-        .side("A title");
+        .side_reply("A title");
     let server = Server::start(script).await.unwrap();
     let project = project();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(&server)
-        .folder(project.root());
+        .with_server(&server)
+        .current_dir(project.root());
     let model = "anthropic/claude-sonnet-4-6";
     let run = hew.clone().args(["run", "-m", model, "read them"]).run().await.unwrap();
     assert_eq!(run.stdout, "All read.\n", "{}", run.stderr);
@@ -437,7 +439,7 @@ async fn sections_are_counted_by_the_models_own_tokenizer_where_that_is_public()
             .collect();
         match tokenizer {
             Some(name) => {
-                let exact = prompt::tokens::Exact::load(prompt::tokens::Family::O200k).unwrap();
+                let exact = prompt::tokens::ExactTokenizer::load(prompt::tokens::TokenizerFamily::O200k).unwrap();
                 let prompt = request["sections"]
                     .as_array()
                     .unwrap()

@@ -4,12 +4,12 @@
 
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt as _;
-use testkit::{Hew, Order, Project, Script, Server, Turn};
+use testkit::{Hew, Project, Script, Server, Turn, TurnOrder};
 
 #[tokio::test]
 async fn a_log_tells_what_happened_but_neither_secrets_nor_what_was_said() {
     let script = Script::new()
-        .order(Order::Sequence)
+        .order(TurnOrder::Sequence)
         .turn(Turn::text("Words of the model.").call("read_file", json!({"path": "a.txt"})))
         .turn(Turn::text("Done."));
     let server = Server::start(script).await.unwrap();
@@ -17,10 +17,10 @@ async fn a_log_tells_what_happened_but_neither_secrets_nor_what_was_said() {
     let key = "a-key-that-nobody-may-read";
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(&server)
+        .with_server(&server)
         .env("HEW_TITLE", "false")
         .env("SOME_API_KEY", key)
-        .folder(project.root());
+        .current_dir(project.root());
     let path = hew.home().join("hew.log");
     let prompt = format!("the prompt with {key}");
     let args = ["run", "-m", "anthropic/claude-sonnet-4-6", &prompt];
@@ -86,7 +86,7 @@ async fn keys_from_the_configuration_a_program_and_the_keyring_never_stand_in_th
             .env("HEW_TITLE", "false")
             .env("PATH", &path)
             .env(keyring.0, keyring.1)
-            .folder(project.root());
+            .current_dir(project.root());
         let file = hew.home().join("config.toml");
         std::fs::write(&file, &config).unwrap();
         let log = hew.home().join("hew.log");

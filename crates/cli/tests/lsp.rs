@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use serde_json::json;
-use testkit::{Hew, Order, Project, Script, Server, Turn};
+use testkit::{Hew, Project, Script, Server, Turn, TurnOrder};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 const MAIN: &str = "int twice(int n) { return 2 * n; }\nint main(void) { return twice(4); }\n";
@@ -23,7 +23,7 @@ async fn world() -> (Server, Project, Hew) {
     let read = Turn::calls("read_file", json!({"path": "main.c"}));
     let edit = json!({"path": "main.c", "old_text": "2 * n", "new_text": "2 * m"});
     let script = Script::new()
-        .order(Order::Sequence)
+        .order(TurnOrder::Sequence)
         .turn(read)
         .turn(Turn::calls("edit_file", edit))
         .turn(Turn::calls(
@@ -35,10 +35,10 @@ async fn world() -> (Server, Project, Hew) {
     let project = Project::new(&[("main.c", MAIN), (".hew/config.toml", "lsp.wait_ms = 60000\n")]).unwrap();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(&server)
+        .with_server(&server)
         .env("HEW_TITLE", "false")
         .env("HEW_PERMISSION", "workspace")
-        .folder(project.root());
+        .current_dir(project.root());
     (server, project, hew)
 }
 
@@ -104,9 +104,9 @@ async fn a_symbol_in_a_prompt_is_shown_whole_where_a_language_server_finds_it() 
     let project = Project::new(&[("main.c", code), (".hew/config.toml", "lsp.wait_ms = 60000\n")]).unwrap();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(&server)
+        .with_server(&server)
         .env("HEW_TITLE", "false")
-        .folder(project.root());
+        .current_dir(project.root());
     for trusted in [false, true] {
         if trusted {
             hew.clone().args(["trust"]).run().await.unwrap();

@@ -4,12 +4,12 @@
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use testkit::{Hew, Output, Project, Script, Seen, Server, Turn};
+use testkit::{Hew, Output, ParsedRequest, Project, Script, Server, Turn};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
 fn odd() -> String {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/all/peers/odd.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/all/peers/misbehaving.py");
     script.canonicalize().unwrap().display().to_string()
 }
 
@@ -28,8 +28,8 @@ fn configure(hew: &Hew, servers: &[&str], more: &str) {
 fn hew(server: &Server, project: &Project) -> Hew {
     Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(server)
-        .folder(project.root())
+        .with_server(server)
+        .current_dir(project.root())
 }
 
 async fn run(hew: &Hew, more: &[&str]) -> Output {
@@ -39,12 +39,12 @@ async fn run(hew: &Hew, more: &[&str]) -> Output {
     output
 }
 
-fn results(seen: &Seen) -> Vec<String> {
+fn results(seen: &ParsedRequest) -> Vec<String> {
     seen.results().map(|result| result.text.clone()).collect()
 }
 
-fn last(server: &Server) -> Seen {
-    server.main_requests().last().unwrap().seen().unwrap()
+fn last(server: &Server) -> ParsedRequest {
+    server.main_requests().last().unwrap().parsed().unwrap()
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn tools_of_a_new_server_are_found_and_later_listed_and_the_prompt_stays_t
             .turn(Turn::calls("first", json!({})))
             .turn(Turn::text("Done."));
         let server = Server::start(script).await.unwrap();
-        run(&hew.clone().talks_to(&server), &["--permission", "full"]).await;
+        run(&hew.clone().with_server(&server), &["--permission", "full"]).await;
         assert!(last(&server).offers("first"));
         assert!(results(&last(&server))[0].starts_with("plain did first"));
         let request = server.main_requests()[0].json();
@@ -169,7 +169,7 @@ async fn servers_are_added_listed_tested_read_about_and_removed() {
     let project = Project::new(&[("a.txt", "")]).unwrap();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .folder(project.root())
+        .current_dir(project.root())
         .env("MY_KEY", "k");
     let go = |args: &[&str]| hew.clone().arg("mcp").args(args).run();
     let added = go(&[
@@ -273,7 +273,7 @@ async fn inspect(client: Hew, project: &Project, answer: &str) -> Value {
     let output = client
         .env("ANSWER", answer)
         .env("HEW_MODEL", MODEL)
-        .folder(project.root())
+        .current_dir(project.root())
         .run()
         .await
         .unwrap();
@@ -309,7 +309,7 @@ async fn served(client: impl Fn(&Server) -> Hew) {
         assert_eq!(project.read("a.txt").unwrap(), "goodbye there\n");
         assert_eq!(said("outside").0, answer == "no", "{report}");
         assert!(
-            said("unknown").0 && said("unknown").1.contains("there is no tool `terminal`"),
+            said("unknown").0 && said("unknown").1.contains("unknown tool `terminal`"),
             "{report}"
         );
         assert!(said("task").1.starts_with("It is done.\n[session "), "{report}");
@@ -324,7 +324,7 @@ async fn the_official_python_client_can_use_hew_as_a_server() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let Some(python) = python() else { return };
     served(|server| {
-        let client = Hew::new(&python).unwrap().talks_to(server);
+        let client = Hew::new(&python).unwrap().with_server(server);
         client
             .arg(root.join("tests/mcp/client.py"))
             .args([env!("CARGO_BIN_EXE_hew"), "mcp", "serve"])
@@ -344,7 +344,7 @@ async fn the_official_typescript_client_can_use_hew_as_a_server() {
     served(|server| {
         let client = Hew::new("node")
             .unwrap()
-            .talks_to(server)
+            .with_server(server)
             .arg(root.join("tests/mcp/client.mjs"));
         client.arg(&modules).args([env!("CARGO_BIN_EXE_hew"), "mcp", "serve"])
     })

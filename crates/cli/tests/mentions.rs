@@ -1,17 +1,17 @@
-//! What a prompt mentions reaches the model behind the prompt: the real binary, a scripted model.
+//! Mentions end to end: the mentioned content is sent after the prompt.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 use std::process::Command;
-use testkit::{Hew, Order, Project, Script, Server, Site, Turn, page};
+use testkit::{Hew, Project, Script, Server, StubSite, Turn, TurnOrder, page};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
 #[tokio::test]
-async fn files_folders_lines_sessions_and_misses_are_looked_up_before_the_request() {
+async fn files_folders_lines_and_sessions_are_included_and_missing_ones_reported() {
     let server = Server::start(
         Script::new()
-            .order(Order::Sequence)
+            .order(TurnOrder::Sequence)
             .turn(Turn::text("First answer."))
             .turn(Turn::text("Seen.")),
     )
@@ -25,9 +25,9 @@ async fn files_folders_lines_sessions_and_misses_are_looked_up_before_the_reques
     .unwrap();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(&server)
+        .with_server(&server)
         .env("HEW_TITLE", "false")
-        .folder(project.root());
+        .current_dir(project.root());
     let first = hew
         .clone()
         .args(["run", "-m", MODEL, "remember the word quokka"])
@@ -50,7 +50,7 @@ async fn files_folders_lines_sessions_and_misses_are_looked_up_before_the_reques
         "{}",
         second.stderr
     );
-    // Names of people, packages and annotations are no paths; one that is nearly a path may be a slip.
+    // Names of people, packages and annotations are not paths; a name similar to a path may be a typing error.
     let missed = second.stderr.matches("not included: ").count();
     assert!(
         second
@@ -81,7 +81,7 @@ async fn files_folders_lines_sessions_and_misses_are_looked_up_before_the_reques
 }
 
 #[tokio::test]
-async fn before_the_first_commit_the_diff_is_all_that_is_tracked() {
+async fn before_the_first_commit_the_diff_contains_all_tracked_files() {
     let server = Server::start(Script::new().turn(Turn::text("Seen."))).await.unwrap();
     let project = Project::new(&[("a.txt", "first words\n")]).unwrap();
     for args in [["init", "-q"], ["add", "-A"]] {
@@ -92,15 +92,15 @@ async fn before_the_first_commit_the_diff_is_all_that_is_tracked() {
             .unwrap();
         assert!(done.success());
     }
-    let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap().talks_to(&server);
-    let hew = hew.env("HEW_TITLE", "false").folder(project.root());
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap().with_server(&server);
+    let hew = hew.env("HEW_TITLE", "false").current_dir(project.root());
     let seen = hew.args(["run", "-m", MODEL, "look at @diff"]).run().await.unwrap();
     assert!(!seen.stderr.contains("not included"), "{}", seen.stderr);
     let body = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
     assert!(body.contains("+first words"), "{body}");
 }
 
-/// A project that is a repository with one commit.
+/// A project in a repository with one commit.
 fn repository(files: &[(&str, &str)]) -> Project {
     let project = Project::new(files).unwrap();
     for args in [
@@ -127,13 +127,13 @@ fn repository(files: &[(&str, &str)]) -> Project {
 }
 
 #[tokio::test]
-async fn the_diff_findings_and_pages_are_looked_up_and_misses_are_said_before_the_request() {
+async fn the_diff_diagnostics_and_pages_are_included_and_missing_ones_reported() {
     let script = Script::new()
-        .order(Order::Sequence)
+        .order(TurnOrder::Sequence)
         .turn(Turn::text("Seen."))
         .turn(Turn::text("Unseen."));
     let server = Server::start(script).await.unwrap();
-    let site = Site::start("127.0.0.1", |visit| match visit.line.as_str() {
+    let site = StubSite::start("127.0.0.1", |visit| match visit.line.as_str() {
         "GET /guide" => page("200 OK", "text/html", "<h1>Guide</h1><p>Turn the <b>handle</b>.</p>"),
         _ => page("404 Not Found", "text/plain", "nothing"),
     })
@@ -147,9 +147,9 @@ async fn the_diff_findings_and_pages_are_looked_up_and_misses_are_said_before_th
     project.write("a.txt", "new words\n").unwrap();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(&server)
+        .with_server(&server)
         .env("HEW_TITLE", "false")
-        .folder(project.root());
+        .current_dir(project.root());
     let own = hew.home().join(".config/hew");
     std::fs::create_dir_all(&own).unwrap();
     let config = format!(
@@ -166,14 +166,14 @@ async fn the_diff_findings_and_pages_are_looked_up_and_misses_are_said_before_th
         assert!(body.contains(part), "{part}: {body}");
     }
 
-    // Each miss is said, by the name that the person wrote, and the prompt is sent all the same.
+    // Each missing mention is reported as written, and the prompt is sent anyway.
     let elsewhere = Project::new(&[("b.txt", "b\n")]).unwrap();
     let gone = site.url("/gone");
     let prompt = format!("see @diff and @{gone} and @rule:none and @thread:0123 and #no_such_thing and @no.png");
     let unseen = hew
         .clone()
         .args(["run", "-m", MODEL, &prompt])
-        .folder(elsewhere.root())
+        .current_dir(elsewhere.root())
         .run()
         .await
         .unwrap();

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 use std::os::unix::fs::PermissionsExt as _;
-use testkit::{Hew, Project, Script, Seen, Server, Tmux, Turn};
+use testkit::{Hew, ParsedRequest, Project, Script, Server, Tmux, Turn};
 
 /// What stands in the line where prompts are written.
-const READY: &str = "what is to be done?";
+const READY: &str = "Describe a task";
 
 struct Play {
     /// Serves the model; it is never looked at.
@@ -16,19 +16,19 @@ struct Play {
 }
 
 async fn play() -> Option<Play> {
-    if !Tmux::is_there() {
+    if !Tmux::is_installed() {
         return None;
     }
     // What hew tells about the surroundings comes after what the person said.
-    let said = |seen: &Seen| seen.last_user_text().lines().next().unwrap_or_default().to_owned();
-    let script = Script::dynamic(move |seen: &Seen| Turn::text(format!("Heard: {}.", said(seen))));
+    let said = |seen: &ParsedRequest| seen.last_user_text().lines().next().unwrap_or_default().to_owned();
+    let script = Script::dynamic(move |seen: &ParsedRequest| Turn::text(format!("Heard: {}.", said(seen))));
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[("a.txt", "a\n")]).unwrap();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(&server)
+        .with_server(&server)
         .env("HEW_MODEL", "anthropic/claude-sonnet-4-6")
-        .folder(project.root());
+        .current_dir(project.root());
     Some(Play {
         _server: server,
         _project: project,
@@ -45,18 +45,21 @@ fn in_a_line(all: &str) -> String {
 async fn ended(tmux: &Tmux, code: u8) -> String {
     let end = format!("ended with {code}");
     let all = tmux
-        .until(|all| all.contains(&end) && all.contains("icanon"))
+        .wait_until(|all| all.contains(&end) && all.contains("icanon"))
         .await
         .unwrap();
     assert!(!all.contains("-icanon") && !all.contains("-echo "), "{all}");
-    assert_eq!(tmux.asks("#{cursor_flag} #{alternate_on}").unwrap().trim(), "1 0");
+    assert_eq!(
+        tmux.display_message("#{cursor_flag} #{alternate_on}").unwrap().trim(),
+        "1 0"
+    );
     all
 }
 
 /// Leaves: the first Ctrl-C asks for a second one.
 async fn leave(tmux: &Tmux) -> String {
     tmux.press(&["C-c"]).unwrap();
-    tmux.until_shown("press again to leave").await.unwrap();
+    tmux.wait_for_text("press again to quit").await.unwrap();
     tmux.press(&["C-c"]).unwrap();
     ended(tmux, 0).await
 }
@@ -91,31 +94,31 @@ async fn what_is_wrong_at_the_start_is_the_end_with_the_sentence_of_hew_run() {
 async fn where_there_is_nothing_to_go_on_with_a_new_session_begins() {
     let Some(play) = play().await else { return };
     let tmux = Tmux::start(&play.hew.clone().arg("-c"), 100, 30).unwrap();
-    tmux.until(|all| in_a_line(all).contains("this is a new one"))
+    tmux.wait_until(|all| in_a_line(all).contains("this is a new one"))
         .await
         .unwrap();
-    tmux.until_shown(READY).await.unwrap();
+    tmux.wait_for_text(READY).await.unwrap();
     // Nothing was said: there is nothing to resume.
     let all = leave(&tmux).await;
-    assert!(!all.contains("to go on:"), "{all}");
+    assert!(!all.contains("to continue:"), "{all}");
     let tmux = Tmux::start(&play.hew.clone().arg("-c"), 100, 30).unwrap();
-    tmux.until(|all| in_a_line(all).contains("this is a new one"))
+    tmux.wait_until(|all| in_a_line(all).contains("this is a new one"))
         .await
         .unwrap();
-    tmux.until_shown(READY).await.unwrap();
+    tmux.wait_for_text(READY).await.unwrap();
     tmux.write("hello").unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown("Heard: hello.").await.unwrap();
+    tmux.wait_for_text("Heard: hello.").await.unwrap();
 
     // Open in another terminal, it cannot be opened here until it is left there.
     let here = Tmux::start(&play.hew.clone().arg("-c"), 100, 30).unwrap();
     let all = ended(&here, 1).await;
     assert!(all.contains("error: ") && all.contains("is open"), "{all}");
-    tmux.until(|all| !all.contains("esc stops")).await.unwrap();
+    tmux.wait_until(|all| !all.contains("esc to interrupt")).await.unwrap();
     let all = leave(&tmux).await;
-    assert!(all.contains("to go on: hew resume "), "{all}");
-    here.again(&play.hew.clone().arg("-c")).unwrap();
-    here.until(|all| all.contains("Heard: hello.") && all.contains("claude-sonnet-4-6"))
+    assert!(all.contains("to continue: hew resume "), "{all}");
+    here.restart(&play.hew.clone().arg("-c")).unwrap();
+    here.wait_until(|all| all.contains("Heard: hello.") && all.contains("claude-sonnet-4-6"))
         .await
         .unwrap();
 }
@@ -124,12 +127,12 @@ async fn where_there_is_nothing_to_go_on_with_a_new_session_begins() {
 async fn a_task_on_the_command_line_is_said_at_once() {
     let Some(play) = play().await else { return };
     let tmux = Tmux::start(&play.hew.clone().args(["say it twice", "--effort", "low"]), 100, 30).unwrap();
-    let all = tmux.until_shown("Heard: say it twice.").await.unwrap();
+    let all = tmux.wait_for_text("Heard: say it twice.").await.unwrap();
     assert!(all.contains("› say it twice"), "{all}");
-    tmux.again(&play.hew.clone().args(["-f", "a.txt", "--", "run", "along"]))
+    tmux.restart(&play.hew.clone().args(["-f", "a.txt", "--", "run", "along"]))
         .unwrap();
-    tmux.until_shown("› run along").await.unwrap();
-    tmux.until_shown("Heard: ").await.unwrap();
+    tmux.wait_for_text("› run along").await.unwrap();
+    tmux.wait_for_text("Heard: ").await.unwrap();
 }
 
 /// Nobody has a key, and there is no keyring: no desktop runs in a clean environment.
@@ -137,65 +140,65 @@ fn without_key(server: &Server, project: &Project) -> Hew {
     Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
         .env("ANTHROPIC_BASE_URL", server.url())
-        .folder(project.root())
+        .current_dir(project.root())
 }
 
 #[tokio::test]
 async fn without_key_and_keyring_the_first_steps_lead_to_a_session() {
-    if !Tmux::is_there() || cfg!(target_os = "macos") {
+    if !Tmux::is_installed() || cfg!(target_os = "macos") {
         return;
     }
-    let script = Script::dynamic(|_: &Seen| Turn::text("Good day."));
+    let script = Script::dynamic(|_: &ParsedRequest| Turn::text("Good day."));
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[("a.txt", "a\n")]).unwrap();
     let hew = without_key(&server, &project);
     let tmux = Tmux::start(&hew, 80, 24).unwrap();
-    tmux.until_shown("Whose models should do the work?").await.unwrap();
-    tmux.until_shown("needs a key").await.unwrap();
+    tmux.wait_for_text("Choose a model provider").await.unwrap();
+    tmux.wait_for_text("requires a key").await.unwrap();
     tmux.press(&["Escape"]).unwrap();
     let all = ended(&tmux, 2).await;
     assert!(all.contains("error: no model is configured"), "{all}");
     assert!(all.contains("hew keys set anthropic --file"), "{all}");
 
-    tmux.again(&hew).unwrap();
-    tmux.until_shown("needs a key").await.unwrap();
+    tmux.restart(&hew).unwrap();
+    tmux.wait_for_text("requires a key").await.unwrap();
     tmux.write("anthropic").unwrap();
-    tmux.until(|all| !all.contains("OpenAI")).await.unwrap();
+    tmux.wait_until(|all| !all.contains("OpenAI")).await.unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown("paste it here").await.unwrap();
+    tmux.wait_for_text("paste it here").await.unwrap();
     tmux.write("sk-12345678").unwrap();
     tmux.press(&["Enter"]).unwrap();
     let all = tmux
-        .until_shown("keys.toml, a file that only you can read")
+        .wait_for_text("keys.toml, a file that only you can read")
         .await
         .unwrap();
-    assert!(all.contains("nowhere: it is used until you leave hew"), "{all}");
+    assert!(all.contains("nowhere: it is used until you quit hew"), "{all}");
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown("Which model?").await.unwrap();
+    tmux.wait_for_text("Choose a model").await.unwrap();
     let file = hew.home().join(".config/hew/keys.toml");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "anthropic = \"sk-12345678\"\n");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown("it answers in").await.unwrap();
-    tmux.until_shown("enter begin").await.unwrap();
+    tmux.wait_for_text("it answers in").await.unwrap();
+    tmux.wait_for_text("enter start").await.unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown(READY).await.unwrap();
+    tmux.wait_for_text(READY).await.unwrap();
     tmux.write("hello").unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown("Good day.").await.unwrap();
+    tmux.wait_for_text("Good day.").await.unwrap();
 }
 
 #[tokio::test]
 async fn whoever_has_no_key_can_watch_the_demonstration() {
-    if !Tmux::is_there() || cfg!(target_os = "macos") {
+    if !Tmux::is_installed() || cfg!(target_os = "macos") {
         return;
     }
     let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
     let project = Project::new(&[("a.txt", "a\n")]).unwrap();
     let tmux = Tmux::start(&without_key(&server, &project), 100, 30).unwrap();
-    tmux.until_shown("tab demo without a key").await.unwrap();
+    tmux.wait_for_text("tab demo without a key").await.unwrap();
     tmux.press(&["Tab"]).unwrap();
-    tmux.until_shown("The project: ").await.unwrap();
+    tmux.wait_for_text("The project: ").await.unwrap();
 }
 
 #[tokio::test]
@@ -237,30 +240,30 @@ async fn whoever_cannot_have_another_session_keeps_their_own() {
         30,
     )
     .unwrap();
-    there.until_shown("Heard: the alpha task.").await.unwrap();
-    there.until(|all| !all.contains("esc stops")).await.unwrap();
+    there.wait_for_text("Heard: the alpha task.").await.unwrap();
+    there.wait_until(|all| !all.contains("esc to interrupt")).await.unwrap();
     let here = Tmux::start(
         &play.hew.clone().args(["--set", "title=false", "the beta task"]),
         100,
         30,
     )
     .unwrap();
-    here.until_shown("Heard: the beta task.").await.unwrap();
-    here.until(|all| !all.contains("esc stops")).await.unwrap();
+    here.wait_for_text("Heard: the beta task.").await.unwrap();
+    here.wait_until(|all| !all.contains("esc to interrupt")).await.unwrap();
     here.write("/sessions").unwrap();
     here.press(&["Enter"]).unwrap();
-    here.until_shown("alpha").await.unwrap();
+    here.wait_for_text("alpha").await.unwrap();
     here.write("alpha").unwrap();
-    here.until(|_| here.seen().is_ok_and(|seen| !seen.contains("beta")))
+    here.wait_until(|_| here.screen().is_ok_and(|seen| !seen.contains("beta")))
         .await
         .unwrap();
     here.press(&["Enter"]).unwrap();
-    here.until(|all| in_a_line(all).contains("is open in another hew"))
+    here.wait_until(|all| in_a_line(all).contains("is open in another hew process"))
         .await
         .unwrap();
     here.write("still here").unwrap();
     here.press(&["Enter"]).unwrap();
-    here.until_shown("Heard: still here.").await.unwrap();
+    here.wait_for_text("Heard: still here.").await.unwrap();
 }
 
 #[tokio::test]
@@ -272,7 +275,7 @@ async fn a_copy_of_a_session_leaves_it_as_it_is() {
     assert!(output.is_success(), "{}", output.stderr);
     let copy = output.stdout.trim().to_owned();
     assert!(
-        output.stderr.contains("to go on with the copy: hew resume "),
+        output.stderr.contains("to continue with the copy: hew resume "),
         "{}",
         output.stderr
     );
@@ -282,7 +285,7 @@ async fn a_copy_of_a_session_leaves_it_as_it_is() {
     let all: serde_json::Value = serde_json::from_str(&all.stdout).unwrap();
     assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
     let tmux = Tmux::start(&play.hew.clone().args(["fork", &copy]), 100, 30).unwrap();
-    tmux.until_shown("the first task").await.unwrap();
+    tmux.wait_for_text("the first task").await.unwrap();
 }
 
 #[tokio::test]

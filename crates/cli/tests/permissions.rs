@@ -17,7 +17,7 @@ fn at(home: &Path, project: &Project) -> Hew {
     hew()
         .env("HEW_CONFIG", home.join("config.toml"))
         .env("HEW_DATA_DIR", home.join("data"))
-        .folder(project.root())
+        .current_dir(project.root())
 }
 
 /// A home with this configuration.
@@ -32,9 +32,9 @@ async fn run(home: &Path, project: &Project, calls: &[(&str, Value)], args: &[&s
     let turns = calls.iter().map(|(name, input)| Turn::calls(*name, input.clone()));
     let script = Script::new().turns(turns).turn(Turn::text("Done."));
     let server = Server::start(script).await.unwrap();
-    let hew = at(home, project).talks_to(&server).args(["run", "-m", MODEL]);
+    let hew = at(home, project).with_server(&server).args(["run", "-m", MODEL]);
     let output = hew.args(args).arg("go").run().await.unwrap();
-    let last = server.main_requests().last().unwrap().seen().unwrap();
+    let last = server.main_requests().last().unwrap().parsed().unwrap();
     let seen = last.results().map(|result| result.text.clone()).collect();
     (seen, output)
 }
@@ -130,7 +130,7 @@ async fn a_mode_is_kept_with_the_session_and_says_what_it_refuses() {
         "{seen:?}"
     );
     assert!(project.path("a.md").exists());
-    assert!(seen[2].contains("nobody is there to be asked"), "{seen:?}");
+    assert!(seen[2].contains("approvals cannot be requested"), "{seen:?}");
     assert!(output.stderr.contains("bad one"), "{}", output.stderr);
 
     let script = Script::new()
@@ -138,7 +138,7 @@ async fn a_mode_is_kept_with_the_session_and_says_what_it_refuses() {
         .turn(Turn::text("Done."));
     let server = Server::start(script).await.unwrap();
     let output = at(home.path(), &project)
-        .talks_to(&server)
+        .with_server(&server)
         .args(["run", "--continue", "go on"])
         .run()
         .await
@@ -151,7 +151,7 @@ async fn a_mode_is_kept_with_the_session_and_says_what_it_refuses() {
         "{list}"
     );
     let server = Server::start(Script::new()).await.unwrap();
-    let wrong = at(home.path(), &project).talks_to(&server);
+    let wrong = at(home.path(), &project).with_server(&server);
     let wrong = said(wrong.args(["run", "-m", MODEL, "--mode", "cod", "go"])).await;
     assert!(wrong.contains("there is no mode `cod`"), "{wrong}");
 }
@@ -166,10 +166,7 @@ async fn only_the_files_that_were_chosen_are_changed() {
         ("write_file", json!({"path": "b.txt", "content": "new\n"})),
     ];
     let (seen, _) = run(home.path(), &project, &calls, &["--files", "a.txt"]).await;
-    assert!(
-        seen[2].contains("may only change the files that were chosen"),
-        "{seen:?}"
-    );
+    assert!(seen[2].contains("may only change the selected files"), "{seen:?}");
     assert_eq!(std::fs::read_to_string(project.path("a.txt")).unwrap(), "new\n");
     assert_eq!(std::fs::read_to_string(project.path("b.txt")).unwrap(), "b\n");
 }
@@ -227,6 +224,6 @@ async fn permissions_are_listed_added_tested_and_revoked() {
     assert!(
         said(hew(&["add", "allow", "frobnicate(x)"]))
             .await
-            .contains("does not say what it is about")
+            .contains("has no known subject")
     );
 }

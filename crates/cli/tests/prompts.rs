@@ -1,15 +1,15 @@
-//! The system prompt from end to end: a person's templates, a project's own prompt, and what changes nothing.
+//! The system prompt end to end: the user's templates, a project's own prompt, and the stability of requests.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use serde_json::Value;
 use std::fs;
-use testkit::{Hew, Order, Output, Project, Script, Server, Turn};
+use testkit::{Hew, Output, Project, Script, Server, Turn, TurnOrder};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
 fn hew(project: &Project) -> Hew {
-    Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap().folder(project.root())
+    Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap().current_dir(project.root())
 }
 
 fn configure(hew: &Hew, files: &[(&str, &str)]) {
@@ -33,7 +33,7 @@ async fn show(hew: &Hew, args: &[&str]) -> Output {
 }
 
 #[tokio::test]
-async fn the_prompt_is_shown_as_the_model_gets_it() {
+async fn the_prompt_is_shown_as_it_is_sent() {
     let project = Project::new(&[("AGENTS.md", "Use tabs."), ("a.txt", "x")]).unwrap();
     let hew = hew(&project);
     let shown = show(&hew, &["--json"]).await;
@@ -45,7 +45,7 @@ async fn the_prompt_is_shown_as_the_model_gets_it() {
     let server = Server::start(Script::new().turn(Turn::text("Hello."))).await.unwrap();
     let run = hew
         .clone()
-        .talks_to(&server)
+        .with_server(&server)
         .args(["run", "--no-title", "-m", MODEL, "hi"])
         .run()
         .await
@@ -84,7 +84,7 @@ async fn the_prompt_is_shown_as_the_model_gets_it() {
 }
 
 #[tokio::test]
-async fn a_persons_templates_count_and_a_broken_one_is_named_while_the_session_goes_on() {
+async fn the_users_templates_are_used_and_an_invalid_one_is_reported() {
     let project = Project::new(&[("a.txt", "x")]).unwrap();
     let hew = hew(&project);
     configure(
@@ -107,7 +107,7 @@ async fn a_persons_templates_count_and_a_broken_one_is_named_while_the_session_g
     let server = Server::start(Script::new().turn(Turn::text("Hello."))).await.unwrap();
     let run = hew
         .clone()
-        .talks_to(&server)
+        .with_server(&server)
         .args(["run", "--no-title", "-m", MODEL, "hi"])
         .run()
         .await
@@ -119,7 +119,7 @@ async fn a_persons_templates_count_and_a_broken_one_is_named_while_the_session_g
 }
 
 #[tokio::test]
-async fn a_projects_own_prompt_for_a_mode_counts_once_the_project_is_trusted() {
+async fn a_projects_own_prompt_for_a_mode_is_used_only_if_the_project_is_trusted() {
     let project = Project::new(&[
         (
             ".hew/system-prompt-ask.md",
@@ -132,7 +132,9 @@ async fn a_projects_own_prompt_for_a_mode_counts_once_the_project_is_trusted() {
     let shown = show(&hew, &["--mode", "ask"]).await;
     assert!(shown.stdout.contains("You are hew"), "{}", shown.stdout);
     assert!(
-        shown.stderr.contains("system-prompt-ask.md: it is not used"),
+        shown
+            .stderr
+            .contains("system-prompt-ask.md: ignored, because the project is not trusted"),
         "{}",
         shown.stderr
     );
@@ -146,12 +148,12 @@ async fn a_projects_own_prompt_for_a_mode_counts_once_the_project_is_trusted() {
     assert!(show(&hew, &[]).await.stdout.contains("You are hew"));
 }
 
-/// The body of the first request, without what names the session.
+/// The body of the first request, without the session's metadata and environment.
 async fn first_request(hew: &Hew, script: Script) -> String {
     let server = Server::start(script).await.unwrap();
     let run = hew
         .clone()
-        .talks_to(&server)
+        .with_server(&server)
         .args(["run", "--no-title", "-m", MODEL, "hi"])
         .run()
         .await
@@ -160,7 +162,7 @@ async fn first_request(hew: &Hew, script: Script) -> String {
     let mut body = server.requests().remove(0).json();
     body.as_object_mut().unwrap().remove("metadata");
     let body = serde_json::to_string(&body).unwrap();
-    // A session is told once which files there are when it begins.
+    // The first prompt of a session lists the files of the project.
     let (from, to) = (
         body.find("<environment>").unwrap(),
         body.find("</environment>").unwrap(),
@@ -169,7 +171,7 @@ async fn first_request(hew: &Hew, script: Script) -> String {
 }
 
 #[tokio::test]
-async fn the_order_of_maps_and_an_unrelated_file_change_no_byte() {
+async fn the_order_of_settings_and_unrelated_files_do_not_change_the_request() {
     let project = Project::new(&[("AGENTS.md", "Use tabs."), ("src/a.rs", "fn a() {}")]).unwrap();
     let hew = hew(&project);
     let script = || Script::new().turn(Turn::text("Hello."));
@@ -190,7 +192,7 @@ async fn the_order_of_maps_and_an_unrelated_file_change_no_byte() {
     );
     let first = first_request(&hew, script()).await;
     assert!(first.contains("\"now\"") && first.contains("Use tabs."));
-    // The same in another process, in another order, with another file beside.
+    // The same settings in another process, in another order, with an additional file.
     let permuted: Vec<&str> = [1, 0, 4, 3, 2].map(|place| parts[place]).to_vec();
     let permuted = permuted
         .concat()
@@ -204,22 +206,21 @@ async fn the_order_of_maps_and_an_unrelated_file_change_no_byte() {
     fs::write(project.path("unrelated.txt"), "nothing").unwrap();
     fs::create_dir(project.path("src/more")).unwrap();
     assert_eq!(first_request(&hew, script()).await, first);
-    // What is related does change it, so that this test can fail.
+    // A related file changes the request.
     fs::write(project.path("AGENTS.md"), "Use spaces.").unwrap();
     assert_ne!(first_request(&hew, script()).await, first);
 }
 
-/// What is promised about files that have nothing to do with the conversation: within a session no byte changes, whatever is
-/// added; a new session is told once, in its first prompt, which files there are when it begins.
+/// Within a session, unrelated new files change no byte of the requests; only the first prompt of a new session lists them.
 #[tokio::test]
-async fn an_unrelated_file_changes_no_byte_of_a_session_that_goes_on() {
+async fn an_unrelated_file_does_not_change_the_requests_of_a_resumed_session() {
     let project = Project::new(&[("AGENTS.md", "Use tabs."), ("src/a.rs", "fn a() {}")]).unwrap();
     let hew = hew(&project);
     let script = Script::new()
-        .order(Order::Sequence)
+        .order(TurnOrder::Sequence)
         .turns(["One.", "Two.", "Three."].map(Turn::text));
     let server = Server::start(script).await.unwrap();
-    let hew = hew.talks_to(&server);
+    let hew = hew.with_server(&server);
     let run = hew
         .clone()
         .args(["run", "--no-title", "-m", MODEL, "hi"])
@@ -243,7 +244,7 @@ async fn an_unrelated_file_changes_no_byte_of_a_session_that_goes_on() {
     let sent = first["messages"].as_array().unwrap();
     assert_eq!(second["messages"].as_array().unwrap()[..sent.len()], sent[..]);
     assert!(!second.to_string().contains("unrelated.txt"), "{second:#}");
-    // A new one knows of them.
+    // A new session lists them.
     hew.clone()
         .args(["run", "--no-title", "-m", MODEL, "hi"])
         .run()
@@ -252,7 +253,7 @@ async fn an_unrelated_file_changes_no_byte_of_a_session_that_goes_on() {
     assert!(plain(2).to_string().contains("unrelated.txt"));
 }
 
-/// Takes out what marks the end of the cached part.
+/// Removes the cache markers.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(object) => {

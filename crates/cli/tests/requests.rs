@@ -5,12 +5,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use model::{Block, Features, Info, Limits, Message, Outcome, Part, Role, ToolSpec, Wire};
+use model::{Block, Features, Info, Message, Part, Role, TokenLimits, ToolOutcome, ToolSpec, Wire};
 use policy::Mode;
-use prompt::{Facts, Frame, Kept, Overrides, Protocol, Rules, Scene};
-use providers::{Secret, Settings};
+use prompt::{
+    CallProtocol, LayoutCache, PromptEnvironment, RequestFrame, RulesFile, SystemPromptInput, TemplateOverrides,
+};
+use providers::{ProviderSettings, Secret};
 use serde_json::{Map, Value, json};
-use session::{Body, End, Item, ItemId, RequestId, Time};
+use session::{Body, Item, ItemId, ReplyEnd, RequestId, Time};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -23,17 +25,17 @@ const WIRES: [(Wire, &str, &str); 6] = [
     (Wire::Gemini, "gemini", "gemini-3-pro"),
 ];
 
-fn info(wire: Wire, provider: &str, id: &str, protocol: Protocol) -> Info {
+fn info(wire: Wire, provider: &str, id: &str, protocol: CallProtocol) -> Info {
     Info {
         provider: provider.into(),
         id: id.into(),
         wire,
-        limits: Limits {
+        limits: TokenLimits {
             window: 200_000,
             output: 8_000,
         },
         features: Features {
-            tools: protocol == Protocol::Native,
+            tools: protocol == CallProtocol::Native,
             parallel_tools: true,
             images: true,
             pdf: true,
@@ -96,7 +98,7 @@ fn conversation() -> Vec<Arc<Item>> {
             }),
             model: "m".into(),
             request: RequestId::new(),
-            end: End::Interrupted,
+            end: ReplyEnd::Interrupted,
         })
     };
     let prompt = |parts: Vec<Part>| {
@@ -114,7 +116,7 @@ fn conversation() -> Vec<Arc<Item>> {
         malformed: None,
         replay: None,
     };
-    let result = |id: &str, name: &str, text: &str, outcome: Outcome| {
+    let result = |id: &str, name: &str, text: &str, outcome: ToolOutcome| {
         prompt(vec![Part::ToolResult {
             id: id.into(),
             name: name.into(),
@@ -129,55 +131,60 @@ fn conversation() -> Vec<Arc<Item>> {
             call("c1", "read_file", json!({"path": "sum.py", "more": ["b.py"]})),
             call("c2", "terminal", json!({"command": "python3 sum.py"})),
         ]),
-        result("c1", "read_file", "1\tdef add(a, b):\n2\t    return a - b", Outcome::Ok),
-        result("c2", "terminal", "exit code 1", Outcome::Error),
+        result(
+            "c1",
+            "read_file",
+            "1\tdef add(a, b):\n2\t    return a - b",
+            ToolOutcome::Ok,
+        ),
+        result("c2", "terminal", "exit code 1", ToolOutcome::Error),
         reply(vec![call(
             "c3",
             "edit_file",
             json!({"path": "sum.py", "old_text": "    return a - b", "new_text": "    # a < b\n    return a + b"}),
         )]),
-        result("c3", "edit_file", "Done.", Outcome::Ok),
+        result("c3", "edit_file", "Done.", ToolOutcome::Ok),
         reply(vec![Part::text("It adds now.")]),
         prompt(vec![Part::text("Thanks. Is it tested?")]),
     ]
 }
 
-fn facts() -> Facts {
-    Facts {
+fn facts() -> PromptEnvironment {
+    PromptEnvironment {
         platform: "linux x86_64".into(),
         root: "/home/me/project".into(),
         branch: Some("main".into()),
         date: "2026-11-16".into(),
         shell: "bash".into(),
-        rules: vec![Rules {
+        rules: vec![RulesFile {
             path: "AGENTS.md".into(),
             text: "Use tabs.".into(),
         }],
-        ..Facts::default()
+        ..PromptEnvironment::default()
     }
 }
 
 fn request(info: &Info, mode: &Mode) -> Value {
     let (tools, scene_info) = (tools(), info);
-    let scene = Scene {
+    let scene = SystemPromptInput {
         mode,
         model: scene_info,
         listed: &tools,
-        further: &["browser_action", "find_tools"],
+        deferred: &["browser_action", "find_tools"],
     };
-    let rendered = prompt::system(&facts(), &scene, &Overrides::default());
+    let rendered = prompt::system_prompt(&facts(), &scene, &TemplateOverrides::default());
     assert!(rendered.problems.is_empty(), "{:?}", rendered.problems);
-    let frame = Frame {
+    let frame = RequestFrame {
         protocol: scene.protocol(),
         tools: Arc::clone(&tools),
         system: rendered.blocks,
         affinity: Some("session".into()),
-        ..Frame::default()
+        ..RequestFrame::default()
     };
-    let request = prompt::assemble(&frame, &conversation(), &mut Kept::default()).request;
-    let mut settings = Settings::new(&info.provider, info.wire, "https://host.example");
+    let request = prompt::assemble(&frame, &conversation(), &mut LayoutCache::default()).request;
+    let mut settings = ProviderSettings::new(&info.provider, info.wire, "https://host.example");
     settings.key = Some(Secret::new("key"));
-    let (bytes, notices) = providers::render(&request, info, &settings);
+    let (bytes, notices) = providers::render_body(&request, info, &settings);
     assert!(notices.is_empty(), "{notices:?}");
     serde_json::from_slice(&bytes).unwrap()
 }
@@ -237,7 +244,7 @@ fn whole_requests_for_each_mode_wire_and_protocol() {
     let mut modes = Mode::built_in();
     modes.push(Mode::edit(vec!["sum.py".into()]));
     assert_eq!(modes[0].name, "code");
-    for protocol in [Protocol::Native, Protocol::Xml] {
+    for protocol in [CallProtocol::Native, CallProtocol::Xml] {
         for (wire, provider, id) in WIRES {
             let own = info(wire, provider, id, protocol);
             let mut text = as_text(&request(&own, &modes[0]));
@@ -258,15 +265,15 @@ fn whole_requests_for_each_mode_wire_and_protocol() {
 
 #[test]
 fn a_request_extends_the_one_before_it_by_both_protocols_on_every_wire() {
-    for protocol in [Protocol::Native, Protocol::Xml] {
+    for protocol in [CallProtocol::Native, CallProtocol::Xml] {
         for (wire, provider, id) in WIRES {
             let info = info(wire, provider, id, protocol);
-            let (items, mut kept) = (conversation(), Kept::default());
-            let frame = Frame {
+            let (items, mut kept) = (conversation(), LayoutCache::default());
+            let frame = RequestFrame {
                 protocol,
                 tools: tools(),
                 system: vec!["s".into()],
-                ..Frame::default()
+                ..RequestFrame::default()
             };
             let mut before: Vec<Arc<Message>> = Vec::new();
             for end in [1, 4, 6, 8] {
@@ -277,7 +284,7 @@ fn a_request_extends_the_one_before_it_by_both_protocols_on_every_wire() {
                     .iter()
                     .flat_map(|message| &message.parts)
                     .filter(|part| matches!(part, Part::ToolCall { .. } | Part::ToolResult { .. }));
-                assert_eq!(calls.count() == 0, protocol == Protocol::Xml || end == 1);
+                assert_eq!(calls.count() == 0, protocol == CallProtocol::Xml || end == 1);
             }
         }
     }
@@ -301,9 +308,9 @@ fn anything(mut seed: u64) -> Vec<Arc<Item>> {
             0 => Body::Prompt {
                 message: said(Role::User, vec![Part::text(format!("prompt {number}"))]),
             },
-            1 => Body::Wake {
+            1 => Body::Notification {
                 message: said(Role::User, vec![Part::text("a job has ended")]),
-                cause: "job 1".into(),
+                source: "job 1".into(),
             },
             2 | 3 if !open.is_empty() => {
                 let call = open.remove(next(open.len() as u64) as usize);
@@ -311,7 +318,7 @@ fn anything(mut seed: u64) -> Vec<Arc<Item>> {
                     id: call.as_str().into(),
                     name: "grep".into(),
                     content: vec![Block::text("found")],
-                    outcome: Outcome::Ok,
+                    outcome: ToolOutcome::Ok,
                 };
                 Body::Result {
                     message: said(Role::User, vec![part]),
@@ -319,6 +326,7 @@ fn anything(mut seed: u64) -> Vec<Arc<Item>> {
                     tool: "grep".into(),
                     title: "t".into(),
                     summary: None,
+                    exit: None,
                     millis: 1,
                     changes: Vec::new(),
                 }
@@ -340,7 +348,7 @@ fn anything(mut seed: u64) -> Vec<Arc<Item>> {
                     message: said(Role::Assistant, parts),
                     model: "m".into(),
                     request: RequestId::new(),
-                    end: End::Interrupted,
+                    end: ReplyEnd::Interrupted,
                 }
             }
         };
@@ -367,20 +375,20 @@ fn roles(body: &Value) -> Vec<String> {
 
 #[test]
 fn roles_alternate_as_each_provider_demands_whatever_happened() {
-    for protocol in [Protocol::Native, Protocol::Xml] {
+    for protocol in [CallProtocol::Native, CallProtocol::Xml] {
         for (wire, provider, id) in WIRES {
             let info = info(wire, provider, id, protocol);
-            let mut settings = Settings::new(&info.provider, info.wire, "https://host.example");
+            let mut settings = ProviderSettings::new(&info.provider, info.wire, "https://host.example");
             settings.key = Some(Secret::new("key"));
             for seed in 0..300 {
-                let frame = Frame {
+                let frame = RequestFrame {
                     protocol,
                     tools: tools(),
                     system: vec!["s".into()],
-                    ..Frame::default()
+                    ..RequestFrame::default()
                 };
-                let request = prompt::assemble(&frame, &anything(seed), &mut Kept::default()).request;
-                let (bytes, _) = providers::render(&request, &info, &settings);
+                let request = prompt::assemble(&frame, &anything(seed), &mut LayoutCache::default()).request;
+                let (bytes, _) = providers::render_body(&request, &info, &settings);
                 let body: Value = serde_json::from_slice(&bytes).unwrap();
                 let roles = roles(&body);
                 let told = || format!("{} {} {seed}: {roles:?}", info.name(), protocol.name());

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use testkit::{Hew, Project, Script, Server, Turn};
+use testkit::{Hew, JsonSchemaValidator, Project, Script, Server, Turn};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
@@ -25,10 +25,10 @@ async fn a_session_is_listed_shown_exported_continued_and_deleted() {
         .turn(Turn::text("Looking.").call("read_file", json!({"path": "a.txt"})))
         .turn(Turn::text("It says hello."))
         .turn(Turn::text("You are welcome."))
-        .side("Reading a greeting");
+        .side_reply("Reading a greeting");
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
-    let hew = hew().talks_to(&server).folder(project.root());
+    let hew = hew().with_server(&server).current_dir(project.root());
     stdout(hew.clone().args(["run", "-m", MODEL, "what does a.txt say?"])).await;
 
     let list: Value = serde_json::from_str(&stdout(hew.clone().args(["sessions", "list", "--json"])).await).unwrap();
@@ -71,7 +71,7 @@ async fn a_session_is_listed_shown_exported_continued_and_deleted() {
     assert_eq!(answer, "You are welcome.\n");
     let nothing = hew.clone().arg("resume").run().await.unwrap();
     assert_eq!(nothing.code(), Some(2));
-    assert!(nothing.stderr.contains("nothing unfinished"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("is finished"), "{}", nothing.stderr);
 
     let refused = hew.clone().args(["sessions", "delete", &id]).run().await.unwrap();
     assert_eq!(refused.code(), Some(2), "without a terminal nobody can say yes");
@@ -91,7 +91,10 @@ async fn an_export_shows_what_was_changed_and_not_more_than_fits() {
         .turn(Turn::text("Done."));
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[("a.txt", "old\n")]).unwrap();
-    let hew = hew().talks_to(&server).env("HEW_TITLE", "false").folder(project.root());
+    let hew = hew()
+        .with_server(&server)
+        .env("HEW_TITLE", "false")
+        .current_dir(project.root());
     stdout(hew.clone().args(["run", "-m", MODEL, "go"])).await;
     let exported = stdout(hew.args(["sessions", "export"])).await;
     let patch = "```diff\ndiff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n```\n";
@@ -105,10 +108,10 @@ async fn run_goes_on_with_the_newest_session_when_asked() {
         .await
         .unwrap();
     let project = Project::new(&[]).unwrap();
-    let hew = hew().talks_to(&server).folder(project.root());
+    let hew = hew().with_server(&server).current_dir(project.root());
     assert_eq!(stdout(hew.clone().args(["run", "-m", MODEL, "first"])).await, "one\n");
     assert_eq!(stdout(hew.args(["run", "--continue", "second"])).await, "two\n");
-    let seen = server.main_requests().last().unwrap().seen().unwrap();
+    let seen = server.main_requests().last().unwrap().parsed().unwrap();
     assert!(seen.messages.len() >= 3, "{:?}", seen.messages);
 }
 
@@ -119,7 +122,7 @@ async fn each_layer_of_the_configuration_wins_over_the_one_below() {
         "mode = 'ask'\npermission = 'full'\nmax_output = 100\n[providers.anthropic]\nbase_url = 'http://evil'\n",
     )])
     .unwrap();
-    let hew = hew().folder(project.root());
+    let hew = hew().current_dir(project.root());
     let file = hew.home().join("c.toml");
     let hew = hew.env("HEW_CONFIG", &file).env("HEW_EFFORT", "low");
     stdout(hew.clone().args(["config", "set", "model", "openai/gpt-5.5"])).await;
@@ -216,7 +219,7 @@ async fn keys_come_from_programs_and_the_keyring_where_nothing_else_has_one() {
     fs::set_permissions(project.path("bin/secret-tool"), fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", project.path("bin").display());
     let hew = hew()
-        .folder(project.root())
+        .current_dir(project.root())
         .env("PATH", path)
         .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/none")
         .env("ANTHROPIC_BASE_URL", server.url());
@@ -256,10 +259,10 @@ async fn keys_come_from_programs_and_the_keyring_where_nothing_else_has_one() {
 
 #[tokio::test]
 async fn a_session_that_is_not_there_is_no_prompt() {
-    let server = Server::start(Script::new().turn(Turn::text("Hello.")).side("A greeting"))
+    let server = Server::start(Script::new().turn(Turn::text("Hello.")).side_reply("A greeting"))
         .await
         .unwrap();
-    let hew = hew().talks_to(&server);
+    let hew = hew().with_server(&server);
     let told = |hew: Hew| async {
         let output = hew.run().await.unwrap();
         assert_eq!(output.code(), Some(2), "{}", output.stdout);
@@ -384,7 +387,7 @@ async fn completions_and_man_pages_follow_the_definition() {
         let schema: Value =
             serde_json::from_str(&stdout(Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap().args(["schema", of])).await)
                 .unwrap();
-        jsonschema::validator_for(&schema).unwrap();
+        JsonSchemaValidator::new(&schema).unwrap();
     }
 }
 
@@ -400,8 +403,8 @@ async fn a_file_that_was_read_before_a_resume_can_be_edited_after_it_unless_it_h
         let project = Project::new(&[("a.txt", "one\ntwo\n")]).unwrap();
         let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
             .unwrap()
-            .talks_to(&server)
-            .folder(project.root());
+            .with_server(&server)
+            .current_dir(project.root());
         let model = ["--model", "anthropic/claude-sonnet-4-6", "--no-title"];
         let first = hew
             .clone()

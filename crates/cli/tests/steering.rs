@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use serde_json::{Value, json};
-use testkit::{Hew, Order, Output, Project, Script, Server, Turn};
+use testkit::{Hew, Output, Project, Script, Server, Turn, TurnOrder};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
@@ -17,14 +17,14 @@ struct Story {
 
 impl Story {
     async fn new(files: &[(&str, &str)], turns: Vec<Turn>) -> Self {
-        let script = Script::new().order(Order::Sequence).turns(turns);
+        let script = Script::new().order(TurnOrder::Sequence).turns(turns);
         let server = Server::start(script).await.unwrap();
         let project = Project::new(files).unwrap();
         let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
             .unwrap()
-            .talks_to(&server)
+            .with_server(&server)
             .env("HEW_TITLE", "false")
-            .folder(project.root());
+            .current_dir(project.root());
         Story { server, project, hew }
     }
 
@@ -179,7 +179,7 @@ async fn how_things_stand_is_told_with_the_first_prompt_and_later_only_what_is_n
     let texts = story.texts();
     let second = texts.last().unwrap();
     assert_eq!(
-        count(second, "Changed since you saw them, not by you: a.txt"),
+        count(second, "Changed since you last saw them, not by you: a.txt"),
         1,
         "{second}"
     );
@@ -219,7 +219,7 @@ async fn slash_commands_are_expanded_with_arguments_mentions_and_skills_and_unkn
     )
     .await;
     let output = story.run(&["/review 'src/a b.rs'"]).await;
-    assert!(output.stderr.contains("left as text"), "{}", output.stderr);
+    assert!(output.stderr.contains("inline commands"), "{}", output.stderr);
     let text = story.texts().pop().unwrap();
     for part in [
         "/review 'src/a b.rs'",
@@ -266,7 +266,7 @@ async fn a_command_of_an_untrusted_folder_chooses_no_mode() {
     )
     .await;
     let output = story.run(&["--mode", "ask", "/go"]).await;
-    assert!(output.stderr.contains("may choose no mode"), "{}", output.stderr);
+    assert!(output.stderr.contains("cannot select a mode"), "{}", output.stderr);
     assert!(story.texts()[0].contains("# Mode: ask"));
     assert_eq!(story.hew(&["trust"]).await.code(), Some(0));
     story.run(&["--mode", "ask", "/go"]).await;
@@ -340,13 +340,13 @@ async fn a_further_folder_is_part_of_the_project_with_its_rules() {
             .to_string()
     };
     let script = Script::new()
-        .order(Order::Sequence)
+        .order(TurnOrder::Sequence)
         .turn(Turn::text("Writing.").call("write_file", json!({"path": path("c.txt"), "content": "three\n"})))
         .turn(Turn::text("Running.").call("terminal", json!({"command": format!("echo four > {}", path("d.txt"))})))
         .turn(read(&path("secret.txt")))
         .turn(Turn::text("Done."));
     let server = Server::start(script).await.unwrap();
-    let hew = story.hew.clone().talks_to(&server);
+    let hew = story.hew.clone().with_server(&server);
     let folder = other.root().display().to_string();
     let args = ["run", "-m", MODEL, "--add-dir", &folder, "work"];
     let output = hew.clone().args(args).run().await.unwrap();
@@ -409,7 +409,7 @@ async fn a_resumed_session_has_the_folders_that_it_had() {
     drop(other);
     let output = story.hew(&["resume", "last", "and now"]).await;
     assert!(
-        output.stderr.contains("a folder of this session, is gone"),
+        output.stderr.contains("a directory of this session, does not exist"),
         "{}",
         output.stderr
     );
@@ -426,14 +426,10 @@ async fn programs_that_are_connected_are_named_and_that_does_not_change_with_the
     story.hew(&["resume", "last", "go on"]).await;
     let bodies = story.bodies();
     let system = bodies[0]["system"].to_string();
-    assert!(system.contains("offer tools of their own: tracker."), "{system}");
+    assert!(system.contains("additional tools: tracker."), "{system}");
     assert_eq!(said(&bodies[1])[..1], said(&bodies[0])[..1]);
     let shown = story.hew(&["prompt", "show", "-m", MODEL]).await;
-    assert!(
-        shown.stdout.contains("offer tools of their own: tracker."),
-        "{}",
-        shown.stderr
-    );
+    assert!(shown.stdout.contains("additional tools: tracker."), "{}", shown.stderr);
 }
 
 #[tokio::test]

@@ -4,15 +4,15 @@
 
 use serde_json::{Value, json};
 use std::time::Duration;
-use testkit::{Hew, Pace, Project, Script, Seen, Server, Turn};
+use testkit::{Hew, Pace, ParsedRequest, Project, Script, Server, Turn};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
 fn hew(server: &Server, project: &Project) -> Hew {
     Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(server)
-        .folder(project.root())
+        .with_server(server)
+        .current_dir(project.root())
         .env("HEW_TITLE", "false")
 }
 
@@ -32,8 +32,8 @@ async fn parsed(hew: Hew) -> Value {
     serde_json::from_str(&output.stdout).unwrap()
 }
 
-fn is_child(seen: &Seen) -> bool {
-    seen.system.contains("# A part of a larger task")
+fn is_child(seen: &ParsedRequest) -> bool {
+    seen.system.contains("# Subtask")
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn a_subtask_that_was_killed_is_named_and_gone_on_with_and_no_tool_runs_tw
             },
         }
     })
-    .pace(Pace::watchable(24, Duration::from_millis(3)));
+    .pace(Pace::with_delay(24, Duration::from_millis(3)));
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[]).unwrap();
     let hew = hew(&server, &project);
@@ -193,6 +193,6 @@ async fn a_list_survives_a_restart_and_a_result_is_the_answer() {
     let output = hew.clone().args(["resume", "go", "on"]).run().await.unwrap();
     assert_eq!(output.stdout, "Both are done.\n", "{}", output.stderr);
     assert!(output.stderr.contains("☰ 2/2 done"), "{}", output.stderr);
-    let seen = server.main_requests().last().unwrap().seen().unwrap();
+    let seen = server.main_requests().last().unwrap().parsed().unwrap();
     assert!(seen.results().any(|result| result.text == "1. [x] one\n2. [x] two"));
 }

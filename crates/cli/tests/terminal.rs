@@ -4,16 +4,16 @@
 
 use serde_json::json;
 use std::time::Duration;
-use testkit::{Hew, Pace, Project, Script, Seen, Server, Tmux, Turn};
+use testkit::{Hew, Pace, ParsedRequest, Project, Script, Server, Tmux, Turn};
 
 /// A task in steps: read, change, ask for something outside the project, report.
 fn script(outside: String) -> Script {
-    Script::dynamic(move |seen: &Seen| {
+    Script::dynamic(move |seen: &ParsedRequest| {
         let calls = seen.calls().count();
         let said = seen.last_user_text();
         if said.contains("slowly") {
             let words: String = (0..4_000).map(|n| format!("word{n} ")).collect();
-            return Turn::text(words).pace(Pace::watchable(8, Duration::from_millis(80)));
+            return Turn::text(words).pace(Pace::with_delay(8, Duration::from_millis(80)));
         }
         if said.contains("afterwards") {
             return Turn::text("That was the queued one.");
@@ -28,7 +28,7 @@ fn script(outside: String) -> Script {
             _ => Turn::text("Everything is done."),
         }
     })
-    .pace(Pace::watchable(12, Duration::from_millis(2)))
+    .pace(Pace::with_delay(12, Duration::from_millis(2)))
 }
 
 /// Sends a signal to the run in the terminal.
@@ -46,7 +46,7 @@ struct Play {
 }
 
 async fn play() -> Option<Play> {
-    if !Tmux::is_there() {
+    if !Tmux::is_installed() {
         return None;
     }
     let outside = tempfile::tempdir().unwrap();
@@ -55,8 +55,8 @@ async fn play() -> Option<Play> {
     let project = Project::new(&[("greeting.txt", "hello\n")]).unwrap();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(&server)
-        .folder(project.root());
+        .with_server(&server)
+        .current_dir(project.root());
     Some(Play {
         server,
         project,
@@ -72,53 +72,53 @@ async fn a_whole_task_in_a_real_terminal() {
     };
     let greeting = || std::fs::read_to_string(play.project.root().join("greeting.txt")).unwrap();
     let tmux = Tmux::start(&play.hew, 100, 30).unwrap();
-    tmux.until_shown("what is to be done?").await.unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
 
     // Prompt, streaming, a tool, an edit.
     tmux.write("make the greeting polite").unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown("Looking at the file first.").await.unwrap();
-    let all = tmux.until_shown("good day").await.unwrap();
+    tmux.wait_for_text("Looking at the file first.").await.unwrap();
+    let all = tmux.wait_for_text("good day").await.unwrap();
     assert!(all.contains("› make the greeting polite"), "{all}");
 
     // Approval in place; a yes is one key.
-    tmux.until_shown("wants to change").await.unwrap();
+    tmux.wait_for_text("wants to change").await.unwrap();
     assert_eq!(greeting(), "good day\n");
-    tmux.until_shown("yes, once").await.unwrap();
+    tmux.wait_for_text("allow once").await.unwrap();
     // Whoever was typing does not answer by accident: keys are offered when they count.
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown("Everything is done.").await.unwrap();
+    tmux.wait_for_text("Everything is done.").await.unwrap();
     assert_eq!(
         std::fs::read_to_string(play.outside.path().join("other.txt")).unwrap(),
         "x\n"
     );
 
     // Undo.
-    tmux.until(|all| !all.contains("esc stops")).await.unwrap();
+    tmux.wait_until(|all| !all.contains("esc to interrupt")).await.unwrap();
     tmux.write("/undo").unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.until(|_| greeting() == "hello\n").await.unwrap();
+    tmux.wait_until(|_| greeting() == "hello\n").await.unwrap();
 
     // A slow reply: a queued prompt waits, and comes back into the line when the turn is stopped.
     tmux.write("tell it slowly").unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown("word3").await.unwrap();
+    tmux.wait_for_text("word3").await.unwrap();
     tmux.write("and afterwards").unwrap();
     tmux.press(&["Tab"]).unwrap();
-    tmux.until_shown("queued").await.unwrap();
+    tmux.wait_for_text("queued").await.unwrap();
     tmux.press(&["Escape"]).unwrap();
-    tmux.until_shown("interrupted").await.unwrap();
-    tmux.until(|all| all.contains("› and afterwards")).await.unwrap();
+    tmux.wait_for_text("interrupted").await.unwrap();
+    tmux.wait_until(|all| all.contains("› and afterwards")).await.unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown("That was the queued one.").await.unwrap();
+    tmux.wait_for_text("That was the queued one.").await.unwrap();
 
     // Killed in the middle of a reply, it goes on where it was.
     tmux.write("tell it slowly again").unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown("word5").await.unwrap();
+    tmux.wait_for_text("word5").await.unwrap();
     kill(&play.hew, rustix::process::Signal::KILL);
-    tmux.again(&play.hew.clone().arg("-c")).unwrap();
-    let all = tmux.until_shown("tell it slowly again").await.unwrap();
+    tmux.restart(&play.hew.clone().arg("-c")).unwrap();
+    let all = tmux.wait_for_text("tell it slowly again").await.unwrap();
     assert!(all.contains("That was the queued one."), "{all}");
     drop(play.server);
 }
@@ -129,17 +129,17 @@ async fn what_was_typed_while_the_agent_worked_survives_a_kill() {
         return;
     };
     let tmux = Tmux::start(&play.hew, 100, 30).unwrap();
-    tmux.until_shown("what is to be done?").await.unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
     tmux.write("tell it slowly").unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown("word3").await.unwrap();
+    tmux.wait_for_text("word3").await.unwrap();
     // One joins at the next step, the other waits for the end of the turn.
     tmux.write("do this afterwards").unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.until_shown("joins at the next step").await.unwrap();
+    tmux.wait_for_text("joins at the next step").await.unwrap();
     tmux.write("and the other afterwards").unwrap();
     tmux.press(&["Tab"]).unwrap();
-    tmux.until_shown("queued").await.unwrap();
+    tmux.wait_for_text("queued").await.unwrap();
     let database = play.hew.home().join(".local/share/hew/hew.db");
     let waiting = || -> i64 {
         let database = rusqlite::Connection::open(&database).unwrap();
@@ -147,13 +147,13 @@ async fn what_was_typed_while_the_agent_worked_survives_a_kill() {
             .query_row("SELECT count(*) FROM waiting", [], |row| row.get(0))
             .unwrap()
     };
-    tmux.until(|_| waiting() == 2).await.unwrap();
+    tmux.wait_until(|_| waiting() == 2).await.unwrap();
     kill(&play.hew, rustix::process::Signal::KILL);
 
     let resumed = play.hew.clone().args(["resume", "last"]).run().await.unwrap();
     assert_eq!(resumed.stdout, "That was the queued one.\n", "{}", resumed.stderr);
     for text in ["do this afterwards", "and the other afterwards"] {
-        let told = format!("this was waiting when hew ended and goes with the next turn: {text}");
+        let told = format!("this prompt was queued when hew ended; it will be sent with the next turn: {text}");
         assert!(resumed.stderr.contains(&told), "{}", resumed.stderr);
         let body = String::from_utf8_lossy(&play.server.requests().last().unwrap().body).into_owned();
         assert!(body.contains(text), "{body}");
@@ -164,24 +164,24 @@ async fn what_was_typed_while_the_agent_worked_survives_a_kill() {
 // The model's server goes on while the terminal is given another size.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resizing_a_real_terminal_while_text_streams_loses_no_line_and_shows_none_twice() {
-    if !Tmux::is_there() {
+    if !Tmux::is_installed() {
         return;
     }
     // More than there is time for: the text goes on until all the sizes have been.
     let lines: String = (0..10_000).map(|n| format!("- line {n}.\n")).collect();
-    let script = Script::new().turn(Turn::text(lines).pace(Pace::watchable(11, Duration::from_millis(10))));
+    let script = Script::new().turn(Turn::text(lines).pace(Pace::with_delay(11, Duration::from_millis(10))));
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[("a.txt", "a\n")]).unwrap();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(&server)
-        .folder(project.root());
+        .with_server(&server)
+        .current_dir(project.root());
     let tmux = Tmux::start(&hew, 80, 24).unwrap();
-    tmux.until_shown("what is to be done?").await.unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
     tmux.write("count").unwrap();
     tmux.press(&["Enter"]).unwrap();
     // By then nothing of what is drawn is at the very top, where tmux pushes rows into its history.
-    tmux.until_shown("line 30.").await.unwrap();
+    tmux.wait_for_text("line 30.").await.unwrap();
     let mut seed: u32 = 7;
     let mut next = |least: u32, most: u32| {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -194,10 +194,10 @@ async fn resizing_a_real_terminal_while_text_streams_loses_no_line_and_shows_non
     tmux.resize(100, 30).unwrap();
     let rule = "─".repeat(100);
     let is_wide = |all: &str| all.lines().any(|line| line == rule);
-    tmux.until(is_wide).await.unwrap();
+    tmux.wait_until(is_wide).await.unwrap();
     tmux.press(&["Escape"]).unwrap();
     let all = tmux
-        .until(|all| all.contains("interrupted") && all.contains("? help") && is_wide(all))
+        .wait_until(|all| all.contains("interrupted") && all.contains("? help") && is_wide(all))
         .await
         .unwrap();
     let shown: Vec<&str> = all.lines().filter(|line| line.starts_with("• line ")).collect();
@@ -217,19 +217,22 @@ async fn a_signal_gives_the_terminal_back_and_keeps_the_draft() {
             return;
         };
         let tmux = Tmux::start(&play.hew, 80, 24).unwrap();
-        tmux.until_shown("what is to be done?").await.unwrap();
+        tmux.wait_for_text("Describe a task").await.unwrap();
         tmux.write("half a thought").unwrap();
-        tmux.until_shown("› half a thought").await.unwrap();
+        tmux.wait_for_text("› half a thought").await.unwrap();
         kill(&play.hew, signal);
         let all = tmux
-            .until(|all| all.contains("ended with 143") && all.contains("icanon"))
+            .wait_until(|all| all.contains("ended with 143") && all.contains("icanon"))
             .await
             .unwrap();
         assert!(!all.contains("half a thought"), "{all}");
         assert!(!all.contains("-icanon") && !all.contains("-echo "), "{all}");
-        assert_eq!(tmux.asks("#{cursor_flag} #{alternate_on}").unwrap().trim(), "1 0");
-        tmux.again(&play.hew).unwrap();
-        tmux.until_shown("› half a thought").await.unwrap();
+        assert_eq!(
+            tmux.display_message("#{cursor_flag} #{alternate_on}").unwrap().trim(),
+            "1 0"
+        );
+        tmux.restart(&play.hew).unwrap();
+        tmux.wait_for_text("› half a thought").await.unwrap();
     }
 }
 
@@ -239,23 +242,23 @@ async fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_everything_back() 
         return;
     };
     let tmux = Tmux::shell(&play.hew, 80, 24).unwrap();
-    tmux.until_shown("ready>").await.unwrap();
+    tmux.wait_for_text("ready>").await.unwrap();
     tmux.write("run\n").unwrap();
-    tmux.until_shown("what is to be done?").await.unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
     tmux.write("half a thought").unwrap();
-    tmux.until_shown("› half a thought").await.unwrap();
+    tmux.wait_for_text("› half a thought").await.unwrap();
     tmux.press(&["C-z"]).unwrap();
-    tmux.until(|all| !all.contains("half a thought") && all.trim_end().ends_with("ready>"))
+    tmux.wait_until(|all| !all.contains("half a thought") && all.trim_end().ends_with("ready>"))
         .await
         .unwrap();
     tmux.write("stty -a; echo as'k'ed\n").unwrap();
-    let all = tmux.until_shown("\nasked").await.unwrap();
+    let all = tmux.wait_for_text("\nasked").await.unwrap();
     assert!(!all.contains("-icanon") && !all.contains("-echo "), "{all}");
     tmux.write("fg\n").unwrap();
-    tmux.until_shown("› half a thought").await.unwrap();
+    tmux.wait_for_text("› half a thought").await.unwrap();
     // It takes keys as before.
     tmux.write(" more").unwrap();
-    tmux.until_shown("› half a thought more").await.unwrap();
+    tmux.wait_for_text("› half a thought more").await.unwrap();
 }
 
 #[tokio::test]
@@ -264,16 +267,16 @@ async fn a_terminal_that_goes_away_ends_the_program_and_keeps_the_draft() {
         return;
     };
     let tmux = Tmux::start(&play.hew, 80, 24).unwrap();
-    tmux.until_shown("what is to be done?").await.unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
     tmux.write("half a thought").unwrap();
-    tmux.until_shown("› half a thought").await.unwrap();
+    tmux.wait_for_text("› half a thought").await.unwrap();
     let pid = std::fs::read_to_string(play.hew.pid_file()).unwrap();
     tmux.close().unwrap();
     while is_alive(pid.trim()) {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let tmux = Tmux::start(&play.hew, 80, 24).unwrap();
-    tmux.until_shown("› half a thought").await.unwrap();
+    tmux.wait_for_text("› half a thought").await.unwrap();
 }
 
 /// Whether a process runs; one that has ended and that nobody has asked about does not.
@@ -292,9 +295,9 @@ async fn without_standard_input_it_says_so_and_ends() {
         return;
     };
     let tmux = Tmux::shell(&play.hew, 80, 24).unwrap();
-    tmux.until_shown("ready>").await.unwrap();
+    tmux.wait_for_text("ready>").await.unwrap();
     tmux.write("run <&-; echo ended with $?\n").unwrap();
-    let all = tmux.until_shown("\nended with 2").await.unwrap();
+    let all = tmux.wait_for_text("\nended with 2").await.unwrap();
     assert!(all.contains("there is no terminal to open"), "{all}");
 }
 
@@ -304,16 +307,16 @@ async fn a_dumb_terminal_is_talked_to_line_by_line_and_gets_no_escape_sequence()
         return;
     };
     let tmux = Tmux::shell(&play.hew.clone().env("TERM", "dumb"), 80, 24).unwrap();
-    tmux.until_shown("ready>").await.unwrap();
+    tmux.wait_for_text("ready>").await.unwrap();
     let copy = play.hew.home().join("shown");
     tmux.copy_to(&copy).unwrap();
     tmux.write("run\n").unwrap();
-    tmux.until(|all| all.trim_end().ends_with("\n>")).await.unwrap();
+    tmux.wait_until(|all| all.trim_end().ends_with("\n>")).await.unwrap();
     tmux.write("say something afterwards\n").unwrap();
-    tmux.until_shown("That was the queued one.").await.unwrap();
-    tmux.until(|all| all.trim_end().ends_with("\n>")).await.unwrap();
+    tmux.wait_for_text("That was the queued one.").await.unwrap();
+    tmux.wait_until(|all| all.trim_end().ends_with("\n>")).await.unwrap();
     tmux.press(&["C-d"]).unwrap();
-    tmux.until(|all| all.trim_end().ends_with("ready>")).await.unwrap();
+    tmux.wait_until(|all| all.trim_end().ends_with("ready>")).await.unwrap();
     let shown = std::fs::read(&copy).unwrap();
     assert!(!shown.is_empty());
     assert!(

@@ -3,21 +3,21 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use serde_json::Value;
-use testkit::{Hew, Output, Pace, Project, Role, Script, Seen, Server, Stop, Turn};
+use testkit::{Hew, Output, Pace, ParsedRequest, Project, Role, Script, Server, Stop, Turn};
 
 const BUGGY: &str = "def add(a, b):\n    return a - b\n\nprint(\"<sum>\", add(2, 3))\n";
 
 fn hew(server: &Server, project: &Project) -> Hew {
     Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(server)
-        .folder(project.root())
+        .with_server(server)
+        .current_dir(project.root())
 }
 
 /// Reads, edits with code that looks like markup, checks, and writes a file that holds a call.
 fn task() -> Script {
     Script::new()
-        .no_side()
+        .without_side_reply()
         .turn(Turn::text(
             "<thinking>First I look.</thinking>\nI look at both.\n\n<read_file>\n<path>sum.py</path>\n</read_file>\n<grep><pattern>return</pattern></grep>",
         ))
@@ -43,8 +43,12 @@ async fn run(script: Script, model: &str, args: &[&str]) -> (Output, Project, Se
     (output, project, server)
 }
 
-fn seen(server: &Server) -> Vec<Seen> {
-    server.requests().iter().filter_map(|request| request.seen()).collect()
+fn seen(server: &Server) -> Vec<ParsedRequest> {
+    server
+        .requests()
+        .iter()
+        .filter_map(|request| request.parsed())
+        .collect()
 }
 
 #[tokio::test]
@@ -115,7 +119,7 @@ async fn what_is_known_about_a_model_chooses_the_protocol() {
     std::fs::write(&config, "[models.\"anthropic/claude-sonnet-4-6\"]\ntools = false\n").unwrap();
     let server = Server::start(
         Script::new()
-            .no_side()
+            .without_side_reply()
             .turn(Turn::text("<now/>"))
             .turn(Turn::text("Done.")),
     )
@@ -153,7 +157,7 @@ async fn what_is_known_about_a_model_chooses_the_protocol() {
 #[tokio::test]
 async fn a_call_that_is_cut_off_is_not_made_and_the_model_hears_of_it() {
     let script = Script::new()
-        .no_side()
+        .without_side_reply()
         .turn(Turn::text("<write_file><path>half.txt</path><content>\nonly the beg").stop(Stop::MaxTokens))
         .turn(Turn::text(
             "<write_file><path>half.txt</path><content>\nshort\n</content></write_file>",
@@ -179,7 +183,7 @@ async fn a_call_that_is_cut_off_is_not_made_and_the_model_hears_of_it() {
 async fn a_session_goes_on_in_the_other_protocol() {
     let server = Server::start(
         Script::new()
-            .no_side()
+            .without_side_reply()
             .turn(Turn::text("I look.\n\n<read_file>\n<path>sum.py</path>\n</read_file>"))
             .turn(Turn::text("It subtracts."))
             .turn(Turn::text("As I said.")),
@@ -221,7 +225,7 @@ async fn a_session_goes_on_in_the_other_protocol() {
 async fn a_whole_task_is_done_in_the_tags_of_qwens_models() {
     let script = || {
         Script::new()
-            .no_side()
+            .without_side_reply()
             .turn(Turn::text(
                 "I look.\n<tool_call>\n<function=read_file>\n<parameter=path>\nsum.py\n</parameter>\n</function>\n</tool_call>",
             ))

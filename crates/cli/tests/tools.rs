@@ -4,15 +4,15 @@
 
 use serde_json::{Value, json};
 use std::os::unix::fs::symlink;
-use testkit::{Hew, Output, Project, Script, Seen, Server, Turn};
+use testkit::{Hew, Output, ParsedRequest, Project, Script, Server, Turn};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
 fn hew(server: &Server, project: &Project) -> Hew {
     Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
-        .talks_to(server)
-        .folder(project.root())
+        .with_server(server)
+        .current_dir(project.root())
 }
 
 fn files() -> Project {
@@ -27,7 +27,7 @@ fn files() -> Project {
 }
 
 /// Runs one call after the other and returns what hew printed and what the model saw in the end.
-async fn play(project: &Project, model: &str, calls: &[(&str, Value)]) -> (Output, Seen) {
+async fn play(project: &Project, model: &str, calls: &[(&str, Value)]) -> (Output, ParsedRequest) {
     let turns = calls.iter().map(|(name, input)| Turn::calls(*name, input.clone()));
     let script = Script::new().turns(turns).turn(Turn::text("Done."));
     let server = Server::start(script).await.unwrap();
@@ -37,11 +37,11 @@ async fn play(project: &Project, model: &str, calls: &[(&str, Value)]) -> (Outpu
         .await
         .unwrap();
     assert_eq!(output.code(), Some(0), "{}{}", output.stdout, output.stderr);
-    let seen = server.main_requests().last().unwrap().seen().unwrap().clone();
+    let seen = server.main_requests().last().unwrap().parsed().unwrap().clone();
     (output, seen)
 }
 
-fn results(seen: &Seen) -> Vec<String> {
+fn results(seen: &ParsedRequest) -> Vec<String> {
     seen.results().map(|result| result.text.clone()).collect()
 }
 
@@ -163,10 +163,7 @@ async fn files_are_read_several_at_once_and_not_twice_for_nothing() {
                    [lines 2-3 of 200]\n\n==> gone <==\n[gone does not exist]";
     assert_eq!(results[0], several);
     assert!(results[1].ends_with("[200 lines]"), "{}", results[1]);
-    assert_eq!(
-        results[2],
-        "[unchanged since it was last shown to you: long.txt; that still holds]"
-    );
+    assert_eq!(results[2], "[unchanged since you last read it: long.txt]");
     assert_eq!(results[3], "[cell 1: markdown]\nHi\n\n[1 cell]");
     assert!(
         results[4].starts_with("d.bin is a binary file (2 bytes)"),
@@ -203,7 +200,7 @@ async fn a_person_chooses_which_tools_there_are() {
     ];
     let run = hew(&server, &project).args(["run", "-m", MODEL, "go"]).args(set);
     assert_eq!(run.run().await.unwrap().code(), Some(0));
-    let seen = server.main_requests()[0].seen().unwrap().clone();
+    let seen = server.main_requests()[0].parsed().unwrap().clone();
     assert!(seen.offers("move_path") && !seen.offers("terminal"), "{:?}", seen.tools);
 }
 
@@ -213,7 +210,7 @@ async fn the_first_request_is_small() {
     let server = Server::start(Script::new().turn(Turn::text("Hi."))).await.unwrap();
     let run = hew(&server, &project).args(["run", "-m", MODEL, "hello"]);
     assert_eq!(run.run().await.unwrap().code(), Some(0));
-    let raw = server.main_requests()[0].seen().unwrap().raw.clone();
+    let raw = server.main_requests()[0].parsed().unwrap().raw.clone();
     let size = |part: &str| raw[part].to_string().len();
     let (tools, system) = (size("tools"), size("system"));
     assert!(
@@ -228,7 +225,7 @@ async fn tools_are_listed_shown_and_run_by_hand() {
     let hew = || {
         Hew::new(env!("CARGO_BIN_EXE_hew"))
             .unwrap()
-            .folder(project.root())
+            .current_dir(project.root())
             .arg("tools")
     };
     let list = hew().run().await.unwrap();
@@ -347,7 +344,7 @@ async fn a_tool_by_hand_stays_in_the_sandbox_and_does_not_see_what_is_hidden() {
         hew.run().await.unwrap()
     };
     let touched = run("terminal", json!({"command": "printf /usr/hew-by-hand | xargs touch"})).await;
-    for part in ["not run outside the sandbox", "nobody is there to be asked"] {
+    for part in ["not run outside the sandbox", "approvals cannot be requested"] {
         assert!(touched.stderr.contains(part), "{}{}", touched.stdout, touched.stderr);
     }
     assert!(!std::path::Path::new("/usr/hew-by-hand").exists());

@@ -1,4 +1,4 @@
-//! `hew undo`, `redo`, `diff` and `rewind` from end to end: what a turn did to files is taken back, and others' work stays.
+//! `hew undo`, `redo`, `diff` and `rewind` end to end: reverts a turn's file changes and preserves changes made by others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
@@ -9,20 +9,20 @@ use testkit::{Hew, Output, Project, Script, Server, Turn};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
-/// A project, and a hew whose model says what the script says.
-struct World {
+/// A project and a hew with a scripted model.
+struct Fixture {
     project: Project,
     hew: Hew,
     server: Server,
 }
 
-impl World {
+impl Fixture {
     async fn new(files: &[(&str, &str)], script: Script) -> Self {
         let server = Server::start(script).await.unwrap();
         let project = Project::new(files).unwrap();
         let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap();
-        World {
-            hew: hew.talks_to(&server).folder(project.root()),
+        Fixture {
+            hew: hew.with_server(&server).current_dir(project.root()),
             project,
             server,
         }
@@ -68,7 +68,7 @@ fn json_of(output: &Output) -> Value {
 }
 
 #[tokio::test]
-async fn what_a_command_did_is_undone_and_redone_and_the_model_is_told() {
+async fn the_changes_of_a_command_are_undone_and_redone_and_the_model_is_notified() {
     let script = Script::new()
         .turn(shell(
             "rm old.txt; mkdir -p new/deep; echo x > new/deep/x; chmod 755 run; ln -sfn run link; echo more >> keep.txt",
@@ -76,159 +76,163 @@ async fn what_a_command_did_is_undone_and_redone_and_the_model_is_told() {
         .turn(Turn::calls("write_file", json!({"path": "made/by/tool.txt", "content": "t\n"})))
         .turn(Turn::text("Done."))
         .turn(Turn::text("I see."));
-    let world = World::new(
+    let fixture = Fixture::new(
         &[("old.txt", "old\n"), ("run", "#!/bin/sh\n"), ("keep.txt", "keep\n")],
         script,
     )
     .await;
-    let run = world.project.path("run");
+    let run = fixture.project.path("run");
     fs::set_permissions(&run, fs::Permissions::from_mode(0o644)).unwrap();
-    symlink("old.txt", world.project.path("link")).unwrap();
-    world.run(&["change everything"]).await;
-    assert!(!world.exists("old.txt") && world.exists("new/deep/x"));
+    symlink("old.txt", fixture.project.path("link")).unwrap();
+    fixture.run(&["change everything"]).await;
+    assert!(!fixture.exists("old.txt") && fixture.exists("new/deep/x"));
 
-    let dry = world.fine(&["undo", "--dry-run", "--json"]).await;
+    let dry = fixture.fine(&["undo", "--dry-run", "--json"]).await;
     assert_eq!(json_of(&dry)["done"], json!(false));
-    assert!(!world.exists("old.txt"));
+    assert!(!fixture.exists("old.txt"));
 
-    let told = world.fine(&["undo"]).await;
-    assert!(told.stderr.contains("undone: “change everything”"), "{}", told.stderr);
+    let undone = fixture.fine(&["undo"]).await;
+    assert!(
+        undone.stderr.contains("undone: “change everything”"),
+        "{}",
+        undone.stderr
+    );
     assert_eq!(
-        (world.read("old.txt").as_str(), world.read("keep.txt").as_str()),
+        (fixture.read("old.txt").as_str(), fixture.read("keep.txt").as_str()),
         ("old\n", "keep\n")
     );
-    assert!(!world.exists("new") && !world.exists("made"));
+    assert!(!fixture.exists("new") && !fixture.exists("made"));
     assert_eq!(fs::metadata(&run).unwrap().permissions().mode() & 0o777, 0o644);
     assert_eq!(
-        fs::read_link(world.project.path("link")).unwrap().to_str(),
+        fs::read_link(fixture.project.path("link")).unwrap().to_str(),
         Some("old.txt")
     );
-    assert!(world.hew(&["undo"]).await.stderr.contains("there is nothing to undo"));
+    assert!(fixture.hew(&["undo"]).await.stderr.contains("nothing to undo"));
 
-    world.fine(&["redo"]).await;
-    assert!(!world.exists("old.txt") && world.exists("new/deep/x") && world.exists("made/by/tool.txt"));
+    fixture.fine(&["redo"]).await;
+    assert!(!fixture.exists("old.txt") && fixture.exists("new/deep/x") && fixture.exists("made/by/tool.txt"));
     assert_eq!(fs::metadata(&run).unwrap().permissions().mode() & 0o777, 0o755);
-    assert!(world.hew(&["redo"]).await.stderr.contains("there is nothing to redo"));
+    assert!(fixture.hew(&["redo"]).await.stderr.contains("nothing to redo"));
 
-    world.fine(&["undo"]).await;
-    world.run(&["--continue", "what now?"]).await;
-    let seen = world.server.main_requests().last().unwrap().json().to_string();
-    assert!(
-        seen.contains("The person took back what the last turn changed"),
-        "{seen}"
-    );
+    fixture.fine(&["undo"]).await;
+    fixture.run(&["--continue", "what now?"]).await;
+    let seen = fixture.server.main_requests().last().unwrap().json().to_string();
+    assert!(seen.contains("The user undid the changes of the last turn"), "{seen}");
     assert!(seen.contains("brought back old.txt"), "{seen}");
 }
 
 #[tokio::test]
-async fn what_others_did_since_is_shown_and_not_overwritten() {
+async fn changes_made_outside_the_session_are_reported_and_not_overwritten() {
     let script = Script::new()
         .turn(shell("echo agent > a; echo agent > b; echo agent > c"))
         .turn(Turn::text("Done."));
-    let world = World::new(&[("a", "1\n"), ("b", "1\n")], script).await;
-    world.run(&["go"]).await;
-    world.project.write("a", "mine\n").unwrap();
-    let refused = world.hew(&["undo"]).await;
+    let fixture = Fixture::new(&[("a", "1\n"), ("b", "1\n")], script).await;
+    fixture.run(&["go"]).await;
+    fixture.project.write("a", "mine\n").unwrap();
+    let refused = fixture.hew(&["undo"]).await;
     assert_eq!(refused.code(), Some(1));
     assert!(
-        refused.stdout.contains("conflict     a (changed since by others)"),
+        refused.stdout.contains("conflict     a (changed outside the session)"),
         "{}",
         refused.stdout
     );
     assert!(
-        refused.stderr.contains("--keep leaves those files alone"),
+        refused.stderr.contains("--keep skips these files"),
         "{}",
         refused.stderr
     );
     assert_eq!(
-        (world.read("a").as_str(), world.read("b").as_str()),
+        (fixture.read("a").as_str(), fixture.read("b").as_str()),
         ("mine\n", "agent\n")
     );
 
-    world.fine(&["undo", "--keep"]).await;
-    assert_eq!((world.read("a").as_str(), world.read("b").as_str()), ("mine\n", "1\n"));
-    assert!(!world.exists("c"));
-    world.fine(&["redo"]).await;
+    fixture.fine(&["undo", "--keep"]).await;
     assert_eq!(
-        (world.read("a").as_str(), world.read("b").as_str()),
+        (fixture.read("a").as_str(), fixture.read("b").as_str()),
+        ("mine\n", "1\n")
+    );
+    assert!(!fixture.exists("c"));
+    fixture.fine(&["redo"]).await;
+    assert_eq!(
+        (fixture.read("a").as_str(), fixture.read("b").as_str()),
         ("mine\n", "agent\n")
     );
 
-    world.fine(&["undo", "--force"]).await;
-    assert_eq!(world.read("a"), "1\n");
-    world.fine(&["redo"]).await;
-    assert_eq!(world.read("a"), "mine\n", "what was overwritten is not lost");
+    fixture.fine(&["undo", "--force"]).await;
+    assert_eq!(fixture.read("a"), "1\n");
+    fixture.fine(&["redo"]).await;
+    assert_eq!(fixture.read("a"), "mine\n", "an overwritten version is stored");
 }
 
 #[tokio::test]
-async fn a_session_goes_back_to_any_prompt_with_or_without_the_files() {
+async fn a_session_is_rewound_to_any_prompt_with_or_without_the_files() {
     let script = Script::new()
         .turn(shell("echo one > f"))
         .turn(Turn::text("One."))
         .turn(shell("echo two > f; echo x > g"))
         .turn(Turn::text("Two."))
         .turn(Turn::text("Again."));
-    let world = World::new(&[("f", "zero\n")], script).await;
-    world.run(&["first"]).await;
-    world.run(&["--continue", "second"]).await;
-    let listed = json_of(&world.fine(&["rewind", "last", "--json"]).await);
+    let fixture = Fixture::new(&[("f", "zero\n")], script).await;
+    fixture.run(&["first"]).await;
+    fixture.run(&["--continue", "second"]).await;
+    let listed = json_of(&fixture.fine(&["rewind", "last", "--json"]).await);
     let rows = listed.as_array().unwrap();
     assert_eq!(rows.len(), 2);
     assert_eq!((&rows[1]["text"], &rows[1]["changed"]), (&json!("second"), &json!(2)));
 
-    let back = world.fine(&["rewind", "last/2"]).await;
-    assert_eq!((world.read("f").as_str(), world.exists("g")), ("one\n", false));
+    let back = fixture.fine(&["rewind", "last/2"]).await;
+    assert_eq!((fixture.read("f").as_str(), fixture.exists("g")), ("one\n", false));
     let hint = back.stderr.lines().find(|line| line.contains("to return: ")).unwrap();
     let way = hint.split("to return: hew ").nth(1).unwrap();
-    world.fine(&way.split(' ').collect::<Vec<_>>()).await;
-    assert_eq!((world.read("f").as_str(), world.exists("g")), ("two\n", true));
+    fixture.fine(&way.split(' ').collect::<Vec<_>>()).await;
+    assert_eq!((fixture.read("f").as_str(), fixture.exists("g")), ("two\n", true));
 
-    world.fine(&["rewind", "last/1", "--no-files"]).await;
-    assert_eq!((world.read("f").as_str(), world.exists("g")), ("two\n", true));
-    // What was left can be taken back too: it leads to what the conversation knows.
-    world.fine(&["undo"]).await;
-    assert_eq!((world.read("f").as_str(), world.exists("g")), ("zero\n", false));
+    fixture.fine(&["rewind", "last/1", "--no-files"]).await;
+    assert_eq!((fixture.read("f").as_str(), fixture.exists("g")), ("two\n", true));
+    // Undoing the kept files restores the state that the conversation knows.
+    fixture.fine(&["undo"]).await;
+    assert_eq!((fixture.read("f").as_str(), fixture.exists("g")), ("zero\n", false));
     for (to, why) in [
         ("last/9", "no prompt 9"),
         ("last/abcdef12", "no item `abcdef12`"),
         ("last/x", "no item `x`"),
     ] {
-        let wrong = world.hew(&["rewind", to]).await;
+        let wrong = fixture.hew(&["rewind", to]).await;
         assert_eq!(wrong.code(), Some(2));
         assert!(wrong.stderr.contains(why), "{}", wrong.stderr);
     }
 }
 
 #[tokio::test]
-async fn a_diff_shows_what_the_session_changed() {
+async fn a_diff_shows_the_changes_of_the_session() {
     let script = Script::new()
         .turn(shell(
             "printf 'one\\n2\\n' > a; rm b; printf 'new\\n' > 'n w'; chmod 600 m; ln -s a l; printf '\\000' > z",
         ))
         .turn(Turn::text("Done."));
-    let world = World::new(&[("a", "1\n2\n"), ("b", "b\n"), ("m", "m\n")], script).await;
-    fs::set_permissions(world.project.path("m"), fs::Permissions::from_mode(0o644)).unwrap();
+    let fixture = Fixture::new(&[("a", "1\n2\n"), ("b", "b\n"), ("m", "m\n")], script).await;
+    fs::set_permissions(fixture.project.path("m"), fs::Permissions::from_mode(0o644)).unwrap();
     for path in ["a", "b"] {
-        fs::set_permissions(world.project.path(path), fs::Permissions::from_mode(0o644)).unwrap();
+        fs::set_permissions(fixture.project.path(path), fs::Permissions::from_mode(0o644)).unwrap();
     }
-    world.run(&["go"]).await;
-    let all = world.fine(&["diff"]).await.stdout;
+    fixture.run(&["go"]).await;
+    let all = fixture.fine(&["diff"]).await.stdout;
     let wanted = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n\
                   diff --git a/b b/b\ndeleted file mode 100644\n--- a/b\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n\
                   diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n\
                   diff --git a/n w b/n w\n";
-    let note = "# mode of m: 644 became 600, which git does not keep\n";
+    let note = "# mode of m: 644 -> 600 (not tracked by git)\n";
     assert!(all.starts_with(&format!("{note}{wanted}")), "{all}");
     assert!(all.contains("GIT binary patch\nliteral 1\n"), "{all}");
-    let stat = world.fine(&["diff", "--stat", "a"]).await.stdout;
+    let stat = fixture.fine(&["diff", "--stat", "a"]).await.stdout;
     assert_eq!(stat, "modified  +1 -1 a\n");
-    let rows = json_of(&world.fine(&["diff", "--json", "--since", "1"]).await);
+    let rows = json_of(&fixture.fine(&["diff", "--json", "--since", "1"]).await);
     assert_eq!(rows.as_array().unwrap().len(), 6);
     assert_eq!(rows[0]["path"], json!("a"));
 }
 
 #[tokio::test]
-async fn git_applies_a_diff_to_what_was_before_and_takes_it_back() {
+async fn git_applies_and_reverts_a_diff() {
     let script = Script::new()
         .turn(shell(
             "mkdir empty new; printf 'x\\n' > new/x; printf '\\000\\001' > bin; head -c 5000 /dev/urandom > large; \
@@ -236,7 +240,7 @@ async fn git_applies_a_diff_to_what_was_before_and_takes_it_back() {
              printf 'q\\n' > 'a \\\"b\\\\'; printf 'no end' > old; printf 'ä\\n' > 'ü ü'",
         ))
         .turn(Turn::text("Done."));
-    let world = World::new(
+    let fixture = Fixture::new(
         &[
             ("run", "r\n"),
             ("gone", "g\n"),
@@ -248,22 +252,22 @@ async fn git_applies_a_diff_to_what_was_before_and_takes_it_back() {
     )
     .await;
     for name in ["run", "gone", "was", "old", "bin"] {
-        fs::set_permissions(world.project.path(name), fs::Permissions::from_mode(0o644)).unwrap();
+        fs::set_permissions(fixture.project.path(name), fs::Permissions::from_mode(0o644)).unwrap();
     }
-    fs::write(world.project.path("large"), [7, 0, 255].repeat(900)).unwrap();
-    symlink("run", world.project.path("link")).unwrap();
-    world.run(&["go"]).await;
-    let patch = world.fine(&["diff"]).await.stdout;
+    fs::write(fixture.project.path("large"), [7, 0, 255].repeat(900)).unwrap();
+    symlink("run", fixture.project.path("link")).unwrap();
+    fixture.run(&["go"]).await;
+    let patch = fixture.fine(&["diff"]).await.stdout;
     assert!(patch.starts_with("# new empty folder: empty/\n"), "{patch}");
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(&file, &patch).unwrap();
-    let after = world.project.files().unwrap();
+    let after = fixture.project.files().unwrap();
     let git = |arguments: &[&str]| {
         let done = std::process::Command::new("git")
             .arg("apply")
             .args(arguments)
             .arg(file.path())
-            .current_dir(world.project.root())
+            .current_dir(fixture.project.root())
             .output()
             .unwrap();
         assert!(
@@ -274,62 +278,62 @@ async fn git_applies_a_diff_to_what_was_before_and_takes_it_back() {
     };
     git(&["-R", "--check"]);
     git(&["-R"]);
-    assert_eq!(world.read("was"), "w\n");
+    assert_eq!(fixture.read("was"), "w\n");
     assert_eq!(
-        fs::read_link(world.project.path("link")).unwrap(),
+        fs::read_link(fixture.project.path("link")).unwrap(),
         std::path::Path::new("run")
     );
     git(&["--check"]);
     git(&[]);
-    assert_eq!(world.project.files().unwrap(), after);
+    assert_eq!(fixture.project.files().unwrap(), after);
 }
 
 #[tokio::test]
-async fn an_undo_that_can_do_nothing_is_not_used_up() {
+async fn an_undo_without_effect_is_not_recorded() {
     let script = Script::new()
         .turn(shell("echo agent > a; mkdir d"))
         .turn(Turn::text("Done."));
-    let world = World::new(&[("a", "1\n")], script).await;
-    world.run(&["go"]).await;
-    fs::remove_dir(world.project.path("d")).unwrap();
-    world.project.write("a", "mine\n").unwrap();
-    let idle = world.hew(&["undo", "--keep"]).await;
+    let fixture = Fixture::new(&[("a", "1\n")], script).await;
+    fixture.run(&["go"]).await;
+    fs::remove_dir(fixture.project.path("d")).unwrap();
+    fixture.project.write("a", "mine\n").unwrap();
+    let idle = fixture.hew(&["undo", "--keep"]).await;
     assert_eq!(idle.code(), Some(1));
     assert!(
         idle.stderr
-            .contains("nothing was undone: 1 file cannot be taken back without losing what others did since"),
+            .contains("nothing was restored: 1 file changed outside the session"),
         "{}",
         idle.stderr
     );
-    let undone = world.fine(&["undo", "--force"]).await;
+    let undone = fixture.fine(&["undo", "--force"]).await;
     assert!(undone.stderr.ends_with("undone: “go”; 1 file\n"), "{}", undone.stderr);
-    assert_eq!(world.read("a"), "1\n");
-    let redone = world.fine(&["redo"]).await;
+    assert_eq!(fixture.read("a"), "1\n");
+    let redone = fixture.fine(&["redo"]).await;
     assert!(redone.stderr.ends_with("redone: “go”; 1 file\n"), "{}", redone.stderr);
 }
 
 #[tokio::test]
-async fn a_command_that_is_stopped_can_be_taken_back_as_well() {
+async fn the_changes_of_an_interrupted_command_can_be_undone() {
     let command = "echo changed > f; echo x > g; echo re''ady; sleep 60";
     let script = Script::new().turn(shell(command)).turn(Turn::text("Done."));
-    let world = World::new(&[("f", "1\n")], script).await;
-    let mut running = world
+    let fixture = Fixture::new(&[("f", "1\n")], script).await;
+    let mut running = fixture
         .hew
         .clone()
         .args(["run", "--json", "-m", MODEL, "go"])
         .spawn()
         .unwrap();
-    running.until_printed("ready").await.unwrap();
+    running.wait_for_output("ready").await.unwrap();
     running.interrupt().unwrap();
     assert_eq!(running.wait().await.unwrap().code(), Some(130));
-    world.fine(&["undo"]).await;
-    assert_eq!((world.read("f").as_str(), world.exists("g")), ("1\n", false));
+    fixture.fine(&["undo"]).await;
+    assert_eq!((fixture.read("f").as_str(), fixture.exists("g")), ("1\n", false));
 }
 
 #[tokio::test]
-async fn nothing_is_noted_where_the_person_does_not_want_it() {
+async fn no_changes_are_recorded_if_checkpoints_are_disabled() {
     let script = Script::new().turn(shell("echo changed > f")).turn(Turn::text("Done."));
-    let world = World::new(&[("f", "1\n")], script).await;
-    world.run(&["--set", "checkpoints.commands=false", "go"]).await;
-    assert!(world.hew(&["undo"]).await.stderr.contains("there is nothing to undo"));
+    let fixture = Fixture::new(&[("f", "1\n")], script).await;
+    fixture.run(&["--set", "checkpoints.commands=false", "go"]).await;
+    assert!(fixture.hew(&["undo"]).await.stderr.contains("nothing to undo"));
 }

@@ -1,7 +1,8 @@
-//! How long it takes to place edits in a large file and to follow a rewrite of one.
+//! Benchmarks placing edits in a large file and following a rewrite of one.
 //!
-//! Placing an edit costs in proportion to how often its rarest line occurs; the index of lines is built once per file. Looking for slips
-//! costs the same again, leaving whitespace out of account altogether one pass over the file. Nothing is quadratic in the file.
+//! Placing an edit costs in proportion to the frequency of its rarest line; the line index is built once per file. The
+//! search for typos costs the same again, and ignoring all whitespace costs one pass over the file. Nothing is
+//! quadratic in the file size.
 
 #![allow(missing_docs, reason = "the macros make undocumented functions")]
 
@@ -9,7 +10,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use edit::{Format, StreamingDiff, plan};
+use edit::{EditFormat, StreamingDiff, plan};
 use serde_json::json;
 
 const LINES: usize = 50_000;
@@ -39,7 +40,7 @@ fn block(number: usize, payload: &str) -> String {
 fn resolving(criterion: &mut Criterion) {
     let file = large_file();
     let lookup = |_: &Path| Some(file.clone());
-    let place = |text: &str| plan(text, Format::Json, None, &lookup).map(|plan| plan.edits.len());
+    let place = |text: &str| plan(text, EditFormat::Json, None, &lookup).map(|plan| plan.edits.len());
 
     let edits: Vec<_> = (0..100)
         .map(|at| block(at * 49 + 3, "payload"))

@@ -1,8 +1,9 @@
-//! When are two lines the same? Look-alike characters, whitespace and small slips, each asked for on its own.
+//! Line equality: look-alike characters, whitespace and typos, each handled separately.
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-/// `text` in composed form with typographic dashes, quotes and spaces replaced by their plain forms and invisible characters dropped.
+/// `text` in composed form with typographic dashes, quotes and spaces replaced by their plain forms and invisible
+/// characters dropped.
 pub(crate) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
@@ -22,17 +23,17 @@ fn fold_char(character: char) -> impl Iterator<Item = char> {
         '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => " ",
         '\u{2026}' => "...",
         '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => "",
-        _ => return Folded::One(Some(character)),
+        _ => return FoldedChar::One(Some(character)),
     };
-    Folded::Plain(plain.chars())
+    FoldedChar::Plain(plain.chars())
 }
 
-enum Folded {
+enum FoldedChar {
     One(Option<char>),
     Plain(std::str::Chars<'static>),
 }
 
-impl Iterator for Folded {
+impl Iterator for FoldedChar {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {
@@ -86,14 +87,14 @@ pub(crate) fn indent_of(line: &str) -> &str {
     line.get(..line.len() - body.len()).unwrap_or_default()
 }
 
-/// Whether a line holds nothing to see.
+/// Whether a line contains only invisible characters.
 pub(crate) fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
-/// Whether `quoted` is what a hasty copyist would make of `actual`: the same tokens but for punctuation and slips inside words.
-/// Numbers and short names must be equal: they are what tells siblings apart.
-pub(crate) fn is_slip(quoted: &str, actual: &str) -> bool {
+/// Whether `quoted` is a mistyped copy of `actual`: the same tokens except for punctuation and typos in words. Numbers
+/// and short names must be equal, because they distinguish similar lines.
+pub(crate) fn is_typo(quoted: &str, actual: &str) -> bool {
     let (quoted, actual) = (fold(quoted), fold(actual));
     let (left, right) = (tokens(&quoted), tokens(&actual));
     let words = |all: &[&'_ str]| -> Vec<String> {
@@ -110,7 +111,7 @@ pub(crate) fn is_slip(quoted: &str, actual: &str) -> bool {
     let mut slips = punctuation;
     for (one, other) in left_words.iter().zip(&right_words) {
         if one != other {
-            if !is_word_slip(one, other) {
+            if !is_word_typo(one, other) {
                 return false;
             }
             slips += 1;
@@ -142,8 +143,8 @@ fn tokens(line: &str) -> Vec<&str> {
     out
 }
 
-/// A letter too many, too few or swapped inside a longer word; never a digit, never the first or last letter exchanged.
-fn is_word_slip(one: &str, other: &str) -> bool {
+/// An extra, missing or swapped letter in a longer word; never a digit, and never at the first or last letter.
+fn is_word_typo(one: &str, other: &str) -> bool {
     if one.eq_ignore_ascii_case(other) {
         return one.len() > 2;
     }
@@ -172,7 +173,7 @@ fn is_word_slip(one: &str, other: &str) -> bool {
     }
 }
 
-/// 1 for equal, 0 for nothing in common: one minus the edit distance over the longer length.
+/// 1 for equal texts, 0 for entirely different ones: one minus the edit distance over the longer length.
 pub(crate) fn similarity(one: &str, other: &str) -> f64 {
     if one == other {
         return 1.0;
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn siblings_are_not_slips() {
+    fn similar_lines_are_not_typos() {
         for (quoted, actual) in [
             ("const results = fetch();", "const result = fetch();"),
             ("  enableFeature: true,", "  enableFeature: true"),
@@ -226,7 +227,7 @@ mod tests {
             ("userId = load()", "userID = load()"),
             ("return foo(bar);", "return foo(bar)"),
         ] {
-            assert!(is_slip(quoted, actual), "{quoted} / {actual}");
+            assert!(is_typo(quoted, actual), "{quoted} / {actual}");
         }
         for (quoted, actual) in [
             ("case 1:", "case 2:"),
@@ -237,7 +238,7 @@ mod tests {
             ("const enabled = true", "removeAllUserData()"),
             ("min_value = 3", "max_value = 3"),
         ] {
-            assert!(!is_slip(quoted, actual), "{quoted} / {actual}");
+            assert!(!is_typo(quoted, actual), "{quoted} / {actual}");
         }
     }
 }

@@ -1,18 +1,18 @@
-//! The formats in which models write edits, and the parser for each: any chunking of the text gives the same edits.
+//! The formats in which models write edits, and the parser for each. Chunking of the text does not affect the result.
 
-use crate::parse::apply_patch::ApplyPatch;
-use crate::parse::json::Json;
-use crate::parse::search_replace::SearchReplace;
-use crate::parse::unified::Unified;
-use crate::parse::whole::Whole;
-use crate::parse::xml::Xml;
-use crate::refusal::Why;
-use crate::script::Edit;
+use crate::parse::apply_patch::ApplyPatchParser;
+use crate::parse::json::JsonParser;
+use crate::parse::search_replace::SearchReplaceParser;
+use crate::parse::unified::UnifiedDiffParser;
+use crate::parse::whole::WholeFileParser;
+use crate::parse::xml::XmlParser;
+use crate::parsed_edit::ParsedEdit;
+use crate::refusal::RefusalReason;
 
-/// How edit text is written.
+/// The format of an edit text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// To be recognised by its text.
+pub enum EditFormat {
+    /// Detected from the text.
     Auto,
     /// `*** Begin Patch` … `*** End Patch`.
     ApplyPatch,
@@ -28,8 +28,8 @@ pub enum Format {
     Whole,
 }
 
-impl Format {
-    /// Every format with the name it goes by.
+impl EditFormat {
+    /// Every format with its name.
     pub const NAMES: [(&'static str, Self); 7] = [
         ("auto", Self::Auto),
         ("apply-patch", Self::ApplyPatch),
@@ -48,7 +48,7 @@ impl Format {
             .map_or("auto", |(name, _)| name)
     }
 
-    /// The format of that name.
+    /// The format with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES
             .iter()
@@ -57,21 +57,21 @@ impl Format {
     }
 }
 
-/// A text that breaks its format.
+/// A text that violates its format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("edit {edit}: {why}")]
-pub struct Malformed {
-    /// Which edit, counted from 1; 0 for the text as a whole.
+pub struct MalformedEdit {
+    /// The edit, counted from 1; 0 for the whole text.
     pub edit: usize,
-    /// What is wrong.
-    pub why: Why,
+    /// The reason.
+    pub why: RefusalReason,
 }
 
-impl Malformed {
+impl MalformedEdit {
     pub(crate) fn new(edit: usize, line: usize, problem: impl Into<String>) -> Self {
         Self {
             edit,
-            why: Why::Malformed {
+            why: RefusalReason::Malformed {
                 line,
                 problem: problem.into(),
             },
@@ -79,148 +79,148 @@ impl Malformed {
     }
 }
 
-/// What a parser learns as text arrives. Edits are counted from 0 here, in the order in which they appear.
+/// A parser event. Edits are counted from 0 here, in order of appearance.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// Which edit.
+pub struct EditEvent {
+    /// The edit.
     pub edit: usize,
-    /// What about it.
-    pub delta: Delta,
+    /// The update.
+    pub delta: EditDelta,
 }
 
-/// A piece of news about an edit that is still being written.
+/// An update of an edit that is still streaming.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Delta {
-    /// It has begun, for the file of this name where one is known.
+pub enum EditDelta {
+    /// The edit starts; the file name if known.
     Started {
-        /// What the text calls the file.
+        /// The file name in the text.
         name: Option<String>,
-        /// The line, counted from 1, where the old text should be.
+        /// The expected line of the old text, counted from 1.
         hint: Option<usize>,
     },
     /// More of the old text.
     Old(String),
     /// More of the new text.
     New(String),
-    /// A line that is in both.
+    /// A line in both texts.
     Kept(String),
-    /// It is complete.
+    /// The edit is complete.
     Finished,
 }
 
-/// Reads edit text piece by piece.
+/// Parses edit text incrementally.
 #[derive(Debug)]
-pub struct Parser {
-    inner: Inner,
+pub struct EditParser {
+    inner: FormatParser,
 }
 
 #[derive(Debug)]
-enum Inner {
-    /// Until the format is known, text is only gathered.
+enum FormatParser {
+    /// The text is buffered until the format is known.
     Unknown(String),
-    ApplyPatch(ApplyPatch),
-    SearchReplace(SearchReplace),
-    Xml(Xml),
-    Json(Json),
-    Unified(Unified),
-    Whole(Whole),
+    ApplyPatch(ApplyPatchParser),
+    SearchReplace(SearchReplaceParser),
+    Xml(XmlParser),
+    Json(JsonParser),
+    Unified(UnifiedDiffParser),
+    Whole(WholeFileParser),
 }
 
-impl Parser {
+impl EditParser {
     /// A parser for text in `format`.
-    pub fn new(format: Format) -> Self {
+    pub fn new(format: EditFormat) -> Self {
         let inner = match format {
-            Format::Auto => Inner::Unknown(String::new()),
-            Format::ApplyPatch => Inner::ApplyPatch(ApplyPatch::default()),
-            Format::SearchReplace => Inner::SearchReplace(SearchReplace::default()),
-            Format::Xml => Inner::Xml(Xml::default()),
-            Format::Json => Inner::Json(Json::default()),
-            Format::Unified => Inner::Unified(Unified::default()),
-            Format::Whole => Inner::Whole(Whole::default()),
+            EditFormat::Auto => FormatParser::Unknown(String::new()),
+            EditFormat::ApplyPatch => FormatParser::ApplyPatch(ApplyPatchParser::default()),
+            EditFormat::SearchReplace => FormatParser::SearchReplace(SearchReplaceParser::default()),
+            EditFormat::Xml => FormatParser::Xml(XmlParser::default()),
+            EditFormat::Json => FormatParser::Json(JsonParser::default()),
+            EditFormat::Unified => FormatParser::Unified(UnifiedDiffParser::default()),
+            EditFormat::Whole => FormatParser::Whole(WholeFileParser::default()),
         };
         Self { inner }
     }
 
-    /// Takes in more text and says what is new.
-    pub fn push(&mut self, chunk: &str) -> Vec<Event> {
+    /// Adds text and returns the new events.
+    pub fn push(&mut self, chunk: &str) -> Vec<EditEvent> {
         match &mut self.inner {
-            Inner::Unknown(text) => {
+            FormatParser::Unknown(text) => {
                 text.push_str(chunk);
                 Vec::new()
             }
-            Inner::ApplyPatch(parser) => parser.push(chunk),
-            Inner::SearchReplace(parser) => parser.push(chunk),
-            Inner::Xml(parser) => parser.push(chunk),
-            Inner::Json(parser) => parser.push(chunk),
-            Inner::Unified(parser) => parser.push(chunk),
-            Inner::Whole(parser) => parser.push(chunk),
+            FormatParser::ApplyPatch(parser) => parser.push(chunk),
+            FormatParser::SearchReplace(parser) => parser.push(chunk),
+            FormatParser::Xml(parser) => parser.push(chunk),
+            FormatParser::Json(parser) => parser.push(chunk),
+            FormatParser::Unified(parser) => parser.push(chunk),
+            FormatParser::Whole(parser) => parser.push(chunk),
         }
     }
 
-    /// The text is complete: all its edits, or what is wrong with it.
-    pub fn finish(self) -> Result<Vec<Edit>, Malformed> {
+    /// The text is complete: returns all edits, or the error.
+    pub fn finish(self) -> Result<Vec<ParsedEdit>, MalformedEdit> {
         match self.inner {
-            Inner::Unknown(text) => {
-                let format = detect(&text).ok_or(Malformed {
+            FormatParser::Unknown(text) => {
+                let format = detect(&text).ok_or(MalformedEdit {
                     edit: 0,
-                    why: Why::UnknownFormat,
+                    why: RefusalReason::UnknownFormat,
                 })?;
                 parse(&text, format)
             }
-            Inner::ApplyPatch(parser) => parser.finish(),
-            Inner::SearchReplace(parser) => parser.finish(),
-            Inner::Xml(parser) => parser.finish(),
-            Inner::Json(parser) => parser.finish(),
-            Inner::Unified(parser) => parser.finish(),
-            Inner::Whole(parser) => parser.finish(),
+            FormatParser::ApplyPatch(parser) => parser.finish(),
+            FormatParser::SearchReplace(parser) => parser.finish(),
+            FormatParser::Xml(parser) => parser.finish(),
+            FormatParser::Json(parser) => parser.finish(),
+            FormatParser::Unified(parser) => parser.finish(),
+            FormatParser::Whole(parser) => parser.finish(),
         }
     }
 }
 
 /// Parses a complete text.
-pub fn parse(text: &str, format: Format) -> Result<Vec<Edit>, Malformed> {
-    let mut parser = Parser::new(format);
+pub fn parse(text: &str, format: EditFormat) -> Result<Vec<ParsedEdit>, MalformedEdit> {
+    let mut parser = EditParser::new(format);
     parser.push(text);
     parser.finish()
 }
 
-/// The format that `text` is written in, judged by its markers.
-pub fn detect(text: &str) -> Option<Format> {
+/// Detects the format of `text` from its markers.
+pub fn detect(text: &str) -> Option<EditFormat> {
     let start = text.trim_start_matches('\u{feff}').trim_start();
     let unfenced = start.strip_prefix("```json").unwrap_or(start).trim_start();
-    if unfenced.starts_with(['{', '[']) && serde_like(unfenced) {
-        return Some(Format::Json);
+    if unfenced.starts_with(['{', '[']) && looks_like_json(unfenced) {
+        return Some(EditFormat::Json);
     }
     let mut removed_name = false;
     for line in text.lines() {
         let bare = line.trim();
         if bare == "*** Begin Patch" || bare.starts_with("*** Update File: ") || bare.starts_with("*** Add File: ") {
-            return Some(Format::ApplyPatch);
+            return Some(EditFormat::ApplyPatch);
         }
         if bare.starts_with("<<<<<") && bare.trim_start_matches('<').trim_start().starts_with("SEARCH") {
-            return Some(Format::SearchReplace);
+            return Some(EditFormat::SearchReplace);
         }
         if bare.starts_with("<old_text") || bare.starts_with("<edits>") {
-            return Some(Format::Xml);
+            return Some(EditFormat::Xml);
         }
         if removed_name && line.starts_with("+++ ") {
-            return Some(Format::Unified);
+            return Some(EditFormat::Unified);
         }
         removed_name = line.starts_with("--- ");
         if line.starts_with("diff --git ") || line.starts_with("@@ -") {
-            return Some(Format::Unified);
+            return Some(EditFormat::Unified);
         }
     }
     if text.contains("<old_text") {
-        return Some(Format::Xml);
+        return Some(EditFormat::Xml);
     }
     text.lines()
         .any(|line| line.trim_start().starts_with("```"))
-        .then_some(Format::Whole)
+        .then_some(EditFormat::Whole)
 }
 
-/// Whether an object or array starts here rather than, say, code.
-fn serde_like(text: &str) -> bool {
+/// Whether an object or array starts here rather than code.
+fn looks_like_json(text: &str) -> bool {
     let inside = text.trim_start_matches(['{', '[']).trim_start();
     inside.starts_with(['"', '{', '}', ']']) || inside.is_empty()
 }

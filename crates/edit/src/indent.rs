@@ -1,23 +1,23 @@
-//! Moves new lines to where the match found the old ones: the same shift, in the file's own tabs or spaces.
+//! Adapts the indentation of new lines to the matched lines, with the file's own tabs or spaces.
 
 use crate::fold::{indent_of, is_blank};
 
-/// How the indentation of quoted lines maps to that of the file.
+/// How the indentation of quoted lines maps to the file's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Shift {
+pub(crate) enum IndentShift {
     None,
-    /// Same character on both sides, so many more (or fewer) of it.
+    /// The same character on both sides, with this many more (or fewer).
     By {
         character: char,
         count: isize,
     },
-    /// Spaces on both sides, in steps of another width: `times / per` as many, then `count` more.
+    /// Spaces on both sides with different widths: multiplied by `times / per`, plus `count`.
     Scaled {
         times: usize,
         per: usize,
         count: isize,
     },
-    /// The model wrote spaces, the file has tabs: `width` spaces make a tab, after `offset` spaces are added.
+    /// The model wrote spaces, the file has tabs: `width` spaces are one tab, after adding `offset` spaces.
     ToTabs {
         width: usize,
         offset: isize,
@@ -27,28 +27,28 @@ pub(crate) enum Shift {
         width: usize,
         offset: isize,
     },
-    /// The file has this before the quoted indentation.
+    /// The file has this prefix before the quoted indentation.
     Prefixed(String),
-    /// The quoted line has this before the file's indentation.
+    /// The quoted line has this prefix before the file's indentation.
     Stripped(String),
 }
 
-/// A quoted line's indentation and the one of the file's line it matched.
-pub(crate) type Pair<'a> = (&'a str, &'a str);
+/// The indentation of a quoted line and of the matched line.
+pub(crate) type LinePair<'a> = (&'a str, &'a str);
 
-impl Shift {
-    /// The one shift that explains every pair, if there is one.
-    pub(crate) fn of(pairs: &[Pair<'_>]) -> Option<Self> {
+impl IndentShift {
+    /// The shift that explains every pair, if any.
+    pub(crate) fn of(pairs: &[LinePair<'_>]) -> Option<Self> {
         if pairs.iter().all(|(quoted, actual)| quoted == actual) {
             return Some(Self::None);
         }
-        let only = |side: fn(&Pair<'_>) -> usize, character: char| {
+        let only = |side: fn(&LinePair<'_>) -> usize, character: char| {
             pairs
                 .iter()
                 .all(|pair| [pair.0, pair.1][side(pair)].chars().all(|c| c == character))
         };
-        let quoted = |_: &Pair<'_>| 0;
-        let actual = |_: &Pair<'_>| 1;
+        let quoted = |_: &LinePair<'_>| 0;
+        let actual = |_: &LinePair<'_>| 1;
         for character in [' ', '\t'] {
             if only(quoted, character) && only(actual, character) {
                 let scaled = || if character == ' ' { Self::scaled(pairs) } else { None };
@@ -59,13 +59,13 @@ impl Shift {
             return scaled(pairs).map(|(width, offset)| Self::ToTabs { width, offset });
         }
         if only(actual, ' ') && pairs.iter().all(|(quoted, _)| is_tabs_then_spaces(quoted)) {
-            let swapped: Vec<Pair<'_>> = pairs.iter().map(|(quoted, actual)| (*actual, *quoted)).collect();
+            let swapped: Vec<LinePair<'_>> = pairs.iter().map(|(quoted, actual)| (*actual, *quoted)).collect();
             return scaled(&swapped).map(|(width, offset)| Self::ToSpaces { width, offset: -offset });
         }
         Self::prefix(pairs)
     }
 
-    fn by(pairs: &[Pair<'_>], character: char) -> Option<Self> {
+    fn by(pairs: &[LinePair<'_>], character: char) -> Option<Self> {
         let mut counts = pairs
             .iter()
             .map(|(quoted, actual)| actual.len().cast_signed() - quoted.len().cast_signed());
@@ -75,7 +75,7 @@ impl Shift {
             .then_some(Self::By { character, count })
     }
 
-    fn scaled(pairs: &[Pair<'_>]) -> Option<Self> {
+    fn scaled(pairs: &[LinePair<'_>]) -> Option<Self> {
         const RATIOS: [(usize, usize); 10] = [
             (2, 1),
             (1, 2),
@@ -88,7 +88,7 @@ impl Shift {
             (8, 1),
             (1, 8),
         ];
-        let offset = |(times, per): (usize, usize), (quoted, actual): &Pair<'_>| {
+        let offset = |(times, per): (usize, usize), (quoted, actual): &LinePair<'_>| {
             let scaled = quoted.len() * times;
             (scaled % per == 0).then(|| actual.len().cast_signed() - (scaled / per).cast_signed())
         };
@@ -103,7 +103,7 @@ impl Shift {
         })
     }
 
-    fn prefix(pairs: &[Pair<'_>]) -> Option<Self> {
+    fn prefix(pairs: &[LinePair<'_>]) -> Option<Self> {
         let (quoted, actual) = pairs.first()?;
         if let Some(extra) = actual.strip_suffix(quoted)
             && pairs
@@ -119,7 +119,7 @@ impl Shift {
             .then(|| Self::Stripped(extra.to_owned()))
     }
 
-    /// Whether lines stay at their depth, if perhaps in other characters.
+    /// Whether lines keep their depth, possibly in other characters.
     pub(crate) fn is_plain(&self) -> bool {
         match self {
             Self::None => true,
@@ -128,7 +128,7 @@ impl Shift {
         }
     }
 
-    /// `line` with its indentation shifted; blank lines pass through.
+    /// `line` with shifted indentation; blank lines are unchanged.
     pub(crate) fn apply(&self, line: &str) -> String {
         if is_blank(line) {
             return line.to_owned();
@@ -162,12 +162,12 @@ impl Shift {
     }
 }
 
-/// Tabs, then perhaps a few spaces that align a comment.
+/// Tabs, optionally followed by spaces for alignment.
 fn is_tabs_then_spaces(indent: &str) -> bool {
     indent.trim_start_matches('\t').chars().all(|c| c == ' ')
 }
 
-/// Adds or takes away `count` of `character` at the front of `indent`, never below nothing.
+/// Adds or removes `count` of `character` at the start of `indent`.
 fn grown(indent: &str, character: char, count: isize) -> String {
     if count >= 0 {
         return format!("{}{indent}", character.to_string().repeat(count.unsigned_abs()));
@@ -176,11 +176,11 @@ fn grown(indent: &str, character: char, count: isize) -> String {
     indent.chars().skip(leading.min(count.unsigned_abs())).collect()
 }
 
-/// The tab width and offset with which (spaces, tabs) pairs agree: no offset if possible, common widths first.
-fn scaled(pairs: &[Pair<'_>]) -> Option<(usize, isize)> {
+/// The tab width and offset consistent with all (spaces, tabs) pairs: preferably no offset, common widths first.
+fn scaled(pairs: &[LinePair<'_>]) -> Option<(usize, isize)> {
     let columns = |width: usize, tabs: &str| tabs.chars().map(|c| if c == '\t' { width } else { 1 }).sum::<usize>();
     let offset =
-        |width: usize, (spaces, tabs): &Pair<'_>| columns(width, tabs).cast_signed() - spaces.len().cast_signed();
+        |width: usize, (spaces, tabs): &LinePair<'_>| columns(width, tabs).cast_signed() - spaces.len().cast_signed();
     let agreed = |width: usize| {
         let first = offset(width, pairs.first()?);
         pairs
@@ -194,43 +194,44 @@ fn scaled(pairs: &[Pair<'_>]) -> Option<(usize, isize)> {
         .or_else(|| widths().find_map(agreed))
 }
 
-/// Decides the shift of every new line of one edit.
+/// The shift for each new line of one edit.
 #[derive(Clone, Debug)]
 pub(crate) struct Reindent {
-    first: Shift,
-    rest: Shift,
-    /// Without one shift for all: each quoted line's own, by its number.
-    each: Vec<(usize, Shift)>,
+    first: IndentShift,
+    rest: IndentShift,
+    /// Without a common shift: the shift of each quoted line, by index.
+    each: Vec<(usize, IndentShift)>,
 }
 
 impl Reindent {
     pub(crate) fn none() -> Self {
         Self {
-            first: Shift::None,
-            rest: Shift::None,
+            first: IndentShift::None,
+            rest: IndentShift::None,
             each: Vec::new(),
         }
     }
 
-    /// `pairs` are the non-blank matched lines with their number among the quoted lines; `new` is all the new text.
-    pub(crate) fn new(pairs: &[(usize, Pair<'_>)], new: &[&str]) -> Self {
-        let indents: Vec<Pair<'_>> = pairs.iter().map(|(_, pair)| *pair).collect();
+    /// `pairs` are the non-blank matched lines with their index among the quoted lines; `new` is all the new text.
+    pub(crate) fn new(pairs: &[(usize, LinePair<'_>)], new: &[&str]) -> Self {
+        let indents: Vec<LinePair<'_>> = pairs.iter().map(|(_, pair)| *pair).collect();
         let Some(((quoted, actual), others)) = indents.split_first() else {
             return Self::none();
         };
         if is_already_placed(quoted, actual, new) {
             return Self::none();
         }
-        if let Some(all) = Shift::of(&indents) {
+        if let Some(all) = IndentShift::of(&indents) {
             return Self {
                 first: all.clone(),
                 rest: all,
                 each: Vec::new(),
             };
         }
-        let first = Shift::of(&indents[..1]).unwrap_or(Shift::None);
-        if let Some(rest) = Shift::of(others) {
-            // The first line was quoted without its indentation. If the new text follows it in that, it all moves alike.
+        let first = IndentShift::of(&indents[..1]).unwrap_or(IndentShift::None);
+        if let Some(rest) = IndentShift::of(others) {
+            // The first line was quoted without its indentation. If the new text does the same, everything shifts
+            // equally.
             let outermost = others
                 .iter()
                 .map(|(_, actual)| actual.len())
@@ -250,7 +251,7 @@ impl Reindent {
         }
         let each = pairs
             .iter()
-            .filter_map(|(number, pair)| Some((*number, Shift::of(&[*pair])?)))
+            .filter_map(|(number, pair)| Some((*number, IndentShift::of(&[*pair])?)))
             .collect();
         Self {
             first: first.clone(),
@@ -259,7 +260,7 @@ impl Reindent {
         }
     }
 
-    /// The new line that stands where quoted line `near` stood.
+    /// The new line in place of quoted line `near`.
     pub(crate) fn apply(&self, line: &str, is_first: bool, near: usize) -> String {
         if !self.each.is_empty() {
             let at = self
@@ -276,7 +277,7 @@ impl Reindent {
     }
 }
 
-/// Whether the new text already has the file's indentation although the quoted text had not.
+/// Whether the new text already has the file's indentation although the quoted text does not.
 fn is_already_placed(quoted: &str, actual: &str, new: &[&str]) -> bool {
     let first = new.iter().find(|line| !is_blank(line)).map(|line| indent_of(line));
     quoted != actual && first == Some(actual)
@@ -286,8 +287,8 @@ fn is_already_placed(quoted: &str, actual: &str, new: &[&str]) -> bool {
 mod tests {
     use super::*;
 
-    fn check(pairs: &[Pair<'_>], new: &[&str], expected: &[&str]) {
-        let numbered: Vec<(usize, Pair<'_>)> = pairs.iter().copied().enumerate().collect();
+    fn check(pairs: &[LinePair<'_>], new: &[&str], expected: &[&str]) {
+        let numbered: Vec<(usize, LinePair<'_>)> = pairs.iter().copied().enumerate().collect();
         let reindent = Reindent::new(&numbered, new);
         let got: Vec<String> = new
             .iter()
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_without_its_indentation_does_not_drag_the_rest_along() {
+    fn a_first_line_without_indentation_does_not_affect_the_rest() {
         check(
             &[("", "  "), ("    ", "    "), ("  ", "  ")],
             &["f {", "    x", "  }"],

@@ -1,47 +1,50 @@
-//! A model's edit text becomes exact changes to files, or a refusal that says why.
+//! Converts a model's edit text to exact file changes, or to a refusal with reasons.
 //!
-//! [`plan`] takes edit text in any of the known [`Format`]s and a way to look up files, and gives back a [`Plan`] in which every
-//! edit has found its one place, or [`Refused`]. Nothing here touches a file: carrying out the plan is the caller's part.
+//! [`plan`] takes edit text in any [`EditFormat`] and a file lookup, and returns an [`EditPlan`] in which every edit
+//! has exactly one location, or [`RefusedEdits`]. The crate does not access files: the caller applies the plan.
 //!
 //! ```
 //! use std::path::Path;
 //! let lookup = |path: &Path| (path == Path::new("a.rs")).then(|| "let x = 1;\nlet y = 2;\n".to_owned());
 //! let text = "<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 3;\n>>>>>>> REPLACE\n";
-//! let plan = edit::plan(text, edit::Format::Auto, Some(Path::new("a.rs")), &lookup).map_err(|refused| refused.to_string());
+//! let plan = edit::plan(text, edit::EditFormat::Auto, Some(Path::new("a.rs")), &lookup).map_err(|refused| refused.to_string());
 //! assert_eq!(plan.map(|plan| plan.files[0].after().map(str::to_owned)), Ok(Some("let x = 3;\nlet y = 2;\n".to_owned())));
 //! ```
 //!
-//! While text still streams, a [`Parser`] says what has arrived, edit by edit, a [`Preview`] shows where it goes and how the file
-//! changes there. What was carried out waits in an [`ActionLog`] until someone has looked at it.
+//! While text streams, an [`EditParser`] reports its edits and an [`EditPreview`] shows their locations and changes.
+//! Applied changes stay in an [`ActionLog`] until they are reviewed.
 
 mod action_log;
-mod compare;
-mod diff;
-mod families;
+mod alternative_readings;
+mod document;
 mod fold;
 mod format;
 mod indent;
-mod index;
+mod line_index;
 mod locator;
 mod matcher;
+mod model_formats;
 mod parse;
+mod parsed_edit;
 mod placeholder;
 mod plan;
 mod preview;
-mod reading;
 mod refusal;
 mod resolve;
-mod script;
-mod text;
+mod streaming_diff;
+mod text_diff;
 
-pub use action_log::{ActionLog, Authors, Decided, Restore, ReviewHunk, Status};
-pub use compare::{Unified, compare, unified, words};
-pub use diff::{CharOp, StreamingDiff, apply_ops};
-pub use families::format_for;
-pub use format::{Delta, Event, Format, Malformed, Parser, detect, parse};
-pub use locator::{Guess, Locator};
-pub use plan::{FileChange, Lookup, Plan, Report, plan, plan_edits};
-pub use preview::{Glimpse, Preview, Sight, Source};
-pub use refusal::{Refusal, Refused, Region, Why};
-pub use resolve::How;
-pub use script::{Change, Edit, EndOfFile, Hunk, HunkLine, Naming, Place, Replace, Scope, Unit};
+pub use action_log::{ActionLog, FileStatus, HunkAuthors, ReviewDecision, ReviewHunk};
+pub use format::{EditDelta, EditEvent, EditFormat, EditParser, MalformedEdit, detect, parse};
+pub use locator::{EditLocator, LocationGuess};
+pub use model_formats::format_for;
+pub use parsed_edit::{
+    EditChange, EndOfFile, HunkLine, InsertPosition, ParsedEdit, PatchHunk, PathSource, ReplaceScope, ReplaceUnit,
+    Replacement,
+};
+pub use plan::{EditPlan, EditReport, FileChange, FileLookup, plan, plan_edits};
+pub use preview::{EditPreview, PreviewSource};
+pub use refusal::{EditRefusal, FileRegion, RefusalReason, RefusedEdits};
+pub use resolve::MatchMethod;
+pub use streaming_diff::StreamingDiff;
+pub use text_diff::{UnifiedDiff, compare, unified_diff, words};

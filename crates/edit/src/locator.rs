@@ -1,44 +1,44 @@
-//! Follows old text while it is still being quoted: where in the file it can only be, line by line.
+//! Locates old text in the file while it is still streaming, line by line.
 
+use crate::document::TextDocument;
 use crate::fold::{is_blank, squash_key};
-use crate::index::Index;
+use crate::line_index::LineIndex;
 use crate::matcher::nearest;
-use crate::text::Document;
 
-/// Where the old text seems to be, as far as it has come. Lines are counted from 1.
+/// The location of the old text so far. Lines are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Guess {
-    /// Nothing to go by yet.
+pub enum LocationGuess {
+    /// No complete line yet.
     Unknown,
-    /// In one place only.
+    /// Exactly one location.
     At {
         /// The first line.
         first_line: usize,
         /// The last line so far.
         last_line: usize,
     },
-    /// It fits in all of these places.
+    /// Several possible locations.
     Several(Vec<usize>),
-    /// It is nowhere, at least not line by line.
+    /// Not found line by line.
     Nowhere,
 }
 
-/// Narrows down where quoted lines stand as they arrive, at a cost in proportion to the places still left.
+/// Narrows down the location of quoted lines as they arrive, at a cost in proportion to the remaining candidates.
 #[derive(Debug)]
-pub struct Locator {
-    index: Index,
+pub struct EditLocator {
+    index: LineIndex,
     hint: Option<usize>,
     partial: String,
-    /// How many non-blank lines were quoted.
+    /// The number of quoted non-blank lines.
     count: usize,
-    /// Where among the file's non-blank lines they can start.
+    /// Possible start positions among the file's non-blank lines.
     starts: Vec<usize>,
 }
 
-impl Locator {
-    /// A search in `content`; `hint` is the line, counted from 1, where the text should be.
+impl EditLocator {
+    /// Searches in `content`; `hint` is the expected line, counted from 1.
     pub fn new(content: &str, hint: Option<usize>) -> Self {
-        let index = Index::new(&Document::parse(content));
+        let index = LineIndex::new(&TextDocument::parse(content));
         Self {
             index,
             hint,
@@ -48,8 +48,8 @@ impl Locator {
         }
     }
 
-    /// Takes in more of the old text.
-    pub fn push(&mut self, chunk: &str) -> Guess {
+    /// Adds old text.
+    pub fn push(&mut self, chunk: &str) -> LocationGuess {
         for piece in chunk.split_inclusive('\n') {
             self.partial.push_str(piece);
             if piece.ends_with('\n') {
@@ -60,7 +60,7 @@ impl Locator {
     }
 
     /// The old text is complete.
-    pub fn finish(&mut self) -> Guess {
+    pub fn finish(&mut self) -> LocationGuess {
         self.line();
         self.guess()
     }
@@ -72,7 +72,7 @@ impl Locator {
         }
         let key = squash_key(&line);
         if self.count == 0 {
-            self.starts = self.index.places(key).iter().map(|place| *place as usize).collect();
+            self.starts = self.index.positions(key).iter().map(|place| *place as usize).collect();
         } else {
             let (index, offset) = (&self.index, self.count);
             self.starts.retain(|start| index.key(start + offset) == Some(key));
@@ -80,24 +80,24 @@ impl Locator {
         self.count += 1;
     }
 
-    fn guess(&self) -> Guess {
+    fn guess(&self) -> LocationGuess {
         let lines: Vec<usize> = self.starts.iter().map(|start| self.index.line(*start)).collect();
         let hinted = || self.hint.and_then(|hint| nearest(&lines, hint.saturating_sub(1)));
         match (self.count, lines.as_slice()) {
-            (0, _) => Guess::Unknown,
-            (_, []) => Guess::Nowhere,
+            (0, _) => LocationGuess::Unknown,
+            (_, []) => LocationGuess::Nowhere,
             (_, [_]) => self.at(0),
             (_, many) => match hinted() {
                 Some(at) => self.at(at),
-                None => Guess::Several(many.iter().map(|line| line + 1).collect()),
+                None => LocationGuess::Several(many.iter().map(|line| line + 1).collect()),
             },
         }
     }
 
-    fn at(&self, candidate: usize) -> Guess {
+    fn at(&self, candidate: usize) -> LocationGuess {
         let start = self.starts[candidate];
         let last = start + self.count.max(1) - 1;
-        Guess::At {
+        LocationGuess::At {
             first_line: self.index.line(start) + 1,
             last_line: self.index.line(last) + 1,
         }
@@ -111,33 +111,33 @@ mod tests {
     const FILE: &str = "fn a() {\n    go();\n}\n\nfn b() {\n    go();\n    stop();\n}\n";
 
     #[test]
-    fn more_text_leaves_fewer_places() {
-        let mut locator = Locator::new(FILE, None);
-        assert_eq!(locator.push("  go"), Guess::Unknown);
-        assert_eq!(locator.push("();\n"), Guess::Several(vec![2, 6]));
+    fn more_text_leaves_fewer_locations() {
+        let mut locator = EditLocator::new(FILE, None);
+        assert_eq!(locator.push("  go"), LocationGuess::Unknown);
+        assert_eq!(locator.push("();\n"), LocationGuess::Several(vec![2, 6]));
         assert_eq!(
             locator.push("stop();\n"),
-            Guess::At {
+            LocationGuess::At {
                 first_line: 6,
                 last_line: 7
             }
         );
         assert_eq!(
             locator.push("nothing like it"),
-            Guess::At {
+            LocationGuess::At {
                 first_line: 6,
                 last_line: 7
             }
         );
-        assert_eq!(locator.finish(), Guess::Nowhere);
+        assert_eq!(locator.finish(), LocationGuess::Nowhere);
     }
 
     #[test]
-    fn a_hint_settles_it() {
-        let mut locator = Locator::new(FILE, Some(6));
+    fn a_hint_selects_the_location() {
+        let mut locator = EditLocator::new(FILE, Some(6));
         assert_eq!(
             locator.push("go();\n"),
-            Guess::At {
+            LocationGuess::At {
                 first_line: 6,
                 last_line: 6
             }

@@ -1,18 +1,18 @@
-//! The one matcher: finds where quoted lines stand in a file, strictest equality first, and never guesses between two places.
+//! Finds quoted lines in a file, strictest equality first. Never guesses between two locations.
 
-use crate::fold::{collapse, indent_of, is_blank, is_slip, squash, squash_key};
-use crate::indent::Shift;
-use crate::index::Index;
-use crate::text::Document;
+use crate::document::TextDocument;
+use crate::fold::{collapse, indent_of, is_blank, is_typo, squash, squash_key};
+use crate::indent::IndentShift;
+use crate::line_index::LineIndex;
 
-/// A line as the model quoted it. Patch context may or may not carry its leading space, hence two readings.
+/// A quoted line. Patch context may or may not have its leading space, so there are two readings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Quoted {
+pub(crate) struct QuotedLine {
     pub(crate) text: String,
     pub(crate) or: Option<String>,
 }
 
-impl Quoted {
+impl QuotedLine {
     pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -20,7 +20,7 @@ impl Quoted {
         }
     }
 
-    /// The reading that comes nearest to `actual`.
+    /// The reading most similar to `actual`.
     pub(crate) fn nearest<'a>(&'a self, actual: &str) -> &'a str {
         match &self.or {
             _ if self.text == actual => &self.text,
@@ -33,7 +33,7 @@ impl Quoted {
 
 /// How closely the lines of a match agree, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+pub(crate) enum MatchLevel {
     Exact,
     TrailingSpace,
     Indent,
@@ -45,23 +45,23 @@ pub(crate) enum Level {
 
 /// Whether blank lines agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Blanks {
+pub(crate) enum BlankLineMatch {
     Same,
-    /// Quoted blank lines before or after the match are not in the file.
+    /// Quoted blank lines at the start or end of the match are not in the file.
     EdgesDiffer,
     Differ,
 }
 
-/// One place where the quoted lines fit.
+/// One location that fits the quoted lines.
 #[derive(Clone, Debug)]
-pub(crate) struct Candidate {
-    /// For each quoted line the file's line (from 0); quoted blank lines may have none.
+pub(crate) struct MatchCandidate {
+    /// The file's line (from 0) for each quoted line; quoted blank lines may have none.
     pub(crate) pairs: Vec<Option<usize>>,
-    pub(crate) level: Level,
-    pub(crate) blanks: Blanks,
+    pub(crate) level: MatchLevel,
+    pub(crate) blanks: BlankLineMatch,
 }
 
-impl Candidate {
+impl MatchCandidate {
     pub(crate) fn first(&self) -> usize {
         self.pairs.iter().flatten().copied().min().unwrap_or(0)
     }
@@ -71,38 +71,39 @@ impl Candidate {
         self.pairs.iter().flatten().copied().max().map_or(0, |last| last + 1)
     }
 
-    pub(crate) fn rank(&self) -> (Level, Blanks) {
+    pub(crate) fn rank(&self) -> (MatchLevel, BlankLineMatch) {
         (self.level, self.blanks)
     }
 }
 
-/// A file made ready for many searches.
+/// A file prepared for many searches.
 #[derive(Debug)]
 pub(crate) struct Haystack<'d> {
-    pub(crate) document: &'d Document,
-    pub(crate) index: &'d Index,
+    pub(crate) document: &'d TextDocument,
+    pub(crate) index: &'d LineIndex,
 }
 
 impl Haystack<'_> {
-    /// The best places for `quoted`.
-    pub(crate) fn best(&self, quoted: &[Quoted]) -> Vec<Candidate> {
+    /// The best locations for `quoted`.
+    pub(crate) fn best(&self, quoted: &[QuotedLine]) -> Vec<MatchCandidate> {
         best(self.all(quoted))
     }
 
-    /// Every place where all non-blank lines agree but for whitespace and look-alikes.
-    pub(crate) fn all(&self, quoted: &[Quoted]) -> Vec<Candidate> {
+    /// All locations where the non-blank lines agree, ignoring whitespace and look-alike characters.
+    pub(crate) fn all(&self, quoted: &[QuotedLine]) -> Vec<MatchCandidate> {
         let solid = solid_lines(quoted);
         let keys: Vec<u64> = solid.iter().map(|at| squash_key(&quoted[*at].text)).collect();
         self.index
             .sequences(&keys)
             .into_iter()
             .map(|start| self.candidate(quoted, &solid, start))
-            .filter(|candidate| candidate.level < Level::Slips)
+            .filter(|candidate| candidate.level < MatchLevel::Slips)
             .collect()
     }
 
-    /// Places where most lines agree and the others differ by slips only. Every non-blank line has its counterpart, so none can vanish.
-    pub(crate) fn slips(&self, quoted: &[Quoted]) -> Vec<Candidate> {
+    /// Locations where most lines agree and the others differ only by typos. Every non-blank line has a counterpart, so
+    /// none can be lost.
+    pub(crate) fn typo_candidates(&self, quoted: &[QuotedLine]) -> Vec<MatchCandidate> {
         const TOO_COMMON: usize = 64;
         let solid = solid_lines(quoted);
         if solid.len() < 3 {
@@ -111,7 +112,7 @@ impl Haystack<'_> {
         let keys: Vec<u64> = solid.iter().map(|at| squash_key(&quoted[*at].text)).collect();
         let mut starts: Vec<usize> = Vec::new();
         for (offset, key) in keys.iter().enumerate() {
-            let places = self.index.places(*key);
+            let places = self.index.positions(*key);
             if places.len() <= TOO_COMMON {
                 starts.extend(places.iter().filter_map(|place| (*place as usize).checked_sub(offset)));
             }
@@ -125,7 +126,7 @@ impl Haystack<'_> {
             .collect()
     }
 
-    fn is_close(&self, quoted: &[Quoted], solid: &[usize], keys: &[u64], start: usize) -> bool {
+    fn is_close(&self, quoted: &[QuotedLine], solid: &[usize], keys: &[u64], start: usize) -> bool {
         if start + keys.len() > self.index.len() {
             return false;
         }
@@ -133,33 +134,33 @@ impl Haystack<'_> {
             .filter(|offset| self.index.key(start + offset) != Some(keys[*offset]))
             .collect();
         let is_distinctive =
-            (0..keys.len()).any(|offset| !differing.contains(&offset) && self.index.places(keys[offset]).len() == 1);
+            (0..keys.len()).any(|offset| !differing.contains(&offset) && self.index.positions(keys[offset]).len() == 1);
         is_distinctive
             && differing.len() * 3 <= keys.len()
             && differing.iter().all(|offset| {
-                is_slip(
+                is_typo(
                     &quoted[solid[*offset]].text,
                     self.document.line(self.index.line(start + offset)),
                 )
             })
     }
 
-    /// Pairs up the lines, blank ones too, and ranks how well they agree.
-    fn candidate(&self, quoted: &[Quoted], solid: &[usize], start: usize) -> Candidate {
+    /// Pairs the lines, including blank ones, and ranks their agreement.
+    fn candidate(&self, quoted: &[QuotedLine], solid: &[usize], start: usize) -> MatchCandidate {
         let mut pairs = vec![None; quoted.len()];
         for (offset, at) in solid.iter().enumerate() {
             pairs[*at] = Some(self.index.line(start + offset));
         }
         let blanks = self.pair_blanks(quoted, solid, &mut pairs);
         let level = self.level(quoted, &pairs);
-        Candidate { pairs, level, blanks }
+        MatchCandidate { pairs, level, blanks }
     }
 
-    fn pair_blanks(&self, quoted: &[Quoted], solid: &[usize], pairs: &mut [Option<usize>]) -> Blanks {
+    fn pair_blanks(&self, quoted: &[QuotedLine], solid: &[usize], pairs: &mut [Option<usize>]) -> BlankLineMatch {
         let (Some(first), Some(last)) = (solid.first().copied(), solid.last().copied()) else {
-            return Blanks::Differ;
+            return BlankLineMatch::Differ;
         };
-        let mut blanks = Blanks::Same;
+        let mut blanks = BlankLineMatch::Same;
         for window in solid.windows(2) {
             let (Some(from), Some(to)) = (pairs[window[0]], pairs[window[1]]) else {
                 continue;
@@ -169,16 +170,16 @@ impl Haystack<'_> {
                 pairs[window[0] + step] = Some(from + step);
             }
             if asked != there {
-                blanks = Blanks::Differ;
+                blanks = BlankLineMatch::Differ;
             }
         }
-        let mut edges = Blanks::Same;
+        let mut edges = BlankLineMatch::Same;
         for step in 1..=first {
             let above = pairs[first]
                 .and_then(|line| line.checked_sub(step))
                 .filter(|line| self.is_blank(*line));
             if above.is_none() {
-                edges = Blanks::EdgesDiffer;
+                edges = BlankLineMatch::EdgesDiffer;
                 break;
             }
             pairs[first - step] = above;
@@ -186,7 +187,7 @@ impl Haystack<'_> {
         for step in 1..quoted.len() - last {
             let below = pairs[last].map(|line| line + step).filter(|line| self.is_blank(*line));
             if below.is_none() {
-                edges = Blanks::EdgesDiffer;
+                edges = BlankLineMatch::EdgesDiffer;
                 break;
             }
             pairs[last + step] = below;
@@ -198,33 +199,33 @@ impl Haystack<'_> {
         line < self.document.line_count() && is_blank(self.document.line(line))
     }
 
-    fn level(&self, quoted: &[Quoted], pairs: &[Option<usize>]) -> Level {
+    fn level(&self, quoted: &[QuotedLine], pairs: &[Option<usize>]) -> MatchLevel {
         let texts = texts(self.document, quoted, pairs);
         let level = texts
             .iter()
             .map(|(_, text, actual)| line_level(text, actual))
             .max()
-            .unwrap_or(Level::Exact);
+            .unwrap_or(MatchLevel::Exact);
         let indents: Vec<_> = texts
             .iter()
             .map(|(_, text, actual)| (indent_of(text), indent_of(actual)))
             .collect();
-        if level == Level::Indent && Shift::of(&indents).is_none() {
-            Level::UnevenIndent
+        if level == MatchLevel::Indent && IndentShift::of(&indents).is_none() {
+            MatchLevel::UnevenIndent
         } else {
             level
         }
     }
 }
 
-/// The matched lines that are not blank: their number, the quoted text and the file's. Where context lines have two readings, each takes
-/// the nearer one, unless all of them make more sense with the other.
+/// The matched non-blank lines: index, quoted text and file text. If context lines have two readings, each uses the
+/// more similar one, unless all of them fit better with the other.
 pub(crate) fn texts<'a>(
-    document: &'a Document,
-    quoted: &'a [Quoted],
+    document: &'a TextDocument,
+    quoted: &'a [QuotedLine],
     pairs: &[Option<usize>],
 ) -> Vec<(usize, &'a str, &'a str)> {
-    let read = |pick: fn(&'a Quoted, &str) -> &'a str| -> Vec<(usize, &'a str, &'a str)> {
+    let read = |pick: fn(&'a QuotedLine, &str) -> &'a str| -> Vec<(usize, &'a str, &'a str)> {
         let lines = quoted.iter().zip(pairs).enumerate();
         lines
             .filter_map(|(number, (line, pair))| {
@@ -238,9 +239,9 @@ pub(crate) fn texts<'a>(
             .iter()
             .map(|(_, text, actual)| (indent_of(text), indent_of(actual)))
             .collect();
-        Shift::of(&indents)
+        IndentShift::of(&indents)
     };
-    let nearest = read(Quoted::nearest);
+    let nearest = read(QuotedLine::nearest);
     match shift(&nearest) {
         Some(shift) if shift.is_plain() => nearest,
         found => {
@@ -251,34 +252,37 @@ pub(crate) fn texts<'a>(
     }
 }
 
-fn line_level(text: &str, actual: &str) -> Level {
+fn line_level(text: &str, actual: &str) -> MatchLevel {
     if text == actual {
-        Level::Exact
+        MatchLevel::Exact
     } else if text.trim_end() == actual.trim_end() {
-        Level::TrailingSpace
+        MatchLevel::TrailingSpace
     } else if text.trim() == actual.trim() {
-        Level::Indent
+        MatchLevel::Indent
     } else if collapse(text) == collapse(actual) {
-        Level::Spacing
+        MatchLevel::Spacing
     } else if squash(text) == squash(actual) {
-        Level::Squeezed
+        MatchLevel::Squeezed
     } else {
-        Level::Slips
+        MatchLevel::Slips
     }
 }
 
-/// The numbers of the quoted lines that are not blank.
-pub(crate) fn solid_lines(quoted: &[Quoted]) -> Vec<usize> {
+/// The indices of the non-blank quoted lines.
+pub(crate) fn solid_lines(quoted: &[QuotedLine]) -> Vec<usize> {
     (0..quoted.len()).filter(|at| !is_blank(&quoted[*at].text)).collect()
 }
 
-/// The candidates that no other one beats: closer lines with different blank lines and looser lines with the same ones do not compare.
-pub(crate) fn best(all: Vec<Candidate>) -> Vec<Candidate> {
-    let mut ranks: Vec<(Level, Blanks)> = all.iter().map(Candidate::rank).collect();
+/// The candidates that are not dominated by another: closer lines with different blank lines and looser lines with the
+/// same ones are not comparable.
+pub(crate) fn best(all: Vec<MatchCandidate>) -> Vec<MatchCandidate> {
+    let mut ranks: Vec<(MatchLevel, BlankLineMatch)> = all.iter().map(MatchCandidate::rank).collect();
     ranks.sort_unstable();
     ranks.dedup();
-    let beats = |one: (Level, Blanks), other: (Level, Blanks)| one != other && one.0 <= other.0 && one.1 <= other.1;
-    let unbeaten: Vec<(Level, Blanks)> = ranks
+    let beats = |one: (MatchLevel, BlankLineMatch), other: (MatchLevel, BlankLineMatch)| {
+        one != other && one.0 <= other.0 && one.1 <= other.1
+    };
+    let unbeaten: Vec<(MatchLevel, BlankLineMatch)> = ranks
         .iter()
         .copied()
         .filter(|rank| !ranks.iter().any(|other| beats(*other, *rank)))
@@ -288,45 +292,50 @@ pub(crate) fn best(all: Vec<Candidate>) -> Vec<Candidate> {
         .collect()
 }
 
-/// What to do with the candidates of one search.
+/// The decision about the candidates of one search.
 #[derive(Debug)]
-pub(crate) enum Pick {
+pub(crate) enum MatchPick {
     None,
-    One(Candidate),
+    One(MatchCandidate),
     /// The first lines (from 0) of every candidate.
     Many(Vec<usize>),
 }
 
-/// One candidate, or the one that a line hint (from 0) singles out.
-pub(crate) fn pick(mut candidates: Vec<Candidate>, hint: Option<usize>) -> Pick {
+/// The only candidate, or the one selected by a line hint (from 0).
+pub(crate) fn pick(mut candidates: Vec<MatchCandidate>, hint: Option<usize>) -> MatchPick {
     match candidates.len() {
-        0 => Pick::None,
-        1 => Pick::One(candidates.remove(0)),
+        0 => MatchPick::None,
+        1 => MatchPick::One(candidates.remove(0)),
         _ => {
-            let lines: Vec<usize> = candidates.iter().map(Candidate::first).collect();
+            let lines: Vec<usize> = candidates.iter().map(MatchCandidate::first).collect();
             match hint.and_then(|hint| nearest(&lines, hint)) {
-                Some(at) => Pick::One(candidates.swap_remove(at)),
-                None => Pick::Many(lines),
+                Some(at) => MatchPick::One(candidates.swap_remove(at)),
+                None => MatchPick::Many(lines),
             }
         }
     }
 }
 
-/// Whether the quoted lines are nothing but brackets and the like, which are everywhere.
-pub(crate) fn is_trivial(quoted: &[Quoted]) -> bool {
+/// Whether the quoted lines contain only common characters such as brackets.
+pub(crate) fn is_trivial(quoted: &[QuotedLine]) -> bool {
     !quoted.iter().any(|line| line.text.chars().any(char::is_alphanumeric))
 }
 
-/// Where a looser fit stands nearer to the line that was named than the one chosen: hint and text contradict each other.
-pub(crate) fn against_hint(all: &[Candidate], chosen: &Candidate, hint: Option<usize>) -> Option<Vec<usize>> {
-    let distance = |candidate: &Candidate| hint.map(|hint| candidate.first().abs_diff(hint));
+/// The two lines if a looser match is nearer to the hint than the chosen one, because hint and text contradict each
+/// other.
+pub(crate) fn contradicts_hint(
+    all: &[MatchCandidate],
+    chosen: &MatchCandidate,
+    hint: Option<usize>,
+) -> Option<Vec<usize>> {
+    let distance = |candidate: &MatchCandidate| hint.map(|hint| candidate.first().abs_diff(hint));
     let is_only_one = all.iter().filter(|other| other.rank() <= chosen.rank()).count() == 1;
     let other = all.iter().min_by_key(|other| distance(other))?;
     let contradicts = distance(other) < distance(chosen) && (!is_only_one || distance(other) == Some(0));
     contradicts.then(|| vec![other.first(), chosen.first()])
 }
 
-/// Which of `lines` the hint means: clearly nearer than every other one, and not far away.
+/// The line that the hint refers to: clearly the nearest, and not far away.
 pub(crate) fn nearest(lines: &[usize], hint: usize) -> Option<usize> {
     const FAR: usize = 20;
     let distance = |at: &usize| lines[*at].abs_diff(hint);

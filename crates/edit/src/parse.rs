@@ -8,16 +8,16 @@ pub(crate) mod unified;
 pub(crate) mod whole;
 pub(crate) mod xml;
 
-use crate::format::{Delta, Event};
+use crate::format::{EditDelta, EditEvent};
 
-/// Cuts arriving text into complete lines, without their endings.
+/// Splits streaming text into complete lines, without their endings.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
+pub(crate) struct LineBuffer {
     partial: String,
 }
 
-impl Lines {
-    /// The lines that `chunk` completes.
+impl LineBuffer {
+    /// The lines completed by `chunk`.
     pub(crate) fn push(&mut self, chunk: &str) -> Vec<String> {
         let mut lines = Vec::new();
         let mut rest = chunk;
@@ -30,7 +30,7 @@ impl Lines {
         lines
     }
 
-    /// The last line, when it has no ending.
+    /// The last line, if it has no ending.
     pub(crate) fn finish(&mut self) -> Option<String> {
         (!self.partial.is_empty()).then(|| self.take())
     }
@@ -44,12 +44,12 @@ impl Lines {
     }
 }
 
-/// News about edit number `edit`.
-pub(crate) fn event(edit: usize, delta: Delta) -> Event {
-    Event { edit, delta }
+/// An event for the edit with this index.
+pub(crate) fn event(edit: usize, delta: EditDelta) -> EditEvent {
+    EditEvent { edit, delta }
 }
 
 /// `line` with its newline.
-pub(crate) fn ended(line: &str) -> String {
+pub(crate) fn with_newline(line: &str) -> String {
     format!("{line}\n")
 }

@@ -1,12 +1,12 @@
-//! Lines that stand for code which a model did not write out: "... rest unchanged". They never reach a file.
+//! Detects placeholder lines for omitted code, such as "... rest unchanged". They are never written to a file.
 
-/// Whether `line` says that something was left out, in a comment, in brackets or bare.
+/// Whether `line` is a placeholder for omitted code, in a comment, in brackets or bare.
 pub(crate) fn is_omission(line: &str) -> bool {
     let text = line.trim();
     if text.is_empty() || text.len() > 160 {
         return false;
     }
-    let Some(inner) = uncommented(text) else { return false };
+    let Some(inner) = strip_comment(text) else { return false };
     let lower = inner.to_lowercase().replace('…', "...");
     let has_dots = lower.contains("...");
     let words = lower.replace("...", " ");
@@ -20,7 +20,7 @@ pub(crate) fn is_omission(line: &str) -> bool {
     PHRASES.iter().any(|phrase| words.contains(phrase)) && is_short(words)
 }
 
-/// Whether `line` is nothing but dots: an omission in most languages, a statement in some.
+/// Whether `line` contains only dots: an omission in most languages, a statement in some.
 pub(crate) fn is_bare_dots(line: &str) -> bool {
     matches!(line.trim(), "..." | "…")
 }
@@ -29,7 +29,7 @@ fn is_short(words: &str) -> bool {
     words.split_whitespace().count() <= 14
 }
 
-/// Words that, next to an ellipsis, say that code was left out.
+/// Words that indicate omitted code next to an ellipsis.
 const WORDS: [&str; 20] = [
     "rest of",
     "existing",
@@ -53,7 +53,7 @@ const WORDS: [&str; 20] = [
     "implementation",
 ];
 
-/// Phrases that say so without an ellipsis.
+/// Phrases that indicate it without an ellipsis.
 const PHRASES: [&str; 12] = [
     "rest of the code",
     "rest of the file",
@@ -69,8 +69,8 @@ const PHRASES: [&str; 12] = [
     "remain unchanged",
 ];
 
-/// What a comment or a bracket holds; the text itself when it starts or ends with dots.
-fn uncommented(text: &str) -> Option<&str> {
+/// The content of a comment or bracket; the text itself if it starts or ends with dots.
+fn strip_comment(text: &str) -> Option<&str> {
     for (open, close) in [
         ("/*", "*/"),
         ("<!--", "-->"),
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn omissions_are_told_from_code() {
+    fn omissions_are_distinguished_from_code() {
         for line in [
             "// ... existing code ...",
             "    # ... rest of the function unchanged",

@@ -1,4 +1,4 @@
-//! Edit text in, verified file changes out: every edit has its one place, or nothing is changed.
+//! Plans verified file changes from edit text: every edit has exactly one location, or nothing is changed.
 
 mod file;
 mod path;
@@ -9,71 +9,71 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::format::{self, Format};
-use crate::refusal::{Refusal, Refused, Why};
-use crate::resolve::How;
-use crate::script::{Change, Edit};
+use crate::format::{self, EditFormat};
+use crate::parsed_edit::{EditChange, ParsedEdit};
+use crate::refusal::{EditRefusal, RefusalReason, RefusedEdits};
+use crate::resolve::MatchMethod;
 
-use file::Pending;
+use file::FilePlan;
 pub(crate) use path::looks_like_path;
 
-/// Looks up a file by its path relative to the project; nothing when there is none.
-pub type Lookup<'a> = dyn Fn(&Path) -> Option<String> + 'a;
+/// Looks up a file by its path relative to the project; `None` if it does not exist.
+pub type FileLookup<'a> = dyn Fn(&Path) -> Option<String> + 'a;
 
-/// What an edit text does to files. Every part of it has been checked.
+/// The effect of an edit text on files. All of it has been verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// The format that the text is in.
-    pub format: Format,
-    /// One for each file that changes, in the order of the text.
+pub struct EditPlan {
+    /// The format of the text.
+    pub format: EditFormat,
+    /// One change per file, in the order of the text.
     pub files: Vec<FileChange>,
-    /// One for each edit, in the order of the text.
-    pub edits: Vec<Report>,
+    /// One report per edit, in the order of the text.
+    pub edits: Vec<EditReport>,
 }
 
-/// What happens to one file.
+/// The change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileChange {
     /// A new file.
     Create {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// Its content.
         content: String,
     },
-    /// New content for a file.
+    /// Modifies a file.
     Update {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// The content that the plan was made for.
+        /// The content that the plan is based on.
         before: String,
         /// The content to write.
         after: String,
     },
-    /// A file gets another name, and perhaps new content.
+    /// Renames a file, possibly with new content.
     Move {
         /// The old name.
         from: PathBuf,
         /// The new name.
         to: PathBuf,
-        /// The content that the plan was made for.
+        /// The content that the plan is based on.
         before: String,
         /// The content to write.
         after: String,
-        /// The content of the file that stood at the new name.
+        /// The previous content at the new name.
         replaced: Option<String>,
     },
-    /// A file goes.
+    /// Deletes a file.
     Delete {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// The content that the plan was made for.
+        /// The content that the plan is based on.
         before: String,
     },
 }
 
 impl FileChange {
-    /// The file, by the name it has before the change, or after it when it is new.
+    /// The file's name before the change, or after it if the file is new.
     pub fn path(&self) -> &Path {
         match self {
             Self::Create { path, .. } | Self::Update { path, .. } | Self::Delete { path, .. } => path,
@@ -81,7 +81,7 @@ impl FileChange {
         }
     }
 
-    /// The content that the plan was made for; nothing when the file is new.
+    /// The content that the plan is based on; `None` for a new file.
     pub fn before(&self) -> Option<&str> {
         match self {
             Self::Create { .. } => None,
@@ -89,7 +89,7 @@ impl FileChange {
         }
     }
 
-    /// The content to write; nothing when the file goes.
+    /// The content to write; `None` for a deleted file.
     pub fn after(&self) -> Option<&str> {
         match self {
             Self::Create { content: after, .. } | Self::Update { after, .. } | Self::Move { after, .. } => Some(after),
@@ -100,38 +100,43 @@ impl FileChange {
 
 /// How one edit was placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// Which edit of the text, counted from 1.
+pub struct EditReport {
+    /// The edit of the text, counted from 1.
     pub edit: usize,
     /// The file.
     pub path: PathBuf,
-    /// The first line that it touches, counted from 1, in the file as it was.
+    /// The first affected line, counted from 1, in the original file.
     pub first_line: usize,
-    /// The last line that it touches; one less than the first when lines are only inserted before it.
+    /// The last affected line; one less than the first for an insertion before it.
     pub last_line: usize,
     /// How the old text was found.
-    pub how: How,
-    /// Whether it changes anything; an edit that does not is let pass when others do.
+    pub how: MatchMethod,
+    /// Whether it changes anything; edits without effect are accepted if others have one.
     pub changes: bool,
 }
 
-/// Makes a plan of `text`. `target` is the file for edits that name none.
-pub fn plan(text: &str, format: Format, target: Option<&Path>, lookup: &Lookup<'_>) -> Result<Plan, Refused> {
+/// Plans `text`. `target` is the file for edits without a name.
+pub fn plan(
+    text: &str,
+    format: EditFormat,
+    target: Option<&Path>,
+    lookup: &FileLookup<'_>,
+) -> Result<EditPlan, RefusedEdits> {
     let format = match format {
-        Format::Auto => format::detect(text).ok_or_else(|| refused(0, None, Why::UnknownFormat))?,
+        EditFormat::Auto => format::detect(text).ok_or_else(|| refuse(0, None, RefusalReason::UnknownFormat))?,
         named => named,
     };
-    let edits = format::parse(text, format).map_err(|malformed| refused(malformed.edit, None, malformed.why))?;
+    let edits = format::parse(text, format).map_err(|malformed| refuse(malformed.edit, None, malformed.why))?;
     plan_edits(&edits, format, target, lookup)
 }
 
 /// Files, each looked up once.
-pub(crate) struct Files<'a> {
-    lookup: &'a Lookup<'a>,
+pub(crate) struct PlanFiles<'a> {
+    lookup: &'a FileLookup<'a>,
     seen: RefCell<HashMap<PathBuf, Option<Rc<str>>>>,
 }
 
-impl Files<'_> {
+impl PlanFiles<'_> {
     pub(crate) fn read(&self, path: &Path) -> Option<Rc<str>> {
         if let Some(known) = self.seen.borrow().get(path) {
             return known.clone();
@@ -141,32 +146,37 @@ impl Files<'_> {
         content
     }
 
-    pub(crate) fn holds(&self, path: &Path) -> bool {
+    pub(crate) fn exists(&self, path: &Path) -> bool {
         self.read(path).is_some()
     }
 }
 
-/// Makes a plan of edits that are parsed already.
-pub fn plan_edits(edits: &[Edit], format: Format, target: Option<&Path>, lookup: &Lookup<'_>) -> Result<Plan, Refused> {
+/// Plans parsed edits.
+pub fn plan_edits(
+    edits: &[ParsedEdit],
+    format: EditFormat,
+    target: Option<&Path>,
+    lookup: &FileLookup<'_>,
+) -> Result<EditPlan, RefusedEdits> {
     if edits.is_empty() {
-        return Err(refused(0, None, Why::Nothing));
+        return Err(refuse(0, None, RefusalReason::NoEdits));
     }
-    let files = Files {
+    let files = PlanFiles {
         lookup,
         seen: RefCell::default(),
     };
     let mut refusals = Vec::new();
-    let mut pending: Vec<Pending> = Vec::new();
+    let mut pending: Vec<FilePlan> = Vec::new();
     let mut last: Option<PathBuf> = None;
     for (at, edit) in edits.iter().enumerate() {
         let number = at + 1;
         let path = match path::choose(edit, target, last.as_deref(), &files) {
             Ok(path) => path,
             Err(why) => {
-                refusals.push(Refusal {
+                refusals.push(EditRefusal {
                     edit: number,
                     path: None,
-                    why,
+                    reason: why,
                     nearest: None,
                 });
                 continue;
@@ -177,16 +187,16 @@ pub fn plan_edits(edits: &[Edit], format: Format, target: Option<&Path>, lookup:
         let file = match pending.iter().position(|file| file.path == path) {
             Some(at) => &mut pending[at],
             None => {
-                pending.push(Pending::new(path.clone(), files.read(&path).as_deref()));
+                pending.push(FilePlan::new(path.clone(), files.read(&path).as_deref()));
                 let last = pending.len() - 1;
                 &mut pending[last]
             }
         };
-        if let Err((why, nearest)) = file.take(number, edit, alike, &files) {
-            refusals.push(Refusal {
+        if let Err((why, nearest)) = file.apply_edit(number, edit, alike, &files) {
+            refusals.push(EditRefusal {
                 edit: number,
                 path: Some(path),
-                why,
+                reason: why,
                 nearest,
             });
         }
@@ -194,22 +204,22 @@ pub fn plan_edits(edits: &[Edit], format: Format, target: Option<&Path>, lookup:
     if refusals.is_empty() {
         finish(pending, format)
     } else {
-        Err(Refused { refusals })
+        Err(RefusedEdits { refusals })
     }
 }
 
 /// Whether two hunks of one file quote the same lines.
-fn same_place(one: &Edit, other: &Edit) -> bool {
+fn same_place(one: &ParsedEdit, other: &ParsedEdit) -> bool {
     match (&one.change, &other.change) {
-        (Change::Hunk(a), Change::Hunk(b)) => {
+        (EditChange::Hunk(a), EditChange::Hunk(b)) => {
             one.names == other.names && a.headers == b.headers && working::quoted_lines(a) == working::quoted_lines(b)
         }
         _ => false,
     }
 }
 
-fn finish(pending: Vec<Pending>, format: Format) -> Result<Plan, Refused> {
-    let mut plan = Plan {
+fn finish(pending: Vec<FilePlan>, format: EditFormat) -> Result<EditPlan, RefusedEdits> {
+    let mut plan = EditPlan {
         format,
         files: Vec::new(),
         edits: Vec::new(),
@@ -220,22 +230,22 @@ fn finish(pending: Vec<Pending>, format: Format) -> Result<Plan, Refused> {
         plan.edits.extend(reports);
     }
     plan.edits.sort_by_key(|report| report.edit);
-    if let Some(clash) = clash(&plan) {
-        return Err(clash);
+    if let Some(refused) = conflicting_changes(&plan) {
+        return Err(refused);
     }
     if plan.files.is_empty() {
         let why = if plan.edits.is_empty() {
-            Why::Nothing
+            RefusalReason::NoEdits
         } else {
-            Why::NoChange
+            RefusalReason::NoChange
         };
-        return Err(refused(plan.edits.first().map_or(0, |report| report.edit), None, why));
+        return Err(refuse(plan.edits.first().map_or(0, |report| report.edit), None, why));
     }
     Ok(plan)
 }
 
-/// Two changes that leave a file of the same name.
-fn clash(plan: &Plan) -> Option<Refused> {
+/// Two changes that result in files with the same name.
+fn conflicting_changes(plan: &EditPlan) -> Option<RefusedEdits> {
     let left = |change: &FileChange| match change {
         FileChange::Create { path, .. } | FileChange::Update { path, .. } => Some(path.clone()),
         FileChange::Move { to, .. } => Some(to.clone()),
@@ -249,19 +259,19 @@ fn clash(plan: &Plan) -> Option<Refused> {
                 .iter()
                 .find(|report| report.path == path)
                 .map_or(0, |report| report.edit);
-            return Some(refused(0, Some(path), Why::Conflict(first)));
+            return Some(refuse(0, Some(path), RefusalReason::Conflict(first)));
         }
         seen.push(path);
     }
     None
 }
 
-fn refused(edit: usize, path: Option<PathBuf>, why: Why) -> Refused {
-    Refused {
-        refusals: vec![Refusal {
+fn refuse(edit: usize, path: Option<PathBuf>, reason: RefusalReason) -> RefusedEdits {
+    RefusedEdits {
+        refusals: vec![EditRefusal {
             edit,
             path,
-            why,
+            reason,
             nearest: None,
         }],
     }

@@ -1,127 +1,91 @@
-//! Shows an edit while it is being written: where it goes, and how the file changes there. Nothing in it is binding; [`crate::plan`] is.
+//! Previews an edit while it is streaming: its location and the resulting change. Only [`crate::plan`] is
+//! authoritative.
 
 use std::path::{Path, PathBuf};
 
-use crate::diff::{CharOp, StreamingDiff};
-use crate::format::{Delta, Event, Format, Parser};
-use crate::locator::{Guess, Locator};
-use crate::text::Document;
+use crate::document::TextDocument;
+use crate::format::{EditDelta, EditEvent, EditFormat, EditParser};
+use crate::locator::{EditLocator, LocationGuess};
+use crate::streaming_diff::StreamingDiff;
+use session::{PreviewState, PreviewUpdate};
 
-/// News for whoever shows the edit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Glimpse {
-    /// Which edit, counted from 1.
-    pub edit: usize,
-    /// The file, where it is known.
-    pub path: Option<PathBuf>,
-    /// What is new.
-    pub sight: Sight,
-}
+/// Looks up a file for a [`EditPreview`], which owns it for the duration of the stream.
+pub type PreviewSource = Box<dyn Fn(&Path) -> Option<String> + Send>;
 
-/// What can be seen of an edit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sight {
-    /// The old text is being quoted and can only be here. Lines are counted from 1.
-    Resolving {
-        /// The first line.
-        first_line: usize,
-        /// The last line so far.
-        last_line: usize,
-    },
-    /// The old text is complete and fits several places.
-    Ambiguous {
-        /// Where.
-        lines: Vec<usize>,
-    },
-    /// The old text is complete and was not found line by line.
-    Unresolved,
-    /// The text of these lines changes like this; operations follow those shown before for the same edit.
-    Edited {
-        /// The first line of the text that the operations are for; 0 when it is a new file.
-        first_line: usize,
-        /// The next operations.
-        ops: Vec<CharOp>,
-    },
-    /// The edit is complete.
-    Finished,
-}
-
-/// Looks up a file for a [`Preview`], which owns it so that it can live as long as the text takes to arrive.
-pub type Source = Box<dyn Fn(&Path) -> Option<String> + Send>;
-
-/// Watches edit text arrive.
-pub struct Preview {
-    parser: Parser,
+/// A preview of streaming edit text.
+pub struct EditPreview {
+    parser: EditParser,
     target: Option<PathBuf>,
-    lookup: Source,
-    current: Option<Current>,
+    lookup: PreviewSource,
+    current: Option<CurrentEdit>,
 }
 
-/// The edit that is being written.
-struct Current {
+/// The edit that is currently streaming.
+struct CurrentEdit {
     edit: usize,
     path: Option<PathBuf>,
     content: Option<String>,
-    stage: Stage,
+    stage: PreviewStage,
 }
 
-enum Stage {
+enum PreviewStage {
     Quoting {
-        locator: Locator,
-        shown: Guess,
+        locator: EditLocator,
+        shown: LocationGuess,
     },
     Writing {
         first_line: usize,
         diff: StreamingDiff,
     },
-    /// It cannot be shown: not found, or a patch whose lines come mixed.
-    Blind,
+    /// It cannot be previewed: not found, or a patch with mixed lines.
+    Hidden,
 }
 
-impl Preview {
-    /// A preview of text in `format`; `target` is the file for edits that name none.
-    pub fn new(format: Format, target: Option<&Path>, lookup: Source) -> Self {
+impl EditPreview {
+    /// A preview of text in `format`; `target` is the file for edits without a name.
+    pub fn new(format: EditFormat, target: Option<&Path>, lookup: PreviewSource) -> Self {
         Self {
-            parser: Parser::new(format),
+            parser: EditParser::new(format),
             target: target.map(Path::to_owned),
             lookup,
             current: None,
         }
     }
 
-    /// Takes in more text.
-    pub fn push(&mut self, chunk: &str) -> Vec<Glimpse> {
-        let mut glimpses = Vec::new();
+    /// Adds text.
+    pub fn push(&mut self, chunk: &str) -> Vec<PreviewUpdate> {
+        let mut updates = Vec::new();
         for event in self.parser.push(chunk) {
-            self.event(event, &mut glimpses);
+            self.event(event, &mut updates);
         }
-        glimpses
+        updates
     }
 
     /// The text is complete.
-    pub fn finish(mut self) -> Vec<Glimpse> {
-        let mut glimpses = Vec::new();
-        self.end(&mut glimpses);
-        glimpses
+    pub fn finish(mut self) -> Vec<PreviewUpdate> {
+        let mut updates = Vec::new();
+        self.end(&mut updates);
+        updates
     }
 
-    fn event(&mut self, event: Event, glimpses: &mut Vec<Glimpse>) {
+    fn event(&mut self, event: EditEvent, updates: &mut Vec<PreviewUpdate>) {
         if self.current.as_ref().is_none_or(|current| current.edit != event.edit) {
             let (name, hint) = match &event.delta {
-                Delta::Started { name, hint } => (name.clone(), *hint),
+                EditDelta::Started { name, hint } => (name.clone(), *hint),
                 _ => (None, None),
             };
-            self.end(glimpses);
+            self.end(updates);
             self.start(event.edit, name, hint);
         }
         let Some(current) = &mut self.current else { return };
         match event.delta {
-            Delta::Started { .. } => {}
-            Delta::Old(text) => current.old(&text, glimpses),
-            Delta::New(text) => current.new_text(&text, glimpses),
-            // Patches quote and write in turn: what they quote is followed, the change itself is shown once it is planned.
-            Delta::Kept(text) => current.old(&text, glimpses),
-            Delta::Finished => self.end(glimpses),
+            EditDelta::Started { .. } => {}
+            EditDelta::Old(text) => current.old(&text, updates),
+            EditDelta::New(text) => current.new_text(&text, updates),
+            // Patches alternate between quoting and writing: the quoted lines are located, and the change is shown once
+            // it is planned.
+            EditDelta::Kept(text) => current.old(&text, updates),
+            EditDelta::Finished => self.end(updates),
         }
     }
 
@@ -131,103 +95,103 @@ impl Preview {
             .filter(|path| (self.lookup)(path).is_some() || self.target.is_none())
             .or_else(|| self.target.clone());
         let content = path.as_deref().and_then(|path| (self.lookup)(path));
-        let locator = Locator::new(content.as_deref().unwrap_or_default(), hint);
-        self.current = Some(Current {
+        let locator = EditLocator::new(content.as_deref().unwrap_or_default(), hint);
+        self.current = Some(CurrentEdit {
             edit,
             path,
             content,
-            stage: Stage::Quoting {
+            stage: PreviewStage::Quoting {
                 locator,
-                shown: Guess::Unknown,
+                shown: LocationGuess::Unknown,
             },
         });
     }
 
-    fn end(&mut self, glimpses: &mut Vec<Glimpse>) {
+    fn end(&mut self, updates: &mut Vec<PreviewUpdate>) {
         let Some(mut current) = self.current.take() else { return };
-        match std::mem::replace(&mut current.stage, Stage::Blind) {
-            Stage::Writing { first_line, diff } => {
-                current.tell(
-                    Sight::Edited {
+        match std::mem::replace(&mut current.stage, PreviewStage::Hidden) {
+            PreviewStage::Writing { first_line, diff } => {
+                current.emit(
+                    PreviewState::Edited {
                         first_line,
                         ops: diff.finish(),
                     },
-                    glimpses,
+                    updates,
                 );
             }
-            Stage::Quoting { mut locator, .. } => {
-                if locator.finish() == Guess::Nowhere {
-                    current.tell(Sight::Unresolved, glimpses);
+            PreviewStage::Quoting { mut locator, .. } => {
+                if locator.finish() == LocationGuess::Nowhere {
+                    current.emit(PreviewState::Unresolved, updates);
                 }
             }
-            Stage::Blind => {}
+            PreviewStage::Hidden => {}
         }
-        current.tell(Sight::Finished, glimpses);
+        current.emit(PreviewState::Finished, updates);
     }
 }
 
-impl Current {
-    fn tell(&self, sight: Sight, glimpses: &mut Vec<Glimpse>) {
-        glimpses.push(Glimpse {
+impl CurrentEdit {
+    fn emit(&self, state: PreviewState, updates: &mut Vec<PreviewUpdate>) {
+        updates.push(PreviewUpdate {
             edit: self.edit + 1,
             path: self.path.clone(),
-            sight,
+            state,
         });
     }
 
-    fn old(&mut self, text: &str, glimpses: &mut Vec<Glimpse>) {
-        let Stage::Quoting { locator, shown } = &mut self.stage else {
+    fn old(&mut self, text: &str, updates: &mut Vec<PreviewUpdate>) {
+        let PreviewStage::Quoting { locator, shown } = &mut self.stage else {
             return;
         };
         let guess = locator.push(text);
         if guess != *shown {
             *shown = guess.clone();
-            if let Guess::At { first_line, last_line } = guess {
-                self.tell(Sight::Resolving { first_line, last_line }, glimpses);
+            if let LocationGuess::At { first_line, last_line } = guess {
+                self.emit(PreviewState::Resolving { first_line, last_line }, updates);
             }
         }
     }
 
-    fn new_text(&mut self, text: &str, glimpses: &mut Vec<Glimpse>) {
-        if let Stage::Quoting { locator, .. } = &mut self.stage {
+    fn new_text(&mut self, text: &str, updates: &mut Vec<PreviewUpdate>) {
+        if let PreviewStage::Quoting { locator, .. } = &mut self.stage {
             let guess = locator.finish();
-            self.stage = self.write(guess, glimpses);
+            self.stage = self.write(guess, updates);
         }
-        let Stage::Writing { first_line, diff } = &mut self.stage else {
+        let PreviewStage::Writing { first_line, diff } = &mut self.stage else {
             return;
         };
         let (first_line, ops) = (*first_line, diff.push(text));
         if !ops.is_empty() {
-            self.tell(Sight::Edited { first_line, ops }, glimpses);
+            self.emit(PreviewState::Edited { first_line, ops }, updates);
         }
     }
 
-    fn write(&self, guess: Guess, glimpses: &mut Vec<Glimpse>) -> Stage {
+    fn write(&self, guess: LocationGuess, updates: &mut Vec<PreviewUpdate>) -> PreviewStage {
         let content = self.content.as_deref().unwrap_or_default();
         match guess {
             // No old text: the whole file.
-            Guess::Unknown => {
+            LocationGuess::Unknown => {
                 let first_line = usize::from(self.content.is_some());
-                Stage::Writing {
+                PreviewStage::Writing {
                     first_line,
                     diff: StreamingDiff::new(content),
                 }
             }
-            Guess::At { first_line, last_line } => {
-                let document = Document::parse(content);
+            LocationGuess::At { first_line, last_line } => {
+                let document = TextDocument::parse(content);
                 let range = document.line_start(first_line - 1)..document.line_start(last_line);
-                Stage::Writing {
+                PreviewStage::Writing {
                     first_line,
                     diff: StreamingDiff::new(&document.body()[range]),
                 }
             }
-            Guess::Several(lines) => {
-                self.tell(Sight::Ambiguous { lines }, glimpses);
-                Stage::Blind
+            LocationGuess::Several(lines) => {
+                self.emit(PreviewState::Ambiguous { lines }, updates);
+                PreviewStage::Hidden
             }
-            Guess::Nowhere => {
-                self.tell(Sight::Unresolved, glimpses);
-                Stage::Blind
+            LocationGuess::Nowhere => {
+                self.emit(PreviewState::Unresolved, updates);
+                PreviewStage::Hidden
             }
         }
     }
@@ -236,42 +200,43 @@ impl Current {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use session::TextOp;
 
     #[test]
-    fn an_edit_is_seen_growing() {
+    fn a_streaming_edit_is_previewed() {
         let file = "fn a() {\n    go(1);\n}\n\nfn b() {\n    go(2);\n}\n".to_owned();
         let lookup = Box::new(move |_: &Path| Some(file.clone()));
-        let mut preview = Preview::new(Format::SearchReplace, Some(Path::new("a.rs")), lookup);
+        let mut preview = EditPreview::new(EditFormat::SearchReplace, Some(Path::new("a.rs")), lookup);
         let text = "<<<<<<< SEARCH\nfn b() {\n    go(2);\n=======\nfn b() {\n    go(3);\n>>>>>>> REPLACE\n";
-        let mut sights: Vec<Sight> = Vec::new();
+        let mut states: Vec<PreviewState> = Vec::new();
         for piece in text.split_inclusive('\n') {
-            sights.extend(preview.push(piece).into_iter().map(|glimpse| glimpse.sight));
+            states.extend(preview.push(piece).into_iter().map(|update| update.state));
         }
-        sights.extend(preview.finish().into_iter().map(|glimpse| glimpse.sight));
-        let edited = |ops: &[CharOp]| Sight::Edited {
+        states.extend(preview.finish().into_iter().map(|update| update.state));
+        let edited = |ops: &[TextOp]| PreviewState::Edited {
             first_line: 5,
             ops: ops.to_vec(),
         };
         assert_eq!(
-            sights,
+            states,
             [
-                Sight::Resolving {
+                PreviewState::Resolving {
                     first_line: 5,
                     last_line: 5
                 },
-                Sight::Resolving {
+                PreviewState::Resolving {
                     first_line: 5,
                     last_line: 6
                 },
-                edited(&[CharOp::Keep(9)]),
+                edited(&[TextOp::Keep(9)]),
                 edited(&[
-                    CharOp::Keep(7),
-                    CharOp::Delete(1),
-                    CharOp::Insert("3".to_owned()),
-                    CharOp::Keep(3)
+                    TextOp::Keep(7),
+                    TextOp::Delete(1),
+                    TextOp::Insert("3".to_owned()),
+                    TextOp::Keep(3)
                 ]),
                 edited(&[]),
-                Sight::Finished,
+                PreviewState::Finished,
             ]
         );
     }

@@ -1,67 +1,67 @@
-//! Why an edit is not applied, in words that let a model correct itself in one step.
+//! Why an edit is refused, in messages that let a model correct it in one step.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Nothing is applied, for these reasons.
+/// The whole edit text is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct Refused {
-    /// One for each edit that cannot be applied, in their order.
-    pub refusals: Vec<Refusal>,
+pub struct RefusedEdits {
+    /// One refusal per edit that cannot be applied, in order.
+    pub refusals: Vec<EditRefusal>,
 }
 
 /// One edit that cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// Which edit of the text, counted from 1; 0 when the text as a whole is at fault.
+pub struct EditRefusal {
+    /// The edit of the text, counted from 1; 0 for the whole text.
     pub edit: usize,
-    /// The file it is for, where that is known.
+    /// Its file, if known.
     pub path: Option<PathBuf>,
-    /// What is wrong.
-    pub why: Why,
-    /// The part of the file that comes nearest to what was quoted.
-    pub nearest: Option<Region>,
+    /// The reason.
+    pub reason: RefusalReason,
+    /// The lines of the file most similar to the quoted text.
+    pub nearest: Option<FileRegion>,
 }
 
 /// Some lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
+pub struct FileRegion {
     /// The number of the first line, counted from 1.
     pub start: usize,
     /// The lines without their endings.
     pub lines: Vec<String>,
 }
 
-/// What is wrong with an edit.
+/// The reason for refusing an edit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Why {
-    /// The text breaks its own format.
+pub enum RefusalReason {
+    /// The text violates its format.
     #[error("line {line} of the edit text: {problem}")]
     Malformed {
         /// The line of the edit text, counted from 1.
         line: usize,
-        /// What is wrong there.
+        /// The problem.
         problem: String,
     },
-    /// Separator lines inside the content leave open where the old text ends.
-    #[error("a separator line inside the content leaves open where the old text ends; put a backslash before it")]
+    /// Separator lines in the content make the end of the old text ambiguous.
+    #[error("a separator line in the content makes the end of the old text ambiguous; escape it with a backslash")]
     Separators,
-    /// No edit was found in the text.
-    #[error("the text holds no edit that could be applied")]
-    Nothing,
-    /// The text is in none of the known formats.
+    /// The text contains no edit.
+    #[error("the text contains no edit")]
+    NoEdits,
+    /// The format of the text is unknown.
     #[error("the format of the edit text is not recognised")]
     UnknownFormat,
-    /// The text names no file and none was given.
-    #[error("the edit does not say which file it is for")]
+    /// The text names no file and there is no target.
+    #[error("the edit names no file")]
     NoPath,
     /// The path leads out of the project.
     #[error("the path `{0}` leads out of the project")]
     PathEscapes(String),
-    /// The file is not there.
+    /// The file does not exist.
     #[error("the file does not exist")]
     NoFile,
-    /// The file is already there.
+    /// The file already exists.
     #[error("the file already exists; quote the lines to change instead")]
     FileExists,
     /// Old text is empty although the file has content.
@@ -75,36 +75,36 @@ pub enum Why {
     NotFound,
     /// The old text is not in the file, but the new text is.
     #[error(
-        "the old text is not in the file, and the new text already stands at line {line}: the change seems to be made already"
+        "the old text is not in the file, and the new text is already at line {line}: the change seems to be applied already"
     )]
     AlreadyApplied {
-        /// Where the new text starts, counted from 1.
+        /// The first line of the new text, counted from 1.
         line: usize,
     },
     /// The old text is in the file more than once.
-    #[error("the old text fits {} places, at lines {}; quote more lines around it, or give its line", .lines.len(), list(.lines))]
+    #[error("the old text matches {} places, at lines {}; quote more lines around it, or give its line number", .lines.len(), list(.lines))]
     Ambiguous {
-        /// Where, counted from 1.
+        /// The lines, counted from 1.
         lines: Vec<usize>,
     },
     /// A `@@` header is not in the file.
     #[error("the `@@` header `{0}` is not a line of the file")]
     NoHeader(String),
-    /// Lines are to be inserted, but nothing says where.
-    #[error("the added lines have no context to place them by")]
+    /// Lines are inserted without a location.
+    #[error("the added lines have no context to locate them")]
     NoContext,
-    /// The line to insert at is not in the file.
+    /// The line to insert at does not exist.
     #[error("line {line} is past the end of the file, which has {count} lines")]
     NoLine {
-        /// The line asked for, counted from 1.
+        /// The requested line, counted from 1.
         line: usize,
-        /// How many there are.
+        /// The number of lines.
         count: usize,
     },
-    /// The new text leaves something out in words.
+    /// The new text contains a placeholder for omitted code.
     #[error("the new text leaves code out (`{0}`); write it in full or edit only the lines that change")]
     Placeholder(String),
-    /// The old text leaves something out that the new text does not.
+    /// The old text has an omission that the new text lacks.
     #[error("the old text leaves lines out, and the new text does not leave out the same; quote every line in full")]
     Elision,
     /// Two edits touch the same lines.
@@ -117,10 +117,10 @@ pub enum Why {
         /// The other edit, counted from 1.
         other: usize,
     },
-    /// The same edit came before.
+    /// The same edit occurs twice.
     #[error("the edit is the same as edit {0}")]
     Repeated(usize),
-    /// A file is deleted, moved or created and otherwise edited in the same text.
+    /// A file is deleted, moved or created and also edited in the same text.
     #[error("edit {0} already deletes, moves or creates this file")]
     Conflict(usize),
 }
@@ -139,7 +139,7 @@ fn list(lines: &[usize]) -> String {
     text
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RefusedEdits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, refusal) in self.refusals.iter().enumerate() {
             if number > 0 {
@@ -154,7 +154,7 @@ impl fmt::Display for Refused {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for EditRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.edit > 0 {
             write!(f, "Edit {}", self.edit)?;
@@ -163,7 +163,7 @@ impl fmt::Display for Refusal {
             }
             write!(f, ": ")?;
         }
-        write!(f, "{}.", self.why)?;
+        write!(f, "{}.", self.reason)?;
         if let Some(region) = &self.nearest {
             write!(f, " The nearest lines in the file are:")?;
             let width = (region.start + region.lines.len()).to_string().len();

@@ -1,4 +1,4 @@
-//! From a match to exact changes: which lines stay, go and come, re-indented, and nothing else touched.
+//! Converts a match to exact changes: lines kept, removed and added, re-indented, and nothing else touched.
 
 pub(crate) mod elision;
 pub(crate) mod hunk;
@@ -8,47 +8,47 @@ pub(crate) mod replace;
 
 use std::ops::Range;
 
-use crate::compare::compare;
+use crate::alternative_readings::Normalization;
+use crate::document::{FinalNewline, Splice, TextDocument};
 use crate::fold::{indent_of, is_blank};
 use crate::indent::Reindent;
-use crate::matcher::{Blanks, Candidate, Haystack, Level, Quoted, texts};
+use crate::matcher::{BlankLineMatch, Haystack, MatchCandidate, MatchLevel, QuotedLine, texts};
+use crate::parsed_edit::EndOfFile;
 use crate::placeholder::{is_bare_dots, is_omission};
-use crate::reading::Dressing;
-use crate::refusal::Why;
-use crate::script::EndOfFile;
-use crate::text::{Document, FinalNewline, Splice};
+use crate::refusal::RefusalReason;
+use crate::text_diff::compare;
 
 /// How the old text was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    /// As it was quoted.
+pub enum MatchMethod {
+    /// Exactly as quoted.
     Exact,
-    /// But for whitespace at the end of lines.
+    /// Except for whitespace at the end of lines.
     TrailingSpace,
-    /// But for indentation; the new lines were shifted to fit.
+    /// Except for indentation; the new lines were shifted.
     Indentation,
-    /// But for spaces inside lines, or for look-alike characters.
+    /// Except for spaces in lines or look-alike characters.
     Spacing,
-    /// But for blank lines.
+    /// Except for blank lines.
     BlankLines,
-    /// After line numbers or bars were taken off.
+    /// After removing line numbers or bars.
     LineNumbers,
-    /// After one level of escaping was undone.
+    /// After undoing one level of escaping.
     Escapes,
-    /// After code fences or a file name comment were taken off.
+    /// After removing code fences or a file name comment.
     Fences,
-    /// In parts, around lines that the text leaves out.
+    /// In parts, around omitted lines.
     Elision,
-    /// But for small slips in a few lines, everything else being equal and unique.
+    /// Except for typos in a few lines, with all others equal and unique.
     Slips,
-    /// By line number or header, nothing being quoted.
+    /// By line number or header, without quoted text.
     Place,
     /// The whole file.
     Whole,
 }
 
-impl How {
-    /// A word for it, as reports use it.
+impl MatchMethod {
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -66,81 +66,81 @@ impl How {
         }
     }
 
-    fn of(candidate: &Candidate) -> Self {
+    fn of(candidate: &MatchCandidate) -> Self {
         match (candidate.level, candidate.blanks) {
-            (Level::Slips, _) => Self::Slips,
-            (Level::Spacing | Level::Squeezed, _) => Self::Spacing,
-            (Level::Indent | Level::UnevenIndent, _) => Self::Indentation,
-            (_, Blanks::Differ | Blanks::EdgesDiffer) => Self::BlankLines,
-            (Level::TrailingSpace, Blanks::Same) => Self::TrailingSpace,
-            (Level::Exact, Blanks::Same) => Self::Exact,
+            (MatchLevel::Slips, _) => Self::Slips,
+            (MatchLevel::Spacing | MatchLevel::Squeezed, _) => Self::Spacing,
+            (MatchLevel::Indent | MatchLevel::UnevenIndent, _) => Self::Indentation,
+            (_, BlankLineMatch::Differ | BlankLineMatch::EdgesDiffer) => Self::BlankLines,
+            (MatchLevel::TrailingSpace, BlankLineMatch::Same) => Self::TrailingSpace,
+            (MatchLevel::Exact, BlankLineMatch::Same) => Self::Exact,
         }
     }
 
-    fn dressed(dressing: Dressing) -> Self {
+    fn from_normalization(dressing: Normalization) -> Self {
         match dressing {
-            Dressing::Fences => Self::Fences,
-            Dressing::LineNumbers => Self::LineNumbers,
-            Dressing::Escapes => Self::Escapes,
-            Dressing::Entities => Self::Escapes,
+            Normalization::Fences => Self::Fences,
+            Normalization::LineNumbers => Self::LineNumbers,
+            Normalization::Escapes => Self::Escapes,
+            Normalization::Entities => Self::Escapes,
         }
     }
 }
 
-/// An edit that has found its place.
+/// An edit with its location.
 #[derive(Clone, Debug)]
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedEdit {
     pub(crate) splices: Vec<Splice>,
     /// The matched lines, from 0.
     pub(crate) lines: Range<usize>,
-    pub(crate) how: How,
+    pub(crate) method: MatchMethod,
 }
 
-/// What kind of edit the operations are from.
+/// The kind of edit that the operations come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum OpSource {
     Patch,
     Replacement,
 }
 
-/// What happens to the quoted lines (by their number) and between them.
+/// What happens to the quoted lines (by index) and between them.
 #[derive(Clone, Debug)]
-pub(crate) enum Op {
+pub(crate) enum LineOp {
     Keep(usize),
     Remove(usize),
     Add(String),
 }
 
 /// The operations that turn `old` lines into `new` lines.
-pub(crate) fn line_ops(old: &[&str], new: &[&str]) -> Vec<Op> {
+pub(crate) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {
     let mut ops = Vec::new();
     for part in compare(old, new, None) {
         let (tag, old_range, new_range) = part.as_tag_tuple();
         if tag == similar::DiffTag::Equal {
-            ops.extend(old_range.map(Op::Keep));
+            ops.extend(old_range.map(LineOp::Keep));
         } else {
-            ops.extend(old_range.map(Op::Remove));
+            ops.extend(old_range.map(LineOp::Remove));
             ops.extend(
                 new_range
                     .filter_map(|at| new.get(at))
-                    .map(|line| Op::Add((*line).to_owned())),
+                    .map(|line| LineOp::Add((*line).to_owned())),
             );
         }
     }
     ops
 }
 
-/// The changes that `ops` make where `candidate` matched.
-pub(crate) fn carry_out(
+/// The changes that `ops` make at the location of `candidate`.
+pub(crate) fn build_splices(
     haystack: &Haystack<'_>,
-    quoted: &[Quoted],
-    candidate: &Candidate,
-    ops: &[Op],
-    (source, end): (Source, EndOfFile),
-) -> Result<Vec<Splice>, Why> {
+    quoted: &[QuotedLine],
+    candidate: &MatchCandidate,
+    ops: &[LineOp],
+    (source, end): (OpSource, EndOfFile),
+) -> Result<Vec<Splice>, RefusalReason> {
     let document = haystack.document;
     let reindent = reindent_for(document, quoted, candidate, ops, source);
-    let mut groups = Groups {
+    let mut groups = ChangeGroups {
         cursor: candidate.first(),
         groups: Vec::new(),
         open: false,
@@ -150,7 +150,7 @@ pub(crate) fn carry_out(
     let mut lost_blanks = 0;
     for (at, op) in ops.iter().enumerate() {
         match op {
-            Op::Keep(number) => {
+            LineOp::Keep(number) => {
                 near = *number;
                 match candidate.pairs[*number] {
                     Some(line) => groups.keep(line),
@@ -159,14 +159,14 @@ pub(crate) fn carry_out(
                 }
                 is_first = false;
             }
-            Op::Remove(number) => {
+            LineOp::Remove(number) => {
                 near = *number;
                 match candidate.pairs[*number] {
                     Some(line) => groups.remove(line),
                     None => lost_blanks += 1,
                 }
             }
-            Op::Add(line) => {
+            LineOp::Add(line) => {
                 let is_spare = lost_blanks > 0 && is_blank(line) && ops[at + 1..].iter().all(is_blank_add);
                 if is_spare {
                     lost_blanks -= 1;
@@ -179,9 +179,9 @@ pub(crate) fn carry_out(
     }
     let groups = groups.groups;
     if let Some(first) = groups.first()
-        && groups.iter().all(|group| group.is_there_already(document, candidate))
+        && groups.iter().all(|group| group.is_already_applied(document, candidate))
     {
-        return Err(Why::AlreadyApplied {
+        return Err(RefusalReason::AlreadyApplied {
             line: first.lines.start.max(1),
         });
     }
@@ -191,58 +191,64 @@ pub(crate) fn carry_out(
         .collect())
 }
 
-fn is_blank_add(op: &Op) -> bool {
-    matches!(op, Op::Add(line) if is_blank(line))
+fn is_blank_add(op: &LineOp) -> bool {
+    matches!(op, LineOp::Add(line) if is_blank(line))
 }
 
-/// Whether a quoted blank line that the file does not have stands between added lines: then it was meant to be added.
-fn is_between_additions(ops: &[Op], at: usize) -> bool {
-    let added = |op: Option<&Op>| matches!(op, Some(Op::Add(_)));
+/// Whether a quoted blank line that the file lacks is between added lines: then it was meant to be added.
+fn is_between_additions(ops: &[LineOp], at: usize) -> bool {
+    let added = |op: Option<&LineOp>| matches!(op, Some(LineOp::Add(_)));
     let mut after = at + 1;
-    while matches!(ops.get(after), Some(Op::Keep(_))) && after < at + 3 {
+    while matches!(ops.get(after), Some(LineOp::Keep(_))) && after < at + 3 {
         after += 1;
     }
     at > 0 && added(ops.get(at - 1)) && added(ops.get(after))
 }
 
-fn reindent_for(document: &Document, quoted: &[Quoted], candidate: &Candidate, ops: &[Op], source: Source) -> Reindent {
-    if candidate.level <= Level::TrailingSpace {
+fn reindent_for(
+    document: &TextDocument,
+    quoted: &[QuotedLine],
+    candidate: &MatchCandidate,
+    ops: &[LineOp],
+    source: OpSource,
+) -> Reindent {
+    if candidate.level <= MatchLevel::TrailingSpace {
         return Reindent::none();
     }
     let pairs: Vec<_> = texts(document, quoted, &candidate.pairs)
         .into_iter()
         .map(|(number, text, actual)| (number, (indent_of(text), indent_of(actual))))
         .collect();
-    // A patch whose lines are each off by another amount says nothing about where its new lines belong.
+    // A patch with a different indentation error on each line does not determine the indentation of its new lines.
     let is_first_cut = pairs.iter().skip(1).all(|(_, (quoted, actual))| quoted == actual) && pairs.len() > 1;
-    if candidate.level == Level::UnevenIndent && source == Source::Patch && !is_first_cut {
+    if candidate.level == MatchLevel::UnevenIndent && source == OpSource::Patch && !is_first_cut {
         return Reindent::none();
     }
     let new: Vec<&str> = ops
         .iter()
         .filter_map(|op| match op {
-            Op::Keep(number) => quoted.get(*number).map(|line| line.text.as_str()),
-            Op::Add(line) => Some(line.as_str()),
-            Op::Remove(_) => None,
+            LineOp::Keep(number) => quoted.get(*number).map(|line| line.text.as_str()),
+            LineOp::Add(line) => Some(line.as_str()),
+            LineOp::Remove(_) => None,
         })
         .collect();
     Reindent::new(&pairs, &new)
 }
 
 /// Removed and added lines that belong together.
-struct Group {
+struct ChangeGroup {
     lines: Range<usize>,
     added: Vec<String>,
 }
 
-struct Groups {
-    /// The line of the file that comes next.
+struct ChangeGroups {
+    /// The next line of the file.
     cursor: usize,
-    groups: Vec<Group>,
+    groups: Vec<ChangeGroup>,
     open: bool,
 }
 
-impl Groups {
+impl ChangeGroups {
     fn keep(&mut self, line: usize) {
         self.cursor = line + 1;
         self.open = false;
@@ -262,9 +268,9 @@ impl Groups {
         self.group(cursor).added.push(text);
     }
 
-    fn group(&mut self, line: usize) -> &mut Group {
+    fn group(&mut self, line: usize) -> &mut ChangeGroup {
         if !self.open || self.groups.is_empty() {
-            self.groups.push(Group {
+            self.groups.push(ChangeGroup {
                 lines: line..line,
                 added: Vec::new(),
             });
@@ -275,9 +281,9 @@ impl Groups {
     }
 }
 
-impl Group {
-    /// Whether lines that are only added stand already next to the quoted ones: the edit was made before.
-    fn is_there_already(&self, document: &Document, candidate: &Candidate) -> bool {
+impl ChangeGroup {
+    /// Whether lines that are only added already exist next to the quoted ones: the edit was applied before.
+    fn is_already_applied(&self, document: &TextDocument, candidate: &MatchCandidate) -> bool {
         let (at, count) = (self.lines.start, self.added.len());
         let same = |from: usize| {
             self.added
@@ -294,9 +300,9 @@ impl Group {
         self.lines.is_empty() && says_something && (follows || precedes)
     }
 
-    /// The changes to make. A replacement line for line leaves each line its own ending.
-    fn splices(self, document: &Document, source: Source, end: EndOfFile) -> Vec<Splice> {
-        if source == Source::Patch || self.lines.len() != self.added.len() {
+    /// The changes to make. A line-for-line replacement keeps the ending of each line.
+    fn splices(self, document: &TextDocument, source: OpSource, end: EndOfFile) -> Vec<Splice> {
+        if source == OpSource::Patch || self.lines.len() != self.added.len() {
             return self.splice(document, end).into_iter().collect();
         }
         let content = |line: usize| {
@@ -313,13 +319,13 @@ impl Group {
             .collect()
     }
 
-    /// The change without the lines at its ends that stay the same.
-    fn splice(self, document: &Document, end: EndOfFile) -> Option<Splice> {
+    /// The change without unchanged lines at its ends.
+    fn splice(self, document: &TextDocument, end: EndOfFile) -> Option<Splice> {
         let Self { mut lines, mut added } = self;
         let newline = match end {
             EndOfFile::Newline => FinalNewline::Add,
-            EndOfFile::Unsaid if added.len() > lines.len() => FinalNewline::Add,
-            EndOfFile::Unsaid | EndOfFile::AsItWas | EndOfFile::NoNewline => FinalNewline::Keep,
+            EndOfFile::Unspecified if added.len() > lines.len() => FinalNewline::Add,
+            EndOfFile::Unspecified | EndOfFile::Unchanged | EndOfFile::NoNewline => FinalNewline::Keep,
         };
         let at_end = lines.end >= document.line_count();
         let newline_changes = at_end && (newline == FinalNewline::Add) != document.has_final_newline();
@@ -348,23 +354,28 @@ impl Group {
     }
 }
 
-/// What counts as left out in a file of some kind.
+/// What counts as an omission in a type of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Omissions {
-    /// Nothing: documents show shortened code on purpose.
+pub(crate) enum OmissionPolicy {
+    /// Nothing: documents contain shortened code on purpose.
     None,
-    /// Words that say so; a line of dots may be a statement.
+    /// Phrases; a line of dots may be a statement.
     Worded,
-    /// A line of dots too, which is no code in such a file.
+    /// Also a line of dots, which is not code in such a file.
     Dotted,
 }
 
-/// The first line of `new` that says something was left out, unless the old text or the file has that line too.
-pub(crate) fn smuggled(document: &Document, old: &str, new: &str, omissions: Omissions) -> Option<Why> {
+/// The first placeholder line of `new` that is neither in the old text nor in the file.
+pub(crate) fn hidden_omission(
+    document: &TextDocument,
+    old: &str,
+    new: &str,
+    omissions: OmissionPolicy,
+) -> Option<RefusalReason> {
     let counts = |line: &str| match omissions {
-        Omissions::None => false,
-        Omissions::Worded => !is_bare_dots(line) && is_omission(line),
-        Omissions::Dotted => is_omission(line),
+        OmissionPolicy::None => false,
+        OmissionPolicy::Worded => !is_bare_dots(line) && is_omission(line),
+        OmissionPolicy::Dotted => is_omission(line),
     };
     new.lines()
         .filter(|line| counts(line))
@@ -372,5 +383,5 @@ pub(crate) fn smuggled(document: &Document, old: &str, new: &str, omissions: Omi
             let same = |other: &str| other.trim() == line.trim();
             !old.lines().any(same) && !document.lines().any(same)
         })
-        .map(|line| Why::Placeholder(line.trim().to_owned()))
+        .map(|line| RefusalReason::Placeholder(line.trim().to_owned()))
 }

@@ -1,11 +1,11 @@
-//! Cases from other agents' own test suites: none may be applied wrongly, and more must pass than in any of their engines.
+//! Cases from other agents' test suites: none may be applied wrongly, and more must pass than in any of their engines.
 
 #![allow(clippy::expect_used, reason = "a case that cannot be read fails the test")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use edit::{FileChange, Format, Parser, Plan, parse, plan};
+use edit::{EditFormat, EditParser, EditPlan, FileChange, parse, plan};
 use serde_json::Value;
 
 const SOURCES: [&str; 9] = [
@@ -25,7 +25,7 @@ type Tree = BTreeMap<PathBuf, String>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Pass,
-    /// Right but for newlines at the end of a file.
+    /// Correct except for newlines at the end of a file.
     Newline,
     Wrong,
     Refused,
@@ -45,7 +45,7 @@ fn tree(files: &Value) -> Tree {
         .collect()
 }
 
-fn carry_out(mut tree: Tree, plan: &Plan) -> Tree {
+fn carry_out(mut tree: Tree, plan: &EditPlan) -> Tree {
     for file in &plan.files {
         match file {
             FileChange::Create { path, content: after } | FileChange::Update { path, after, .. } => {
@@ -63,7 +63,7 @@ fn carry_out(mut tree: Tree, plan: &Plan) -> Tree {
     tree
 }
 
-fn judge(case: &Value, format: Format) -> (Outcome, String) {
+fn judge(case: &Value, format: EditFormat) -> (Outcome, String) {
     let files = tree(&case["files"]);
     let target = case["file"].as_str().map(Path::new);
     let text = case["edit"].as_str().expect("edit");
@@ -119,11 +119,11 @@ fn judge(case: &Value, format: Format) -> (Outcome, String) {
     (outcome, said)
 }
 
-fn format_of(case: &Value) -> Format {
-    Format::from_name(case["format"].as_str().expect("format")).expect("a known format")
+fn format_of(case: &Value) -> EditFormat {
+    EditFormat::from_name(case["format"].as_str().expect("format")).expect("a known format")
 }
 
-/// Where the outcome is not the case's own, and why that is meant.
+/// Cases with an intentionally different outcome, and the reason.
 const DIFFERENCES: [(&str, Outcome, &str); 18] = [
     (
         "codex/tool-test-apply-patch-cli-uses-crlf-for-new-trailing-newline",
@@ -210,8 +210,8 @@ const DIFFERENCES: [(&str, Outcome, &str); 18] = [
 ];
 
 const NO_NEWLINE: &str = "a file without a final newline stays so unless lines are added at its end";
-const SEPARATORS: &str = "a second separator leaves open where the old text ends";
-const SEVERAL: &str = "the old text fits several places";
+const SEPARATORS: &str = "a second separator makes the end of the old text ambiguous";
+const SEVERAL: &str = "the old text matches several places";
 const SIBLINGS: &str = "a line that differs in more than a slip may be another line";
 const UNIQUE: &str = "the exact text is there once, so a wrong line number does no harm";
 
@@ -223,7 +223,7 @@ fn id(case: &Value) -> &str {
     case["id"].as_str().expect("id")
 }
 
-/// What should come of a case here.
+/// The expected outcome of a case.
 fn wanted(case: &Value) -> Outcome {
     DIFFERENCES
         .iter()
@@ -232,7 +232,7 @@ fn wanted(case: &Value) -> Outcome {
 }
 
 #[test]
-fn every_case_ends_as_its_source_has_it_or_as_listed() {
+fn every_case_has_the_outcome_of_its_source_or_the_listed_one() {
     let mut surprises = Vec::new();
     for case in all_cases() {
         let (outcome, said) = judge(&case, format_of(&case));
@@ -244,8 +244,8 @@ fn every_case_ends_as_its_source_has_it_or_as_listed() {
 }
 
 #[test]
-fn nothing_is_misplaced_and_more_pass_than_in_any_other_engine() {
-    // The best of the others on cases that are not their own, passes of cases: see data/README.md.
+fn no_edit_is_misplaced_and_more_pass_than_in_any_other_engine() {
+    // The best result of other engines on foreign cases, as passes and cases: see data/README.md.
     let best_others = [
         ("apply-patch", 78, 115),
         ("search-replace", 316, 344),
@@ -269,7 +269,7 @@ fn nothing_is_misplaced_and_more_pass_than_in_any_other_engine() {
 #[test]
 fn the_format_is_recognised_by_the_text_alone() {
     for case in all_cases() {
-        let (outcome, said) = judge(&case, Format::Auto);
+        let (outcome, said) = judge(&case, EditFormat::Auto);
         assert_eq!(outcome, wanted(&case), "{}\n{said}", id(&case));
     }
 }
@@ -280,7 +280,7 @@ fn real_edits_are_the_same_in_any_chunks() {
         let (text, format) = (case["edit"].as_str().expect("edit"), format_of(&case));
         let characters: Vec<char> = text.chars().collect();
         for size in [1, 7, 61] {
-            let mut parser = Parser::new(format);
+            let mut parser = EditParser::new(format);
             for chunk in characters.chunks(size) {
                 parser.push(&chunk.iter().collect::<String>());
             }

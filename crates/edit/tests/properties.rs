@@ -1,31 +1,33 @@
-//! What must hold for any text: chunks do not matter, edits can be reverted, nothing outside a reported range changes, drift is never misplaced.
+//! Properties for arbitrary text: chunking does not matter, edits can be reverted, nothing outside of a reported range
+//! changes, drifted quotes are never misplaced.
 
 #![allow(clippy::expect_used, reason = "input that the test itself makes must be readable")]
 
 use std::path::Path;
 
-use edit::{Delta, Event, FileChange, Format, Parser, Plan, Refused, StreamingDiff, apply_ops, plan};
+use edit::{EditDelta, EditEvent, EditFormat, EditParser, EditPlan, FileChange, RefusedEdits, StreamingDiff, plan};
 use proptest::prelude::*;
 use serde_json::json;
+use session::TextOp;
 
-/// How many inputs each property is tried on.
+/// The number of inputs per property.
 fn cases() -> u32 {
     option_env!("EDIT_PROPERTY_CASES")
         .and_then(|count| count.parse().ok())
         .unwrap_or(600)
 }
 
-const FORMATS: [Format; 7] = [
-    Format::Auto,
-    Format::ApplyPatch,
-    Format::SearchReplace,
-    Format::Xml,
-    Format::Json,
-    Format::Unified,
-    Format::Whole,
+const FORMATS: [EditFormat; 7] = [
+    EditFormat::Auto,
+    EditFormat::ApplyPatch,
+    EditFormat::SearchReplace,
+    EditFormat::Xml,
+    EditFormat::Json,
+    EditFormat::Unified,
+    EditFormat::Whole,
 ];
 
-/// Pieces of edit text, put together at random: mostly broken, now and then right.
+/// Random sequences of edit text fragments: mostly invalid, sometimes valid.
 fn edit_text() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "<<<<<<< SEARCH",
@@ -95,7 +97,7 @@ fn edit_text() -> impl Strategy<Value = String> {
     .prop_map(|pieces| pieces.into_iter().map(|(piece, end)| format!("{piece}{end}")).collect())
 }
 
-/// Cuts `text` at character boundaries, at most every `size` characters.
+/// Splits `text` at character boundaries, at most every `size` characters.
 fn chunks(text: &str, sizes: &[usize]) -> Vec<String> {
     let mut characters = text.chars().peekable();
     let mut out = Vec::new();
@@ -108,32 +110,32 @@ fn chunks(text: &str, sizes: &[usize]) -> Vec<String> {
     out
 }
 
-/// Events with text that was cut joined again.
-fn joined(events: Vec<Event>) -> Vec<Event> {
-    let mut out: Vec<Event> = Vec::new();
+/// Joins adjacent text events.
+fn joined(events: Vec<EditEvent>) -> Vec<EditEvent> {
+    let mut out: Vec<EditEvent> = Vec::new();
     for event in events {
         match (out.last_mut(), event.delta) {
             (
-                Some(Event {
+                Some(EditEvent {
                     edit,
-                    delta: Delta::Old(text),
+                    delta: EditDelta::Old(text),
                 }),
-                Delta::Old(more),
+                EditDelta::Old(more),
             ) if *edit == event.edit => text.push_str(&more),
             (
-                Some(Event {
+                Some(EditEvent {
                     edit,
-                    delta: Delta::New(text),
+                    delta: EditDelta::New(text),
                 }),
-                Delta::New(more),
+                EditDelta::New(more),
             ) if *edit == event.edit => text.push_str(&more),
-            (_, delta) => out.push(Event {
+            (_, delta) => out.push(EditEvent {
                 edit: event.edit,
                 delta,
             }),
         }
     }
-    out.retain(|event| !matches!(&event.delta, Delta::Old(text) | Delta::New(text) if text.is_empty()));
+    out.retain(|event| !matches!(&event.delta, EditDelta::Old(text) | EditDelta::New(text) if text.is_empty()));
     out
 }
 
@@ -144,15 +146,33 @@ fn tree(path: &Path) -> Option<String> {
     }
 }
 
+/// Applies `ops` to `old`; `None` if they do not fit.
+fn apply_ops(old: &str, ops: &[TextOp]) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = old;
+    for op in ops {
+        match op {
+            TextOp::Keep(count) => {
+                let (kept, after) = rest.split_at_checked(*count)?;
+                out.push_str(kept);
+                rest = after;
+            }
+            TextOp::Delete(count) => rest = rest.split_at_checked(*count)?.1,
+            TextOp::Insert(text) => out.push_str(text),
+        }
+    }
+    rest.is_empty().then_some(out)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases() / 2, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_chunking_gives_the_same_edits(text in edit_text(), sizes in prop::collection::vec(1usize..9, 1..5)) {
         for format in FORMATS {
-            let mut whole = Parser::new(format);
+            let mut whole = EditParser::new(format);
             let whole_events = joined(whole.push(&text));
-            let mut cut = Parser::new(format);
+            let mut cut = EditParser::new(format);
             let mut events = Vec::new();
             for chunk in chunks(&text, &sizes) {
                 events.extend(cut.push(&chunk));
@@ -198,11 +218,11 @@ proptest! {
     }
 }
 
-/// A file of functions that look alike.
+/// A file with similar functions.
 #[derive(Clone, Debug)]
-struct Source {
+struct PreviewSource {
     lines: Vec<String>,
-    /// First line and line after the last of each function.
+    /// The first line and the line after the last of each function.
     blocks: Vec<(usize, usize)>,
 }
 
@@ -210,11 +230,11 @@ const WORDS: [&str; 12] = [
     "load", "store", "parse", "render", "merge", "split", "count", "total", "buffer", "index", "filter", "result",
 ];
 
-fn source() -> impl Strategy<Value = Source> {
+fn source() -> impl Strategy<Value = PreviewSource> {
     let word = || prop::sample::select(WORDS.to_vec());
     let body = prop::collection::vec((word(), word(), 0usize..4, 0usize..3), 2..7);
     prop::collection::vec((word(), 0usize..20, body, any::<bool>()), 2..9).prop_map(|functions| {
-        let mut source = Source {
+        let mut source = PreviewSource {
             lines: vec!["// generated".to_owned()],
             blocks: Vec::new(),
         };
@@ -237,7 +257,7 @@ fn source() -> impl Strategy<Value = Source> {
     })
 }
 
-/// How the quoted text differs from the file.
+/// How the quoted text deviates from the file.
 #[derive(Clone, Copy, Debug)]
 enum Drift {
     None,
@@ -279,7 +299,7 @@ fn drifted(lines: &[String], drift: Drift, at: usize) -> Vec<String> {
         Drift::Tabs => out.iter_mut().for_each(|line| *line = line.replace("    ", "\t")),
         Drift::TrailingSpace => out[at].push_str("  "),
         Drift::Spacing => out[at] = out[at].replace(", ", ",").replace(" = ", "  =  "),
-        // Not before the first line: there it may well be what tells two blocks apart.
+        // Not before the first line, where a blank line may distinguish two blocks.
         Drift::BlankLine => out.insert(at.max(1), String::new()),
         Drift::Renamed => out[at] = out[at].replacen("input", "imput", 1),
         Drift::Digit => out[at] = out[at].replace('1', "7").replace('2', "8"),
@@ -299,8 +319,8 @@ fn squashed(line: &str) -> String {
     line.split_whitespace().collect()
 }
 
-/// Everything outside the block is as it was, and inside it nothing but the one line is gone.
-fn is_in_place(source: &Source, block: (usize, usize), gone: &str, got: &str) -> bool {
+/// Everything outside of the block is unchanged, and inside it only the one line is replaced.
+fn is_in_place(source: &PreviewSource, block: (usize, usize), gone: &str, got: &str) -> bool {
     let got: Vec<&str> = got.lines().collect();
     let after = source.lines.len() - block.1;
     if got.len() < block.0 + after {
@@ -329,7 +349,7 @@ fn is_in_place(source: &Source, block: (usize, usize), gone: &str, got: &str) ->
         && middle.iter().filter(|line| line.contains("MARKER")).count() == 1
 }
 
-fn after(plan: Result<Plan, Refused>) -> Option<String> {
+fn after(plan: Result<EditPlan, RefusedEdits>) -> Option<String> {
     match plan.ok()?.files.into_iter().next()? {
         FileChange::Update { after, .. } => Some(after),
         FileChange::Create { .. } | FileChange::Move { .. } | FileChange::Delete { .. } => None,
@@ -357,7 +377,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn drift_is_matched_in_its_place_or_refused(
+    fn drifted_quotes_are_matched_at_their_location_or_refused(
         source in source(),
         block in any::<prop::sample::Index>(),
         drift in prop::sample::select(DRIFTS.to_vec()),
@@ -372,18 +392,18 @@ proptest! {
         let mut new = old.clone();
         new[replaced] = "    MARKER();".to_owned();
         let gone = old[replaced].clone();
-        // The line in the file that the replaced line was quoted from.
+        // The line in the file from which the replaced line was quoted.
         let gone_in_file = lines.iter().find(|line| squashed(line) == squashed(&gone)).cloned();
         let gone_in_file = gone_in_file.or_else(|| lines.get(at % lines.len()).cloned()).unwrap_or_default();
         let lookup = |_: &Path| Some(file.clone());
         let texts = [
-            (Format::SearchReplace, as_search_replace(&old, &new)),
-            (Format::ApplyPatch, as_patch(&old, replaced, "    MARKER();")),
-            (Format::Json, json!({"path": "f.rs", "edits": [{"old_text": old.join("\n"), "new_text": new.join("\n")}]}).to_string()),
+            (EditFormat::SearchReplace, as_search_replace(&old, &new)),
+            (EditFormat::ApplyPatch, as_patch(&old, replaced, "    MARKER();")),
+            (EditFormat::Json, json!({"path": "f.rs", "edits": [{"old_text": old.join("\n"), "new_text": new.join("\n")}]}).to_string()),
         ];
         for (format, text) in texts {
             if let Some(got) = after(plan(&text, format, Some(Path::new("f.rs")), &lookup)) {
-                // A block that occurs twice is never chosen, so the place is the one that was quoted.
+                // Blocks that occur twice are never chosen, so the location is unique.
                 prop_assert!(is_in_place(&source, block, &gone_in_file, &got), "{:?} {:?}\n{}\n=>\n{}", drift, format, text, got);
             } else if matches!(drift, Drift::None | Drift::Indented | Drift::TrailingSpace) {
                 let times = source.blocks.iter().filter(|other| source.lines[other.0..other.1] == *lines).count();
@@ -403,7 +423,7 @@ proptest! {
         for (number, line) in lines.iter().enumerate() {
             file.push_str(&format!("{line} {number}"));
             if ends || number + 1 < lines.len() {
-                // One kind of ending for the file, so that reverting can know it.
+                // One kind of line ending, so that the edit can be reverted exactly.
                 file.push_str(eols[0]);
             }
         }
@@ -415,7 +435,7 @@ proptest! {
         let new = vec!["completely new text".to_owned(), "  and a second line of it".to_owned()];
         let change = |content: &str, old: &[String], new: &[String]| {
             let lookup = |_: &Path| Some(content.to_owned());
-            after(plan(&as_search_replace(old, new), Format::SearchReplace, Some(Path::new("f")), &lookup))
+            after(plan(&as_search_replace(old, new), EditFormat::SearchReplace, Some(Path::new("f")), &lookup))
         };
         let once = change(&file, &old, &new).expect("a unique text is found");
         prop_assert_eq!(change(&once, &new, &old), Some(file));
@@ -435,7 +455,7 @@ proptest! {
         let old = drifted(&source.lines[block.0..block.1], drift, at);
         let text = as_search_replace(&old, &["replaced();".to_owned()]);
         let lookup = |_: &Path| Some(file.clone());
-        if let Ok(plan) = plan(&text, Format::SearchReplace, Some(Path::new("f.rs")), &lookup) {
+        if let Ok(plan) = plan(&text, EditFormat::SearchReplace, Some(Path::new("f.rs")), &lookup) {
             let report = plan.edits[0].clone();
             let got = after(Ok(plan)).unwrap_or_default();
             let before: Vec<&str> = file.split_inclusive('\n').collect();

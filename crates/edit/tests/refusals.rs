@@ -1,14 +1,14 @@
-//! What a model reads when an edit is refused: which edit, why, and the lines to correct it by.
+//! The refusal messages for models: which edit, why, and the lines to correct it.
 
 use std::path::Path;
 
-use edit::{Format, plan};
+use edit::{EditFormat, plan};
 use serde_json::json;
 
 const FILE: &str =
     "fn one() {\n    start(1);\n}\n\nfn two() {\n    start(2);\n    stop(2);\n}\n\nfn three() {\n    stop(2);\n}\n";
 
-fn refusal(text: &str, format: Format) -> String {
+fn refusal(text: &str, format: EditFormat) -> String {
     let lookup = |path: &Path| (path == Path::new("a.rs")).then(|| FILE.to_owned());
     plan(text, format, Some(Path::new("a.rs")), &lookup)
         .map_or_else(|refused| refused.to_string(), |plan| format!("{plan:?}"))
@@ -21,13 +21,13 @@ fn check(edits: &[(&str, &str)], expected: &str) {
         .collect();
     let text = json!({"path": "a.rs", "edits": edits}).to_string();
     assert_eq!(
-        refusal(&text, Format::Json),
+        refusal(&text, EditFormat::Json),
         format!("{expected}\nNothing was changed.")
     );
 }
 
 #[test]
-fn a_missing_text_is_answered_with_the_nearest_lines() {
+fn a_missing_text_is_reported_with_the_nearest_lines() {
     check(
         &[
             ("fn one() {\n    start(1);\n}", "fn uno() {\n    start(1);\n}"),
@@ -39,24 +39,24 @@ fn a_missing_text_is_answered_with_the_nearest_lines() {
 }
 
 #[test]
-fn several_places_are_named() {
+fn ambiguous_locations_are_listed() {
     check(
         &[("    stop(2);", "    stop(3);")],
-        "Edit 1 (a.rs): the old text fits 2 places, at lines 7, 11; quote more lines around it, or give its line.",
+        "Edit 1 (a.rs): the old text matches 2 places, at lines 7, 11; quote more lines around it, or give its line number.",
     );
 }
 
 #[test]
-fn a_change_that_is_there_already_is_called_so() {
+fn an_already_applied_change_is_reported() {
     check(
         &[("    begin(1);", "    start(1);")],
-        "Edit 1 (a.rs): the old text is not in the file, and the new text already stands at line 2: the change seems to be made already. The \
+        "Edit 1 (a.rs): the old text is not in the file, and the new text is already at line 2: the change seems to be applied already. The \
          nearest lines in the file are:\n1 | fn one() {\n2 |     start(1);\n3 | }",
     );
 }
 
 #[test]
-fn every_failing_edit_is_reported_at_once() {
+fn all_failing_edits_are_reported_together() {
     check(
         &[
             ("missing entirely", "x"),
@@ -70,7 +70,7 @@ fn every_failing_edit_is_reported_at_once() {
 }
 
 #[test]
-fn a_placeholder_is_quoted_back() {
+fn a_placeholder_is_quoted_in_the_refusal() {
     check(
         &[(
             "    start(2);\n    stop(2);",
@@ -85,37 +85,37 @@ fn broken_text_is_located() {
     for (text, format, expected) in [
         (
             "<<<<<<< SEARCH\nfn one() {\n>>>>>>> REPLACE\n",
-            Format::SearchReplace,
+            EditFormat::SearchReplace,
             "Edit 1: line 3 of the edit text: `>>>>>>> REPLACE` before any `=======`.",
         ),
         (
             "*** Begin Patch\n*** Update File: a.rs\n*** End Patch\n",
-            Format::ApplyPatch,
+            EditFormat::ApplyPatch,
             "Edit 1: line 2 of the edit text: the update changes nothing: it has no `+` or `-` line.",
         ),
         (
             r#"{"path": "a.rs", "edits": [{"old_text": "x"}]}"#,
-            Format::Json,
-            "Edit 1: line 1 of the edit text: `old_text` is there but `new_text` is missing.",
+            EditFormat::Json,
+            "Edit 1: line 1 of the edit text: `old_text` is given but `new_text` is missing.",
         ),
         (
             "just prose",
-            Format::Auto,
+            EditFormat::Auto,
             "the format of the edit text is not recognised.",
         ),
         (
             "*** Begin Patch\n*** End Patch\n",
-            Format::ApplyPatch,
-            "the text holds no edit that could be applied.",
+            EditFormat::ApplyPatch,
+            "the text contains no edit.",
         ),
         (
             "*** Begin Patch\n*** Update File: b.rs\n@@\n-x\n+y\n*** End Patch\n",
-            Format::ApplyPatch,
+            EditFormat::ApplyPatch,
             "Edit 1 (b.rs): the file does not exist.",
         ),
         (
             "*** Begin Patch\n*** Update File: a.rs\n@@ fn four() {\n-    stop(2);\n+    stop(3);\n*** End Patch\n",
-            Format::ApplyPatch,
+            EditFormat::ApplyPatch,
             "Edit 1 (a.rs): the `@@` header `fn four() {` is not a line of the file. The nearest lines in the file are:\n1 | fn one() {\n2 |     start(1);",
         ),
     ] {

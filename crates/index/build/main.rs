@@ -1,7 +1,7 @@
-//! Builds the grammars with their parse tables packed.
+//! Builds the grammars with compressed parse tables.
 //!
-//! Nine tenths of a grammar are tables of small numbers, 4.3 MB for C# alone, which pack to a thirtieth. So the
-//! tables are taken out of the C source, packed, and unpacked into zeroed memory when a language is first needed.
+//! Nine tenths of a grammar are tables of small numbers, 4.3 MB for C# alone, which compress to a thirtieth. The tables
+//! are extracted from the C source, compressed, and decompressed into zeroed memory on first use of a language.
 
 #![allow(
     clippy::disallowed_methods,
@@ -12,13 +12,14 @@
 
 mod pack;
 
+use pack::Effort;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Each grammar: our name for it, the package it comes in, and the folder of its C sources there.
+/// Each grammar: hew's name, its package, and the directory of its C sources in it.
 const GRAMMARS: &[(&str, &str, &str)] = &[
     ("c", "tree-sitter-c", "src"),
     ("c_sharp", "tree-sitter-c-sharp", "src"),
@@ -58,10 +59,7 @@ const GRAMMARS: &[(&str, &str, &str)] = &[
 
 fn main() {
     let endian = env::var("CARGO_CFG_TARGET_ENDIAN").expect("cargo sets it");
-    assert_eq!(
-        endian, "little",
-        "tables are packed for machines that put the lower byte first"
-    );
+    assert_eq!(endian, "little", "the tables are packed for little-endian machines");
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=Cargo.toml");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
@@ -103,7 +101,7 @@ fn main() {
     fs::write(out.join("grammars.rs"), rust).expect("OUT_DIR is ours");
 }
 
-/// Copies the queries by which grammars colour text, and declares them in Rust.
+/// Copies the highlight queries of the grammars and declares them in Rust.
 fn colours(jobs: &[(&str, PathBuf)], out: &Path) {
     let mut rust = String::from("static HIGHLIGHTS: &[(&str, &str)] = &[\n");
     for (name, folder) in jobs {
@@ -128,11 +126,19 @@ fn colours(jobs: &[(&str, PathBuf)], out: &Path) {
     fs::write(out.join("highlights.rs"), rust).expect("OUT_DIR is ours");
 }
 
+/// Profiles that optimise little are for building quickly.
+fn effort() -> Effort {
+    match env::var("OPT_LEVEL").as_deref() {
+        Ok("0" | "1") => Effort::Fast,
+        _ => Effort::Small,
+    }
+}
+
 /// Packs and compiles one grammar and returns its declaration in Rust.
 fn grammar(name: &str, folder: &Path, out: &Path) -> String {
     let parser = folder.join("parser.c");
     let source = fs::read(&parser).unwrap_or_else(|error| panic!("{}: {error}", parser.display()));
-    let packed = pack::pack(&source).unwrap_or_else(|what| panic!("{}: {what}", parser.display()));
+    let packed = pack::pack(&source, effort()).unwrap_or_else(|error| panic!("{}: {error}", parser.display()));
     let c = out.join(format!("{name}.c"));
     fs::write(&c, &packed.source).expect("OUT_DIR is ours");
     fs::write(out.join(format!("{name}.tables")), &packed.tables).expect("OUT_DIR is ours");
@@ -143,6 +149,10 @@ fn grammar(name: &str, folder: &Path, out: &Path) -> String {
         .warnings(false)
         .cargo_metadata(false)
         .std("c11");
+    if matches!(effort(), Effort::Fast) {
+        // Lexers are large `switch` statements: optimising them takes most of the build script's time.
+        build.opt_level(0);
+    }
     let scanner = folder.join("scanner.c");
     if scanner.exists() {
         build.file(scanner);
@@ -163,11 +173,11 @@ fn grammar(name: &str, folder: &Path, out: &Path) -> String {
     rust
 }
 
-/// Where cargo keeps the source of each package that this one depends on.
+/// The source directory of each dependency in cargo's registry.
 fn folders() -> HashMap<String, PathBuf> {
     let cargo = env::var_os("CARGO").expect("cargo sets it");
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("Cargo.toml");
-    // What is there already is used without asking the network; the rest is fetched.
+    // Uses the local registry without network access; missing packages are fetched.
     for more in [&["--offline"][..], &[]] {
         let output = Command::new(&cargo)
             .args(["metadata", "--format-version=1", "--locked", "--manifest-path"])

@@ -1,33 +1,77 @@
-//! Takes the parse tables out of a generated parser and packs them.
+//! Extracts the parse tables from a generated parser and compresses them.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io::Write as _;
 
 use lzma_rust2::{LzmaOptions, LzmaWriter};
 
 /// A parser without its tables, and the tables.
 pub(crate) struct Packed {
-    /// The C source, with the tables as zeroed memory under names of their own.
+    /// The C source, with the tables as separately named zeroed memory.
     pub(crate) source: Vec<u8>,
-    /// All tables as little-endian 16-bit numbers, the large one first, packed.
+    /// All tables as little-endian 16-bit numbers, the large one first, compressed.
     pub(crate) tables: Vec<u8>,
     /// The function that returns the language.
     pub(crate) symbol: String,
-    /// How many numbers the large table has.
+    /// The length of the large table.
     pub(crate) large: usize,
-    /// How many numbers the small table and those behind it have.
+    /// The length of the small table and those appended to it.
     pub(crate) small: usize,
 }
 
 const LARGE: &[u8] = b"static const uint16_t ts_parse_table[LARGE_STATE_COUNT][SYMBOL_COUNT] = {";
 const SMALL: &[u8] = b"static const uint16_t ts_small_parse_table[] = {";
 const END: &[u8] = b"\n};";
-/// All tables of a parser but the large one share memory, which begins where any of them may.
+/// All tables of a parser except the large one share memory with a common alignment.
 const ALIGN: &str = "_Alignas(8)";
-/// So many 16-bit numbers fill what `ALIGN` says.
+/// The number of 16-bit numbers in one `ALIGN` unit.
 const ALIGNED: usize = 4;
 
-pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
+/// Why a generated parser could not be packed.
+#[derive(Debug)]
+pub(crate) enum PackError {
+    Invalid(&'static str),
+    Undefined(String),
+    NotANumber(String),
+    Unexpected(String),
+}
+
+type Result<T> = std::result::Result<T, PackError>;
+
+impl PackError {
+    fn unexpected(text: &[u8]) -> Self {
+        PackError::Unexpected(String::from_utf8_lossy(text).into_owned())
+    }
+}
+
+impl From<&'static str> for PackError {
+    fn from(problem: &'static str) -> Self {
+        PackError::Invalid(problem)
+    }
+}
+
+impl fmt::Display for PackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PackError::Invalid(problem) => f.write_str(problem),
+            PackError::Undefined(name) => write!(f, "{name} is not defined"),
+            PackError::NotANumber(name) => write!(f, "{name} is not a number"),
+            PackError::Unexpected(text) => write!(f, "unexpected text {text:?}"),
+        }
+    }
+}
+
+/// How much time the build spends on a small result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Effort {
+    /// For development and first builds: an eighth more bytes in a fifth of the time.
+    Fast,
+    /// For distributed binaries.
+    Small,
+}
+
+pub(crate) fn pack(source: &[u8], effort: Effort) -> Result<Packed> {
     let names = enumerators(source);
     let columns = defined(source, "SYMBOL_COUNT")?;
     let rows = defined(source, "LARGE_STATE_COUNT")?;
@@ -68,14 +112,14 @@ pub(crate) fn pack(source: &[u8]) -> Result<Packed, String> {
         .collect();
     Ok(Packed {
         source: rest,
-        tables: squeeze(&bytes),
+        tables: squeeze(&bytes, effort),
         symbol,
         large: large.len(),
         small: small.len(),
     })
 }
 
-/// Generated parsers ask compilers not to optimise them, which makes their lexers twice as large as they need be.
+/// Generated parsers disable compiler optimisation, which doubles the size of their lexers.
 fn optimised(source: &[u8]) -> Vec<u8> {
     let mut text = source.to_vec();
     for pragma in [&b"#pragma GCC optimize (\"O0\")"[..], b"#pragma clang optimize off"] {
@@ -86,9 +130,9 @@ fn optimised(source: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Takes out two more tables with a row for each state, and puts their numbers behind those of the small table. In C they
-/// are parts of the same memory.
-fn strip_states(source: Vec<u8>, symbol: &str, small: &mut Vec<u16>) -> Result<Vec<u8>, String> {
+/// Extracts two more tables with a row per state and appends them to the small table. In C they are parts of the same
+/// memory.
+fn strip_states(source: Vec<u8>, symbol: &str, small: &mut Vec<u16>) -> Result<Vec<u8>> {
     let states = defined(&source, "STATE_COUNT")?;
     let mut text = source;
     for (head, kind, name, fields) in [
@@ -134,8 +178,8 @@ fn strip_states(source: Vec<u8>, symbol: &str, small: &mut Vec<u16>) -> Result<V
     Ok(text)
 }
 
-/// Takes out where each state stands in the small table: 32-bit numbers, the lower half first.
-fn strip_map(source: Vec<u8>, symbol: &str, small: &mut Vec<u16>, rows: usize) -> Result<Vec<u8>, String> {
+/// Extracts the position of each state in the small table: 32-bit numbers, the lower half first.
+fn strip_map(source: Vec<u8>, symbol: &str, small: &mut Vec<u16>, rows: usize) -> Result<Vec<u8>> {
     let head = b"static const uint32_t ts_small_parse_table_map[] = {";
     let Some((before, inside, after)) = cut(&source, head) else {
         return Ok(source);
@@ -163,13 +207,8 @@ fn strip_map(source: Vec<u8>, symbol: &str, small: &mut Vec<u16>, rows: usize) -
     .concat())
 }
 
-/// Takes out what a parser does in each case: entries of eight bytes, a count before its actions.
-fn strip_actions(
-    source: Vec<u8>,
-    symbol: &str,
-    small: &mut Vec<u16>,
-    names: &HashMap<&[u8], u16>,
-) -> Result<Vec<u8>, String> {
+/// Extracts the parse actions: entries of eight bytes, each count followed by its actions.
+fn strip_actions(source: Vec<u8>, symbol: &str, small: &mut Vec<u16>, names: &HashMap<&[u8], u16>) -> Result<Vec<u8>> {
     let head = b"static const TSParseActionEntry ts_parse_actions[] = {";
     let Some((before, inside, after)) = cut(&source, head) else {
         return Err("no actions".into());
@@ -183,7 +222,7 @@ fn strip_actions(
         if number::<usize>(key) != Some((small.len() - start) / 4) {
             return Err("the actions have a gap".into());
         }
-        let (count, mut rest) = counted(rest).ok_or_else(|| format!("what is {:?}?", String::from_utf8_lossy(rest)))?;
+        let (count, mut rest) = counted(rest).ok_or_else(|| PackError::unexpected(rest))?;
         small.extend([count, 0, 0, 0]);
         while !rest.is_empty() {
             let (action, more) = action(rest, names)?;
@@ -199,7 +238,7 @@ fn strip_actions(
     .concat())
 }
 
-/// Reads `{.entry = {.count = 1, .reusable = true}}, ` and returns what follows it.
+/// Parses `{.entry = {.count = 1, .reusable = true}}, ` and returns the rest.
 fn counted(text: &[u8]) -> Option<(u16, &[u8])> {
     let inside = text.strip_prefix(b"{.entry = {.count = ")?;
     let end = find(inside, b"}}")?;
@@ -213,11 +252,11 @@ fn counted(text: &[u8]) -> Option<(u16, &[u8])> {
     Some((pair(number(count)?, reusable), rest.trim_ascii()))
 }
 
-/// Reads `SHIFT(12), ` and the like, and returns what follows it. The numbers are those of `enum TSParseActionType`.
-fn action<'a>(text: &'a [u8], names: &HashMap<&[u8], u16>) -> Result<([u16; 4], &'a [u8]), String> {
-    let wrong = || format!("what is {:?}?", String::from_utf8_lossy(text));
-    let open = find(text, b"(").ok_or_else(wrong)?;
-    let close = find(text, b")").ok_or_else(wrong)?;
+/// Parses `SHIFT(12), ` and the like and returns the rest. The numbers are those of `enum TSParseActionType`.
+fn action<'a>(text: &'a [u8], names: &HashMap<&[u8], u16>) -> Result<([u16; 4], &'a [u8])> {
+    let unexpected = || PackError::unexpected(text);
+    let open = find(text, b"(").ok_or_else(unexpected)?;
+    let close = find(text, b")").ok_or_else(unexpected)?;
     let given: Vec<&[u8]> = text[open + 1..close].split(|byte| *byte == b',').collect();
     let first = || value(given[0], names);
     let action = match &text[..open] {
@@ -225,44 +264,44 @@ fn action<'a>(text: &'a [u8], names: &HashMap<&[u8], u16>) -> Result<([u16; 4], 
         b"SHIFT_REPEAT" => [pair(0, 0), first()?, pair(0, 1), 0],
         b"SHIFT_EXTRA" => [pair(0, 0), 0, pair(1, 0), 0],
         b"REDUCE" => {
-            let children = given.get(1).and_then(|text| number(text)).ok_or_else(wrong)?;
+            let children = given.get(1).and_then(|text| number(text)).ok_or_else(unexpected)?;
             let (mut precedence, mut production): (i16, u16) = (0, 0);
-            // Newer generators write all of them in order, older ones name those that are not zero.
+            // Newer generators write all fields in order, older ones only those that are not zero.
             for (at, text) in given.iter().enumerate().skip(2) {
                 let text = text.trim_ascii();
                 let named = |name: &[u8]| text.strip_prefix(name).map(|rest| rest.trim_ascii());
                 if let Some(text) =
                     named(b".dynamic_precedence =").or((at == 2 && !text.starts_with(b".")).then_some(text))
                 {
-                    precedence = number(text).ok_or_else(wrong)?;
+                    precedence = number(text).ok_or_else(unexpected)?;
                 } else {
                     let text = named(b".production_id =").unwrap_or(text);
-                    production = number(text).ok_or_else(wrong)?;
+                    production = number(text).ok_or_else(unexpected)?;
                 }
             }
             [pair(1, children), first()?, precedence as u16, production]
         }
         b"ACCEPT_INPUT" => [pair(2, 0), 0, 0, 0],
         b"RECOVER" => [pair(3, 0), 0, 0, 0],
-        _ => return Err(wrong()),
+        _ => return Err(unexpected()),
     };
     let rest = text[close + 1..].trim_ascii();
     Ok((action, rest.strip_prefix(b",").unwrap_or(rest).trim_ascii()))
 }
 
-/// Two bytes of C that stand side by side.
+/// Two adjacent bytes of C memory.
 fn pair(first: u8, second: u8) -> u16 {
     u16::from_le_bytes([first, second])
 }
 
-/// The definition of a table that stands behind the small one, in the same memory.
+/// The definition of a table in the memory after the small one.
 fn behind(symbol: &str, kind: &str, name: &str, start: usize) -> Vec<u8> {
     let memory = format!("{symbol}_small_parse_table");
     format!("extern {ALIGN} uint16_t {memory}[];\n#define {name} ((const {kind} *)({memory} + {start}))\n").into_bytes()
 }
 
 /// The memory was declared before its length was known.
-fn lengthen(text: Vec<u8>, symbol: &str, own: usize, length: usize) -> Result<Vec<u8>, String> {
+fn lengthen(text: Vec<u8>, symbol: &str, own: usize, length: usize) -> Result<Vec<u8>> {
     let short = format!("uint16_t {symbol}_small_parse_table[{own}];");
     let at = find(&text, short.as_bytes()).ok_or("no small table")?;
     let long = format!("uint16_t {symbol}_small_parse_table[{length}];");
@@ -270,7 +309,7 @@ fn lengthen(text: Vec<u8>, symbol: &str, own: usize, length: usize) -> Result<Ve
 }
 
 /// The fields of `12,` or of `{.lex_state = 12, .external_lex_state = 3},` or of `{(TSStateId)(-1)},`.
-fn fields_of(text: &[u8]) -> Result<Vec<(usize, u16)>, String> {
+fn fields_of(text: &[u8]) -> Result<Vec<(usize, u16)>> {
     let text = text.trim_ascii().strip_suffix(b",").unwrap_or(text).trim_ascii();
     let Some(inside) = text.strip_prefix(b"{").and_then(|text| text.strip_suffix(b"}")) else {
         return Ok(vec![(0, number(text).ok_or("a state without a value")?)]);
@@ -292,7 +331,7 @@ fn fields_of(text: &[u8]) -> Result<Vec<(usize, u16)>, String> {
         let value = halves.next().and_then(number);
         match field.zip(value) {
             Some(pair) => fields.push(pair),
-            None => return Err(format!("what is {:?}?", String::from_utf8_lossy(part))),
+            None => return Err(PackError::unexpected(part)),
         }
     }
     Ok(fields)
@@ -321,19 +360,19 @@ fn find(source: &[u8], what: &[u8]) -> Option<usize> {
     }
 }
 
-fn defined(source: &[u8], name: &str) -> Result<usize, String> {
+fn defined(source: &[u8], name: &str) -> Result<usize> {
     let head = format!("#define {name} ");
-    let start = find(source, head.as_bytes()).ok_or_else(|| format!("{name} is not defined"))? + head.len();
+    let start = find(source, head.as_bytes()).ok_or_else(|| PackError::Undefined(name.to_owned()))? + head.len();
     let digits: String = source[start..]
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
         .map(|byte| char::from(*byte))
         .collect();
-    digits.parse().map_err(|_| format!("{name} is not a number"))
+    digits.parse().map_err(|_| PackError::NotANumber(name.to_owned()))
 }
 
-fn language_function(source: &[u8]) -> Result<String, String> {
-    // It is at the very end of a file of many megabytes.
+fn language_function(source: &[u8]) -> Result<String> {
+    // It is at the end of a file of many megabytes.
     let tail = &source[source.len().saturating_sub(20_000)..];
     let head = b"const TSLanguage *tree_sitter_";
     let start = find(tail, head).ok_or("no language function")? + head.len() - "tree_sitter_".len();
@@ -364,18 +403,18 @@ fn number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
 }
 
 /// The value of `12`, `sym_name`, `ACTIONS(12)`, `STATE(12)` or `SMALL_STATE(12)`.
-fn value(text: &[u8], names: &HashMap<&[u8], u16>) -> Result<u16, String> {
+fn value(text: &[u8], names: &HashMap<&[u8], u16>) -> Result<u16> {
     let text = text.trim_ascii();
     let inner = ["ACTIONS(", "STATE("]
         .iter()
         .find_map(|call| text.strip_prefix(call.as_bytes())?.strip_suffix(b")"));
     number(inner.unwrap_or(text))
         .or_else(|| names.get(text).copied())
-        .ok_or_else(|| format!("what is {:?}?", String::from_utf8_lossy(text)))
+        .ok_or_else(|| PackError::unexpected(text))
 }
 
 /// `[STATE(0)] = {` opens a row, `[sym] = ACTIONS(1),` is a cell of it, `},` closes it.
-fn large_table(inside: &[u8], names: &HashMap<&[u8], u16>, rows: usize, columns: usize) -> Result<Vec<u16>, String> {
+fn large_table(inside: &[u8], names: &HashMap<&[u8], u16>, rows: usize, columns: usize) -> Result<Vec<u16>> {
     let mut table = vec![0; rows * columns];
     let mut row = 0;
     for line in inside.split(|byte| *byte == b'\n') {
@@ -391,8 +430,8 @@ fn large_table(inside: &[u8], names: &HashMap<&[u8], u16>, rows: usize, columns:
     Ok(table)
 }
 
-/// A list of values; `[12] = ` before one says where it stands.
-fn small_table(inside: &[u8], names: &HashMap<&[u8], u16>) -> Result<Vec<u16>, String> {
+/// A list of values; a preceding `[12] = ` sets the index.
+fn small_table(inside: &[u8], names: &HashMap<&[u8], u16>) -> Result<Vec<u16>> {
     let mut table = Vec::new();
     for item in inside.split(|byte| *byte == b',') {
         let item = item.trim_ascii();
@@ -422,15 +461,21 @@ fn designated(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&inner[..end], rest.trim_ascii_start()))
 }
 
-/// Packs bytes of which every second one is the high half of a number.
-fn squeeze(bytes: &[u8]) -> Vec<u8> {
+/// Compresses bytes of which every second one is the high half of a number.
+fn squeeze(bytes: &[u8], effort: Effort) -> Vec<u8> {
+    let preset = match effort {
+        Effort::Fast => LzmaOptions::with_preset(1),
+        Effort::Small => LzmaOptions {
+            nice_len: LzmaOptions::NICE_LEN_MAX,
+            ..LzmaOptions::with_preset(9)
+        },
+    };
     let options = LzmaOptions {
-        dict_size: u32::try_from(bytes.len()).unwrap(),
+        dict_size: u32::try_from(bytes.len()).unwrap().max(lzma_rust2::DICT_SIZE_MIN),
         lc: 0,
         lp: 1,
         pb: 1,
-        nice_len: LzmaOptions::NICE_LEN_MAX,
-        ..LzmaOptions::with_preset(9)
+        ..preset
     };
     let size = Some(bytes.len() as u64);
     let mut writer = LzmaWriter::new_use_header(Vec::new(), &options, size).unwrap();

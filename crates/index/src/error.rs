@@ -1,36 +1,36 @@
-//! Why a text cannot be looked into.
+//! Why a text cannot be analysed.
 
 use std::time::Duration;
 
-/// Why a text cannot be looked into.
+/// Why a text cannot be analysed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// No grammar is known for such a file.
-    #[error("{name} is in no language that can be outlined")]
+    /// There is no grammar for the file.
+    #[error("{name} is in no supported language")]
     UnknownLanguage {
         /// The file's name.
         name: String,
     },
-    /// The text is longer than anything a person wrote.
-    #[error("it is too long to be outlined ({size} bytes; the limit is {limit})")]
+    /// The text is too long.
+    #[error("the file is too long for an outline ({size} bytes; the limit is {limit})")]
     TooLarge {
         /// Its length in bytes.
         size: usize,
-        /// The longest that is looked into.
+        /// The maximum length.
         limit: usize,
     },
-    /// It took too long.
-    #[error("it could not be outlined within {} ms", limit.as_millis())]
+    /// The analysis timed out.
+    #[error("the outline was not finished within {} ms", limit.as_millis())]
     TooSlow {
-        /// The time it had.
+        /// The time limit.
         limit: Duration,
     },
-    /// The grammar and its query do not fit together, or not the parser.
-    #[error("the grammar of {language} does not work: {reason}")]
+    /// The grammar does not fit the query or the parser.
+    #[error("the grammar for {language} is broken: {reason}")]
     Grammar {
         /// The language.
         language: &'static str,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The grammars: linked without their parse tables, which are unpacked when a language is first needed.
+//! The grammars: linked without their parse tables, which are decompressed on first use of a language.
 
 #![allow(unsafe_code, reason = "grammars are C, and their tables are memory of that C")]
 
@@ -20,9 +20,9 @@ macro_rules! grammar {
             }
             static READY: LazyLock<LanguageFn> = LazyLock::new(|| {
                 let packed = include_bytes!(concat!(env!("OUT_DIR"), "/", $tables));
-                // SAFETY: the lengths are those of the C definitions, which the build script wrote together with these
-                // declarations. Nobody reads the tables before the language is handed out, which is after this, and
-                // nobody else writes to them.
+                // SAFETY: the lengths are those of the C definitions, which the build script generated together with
+                // these declarations. The tables are read only through the language, which is returned after this, and
+                // are written nowhere else.
                 unsafe {
                     unpack(packed, &mut *(&raw mut $large), &mut *(&raw mut $small));
                     LanguageFn::from_raw($language)
@@ -35,13 +35,13 @@ macro_rules! grammar {
 
 include!(concat!(env!("OUT_DIR"), "/grammars.rs"));
 
-/// The one grammar that is linked whole, because commands are parsed with it all the time.
+/// The only grammar that is linked uncompressed, because commands are parsed with it constantly.
 pub(crate) fn bash() -> Language {
     tree_sitter_bash::LANGUAGE.into()
 }
 
-/// Fills both tables. A table that does not unpack stays zero, and a parser without actions accepts nothing; the build
-/// script packed it, so that cannot happen to a binary that passes its tests.
+/// Fills both tables. A table that fails to decompress stays zero, and a parser without actions accepts nothing; the
+/// build script created the data, so a binary that passes its tests cannot fail here.
 fn unpack(packed: &[u8], large: &mut [u16], small: &mut [u16]) {
     let Ok(mut reader) = LzmaReader::new_mem_limit(packed, u32::MAX, None) else {
         return;

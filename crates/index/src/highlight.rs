@@ -1,4 +1,4 @@
-//! Colours source text: what each piece of it is, by the grammars' own queries, compiled when a language is first needed.
+//! Highlights source text with the grammars' own queries, compiled on first use of a language.
 
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
@@ -7,14 +7,14 @@ use tree_sitter::{ParseOptions, Parser, Query, QueryCursor, QueryCursorOptions, 
 
 use crate::Language;
 
-/// More than this is not coloured.
-const MOST: usize = 512 << 10;
-/// What takes longer is not coloured: somebody waits for a frame.
+/// Longer text is not highlighted.
+const MAX_TEXT: usize = 512 << 10;
+/// The time limit for highlighting, so that the screen stays responsive.
 const LIMIT: Duration = Duration::from_millis(100);
 
-/// What a piece of source text is.
+/// The kind of a highlighted span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Token {
+pub enum HighlightKind {
     /// A comment.
     Comment,
     /// A keyword.
@@ -35,27 +35,27 @@ pub enum Token {
     Variable,
     /// An operator.
     Operator,
-    /// Brackets, commas and the like.
+    /// Brackets, commas and other punctuation.
     Punctuation,
     /// A tag of a markup language.
     Tag,
 }
 
-/// Colours source text: spans in order that do not overlap. `name` is what stands behind a fence, a file's ending or a
-/// language's name. `None` where the language is not known or has no colours, or where it would take too long.
-pub fn highlight(name: &str, text: &str) -> Option<Vec<(Range<usize>, Token)>> {
+/// Highlights source text: returns ordered spans that do not overlap. `name` is a fence's info string, a file extension
+/// or a language name. `None` if the language is unknown or has no query, or on timeout.
+pub fn highlight(name: &str, text: &str) -> Option<Vec<(Range<usize>, HighlightKind)>> {
     highlight_within(LIMIT, name, text)
 }
 
-fn highlight_within(limit: Duration, name: &str, text: &str) -> Option<Vec<(Range<usize>, Token)>> {
-    if text.len() > MOST {
+fn highlight_within(limit: Duration, name: &str, text: &str) -> Option<Vec<(Range<usize>, HighlightKind)>> {
+    if text.len() > MAX_TEXT {
         return None;
     }
-    let language = Language::named(name)?;
-    let colours = language.colours.get_or_init(|| make(language)).as_ref()?;
+    let language = Language::from_name(name)?;
+    let colours = language.colours.get_or_init(|| compile(language)).as_ref()?;
     let mut parser = Parser::new();
     parser.set_language(&colours.language).ok()?;
-    // A language's first time, when its query is compiled, does not count.
+    // Compiling a language's query on first use does not count.
     let deadline = Instant::now().checked_add(limit);
     let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let go_on = || match late() {
@@ -66,7 +66,7 @@ fn highlight_within(limit: Duration, name: &str, text: &str) -> Option<Vec<(Rang
     let options = ParseOptions::new().progress_callback(&mut parsing);
     let bytes = text.as_bytes();
     let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))?;
-    let mut found: Vec<(Range<usize>, usize, Token)> = Vec::new();
+    let mut found: Vec<(Range<usize>, usize, HighlightKind)> = Vec::new();
     let mut cursor = QueryCursor::new();
     let options = QueryCursorOptions::new().progress_callback(&mut asking);
     let mut captures = cursor.captures_with_options(&colours.query, tree.root_node(), bytes, options);
@@ -81,17 +81,17 @@ fn highlight_within(limit: Duration, name: &str, text: &str) -> Option<Vec<(Rang
             found.push((capture.node.byte_range(), matched.pattern_index, token));
         }
     }
-    // What was found until then would leave the rest plain.
-    (!late()).then(|| flat(found))
+    // A partial result would leave the rest plain.
+    (!late()).then(|| flatten(found))
 }
 
-/// What is captured twice counts as what the later pattern says; what lies within something else is cut out of it.
-fn flat(mut found: Vec<(Range<usize>, usize, Token)>) -> Vec<(Range<usize>, Token)> {
+/// For duplicate captures the later pattern applies; nested captures are cut out of the outer ones.
+fn flatten(mut found: Vec<(Range<usize>, usize, HighlightKind)>) -> Vec<(Range<usize>, HighlightKind)> {
     found.sort_by(|(a, one, _), (b, two, _)| (a.start, b.end, one).cmp(&(b.start, a.end, two)));
-    let mut spans: Vec<(Range<usize>, Token)> = Vec::new();
-    let mut open: Vec<(Range<usize>, Token)> = Vec::new();
+    let mut spans: Vec<(Range<usize>, HighlightKind)> = Vec::new();
+    let mut open: Vec<(Range<usize>, HighlightKind)> = Vec::new();
     let mut at = 0;
-    let put = |spans: &mut Vec<(Range<usize>, Token)>, range: Range<usize>, token| {
+    let put = |spans: &mut Vec<(Range<usize>, HighlightKind)>, range: Range<usize>, token| {
         if range.start < range.end {
             spans.push((range, token));
         }
@@ -118,50 +118,50 @@ fn flat(mut found: Vec<(Range<usize>, usize, Token)>) -> Vec<(Range<usize>, Toke
     spans
 }
 
-/// A grammar with its query for colours.
+/// A grammar with its highlight query.
 #[derive(Debug)]
-pub(crate) struct Colours {
+pub(crate) struct HighlightQuery {
     language: tree_sitter::Language,
     query: Query,
-    /// What each capture of the query is.
-    tokens: Vec<Option<Token>>,
+    /// The kind of each capture of the query.
+    tokens: Vec<Option<HighlightKind>>,
 }
 
-fn make(language: &Language) -> Option<Colours> {
+fn compile(language: &Language) -> Option<HighlightQuery> {
     let source = source(language.key)?;
     let grammar = language.grammar();
     let query = Query::new(&grammar, &source).ok()?;
     let tokens = query.capture_names().iter().map(|name| token(name)).collect();
-    Some(Colours {
+    Some(HighlightQuery {
         language: grammar,
         query,
         tokens,
     })
 }
 
-/// What a capture is, by the name that grammars give it.
-fn token(name: &str) -> Option<Token> {
+/// The kind of a capture, by its conventional name.
+fn token(name: &str) -> Option<HighlightKind> {
     let first = name.split('.').next().unwrap_or_default();
     Some(match first {
-        "comment" => Token::Comment,
+        "comment" => HighlightKind::Comment,
         "keyword" | "conditional" | "repeat" | "include" | "exception" | "storageclass" | "preproc" | "define" => {
-            Token::Keyword
+            HighlightKind::Keyword
         }
-        "string" | "character" | "escape" => Token::String,
-        "number" | "float" | "boolean" => Token::Number,
-        "type" | "constructor" | "namespace" | "module" => Token::Type,
-        "function" | "method" => Token::Function,
-        "constant" => Token::Constant,
-        "property" | "attribute" | "field" | "label" | "annotation" => Token::Property,
-        "variable" | "parameter" => Token::Variable,
-        "operator" => Token::Operator,
-        "punctuation" | "delimiter" => Token::Punctuation,
-        "tag" => Token::Tag,
+        "string" | "character" | "escape" => HighlightKind::String,
+        "number" | "float" | "boolean" => HighlightKind::Number,
+        "type" | "constructor" | "namespace" | "module" => HighlightKind::Type,
+        "function" | "method" => HighlightKind::Function,
+        "constant" => HighlightKind::Constant,
+        "property" | "attribute" | "field" | "label" | "annotation" => HighlightKind::Property,
+        "variable" | "parameter" => HighlightKind::Variable,
+        "operator" => HighlightKind::Operator,
+        "punctuation" | "delimiter" => HighlightKind::Punctuation,
+        "tag" => HighlightKind::Tag,
         _ => return None,
     })
 }
 
-/// The query for the colours of a language; some grammars build on another's.
+/// The highlight query of a language; some grammars extend another's.
 fn source(key: &str) -> Option<String> {
     let own = match key {
         "bash" => tree_sitter_bash::HIGHLIGHT_QUERY,
@@ -184,44 +184,44 @@ include!(concat!(env!("OUT_DIR"), "/highlights.rs"));
 mod tests {
     use super::*;
 
-    /// However busy the machine is.
-    fn calmly(name: &str, text: &str) -> Option<Vec<(Range<usize>, Token)>> {
+    /// Regardless of the load of the machine.
+    fn calmly(name: &str, text: &str) -> Option<Vec<(Range<usize>, HighlightKind)>> {
         highlight_within(Duration::from_secs(600), name, text)
     }
     use crate::languages;
 
-    /// The pieces of a text that are something.
-    fn pieces<'t>(name: &str, text: &'t str) -> Vec<(&'t str, Token)> {
+    /// The highlighted pieces of a text.
+    fn pieces<'t>(name: &str, text: &'t str) -> Vec<(&'t str, HighlightKind)> {
         let found = calmly(name, text).unwrap_or_default();
         found.into_iter().map(|(range, token)| (&text[range], token)).collect()
     }
 
     #[test]
-    fn source_text_is_coloured_by_what_it_is() {
+    fn source_text_is_highlighted_by_kind() {
         let rust = pieces("rust", "fn main() { let x = \"a\"; } // end");
         for piece in [
-            ("fn", Token::Keyword),
-            ("main", Token::Function),
-            ("\"a\"", Token::String),
-            ("// end", Token::Comment),
+            ("fn", HighlightKind::Keyword),
+            ("main", HighlightKind::Function),
+            ("\"a\"", HighlightKind::String),
+            ("// end", HighlightKind::Comment),
         ] {
             assert!(rust.contains(&piece), "{piece:?} in {rust:?}");
         }
         let python = pieces("py", "def f(x):\n    return 1  # one\n");
         for piece in [
-            ("def", Token::Keyword),
-            ("f", Token::Function),
-            ("1", Token::Number),
-            ("# one", Token::Comment),
+            ("def", HighlightKind::Keyword),
+            ("f", HighlightKind::Function),
+            ("1", HighlightKind::Number),
+            ("# one", HighlightKind::Comment),
         ] {
             assert!(python.contains(&piece), "{piece:?} in {python:?}");
         }
         assert!(
             pieces("console", "echo \"$HOME\"")
                 .iter()
-                .any(|(_, token)| *token == Token::String)
+                .any(|(_, token)| *token == HighlightKind::String)
         );
-        assert!(pieces("tsx", "const a: number = 1;").contains(&("const", Token::Keyword)));
+        assert!(pieces("tsx", "const a: number = 1;").contains(&("const", HighlightKind::Keyword)));
         assert_eq!(calmly("klingon", "x"), None);
     }
 
@@ -237,17 +237,17 @@ mod tests {
     }
 
     #[test]
-    fn nearly_every_language_has_colours() {
+    fn nearly_every_language_has_a_highlight_query() {
         let without: Vec<&str> = languages()
             .iter()
-            .filter(|language| make(language).is_none())
+            .filter(|language| compile(language).is_none())
             .map(|language| language.name)
             .collect();
         assert!(without.len() <= 4, "{without:?}");
     }
 
     #[test]
-    fn what_takes_too_long_is_left_plain() {
+    fn text_that_takes_too_long_is_not_highlighted() {
         let text = "fn main() { let x = 1; }\n".repeat(2_000);
         assert!(highlight_within(Duration::ZERO, "rust", &text).is_none());
         assert!(calmly("rust", &text).is_some_and(|spans| !spans.is_empty()));

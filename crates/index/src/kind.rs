@@ -1,8 +1,8 @@
-//! What a definition defines.
+//! The kinds of definitions.
 
-/// What a definition defines. The words are those of the queries' captures.
+/// The kind of a definition. The names are those of the queries' captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum SymbolKind {
     /// A module, namespace or package.
     Module,
     /// A class or object.
@@ -15,13 +15,13 @@ pub enum Kind {
     Interface,
     /// An implementation or extension of something defined elsewhere.
     Impl,
-    /// A type by another name.
+    /// A type alias.
     Type,
     /// A function.
     Function,
-    /// A function of a type.
+    /// A method of a type.
     Method,
-    /// A property with code of its own.
+    /// A property with code.
     Property,
     /// A constant.
     Constant,
@@ -31,7 +31,7 @@ pub enum Kind {
     Macro,
     /// A test with a title.
     Test,
-    /// A chapter: a heading and what follows, a stage of an image.
+    /// A section: a heading with its text, or a stage of an image.
     Section,
     /// A key of a data file.
     Key,
@@ -45,7 +45,7 @@ pub enum Kind {
     Step,
 }
 
-impl Kind {
+impl SymbolKind {
     const ALL: [(Self, &'static str); 20] = [
         (Self::Module, "module"),
         (Self::Class, "class"),
@@ -69,15 +69,15 @@ impl Kind {
         (Self::Step, "step"),
     ];
 
-    /// The kind in one word.
-    pub fn word(self) -> &'static str {
+    /// The name of the kind.
+    pub fn name(self) -> &'static str {
         Self::ALL
             .iter()
             .find(|(kind, _)| *kind == self)
             .map_or("definition", |(_, word)| word)
     }
 
-    /// The kind that a capture names.
+    /// The kind of a capture.
     pub(crate) fn of_capture(capture: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -85,8 +85,8 @@ impl Kind {
             .map(|(kind, _)| *kind)
     }
 
-    /// Whether the name is made here. An implementation only takes one up.
-    pub fn introduces(self) -> bool {
+    /// Whether the definition introduces its name. An implementation refers to an existing one.
+    pub fn introduces_name(self) -> bool {
         self != Self::Impl
     }
 }

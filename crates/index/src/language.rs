@@ -1,41 +1,41 @@
-//! The languages that are understood, and how a file tells its own.
+//! The supported languages and how they are detected.
 
 use std::path::Path;
 use std::sync::OnceLock;
 
 use tree_sitter::Query;
 
-use crate::highlight::Colours;
+use crate::highlight::HighlightQuery;
 use crate::{Error, grammar};
 
-/// A language that is understood.
+/// A supported language.
 #[derive(Debug)]
 pub struct Language {
-    /// What people call it.
+    /// Its name.
     pub name: &'static str,
-    /// Endings of its files' names, in lower case, without the dot.
+    /// File extensions in lower case, without the dot.
     pub extensions: &'static [&'static str],
-    /// Whole names of its files.
+    /// Complete file names.
     file_names: &'static [&'static str],
-    /// Programs that a script's first line may name.
+    /// Interpreters in a script's first line.
     interpreters: &'static [&'static str],
-    /// Its grammar's name.
+    /// The grammar's name.
     pub(crate) key: &'static str,
     grammar: fn() -> tree_sitter::Language,
     query: &'static str,
-    compiled: OnceLock<Result<Compiled, Error>>,
-    /// Its query for colours, made when first asked for.
-    pub(crate) colours: OnceLock<Option<Colours>>,
+    compiled: OnceLock<Result<CompiledQuery, Error>>,
+    /// Its highlight query, compiled on first use.
+    pub(crate) colours: OnceLock<Option<HighlightQuery>>,
 }
 
-/// A grammar and its query, ready for use.
+/// A grammar and its compiled query.
 #[derive(Debug)]
-pub(crate) struct Compiled {
+pub(crate) struct CompiledQuery {
     pub(crate) language: tree_sitter::Language,
     pub(crate) query: Query,
 }
 
-/// Every language that is understood, by name.
+/// All supported languages, by name.
 pub fn languages() -> &'static [Language] {
     &LANGUAGES
 }
@@ -184,8 +184,8 @@ impl Language {
         })
     }
 
-    /// The language that people call so: by its name, a file's ending, or what they write behind a fence.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    /// The language with this name, file extension or fence info string.
+    pub fn from_name(name: &str) -> Option<&'static Self> {
         let name = name.trim_start_matches('.').to_ascii_lowercase();
         let name = match name.as_str() {
             "shell" | "console" | "shellscript" | "fish" => "bash",
@@ -209,8 +209,8 @@ impl Language {
         (self.grammar)()
     }
 
-    /// The language of a file, by its name and, where that does not tell, by its text.
-    pub fn of(path: &Path, text: &str) -> Option<&'static Self> {
+    /// The language of a file, by its name or otherwise by its text.
+    pub fn detect(path: &Path, text: &str) -> Option<&'static Self> {
         let named = Self::of_path(path);
         match named {
             Some(language) if language.name == "C" && is_header(path) && looks_like_cpp(text) => by_name("C++"),
@@ -219,7 +219,7 @@ impl Language {
         }
     }
 
-    /// The language of a script, by the program that its first line names.
+    /// The language of a script, by the interpreter in its first line.
     fn of_first_line(line: &str) -> Option<&'static Self> {
         let words = line.strip_prefix("#!")?.split_whitespace();
         let mut programs = words
@@ -234,12 +234,12 @@ impl Language {
             .find(|language| language.interpreters.contains(&program))
     }
 
-    /// The grammar and the query, made when first asked for.
-    pub(crate) fn compiled(&self) -> Result<&Compiled, Error> {
+    /// The grammar and the query, compiled on first use.
+    pub(crate) fn compiled(&self) -> Result<&CompiledQuery, Error> {
         let compiled = self.compiled.get_or_init(|| {
             let language = (self.grammar)();
             match Query::new(&language, self.query) {
-                Ok(query) => Ok(Compiled { language, query }),
+                Ok(query) => Ok(CompiledQuery { language, query }),
                 Err(error) => Err(Error::Grammar {
                     language: self.name,
                     reason: error.to_string(),
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_grammar_takes_its_query() {
+    fn every_grammar_accepts_its_query() {
         let broken: Vec<String> = languages()
             .iter()
             .filter_map(|language| language.compiled().err())
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_tells_its_language() {
+    fn the_language_of_a_file_is_detected() {
         for (path, text, name) in [
             ("src/main.rs", "", Some("Rust")),
             ("A.PY", "", Some("Python")),
@@ -305,13 +305,13 @@ mod tests {
             ("run", "", None),
             ("notes.txt", "", None),
         ] {
-            let language = Language::of(Path::new(path), text);
+            let language = Language::detect(Path::new(path), text);
             assert_eq!(language.map(|language| language.name), name, "{path} {text:?}");
         }
     }
 
     #[test]
-    fn no_ending_belongs_to_two_languages() {
+    fn no_extension_belongs_to_two_languages() {
         let mut endings: Vec<&str> = languages()
             .iter()
             .flat_map(|language| language.extensions)

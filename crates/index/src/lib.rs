@@ -1,7 +1,7 @@
-//! Finds code by symbol: what a file defines, where a name is used, and which definition a line belongs to.
+//! Finds code by symbol: the definitions of a file, the uses of a name, and the definition that contains a line.
 //!
-//! Everything works on text that the caller has read, with a tree-sitter grammar chosen by the file's name. [`outline`] and
-//! [`mentions`] are bounded in time and size, and a file with syntax errors is answered for as far as it can be read.
+//! All functions work on text read by the caller, with a tree-sitter grammar selected by the file name. [`outline`] and
+//! [`mentions`] are limited in time and size, and files with syntax errors are analysed as far as possible.
 
 mod error;
 mod grammar;
@@ -13,9 +13,9 @@ mod outline;
 mod parse;
 
 pub use error::Error;
-pub use highlight::{Token, highlight};
-pub use kind::Kind;
+pub use highlight::{HighlightKind, highlight};
+pub use kind::SymbolKind;
 pub use language::{Language, languages};
-pub use mention::{Mention, Role, mentions};
-pub use outline::{Definition, Outline, Part, outline};
+pub use mention::{MentionRole, NameMention, mentions};
+pub use outline::{Outline, OutlineCoverage, OutlineDefinition, outline};
 pub use parse::MAX_TEXT;

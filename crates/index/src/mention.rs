@@ -1,46 +1,46 @@
-//! Where a name stands in a file, leaving out comments and strings.
+//! Finds the mentions of a name in a file, except in comments and strings.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tree_sitter::Node;
 
-use crate::outline::{Outline, of_tree, second_look, unknown};
+use crate::outline::{Outline, of_tree, recover_after_error, unknown_language};
 use crate::parse::parse;
 use crate::{Error, Language};
 
-/// More than this in one file are not kept.
+/// The maximum number of mentions per file.
 const MAX_MENTIONS: usize = 10_000;
-/// What may stand around a name in the same token, such as the colon of a Ruby symbol.
+/// Characters that may be part of a name's token, such as the colon of a Ruby symbol.
 const SIGILS: [char; 6] = [':', '@', '$', '#', '.', '\''];
 
-/// A place where a name stands.
+/// An occurrence of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mention {
+pub struct NameMention {
     /// The line, from 1.
     pub line: usize,
     /// The column in bytes, from 1.
     pub column: usize,
-    /// What it is there for.
-    pub role: Role,
+    /// Its role.
+    pub role: MentionRole,
 }
 
-/// What a name is there for.
+/// The role of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// It is defined here.
+pub enum MentionRole {
+    /// A definition.
     Definition,
-    /// It is used here.
+    /// A use.
     Use,
 }
 
-/// Where a name stands in a text, and what the text defines.
-pub fn mentions(path: &Path, text: &str, name: &str, limit: Duration) -> Result<(Vec<Mention>, Outline), Error> {
-    let language = Language::of(path, text).ok_or_else(|| unknown(path))?;
+/// The mentions of a name in a text, and the outline of the text.
+pub fn mentions(path: &Path, text: &str, name: &str, limit: Duration) -> Result<(Vec<NameMention>, Outline), Error> {
+    let language = Language::detect(path, text).ok_or_else(|| unknown_language(path))?;
     let deadline = Instant::now().checked_add(limit);
     let tree = parse(language, text, limit)?;
     let outline = of_tree(language, &tree, text, deadline)?;
-    let outline = second_look(language, &tree, text, limit, outline);
+    let outline = recover_after_error(language, &tree, text, limit, outline);
     let root = tree.root_node();
     let mut mentions = Vec::new();
     if name.is_empty() {
@@ -61,12 +61,16 @@ pub fn mentions(path: &Path, text: &str, name: &str, limit: Duration) -> Result<
         let defines = outline
             .definitions
             .iter()
-            .any(|definition| definition.kind.introduces() && definition.name_at == at && definition.name == name);
+            .any(|definition| definition.kind.introduces_name() && definition.name_at == at && definition.name == name);
         let position = node.start_position();
-        mentions.push(Mention {
+        mentions.push(NameMention {
             line: position.row + 1,
             column: position.column + 1,
-            role: if defines { Role::Definition } else { Role::Use },
+            role: if defines {
+                MentionRole::Definition
+            } else {
+                MentionRole::Use
+            },
         });
         if mentions.len() == MAX_MENTIONS {
             break;
@@ -87,7 +91,7 @@ fn is_whole_word(text: &str, start: usize, end: usize) -> bool {
     !runs_on
 }
 
-/// Whether a node is a token that says this name, and neither a comment nor a string.
+/// Whether a node is a token with this name, and neither a comment nor a string.
 fn is_name(node: Node<'_>, text: &str, name: &str) -> bool {
     let kind = node.kind();
     let prose = [

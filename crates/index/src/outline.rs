@@ -1,4 +1,4 @@
-//! What a file defines, with the lines of each definition.
+//! The definitions of a file, with their lines.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 use tree_sitter::{Node, QueryCursor, QueryCursorOptions, StreamingIterator, Tree};
 
 use crate::parse::parse;
-use crate::{Error, Kind, Language};
+use crate::{Error, Language, SymbolKind};
 
-/// The longest piece of a definition's line that is kept.
+/// The maximum length of a signature.
 const MAX_SIGNATURE: usize = 160;
 const MAX_NAME: usize = 100;
-/// More definitions than this are not kept: no reader wants them.
+/// The maximum number of definitions.
 const MAX_DEFINITIONS: usize = 20_000;
-/// A query that has more half-finished matches than this forgets the oldest.
+/// The maximum number of unfinished matches of a query; the oldest are dropped.
 const MAX_MATCHES: u32 = 4_096;
-/// So often a text is looked at again after a syntax error.
-const SECOND_LOOKS: usize = 6;
-/// What stands around a definition and belongs to it.
+/// The maximum number of recoveries after a syntax error.
+const MAX_RECOVERIES: usize = 6;
+/// Nodes around a definition that belong to it.
 const WRAPPERS: [&str; 4] = [
     "decorated_definition",
     "export_statement",
@@ -26,59 +26,59 @@ const WRAPPERS: [&str; 4] = [
     "template_declaration",
 ];
 
-/// What a file defines.
+/// The definitions of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
-    /// The language it was read in.
+    /// Its language.
     pub language: &'static str,
-    /// The definitions in the order in which they begin.
-    pub definitions: Vec<Definition>,
-    /// How many lines the file has.
+    /// The definitions, in order of their start.
+    pub definitions: Vec<OutlineDefinition>,
+    /// The number of lines of the file.
     pub lines: usize,
     /// How much of the file the definitions cover.
-    pub part: Part,
+    pub coverage: OutlineCoverage,
 }
 
-/// Whether everything was looked at.
+/// Whether the whole file was analysed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// It was.
-    Whole,
-    /// There are more definitions, or time ran out.
-    Start,
+pub enum OutlineCoverage {
+    /// All definitions are included.
+    Complete,
+    /// There are more definitions, or the time limit was reached.
+    Partial,
 }
 
 /// One definition. Lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Definition {
-    /// What it defines.
-    pub kind: Kind,
+pub struct OutlineDefinition {
+    /// Its kind.
+    pub kind: SymbolKind,
     /// Its name.
     pub name: String,
     /// Its first line.
     pub first: usize,
     /// Its last line.
     pub last: usize,
-    /// The line that its name is on.
+    /// The line of its name.
     pub name_line: usize,
-    /// That line's text, perhaps cut.
+    /// The text of that line, possibly shortened.
     pub signature: String,
-    /// In how many other definitions it lies.
+    /// The number of enclosing definitions.
     pub depth: usize,
-    /// Where its name begins, in bytes.
+    /// The byte offset of its name.
     pub(crate) name_at: usize,
 }
 
-/// What a file defines. The language is told by the path and, where that says nothing, by the text.
+/// The definitions of a file. The language follows from the path or otherwise from the text.
 pub fn outline(path: &Path, text: &str, limit: Duration) -> Result<Outline, Error> {
-    let language = Language::of(path, text).ok_or_else(|| unknown(path))?;
+    let language = Language::detect(path, text).ok_or_else(|| unknown_language(path))?;
     let deadline = Instant::now().checked_add(limit);
     let tree = parse(language, text, limit)?;
     let outline = of_tree(language, &tree, text, deadline)?;
-    Ok(second_look(language, &tree, text, limit, outline))
+    Ok(recover_after_error(language, &tree, text, limit, outline))
 }
 
-pub(crate) fn unknown(path: &Path) -> Error {
+pub(crate) fn unknown_language(path: &Path) -> Error {
     let name = path.file_name().unwrap_or(path.as_os_str());
     Error::UnknownLanguage {
         name: name.to_string_lossy().into_owned(),
@@ -86,25 +86,20 @@ pub(crate) fn unknown(path: &Path) -> Error {
 }
 
 impl Outline {
-    /// The innermost definition that a line belongs to.
-    pub fn enclosing(&self, line: usize) -> Option<&Definition> {
-        self.around(line).last()
-    }
-
-    /// The definitions that a line belongs to, the outermost first.
-    pub fn around(&self, line: usize) -> impl Iterator<Item = &Definition> {
+    /// The definitions that contain a line, outermost first.
+    pub fn enclosing_definitions(&self, line: usize) -> impl Iterator<Item = &OutlineDefinition> {
         self.definitions
             .iter()
             .take_while(move |definition| definition.first <= line)
             .filter(move |definition| definition.last >= line)
     }
 
-    /// The names of the definitions around a line, such as `Parser::next`.
+    /// The names of the definitions that contain a line, such as `Parser::next`.
     pub fn path_to(&self, line: usize) -> String {
         let mut names: Vec<&str> = Vec::new();
         let mut depth = None;
-        for definition in self.around(line) {
-            // Two definitions may share a line without one being in the other.
+        for definition in self.enclosing_definitions(line) {
+            // Two definitions may share a line without one containing the other.
             if depth.is_none_or(|depth| definition.depth > depth) {
                 names.push(&definition.name);
                 depth = Some(definition.depth);
@@ -113,8 +108,9 @@ impl Outline {
         names.join("::")
     }
 
-    /// The same with at most so many definitions: the innermost go first, then the last. Tells how many went.
-    pub fn at_most(mut self, most: usize) -> (Self, usize) {
+    /// The outline with at most this many definitions, and the number of removed ones: the innermost are removed first,
+    /// then the last.
+    pub fn truncate(mut self, most: usize) -> (Self, usize) {
         let all = self.definitions.len();
         while self.definitions.len() > most {
             let deepest = self.definitions.iter().map(|definition| definition.depth).max();
@@ -127,7 +123,7 @@ impl Outline {
         (self, left)
     }
 
-    /// Takes what another reading found from a place on, if it found more.
+    /// Replaces the definitions from a position on by those of another analysis, if it found more.
     fn replace_from(&mut self, at: usize, text: &str, mut other: Self) {
         let kept = self.definitions.partition_point(|definition| definition.name_at < at);
         if other.definitions.len() <= self.definitions.len() - kept {
@@ -147,14 +143,14 @@ impl Outline {
         self.definitions.append(&mut other.definitions);
     }
 
-    /// The outline as text, a line for each definition: its lines and how it begins, indented by how deep it lies.
+    /// The outline as text, one line per definition: its lines and its signature, indented by depth.
     pub fn render(&self) -> String {
         let lines = self.definitions.iter().map(|definition| definition.render() + "\n");
         lines.collect()
     }
 }
 
-impl Definition {
+impl OutlineDefinition {
     /// One line, such as `  12-40 fn next(&mut self) -> Token {`.
     pub fn render(&self) -> String {
         let indent = "  ".repeat(self.depth.min(8));
@@ -171,9 +167,9 @@ pub(crate) fn of_tree(
     text: &str,
     deadline: Option<Instant>,
 ) -> Result<Outline, Error> {
-    let (mut found, part) = captured(language, tree, text, deadline)?;
+    let (mut found, part) = query_definitions(language, tree, text, deadline)?;
     found.sort_by_key(|found| (found.start, std::cmp::Reverse(found.end), found.pattern));
-    // Patterns go from the particular to the general, and the first that fits a place names it.
+    // Patterns go from specific to general, and the first one that matches a node determines its kind.
     found.dedup_by(|later, earlier| {
         later.name_at == earlier.name_at || (later.start, later.end) == (earlier.start, earlier.end)
     });
@@ -193,13 +189,13 @@ pub(crate) fn of_tree(
         language: language.name,
         definitions,
         lines: text.lines().count(),
-        part,
+        coverage: part,
     })
 }
 
-/// Looks again at what follows a syntax error, where a grammar may have lost its way: a definition that begins at the margin
-/// is read as if the text began there, and kept if that finds more.
-pub(crate) fn second_look(
+/// Analyses the text after a syntax error again, because the grammar may not recover: a definition at the left margin
+/// is parsed as if the text began there, and kept if that finds more.
+pub(crate) fn recover_after_error(
     language: &'static Language,
     tree: &Tree,
     text: &str,
@@ -208,7 +204,7 @@ pub(crate) fn second_look(
 ) -> Outline {
     let deadline = Instant::now().checked_add(limit);
     let mut next = first_error(tree.root_node()).and_then(|error| next_start(text, error));
-    for _ in 0..SECOND_LOOKS {
+    for _ in 0..MAX_RECOVERIES {
         let (Some(at), Some(left)) = (
             next,
             deadline.and_then(|end| end.checked_duration_since(Instant::now())),
@@ -228,13 +224,13 @@ pub(crate) fn second_look(
     outline
 }
 
-/// Where the first syntax error is.
+/// The position of the first syntax error.
 fn first_error(node: Node<'_>) -> Option<usize> {
     let mut node = node;
     if !node.has_error() {
         return None;
     }
-    // By hand rather than by recursion: a tree may be deeper than the stack.
+    // Iterative, because a tree may be deeper than the stack.
     while !node.is_error() && !node.is_missing() {
         let mut cursor = node.walk();
         let inner = node
@@ -248,7 +244,7 @@ fn first_error(node: Node<'_>) -> Option<usize> {
     Some(node.start_byte())
 }
 
-/// The next line after a place that begins at the margin and follows a blank line or a closing brace.
+/// The next line after a position that starts at the left margin and follows a blank line or a closing brace.
 fn next_start(text: &str, after: usize) -> Option<usize> {
     let mut at = after + text.get(after..)?.find('\n')? + 1;
     let mut fresh = false;
@@ -262,9 +258,9 @@ fn next_start(text: &str, after: usize) -> Option<usize> {
     None
 }
 
-/// A definition as the query found it.
-struct Found {
-    kind: Kind,
+/// A definition found by the query.
+struct DefinitionMatch {
+    kind: SymbolKind,
     pattern: usize,
     start: usize,
     end: usize,
@@ -275,12 +271,12 @@ struct Found {
     name_line: usize,
 }
 
-fn captured(
+fn query_definitions(
     language: &'static Language,
     tree: &Tree,
     text: &str,
     deadline: Option<Instant>,
-) -> Result<(Vec<Found>, Part), Error> {
+) -> Result<(Vec<DefinitionMatch>, OutlineCoverage), Error> {
     let query = &language.compiled()?.query;
     let names = query.capture_names();
     let mut late = false;
@@ -298,25 +294,32 @@ fn captured(
     let mut found = Vec::new();
     while let Some(one) = matches.next() {
         if found.len() >= MAX_DEFINITIONS {
-            return Ok((found, Part::Start));
+            return Ok((found, OutlineCoverage::Partial));
         }
         let (mut whole, mut name) = (None, None);
         for capture in one.captures() {
             match names.get(capture.index as usize).copied().unwrap_or_default() {
                 "name" => name = name.or(Some(capture.node)),
-                other => whole = whole.or(Kind::of_capture(other).map(|kind| (kind, capture.node))),
+                other => whole = whole.or(SymbolKind::of_capture(other).map(|kind| (kind, capture.node))),
             }
         }
         if let (Some((kind, whole)), Some(name)) = (whole, name) {
-            found.push(Found::new(kind, one.pattern_index, whole, name));
+            found.push(DefinitionMatch::new(kind, one.pattern_index, whole, name));
         }
     }
     drop(matches);
-    Ok((found, if late { Part::Start } else { Part::Whole }))
+    Ok((
+        found,
+        if late {
+            OutlineCoverage::Partial
+        } else {
+            OutlineCoverage::Complete
+        },
+    ))
 }
 
-impl Found {
-    fn new(kind: Kind, pattern: usize, whole: Node<'_>, name: Node<'_>) -> Self {
+impl DefinitionMatch {
+    fn new(kind: SymbolKind, pattern: usize, whole: Node<'_>, name: Node<'_>) -> Self {
         let mut outer = whole;
         while let Some(parent) = outer.parent().filter(|parent| WRAPPERS.contains(&parent.kind())) {
             outer = parent;
@@ -334,8 +337,8 @@ impl Found {
         }
     }
 
-    fn define(self, text: &str, depth: usize) -> Definition {
-        // Some nodes reach over the blank lines after them.
+    fn define(self, text: &str, depth: usize) -> OutlineDefinition {
+        // Some nodes include the blank lines after them.
         let whole = text.get(self.start..self.end).unwrap_or_default();
         let blank = whole
             .get(whole.trim_end().len()..)
@@ -344,21 +347,21 @@ impl Found {
             .count();
         let name = text.get(self.name_at..self.name_end).unwrap_or_default();
         let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
-        Definition {
+        OutlineDefinition {
             kind: self.kind,
-            name: cut(name.trim_matches(['"', '\'']), MAX_NAME),
+            name: shorten(name.trim_matches(['"', '\'']), MAX_NAME),
             first: self.first,
             last: self.last.saturating_sub(blank).max(self.name_line),
             name_line: self.name_line,
-            signature: cut(line_around(text, self.name_at).trim(), MAX_SIGNATURE),
+            signature: shorten(line_at(text, self.name_at).trim(), MAX_SIGNATURE),
             depth,
             name_at: self.name_at,
         }
     }
 }
 
-/// The line that a byte is on.
-pub(crate) fn line_around(text: &str, at: usize) -> &str {
+/// The line that contains a byte.
+pub(crate) fn line_at(text: &str, at: usize) -> &str {
     let start = text
         .get(..at)
         .and_then(|before| before.rfind('\n'))
@@ -368,7 +371,7 @@ pub(crate) fn line_around(text: &str, at: usize) -> &str {
         .unwrap_or_default()
 }
 
-fn cut(text: &str, most: usize) -> String {
+fn shorten(text: &str, most: usize) -> String {
     match text.len() <= most {
         true => text.to_owned(),
         false => format!("{}…", &text[..text.floor_char_boundary(most)]),

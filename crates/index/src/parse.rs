@@ -1,4 +1,4 @@
-//! Parsing within bounds.
+//! Parsing with limits.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 
 use crate::{Error, Language};
 
-/// The longest text that is looked into. What people write is shorter; what programs write is not worth it.
+/// The maximum length of a text. Only generated files are longer.
 pub const MAX_TEXT: usize = 8 * 1024 * 1024;
 
-/// Parses a text, or says that it takes too long.
+/// Parses a text, or fails after the time limit.
 pub(crate) fn parse(language: &'static Language, text: &str, limit: Duration) -> Result<Tree, Error> {
     if text.len() > MAX_TEXT {
         return Err(Error::TooLarge {

@@ -1,19 +1,19 @@
-//! Where names stand.
+//! Mentions of names.
 
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::time::Duration;
 
-use index::Role;
+use index::MentionRole;
 
-/// `line:column`, with `!` where it is defined.
+/// `line:column`, with `!` for a definition.
 fn places(file: &str, text: &str, name: &str) -> String {
     let (mentions, _) = index::mentions(Path::new(file), text, name, Duration::from_secs(30)).unwrap();
     let places = mentions.iter().map(|mention| {
         let mark = match mention.role {
-            Role::Definition => "!",
-            Role::Use => "",
+            MentionRole::Definition => "!",
+            MentionRole::Use => "",
         };
         format!("{}:{}{mark}", mention.line, mention.column)
     });
@@ -21,7 +21,7 @@ fn places(file: &str, text: &str, name: &str) -> String {
 }
 
 #[test]
-fn a_name_is_found_where_it_is_code() {
+fn names_are_found_only_in_code() {
     for (file, text, name, expected) in [
         (
             "a.rs",

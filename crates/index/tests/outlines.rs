@@ -1,11 +1,11 @@
-//! What files of each language are said to define.
+//! Outlines of files in each language.
 
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::time::Duration;
 
-use index::{Error, Outline, Part, languages};
+use index::{Error, Outline, OutlineCoverage, languages};
 use serde_json::Value;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -14,7 +14,7 @@ fn outline(file: &str, text: &str) -> Outline {
     index::outline(Path::new(file), text, LONG).unwrap()
 }
 
-/// The outline in short: depth, lines, kind and name.
+/// The outline in short form: depth, lines, kind and name.
 fn short(file: &str, text: &str) -> String {
     let lines = outline(file, text).definitions.into_iter().map(|found| {
         let indent = ">".repeat(found.depth);
@@ -22,7 +22,7 @@ fn short(file: &str, text: &str) -> String {
             "{indent}{}-{} {} {}",
             found.first,
             found.last,
-            found.kind.word(),
+            found.kind.name(),
             found.name
         )
     });
@@ -221,13 +221,13 @@ const SAMPLES: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_another_agent_finds_in_its_own_samples_is_found() {
+fn definitions_found_by_another_agent_are_found() {
     let cases: Vec<Value> = serde_json::from_str(include_str!("roo/definitions.json")).unwrap();
     let mut agreement = Vec::new();
     for case in &cases {
         let file = case["file"].as_str().unwrap();
         let outline = outline(file, case["source"].as_str().unwrap());
-        assert_eq!(outline.part, Part::Whole);
+        assert_eq!(outline.coverage, OutlineCoverage::Complete);
         let theirs: Vec<u64> = case["definitions"]
             .as_array()
             .unwrap()
@@ -251,8 +251,9 @@ fn what_another_agent_finds_in_its_own_samples_is_found() {
     assert_eq!(agreement, AGREEMENT);
 }
 
-/// For each of the samples: how many of the other agent's entries begin with one of our definitions, how many entries it
-/// has, and how many definitions we have. It also counts comments, imports, fields, parameters and the file as a whole.
+/// For each sample: how many of the other agent's entries start with one of hew's definitions, the number of its
+/// entries, and the number of hew's definitions. The other agent also counts comments, imports, fields, parameters and
+/// the file as a whole.
 const AGREEMENT: [&str; 24] = [
     "file.cs 68/95 of 70",
     "file.ex 14/22 of 14",
@@ -281,7 +282,7 @@ const AGREEMENT: [&str; 24] = [
 ];
 
 #[test]
-fn syntax_errors_leave_the_rest_in_place() {
+fn syntax_errors_do_not_affect_the_rest() {
     for (file, text, expected) in [
         ("a.rs", "fn a() {}\nfn b( {\nfn c() {}\nstruct D;\n", "struct D"),
         ("a.py", "def a(:\n  pass\n\ndef b():\n  pass\n", "function b"),
@@ -302,7 +303,7 @@ fn syntax_errors_leave_the_rest_in_place() {
 }
 
 #[test]
-fn a_line_knows_its_surroundings() {
+fn the_enclosing_definitions_of_a_line_are_found() {
     let text = "mod m {\n    impl S {\n        fn f() {\n            x;\n        }\n    }\n}\nfn g() {}\nstatic X: u8 = 1;\n\n";
     let outline = outline("a.rs", text);
     for (line, path, inner) in [
@@ -315,7 +316,10 @@ fn a_line_knows_its_surroundings() {
     ] {
         assert_eq!(outline.path_to(line), path);
         assert_eq!(
-            outline.enclosing(line).map(|found| found.name.as_str()),
+            outline
+                .enclosing_definitions(line)
+                .last()
+                .map(|found| found.name.as_str()),
             inner,
             "{line}"
         );
@@ -323,35 +327,35 @@ fn a_line_knows_its_surroundings() {
 }
 
 #[test]
-fn a_long_outline_loses_its_innermost_first() {
+fn a_long_outline_drops_its_innermost_definitions_first() {
     let mut text = String::new();
     for number in 0..50 {
         text.push_str(&format!(
             "class C{number}:\n    def f(self): pass\n    def g(self): pass\n"
         ));
     }
-    let (some, left) = outline("a.py", &text).at_most(60);
+    let (some, left) = outline("a.py", &text).truncate(60);
     assert_eq!((some.definitions.len(), left), (50, 100));
-    let (few, left) = some.at_most(10);
+    let (few, left) = some.truncate(10);
     assert_eq!((few.definitions.len(), left), (10, 40));
     assert_eq!(few.render().lines().next(), Some("1-3 class C0:"));
 }
 
 #[test]
-fn what_is_too_long_or_too_slow_or_unknown_is_refused() {
+fn long_slow_or_unknown_files_are_rejected() {
     let refused = |file: &str, text: &str, limit| index::outline(Path::new(file), text, limit).unwrap_err();
     assert_eq!(
         refused("a.xyz", "", LONG).to_string(),
-        "a.xyz is in no language that can be outlined"
+        "a.xyz is in no supported language"
     );
     let long = "x\n".repeat(index::MAX_TEXT / 2 + 1);
     assert!(matches!(refused("a.rs", &long, LONG), Error::TooLarge { .. }));
     let work = "fn f() { a(b, c); }\n".repeat(50_000);
     assert_eq!(
         refused("a.rs", &work, Duration::ZERO).to_string(),
-        "it could not be outlined within 0 ms"
+        "the outline was not finished within 0 ms"
     );
-    // A megabyte in one line, and nesting that would overflow a stack.
+    // A megabyte on one line, and nesting that would overflow a stack.
     for text in [
         "[".repeat(1_000_000),
         "a".repeat(1_000_000),

@@ -1,4 +1,4 @@
-//! Questions and answers over the two streams of a server.
+//! JSON-RPC over the streams of a server.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -10,55 +10,55 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use crate::{Error, frame};
+use crate::{Error, framing};
 
-/// Messages that wait to be written. A server that reads none of them is stuck.
-const QUEUE: usize = 512;
-/// The protocol's number for a request that nobody serves.
-const NOT_SERVED: i64 = -32601;
+/// Messages that may be queued for writing. A full queue means that the server is stuck.
+const QUEUE_LEN: usize = 512;
+/// JSON-RPC error code for an unknown method.
+const METHOD_NOT_FOUND: i64 = -32601;
 
-/// What is done with what a server says of itself.
-pub(crate) trait Listener: Send + Sync + 'static {
-    /// It tells something.
-    fn told(&self, method: &str, params: Value);
+/// Handles messages from a server.
+pub(crate) trait ServerListener: Send + Sync + 'static {
+    /// Handles a notification.
+    fn on_notification(&self, method: &str, params: Value);
 
-    /// It asks something; `None` means that we do not serve that.
-    fn asked(&self, method: &str, params: &Value) -> Option<Value>;
+    /// Handles a request; `None` if the method is not supported.
+    fn on_request(&self, method: &str, params: &Value) -> Option<Value>;
 }
 
-/// A way to a server. It closes when the last of its clones is dropped.
+/// A connection to a server. It closes when the last clone is dropped.
 #[derive(Clone)]
-pub(crate) struct Connection(Arc<Shared>);
+pub(crate) struct LspConnection(Arc<ConnectionInner>);
 
-struct Shared {
+struct ConnectionInner {
     out: mpsc::Sender<Vec<u8>>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<PendingReplies>,
     next: AtomicI64,
     closed: watch::Receiver<bool>,
 }
 
 #[derive(Default)]
-struct Waiting(Mutex<HashMap<i64, oneshot::Sender<Result<Value, String>>>>);
+struct PendingReplies(Mutex<HashMap<i64, oneshot::Sender<Result<Value, ResponseError>>>>);
 
-impl Waiting {
-    fn table(&self) -> MutexGuard<'_, HashMap<i64, oneshot::Sender<Result<Value, String>>>> {
+impl PendingReplies {
+    fn lock(&self) -> MutexGuard<'_, HashMap<i64, oneshot::Sender<Result<Value, ResponseError>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Connection {
+impl LspConnection {
     pub(crate) fn new(
         input: impl AsyncWrite + Send + Unpin + 'static,
         output: impl AsyncRead + Send + Unpin + 'static,
-        listener: Arc<dyn Listener>,
+        listener: Arc<dyn ServerListener>,
     ) -> Self {
-        let (out, queue) = mpsc::channel(QUEUE);
+        let (out, queue) = mpsc::channel(QUEUE_LEN);
         let (closing, closed) = watch::channel(false);
-        let waiting = Arc::new(Waiting::default());
+        let waiting = Arc::new(PendingReplies::default());
         tokio::spawn(send(input, queue));
-        // It must not hold the way open itself, or nobody could close it.
+        // The reader must not keep the connection open.
         tokio::spawn(receive(output, listener, out.downgrade(), waiting.clone(), closing));
-        Self(Arc::new(Shared {
+        Self(Arc::new(ConnectionInner {
             out,
             waiting,
             next: AtomicI64::new(1),
@@ -66,42 +66,42 @@ impl Connection {
         }))
     }
 
-    /// Asks, and waits for the answer so long.
-    pub(crate) async fn ask(&self, method: &'static str, params: Value, patience: Duration) -> Result<Value, Error> {
+    /// Sends a request and waits for the response up to a timeout.
+    pub(crate) async fn request(&self, method: &'static str, params: Value, limit: Duration) -> Result<Value, Error> {
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
-        self.0.waiting.table().insert(id, answer);
-        let mut asked = Asked {
+        self.0.waiting.lock().insert(id, answer);
+        let mut asked = PendingRequest {
             connection: self,
             id,
             done: false,
         };
         self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
-        let answer = timeout(patience, answered).await.map_err(|_| Error::Late { method })?;
+        let answer = timeout(limit, answered).await.map_err(|_| Error::Timeout { method })?;
         asked.done = true;
         match answer {
             Ok(Ok(result)) => Ok(result),
-            Ok(Err(message)) => Err(Error::Refused { method, message }),
-            Err(_) => Err(Error::Gone),
+            Ok(Err(ResponseError { message })) => Err(Error::Refused { method, message }),
+            Err(_) => Err(Error::Closed),
         }
     }
 
-    /// Tells something.
-    pub(crate) fn tell(&self, method: &str, params: Value) -> Result<(), Error> {
+    /// Sends a notification.
+    pub(crate) fn notify(&self, method: &str, params: Value) -> Result<(), Error> {
         self.send(json!({"jsonrpc": "2.0", "method": method, "params": params}))
     }
 
     fn send(&self, message: Value) -> Result<(), Error> {
         if *self.0.closed.borrow() {
-            return Err(Error::Gone);
+            return Err(Error::Closed);
         }
-        self.0.out.try_send(frame::write(&message)).map_err(|_| Error::Gone)
+        self.0.out.try_send(framing::write(&message)).map_err(|_| Error::Closed)
     }
 
     /// Waits until the server has closed its side.
     pub(crate) async fn closed(&self) {
         let mut closed = self.0.closed.clone();
-        // An error means that nobody reads any more.
+        // An error means that the reader has ended.
         drop(closed.wait_for(|closed| *closed).await);
     }
 
@@ -110,19 +110,19 @@ impl Connection {
     }
 }
 
-/// A question on its way. When nobody waits any more, the server is told.
-struct Asked<'a> {
-    connection: &'a Connection,
+/// A request in flight. Dropping it cancels the request.
+struct PendingRequest<'a> {
+    connection: &'a LspConnection,
     id: i64,
     done: bool,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
-        self.connection.0.waiting.table().remove(&self.id);
+        self.connection.0.waiting.lock().remove(&self.id);
         if !self.done {
-            // Where the way is closed, there is nobody to tell.
-            drop(self.connection.tell("$/cancelRequest", json!({"id": self.id})));
+            // A closed connection needs no cancellation.
+            drop(self.connection.notify("$/cancelRequest", json!({"id": self.id})));
         }
     }
 }
@@ -137,54 +137,64 @@ async fn send(mut input: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Vec<
 
 async fn receive(
     output: impl AsyncRead + Unpin,
-    listener: Arc<dyn Listener>,
+    listener: Arc<dyn ServerListener>,
     out: mpsc::WeakSender<Vec<u8>>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<PendingReplies>,
     closing: watch::Sender<bool>,
 ) {
     let mut output = BufReader::new(output);
     loop {
-        let mut message = match frame::read(&mut output).await {
+        let mut message = match framing::read(&mut output).await {
             Ok(Some(message)) => message,
             Ok(None) => break,
             Err(error) => {
-                tracing::warn!(%error, "a language server is given up");
+                tracing::warn!(%error, "language server connection failed");
                 break;
             }
         };
         let params = message["params"].take();
         match (message["method"].as_str(), message.get("id").cloned()) {
             (Some(method), Some(id)) => {
-                let reply = match listener.asked(method, &params) {
+                let reply = match listener.on_request(method, &params) {
                     Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-                    None => json!({"jsonrpc": "2.0", "id": id, "error": {"code": NOT_SERVED, "message": "not served"}}),
+                    None => {
+                        json!({"jsonrpc": "2.0", "id": id, "error": {"code": METHOD_NOT_FOUND, "message": "method not supported"}})
+                    }
                 };
                 let Some(out) = out.upgrade() else { break };
-                if out.send(frame::write(&reply)).await.is_err() {
+                if out.send(framing::write(&reply)).await.is_err() {
                     break;
                 }
             }
-            (Some(method), None) => listener.told(method, params),
+            (Some(method), None) => listener.on_notification(method, params),
             (None, Some(id)) => {
-                let answer = id.as_i64().and_then(|id| waiting.table().remove(&id));
+                let answer = id.as_i64().and_then(|id| waiting.lock().remove(&id));
                 if let Some(answer) = answer {
-                    // Nobody waits when the question was dropped just now.
-                    drop(answer.send(outcome(message)));
+                    // The receiver is gone if the request was just dropped.
+                    drop(answer.send(response_result(message)));
                 }
             }
             (None, None) => {}
         }
     }
     closing.send_replace(true);
-    // Whoever still waits learns that there is nobody to answer.
-    waiting.table().clear();
+    // Fails the pending requests.
+    waiting.lock().clear();
 }
 
-fn outcome(mut message: Value) -> Result<Value, String> {
+/// The error object of a response.
+#[derive(Debug)]
+struct ResponseError {
+    message: String,
+}
+
+fn response_result(mut message: Value) -> Result<Value, ResponseError> {
     match message.get("error") {
         Some(error) if !error.is_null() => {
-            let said = error["message"].as_str().unwrap_or("no reason given");
-            Err(said.chars().take(500).collect())
+            let text = error["message"].as_str().unwrap_or("unknown error");
+            Err(ResponseError {
+                message: text.chars().take(500).collect(),
+            })
         }
         _ => Ok(message["result"].take()),
     }

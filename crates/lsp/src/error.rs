@@ -1,43 +1,43 @@
-//! Why a language server has no answer.
+//! Errors of language servers.
 
-/// A question without an answer.
+/// An error of a language server.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The server could not be started.
-    #[error("{server} could not be started: {why}")]
+    #[error("cannot start {server}: {why}")]
     Start {
         /// The server.
         server: String,
-        /// What went wrong, perhaps in the server's own words.
+        /// The reason, possibly from the server's standard error.
         why: String,
     },
     /// The server has ended.
-    #[error("the language server has ended")]
-    Gone,
-    /// The server has not answered in time.
-    #[error("the language server did not answer {method} in time")]
-    Late {
-        /// What was asked.
+    #[error("the language server exited")]
+    Closed,
+    /// The server did not respond in time.
+    #[error("the language server did not respond to {method} in time")]
+    Timeout {
+        /// The method.
         method: &'static str,
     },
-    /// The server says that it cannot.
-    #[error("the language server refused {method}: {message}")]
+    /// The server rejected the request.
+    #[error("the language server rejected {method}: {message}")]
     Refused {
-        /// What was asked.
+        /// The method.
         method: &'static str,
         /// Its reason.
         message: String,
     },
-    /// What came is not the protocol.
+    /// The server violated the protocol.
     #[error("the language server sent {what}")]
-    Garbled {
-        /// What came.
+    Protocol {
+        /// What it sent.
         what: String,
     },
 }
 
 impl Error {
-    pub(crate) fn garbled(what: impl Into<String>) -> Self {
-        Error::Garbled { what: what.into() }
+    pub(crate) fn protocol(what: impl Into<String>) -> Self {
+        Error::Protocol { what: what.into() }
     }
 }

@@ -1,21 +1,22 @@
-//! Talks to language servers: starts the right one for a file, keeps its documents in step, and asks it about code.
+//! Language server client: starts the right server for a file, keeps its documents in sync, and sends requests about
+//! code.
 //!
-//! [`Servers`] holds all servers of a project. None runs until a file of its language is needed; none is waited for longer
-//! than [`Limits`] say; one that dies is started again, later each time. What a server wants to change is handed back as
-//! [`Rewrite`]s: here nothing is ever written.
+//! [`LanguageServers`] manages all servers of a project. A server starts when a file of its language is needed; waiting
+//! is bounded by [`LspLimits`]; a server that exits is restarted with increasing delays. Edits are returned as
+//! [`LspRewrite`]s: this crate never writes files.
 
-mod ask;
 mod connection;
+mod diagnostics;
 mod error;
-mod frame;
-mod heard;
+mod framing;
+mod positions;
+mod queries;
 mod server;
 mod servers;
-mod table;
-mod text;
+mod specs;
 
-pub use ask::{At, Named, Rewrite, Spot};
+pub use diagnostics::{LspDiagnostic, LspSeverity};
 pub use error::Error;
-pub use heard::{Finding, Severity};
-pub use servers::{Before, Limits, Servers, Status};
-pub use table::{Spec, known};
+pub use queries::{LspLocation, LspRewrite, LspSymbol, SymbolPosition};
+pub use servers::{DiagnosticBaseline, LanguageServers, LspLimits, LspServerStatus};
+pub use specs::{LanguageServerSpec, builtin_servers};

@@ -1,4 +1,4 @@
-//! One running server and the documents it has open.
+//! A running server and its open documents.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,76 +6,76 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sandbox::{Environment, Partner, Program};
+use sandbox::{PipedProcess, ProcessEnvironment, Program};
 use serde_json::{Value, json};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
 use workspace::Workspace;
 
-use crate::connection::Connection;
-use crate::heard::Heard;
-use crate::text::{self, Units};
-use crate::{Error, Spec};
+use crate::connection::LspConnection;
+use crate::diagnostics::DiagnosticStore;
+use crate::positions::{self, PositionEncoding};
+use crate::{Error, LanguageServerSpec};
 
-/// How long a server may take to introduce itself.
-const INTRODUCTION: Duration = Duration::from_secs(45);
-/// How long it may take to say goodbye.
-const GOODBYE: Duration = Duration::from_secs(2);
-/// Documents that are open at once; the one that was needed longest ago is closed for a new one.
-const MOST_DOCUMENTS: usize = 50;
-/// Longer files are not shown to servers.
-const LONGEST: usize = 4 * 1024 * 1024;
-/// Of what a server says when it fails, so much is told.
-const MAX_SAID: usize = 400;
+/// Timeout of `initialize`.
+const INITIALIZE_TIMEOUT: Duration = Duration::from_secs(45);
+/// Timeout of `shutdown`.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum number of open documents; the least recently used one is closed.
+const MAX_DOCUMENTS: usize = 50;
+/// Maximum size of a file.
+const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
+/// Maximum length of standard error in messages.
+const MAX_STDERR: usize = 400;
 
-/// The protocol's numbers for what happened to a file.
+/// File change types of the protocol.
 const CREATED: u8 = 1;
 const CHANGED: u8 = 2;
 const DELETED: u8 = 3;
 
-/// One running server.
-pub(crate) struct Server {
-    pub(crate) spec: Arc<Spec>,
-    pub(crate) connection: Connection,
-    pub(crate) heard: Arc<Heard>,
-    pub(crate) units: Units,
+/// A running server.
+pub(crate) struct LanguageServer {
+    pub(crate) spec: Arc<LanguageServerSpec>,
+    pub(crate) connection: LspConnection,
+    pub(crate) diagnostics: Arc<DiagnosticStore>,
+    pub(crate) units: PositionEncoding,
     pub(crate) abilities: Value,
     workspace: Workspace,
-    documents: AsyncMutex<Documents>,
-    partner: Mutex<Partner>,
+    documents: AsyncMutex<OpenDocuments>,
+    process: Mutex<PipedProcess>,
     used: Mutex<Instant>,
 }
 
 #[derive(Default)]
-struct Documents {
-    open: BTreeMap<PathBuf, Document>,
-    /// Counts what is needed, so that one knows what was needed last.
+struct OpenDocuments {
+    open: BTreeMap<PathBuf, OpenDocument>,
+    /// Counts uses, to find the least recently used document.
     clock: u64,
 }
 
-struct Document {
+struct OpenDocument {
     version: i32,
-    /// Of its text, as the server knows it.
+    /// Hash of its text, as known to the server.
     hash: u64,
     needed: u64,
 }
 
-/// A document as the server knows it now.
-pub(crate) struct Synced {
+/// A document as known to the server.
+pub(crate) struct SyncedDocument {
     pub(crate) path: PathBuf,
     pub(crate) text: Arc<str>,
     pub(crate) version: i32,
-    /// How much had been heard before the server was told of this version.
+    /// The generation before the server got this version.
     pub(crate) since: u64,
 }
 
-impl Server {
-    /// Starts a server for a folder and introduces us.
+impl LanguageServer {
+    /// Starts a server for a directory and initializes it.
     pub(crate) async fn start(
-        spec: Arc<Spec>,
+        spec: Arc<LanguageServerSpec>,
         root: &Path,
         workspace: Workspace,
-        environment: &Environment,
+        environment: &ProcessEnvironment,
     ) -> Result<Self, Error> {
         let failed = |why: String| Error::Start {
             server: spec.name.clone(),
@@ -93,67 +93,67 @@ impl Server {
             .env
             .iter()
             .fold(environment.clone(), |all, (name, value)| all.with(name, value));
-        let (partner, input, output) =
-            Partner::start(&program, root, &environment).map_err(|error| failed(error.to_string()))?;
-        let uri = text::uri(root).ok_or_else(|| failed("the folder has no name it understands".into()))?;
-        let heard = Arc::new(Heard::new(spec.settings.clone(), json!(uri.as_str())));
-        let connection = Connection::new(input, output, heard.clone());
+        let (process, input, output) =
+            PipedProcess::start(&program, root, &environment).map_err(|error| failed(error.to_string()))?;
+        let uri = positions::uri(root).ok_or_else(|| failed("the directory cannot be expressed as a URI".into()))?;
+        let store = Arc::new(DiagnosticStore::new(spec.settings.clone(), json!(uri.as_str())));
+        let connection = LspConnection::new(input, output, store.clone());
         let introduction = connection
-            .ask("initialize", introduction(&spec, uri.as_str()), INTRODUCTION)
+            .request("initialize", initialize_params(&spec, uri.as_str()), INITIALIZE_TIMEOUT)
             .await;
         let abilities = match introduction {
             Ok(mut answer) => answer["capabilities"].take(),
-            Err(error) => return Err(failed(told(&error, &partner))),
+            Err(error) => return Err(failed(startup_error(&error, &process))),
         };
-        connection.tell("initialized", json!({}))?;
+        connection.notify("initialized", json!({}))?;
         if !spec.settings.is_null() {
-            connection.tell("workspace/didChangeConfiguration", json!({"settings": spec.settings}))?;
+            connection.notify("workspace/didChangeConfiguration", json!({"settings": spec.settings}))?;
         }
         Ok(Self {
-            units: Units::named(abilities["positionEncoding"].as_str()),
+            units: PositionEncoding::from_name(abilities["positionEncoding"].as_str()),
             connection,
-            heard,
+            diagnostics: store,
             abilities,
             workspace,
             documents: AsyncMutex::default(),
-            partner: Mutex::new(partner),
+            process: Mutex::new(process),
             used: Mutex::new(Instant::now()),
             spec,
         })
     }
 
-    /// Whether it says that it serves such questions.
-    pub(crate) fn can(&self, ability: &str) -> bool {
+    /// Whether it supports a capability.
+    pub(crate) fn supports(&self, ability: &str) -> bool {
         !matches!(self.abilities[ability], Value::Null | Value::Bool(false))
     }
 
-    /// When it was last needed.
-    pub(crate) fn used(&self) -> Instant {
+    /// Time of the last use.
+    pub(crate) fn last_used(&self) -> Instant {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How much memory it holds, where the system says.
+    /// Its memory in bytes, if the system reports it.
     pub(crate) fn memory(&self) -> Option<u64> {
-        self.partner.lock().unwrap_or_else(PoisonError::into_inner).memory()
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).memory()
     }
 
-    /// The end of what it wrote to its standard error.
-    pub(crate) fn said(&self) -> String {
-        said(&self.partner.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The end of its standard error.
+    pub(crate) fn stderr_tail(&self) -> String {
+        stderr(&self.process.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes the server know a file as it is on disk. `None` where there is no such text.
-    pub(crate) async fn sync(&self, path: &Path) -> Option<Synced> {
+    /// Syncs a file with the server. `None` if the file cannot be read as text.
+    pub(crate) async fn sync(&self, path: &Path) -> Option<SyncedDocument> {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         let language = self.spec.language(path)?.to_owned();
-        // Held while the file is read, so that what the server hears of a file is in order.
+        // Locked while the file is read, so that notifications about a file are in order.
         let mut documents = self.documents.lock().await;
-        let since = self.heard.count();
+        let since = self.diagnostics.generation();
         let Some(text) = self.read(path).await else {
             self.close(&mut documents, path);
             return None;
         };
-        let uri = text::uri(path)?;
+        let uri = positions::uri(path)?;
         let uri = uri.as_str();
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
@@ -168,25 +168,25 @@ impl Server {
                     document.version += 1;
                     let named = json!({"uri": uri, "version": document.version});
                     let params = json!({"textDocument": named, "contentChanges": [{"text": &*text}]});
-                    self.connection.tell("textDocument/didChange", params).ok()?;
-                    self.saved(uri, &text, CHANGED);
+                    self.connection.notify("textDocument/didChange", params).ok()?;
+                    self.notify_saved(uri, &text, CHANGED);
                 }
                 document.version
             }
             None => {
-                self.make_room(&mut documents);
+                self.evict_document(&mut documents);
                 let opened = json!({"uri": uri, "languageId": language, "version": 1, "text": &*text});
                 self.connection
-                    .tell("textDocument/didOpen", json!({"textDocument": opened}))
+                    .notify("textDocument/didOpen", json!({"textDocument": opened}))
                     .ok()?;
                 let version = 1;
                 documents
                     .open
-                    .insert(path.to_owned(), Document { version, hash, needed });
+                    .insert(path.to_owned(), OpenDocument { version, hash, needed });
                 version
             }
         };
-        Some(Synced {
+        Some(SyncedDocument {
             path: path.to_owned(),
             text,
             version,
@@ -194,19 +194,19 @@ impl Server {
         })
     }
 
-    /// What a file defines, in the protocol's form.
-    pub(crate) async fn outline(&self, path: &Path, patience: Duration) -> Option<Value> {
-        if !self.can("documentSymbolProvider") {
+    /// Returns the document symbols as sent by the server.
+    pub(crate) async fn outline(&self, path: &Path, limit: Duration) -> Option<Value> {
+        if !self.supports("documentSymbolProvider") {
             return None;
         }
-        let params = json!({"textDocument": {"uri": text::uri(path)?.as_str()}});
+        let params = json!({"textDocument": {"uri": positions::uri(path)?.as_str()}});
         self.connection
-            .ask("textDocument/documentSymbol", params, patience)
+            .request("textDocument/documentSymbol", params, limit)
             .await
             .ok()
     }
 
-    /// Tells of files that were made, changed or removed by others, and brings the open ones up to date.
+    /// Notifies the server of files changed by others, and syncs the open documents.
     pub(crate) async fn refresh(&self, paths: &[PathBuf]) {
         let known: Vec<PathBuf> = self.documents.lock().await.open.keys().cloned().collect();
         let mut happened = Vec::new();
@@ -216,13 +216,13 @@ impl Server {
             } else {
                 DELETED
             };
-            happened.extend(text::uri(path).map(|uri| json!({"uri": uri.as_str(), "type": kind})));
+            happened.extend(positions::uri(path).map(|uri| json!({"uri": uri.as_str(), "type": kind})));
         }
         if !happened.is_empty() {
-            // Where it has ended, there is nobody to tell.
+            // A server that has ended needs no notification.
             drop(
                 self.connection
-                    .tell("workspace/didChangeWatchedFiles", json!({"changes": happened})),
+                    .notify("workspace/didChangeWatchedFiles", json!({"changes": happened})),
             );
         }
         for path in &known {
@@ -230,11 +230,16 @@ impl Server {
         }
     }
 
-    /// Says goodbye, and ends it.
+    /// Shuts the server down.
     pub(crate) async fn stop(&self) {
-        if self.connection.ask("shutdown", Value::Null, GOODBYE).await.is_ok() {
-            drop(self.connection.tell("exit", Value::Null));
-            drop(timeout(GOODBYE, self.connection.closed()).await);
+        if self
+            .connection
+            .request("shutdown", Value::Null, SHUTDOWN_TIMEOUT)
+            .await
+            .is_ok()
+        {
+            drop(self.connection.notify("exit", Value::Null));
+            drop(timeout(SHUTDOWN_TIMEOUT, self.connection.closed()).await);
         }
     }
 
@@ -244,22 +249,22 @@ impl Server {
             .await
             .ok()?
             .ok()?;
-        (text.content.len() <= LONGEST).then(|| text.content.into())
+        (text.content.len() <= MAX_FILE_BYTES).then(|| text.content.into())
     }
 
-    fn saved(&self, uri: &str, text: &str, kind: u8) {
+    fn notify_saved(&self, uri: &str, text: &str, kind: u8) {
         let mut params = json!({"textDocument": {"uri": uri}});
         if self.abilities["textDocumentSync"]["save"]["includeText"] == true {
             params["text"] = text.into();
         }
-        // Where it has ended, there is nobody to tell.
-        drop(self.connection.tell("textDocument/didSave", params));
+        // A server that has ended needs no notification.
+        drop(self.connection.notify("textDocument/didSave", params));
         let happened = json!({"changes": [{"uri": uri, "type": kind}]});
-        drop(self.connection.tell("workspace/didChangeWatchedFiles", happened));
+        drop(self.connection.notify("workspace/didChangeWatchedFiles", happened));
     }
 
-    fn make_room(&self, documents: &mut Documents) {
-        if documents.open.len() < MOST_DOCUMENTS {
+    fn evict_document(&self, documents: &mut OpenDocuments) {
+        if documents.open.len() < MAX_DOCUMENTS {
             return;
         }
         let oldest = documents.open.iter().min_by_key(|(_, document)| document.needed);
@@ -268,40 +273,44 @@ impl Server {
         }
     }
 
-    fn close(&self, documents: &mut Documents, path: &Path) {
+    fn close(&self, documents: &mut OpenDocuments, path: &Path) {
         if documents.open.remove(path).is_none() {
             return;
         }
-        self.heard.forget(path);
-        if let Some(uri) = text::uri(path) {
-            // Where it has ended, there is nobody to tell.
+        self.diagnostics.forget(path);
+        if let Some(uri) = positions::uri(path) {
+            // A server that has ended needs no notification.
             drop(
                 self.connection
-                    .tell("textDocument/didClose", json!({"textDocument": {"uri": uri.as_str()}})),
+                    .notify("textDocument/didClose", json!({"textDocument": {"uri": uri.as_str()}})),
             );
         }
     }
 }
 
-/// An error in the server's own words where it has left any.
-fn told(error: &Error, partner: &Partner) -> String {
-    let said = said(partner);
-    match said.is_empty() {
+/// The error, preferably from the server's standard error.
+fn startup_error(error: &Error, process: &PipedProcess) -> String {
+    let stderr = stderr(process);
+    match stderr.is_empty() {
         true => error.to_string(),
-        false => said,
+        false => stderr,
     }
 }
 
-fn said(partner: &Partner) -> String {
-    let said = partner.said();
-    let text = if said.cut > 0 { said.tail } else { said.head };
+fn stderr(process: &PipedProcess) -> String {
+    let stderr = process.stderr();
+    let text = if stderr.omitted_bytes > 0 {
+        stderr.tail
+    } else {
+        stderr.head
+    };
     let text = text.trim();
-    let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_SAID));
+    let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_STDERR));
     text[start..].to_owned()
 }
 
-/// Who we are and what we understand. Findings are to be told as they are found, so pulling them is not offered.
-fn introduction(spec: &Spec, root: &str) -> Value {
+/// The `initialize` parameters. Pull diagnostics are not announced, so that the server publishes them.
+fn initialize_params(spec: &LanguageServerSpec, root: &str) -> Value {
     let mut params = json!({
         "processId": std::process::id(),
         "clientInfo": {"name": "hew", "version": env!("CARGO_PKG_VERSION")},

@@ -1,4 +1,4 @@
-//! All servers of a project: each is started when a file of its language is first needed, and watched while it runs.
+//! All language servers of a project: each starts when a file of its language is first needed, and is monitored.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,37 +6,37 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
-use sandbox::Environment;
+use sandbox::ProcessEnvironment;
 use tokio::sync::watch;
 use tokio::time::{Instant, interval, timeout_at};
 use workspace::Workspace;
 
-use crate::heard::{Findings, Severity};
-use crate::server::{Server, Synced};
-use crate::{Error, Finding, Spec};
+use crate::diagnostics::{DiagnosticMap, LspSeverity};
+use crate::server::{LanguageServer, SyncedDocument};
+use crate::{Error, LanguageServerSpec, LspDiagnostic};
 
-/// How often a running server is looked at.
-const WATCH: Duration = Duration::from_secs(5);
-/// A server that fails is left alone so long, and twice as long each further time.
-const PAUSE: Duration = Duration::from_secs(2);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// A server that has run so long before it failed has failed for the first time.
-const SOUND: Duration = Duration::from_secs(120);
+/// Interval of health checks.
+const WATCH_INTERVAL: Duration = Duration::from_secs(5);
+/// Delay before a failed server is restarted; doubles with each failure.
+const RESTART_DELAY: Duration = Duration::from_secs(2);
+const MAX_RESTART_DELAY: Duration = Duration::from_secs(300);
+/// A server that ran this long counts as stable: the delay is reset.
+const STABLE_AFTER: Duration = Duration::from_secs(120);
 
-/// How long to wait for servers, and how much they may take.
+/// Timeouts and resource limits.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// How long findings are awaited after a change.
+pub struct LspLimits {
+    /// Timeout for diagnostics after a change.
     pub wait: Duration,
-    /// How long a server that is still starting is awaited beyond that.
+    /// Additional timeout for a server that is starting.
     pub start: Duration,
-    /// A server that holds more memory, in bytes, is ended.
+    /// Maximum memory of a server in bytes.
     pub memory: u64,
-    /// A server that nobody needed for so long is ended.
+    /// Idle time after which a server is stopped.
     pub idle: Duration,
 }
 
-impl Default for Limits {
+impl Default for LspLimits {
     fn default() -> Self {
         Self {
             wait: Duration::from_millis(2_500),
@@ -47,62 +47,67 @@ impl Default for Limits {
     }
 }
 
-/// The servers of a project. Cheap to clone; when the last one is dropped, all servers end.
+/// The language servers of a project. Cheap to clone; all servers end when the last clone is dropped.
 #[derive(Clone)]
-pub struct Servers(Arc<Inner>);
+pub struct LanguageServers(Arc<LanguageServersInner>);
 
-struct Inner {
+struct LanguageServersInner {
     workspace: Workspace,
-    environment: Environment,
-    specs: Vec<Arc<Spec>>,
-    limits: Limits,
-    slots: Mutex<HashMap<Key, Slot>>,
+    environment: ProcessEnvironment,
+    specs: Vec<Arc<LanguageServerSpec>>,
+    limits: LspLimits,
+    slots: Mutex<HashMap<ServerKey, LspServerSlot>>,
 }
 
-/// A server's name, and the folder it was started for.
-type Key = (String, PathBuf);
+/// The name of a server, and its root directory.
+type ServerKey = (String, PathBuf);
 
-struct Slot {
-    state: watch::Receiver<State>,
-    /// How often it has failed in a row.
+struct LspServerSlot {
+    state: watch::Receiver<LspServerState>,
+    /// Number of consecutive failures.
     failures: u32,
 }
 
 #[derive(Clone)]
-enum State {
+enum LspServerState {
     Starting,
-    Ready(Arc<Server>),
-    /// Why, and when it may be tried again.
+    Ready(Arc<LanguageServer>),
+    /// The reason, and the time of the next attempt.
     Failed(String, Instant),
-    /// It was not needed any more.
+    /// Stopped because it was idle.
     Stopped,
 }
 
-/// How a server is.
+/// The status of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
-    /// What people call it.
+pub struct LspServerStatus {
+    /// Its name.
     pub name: String,
-    /// The folder it serves.
+    /// Its root directory.
     pub root: PathBuf,
-    /// What it does: `starting`, `ready`, `working`, `stopped`, or why it failed.
+    /// Its state: `starting`, `ready`, `working`, `stopped`, or the failure.
     pub state: String,
-    /// How much memory it holds, in bytes.
+    /// Its memory in bytes.
     pub memory: Option<u64>,
-    /// The end of what it wrote to its standard error.
-    pub said: String,
+    /// The end of its standard error.
+    pub stderr: String,
 }
 
-/// What was known before a change, to see what is new after it.
-pub struct Before {
-    servers: Vec<(Arc<Server>, Findings)>,
+/// The diagnostics before a change.
+pub struct DiagnosticBaseline {
+    servers: Vec<(Arc<LanguageServer>, DiagnosticMap)>,
     paths: Vec<PathBuf>,
 }
 
-impl Servers {
-    /// Servers for a project, of which none is started yet. The environment is what they see.
-    pub fn new(workspace: Workspace, environment: Environment, specs: Vec<Spec>, limits: Limits) -> Self {
-        Self(Arc::new(Inner {
+impl LanguageServers {
+    /// Servers for a project; none is started yet. `environment` is the environment of their processes.
+    pub fn new(
+        workspace: Workspace,
+        environment: ProcessEnvironment,
+        specs: Vec<LanguageServerSpec>,
+        limits: LspLimits,
+    ) -> Self {
+        Self(Arc::new(LanguageServersInner {
             workspace,
             environment,
             specs: specs.into_iter().map(Arc::new).collect(),
@@ -111,18 +116,18 @@ impl Servers {
         }))
     }
 
-    /// How long to wait, and how much they may take.
-    pub fn limits(&self) -> Limits {
+    /// The timeouts and resource limits.
+    pub fn limits(&self) -> LspLimits {
         self.0.limits
     }
 
-    /// Whether any server that is installed serves a file.
+    /// Whether an installed server supports a file.
     pub fn serves(&self, path: &Path) -> bool {
         self.0.spec(path).is_some()
     }
 
-    /// Starts what serves these files, and opens them, without waiting.
-    pub fn touch(&self, paths: Vec<PathBuf>) {
+    /// Starts the servers of these files and opens the files, without waiting.
+    pub fn warm_up(&self, paths: Vec<PathBuf>) {
         let paths: Vec<PathBuf> = paths.into_iter().filter(|path| self.serves(path)).collect();
         if paths.is_empty() {
             return;
@@ -138,9 +143,9 @@ impl Servers {
         });
     }
 
-    /// What is known of these files and all others, before they are changed.
-    pub async fn before(&self, paths: Vec<PathBuf>) -> Before {
-        let mut known = Before {
+    /// Records the diagnostics of these and all other files before a change.
+    pub async fn baseline(&self, paths: Vec<PathBuf>) -> DiagnosticBaseline {
+        let mut known = DiagnosticBaseline {
             servers: Vec::new(),
             paths: paths.into_iter().filter(|path| self.serves(path)).collect(),
         };
@@ -150,159 +155,159 @@ impl Servers {
                 continue;
             };
             if let Some(synced) = server.sync(path).await
-                && server.heard.of(path).is_none()
+                && server.diagnostics.for_file(path).is_none()
             {
-                self.await_word(&server, &synced).await;
+                self.await_diagnostics(&server, &synced).await;
             }
             if !known.servers.iter().any(|(other, _)| Arc::ptr_eq(other, &server)) {
-                known.servers.push((server, Findings::new()));
+                known.servers.push((server, DiagnosticMap::new()));
             }
         }
         for (server, findings) in &mut known.servers {
-            *findings = server.heard.all();
+            *findings = server.diagnostics.all();
         }
         known
     }
 
-    /// Errors and warnings that are there since then, in the changed files and in others.
-    pub async fn new_since(&self, before: Before) -> Vec<Finding> {
+    /// Returns new errors and warnings, in the changed and in other files.
+    pub async fn new_diagnostics_since(&self, before: DiagnosticBaseline) -> Vec<LspDiagnostic> {
         let changed = join_all(before.paths.iter().map(|path| async move {
-            // A new file may need a server that was not there before.
+            // A new file may need a server that was not running.
             let server = self.ready(path, Instant::now() + self.0.limits.start).await?;
             let synced = server.sync(path).await?;
-            self.await_word(&server, &synced).await;
+            self.await_diagnostics(&server, &synced).await;
             Some(server)
         }));
         let mut new = Vec::new();
-        let mut seen: Vec<Arc<Server>> = Vec::new();
+        let mut seen: Vec<Arc<LanguageServer>> = Vec::new();
         for server in changed.await.into_iter().flatten() {
             if seen.iter().any(|other| Arc::ptr_eq(other, &server)) {
                 continue;
             }
             let old = before.servers.iter().find(|(other, _)| Arc::ptr_eq(other, &server));
-            for (path, findings) in server.heard.all() {
+            for (path, findings) in server.diagnostics.all() {
                 let known = old.and_then(|(_, all)| all.get(&path)).map_or(&[][..], |known| known);
-                new.extend(added(known, &findings));
+                new.extend(added_diagnostics(known, &findings));
             }
             seen.push(server);
         }
-        new.retain(|finding| finding.severity <= Severity::Warning);
+        new.retain(|finding| finding.severity <= LspSeverity::Warning);
         new
     }
 
-    /// What is wrong in a file, or in all files that the servers have spoken of. `None` where no server can tell.
-    pub async fn diagnostics(&self, path: Option<&Path>) -> Option<Vec<Finding>> {
+    /// Returns the diagnostics of a file, or of all files. `None` if no server can answer.
+    pub async fn diagnostics(&self, path: Option<&Path>) -> Option<Vec<LspDiagnostic>> {
         let Some(path) = path else {
             let running = self.running();
             for server in &running {
                 server.refresh(&[]).await;
             }
-            let all = running.iter().flat_map(|server| server.heard.all().into_values());
+            let all = running.iter().flat_map(|server| server.diagnostics.all().into_values());
             return (!running.is_empty()).then(|| all.flat_map(|findings| findings.to_vec()).collect());
         };
         let server = self.ready(path, Instant::now() + self.0.limits.start).await?;
         let synced = server.sync(path).await?;
-        self.await_word(&server, &synced).await;
-        server.heard.of(path).map(|findings| findings.to_vec())
+        self.await_diagnostics(&server, &synced).await;
+        server.diagnostics.for_file(path).map(|findings| findings.to_vec())
     }
 
-    /// Tells the running servers of files that others have changed.
-    pub async fn changed_outside(&self, paths: &[PathBuf]) {
+    /// Notifies the running servers of files changed by others.
+    pub async fn notify_external_changes(&self, paths: &[PathBuf]) {
         for server in self.running() {
             server.refresh(paths).await;
         }
     }
 
-    /// How each server is.
-    pub fn status(&self) -> Vec<Status> {
+    /// The status of each server.
+    pub fn status(&self) -> Vec<LspServerStatus> {
         let slots = self.0.slots();
         let status = slots.iter().map(|((name, root), slot)| {
             let state = slot.state.borrow();
             let server = match &*state {
-                State::Ready(server) => Some(server),
+                LspServerState::Ready(server) => Some(server),
                 _ => None,
             };
-            Status {
+            LspServerStatus {
                 name: name.clone(),
                 root: root.clone(),
                 memory: server.and_then(|server| server.memory()),
-                said: server.map(|server| server.said()).unwrap_or_default(),
+                stderr: server.map(|server| server.stderr_tail()).unwrap_or_default(),
                 state: match &*state {
-                    State::Starting => "starting".into(),
-                    State::Ready(server) if server.heard.is_working() => "working".into(),
-                    State::Ready(_) => "ready".into(),
-                    State::Failed(why, _) => why.clone(),
-                    State::Stopped => "stopped".into(),
+                    LspServerState::Starting => "starting".into(),
+                    LspServerState::Ready(server) if server.diagnostics.is_working() => "working".into(),
+                    LspServerState::Ready(_) => "ready".into(),
+                    LspServerState::Failed(why, _) => why.clone(),
+                    LspServerState::Stopped => "stopped".into(),
                 },
             }
         });
-        let mut status: Vec<Status> = status.collect();
+        let mut status: Vec<LspServerStatus> = status.collect();
         status.sort_by(|one, other| (&one.name, &one.root).cmp(&(&other.name, &other.root)));
         status
     }
 
-    /// Ends all servers with a word of goodbye.
+    /// Shuts all servers down.
     pub async fn stop(&self) {
         join_all(self.running().iter().map(|server| server.stop())).await;
         self.0.slots().clear();
     }
 
-    /// Waits for a word on a document, as long as a change is waited for.
-    async fn await_word(&self, server: &Server, synced: &Synced) {
+    /// Waits for the diagnostics of a document.
+    async fn await_diagnostics(&self, server: &LanguageServer, synced: &SyncedDocument) {
         let end = Instant::now() + self.0.limits.wait;
-        let since = match server.heard.is_versioned() {
+        let since = match server.diagnostics.is_versioned() {
             true => synced.since,
-            // What it still had to say of the text as it was comes before its answer to a question about the new one.
+            // Pending diagnostics of the old text arrive before the response to a request about the new text.
             false => {
                 server.outline(&synced.path, self.0.limits.wait).await;
-                server.heard.count()
+                server.diagnostics.generation()
             }
         };
         tokio::select! {
-            _ = server.heard.wait(&synced.path, synced.version, since, end) => {}
+            _ = server.diagnostics.wait(&synced.path, synced.version, since, end) => {}
             () = server.connection.closed() => {}
         }
     }
 
-    /// The server of a file once it is ready, which is awaited until then. Starts it where it does not run.
-    pub(crate) async fn ready(&self, path: &Path, end: Instant) -> Option<Arc<Server>> {
+    /// Returns the server of a file when it is ready, at most until `end`. Starts it if necessary.
+    pub(crate) async fn ready(&self, path: &Path, end: Instant) -> Option<Arc<LanguageServer>> {
         let spec = self.0.spec(path)?;
         let root = self.0.root(&spec, path)?;
         let mut state = self.state(spec, root)?;
-        let ready = state.wait_for(|state| !matches!(state, State::Starting));
+        let ready = state.wait_for(|state| !matches!(state, LspServerState::Starting));
         match timeout_at(end, ready).await.ok()?.ok().as_deref() {
-            Some(State::Ready(server)) if !server.connection.is_closed() => Some(server.clone()),
+            Some(LspServerState::Ready(server)) if !server.connection.is_closed() => Some(server.clone()),
             _ => None,
         }
     }
 
-    pub(crate) fn running(&self) -> Vec<Arc<Server>> {
+    pub(crate) fn running(&self) -> Vec<Arc<LanguageServer>> {
         let slots = self.0.slots();
         let servers = slots.values().filter_map(|slot| match &*slot.state.borrow() {
-            State::Ready(server) if !server.connection.is_closed() => Some(server.clone()),
+            LspServerState::Ready(server) if !server.connection.is_closed() => Some(server.clone()),
             _ => None,
         });
         servers.collect()
     }
 
-    /// How a server is that may have to be started first. `None` while it is left alone after a failure.
-    fn state(&self, spec: Arc<Spec>, root: PathBuf) -> Option<watch::Receiver<State>> {
+    /// Returns the state of a server, starting it if necessary. `None` during the delay after a failure.
+    fn state(&self, spec: Arc<LanguageServerSpec>, root: PathBuf) -> Option<watch::Receiver<LspServerState>> {
         let key = (spec.name.clone(), root);
         let mut slots = self.0.slots();
         let mut failures = 0;
         if let Some(slot) = slots.get(&key) {
             match &*slot.state.borrow() {
-                State::Starting => return Some(slot.state.clone()),
-                State::Ready(server) if !server.connection.is_closed() => return Some(slot.state.clone()),
-                // Its end has not been noted yet.
-                State::Ready(_) => return None,
-                State::Failed(_, until) if Instant::now() < *until => return None,
-                State::Failed(..) => failures = slot.failures,
-                State::Stopped => {}
+                LspServerState::Starting => return Some(slot.state.clone()),
+                LspServerState::Ready(server) if !server.connection.is_closed() => return Some(slot.state.clone()),
+                // Its end has not been recorded yet.
+                LspServerState::Ready(_) => return None,
+                LspServerState::Failed(_, until) if Instant::now() < *until => return None,
+                LspServerState::Failed(..) => failures = slot.failures,
+                LspServerState::Stopped => {}
             }
         }
-        let (sender, state) = watch::channel(State::Starting);
-        let slot = Slot {
+        let (sender, state) = watch::channel(LspServerState::Starting);
+        let slot = LspServerSlot {
             state: state.clone(),
             failures: failures + 1,
         };
@@ -312,18 +317,18 @@ impl Servers {
     }
 }
 
-/// Starts a server, and watches it to its end. Holds nothing of the servers, so that they can go.
+/// Starts a server and monitors it. Holds only a weak reference, so that the servers can be dropped.
 async fn run(
-    inner: std::sync::Weak<Inner>,
-    spec: Arc<Spec>,
+    inner: std::sync::Weak<LanguageServersInner>,
+    spec: Arc<LanguageServerSpec>,
     root: PathBuf,
     failures: u32,
-    state: watch::Sender<State>,
+    state: watch::Sender<LspServerState>,
 ) {
-    let pause = PAUSE
+    let pause = RESTART_DELAY
         .saturating_mul(1 << failures.saturating_sub(1).min(16))
-        .min(LONGEST_PAUSE);
-    let failed = |why: String, pause: Duration| State::Failed(why, Instant::now() + pause);
+        .min(MAX_RESTART_DELAY);
+    let failed = |why: String, pause: Duration| LspServerState::Failed(why, Instant::now() + pause);
     let Some((workspace, environment, limits)) = inner
         .upgrade()
         .map(|inner| (inner.workspace.clone(), inner.environment.clone(), inner.limits))
@@ -331,23 +336,23 @@ async fn run(
         return;
     };
     let started = Instant::now();
-    let server = match Server::start(spec.clone(), &root, workspace, &environment).await {
+    let server = match LanguageServer::start(spec.clone(), &root, workspace, &environment).await {
         Ok(server) => Arc::new(server),
         Err(error) => {
-            tracing::warn!(%error, "no language server");
-            state.send_replace(failed(why(&error), pause));
+            tracing::warn!(%error, "cannot start language server");
+            state.send_replace(failed(failure_reason(&error), pause));
             return;
         }
     };
-    state.send_replace(State::Ready(server.clone()));
-    let mut look = interval(WATCH);
+    state.send_replace(LspServerState::Ready(server.clone()));
+    let mut look = interval(WATCH_INTERVAL);
     loop {
         tokio::select! {
             () = server.connection.closed() => {
-                let pause = if started.elapsed() > SOUND { PAUSE } else { pause };
-                let said = server.said();
-                let why = if said.is_empty() { "it has ended by itself".to_owned() } else { format!("it has ended: {said}") };
-                tracing::warn!(server = spec.name, why, "a language server has ended");
+                let pause = if started.elapsed() > STABLE_AFTER { RESTART_DELAY } else { pause };
+                let stderr = server.stderr_tail();
+                let why = if stderr.is_empty() { "it exited".to_owned() } else { format!("it exited: {stderr}") };
+                tracing::warn!(server = spec.name, why, "language server exited");
                 state.send_replace(failed(why, pause));
                 return;
             }
@@ -358,33 +363,33 @@ async fn run(
             return;
         }
         if server.memory().is_some_and(|memory| memory > limits.memory) {
-            let why = format!("it took more than {} MB of memory", limits.memory / 1024 / 1024);
-            state.send_replace(failed(why, LONGEST_PAUSE));
+            let why = format!("it used more than {} MB of memory", limits.memory / 1024 / 1024);
+            state.send_replace(failed(why, MAX_RESTART_DELAY));
             return;
         }
-        if server.used().elapsed() > limits.idle {
-            state.send_replace(State::Stopped);
+        if server.last_used().elapsed() > limits.idle {
+            state.send_replace(LspServerState::Stopped);
             server.stop().await;
             return;
         }
     }
 }
 
-fn why(error: &Error) -> String {
+fn failure_reason(error: &Error) -> String {
     match error {
         Error::Start { why, .. } => why.clone(),
         other => other.to_string(),
     }
 }
 
-/// What stands in the new list more often than in the old one, wherever it stands: lines move.
-fn added(old: &[Finding], new: &[Finding]) -> Vec<Finding> {
-    let what = |finding: &Finding| (finding.severity, finding.code.clone(), finding.message.clone());
+/// Returns the diagnostics that occur more often than before, regardless of their lines.
+fn added_diagnostics(old: &[LspDiagnostic], new: &[LspDiagnostic]) -> Vec<LspDiagnostic> {
+    let what = |finding: &LspDiagnostic| (finding.severity, finding.code.clone(), finding.message.clone());
     let mut known: HashMap<_, usize> = HashMap::new();
     for finding in old {
         *known.entry(what(finding)).or_default() += 1;
     }
-    let is_new = |finding: &&Finding| match known.get_mut(&what(finding)) {
+    let is_new = |finding: &&LspDiagnostic| match known.get_mut(&what(finding)) {
         Some(left @ 1..) => {
             *left -= 1;
             false
@@ -394,17 +399,17 @@ fn added(old: &[Finding], new: &[Finding]) -> Vec<Finding> {
     new.iter().filter(is_new).cloned().collect()
 }
 
-impl Inner {
-    fn slots(&self) -> MutexGuard<'_, HashMap<Key, Slot>> {
+impl LanguageServersInner {
+    fn slots(&self) -> MutexGuard<'_, HashMap<ServerKey, LspServerSlot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first server of the table for a file that is installed here and wanted in its folder.
-    fn spec(&self, path: &Path) -> Option<Arc<Spec>> {
-        let serves = |spec: &&Arc<Spec>| {
+    /// Returns the first installed server for a file that applies in its directory.
+    fn spec(&self, path: &Path) -> Option<Arc<LanguageServerSpec>> {
+        let serves = |spec: &&Arc<LanguageServerSpec>| {
             spec.language(path).is_some()
                 && spec.command.first().is_some_and(|program| self.is_installed(program))
-                && (!spec.required || self.marked(spec, path).is_some())
+                && (!spec.required || self.marked_root(spec, path).is_some())
         };
         self.specs.iter().find(serves).cloned()
     }
@@ -412,20 +417,20 @@ impl Inner {
     fn is_installed(&self, program: &str) -> bool {
         match program.contains('/') {
             true => self.workspace.locate(program).is_ok_and(|place| place.exists()),
-            false => self.environment.finds(program),
+            false => self.environment.has_program(program),
         }
     }
 
-    /// The folder a server is started for. Files outside of the project have none.
-    fn root(&self, spec: &Spec, path: &Path) -> Option<PathBuf> {
+    /// Returns the root directory for a file; `None` outside the project.
+    fn root(&self, spec: &LanguageServerSpec, path: &Path) -> Option<PathBuf> {
         path.starts_with(self.workspace.root()).then(|| {
-            self.marked(spec, path)
+            self.marked_root(spec, path)
                 .unwrap_or_else(|| self.workspace.root().to_owned())
         })
     }
 
-    /// The marked folder above a file, within the project.
-    fn marked(&self, spec: &Spec, path: &Path) -> Option<PathBuf> {
+    /// Returns the directory above a file with a root marker, within the project.
+    fn marked_root(&self, spec: &LanguageServerSpec, path: &Path) -> Option<PathBuf> {
         let within = |folder: &&Path| folder.starts_with(self.workspace.root());
         let is_marked = |folder: &&Path| {
             let there = |root: &String| {
@@ -445,22 +450,22 @@ impl Inner {
 mod tests {
     use super::*;
 
-    fn finding(line: usize, message: &str) -> Finding {
-        Finding {
+    fn finding(line: usize, message: &str) -> LspDiagnostic {
+        LspDiagnostic {
             path: "/a".into(),
             line,
             column: 1,
-            severity: Severity::Error,
+            severity: LspSeverity::Error,
             code: None,
             message: message.into(),
         }
     }
 
     #[test]
-    fn only_what_was_not_there_before_is_new() {
+    fn only_added_diagnostics_are_new() {
         let old = [finding(1, "a"), finding(5, "b")];
         let new = [finding(2, "a"), finding(6, "b"), finding(7, "b"), finding(8, "c")];
-        assert_eq!(added(&old, &new), [finding(7, "b"), finding(8, "c")]);
-        assert_eq!(added(&new, &old), []);
+        assert_eq!(added_diagnostics(&old, &new), [finding(7, "b"), finding(8, "c")]);
+        assert_eq!(added_diagnostics(&new, &old), []);
     }
 }

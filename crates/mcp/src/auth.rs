@@ -1,4 +1,4 @@
-//! Logs in at servers with OAuth: discovery, registration, PKCE, and the browser that comes back to this machine.
+//! OAuth login: discovery, registration, PKCE, and the browser callback.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,45 +13,45 @@ use rmcp::transport::auth::{
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::connect::{chain, unreachable};
-use crate::definition::{Definition, Transport};
+use crate::connect::{error_chain, unreachable};
+use crate::definition::{McpDefinition, McpTransport};
 use crate::error::{Error, bounded};
-use crate::{Shelf, Surroundings};
+use crate::{McpEnvironment, ServerCache};
 
-/// How long a person may take in the browser.
-const PATIENCE: Duration = Duration::from_secs(300);
-/// How long one question to the server of the login may take.
-const SLOW: Duration = Duration::from_secs(30);
-/// The longest answer of such a server, in bytes.
-const MOST: usize = 1024 * 1024;
-/// The longest request of a browser that comes back, in bytes.
-const MOST_REQUEST: usize = 16 * 1024;
-/// Where the browser comes back to.
-const PATH: &str = "/callback";
+/// Timeout of the login in the browser.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(300);
+/// Timeout of a request to the authorization server.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum size of a response, in bytes.
+const MAX_RESPONSE: usize = 1024 * 1024;
+/// Maximum size of a callback request, in bytes.
+const MAX_CALLBACK_REQUEST: usize = 16 * 1024;
+/// Path of the callback.
+const CALLBACK_PATH: &str = "/callback";
 
-/// Logs in at a server. The address is shown to the person, who goes there with a browser on this machine.
-pub async fn login(definition: &Definition, around: &Surroundings, show: impl FnOnce(&str)) -> Result<(), Error> {
+/// Logs in to a server. `show` presents the URL that the user opens in a browser on this machine.
+pub async fn login(definition: &McpDefinition, env: &McpEnvironment, show: impl FnOnce(&str)) -> Result<(), Error> {
     let failed = |why: String| Error::LoginFailed {
         server: definition.name.clone(),
         why: bounded(why),
     };
     let url = match &definition.transport {
-        Ok(Transport::Http { url, .. } | Transport::Sse { url, .. }) => url,
-        Ok(Transport::Stdio { .. }) => return Err(failed("it is a program of this machine and needs none".into())),
-        Err(why) => return Err(failed(why.clone())),
+        Ok(McpTransport::Http { url, .. } | McpTransport::Sse { url, .. }) => url,
+        Ok(McpTransport::Stdio { .. }) => return Err(failed("a stdio server needs no login".into())),
+        Err(error) => return Err(failed(error.to_string())),
     };
     let listener = TcpListener::bind(("127.0.0.1", definition.oauth.port.unwrap_or(0))).await;
-    let listener = listener.map_err(|error| failed(format!("cannot wait for the browser: {error}")))?;
+    let listener = listener.map_err(|error| failed(format!("cannot listen for the browser callback: {error}")))?;
     let port = listener.local_addr().map_err(|error| failed(error.to_string()))?.port();
-    let back = format!("http://127.0.0.1:{port}{PATH}");
-    let mut manager = new(definition, url, around).await?;
+    let redirect = format!("http://127.0.0.1:{port}{CALLBACK_PATH}");
+    let mut manager = new_manager(definition, url, env).await?;
     let found = manager
         .resolve_metadata()
         .await
-        .map_err(|error| failed(chain(&error)))?;
+        .map_err(|error| failed(error_chain(&error)))?;
     manager.set_metadata(found.metadata);
     let oauth = &definition.oauth;
-    let mut request = AuthorizationRequest::new(&back)
+    let mut request = AuthorizationRequest::new(&redirect)
         .with_client_name("hew")
         .with_scopes(oauth.scopes.clone());
     if let Some(id) = &oauth.client_id {
@@ -61,73 +61,85 @@ pub async fn login(definition: &Definition, around: &Surroundings, show: impl Fn
         request = request.with_client_secret(secret);
     }
     let session = AuthorizationSession::new(manager, request).await;
-    let session = session.map_err(|(_, error)| failed(chain(&error)))?;
+    let session = session.map_err(|(_, error)| failed(error_chain(&error)))?;
     show(session.get_authorization_url());
-    let came = tokio::time::timeout(PATIENCE, wait_for(&listener)).await;
-    let came = came.map_err(|_| failed(format!("nobody came back within {} s", PATIENCE.as_secs())))?;
-    let (path, mut browser) = came.map_err(|error| failed(error.to_string()))?;
+    let callback = tokio::time::timeout(LOGIN_TIMEOUT, wait_for_callback(&listener)).await;
+    let callback = callback.map_err(|_| {
+        failed(format!(
+            "no callback from the browser within {} s",
+            LOGIN_TIMEOUT.as_secs()
+        ))
+    })?;
+    let (path, mut browser) = callback.map_err(|error| failed(error.to_string()))?;
     let result = match path.split_once("error=") {
-        Some((_, why)) => Err(failed(format!("it said {}", why.split('&').next().unwrap_or(why)))),
+        Some((_, why)) => Err(failed(format!(
+            "the server returned {}",
+            why.split('&').next().unwrap_or(why)
+        ))),
         None => {
             let address = format!("http://127.0.0.1:{port}{path}");
             session
                 .handle_callback_url(&address)
                 .await
                 .map(drop)
-                .map_err(|error| failed(chain(&error)))
+                .map_err(|error| failed(error_chain(&error)))
         }
     };
     let words = match &result {
-        Ok(()) => "You are logged in. You can close this window and go back to hew.".to_owned(),
+        Ok(()) => "You are logged in. You can close this window and return to hew.".to_owned(),
         Err(error) => error.to_string(),
     };
-    // Whether the browser shows it changes nothing.
-    drop(answer(&mut browser, &words).await);
+    // The page is informational.
+    drop(send_page(&mut browser, &words).await);
     result
 }
 
-/// What knows the login at a server that was made before.
-pub(crate) async fn known(
-    definition: &Definition,
+/// Returns a manager with the stored credentials of a server.
+pub(crate) async fn authorized_manager(
+    definition: &McpDefinition,
     url: &str,
-    around: &Surroundings,
+    env: &McpEnvironment,
 ) -> Result<AuthorizationManager, Error> {
-    let mut manager = new(definition, url, around).await?;
+    let mut manager = new_manager(definition, url, env).await?;
     match manager.initialize_from_store().await {
         Ok(_) => Ok(manager),
         Err(AuthError::AuthorizationRequired) => Err(Error::Login {
             server: definition.name.clone(),
         }),
-        Err(error) => Err(unreachable(definition, chain(&error))),
+        Err(error) => Err(unreachable(definition, error_chain(&error))),
     }
 }
 
-async fn new(definition: &Definition, url: &str, around: &Surroundings) -> Result<AuthorizationManager, Error> {
+async fn new_manager(
+    definition: &McpDefinition,
+    url: &str,
+    env: &McpEnvironment,
+) -> Result<AuthorizationManager, Error> {
     let client = |policy: reqwest::redirect::Policy| {
-        let builder = (around.web)(url).map_err(|why| unreachable(definition, why))?;
-        let built = builder.redirect(policy).timeout(SLOW).build();
-        built.map_err(|error| unreachable(definition, chain(&error)))
+        let builder = (env.http_client)(url).map_err(|why| unreachable(definition, why))?;
+        let built = builder.redirect(policy).timeout(REQUEST_TIMEOUT).build();
+        built.map_err(|error| unreachable(definition, error_chain(&error)))
     };
-    let http = Http {
+    let http = OAuthHttp {
         following: client(reqwest::redirect::Policy::limited(5))?,
         stopping: client(reqwest::redirect::Policy::none())?,
     };
     let manager = AuthorizationManager::new_with_oauth_http_client(url, Arc::new(http)).await;
-    let mut manager = manager.map_err(|error| unreachable(definition, chain(&error)))?;
-    manager.set_credential_store(Kept {
-        shelf: Arc::clone(&around.shelf),
+    let mut manager = manager.map_err(|error| unreachable(definition, error_chain(&error)))?;
+    manager.set_credential_store(CachedCredentials {
+        cache: Arc::clone(&env.cache),
         server: definition.name.clone(),
     });
     Ok(manager)
 }
 
-/// Waits until the browser comes back, and returns where to.
-async fn wait_for(listener: &TcpListener) -> std::io::Result<(String, TcpStream)> {
+/// Waits for the browser callback and returns its path.
+async fn wait_for_callback(listener: &TcpListener) -> std::io::Result<(String, TcpStream)> {
     loop {
         let (mut stream, _) = listener.accept().await?;
         let mut request = Vec::new();
         let mut buffer = [0; 2048];
-        while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < MOST_REQUEST {
+        while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < MAX_CALLBACK_REQUEST {
             match stream.read(&mut buffer).await {
                 Ok(0) | Err(_) => break,
                 Ok(count) => request.extend_from_slice(&buffer[..count]),
@@ -135,15 +147,15 @@ async fn wait_for(listener: &TcpListener) -> std::io::Result<(String, TcpStream)
         }
         let text = String::from_utf8_lossy(&request);
         let path = text.strip_prefix("GET ").and_then(|rest| rest.split(' ').next());
-        match path.filter(|path| path.starts_with(&format!("{PATH}?"))) {
+        match path.filter(|path| path.starts_with(&format!("{CALLBACK_PATH}?"))) {
             Some(path) => return Ok((path.to_owned(), stream)),
-            // Browsers also ask for icons.
-            None => drop(answer(&mut stream, "This is not what hew waits for.").await),
+            // Browsers also request icons.
+            None => drop(send_page(&mut stream, "Not the expected callback.").await),
         }
     }
 }
 
-async fn answer(stream: &mut TcpStream, words: &str) -> std::io::Result<()> {
+async fn send_page(stream: &mut TcpStream, words: &str) -> std::io::Result<()> {
     let words = words.replace('&', "&amp;").replace('<', "&lt;");
     let body = format!("<!doctype html><meta charset=utf-8><title>hew</title><p>{words}</p>");
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n";
@@ -152,13 +164,13 @@ async fn answer(stream: &mut TcpStream, words: &str) -> std::io::Result<()> {
     stream.shutdown().await
 }
 
-/// The web, as logging in needs it.
-struct Http {
+/// HTTP clients for the login.
+struct OAuthHttp {
     following: reqwest::Client,
     stopping: reqwest::Client,
 }
 
-impl OAuthHttpClient for Http {
+impl OAuthHttpClient for OAuthHttp {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
             let client = match request.redirect_policy {
@@ -176,8 +188,8 @@ impl OAuthHttpClient for Http {
             let mut stream = response.bytes_stream();
             while let Some(piece) = stream.next().await {
                 body.extend_from_slice(&piece.map_err(failed)?);
-                if body.len() > MOST {
-                    return Err("the answer is too long".into());
+                if body.len() > MAX_RESPONSE {
+                    return Err("the response is too long".into());
                 }
             }
             builder
@@ -187,51 +199,51 @@ impl OAuthHttpClient for Http {
     }
 }
 
-/// The login at one server, on the shelf.
-struct Kept {
-    shelf: Arc<dyn Shelf>,
+/// The stored credentials of one server.
+struct CachedCredentials {
+    cache: Arc<dyn ServerCache>,
     server: String,
 }
 
-/// What `async_trait` makes of the methods of the trait.
-type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
+/// The return type that `async_trait` generates.
+type CredentialFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
 
-impl CredentialStore for Kept {
-    fn load<'a, 'b>(&'a self) -> Answer<'b, Option<StoredCredentials>>
+impl CredentialStore for CachedCredentials {
+    fn load<'a, 'b>(&'a self) -> CredentialFuture<'b, Option<StoredCredentials>>
     where
         'a: 'b,
         Self: 'b,
     {
         Box::pin(async move {
-            let text = self.shelf.login(&self.server).await;
+            let text = self.cache.login(&self.server).await;
             Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
         })
     }
 
-    fn save<'a, 'b>(&'a self, credentials: StoredCredentials) -> Answer<'b, ()>
+    fn save<'a, 'b>(&'a self, credentials: StoredCredentials) -> CredentialFuture<'b, ()>
     where
         'a: 'b,
         Self: 'b,
     {
         Box::pin(async move {
-            let text = serde_json::to_string(&credentials).map_err(|error| store(&error))?;
-            let kept = self.shelf.keep_login(&self.server, Some(text)).await;
-            kept.map_err(AuthError::CredentialStoreError)
+            let text = serde_json::to_string(&credentials).map_err(store_error)?;
+            let saved = self.cache.save_login(&self.server, Some(text)).await;
+            saved.map_err(store_error)
         })
     }
 
-    fn clear<'a, 'b>(&'a self) -> Answer<'b, ()>
+    fn clear<'a, 'b>(&'a self) -> CredentialFuture<'b, ()>
     where
         'a: 'b,
         Self: 'b,
     {
         Box::pin(async move {
-            let forgotten = self.shelf.keep_login(&self.server, None).await;
-            forgotten.map_err(AuthError::CredentialStoreError)
+            let removed = self.cache.save_login(&self.server, None).await;
+            removed.map_err(store_error)
         })
     }
 }
 
-fn store(error: &serde_json::Error) -> AuthError {
+fn store_error(error: impl ToString) -> AuthError {
     AuthError::CredentialStoreError(error.to_string())
 }

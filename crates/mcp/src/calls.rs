@@ -1,80 +1,80 @@
-//! The calls that are under way at one server: whom it may ask, and who is told of its progress.
+//! Active calls of one server: which session it may ask, and who gets its progress.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::ProgressToken;
 use tokio::time::Instant;
-use tool::Context;
+use tool::CallContext;
 
-/// The calls that are under way at one server.
+/// The active calls of one server.
 #[derive(Clone, Default)]
-pub(crate) struct Calls(Arc<Mutex<Table>>);
+pub(crate) struct McpCalls(Arc<Mutex<McpCallTable>>);
 
 #[derive(Default)]
-struct Table {
+struct McpCallTable {
     next: u64,
-    calls: BTreeMap<u64, Call>,
+    calls: BTreeMap<u64, McpCall>,
 }
 
-struct Call {
-    context: Context,
+struct McpCall {
+    context: CallContext,
     token: Option<ProgressToken>,
-    /// When the server last showed that it is at work.
-    heard: Instant,
-    /// How many questions to the person are open.
+    /// Time of the last sign of activity.
+    last_activity: Instant,
+    /// Number of open questions to the user.
     asking: usize,
 }
 
-/// A call that is under way, as long as this is held.
-pub(crate) struct Underway {
-    calls: Calls,
+/// An active call, while this is held.
+pub(crate) struct McpCallGuard {
+    calls: McpCalls,
     id: u64,
 }
 
-/// A question to the person that is open, as long as this is held.
-pub(crate) struct Asking {
-    calls: Calls,
+/// An open question to the user, while this is held.
+pub(crate) struct UserQuestionGuard {
+    calls: McpCalls,
     id: u64,
 }
 
-impl Calls {
-    fn table(&self) -> MutexGuard<'_, Table> {
+impl McpCalls {
+    fn table(&self) -> MutexGuard<'_, McpCallTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call begins.
-    pub(crate) fn begin(&self, context: Context) -> Underway {
+    /// Begins a call.
+    pub(crate) fn begin(&self, context: CallContext) -> McpCallGuard {
         let mut table = self.table();
         table.next += 1;
         let id = table.next;
-        let call = Call {
+        let call = McpCall {
             context,
             token: None,
-            heard: Instant::now(),
+            last_activity: Instant::now(),
             asking: 0,
         };
         table.calls.insert(id, call);
         drop(table);
-        Underway {
+        McpCallGuard {
             calls: self.clone(),
             id,
         }
     }
 
-    /// The server wants something of the person or the model: the newest call is what it is about.
-    pub(crate) fn ask(&self) -> Option<(Context, Asking)> {
+    /// Begins a question of the server to the user or the model; it belongs to the newest call.
+    pub(crate) fn begin_question(&self) -> Option<(CallContext, UserQuestionGuard)> {
         let mut table = self.table();
         let (id, call) = table.calls.iter_mut().next_back()?;
         call.asking += 1;
-        let asking = Asking {
+        let asking = UserQuestionGuard {
             calls: self.clone(),
             id: *id,
         };
         Some((call.context.clone(), asking))
     }
 
-    /// The server tells how far it is.
+    /// Forwards a progress report.
     pub(crate) fn progress(&self, token: &ProgressToken, text: String) {
         let mut table = self.table();
         let only = table.calls.len() == 1;
@@ -83,41 +83,41 @@ impl Calls {
             None => only,
         });
         if let Some(call) = call {
-            call.heard = Instant::now();
-            call.context.progress.show(&call.context.call, text);
+            call.last_activity = Instant::now();
+            call.context.progress.send(&call.context.call, text);
         }
     }
 }
 
-impl Underway {
-    /// What the server calls its progress by.
-    pub(crate) fn known_as(&self, token: ProgressToken) {
+impl McpCallGuard {
+    /// Sets the progress token.
+    pub(crate) fn set_progress_token(&self, token: ProgressToken) {
         if let Some(call) = self.calls.table().calls.get_mut(&self.id) {
             call.token = Some(token);
         }
     }
 
-    /// When the server last showed that it is at work; now, while the person is asked something.
-    pub(crate) fn heard(&self) -> Instant {
+    /// Time of the last sign of activity; now, while a question is open.
+    pub(crate) fn last_activity(&self) -> Instant {
         let table = self.calls.table();
         match table.calls.get(&self.id) {
-            Some(call) if call.asking == 0 => call.heard,
+            Some(call) if call.asking == 0 => call.last_activity,
             Some(_) | None => Instant::now(),
         }
     }
 }
 
-impl Drop for Underway {
+impl Drop for McpCallGuard {
     fn drop(&mut self) {
         self.calls.table().calls.remove(&self.id);
     }
 }
 
-impl Drop for Asking {
+impl Drop for UserQuestionGuard {
     fn drop(&mut self) {
         if let Some(call) = self.calls.table().calls.get_mut(&self.id) {
             call.asking = call.asking.saturating_sub(1);
-            call.heard = Instant::now();
+            call.last_activity = Instant::now();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Makes a connection to a server, whatever way it is reached.
+//! Connects to a server over any transport.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,32 +11,32 @@ use rmcp::service::{
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::auth::AuthClient;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransport, StreamableHttpClientTransportConfig};
-use sandbox::{Partner, Program};
+use sandbox::{PipedProcess, Program};
 
 use crate::auth;
-use crate::carrier::{Carrier, Door};
-use crate::definition::{Definition, Transport};
+use crate::definition::{McpDefinition, McpTransport};
+use crate::environment::McpEnvironment;
 use crate::error::{Error, bounded};
-use crate::handler::Handler;
-use crate::log::Heard;
-use crate::sse::{self, Sse};
-use crate::surroundings::Surroundings;
+use crate::handler::McpClientHandler;
+use crate::server_log::LoggedReader;
+use crate::sse::{self, SseTransport};
+use crate::transport::{BoxedTransport, McpHttpClient};
 
-/// The longest message that is taken in, in bytes.
-const MOST_MESSAGE: usize = 8 * 1024 * 1024;
+/// Maximum size of a message, in bytes.
+const MAX_MESSAGE: usize = 8 * 1024 * 1024;
 
-/// A connection that stands.
-pub(crate) struct Live {
-    service: RunningService<RoleClient, Handler>,
-    partner: Option<Mutex<Partner>>,
+/// An established connection.
+pub(crate) struct LiveConnection {
+    service: RunningService<RoleClient, McpClientHandler>,
+    process: Option<Mutex<PipedProcess>>,
 }
 
-impl Live {
+impl LiveConnection {
     pub(crate) fn peer(&self) -> &Peer<RoleClient> {
         self.service.peer()
     }
 
-    pub(crate) fn handler(&self) -> &Handler {
+    pub(crate) fn handler(&self) -> &McpClientHandler {
         self.service.service()
     }
 
@@ -44,53 +44,57 @@ impl Live {
         self.service.is_closed() || self.peer().is_transport_closed()
     }
 
-    /// What the process wrote to its standard error, where there is one.
-    pub(crate) fn said(&self) -> String {
-        let Some(partner) = &self.partner else {
+    /// The standard error of the process, if there is one.
+    pub(crate) fn stderr(&self) -> String {
+        let Some(process) = &self.process else {
             return String::new();
         };
-        let said = partner.lock().unwrap_or_else(PoisonError::into_inner).said();
-        match said.cut {
-            0 => said.head,
-            cut => format!("{}\n[{cut} bytes cut]\n{}", said.head, said.tail),
+        let output = process.lock().unwrap_or_else(PoisonError::into_inner).stderr();
+        match output.omitted_bytes {
+            0 => output.head,
+            cut => format!("{}\n[{cut} bytes omitted]\n{}", output.head, output.tail),
         }
     }
 }
 
-/// Connects.
-pub(crate) async fn connect(definition: &Definition, around: &Surroundings, handler: Handler) -> Result<Live, Error> {
-    let transport = definition.transport.as_ref().map_err(|why| Error::Definition {
+/// Connects to a server.
+pub(crate) async fn connect(
+    definition: &McpDefinition,
+    env: &McpEnvironment,
+    handler: McpClientHandler,
+) -> Result<LiveConnection, Error> {
+    let transport = definition.transport.as_ref().map_err(|error| Error::Definition {
         server: definition.name.clone(),
-        why: why.clone(),
+        why: error.to_string(),
     })?;
     match transport {
-        Transport::Stdio { .. } => stdio(definition, transport, around, handler).await,
-        Transport::Http { url, headers } => http(definition, url, headers, around, handler).await,
-        Transport::Sse { url, headers } => {
-            let (client, token) = reach(definition, url, around).await?;
-            let found = old(&client, url, &head(definition, headers, token)?).await;
-            let found = found.map_err(|error| old_failure(definition, error))?;
-            greet(definition, handler, Carrier::new(found), None).await
+        McpTransport::Stdio { .. } => stdio(definition, transport, env, handler).await,
+        McpTransport::Http { url, headers } => http(definition, url, headers, env, handler).await,
+        McpTransport::Sse { url, headers } => {
+            let (client, token) = client_and_token(definition, url, env).await?;
+            let found = connect_sse(&client, url, &header_map(definition, headers, token)?).await;
+            let found = found.map_err(|error| sse_error(definition, error))?;
+            handshake(definition, handler, BoxedTransport::new(found), None).await
         }
     }
 }
 
 async fn stdio(
-    definition: &Definition,
-    transport: &Transport,
-    around: &Surroundings,
-    handler: Handler,
-) -> Result<Live, Error> {
-    let Transport::Stdio {
+    definition: &McpDefinition,
+    transport: &McpTransport,
+    context: &McpEnvironment,
+    handler: McpClientHandler,
+) -> Result<LiveConnection, Error> {
+    let McpTransport::Stdio {
         command,
         args,
         env,
         cwd,
     } = transport
     else {
-        return Err(unreachable(definition, "it is no program"));
+        return Err(unreachable(definition, "it is not a stdio server"));
     };
-    let mut environment = around.environment.clone();
+    let mut environment = context.environment.clone();
     for (name, value) in env {
         environment = environment.with(name.as_str(), value.as_str());
     }
@@ -100,37 +104,37 @@ async fn stdio(
     };
     let cwd = cwd
         .as_ref()
-        .map_or_else(|| around.root.clone(), |cwd| around.root.join(cwd));
-    let start = || Partner::start(&program, &cwd, &environment).map_err(|error| unreachable(definition, error));
-    let mut attempt = Mode::Initialize;
+        .map_or_else(|| context.root.clone(), |cwd| context.root.join(cwd));
+    let start = || PipedProcess::start(&program, &cwd, &environment).map_err(|error| unreachable(definition, error));
+    let mut attempt = HandshakeMode::Initialize;
     loop {
-        let (partner, input, output) = start()?;
-        let output = Heard::new(output, handler.log.clone());
-        let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(MOST_MESSAGE);
+        let (process, input, output) = start()?;
+        let output = LoggedReader::new(output, handler.log.clone());
+        let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(MAX_MESSAGE);
         match handler
             .clone()
-            .serve_with_lifecycle(Carrier::new(transport), attempt.lifecycle())
+            .serve_with_lifecycle(BoxedTransport::new(transport), attempt.lifecycle())
             .await
         {
             Ok(service) => {
-                return Ok(Live {
+                return Ok(LiveConnection {
                     service,
-                    partner: Some(Mutex::new(partner)),
+                    process: Some(Mutex::new(process)),
                 });
             }
-            Err(error) if attempt == Mode::Initialize && is_newer(&error) => attempt = Mode::Discover,
+            Err(error) if attempt == HandshakeMode::Initialize && wants_discovery(&error) => {
+                attempt = HandshakeMode::Discover
+            }
             Err(error) => {
-                // Whatever it had to say comes through the other stream, perhaps a moment later.
+                // Its standard error may arrive slightly later.
                 tokio::task::yield_now().await;
-                let said = partner.said();
-                let last = format!("{}{}", said.head, said.tail);
+                let output = process.stderr();
+                let last = format!("{}{}", output.head, output.tail);
                 let last = last.lines().rev().find(|line| !line.trim().is_empty()).map(str::trim);
-                handler
-                    .log
-                    .add(format!("(could not be started) {}", last.unwrap_or_default()));
+                handler.log.add(format!("(cannot start) {}", last.unwrap_or_default()));
                 let why = match last {
-                    Some(last) => format!("{}; it said: {last}", reason(&error)),
-                    None => reason(&error),
+                    Some(last) => format!("{}; stderr: {last}", initialize_failure(&error)),
+                    None => initialize_failure(&error),
                 };
                 return Err(unreachable(definition, why));
             }
@@ -139,33 +143,39 @@ async fn stdio(
 }
 
 async fn http(
-    definition: &Definition,
+    definition: &McpDefinition,
     url: &str,
     headers: &BTreeMap<String, String>,
-    around: &Surroundings,
-    handler: Handler,
-) -> Result<Live, Error> {
-    let (client, _) = reach(definition, url, around).await?;
-    let plain: std::collections::HashMap<HeaderName, HeaderValue> = head(definition, headers, None)?
+    env: &McpEnvironment,
+    handler: McpClientHandler,
+) -> Result<LiveConnection, Error> {
+    let (client, _) = client_and_token(definition, url, env).await?;
+    let plain: std::collections::HashMap<HeaderName, HeaderValue> = header_map(definition, headers, None)?
         .into_iter()
         .filter_map(|(name, value)| Some((name?, value)))
         .collect();
-    let carrier = |door| {
+    let transport = |http_client| {
         let config = StreamableHttpClientTransportConfig::with_uri(url)
             .custom_headers(plain.clone())
-            .max_sse_event_size(MOST_MESSAGE)
+            .max_sse_event_size(MAX_MESSAGE)
             .reinit_on_expired_session(true);
-        Carrier::new(StreamableHttpClientTransport::with_client(door, config))
+        BoxedTransport::new(StreamableHttpClientTransport::with_client(http_client, config))
     };
-    let refused = match around.shelf.login(&definition.name).await {
+    let refused = match env.cache.login(&definition.name).await {
         Some(_) => {
-            let manager = auth::known(definition, url, around).await?;
-            let door = Door::Known(AuthClient::new(client.clone(), manager));
-            greet(definition, handler.clone(), carrier(door), None).await
+            let manager = auth::authorized_manager(definition, url, env).await?;
+            let http_client = McpHttpClient::Authorized(AuthClient::new(client.clone(), manager));
+            handshake(definition, handler.clone(), transport(http_client), None).await
         }
         None => {
-            let door = Door::Plain(client.clone());
-            greet(definition, handler.clone(), carrier(door.clone()), Some(carrier(door))).await
+            let http_client = McpHttpClient::Plain(client.clone());
+            handshake(
+                definition,
+                handler.clone(),
+                transport(http_client.clone()),
+                Some(transport(http_client)),
+            )
+            .await
         }
     };
     let error = match refused {
@@ -173,18 +183,18 @@ async fn http(
         Err(error @ Error::Login { .. }) => return Err(error),
         Err(error) => error,
     };
-    // An older server knows nothing of what was just sent, but answers like this.
-    match old(&client, url, &head(definition, headers, None)?).await {
-        Ok(found) => greet(definition, handler, Carrier::new(found), None).await,
+    // An older server does not know streamable HTTP, but supports SSE.
+    match connect_sse(&client, url, &header_map(definition, headers, None)?).await {
+        Ok(found) => handshake(definition, handler, BoxedTransport::new(found), None).await,
         Err(_) => Err(error),
     }
 }
 
-async fn old(client: &reqwest::Client, url: &str, headers: &HeaderMap) -> Result<Sse, sse::Error> {
-    Sse::connect(client.clone(), url, headers.clone()).await
+async fn connect_sse(client: &reqwest::Client, url: &str, headers: &HeaderMap) -> Result<SseTransport, sse::Error> {
+    SseTransport::connect(client.clone(), url, headers.clone()).await
 }
 
-fn old_failure(definition: &Definition, error: sse::Error) -> Error {
+fn sse_error(definition: &McpDefinition, error: sse::Error) -> Error {
     match error {
         sse::Error::Status(401) => Error::Login {
             server: definition.name.clone(),
@@ -193,61 +203,63 @@ fn old_failure(definition: &Definition, error: sse::Error) -> Error {
     }
 }
 
-/// How a conversation begins.
+/// How a connection is initialized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    /// With a greeting, as every server in the field understands it.
+enum HandshakeMode {
+    /// With `initialize`, which every server supports.
     Initialize,
-    /// With a question, as servers of 2026 and later may want it.
+    /// With discovery, as servers of 2026 and later may require.
     Discover,
 }
 
-impl Mode {
+impl HandshakeMode {
     fn lifecycle(self) -> ClientLifecycleMode {
         match self {
-            Mode::Initialize => ClientLifecycleMode::Initialize,
-            Mode::Discover => ClientLifecycleMode::Discover {
+            HandshakeMode::Initialize => ClientLifecycleMode::Initialize,
+            HandshakeMode::Discover => ClientLifecycleMode::Discover {
                 preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             },
         }
     }
 }
 
-/// Begins the conversation over a transport, and once more in the newer way where there is another transport for it.
-async fn greet(
-    definition: &Definition,
-    handler: Handler,
-    carrier: Carrier,
-    again: Option<Carrier>,
-) -> Result<Live, Error> {
+/// Initializes a connection; if the server requires discovery, tries again over `again`.
+async fn handshake(
+    definition: &McpDefinition,
+    handler: McpClientHandler,
+    transport: BoxedTransport,
+    again: Option<BoxedTransport>,
+) -> Result<LiveConnection, Error> {
     let first = handler
         .clone()
-        .serve_with_lifecycle(carrier, Mode::Initialize.lifecycle())
+        .serve_with_lifecycle(transport, HandshakeMode::Initialize.lifecycle())
         .await;
     let served = match (first, again) {
-        (Err(error), Some(again)) if is_newer(&error) => {
-            handler.serve_with_lifecycle(again, Mode::Discover.lifecycle()).await
+        (Err(error), Some(again)) if wants_discovery(&error) => {
+            handler
+                .serve_with_lifecycle(again, HandshakeMode::Discover.lifecycle())
+                .await
         }
         (first, _) => first,
     };
     match served {
-        Ok(service) => Ok(Live { service, partner: None }),
+        Ok(service) => Ok(LiveConnection { service, process: None }),
         Err(error) if error.is_authorization_required() || error.auth_challenge().is_some() => Err(Error::Login {
             server: definition.name.clone(),
         }),
-        Err(error) if reason(&error).contains("401 Unauthorized") => Err(Error::Login {
+        Err(error) if initialize_failure(&error).contains("401 Unauthorized") => Err(Error::Login {
             server: definition.name.clone(),
         }),
-        Err(error) => Err(unreachable(definition, reason(&error))),
+        Err(error) => Err(unreachable(definition, initialize_failure(&error))),
     }
 }
 
-/// Whether the server wants to be greeted in the newer way.
-fn is_newer(error: &ClientInitializeError) -> bool {
+/// Whether the server requires discovery.
+fn wants_discovery(error: &ClientInitializeError) -> bool {
     match error {
-        ClientInitializeError::JsonRpcError(said) => {
+        ClientInitializeError::JsonRpcError(output) => {
             matches!(
-                said.code,
+                output.code,
                 ErrorCode::METHOD_NOT_FOUND | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
             )
         }
@@ -255,19 +267,19 @@ fn is_newer(error: &ClientInitializeError) -> bool {
     }
 }
 
-/// A client for an address, and the token of a login there.
-async fn reach(
-    definition: &Definition,
+/// Returns a client for a URL, and the token of a login.
+async fn client_and_token(
+    definition: &McpDefinition,
     url: &str,
-    around: &Surroundings,
+    env: &McpEnvironment,
 ) -> Result<(reqwest::Client, Option<String>), Error> {
-    let builder = (around.web)(url).map_err(|why| unreachable(definition, why))?;
+    let builder = (env.http_client)(url).map_err(|why| unreachable(definition, why))?;
     let client = builder
         .build()
-        .map_err(|error| unreachable(definition, chain(&error)))?;
-    let token = match (&definition.transport, around.shelf.login(&definition.name).await) {
-        (Ok(Transport::Sse { .. }), Some(_)) => {
-            let manager = auth::known(definition, url, around).await?;
+        .map_err(|error| unreachable(definition, error_chain(&error)))?;
+    let token = match (&definition.transport, env.cache.login(&definition.name).await) {
+        (Ok(McpTransport::Sse { .. }), Some(_)) => {
+            let manager = auth::authorized_manager(definition, url, env).await?;
             manager.get_access_token().await.ok()
         }
         _ => None,
@@ -275,8 +287,8 @@ async fn reach(
     Ok((client, token))
 }
 
-fn head(
-    definition: &Definition,
+fn header_map(
+    definition: &McpDefinition,
     headers: &BTreeMap<String, String>,
     token: Option<String>,
 ) -> Result<HeaderMap, Error> {
@@ -294,32 +306,32 @@ fn head(
     Ok(map)
 }
 
-pub(crate) fn unreachable(definition: &Definition, why: impl ToString) -> Error {
+pub(crate) fn unreachable(definition: &McpDefinition, why: impl ToString) -> Error {
     Error::Unreachable {
         server: definition.name.clone(),
         why: bounded(why.to_string()),
     }
 }
 
-/// An error with everything behind it, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+/// Formats an error with its sources in one line.
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        let said = cause.to_string();
-        if !text.contains(&said) {
+        let output = cause.to_string();
+        if !text.contains(&output) {
             text.push_str(": ");
-            text.push_str(&said);
+            text.push_str(&output);
         }
         source = cause.source();
     }
     text
 }
 
-/// Why a conversation did not begin, for people.
-fn reason(error: &ClientInitializeError) -> String {
+/// Why the initialization failed, for the user.
+fn initialize_failure(error: &ClientInitializeError) -> String {
     match error {
-        ClientInitializeError::ConnectionClosed(_) => "it ended at once".into(),
+        ClientInitializeError::ConnectionClosed(_) => "it exited immediately".into(),
         ClientInitializeError::TransportError { error, .. } => {
             let mut text = error.error.to_string();
             let mut source = error.error.source();

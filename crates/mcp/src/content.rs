@@ -1,4 +1,4 @@
-//! What servers answer, as blocks for the model.
+//! Converts responses of servers to blocks for the model.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,18 +7,18 @@ use rmcp::model::{CallToolResult, ContentBlock, PromptMessage, ResourceContents,
 use serde_json::Value;
 use tool::{Error, Output};
 
-/// The largest image or document that is passed on, in bytes.
-const MOST_MEDIA: usize = 5 * 1024 * 1024;
-/// Images and documents of one answer.
-const MOST_MEDIA_BLOCKS: usize = 10;
-/// What vendors take as images.
+/// Maximum size of an image or document, in bytes.
+const MAX_MEDIA_BYTES: usize = 5 * 1024 * 1024;
+/// Maximum number of images and documents in one response.
+const MAX_MEDIA_BLOCKS: usize = 10;
+/// Image types that vendors accept.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// The answer of a tool.
-pub(crate) fn output(result: CallToolResult, features: Features) -> Result<Output, Error> {
+/// Converts the result of a tool.
+pub(crate) fn tool_output(result: CallToolResult, features: Features) -> Result<Output, Error> {
     let mut blocks = blocks(result.content, features);
     if let Some(structured) = result.structured_content
-        && !repeats(&blocks, &structured)
+        && !is_repeated(&blocks, &structured)
     {
         blocks.push(Block::text(structured.to_string()));
     }
@@ -29,7 +29,7 @@ pub(crate) fn output(result: CallToolResult, features: Features) -> Result<Outpu
         });
         let text = texts.collect::<Vec<_>>().join("\n");
         return Err(Error::Failed(match text.is_empty() {
-            true => "the tool failed and did not say why".into(),
+            true => "the tool failed without a message".into(),
             false => text,
         }));
     }
@@ -42,13 +42,13 @@ pub(crate) fn output(result: CallToolResult, features: Features) -> Result<Outpu
     })
 }
 
-/// What a resource holds.
+/// Converts the content of a resource.
 pub(crate) fn resource(contents: Vec<ResourceContents>, features: Features) -> Vec<Block> {
     let many = contents.len() > 1;
     let mut media = 0;
     let mut blocks = Vec::new();
     for content in contents {
-        blocks.extend(held(content, many, features, &mut media));
+        blocks.extend(resource_blocks(content, many, features, &mut media));
     }
     if blocks.is_empty() {
         blocks.push(Block::text("(empty)"));
@@ -56,7 +56,7 @@ pub(crate) fn resource(contents: Vec<ResourceContents>, features: Features) -> V
     blocks
 }
 
-/// The messages of a prompt as one text, for the person's next prompt.
+/// Joins the messages of a prompt into one text, for the user's next prompt.
 pub(crate) fn prompt(messages: Vec<PromptMessage>) -> String {
     let only = messages.len() == 1;
     let none = Features {
@@ -68,17 +68,17 @@ pub(crate) fn prompt(messages: Vec<PromptMessage>) -> String {
         caching: false,
     };
     let texts = messages.into_iter().map(|message| {
-        let said = blocks(vec![message.content], none);
-        let said: Vec<String> = said.into_iter().map(words).collect();
+        let texts = blocks(vec![message.content], none);
+        let texts: Vec<String> = texts.into_iter().map(block_text).collect();
         match (only, message.role) {
-            (true, _) | (_, Role::User) => said.join("\n"),
-            (false, _) => format!("[assistant] {}", said.join("\n")),
+            (true, _) | (_, Role::User) => texts.join("\n"),
+            (false, _) => format!("[assistant] {}", texts.join("\n")),
         }
     });
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
-fn words(block: Block) -> String {
+fn block_text(block: Block) -> String {
     match block {
         Block::Text { text } => text,
         Block::Media(media) => format!("[{}]", media.mime),
@@ -92,26 +92,26 @@ fn blocks(content: Vec<ContentBlock>, features: Features) -> Vec<Block> {
         match block {
             ContentBlock::Text(text) => blocks.push(Block::text(text.text)),
             ContentBlock::Image(image) => {
-                blocks.push(picture(&image.mime_type, &image.data, None, features, &mut media));
+                blocks.push(media_block(&image.mime_type, &image.data, None, features, &mut media));
             }
             ContentBlock::Audio(audio) => {
-                blocks.push(Block::text(format!("[audio, {}: not passed on]", audio.mime_type)));
+                blocks.push(Block::text(format!("[audio, {}: not supported]", audio.mime_type)));
             }
             ContentBlock::Resource(embedded) => {
-                blocks.extend(held(embedded.resource, true, features, &mut media));
+                blocks.extend(resource_blocks(embedded.resource, true, features, &mut media));
             }
             ContentBlock::ResourceLink(link) => {
                 let about = link.description.or(link.title).unwrap_or(link.name);
                 blocks.push(Block::text(format!("[resource {}: {about}]", link.uri)));
             }
-            // The protocol grows; what is new is at least named.
+            // Unknown content types are at least named.
             other => blocks.push(Block::text(format!("[{other:.200?}]"))),
         }
     }
     blocks
 }
 
-fn held(content: ResourceContents, named: bool, features: Features, media: &mut usize) -> Vec<Block> {
+fn resource_blocks(content: ResourceContents, named: bool, features: Features, media: &mut usize) -> Vec<Block> {
     match content {
         ResourceContents::TextResourceContents { uri, text, .. } => match named {
             true => vec![Block::text(format!("[{uri}]\n{text}"))],
@@ -121,14 +121,14 @@ fn held(content: ResourceContents, named: bool, features: Features, media: &mut 
             uri, mime_type, blob, ..
         } => {
             let mime = mime_type.unwrap_or_else(|| "application/octet-stream".into());
-            vec![picture(&mime, &blob, Some(uri), features, media)]
+            vec![media_block(&mime, &blob, Some(uri), features, media)]
         }
         other => vec![Block::text(format!("[{other:.200?}]"))],
     }
 }
 
-/// An image or a document, or what can be said of it.
-fn picture(mime: &str, data: &str, name: Option<String>, features: Features, media: &mut usize) -> Block {
+/// Converts an image or document; if that is not possible, describes it.
+fn media_block(mime: &str, data: &str, name: Option<String>, features: Features, media: &mut usize) -> Block {
     let kind = match mime {
         "application/pdf" if features.pdf => true,
         mime => IMAGES.contains(&mime) && features.images,
@@ -139,10 +139,10 @@ fn picture(mime: &str, data: &str, name: Option<String>, features: Features, med
         Block::text(format!("[{mime}{name}, {size} bytes: {why}]"))
     };
     if !kind {
-        return note("not passed on, because the model does not take it");
+        return note("omitted, because the model does not support it");
     }
-    if size > MOST_MEDIA || *media >= MOST_MEDIA_BLOCKS {
-        return note("too large to pass on");
+    if size > MAX_MEDIA_BYTES || *media >= MAX_MEDIA_BLOCKS {
+        return note("omitted, because it is too large");
     }
     let clean: String = data.chars().filter(|letter| !letter.is_whitespace()).collect();
     match STANDARD.decode(clean) {
@@ -158,8 +158,8 @@ fn picture(mime: &str, data: &str, name: Option<String>, features: Features, med
     }
 }
 
-/// Whether the text says already what the structured content says, as the protocol asks servers to do.
-fn repeats(blocks: &[Block], structured: &Value) -> bool {
+/// Whether a text block repeats the structured content, as the protocol recommends.
+fn is_repeated(blocks: &[Block], structured: &Value) -> bool {
     structured.is_null()
         || blocks.iter().any(|block| match block {
             Block::Text { text } => {
@@ -189,7 +189,7 @@ mod tests {
 
     fn answer(value: Value, images: bool) -> Result<Vec<String>, String> {
         let result: CallToolResult = serde_json::from_value(value).unwrap();
-        let output = output(result, features(images)).map_err(|error| error.to_string())?;
+        let output = tool_output(result, features(images)).map_err(|error| error.to_string())?;
         let shown = output.content.into_iter().map(|block| match block {
             Block::Text { text } => text,
             Block::Media(media) => format!("{} of {} bytes", media.mime, media.data.len()),
@@ -212,9 +212,9 @@ mod tests {
             [
                 "hello",
                 "image/png of 2 bytes",
-                "[audio, audio/wav: not passed on]",
+                "[audio, audio/wav: not supported]",
                 "[a://b]\ninside",
-                "[x/y a://c, 3 bytes: not passed on, because the model does not take it]",
+                "[x/y a://c, 3 bytes: omitted, because the model does not support it]",
                 "[resource a://d: dee]",
                 "{\"n\":1}",
             ]
@@ -222,19 +222,19 @@ mod tests {
         let without = answer(content, false).unwrap();
         assert_eq!(
             without[1],
-            "[image/png, 3 bytes: not passed on, because the model does not take it]"
+            "[image/png, 3 bytes: omitted, because the model does not support it]"
         );
     }
 
     #[test]
-    fn structured_content_is_not_said_twice_and_errors_are_errors() {
+    fn structured_content_is_not_repeated_and_errors_are_errors() {
         let twice = json!({"content": [{"type": "text", "text": "{\"n\": 1}"}], "structuredContent": {"n": 1}});
         assert_eq!(answer(twice, false).unwrap(), ["{\"n\": 1}"]);
         assert_eq!(answer(json!({"content": []}), false).unwrap(), ["(no output)"]);
         let failed = json!({"content": [{"type": "text", "text": "no such city"}], "isError": true});
         assert_eq!(answer(failed, false).unwrap_err(), "no such city");
         let silent = json!({"content": [], "isError": true});
-        assert!(answer(silent, false).unwrap_err().contains("did not say why"));
+        assert!(answer(silent, false).unwrap_err().contains("without a message"));
         let damaged = json!({"content": [{"type": "image", "mimeType": "image/png", "data": "*"}]});
         assert_eq!(answer(damaged, true).unwrap(), ["[image/png, 0 bytes: damaged]"]);
     }

@@ -1,139 +1,139 @@
-//! A server as somebody defined it.
+//! Server definitions.
 
+use crate::DefinitionError;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long a call may take, unless somebody says otherwise.
-pub const TIMEOUT: Duration = Duration::from_secs(60);
+/// Default timeout of a call.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A server as somebody defined it.
+/// A configured server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Definition {
-    /// What people and rules call it.
+pub struct McpDefinition {
+    /// Its name in commands and rules.
     pub name: String,
-    /// How it is reached, or why that is not known.
-    pub transport: Result<Transport, String>,
-    /// Whether it is used at all.
+    /// Its transport, or why the definition is invalid.
+    pub transport: Result<McpTransport, DefinitionError>,
+    /// Whether it is disabled.
     pub disabled: bool,
-    /// How long it may take to start, and to answer a call.
+    /// Timeout of startup and of a call.
     pub timeout: Duration,
-    /// Tools that are called without a question; `*` stands for all.
+    /// Tools that need no approval; `*` means all.
     pub always_allow: Vec<String>,
-    /// Tools that nobody is to have.
+    /// Tools that are not available.
     pub disabled_tools: Vec<String>,
-    /// The only tools that are offered, where they are named.
+    /// If present, the only available tools.
     pub enabled_tools: Option<Vec<String>>,
-    /// Whether its own word is taken for which of its tools only look.
-    pub hints: Hints,
-    /// What happens when it wants the model to answer something.
-    pub sampling: Sampling,
-    /// How to log in, where it wants that.
-    pub oauth: OAuth,
-    /// Where it was defined, for people.
+    /// Whether its read-only annotations are trusted.
+    pub hints: ReadOnlyHints,
+    /// What happens with its sampling requests.
+    pub sampling: SamplingPolicy,
+    /// OAuth settings.
+    pub oauth: OAuthSettings,
+    /// Where it was defined, for the user.
     pub origin: String,
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Transport {
-    /// A program that is started, over its standard input and output.
+pub enum McpTransport {
+    /// A process, over its standard input and output.
     Stdio {
         /// The program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables that it sees besides the usual ones.
+        /// Additional environment variables.
         env: BTreeMap<String, String>,
-        /// Where it is started; the project's folder if absent.
+        /// Its working directory; the project directory if absent.
         cwd: Option<PathBuf>,
     },
-    /// Streamable HTTP. Where the address only knows the older SSE, that is spoken.
+    /// Streamable HTTP, with fallback to SSE.
     Http {
-        /// Its address.
+        /// Its URL.
         url: String,
         /// Headers of every request.
         headers: BTreeMap<String, String>,
     },
-    /// HTTP with server-sent events, the way it was before streamable HTTP.
+    /// HTTP with server-sent events, the predecessor of streamable HTTP.
     Sse {
-        /// Its address.
+        /// Its URL.
         url: String,
         /// Headers of every request.
         headers: BTreeMap<String, String>,
     },
 }
 
-/// Whether a server's own word is taken for which of its tools only look.
+/// Whether a server's read-only annotations are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Hints {
-    /// It is not: each may change something.
+pub enum ReadOnlyHints {
+    /// Ignored: every tool may change something.
     #[default]
     Ignored,
-    /// The person trusts it.
+    /// Trusted.
     Trusted,
 }
 
-/// What happens when a server wants the model to answer something.
+/// What happens with sampling requests of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sampling {
-    /// The person is asked.
+pub enum SamplingPolicy {
+    /// The user is asked.
     #[default]
     Ask,
-    /// It happens.
+    /// Allowed.
     Allow,
-    /// It does not.
+    /// Denied.
     Deny,
 }
 
-/// How to log in, beyond what the server says itself.
+/// OAuth settings in addition to the server's metadata.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct OAuth {
-    /// What the server knows us by, where we do not register ourselves.
+pub struct OAuthSettings {
+    /// The client id, if the client is registered already.
     pub client_id: Option<String>,
-    /// The secret that belongs to it.
+    /// The client secret.
     pub client_secret: Option<String>,
-    /// What we ask to be allowed.
+    /// The requested scopes.
     pub scopes: Vec<String>,
-    /// The port of this machine to which the browser comes back; any free one if absent.
+    /// The port of the callback; any free port if absent.
     pub port: Option<u16>,
 }
 
-impl Definition {
-    /// A server that is reached this way, with everything else as usual.
-    pub fn new(name: impl Into<String>, transport: Transport) -> Self {
-        Definition {
+impl McpDefinition {
+    /// A definition with default settings.
+    pub fn new(name: impl Into<String>, transport: McpTransport) -> Self {
+        McpDefinition {
             name: name.into(),
             transport: Ok(transport),
             disabled: false,
-            timeout: TIMEOUT,
+            timeout: DEFAULT_TIMEOUT,
             always_allow: Vec::new(),
             disabled_tools: Vec::new(),
             enabled_tools: None,
-            hints: Hints::default(),
-            sampling: Sampling::default(),
-            oauth: OAuth::default(),
+            hints: ReadOnlyHints::default(),
+            sampling: SamplingPolicy::default(),
+            oauth: OAuthSettings::default(),
             origin: String::new(),
         }
     }
 
-    /// Names what the server is, so that what was learned about it counts as long as it is the same. Nothing can be read
-    /// from it.
+    /// A hash of the transport; stored data is valid while it is the same. Reveals no secrets.
     pub fn fingerprint(&self) -> String {
         let mut hasher = DefaultHasher::new();
         self.transport.hash(&mut hasher);
         format!("{:016x}", hasher.finish())
     }
 
-    /// Whether a tool of this name is offered.
-    pub fn offers(&self, tool: &str) -> bool {
+    /// Whether a tool is available.
+    pub fn includes_tool(&self, tool: &str) -> bool {
         let listed = |names: &[String]| names.iter().any(|name| name == tool);
         !listed(&self.disabled_tools) && self.enabled_tools.as_deref().is_none_or(listed)
     }
 
-    /// Rules that allow what is always allowed, in the language of `policy`.
-    pub fn rules(&self) -> Vec<String> {
+    /// The rules for `always_allow`, in the syntax of `policy`.
+    pub fn allow_rules(&self) -> Vec<String> {
         let server = &self.name;
         let rule = |tool: &String| match tool.as_str() {
             "*" => format!("mcp(={server})"),

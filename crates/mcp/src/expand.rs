@@ -1,20 +1,21 @@
-//! Variables in definitions: `${env:NAME}`, `${workspaceFolder}` and their kin.
+//! Variables in definitions, such as `${env:NAME}` and `${workspaceFolder}`.
 
+use crate::DefinitionError;
 use std::path::Path;
 
-/// What variables stand for.
+/// Values of variables.
 #[derive(Clone, Copy)]
-pub struct Variables<'a> {
-    /// The project's folder.
+pub struct ConfigVariables<'a> {
+    /// The project directory.
     pub workspace: &'a Path,
-    /// The person's home.
+    /// The user's home directory.
     pub home: Option<&'a Path>,
     /// The environment.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// The text with every variable in it replaced; the error says which has no value.
-pub fn expand(text: &str, variables: &Variables<'_>) -> Result<String, String> {
+/// Replaces all variables in a text.
+pub fn expand_variables(text: &str, variables: &ConfigVariables<'_>) -> Result<String, DefinitionError> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("${") {
@@ -35,9 +36,9 @@ pub fn expand(text: &str, variables: &Variables<'_>) -> Result<String, String> {
     Ok(out)
 }
 
-/// What a variable stands for; nothing where it is none of ours.
-fn value(name: &str, variables: &Variables<'_>) -> Result<Option<String>, String> {
-    let missing = |name: &str| format!("the environment variable {name} is not set");
+/// The value of a variable; `None` if it is not a known variable.
+fn value(name: &str, variables: &ConfigVariables<'_>) -> Result<Option<String>, DefinitionError> {
+    let missing = |name: &str| DefinitionError::MissingVariable(name.to_owned());
     let shown = |path: &Path| path.display().to_string();
     let base = || variables.workspace.file_name().unwrap_or_default().to_string_lossy();
     match name {
@@ -51,7 +52,7 @@ fn value(name: &str, variables: &Variables<'_>) -> Result<Option<String>, String
         return (variables.environment)(name).map(Some).ok_or_else(|| missing(name));
     }
     if let Some(input) = name.strip_prefix("input:") {
-        return Err(format!("it asks for the input `{input}`, which hew does not know"));
+        return Err(DefinitionError::UnsupportedInput(input.to_owned()));
     }
     let (name, otherwise) = match name.split_once(":-") {
         Some((name, otherwise)) => (name, Some(otherwise)),
@@ -76,7 +77,7 @@ mod tests {
     #[test]
     fn variables_are_replaced_and_missing_ones_are_named() {
         let environment = |name: &str| (name == "TOKEN").then(|| "t0".to_owned());
-        let variables = Variables {
+        let variables = ConfigVariables {
             workspace: Path::new("/w/proj"),
             home: Some(Path::new("/h")),
             environment: &environment,
@@ -89,14 +90,11 @@ mod tests {
             ("${TOKEN}${OTHER:-d}", Ok("t0d")),
             ("${env:GONE}", Err("the environment variable GONE is not set")),
             ("${GONE}", Err("the environment variable GONE is not set")),
-            (
-                "${input:key}",
-                Err("it asks for the input `key`, which hew does not know"),
-            ),
+            ("${input:key}", Err("the input variable `key` is not supported")),
             ("${a b} ${", Ok("${a b} ${")),
         ] {
             assert_eq!(
-                expand(text, &variables),
+                expand_variables(text, &variables).map_err(|error| error.to_string()),
                 expected.map(str::to_owned).map_err(str::to_owned),
                 "{text}"
             );

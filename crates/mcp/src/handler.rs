@@ -1,6 +1,6 @@
-//! What a server may want of us: roots, the model's answers, the person's answers; and what it tells.
+//! Handles requests and notifications of a server: roots, sampling, elicitation, progress, logs.
 
-#![expect(deprecated, reason = "newer servers do without, but those that exist ask for it")]
+#![expect(deprecated, reason = "existing servers still use it")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,44 +16,41 @@ use rmcp::{ClientHandler, ErrorData};
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::calls::Calls;
-use crate::definition::Sampling;
-use crate::log::Log;
-use crate::{elicit, sample};
+use crate::calls::McpCalls;
+use crate::definition::SamplingPolicy;
+use crate::server_log::ServerLog;
+use crate::{elicitation, sampling};
 
-/// What stands behind a connection on our side.
+/// The client side of a connection.
 #[derive(Clone)]
-pub(crate) struct Handler {
+pub(crate) struct McpClientHandler {
     pub(crate) name: String,
     pub(crate) root: PathBuf,
-    pub(crate) sampling: Sampling,
+    pub(crate) sampling: SamplingPolicy,
     pub(crate) model: Option<Arc<dyn Model>>,
-    pub(crate) calls: Calls,
-    /// Told when the server's offer has changed.
+    pub(crate) calls: McpCalls,
+    /// Notified when the server's offer changes.
     pub(crate) changed: Arc<Notify>,
-    pub(crate) log: Log,
+    pub(crate) log: ServerLog,
 }
 
-impl Handler {
-    /// What is answered where nobody can be asked, because no call is under way.
-    async fn elicited(&self, params: ElicitRequestParams) -> ElicitResult {
-        match self.calls.ask() {
-            Some((context, _asking)) => elicit::elicit(&self.name, params, &context).await,
+impl McpClientHandler {
+    /// Elicits input from the user; cancelled if no call is active.
+    async fn elicit(&self, params: ElicitRequestParams) -> ElicitResult {
+        match self.calls.begin_question() {
+            Some((context, _asking)) => elicitation::elicit(&self.name, params, &context).await,
             None => ElicitResult::new(ElicitationAction::Cancel),
         }
     }
 
-    async fn sampled(&self, params: CreateMessageRequestParams) -> Result<CreateMessageResult, ErrorData> {
+    async fn sample(&self, params: CreateMessageRequestParams) -> Result<CreateMessageResult, ErrorData> {
         let Some(model) = &self.model else {
-            return Err(ErrorData::invalid_request("there is no model to ask", None));
+            return Err(ErrorData::invalid_request("no model is available", None));
         };
-        let Some((context, _asking)) = self.calls.ask() else {
-            return Err(ErrorData::invalid_request(
-                "no call is under way that this could be about",
-                None,
-            ));
+        let Some((context, _asking)) = self.calls.begin_question() else {
+            return Err(ErrorData::invalid_request("no active call for this request", None));
         };
-        sample::sample(&self.name, params, self.sampling, model, &context).await
+        sampling::sample(&self.name, params, self.sampling, model, &context).await
     }
 
     fn roots(&self) -> ListRootsResult {
@@ -61,13 +58,13 @@ impl Handler {
         ListRootsResult::new(vec![Root::new(file_url(&self.root)).with_name(name)])
     }
 
-    /// Answers what a server wants to know before it goes on with a request.
-    pub(crate) async fn answers(&self, wanted: &InputRequiredResult) -> Result<InputResponses, ErrorData> {
+    /// Answers the input requests of a server.
+    pub(crate) async fn input_responses(&self, required: &InputRequiredResult) -> Result<InputResponses, ErrorData> {
         let mut answers = InputResponses::new();
-        for (key, request) in wanted.input_requests.iter().flatten() {
+        for (key, request) in required.input_requests.iter().flatten() {
             let answer = match request.clone() {
-                InputRequest::Elicitation(request) => serde_json::to_value(self.elicited(request.params).await),
-                InputRequest::CreateMessage(request) => serde_json::to_value(self.sampled(request.params).await?),
+                InputRequest::Elicitation(request) => serde_json::to_value(self.elicit(request.params).await),
+                InputRequest::CreateMessage(request) => serde_json::to_value(self.sample(request.params).await?),
                 InputRequest::ListRoots(_) => serde_json::to_value(self.roots()),
                 _ => Ok(json!({})),
             };
@@ -77,13 +74,13 @@ impl Handler {
     }
 }
 
-impl ClientHandler for Handler {
+impl ClientHandler for McpClientHandler {
     async fn create_message(
         &self,
         params: CreateMessageRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        self.sampled(params).await
+        self.sample(params).await
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
@@ -95,13 +92,13 @@ impl ClientHandler for Handler {
         params: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Ok(self.elicited(params).await)
+        Ok(self.elicit(params).await)
     }
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         let of = params.total.map(|total| format!("/{total}")).unwrap_or_default();
-        let said = params.message.map(|message| format!(" {message}")).unwrap_or_default();
-        let mut text = format!("{}{of}{said}\n", params.progress);
+        let message = params.message.map(|message| format!(" {message}")).unwrap_or_default();
+        let mut text = format!("{}{of}{message}\n", params.progress);
         text.truncate(text.floor_char_boundary(500));
         self.calls.progress(&params.progress_token, text);
     }
@@ -131,7 +128,7 @@ impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let able = json!({"roots": {}, "elicitation": {"form": {}, "url": {}}});
         let mut able: ClientCapabilities = serde_json::from_value(able).unwrap_or_default();
-        if self.model.is_some() && self.sampling != Sampling::Deny {
+        if self.model.is_some() && self.sampling != SamplingPolicy::Deny {
             able.sampling = Some(Default::default());
         }
         let us = Implementation::new("hew", env!("CARGO_PKG_VERSION"));
@@ -139,7 +136,7 @@ impl ClientHandler for Handler {
     }
 }
 
-/// A folder as an address.
+/// The file URL of a directory.
 fn file_url(path: &Path) -> String {
     url::Url::from_file_path(path).map_or_else(|()| format!("file://{}", path.display()), |url| url.to_string())
 }

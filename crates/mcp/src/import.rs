@@ -1,4 +1,4 @@
-//! Reads definitions from the files of other programs: `.mcp.json`, `.vscode/mcp.json`, `.cursor/mcp.json`, `.roo/mcp.json`.
+//! Parses definitions in files of other programs: `.mcp.json`, `.vscode/mcp.json`, `.cursor/mcp.json`, `.roo/mcp.json`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,19 +7,20 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::definition::{Definition, OAuth, TIMEOUT, Transport};
-use crate::expand::{Variables, expand};
+use crate::DefinitionError;
+use crate::definition::{DEFAULT_TIMEOUT, McpDefinition, McpTransport, OAuthSettings};
+use crate::expand::{ConfigVariables, expand_variables};
 
-/// Files of a project that define servers, the weakest first.
+/// Project files that define servers, lowest precedence first.
 pub const PROJECT_FILES: [&str; 4] = [".vscode/mcp.json", ".cursor/mcp.json", ".roo/mcp.json", ".mcp.json"];
 
-/// The longest time that a server may be given, as others have it too.
-const LONGEST: u64 = 3_600;
+/// Maximum timeout, as in other programs.
+const MAX_TIMEOUT_SECONDS: u64 = 3_600;
 
-/// A server as these files have it. What is not known is left alone: each program has fields of its own.
+/// A server in these files. Unknown fields are ignored: each program has its own.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Entry {
+struct McpFileEntry {
     r#type: Option<String>,
     command: Option<String>,
     args: Vec<String>,
@@ -35,31 +36,34 @@ struct Entry {
     always_allow: Vec<String>,
     disabled_tools: Vec<String>,
     enabled_tools: Option<Vec<String>>,
-    oauth: Option<Login>,
+    oauth: Option<McpLoginEntry>,
 }
 
-/// How to log in.
+/// OAuth settings in these files.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Login {
+struct McpLoginEntry {
     client_id: Option<String>,
     client_secret: Option<String>,
     scopes: Vec<String>,
     callback_port: Option<u16>,
 }
 
-/// The servers that a file defines, and what is wrong with it. A server that is described badly is there all the same, with
-/// the reason why it cannot be used.
-pub fn read(text: &str, origin: &str, variables: &Variables<'_>) -> (Vec<Definition>, Option<String>) {
+/// Returns the servers that a file defines, and an error of the file. An invalid server is included with its error.
+pub fn parse_mcp_file(
+    text: &str,
+    origin: &str,
+    variables: &ConfigVariables<'_>,
+) -> (Vec<McpDefinition>, Option<String>) {
     let wrong = |why: String| (Vec::new(), Some(format!("{origin}: {why}")));
-    let value: Value = match serde_json::from_str(&plain(text)) {
+    let value: Value = match serde_json::from_str(&strip_json_comments(text)) {
         Ok(value) => value,
-        Err(error) => return wrong(format!("it is not JSON: {error}")),
+        Err(error) => return wrong(format!("invalid JSON: {error}")),
     };
     let Some(servers) = ["mcpServers", "servers"].iter().find_map(|key| value.get(key)) else {
         return match value.as_object().is_some_and(Map::is_empty) {
             true => (Vec::new(), None),
-            false => wrong("there is no key `mcpServers`".into()),
+            false => wrong("missing key `mcpServers`".into()),
         };
     };
     let Some(servers) = servers.as_object() else {
@@ -67,32 +71,35 @@ pub fn read(text: &str, origin: &str, variables: &Variables<'_>) -> (Vec<Definit
     };
     let read = servers
         .iter()
-        .map(|(name, value)| define(name, value, origin, variables));
+        .map(|(name, value)| to_definition(name, value, origin, variables));
     (read.collect(), None)
 }
 
-fn define(name: &str, value: &Value, origin: &str, variables: &Variables<'_>) -> Definition {
-    let (entry, problem) = match Entry::deserialize(value) {
+fn to_definition(name: &str, value: &Value, origin: &str, variables: &ConfigVariables<'_>) -> McpDefinition {
+    let (entry, problem) = match McpFileEntry::deserialize(value) {
         Ok(entry) => (entry, None),
-        Err(error) => (Entry::default(), Some(error.to_string())),
+        Err(error) => (
+            McpFileEntry::default(),
+            Some(DefinitionError::Structure(error.to_string())),
+        ),
     };
     let oauth = entry.oauth.as_ref();
-    Definition {
+    McpDefinition {
         name: name.to_owned(),
         transport: match problem {
             Some(why) => Err(why),
             None => transport(&entry, variables),
         },
         disabled: entry.disabled || entry.enabled == Some(false),
-        timeout: entry.timeout.map_or(TIMEOUT, |seconds| {
-            Duration::from_secs((seconds as u64).clamp(1, LONGEST))
+        timeout: entry.timeout.map_or(DEFAULT_TIMEOUT, |seconds| {
+            Duration::from_secs((seconds as u64).clamp(1, MAX_TIMEOUT_SECONDS))
         }),
         always_allow: entry.always_allow.clone(),
         disabled_tools: entry.disabled_tools.clone(),
         enabled_tools: entry.enabled_tools.clone(),
         hints: Default::default(),
         sampling: Default::default(),
-        oauth: OAuth {
+        oauth: OAuthSettings {
             client_id: oauth.and_then(|oauth| oauth.client_id.clone()),
             client_secret: oauth.and_then(|oauth| oauth.client_secret.clone()),
             scopes: oauth.map(|oauth| oauth.scopes.clone()).unwrap_or_default(),
@@ -102,48 +109,46 @@ fn define(name: &str, value: &Value, origin: &str, variables: &Variables<'_>) ->
     }
 }
 
-fn transport(entry: &Entry, variables: &Variables<'_>) -> Result<Transport, String> {
-    let all = |texts: &BTreeMap<String, String>| -> Result<BTreeMap<String, String>, String> {
+fn transport(entry: &McpFileEntry, variables: &ConfigVariables<'_>) -> Result<McpTransport, DefinitionError> {
+    let all = |texts: &BTreeMap<String, String>| -> Result<BTreeMap<String, String>, DefinitionError> {
         let pairs = texts
             .iter()
-            .map(|(name, text)| Ok((name.clone(), expand(text, variables)?)));
+            .map(|(name, text)| Ok((name.clone(), expand_variables(text, variables)?)));
         pairs.collect()
     };
     match (&entry.command, &entry.url, entry.r#type.as_deref()) {
-        (Some(_), Some(_), _) => Err("it has both a command and an address".into()),
-        (None, None, _) => Err("it has neither a command nor an address".into()),
-        (Some(_), None, Some(kind)) if kind != "stdio" => Err(format!("the type `{kind}` has no command")),
+        (Some(_), Some(_), _) => Err(DefinitionError::CommandAndUrl),
+        (None, None, _) => Err(DefinitionError::NoCommandOrUrl),
+        (Some(_), None, Some(kind)) if kind != "stdio" => Err(DefinitionError::TypeNeedsUrl),
         (Some(command), None, _) => {
-            let args = entry.args.iter().map(|arg| expand(arg, variables));
+            let args = entry.args.iter().map(|arg| expand_variables(arg, variables));
             let env = entry.env.iter().map(|(name, value)| (name.clone(), text(value)));
-            Ok(Transport::Stdio {
-                command: expand(command, variables)?,
+            Ok(McpTransport::Stdio {
+                command: expand_variables(command, variables)?,
                 args: args.collect::<Result<_, _>>()?,
                 env: all(&env.collect())?,
                 cwd: entry
                     .cwd
                     .as_deref()
-                    .map(|cwd| expand(cwd, variables))
+                    .map(|cwd| expand_variables(cwd, variables))
                     .transpose()?
                     .map(PathBuf::from),
             })
         }
         (None, Some(url), kind) => {
-            let (url, headers) = (expand(url, variables)?, all(&entry.headers)?);
+            let (url, headers) = (expand_variables(url, variables)?, all(&entry.headers)?);
             match kind {
-                Some("sse") => Ok(Transport::Sse { url, headers }),
+                Some("sse") => Ok(McpTransport::Sse { url, headers }),
                 Some("http" | "streamable-http" | "streamableHttp" | "streamable_http") | None => {
-                    Ok(Transport::Http { url, headers })
+                    Ok(McpTransport::Http { url, headers })
                 }
-                Some(other) => Err(format!(
-                    "hew does not know the type `{other}`; it is stdio, http or sse"
-                )),
+                Some(other) => Err(DefinitionError::UnknownType(other.to_owned())),
             }
         }
     }
 }
 
-/// A value as a variable of the environment holds it.
+/// A value as an environment variable.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -152,8 +157,8 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// JSON without the comments and last commas that editors allow in it.
-fn plain(text: &str) -> String {
+/// Removes comments and trailing commas from JSON.
+fn strip_json_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     let mut quoted = false;
@@ -200,18 +205,18 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    fn servers(text: &str) -> (Vec<Definition>, Option<String>) {
+    fn servers(text: &str) -> (Vec<McpDefinition>, Option<String>) {
         let environment = |name: &str| (name == "KEY").then(|| "secret".to_owned());
-        let variables = Variables {
+        let variables = ConfigVariables {
             workspace: Path::new("/w"),
             home: None,
             environment: &environment,
         };
-        read(text, ".mcp.json", &variables)
+        parse_mcp_file(text, ".mcp.json", &variables)
     }
 
     #[test]
-    fn each_programs_file_is_understood() {
+    fn the_files_of_each_program_are_parsed() {
         let (found, problem) = servers(
             r#"{
                 // A comment, as editors allow it.
@@ -227,7 +232,7 @@ mod tests {
         let [files, old, web] = [&found[0], &found[2], &found[1]];
         assert_eq!(
             files.transport,
-            Ok(Transport::Stdio {
+            Ok(McpTransport::Stdio {
                 command: "npx".into(),
                 args: vec!["-y".into(), "x".into(), "/w".into()],
                 env: [("N", "1"), ("K", "secret")]
@@ -237,43 +242,40 @@ mod tests {
             })
         );
         assert_eq!(
-            (files.timeout, files.offers("write"), files.offers("read")),
+            (files.timeout, files.includes_tool("write"), files.includes_tool("read")),
             (Duration::from_secs(5), false, true)
         );
-        assert_eq!(files.rules(), ["mcp(=files/read)"]);
+        assert_eq!(files.allow_rules(), ["mcp(=files/read)"]);
         assert!(web.disabled);
         assert_eq!(
             web.transport,
-            Ok(Transport::Http {
+            Ok(McpTransport::Http {
                 url: "https://h/mcp".into(),
                 headers: [("A".to_owned(), "Bearer secret".to_owned())].into(),
             })
         );
-        assert!(matches!(old.transport, Ok(Transport::Sse { .. })));
+        assert!(matches!(old.transport, Ok(McpTransport::Sse { .. })));
         let (found, _) = servers(r#"{"servers": {"a": {"type": "http", "url": "http://h"}}, "inputs": []}"#);
-        assert!(matches!(found[0].transport, Ok(Transport::Http { .. })));
+        assert!(matches!(found[0].transport, Ok(McpTransport::Http { .. })));
     }
 
     #[test]
-    fn what_is_wrong_is_said_of_the_server_that_it_is_wrong_with() {
+    fn an_invalid_definition_is_reported_for_its_server() {
         for (text, why) in [
             (
                 r#"{"a": {"command": "x", "url": "http://h"}}"#,
-                "both a command and an address",
+                "both a command and a URL",
             ),
-            (r#"{"a": {}}"#, "neither a command nor an address"),
-            (r#"{"a": {"command": "x", "type": "http"}}"#, "has no command"),
-            (
-                r#"{"a": {"url": "http://h", "type": "ws"}}"#,
-                "does not know the type `ws`",
-            ),
+            (r#"{"a": {}}"#, "neither a command nor a URL"),
+            (r#"{"a": {"command": "x", "type": "http"}}"#, "needs a URL"),
+            (r#"{"a": {"url": "http://h", "type": "ws"}}"#, "unknown type `ws`"),
             (r#"{"a": {"command": "${env:GONE}"}}"#, "GONE is not set"),
             (r#"{"a": {"command": 3}}"#, "expected a string"),
         ] {
             let (found, problem) = servers(&format!(r#"{{"mcpServers": {text}}}"#));
             assert_eq!(problem, None);
-            let said = found[0].transport.clone().unwrap_err();
-            assert!(said.contains(why), "{text}: {said}");
+            let error = found[0].transport.clone().unwrap_err();
+            assert!(error.to_string().contains(why), "{text}: {error}");
         }
         for text in ["{", r#"{"x": 1}"#, r#"{"mcpServers": []}"#] {
             assert!(

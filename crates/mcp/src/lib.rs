@@ -1,40 +1,40 @@
-//! Talks to MCP servers: their tools, resources and prompts, over every transport.
+//! MCP client: tools, resources and prompts of servers, over every transport.
 //!
-//! [`Servers`] are made of [`Definition`]s, which come from hew's own configuration or from files of other programs
-//! ([`read`]). They are guests among the tools: what they offer is remembered between runs, so that a server is started
-//! only when one of its tools is called, and the model is told the same every time. A server that nobody has seen yet is
-//! started in the background and announced when it is there.
+//! [`McpServers`] are created from [`McpDefinition`]s, from hew's configuration or from files of other programs
+//! ([`parse_mcp_file`]). The offers of servers are cached between runs, so that a server starts only when one of its
+//! tools is called, and the tools in requests stay the same. An unknown server is started in the background and
+//! announced when it is ready.
 
 mod auth;
+mod cache;
 mod calls;
-mod carrier;
 mod connect;
 mod content;
 mod definition;
-mod elicit;
+mod elicitation;
+mod environment;
 mod error;
 mod expand;
 mod handler;
 mod import;
-mod log;
-mod name;
+mod mcp_tool;
 mod offer;
 mod resource;
-mod sample;
-mod served;
+mod sampling;
 mod server;
+mod server_log;
 mod servers;
-mod shelf;
 mod sse;
-mod surroundings;
+mod tool_names;
+mod transport;
 
 pub use auth::login;
-pub use definition::{Definition, Hints, OAuth, Sampling, TIMEOUT, Transport};
-pub use error::Error;
-pub use expand::{Variables, expand};
-pub use import::{PROJECT_FILES, read};
-pub use offer::{Argument, Offer, PromptOffer, ResourceOffer, ToolOffer};
-pub use server::State;
-pub use servers::{Prompt, Servers, Status};
-pub use shelf::{Shelf, What};
-pub use surroundings::{Offers, Surroundings, Web};
+pub use cache::{CacheEntry, ServerCache};
+pub use definition::{DEFAULT_TIMEOUT, McpDefinition, McpTransport, OAuthSettings, ReadOnlyHints, SamplingPolicy};
+pub use environment::{HttpClientFactory, McpEnvironment, McpToolFilter};
+pub use error::{BoxError, DefinitionError, Error};
+pub use expand::{ConfigVariables, expand_variables};
+pub use import::{PROJECT_FILES, parse_mcp_file};
+pub use offer::{PromptArgument, PromptOffer, ResourceOffer, ServerOffer, ToolOffer};
+pub use server::McpServerState;
+pub use servers::{McpPrompt, McpServerStatus, McpServers, PromptArgumentError};

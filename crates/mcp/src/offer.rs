@@ -1,25 +1,25 @@
-//! What a server offers, as it is remembered between runs.
+//! The offer of a server, as cached between runs.
 
 use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// As many tools, prompts or resources of one server as are taken in.
-pub(crate) const MOST: usize = 1_000;
-/// Bytes of a description.
-const MOST_DESCRIPTION: usize = 4_000;
-/// Bytes of a schema.
-const MOST_SCHEMA: usize = 32_000;
-/// Bytes of how to use a server.
-const MOST_INSTRUCTIONS: usize = 4_000;
+/// Maximum number of tools, prompts or resources per server.
+pub(crate) const MAX_ENTRIES: usize = 1_000;
+/// Maximum bytes of a description.
+const MAX_DESCRIPTION: usize = 4_000;
+/// Maximum bytes of a schema.
+const MAX_SCHEMA: usize = 32_000;
+/// Maximum bytes of instructions.
+const MAX_INSTRUCTIONS: usize = 4_000;
 
-/// What a server offers.
+/// The offer of a server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Offer {
-    /// Which definition it belongs to.
+pub struct ServerOffer {
+    /// Fingerprint of its definition.
     pub fingerprint: String,
-    /// When it was learned, in seconds of Unix time.
+    /// Time of the query, in seconds of Unix time.
     pub at: u64,
     /// Its tools.
     pub tools: Vec<ToolOffer>,
@@ -27,66 +27,66 @@ pub struct Offer {
     pub prompts: Vec<PromptOffer>,
     /// Its resources.
     pub resources: Vec<ResourceOffer>,
-    /// Kinds of resources, with addresses that have gaps to fill.
+    /// Resource templates.
     pub templates: Vec<ResourceOffer>,
-    /// What it says about how to use it.
+    /// Usage instructions.
     pub instructions: Option<String>,
-    /// What it calls itself, with its version.
+    /// Its name and version.
     pub title: Option<String>,
 }
 
 /// A tool of a server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolOffer {
-    /// Its name there.
+    /// Its name on the server.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: String,
-    /// What it takes.
+    /// Its parameters.
     pub input_schema: Value,
-    /// Whether it says of itself that it only looks.
+    /// Whether it is annotated as read-only.
     pub read_only: bool,
 }
 
-/// A prompt of a server, which people use as a slash command.
+/// A prompt of a server, used as a slash command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PromptOffer {
-    /// Its name there.
+    /// Its name on the server.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: Option<String>,
-    /// What it takes.
-    pub arguments: Vec<Argument>,
+    /// Its parameters.
+    pub arguments: Vec<PromptArgument>,
 }
 
-/// Something that a prompt takes.
+/// A parameter of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Argument {
+pub struct PromptArgument {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub description: Option<String>,
-    /// Whether the prompt cannot do without.
+    /// Whether it is required.
     pub required: bool,
 }
 
 /// A resource of a server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceOffer {
-    /// Its address.
+    /// Its URL.
     pub uri: String,
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub description: Option<String>,
-    /// What kind of thing.
+    /// Its MIME type.
     pub mime: Option<String>,
 }
 
-impl Offer {
-    /// Whether both offer the same, whenever it was learned.
-    pub(crate) fn same(&self, other: &Offer) -> bool {
-        let timeless = |offer: &Offer| Offer { at: 0, ..offer.clone() };
+impl ServerOffer {
+    /// Whether both offers are equal, regardless of their time.
+    pub(crate) fn same_content(&self, other: &ServerOffer) -> bool {
+        let timeless = |offer: &ServerOffer| ServerOffer { at: 0, ..offer.clone() };
         timeless(self) == timeless(other)
     }
 }
@@ -97,23 +97,27 @@ impl From<&Tool> for ToolOffer {
         let description = tool.description.as_deref().or(title).unwrap_or_default();
         ToolOffer {
             name: tool.name.to_string(),
-            description: cut(description, MOST_DESCRIPTION),
+            description: cut(description, MAX_DESCRIPTION),
             input_schema: schema(Value::Object((*tool.input_schema).clone())),
-            read_only: tool.annotations.as_ref().and_then(|said| said.read_only_hint) == Some(true),
+            read_only: tool
+                .annotations
+                .as_ref()
+                .and_then(|annotations| annotations.read_only_hint)
+                == Some(true),
         }
     }
 }
 
 impl From<&Prompt> for PromptOffer {
     fn from(prompt: &Prompt) -> Self {
-        let arguments = prompt.arguments.iter().flatten().map(|argument| Argument {
+        let arguments = prompt.arguments.iter().flatten().map(|argument| PromptArgument {
             name: argument.name.clone(),
-            description: argument.description.as_deref().map(|text| cut(text, MOST_DESCRIPTION)),
+            description: argument.description.as_deref().map(|text| cut(text, MAX_DESCRIPTION)),
             required: argument.required == Some(true),
         });
         PromptOffer {
             name: prompt.name.clone(),
-            description: prompt.description.as_deref().map(|text| cut(text, MOST_DESCRIPTION)),
+            description: prompt.description.as_deref().map(|text| cut(text, MAX_DESCRIPTION)),
             arguments: arguments.collect(),
         }
     }
@@ -124,7 +128,7 @@ impl From<&Resource> for ResourceOffer {
         ResourceOffer {
             uri: resource.uri.clone(),
             name: resource.name.clone(),
-            description: resource.description.as_deref().map(|text| cut(text, MOST_DESCRIPTION)),
+            description: resource.description.as_deref().map(|text| cut(text, MAX_DESCRIPTION)),
             mime: resource.mime_type.clone(),
         }
     }
@@ -135,22 +139,22 @@ impl From<&ResourceTemplate> for ResourceOffer {
         ResourceOffer {
             uri: template.uri_template.clone(),
             name: template.name.clone(),
-            description: template.description.as_deref().map(|text| cut(text, MOST_DESCRIPTION)),
+            description: template.description.as_deref().map(|text| cut(text, MAX_DESCRIPTION)),
             mime: template.mime_type.clone(),
         }
     }
 }
 
-/// How to use a server, as far as it is passed on.
+/// Bounds usage instructions.
 pub(crate) fn instructions(text: Option<&str>) -> Option<String> {
     let text = text.map(str::trim).filter(|text| !text.is_empty())?;
-    Some(cut(text, MOST_INSTRUCTIONS))
+    Some(cut(text, MAX_INSTRUCTIONS))
 }
 
-/// A schema that vendors take: an object, and not too large.
+/// Adapts a schema for vendors: an object of bounded size.
 fn schema(mut schema: Value) -> Value {
-    if schema.to_string().len() > MOST_SCHEMA {
-        return json!({"type": "object", "description": "Its description is too long to show."});
+    if schema.to_string().len() > MAX_SCHEMA {
+        return json!({"type": "object", "description": "The schema is too long to show."});
     }
     if let Some(object) = schema.as_object_mut() {
         object.remove("$schema");

@@ -1,4 +1,4 @@
-//! Reads what servers have to be read.
+//! The tool that reads resources of servers.
 
 use std::sync::Arc;
 
@@ -6,30 +6,30 @@ use futures::future::{BoxFuture, FutureExt as _};
 use model::{Block, ToolSpec};
 use policy::Action;
 use serde_json::{Value, json};
-use tool::{Context, DynTool, Effect, Error, Output, Preview};
+use tool::{CallContext, CallInput, CallPreview, DynTool, Error, Output, ToolEffect};
 
 use crate::content;
 use crate::offer::ResourceOffer;
-use crate::servers::Known;
+use crate::servers::WeakServers;
 
-/// What the model calls it.
+/// The name of the tool.
 pub(crate) const NAME: &str = "access_mcp_resource";
-/// Bytes of a list.
-const MOST_LIST: usize = 16_000;
+/// Maximum bytes of a list.
+const MAX_LIST_BYTES: usize = 16_000;
 
 /// Reads resources of servers.
 pub(crate) struct AccessResource {
-    servers: Known,
+    servers: WeakServers,
     spec: ToolSpec,
 }
 
 impl AccessResource {
-    pub(crate) fn new(servers: &Known) -> Self {
+    pub(crate) fn new(servers: &WeakServers) -> Self {
         AccessResource {
             servers: servers.clone(),
             spec: ToolSpec {
                 name: NAME.into(),
-                description: "Reads a resource of an MCP server; without uri, lists them.".into(),
+                description: "Reads a resource of an MCP server. Without a uri, lists its resources.".into(),
                 input_schema: json!({
                     "type": "object",
                     "properties": {"server_name": {"type": "string"}, "uri": {"type": "string"}},
@@ -68,11 +68,11 @@ impl DynTool for AccessResource {
         &["read_mcp_resource", "list_mcp_resources"]
     }
 
-    fn effect(&self) -> Effect {
-        Effect::Reads
+    fn effect(&self) -> ToolEffect {
+        ToolEffect::ReadOnly
     }
 
-    fn title(&self, input: &Value) -> String {
+    fn title(&self, input: &CallInput) -> String {
         match parse(input) {
             Ok(Input { server, uri: Some(uri) }) => format!("{server}: {uri}"),
             Ok(Input { server, uri: None }) => server,
@@ -80,9 +80,9 @@ impl DynTool for AccessResource {
         }
     }
 
-    fn actions(&self, input: &Value) -> Result<Vec<Action>, Error> {
+    fn actions(&self, input: &CallInput) -> Result<Vec<Action>, Error> {
         let input = parse(input)?;
-        // What is only listed is known already.
+        // Listing only uses cached data.
         Ok(input
             .uri
             .into_iter()
@@ -93,11 +93,11 @@ impl DynTool for AccessResource {
             .collect())
     }
 
-    fn preview(&self) -> Option<Box<dyn Preview>> {
+    fn preview(&self) -> Option<Box<dyn CallPreview>> {
         None
     }
 
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>> {
+    fn run(self: Arc<Self>, input: CallInput, context: CallContext) -> BoxFuture<'static, Result<Output, Error>> {
         async move {
             let input = parse(&input)?;
             let server = self.servers.server(&input.server)?;
@@ -110,7 +110,7 @@ impl DynTool for AccessResource {
                     })
                 }
                 None => {
-                    let offer = server.shown().offer.unwrap_or_default();
+                    let offer = server.snapshot().offer.unwrap_or_default();
                     Ok(list(&offer.resources, &offer.templates))
                 }
             }
@@ -123,7 +123,7 @@ fn list(resources: &[ResourceOffer], templates: &[ResourceOffer]) -> Output {
     let mut text = String::new();
     let all: Vec<&ResourceOffer> = resources.iter().chain(templates).collect();
     for (place, resource) in all.iter().enumerate() {
-        if text.len() > MOST_LIST {
+        if text.len() > MAX_LIST_BYTES {
             text.push_str(&format!("[{} more]\n", all.len() - place));
             break;
         }
@@ -136,7 +136,7 @@ fn list(resources: &[ResourceOffer], templates: &[ResourceOffer]) -> Output {
         text.push_str(&format!("{}{mime}: {about}\n", resource.uri));
     }
     if text.is_empty() {
-        text = "It has no resources.".into();
+        text = "The server has no resources.".into();
     }
     Output {
         content: vec![Block::text(text)],

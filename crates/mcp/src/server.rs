@@ -1,4 +1,4 @@
-//! One server: connected when it is needed, connected again when it went away, left alone for a while when it fails.
+//! One server: connects on demand, reconnects after a loss, and backs off after failures.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -13,158 +13,169 @@ use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, Ser
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tool::Context;
+use tool::CallContext;
 
-use crate::calls::{Calls, Underway};
-use crate::connect::{self, Live};
-use crate::definition::Definition;
+use crate::cache::CacheEntry;
+use crate::calls::{McpCallGuard, McpCalls};
+use crate::connect::{self, LiveConnection};
+use crate::definition::McpDefinition;
+use crate::environment::McpEnvironment;
 use crate::error::{Error, bounded};
-use crate::handler::Handler;
-use crate::log::Log;
-use crate::offer::{self, Offer, PromptOffer, ResourceOffer, ToolOffer};
-use crate::shelf::What;
-use crate::surroundings::Surroundings;
+use crate::handler::McpClientHandler;
+use crate::offer::{self, PromptOffer, ResourceOffer, ServerOffer, ToolOffer};
+use crate::server_log::ServerLog;
 
-/// The first time that a server is left alone after it failed; it doubles each time.
-const REST: Duration = Duration::from_secs(1);
-/// The longest such time.
-const LONGEST_REST: Duration = Duration::from_secs(60);
-/// How long a server that was late may take to show that it is alive.
-const ALIVE: Duration = Duration::from_secs(5);
-/// Changes of an offer that come together are looked at together.
-const TOGETHER: Duration = Duration::from_millis(200);
-/// How often a server may ask back within one request.
-const ROUNDS: usize = 10;
-/// Pages of a list.
-const MOST_PAGES: usize = 100;
+/// Delay after the first failure; doubles each time.
+const BACKOFF: Duration = Duration::from_secs(1);
+/// Maximum delay.
+const MAX_BACKOFF: Duration = Duration::from_secs(60);
+/// Timeout of the ping after a request timed out.
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
+/// Changes of an offer within this time are handled together.
+const CHANGE_DEBOUNCE: Duration = Duration::from_millis(200);
+/// Maximum number of input rounds within one request.
+const MAX_ROUNDS: usize = 10;
+/// Maximum pages of a list.
+const MAX_PAGES: usize = 100;
 
 /// One server.
-pub(crate) struct Server {
-    pub(crate) definition: Definition,
-    around: Arc<Surroundings>,
-    slot: tokio::sync::Mutex<Slot>,
-    shown: Mutex<Shown>,
-    calls: Calls,
+pub(crate) struct ManagedServer {
+    pub(crate) definition: McpDefinition,
+    env: Arc<McpEnvironment>,
+    slot: tokio::sync::Mutex<ConnectionSlot>,
+    shown: Mutex<ServerSnapshot>,
+    calls: McpCalls,
     changed: Arc<Notify>,
-    log: Log,
-    /// Told whenever what is shown has changed.
-    told: Arc<dyn Fn() + Send + Sync>,
-    /// Sessions that have been told how to use it.
+    log: ServerLog,
+    /// Called after every change of the snapshot.
+    on_change: Arc<dyn Fn() + Send + Sync>,
+    /// Sessions that have received its instructions.
     instructed: Mutex<BTreeSet<Arc<str>>>,
 }
 
-/// What can be asked of a server at any time.
+/// The public state of a server.
 #[derive(Clone)]
-pub(crate) struct Shown {
-    pub(crate) state: State,
-    pub(crate) offer: Option<Arc<Offer>>,
+pub(crate) struct ServerSnapshot {
+    pub(crate) state: McpServerState,
+    pub(crate) offer: Option<Arc<ServerOffer>>,
 }
 
-/// How a server is.
+/// The status of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
-    /// Nobody has needed it yet.
+pub enum McpServerState {
+    /// Not needed yet.
     Idle,
-    /// It is being started.
+    /// Starting.
     Starting,
-    /// It is there.
+    /// Connected.
     Ready,
-    /// It failed.
+    /// Failed.
     Failed(Error),
 }
 
-enum Slot {
+enum ConnectionSlot {
     Idle,
-    Up { live: Arc<Live>, _watching: Watching },
-    Down { until: Instant, failures: u32, why: Error },
+    Up {
+        live: Arc<LiveConnection>,
+        _watching: OfferWatch,
+    },
+    Down {
+        until: Instant,
+        failures: u32,
+        why: Error,
+    },
 }
 
-/// When a connection was made.
+/// Whether a connection is new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Made {
-    Before,
-    Now,
+enum ConnectionAge {
+    Existing,
+    New,
 }
 
-/// A task that ends with this.
-struct Watching(AbortHandle);
+/// A task that is aborted on drop.
+struct OfferWatch(AbortHandle);
 
-impl Drop for Watching {
+impl Drop for OfferWatch {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-impl Server {
+impl ManagedServer {
     pub(crate) fn new(
-        definition: Definition,
-        around: Arc<Surroundings>,
-        told: Arc<dyn Fn() + Send + Sync>,
+        definition: McpDefinition,
+        env: Arc<McpEnvironment>,
+        on_change: Arc<dyn Fn() + Send + Sync>,
     ) -> Arc<Self> {
         let fingerprint = definition.fingerprint();
-        let kept = around.shelf.load(What::Offer, &definition.name);
-        let kept = kept.and_then(|text| serde_json::from_str::<Offer>(&text).ok());
+        let kept = env.cache.load(CacheEntry::Offer, &definition.name);
+        let kept = kept.and_then(|text| serde_json::from_str::<ServerOffer>(&text).ok());
         let offer = kept.filter(|offer| offer.fingerprint == fingerprint).map(Arc::new);
-        Arc::new(Server {
+        Arc::new(ManagedServer {
             definition,
-            around,
-            slot: tokio::sync::Mutex::new(Slot::Idle),
-            shown: Mutex::new(Shown {
-                state: State::Idle,
+            env,
+            slot: tokio::sync::Mutex::new(ConnectionSlot::Idle),
+            shown: Mutex::new(ServerSnapshot {
+                state: McpServerState::Idle,
                 offer,
             }),
-            calls: Calls::default(),
+            calls: McpCalls::default(),
             changed: Arc::default(),
-            log: Log::default(),
-            told,
+            log: ServerLog::default(),
+            on_change,
             instructed: Mutex::default(),
         })
     }
 
-    fn shown_mut(&self) -> MutexGuard<'_, Shown> {
+    fn lock_snapshot(&self) -> MutexGuard<'_, ServerSnapshot> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How it is and what it offers.
-    pub(crate) fn shown(&self) -> Shown {
-        self.shown_mut().clone()
+    /// Its state and offer.
+    pub(crate) fn snapshot(&self) -> ServerSnapshot {
+        self.lock_snapshot().clone()
     }
 
-    fn becomes(&self, state: State) {
-        self.shown_mut().state = state;
-        (self.told)();
+    fn set_state(&self, state: McpServerState) {
+        self.lock_snapshot().state = state;
+        (self.on_change)();
     }
 
-    /// Finds out what it offers, connecting where that must be.
-    pub(crate) async fn learn(self: &Arc<Self>) -> Result<Arc<Offer>, Error> {
-        let (live, _) = self.connected().await?;
+    /// Queries the offer, connecting if necessary.
+    pub(crate) async fn fetch_offer(self: &Arc<Self>) -> Result<Arc<ServerOffer>, Error> {
+        let (live, _) = self.ensure_connected().await?;
         self.refresh(&live).await
     }
 
-    /// The connection, made where there is none. What a server offers may not be what it offered last time, so that is
-    /// looked at beside the work for which it is connected.
-    async fn live(self: &Arc<Self>) -> Result<Arc<Live>, Error> {
-        let (live, made) = self.connected().await?;
-        if made == Made::Now {
+    /// Returns the connection, connecting if necessary. The offer may have changed since the last run, so it is queried
+    /// in the background.
+    async fn connection(self: &Arc<Self>) -> Result<Arc<LiveConnection>, Error> {
+        let (live, made) = self.ensure_connected().await?;
+        if made == ConnectionAge::New {
             self.changed.notify_one();
         }
         Ok(live)
     }
 
-    async fn connected(self: &Arc<Self>) -> Result<(Arc<Live>, Made), Error> {
+    async fn ensure_connected(self: &Arc<Self>) -> Result<(Arc<LiveConnection>, ConnectionAge), Error> {
         let mut slot = self.slot.lock().await;
         let failures = match &*slot {
-            Slot::Up { live, .. } if !live.is_closed() => return Ok((Arc::clone(live), Made::Before)),
-            Slot::Up { live, .. } => {
-                self.keep_log(Some(live));
+            ConnectionSlot::Up { live, .. } if !live.is_closed() => {
+                return Ok((Arc::clone(live), ConnectionAge::Existing));
+            }
+            ConnectionSlot::Up { live, .. } => {
+                self.save_log(Some(live));
                 0
             }
-            Slot::Down { until, why, .. } if *until > Instant::now() => return Err(self.resting(*until, why)),
-            Slot::Down { failures, .. } => *failures,
-            Slot::Idle => 0,
+            ConnectionSlot::Down { until, why, .. } if *until > Instant::now() => {
+                return Err(self.backoff_error(*until, why));
+            }
+            ConnectionSlot::Down { failures, .. } => *failures,
+            ConnectionSlot::Idle => 0,
         };
-        *slot = Slot::Idle;
-        self.becomes(State::Starting);
+        *slot = ConnectionSlot::Idle;
+        self.set_state(McpServerState::Starting);
         match self.connect().await {
             Ok(live) => {
                 let live = Arc::new(live);
@@ -173,56 +184,56 @@ impl Server {
                     Arc::downgrade(&live),
                     Arc::clone(&self.changed),
                 ));
-                *slot = Slot::Up {
+                *slot = ConnectionSlot::Up {
                     live: Arc::clone(&live),
-                    _watching: Watching(watching.abort_handle()),
+                    _watching: OfferWatch(watching.abort_handle()),
                 };
-                self.becomes(State::Ready);
-                Ok((live, Made::Now))
+                self.set_state(McpServerState::Ready);
+                Ok((live, ConnectionAge::New))
             }
             Err(error) => {
-                self.keep_log(None);
-                let rest = REST.saturating_mul(1 << failures.min(6)).min(LONGEST_REST);
-                *slot = Slot::Down {
+                self.save_log(None);
+                let rest = BACKOFF.saturating_mul(1 << failures.min(6)).min(MAX_BACKOFF);
+                *slot = ConnectionSlot::Down {
                     until: Instant::now() + rest,
                     failures: failures + 1,
                     why: error.clone(),
                 };
-                self.becomes(State::Failed(error.clone()));
+                self.set_state(McpServerState::Failed(error.clone()));
                 Err(error)
             }
         }
     }
 
-    async fn connect(&self) -> Result<Live, Error> {
-        let handler = Handler {
+    async fn connect(&self) -> Result<LiveConnection, Error> {
+        let handler = McpClientHandler {
             name: self.definition.name.clone(),
-            root: self.around.root.clone(),
+            root: self.env.root.clone(),
             sampling: self.definition.sampling,
-            model: self.around.model.clone(),
+            model: self.env.model.clone(),
             calls: self.calls.clone(),
             changed: Arc::clone(&self.changed),
             log: self.log.clone(),
         };
-        let patience = self.definition.timeout;
-        let connecting = connect::connect(&self.definition, &self.around, handler);
-        let live = match timeout(patience, connecting).await {
+        let limit = self.definition.timeout;
+        let connecting = connect::connect(&self.definition, &self.env, handler);
+        let live = match timeout(limit, connecting).await {
             Ok(live) => live?,
             Err(_) => {
-                let why = format!("it did not begin to talk within {} s", patience.as_secs());
+                let why = format!("no initialization within {} s", limit.as_secs());
                 return Err(connect::unreachable(&self.definition, why));
             }
         };
-        // What is kept between runs is ours to keep.
+        // hew caches offers itself.
         live.peer()
             .set_response_cache_config(ClientCacheConfig::disabled())
             .await;
         Ok(live)
     }
 
-    fn resting(&self, until: Instant, why: &Error) -> Error {
+    fn backoff_error(&self, until: Instant, why: &Error) -> Error {
         match why {
-            Error::Unreachable { server, why } => Error::Resting {
+            Error::Unreachable { server, why } => Error::Backoff {
                 server: server.clone(),
                 why: why.clone(),
                 seconds: until.duration_since(Instant::now()).as_secs() + 1,
@@ -231,128 +242,132 @@ impl Server {
         }
     }
 
-    /// Forgets a failure, so that the server is tried again at once.
-    pub(crate) async fn forgive(&self) {
+    /// Clears the delay after a failure.
+    pub(crate) async fn clear_backoff(&self) {
         let mut slot = self.slot.lock().await;
-        if let Slot::Down { .. } = *slot {
-            *slot = Slot::Idle;
+        if let ConnectionSlot::Down { .. } = *slot {
+            *slot = ConnectionSlot::Idle;
         }
     }
 
-    /// Calls a tool. A call that fails is not made again: nobody knows what it did.
+    /// Calls a tool. A failed call is not retried: its effects are unknown.
     pub(crate) async fn call(
         self: &Arc<Self>,
         tool: &str,
         arguments: JsonObject,
-        context: &Context,
+        context: &CallContext,
     ) -> Result<CallToolResult, Error> {
-        let live = self.live().await?;
-        let underway = self.calls.begin(context.clone());
+        let live = self.connection().await?;
+        let call = self.calls.begin(context.clone());
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
-            match self.ask(&live, request, Some(&underway)).await? {
+            match self.request(&live, request, Some(&call)).await? {
                 ServerResult::CallToolResult(result) => {
-                    self.keep_log(Some(&live));
+                    self.save_log(Some(&live));
                     return Ok(result);
                 }
-                ServerResult::InputRequiredResult(wanted) => {
-                    params.input_responses = Some(self.answers(&live, &wanted).await?);
-                    params.request_state = wanted.request_state;
+                ServerResult::InputRequiredResult(required) => {
+                    params.input_responses = Some(self.answers(&live, &required).await?);
+                    params.request_state = required.request_state;
                 }
-                _ => return Err(self.refused("it answered something else")),
+                _ => return Err(self.refused("unexpected response type")),
             }
         }
-        Err(self.refused("it asked back too often"))
+        Err(self.refused("too many input requests"))
     }
 
     /// Reads a resource.
-    pub(crate) async fn read(self: &Arc<Self>, uri: &str, context: &Context) -> Result<ReadResourceResult, Error> {
-        let live = self.live().await?;
-        let underway = self.calls.begin(context.clone());
+    pub(crate) async fn read(self: &Arc<Self>, uri: &str, context: &CallContext) -> Result<ReadResourceResult, Error> {
+        let live = self.connection().await?;
+        let call = self.calls.begin(context.clone());
         let mut params = ReadResourceRequestParams::new(uri);
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params.clone()));
-            match self.ask(&live, request, Some(&underway)).await? {
+            match self.request(&live, request, Some(&call)).await? {
                 ServerResult::ReadResourceResult(result) => return Ok(result),
-                ServerResult::InputRequiredResult(wanted) => {
-                    params.input_responses = Some(self.answers(&live, &wanted).await?);
-                    params.request_state = wanted.request_state;
+                ServerResult::InputRequiredResult(required) => {
+                    params.input_responses = Some(self.answers(&live, &required).await?);
+                    params.request_state = required.request_state;
                 }
-                _ => return Err(self.refused("it answered something else")),
+                _ => return Err(self.refused("unexpected response type")),
             }
         }
-        Err(self.refused("it asked back too often"))
+        Err(self.refused("too many input requests"))
     }
 
-    /// Fills in a prompt.
+    /// Renders a prompt.
     pub(crate) async fn prompt(self: &Arc<Self>, name: &str, arguments: JsonObject) -> Result<GetPromptResult, Error> {
-        let live = self.live().await?;
+        let live = self.connection().await?;
         let params = GetPromptRequestParams::new(name).with_arguments(arguments);
         let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
-        match self.ask(&live, request, None).await? {
+        match self.request(&live, request, None).await? {
             ServerResult::GetPromptResult(result) => Ok(result),
-            _ => Err(self.refused("it answered something else")),
+            _ => Err(self.refused("unexpected response type")),
         }
     }
 
-    async fn answers(&self, live: &Live, wanted: &InputRequiredResult) -> Result<rmcp::model::InputResponses, Error> {
+    async fn answers(
+        &self,
+        live: &LiveConnection,
+        required: &InputRequiredResult,
+    ) -> Result<rmcp::model::InputResponses, Error> {
         live.handler()
-            .answers(wanted)
+            .input_responses(required)
             .await
             .map_err(|error| self.refused(error.message))
     }
 
-    /// Sends a request and waits, as long as the server shows that it is at work and no longer than it may.
-    async fn ask(
+    /// Sends a request and waits for the response. Signs of activity extend the timeout.
+    async fn request(
         self: &Arc<Self>,
-        live: &Arc<Live>,
+        live: &Arc<LiveConnection>,
         request: ClientRequest,
-        underway: Option<&Underway>,
+        call: Option<&McpCallGuard>,
     ) -> Result<ServerResult, Error> {
-        let patience = self.definition.timeout;
+        let limit = self.definition.timeout;
         let begun = Instant::now();
         let sent = live
             .peer()
             .send_cancellable_request(request, PeerRequestOptions::no_options());
-        let handle = match timeout(patience, sent).await {
-            Ok(handle) => handle.map_err(|error| self.failure(error))?,
-            Err(_) => return Err(self.late(live)),
+        let handle = match timeout(limit, sent).await {
+            Ok(handle) => handle.map_err(|error| self.service_error(error))?,
+            Err(_) => return Err(self.timed_out(live)),
         };
-        if let Some(underway) = underway {
-            underway.known_as(handle.progress_token.clone());
+        if let Some(call) = call {
+            call.set_progress_token(handle.progress_token.clone());
         }
-        let mut abandoned = Abandoned {
+        let mut abandoned = CancelOnDrop {
             peer: live.peer().clone(),
             id: Some(handle.id.clone()),
         };
         let answer = handle.await_response();
         tokio::pin!(answer);
         loop {
-            let heard = || underway.map_or(begun, Underway::heard);
+            let last_activity = || call.map_or(begun, McpCallGuard::last_activity);
             tokio::select! {
                 answer = &mut answer => {
                     abandoned.id = None;
-                    return answer.map_err(|error| self.failure(error));
+                    return answer.map_err(|error| self.service_error(error));
                 }
-                () = sleep_until(heard() + patience) => {
-                    if heard() + patience <= Instant::now() {
-                        return Err(self.late(live));
+                () = sleep_until(last_activity() + limit) => {
+                    if last_activity() + limit <= Instant::now() {
+                        return Err(self.timed_out(live));
                     }
                 }
             }
         }
     }
 
-    /// A server that is late may be stuck for good: then the next call gets another one.
-    fn late(self: &Arc<Self>, live: &Arc<Live>) -> Error {
+    /// Handles a timeout: if a ping fails as well, the connection is dropped and the next call reconnects.
+    fn timed_out(self: &Arc<Self>, live: &Arc<LiveConnection>) -> Error {
         let (server, live) = (Arc::downgrade(self), Arc::downgrade(live));
         tokio::spawn(async move {
             let Some(peer) = live.upgrade().map(|live| live.peer().clone()) else {
                 return;
             };
             let ping = ClientRequest::PingRequest(PingRequest::default());
-            if timeout(ALIVE, peer.send_request(ping))
+            if timeout(PING_TIMEOUT, peer.send_request(ping))
                 .await
                 .is_ok_and(|answer| answer.is_ok())
             {
@@ -362,31 +377,31 @@ impl Server {
                 server.drop_connection(&live).await;
             }
         });
-        Error::Late {
+        Error::Timeout {
             server: self.definition.name.clone(),
             seconds: self.definition.timeout.as_secs(),
         }
     }
 
-    async fn drop_connection(&self, which: &Weak<Live>) {
+    async fn drop_connection(&self, which: &Weak<LiveConnection>) {
         let mut slot = self.slot.lock().await;
-        let same = matches!(&*slot, Slot::Up { live, .. } if Arc::as_ptr(live) == which.as_ptr());
+        let same = matches!(&*slot, ConnectionSlot::Up { live, .. } if Arc::as_ptr(live) == which.as_ptr());
         if same {
-            if let Slot::Up { live, .. } = &*slot {
-                self.keep_log(Some(live));
+            if let ConnectionSlot::Up { live, .. } = &*slot {
+                self.save_log(Some(live));
             }
-            *slot = Slot::Idle;
-            self.becomes(State::Idle);
+            *slot = ConnectionSlot::Idle;
+            self.set_state(McpServerState::Idle);
         }
     }
 
-    fn failure(&self, error: ServiceError) -> Error {
+    fn service_error(&self, error: ServiceError) -> Error {
         match error {
-            ServiceError::McpError(said) => match said.data {
-                Some(data) if !data.is_null() => self.refused(format!("{} ({data})", said.message)),
-                Some(_) | None => self.refused(said.message),
+            ServiceError::McpError(error) => match error.data {
+                Some(data) if !data.is_null() => self.refused(format!("{} ({data})", error.message)),
+                Some(_) | None => self.refused(error.message),
             },
-            ServiceError::TransportClosed | ServiceError::TransportSend(_) => Error::Lost {
+            ServiceError::TransportClosed | ServiceError::TransportSend(_) => Error::Disconnected {
                 server: self.definition.name.clone(),
             },
             other => self.refused(other.to_string()),
@@ -400,37 +415,37 @@ impl Server {
         }
     }
 
-    /// Asks what it offers, and tells what has changed.
-    async fn refresh(&self, live: &Live) -> Result<Arc<Offer>, Error> {
+    /// Queries the offer and announces changes.
+    async fn refresh(&self, live: &LiveConnection) -> Result<Arc<ServerOffer>, Error> {
         let asked = timeout(self.definition.timeout, self.offer(live)).await;
         let fresh = Arc::new(match asked {
             Ok(offer) => offer?,
             Err(_) => {
-                return Err(Error::Late {
+                return Err(Error::Timeout {
                     server: self.definition.name.clone(),
                     seconds: self.definition.timeout.as_secs(),
                 });
             }
         });
-        let before = self.shown_mut().offer.replace(Arc::clone(&fresh));
+        let before = self.lock_snapshot().offer.replace(Arc::clone(&fresh));
         if let Ok(text) = serde_json::to_string(&*fresh) {
-            self.around.shelf.save(What::Offer, &self.definition.name, &text);
+            self.env.cache.save(CacheEntry::Offer, &self.definition.name, &text);
         }
-        if before.as_ref().is_none_or(|before| !before.same(&fresh)) {
-            (self.told)();
-            self.announce(before.as_deref(), &fresh);
+        if before.as_ref().is_none_or(|before| !before.same_content(&fresh)) {
+            (self.on_change)();
+            self.announce_changes(before.as_deref(), &fresh);
         }
-        self.keep_log(Some(live));
+        self.save_log(Some(live));
         Ok(fresh)
     }
 
-    async fn offer(&self, live: &Live) -> Result<Offer, Error> {
+    async fn offer(&self, live: &LiveConnection) -> Result<ServerOffer, Error> {
         let peer = live.peer();
         let info = peer.peer_info();
         let able = info.as_ref().map(|info| info.capabilities.clone()).unwrap_or_default();
-        let failed = |error: ServiceError| self.failure(error);
+        let failed = |error: ServiceError| self.service_error(error);
         let (mut tools, mut cursor) = (Vec::new(), None);
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let page = PaginatedRequestParams::default().with_cursor(cursor);
             let page = match peer.list_tools(Some(page)).await {
                 Ok(page) => page,
@@ -439,34 +454,34 @@ impl Server {
             };
             tools.extend(page.tools.iter().map(ToolOffer::from));
             cursor = page.next_cursor;
-            if cursor.is_none() || tools.len() >= offer::MOST {
+            if cursor.is_none() || tools.len() >= offer::MAX_ENTRIES {
                 break;
             }
         }
-        tools.truncate(offer::MOST);
+        tools.truncate(offer::MAX_ENTRIES);
         let mut prompts: Vec<PromptOffer> = Vec::new();
         let (mut resources, mut templates): (Vec<ResourceOffer>, Vec<ResourceOffer>) = (Vec::new(), Vec::new());
-        // Servers claim these and then do not serve them; that must not cost the tools.
+        // Some servers announce these capabilities without supporting them; their tools remain usable.
         if able.prompts.is_some()
             && let Ok(page) = peer.list_prompts(None).await
         {
-            prompts = page.prompts.iter().take(offer::MOST).map(Into::into).collect();
+            prompts = page.prompts.iter().take(offer::MAX_ENTRIES).map(Into::into).collect();
         }
         if able.resources.is_some() {
             if let Ok(page) = peer.list_resources(None).await {
-                resources = page.resources.iter().take(offer::MOST).map(Into::into).collect();
+                resources = page.resources.iter().take(offer::MAX_ENTRIES).map(Into::into).collect();
             }
             if let Ok(page) = peer.list_resource_templates(None).await {
                 templates = page
                     .resource_templates
                     .iter()
-                    .take(offer::MOST)
+                    .take(offer::MAX_ENTRIES)
                     .map(Into::into)
                     .collect();
             }
         }
         let title = info.as_ref().and_then(|info| info.server_info.as_ref());
-        Ok(Offer {
+        Ok(ServerOffer {
             fingerprint: self.definition.fingerprint(),
             at: now(),
             tools,
@@ -478,11 +493,11 @@ impl Server {
         })
     }
 
-    /// Tells the model what is new.
-    fn announce(&self, before: Option<&Offer>, now: &Offer) {
-        let names = |offer: &Offer| -> BTreeSet<String> {
+    /// Notifies the model of changed tools.
+    fn announce_changes(&self, before: Option<&ServerOffer>, now: &ServerOffer) {
+        let names = |offer: &ServerOffer| -> BTreeSet<String> {
             let tools = offer.tools.iter().map(|tool| tool.name.clone());
-            tools.filter(|name| self.definition.offers(name)).collect()
+            tools.filter(|name| self.definition.includes_tool(name)).collect()
         };
         let (old, new) = (before.map(names).unwrap_or_default(), names(now));
         let list = |names: Vec<&String>| -> String {
@@ -496,66 +511,66 @@ impl Server {
         let went: Vec<&String> = old.difference(&new).collect();
         let text = match (came.is_empty(), went.is_empty()) {
             (true, true) => return,
-            (false, true) => format!("offers tools that find_tools shows: {}", list(came)),
-            (true, false) => format!("no longer offers {}", list(went)),
-            (false, false) => format!("offers {} now, and no longer {}", list(came), list(went)),
+            (false, true) => format!("new tools, available through find_tools: {}", list(came)),
+            (true, false) => format!("removed tools: {}", list(went)),
+            (false, false) => format!("new tools: {}; removed tools: {}", list(came), list(went)),
         };
-        self.tell(bounded(text));
+        self.notify(bounded(text));
     }
 
-    /// Tells the model something about this server.
-    pub(crate) fn tell(&self, text: String) {
-        self.around.notices.tell(tool::Notice {
+    /// Sends a notification about this server to the model.
+    pub(crate) fn notify(&self, text: String) {
+        self.env.notices.send(tool::ToolNotification {
             source: format!("MCP server {}", self.definition.name),
             text,
         });
     }
 
-    /// How to use the server, once in each session.
+    /// Returns the usage instructions, once per session.
     pub(crate) fn instructions(&self, session: &Arc<str>) -> Option<String> {
-        let text = self.shown_mut().offer.as_ref()?.instructions.clone()?;
-        let mut told = self.instructed.lock().unwrap_or_else(PoisonError::into_inner);
-        told.insert(Arc::clone(session)).then_some(text)
+        let text = self.lock_snapshot().offer.as_ref()?.instructions.clone()?;
+        let mut instructed = self.instructed.lock().unwrap_or_else(PoisonError::into_inner);
+        instructed.insert(Arc::clone(session)).then_some(text)
     }
 
-    /// What it said to nobody in particular so far.
-    fn keep_log(&self, live: Option<&Live>) {
-        let said = live.map(Live::said).unwrap_or_default();
-        let text = format!("{said}{}", self.log.text());
+    /// Saves the log.
+    fn save_log(&self, live: Option<&LiveConnection>) {
+        let stderr = live.map(LiveConnection::stderr).unwrap_or_default();
+        let text = format!("{stderr}{}", self.log.text());
         if !text.is_empty() {
-            self.around.shelf.save(What::Log, &self.definition.name, &text);
+            self.env.cache.save(CacheEntry::Log, &self.definition.name, &text);
         }
     }
 }
 
-/// Looks again when the server says that its offer has changed.
-async fn watch(server: Weak<Server>, live: Weak<Live>, changed: Arc<Notify>) {
+/// Queries the offer again when the server reports a change.
+async fn watch(server: Weak<ManagedServer>, live: Weak<LiveConnection>, changed: Arc<Notify>) {
     loop {
         changed.notified().await;
-        sleep(TOGETHER).await;
+        sleep(CHANGE_DEBOUNCE).await;
         let (Some(server), Some(live)) = (server.upgrade(), live.upgrade()) else {
             return;
         };
-        // The old offer stays where there is no new one.
+        // On an error the old offer is kept.
         drop(server.refresh(&live).await);
     }
 }
 
-/// A request that nobody waits for any more, unless it was answered: the server is told.
-struct Abandoned {
+/// Cancels a request on drop, unless it was answered.
+struct CancelOnDrop {
     peer: Peer<RoleClient>,
     id: Option<RequestId>,
 }
 
-impl Drop for Abandoned {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let peer = self.peer.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                let said = CancelledNotificationParam::new(Some(id), Some("nobody waits for it any more".into()));
-                // A server that does not even take this is beyond being told.
-                drop(timeout(ALIVE, peer.notify_cancelled(said)).await);
+                let error = CancelledNotificationParam::new(Some(id), Some("no longer needed".into()));
+                // A server that does not accept this is unresponsive.
+                drop(timeout(PING_TIMEOUT, peer.notify_cancelled(error)).await);
             });
         }
     }

@@ -1,4 +1,4 @@
-//! All servers of a session, as guests among the tools.
+//! All MCP servers of a session, as dynamic tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,93 +9,111 @@ use futures::future::{BoxFuture, FutureExt as _};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
-use tool::{DynTool, Guests};
+use tool::{DynTool, DynamicTools};
 
 use crate::content;
-use crate::definition::Definition;
+use crate::definition::McpDefinition;
+use crate::environment::McpEnvironment;
 use crate::error::Error;
-use crate::name::Names;
-use crate::offer::{Argument, Offer};
+use crate::mcp_tool::McpTool;
+use crate::offer::{PromptArgument, ServerOffer};
 use crate::resource::AccessResource;
-use crate::served::Served;
-use crate::server::{Server, State, now};
-use crate::surroundings::Surroundings;
+use crate::server::{ManagedServer, McpServerState, now};
+use crate::tool_names::ToolNames;
 
-/// Servers are not started in the first moment of a session, which belongs to the first request.
-const FIRST: Duration = Duration::from_millis(400);
-/// How old an offer may be before it is looked at again.
-const STALE: u64 = 24 * 60 * 60;
-/// How often a server that nobody has seen yet is tried.
-const TRIES: u32 = 4;
-/// How long somebody who looks for a tool waits for servers that are starting.
-const ARRIVAL: Duration = Duration::from_secs(20);
-/// How often it is looked whether definitions have changed.
-const LOOK: Duration = Duration::from_secs(2);
-/// Bytes of descriptions of tools that every request may list.
-const MOST_LISTED: usize = 8_000;
+/// Delay before servers start, so that the first request is not slowed down.
+const START_DELAY: Duration = Duration::from_millis(400);
+/// Age after which an offer is queried again.
+const OFFER_MAX_AGE_SECONDS: u64 = 24 * 60 * 60;
+/// Attempts to start an unknown server.
+const MAX_ATTEMPTS: u32 = 4;
+/// How long a tool search waits for starting servers.
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
+/// Interval of checks for changed definitions.
+const DEFINITION_POLL: Duration = Duration::from_secs(2);
+/// Maximum bytes of tool descriptions listed in every request.
+const MAX_LISTED_BYTES: usize = 8_000;
 
 /// All servers of a session. Cheap to clone; the servers end with the last clone.
 #[derive(Clone)]
-pub struct Servers(Arc<Shared>);
+pub struct McpServers(Arc<McpServersInner>);
 
-struct Shared {
-    servers: Mutex<BTreeMap<String, Arc<Server>>>,
-    around: Arc<Surroundings>,
-    names: Mutex<Names>,
-    /// Tools that are listed in every request, by server and name there.
+struct McpServersInner {
+    servers: Mutex<BTreeMap<String, Arc<ManagedServer>>>,
+    env: Arc<McpEnvironment>,
+    names: Mutex<ToolNames>,
+    /// Tools listed in every request, by server and name.
     listed: Mutex<BTreeSet<(String, String)>>,
-    /// Counts changes of what is offered and how servers are.
+    /// Counts changes of offers and states.
     generation: Arc<AtomicU64>,
     moved: Arc<watch::Sender<u64>>,
-    /// The guests as they were at a generation.
+    /// The tools built for a generation.
     built: Mutex<(u64, Vec<Arc<dyn DynTool>>)>,
 }
 
-/// The servers, as their tools know them: the tools do not keep them.
+/// A weak reference for tools, which do not keep the servers alive.
 #[derive(Clone)]
-pub(crate) struct Known(Weak<Shared>);
+pub(crate) struct WeakServers(Weak<McpServersInner>);
 
-impl Known {
-    /// The server of this name, if it is used.
-    pub(crate) fn server(&self, name: &str) -> Result<Arc<Server>, Error> {
+impl WeakServers {
+    /// Returns the server with this name, if enabled.
+    pub(crate) fn server(&self, name: &str) -> Result<Arc<ManagedServer>, Error> {
         let shared = self.0.upgrade().ok_or_else(|| Error::Unknown(name.to_owned()))?;
-        Servers(shared).server(name)
+        McpServers(shared).server(name)
     }
 }
 
-/// How a server is, for people.
+/// The status of a server, for the user.
 #[derive(Debug, Clone)]
-pub struct Status {
-    /// How it was defined.
-    pub definition: Definition,
-    /// How it is.
-    pub state: State,
-    /// What it offers, as far as that is known.
-    pub offer: Option<Arc<Offer>>,
+pub struct McpServerStatus {
+    /// Its definition.
+    pub definition: McpDefinition,
+    /// Its state.
+    pub state: McpServerState,
+    /// Its offer, if known.
+    pub offer: Option<Arc<ServerOffer>>,
 }
 
-/// A prompt of a server, which people use as a slash command.
+/// A prompt of a server, used as a slash command.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Prompt {
+pub struct McpPrompt {
     /// The server.
     pub server: String,
-    /// Its name there.
+    /// Its name on the server.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: Option<String>,
-    /// What it takes.
-    pub arguments: Vec<Argument>,
+    /// Its parameters.
+    pub arguments: Vec<PromptArgument>,
 }
 
-impl Prompt {
-    /// What people call it, without the slash.
+/// Invalid arguments of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PromptArgumentError {
+    /// The prompt takes no arguments.
+    #[error("/{command} takes no arguments")]
+    NoArguments {
+        /// The command of the prompt.
+        command: String,
+    },
+    /// A required argument is missing.
+    #[error("/{command} needs {argument}")]
+    Missing {
+        /// The command of the prompt.
+        command: String,
+        /// The argument.
+        argument: String,
+    },
+}
+
+impl McpPrompt {
+    /// Its command name without the slash.
     pub fn command(&self) -> String {
         format!("{}.{}", self.server, self.name)
     }
 
-    /// What a person means who writes these words behind the command: one word for each argument, all that is left for the
-    /// last, or `name=value`.
-    pub fn parse(&self, text: &str) -> Result<BTreeMap<String, String>, String> {
+    /// Parses the text after the command: one word per argument, the rest for the last one, or `name=value`.
+    pub fn parse(&self, text: &str) -> Result<BTreeMap<String, String>, PromptArgumentError> {
         let mut given = BTreeMap::new();
         let mut rest = text.trim();
         for (place, argument) in self.arguments.iter().enumerate() {
@@ -117,25 +135,30 @@ impl Prompt {
             rest = after;
         }
         if !rest.is_empty() && self.arguments.is_empty() {
-            return Err(format!("/{} takes nothing", self.command()));
+            return Err(PromptArgumentError::NoArguments {
+                command: self.command(),
+            });
         }
         let missing = self
             .arguments
             .iter()
             .find(|own| own.required && !given.contains_key(&own.name));
         match missing {
-            Some(missing) => Err(format!("/{} needs {}", self.command(), missing.name)),
+            Some(missing) => Err(PromptArgumentError::Missing {
+                command: self.command(),
+                argument: missing.name.clone(),
+            }),
             None => Ok(given),
         }
     }
 }
 
-impl Servers {
-    /// Servers that are defined like this. Nothing is started yet.
-    pub fn new(definitions: Vec<Definition>, around: Surroundings) -> Self {
-        let servers = Servers(Arc::new(Shared {
+impl McpServers {
+    /// Creates the servers without starting them.
+    pub fn new(definitions: Vec<McpDefinition>, env: McpEnvironment) -> Self {
+        let servers = McpServers(Arc::new(McpServersInner {
             servers: Mutex::default(),
-            around: Arc::new(around),
+            env: Arc::new(env),
             names: Mutex::default(),
             listed: Mutex::default(),
             generation: Arc::new(AtomicU64::new(1)),
@@ -144,37 +167,37 @@ impl Servers {
         }));
         let made = definitions
             .into_iter()
-            .map(|definition| (definition.name.clone(), servers.make(definition)));
+            .map(|definition| (definition.name.clone(), servers.create(definition)));
         lock(&servers.0.servers).extend(made);
         servers
     }
 
-    fn make(&self, definition: Definition) -> Arc<Server> {
+    fn create(&self, definition: McpDefinition) -> Arc<ManagedServer> {
         let (generation, moved) = (Arc::clone(&self.0.generation), Arc::clone(&self.0.moved));
         let told = move || {
             let now = generation.fetch_add(1, Ordering::AcqRel) + 1;
             moved.send_replace(now);
         };
-        Server::new(definition, Arc::clone(&self.0.around), Arc::new(told))
+        ManagedServer::new(definition, Arc::clone(&self.0.env), Arc::new(told))
     }
 
-    fn moved(&self) {
+    fn bump_generation(&self) {
         let now = self.0.generation.fetch_add(1, Ordering::AcqRel) + 1;
         self.0.moved.send_replace(now);
     }
 
-    fn all(&self) -> Vec<Arc<Server>> {
+    fn all(&self) -> Vec<Arc<ManagedServer>> {
         lock(&self.0.servers).values().cloned().collect()
     }
 
-    /// Those that are used.
-    fn usable(&self) -> impl Iterator<Item = Arc<Server>> {
-        let fine = |server: &Arc<Server>| !server.definition.disabled && server.definition.transport.is_ok();
+    /// The enabled servers.
+    fn usable(&self) -> impl Iterator<Item = Arc<ManagedServer>> {
+        let fine = |server: &Arc<ManagedServer>| !server.definition.disabled && server.definition.transport.is_ok();
         self.all().into_iter().filter(fine)
     }
 
-    /// The server of this name, if it is used.
-    fn server(&self, name: &str) -> Result<Arc<Server>, Error> {
+    /// Returns the server with this name, if enabled.
+    fn server(&self, name: &str) -> Result<Arc<ManagedServer>, Error> {
         let server = lock(&self.0.servers).get(name).cloned();
         let server = server.ok_or_else(|| Error::Unknown(name.to_owned()))?;
         let wrong = |why: &str| Error::Definition {
@@ -184,25 +207,25 @@ impl Servers {
         match &server.definition {
             definition if definition.disabled => Err(wrong("it is disabled")),
             definition => match &definition.transport {
-                Err(why) => Err(wrong(why)),
+                Err(error) => Err(wrong(&error.to_string())),
                 Ok(_) => Ok(server),
             },
         }
     }
 
-    /// Starts, in the background and side by side, those of which it is not known yet what they offer, or not lately. All
-    /// others are started when they are called.
+    /// Starts the servers without a recent offer, in the background and in parallel. The others start when they are
+    /// called.
     pub fn start(&self) {
-        self.usable().for_each(|server| begin(&server));
+        self.usable().for_each(|server| start_in_background(&server));
     }
 
-    /// Looks now and then whether other servers are defined, as long as there are any sessions that use them.
-    pub fn follow(&self, look: impl FnMut() -> Option<Vec<Definition>> + Send + 'static) {
+    /// Watches for changed definitions while sessions use the servers.
+    pub fn watch_definitions(&self, look: impl FnMut() -> Option<Vec<McpDefinition>> + Send + 'static) {
         tokio::spawn(follow(Arc::downgrade(&self.0), look));
     }
 
-    /// Takes over other definitions. Servers that are defined as before are left alone.
-    pub fn redefine(&self, definitions: Vec<Definition>) {
+    /// Replaces the definitions. Unchanged servers are kept.
+    pub fn replace_definitions(&self, definitions: Vec<McpDefinition>) {
         let mut table = lock(&self.0.servers);
         let mut before = std::mem::take(&mut *table);
         let mut begun = Vec::new();
@@ -211,7 +234,7 @@ impl Servers {
             let server = match before.remove(&name) {
                 Some(server) if server.definition == definition => server,
                 Some(_) | None => {
-                    let server = self.make(definition);
+                    let server = self.create(definition);
                     if !server.definition.disabled && server.definition.transport.is_ok() {
                         begun.push(Arc::clone(&server));
                     }
@@ -222,17 +245,17 @@ impl Servers {
         }
         drop(table);
         for gone in before.into_values() {
-            gone.tell("is no longer there".into());
+            gone.notify("was removed".into());
         }
-        self.moved();
-        begun.iter().for_each(begin);
+        self.bump_generation();
+        begun.iter().for_each(start_in_background);
     }
 
-    /// How each server is, by name.
-    pub fn status(&self) -> Vec<Status> {
-        let status = |server: Arc<Server>| {
-            let shown = server.shown();
-            Status {
+    /// The status of each server, by name.
+    pub fn status(&self) -> Vec<McpServerStatus> {
+        let status = |server: Arc<ManagedServer>| {
+            let shown = server.snapshot();
+            McpServerStatus {
                 definition: server.definition.clone(),
                 state: shown.state,
                 offer: shown.offer,
@@ -241,18 +264,18 @@ impl Servers {
         self.all().into_iter().map(status).collect()
     }
 
-    /// Connects to a server and asks what it offers.
-    pub async fn check(&self, name: &str) -> Result<Arc<Offer>, Error> {
+    /// Connects to a server and queries its offer.
+    pub async fn check(&self, name: &str) -> Result<Arc<ServerOffer>, Error> {
         let server = self.server(name)?;
-        server.forgive().await;
-        server.learn().await
+        server.clear_backoff().await;
+        server.fetch_offer().await
     }
 
-    /// The prompts of all servers, as far as they are known.
-    pub fn prompts(&self) -> Vec<Prompt> {
+    /// The known prompts of all servers.
+    pub fn prompts(&self) -> Vec<McpPrompt> {
         let prompts = self.usable().flat_map(|server| {
-            let offer = server.shown().offer.unwrap_or_default();
-            let prompts = offer.prompts.iter().map(|prompt| Prompt {
+            let offer = server.snapshot().offer.unwrap_or_default();
+            let prompts = offer.prompts.iter().map(|prompt| McpPrompt {
                 server: server.definition.name.clone(),
                 name: prompt.name.clone(),
                 description: prompt.description.clone(),
@@ -263,32 +286,32 @@ impl Servers {
         prompts.collect()
     }
 
-    /// Fills in a prompt of a server: the words that a person would say.
+    /// Renders a prompt of a server as user text.
     pub async fn prompt(&self, server: &str, name: &str, arguments: BTreeMap<String, String>) -> Result<String, Error> {
         let arguments = arguments.into_iter().map(|(name, value)| (name, Value::String(value)));
         let filled = self.server(server)?.prompt(name, arguments.collect()).await?;
         Ok(content::prompt(filled.messages))
     }
 
-    fn known_to_tools(&self) -> Known {
-        Known(Arc::downgrade(&self.0))
+    fn weak(&self) -> WeakServers {
+        WeakServers(Arc::downgrade(&self.0))
     }
 
-    /// Every tool that is offered and known, by server.
-    fn known(&self) -> Vec<(Arc<Server>, Arc<Offer>)> {
+    /// The known offers, by server.
+    fn known_offers(&self) -> Vec<(Arc<ManagedServer>, Arc<ServerOffer>)> {
         self.usable()
-            .filter_map(|server| Some((Arc::clone(&server), server.shown().offer?)))
+            .filter_map(|server| Some((Arc::clone(&server), server.snapshot().offer?)))
             .collect()
     }
 
-    fn offers(&self, server: &Server, tool: &str) -> bool {
-        let chosen = self.0.around.offers.as_ref();
-        server.definition.offers(tool) && chosen.is_none_or(|offers| offers(&server.definition.name, tool))
+    fn offers(&self, server: &ManagedServer, tool: &str) -> bool {
+        let chosen = self.0.env.tool_filter.as_ref();
+        server.definition.includes_tool(tool) && chosen.is_none_or(|offers| offers(&server.definition.name, tool))
     }
 
-    /// The tools that fit, under their names.
+    /// The matching tools, under their assigned names.
     fn tools_where(&self, fits: impl Fn(&(String, String)) -> bool) -> Vec<Arc<dyn DynTool>> {
-        let known = self.known();
+        let known = self.known_offers();
         let offered = || {
             known.iter().flat_map(|(server, offer)| {
                 let tools = offer.tools.iter().filter(|tool| self.offers(server, &tool.name));
@@ -299,34 +322,34 @@ impl Servers {
         let pairs: Vec<(&str, &str)> = offered()
             .map(|(server, tool)| (server.definition.name.as_str(), tool.name.as_str()))
             .collect();
-        names.give(pairs.into_iter());
+        names.assign(pairs.into_iter());
         let fitting = offered().filter(|(server, tool)| fits(&(server.definition.name.clone(), tool.name.clone())));
         let tools = fitting.filter_map(|(server, tool)| {
             let name = names.of(&server.definition.name, &tool.name)?;
-            Some(Arc::new(Served::new(&self.known_to_tools(), &server.definition, tool, name)) as Arc<dyn DynTool>)
+            Some(Arc::new(McpTool::new(&self.weak(), &server.definition, tool, name)) as Arc<dyn DynTool>)
         });
         tools.collect()
     }
 }
 
-impl Guests for Servers {
-    fn seat(&self, taken: &BTreeSet<String>) -> Vec<Arc<dyn DynTool>> {
-        lock(&self.0.names).leave(taken);
+impl DynamicTools for McpServers {
+    fn reserve_names(&self, taken: &BTreeSet<String>) -> Vec<Arc<dyn DynTool>> {
+        lock(&self.0.names).reserve(taken);
         let all = self.tools_where(|_| true);
         let size = |tool: &Arc<dyn DynTool>| {
             let spec = tool.spec();
             spec.name.len() + spec.description.len() + spec.input_schema.to_string().len()
         };
-        if all.len() > self.0.around.listed || all.iter().map(size).sum::<usize>() > MOST_LISTED {
+        if all.len() > self.0.env.max_listed || all.iter().map(size).sum::<usize>() > MAX_LISTED_BYTES {
             return Vec::new();
         }
-        let known = self.known();
+        let known = self.known_offers();
         let pairs = known.iter().flat_map(|(server, offer)| {
             let name = server.definition.name.clone();
             offer.tools.iter().map(move |tool| (name.clone(), tool.name.clone()))
         });
         lock(&self.0.listed).extend(pairs);
-        self.moved();
+        self.bump_generation();
         all
     }
 
@@ -336,59 +359,60 @@ impl Guests for Servers {
         if built.0 != generation {
             let listed = lock(&self.0.listed).clone();
             let mut tools = self.tools_where(|tool| !listed.contains(tool));
-            let has =
-                |(_, offer): &(Arc<Server>, Arc<Offer>)| !offer.resources.is_empty() || !offer.templates.is_empty();
-            if self.known().iter().any(has) {
-                tools.push(Arc::new(AccessResource::new(&self.known_to_tools())));
+            let has = |(_, offer): &(Arc<ManagedServer>, Arc<ServerOffer>)| {
+                !offer.resources.is_empty() || !offer.templates.is_empty()
+            };
+            if self.known_offers().iter().any(has) {
+                tools.push(Arc::new(AccessResource::new(&self.weak())));
             }
             *built = (generation, tools);
         }
         built.1.clone()
     }
 
-    fn expected(&self) -> Vec<String> {
+    fn starting(&self) -> Vec<String> {
         let waiting = self.usable().filter(|server| {
-            let shown = server.shown();
-            shown.offer.is_none() && !matches!(shown.state, State::Failed(_))
+            let shown = server.snapshot();
+            shown.offer.is_none() && !matches!(shown.state, McpServerState::Failed(_))
         });
         waiting.map(|server| server.definition.name.clone()).collect()
     }
 
-    fn arrived(&self) -> BoxFuture<'static, ()> {
+    fn wait_until_started(&self) -> BoxFuture<'static, ()> {
         let servers = self.clone();
         let mut moved = self.0.moved.subscribe();
         let all_there = async move {
-            while !servers.expected().is_empty() {
+            while !servers.starting().is_empty() {
                 if moved.changed().await.is_err() {
                     return;
                 }
             }
         };
-        // Whoever comes later is announced.
-        async move { drop(timeout(ARRIVAL, all_there).await) }.boxed()
+        // Servers that become ready later are announced.
+        async move { drop(timeout(ARRIVAL_TIMEOUT, all_there).await) }.boxed()
     }
 }
 
-/// Gets to know a server, in the background.
-fn begin(server: &Arc<Server>) {
-    let offer = server.shown().offer;
+/// Queries the offer of a server in the background.
+fn start_in_background(server: &Arc<ManagedServer>) {
+    let offer = server.snapshot().offer;
     let known = offer.is_some();
-    if offer.is_some_and(|offer| now().saturating_sub(offer.at) < STALE) {
+    if offer.is_some_and(|offer| now().saturating_sub(offer.at) < OFFER_MAX_AGE_SECONDS) {
         return;
     }
     let server = Arc::downgrade(server);
     tokio::spawn(async move {
-        sleep(FIRST).await;
-        for attempt in 0..TRIES {
+        sleep(START_DELAY).await;
+        for attempt in 0..MAX_ATTEMPTS {
             let Some(server) = server.upgrade() else { return };
-            match server.learn().await {
+            match server.fetch_offer().await {
                 Ok(_) => return,
-                // Trying again does not help where somebody has to do something first.
+                // These errors need action by the user; retrying does not help.
                 Err(error @ (Error::Login { .. } | Error::Definition { .. })) => {
-                    server.tell(error.to_string());
+                    server.notify(error.to_string());
                     return;
                 }
-                Err(error) if attempt == 0 && !known => server.tell(error.to_string()),
+                Err(error) if attempt == 0 && !known => server.notify(error.to_string()),
                 Err(_) => {}
             }
             drop(server);
@@ -397,12 +421,12 @@ fn begin(server: &Arc<Server>) {
     });
 }
 
-async fn follow(servers: Weak<Shared>, mut look: impl FnMut() -> Option<Vec<Definition>>) {
+async fn follow(servers: Weak<McpServersInner>, mut look: impl FnMut() -> Option<Vec<McpDefinition>>) {
     loop {
-        sleep(LOOK).await;
+        sleep(DEFINITION_POLL).await;
         let Some(shared) = servers.upgrade() else { return };
         if let Some(definitions) = look() {
-            Servers(shared).redefine(definitions);
+            McpServers(shared).replace_definitions(definitions);
         }
     }
 }

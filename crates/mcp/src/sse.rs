@@ -1,5 +1,5 @@
-//! HTTP with server-sent events, as it was before streamable HTTP: messages come as events of one long answer, and go as
-//! requests to the address that the first event names.
+//! HTTP with server-sent events, the predecessor of streamable HTTP: messages arrive as events of one response, and are
+//! sent to the URL in the first event.
 
 use std::pin::Pin;
 
@@ -11,33 +11,33 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use url::Url;
 
-/// The longest event that is taken in, in bytes.
-const MOST_EVENT: usize = 8 * 1024 * 1024;
+/// Maximum size of an event, in bytes.
+const MAX_EVENT: usize = 8 * 1024 * 1024;
 
-/// Why it does not work.
+/// A transport error.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// The network failed.
     #[error("{0}")]
     Network(String),
-    /// The server answered with this number.
+    /// The HTTP status of an error response.
     #[error("HTTP status {0}")]
     Status(u16),
-    /// The server does not speak this.
+    /// The server does not support this transport.
     #[error("{0}")]
     Protocol(&'static str),
 }
 
 /// A connection.
-pub(crate) struct Sse {
+pub(crate) struct SseTransport {
     client: reqwest::Client,
     headers: HeaderMap,
     endpoint: Url,
-    events: Events,
+    events: SseEvents,
 }
 
-impl Sse {
-    /// Connects, and waits until the server has named the address for messages.
+impl SseTransport {
+    /// Connects and waits for the URL for messages.
     pub(crate) async fn connect(client: reqwest::Client, url: &str, headers: HeaderMap) -> Result<Self, Error> {
         let base = Url::parse(url).map_err(|error| Error::Network(error.to_string()))?;
         let request = client.get(base.clone()).headers(headers.clone());
@@ -51,9 +51,9 @@ impl Sse {
         }
         let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
-            return Err(Error::Protocol("the address does not answer with events"));
+            return Err(Error::Protocol("the server does not respond with events"));
         }
-        let mut events = Events {
+        let mut events = SseEvents {
             bytes: Box::pin(answer.bytes_stream()),
             buffer: Vec::new(),
             name: String::new(),
@@ -63,17 +63,17 @@ impl Sse {
             match events.next().await {
                 Some((name, data)) if name == "endpoint" => break data,
                 Some(_) => {}
-                None => return Err(Error::Protocol("the events ended before they began")),
+                None => return Err(Error::Protocol("the event stream ended before the endpoint event")),
             }
         };
         let endpoint = base
             .join(endpoint.trim())
-            .map_err(|_| Error::Protocol("the address for messages is none"))?;
-        // Headers may hold keys, and those are for this server only.
+            .map_err(|_| Error::Protocol("the endpoint is not a valid URL"))?;
+        // Headers may contain secrets, which are for this server only.
         if endpoint.origin() != base.origin() {
-            return Err(Error::Protocol("the address for messages is another server's"));
+            return Err(Error::Protocol("the endpoint is on another server"));
         }
-        Ok(Sse {
+        Ok(SseTransport {
             client,
             headers,
             endpoint,
@@ -82,7 +82,7 @@ impl Sse {
     }
 }
 
-impl Transport<RoleClient> for Sse {
+impl Transport<RoleClient> for SseTransport {
     type Error = Error;
 
     fn send(
@@ -105,7 +105,7 @@ impl Transport<RoleClient> for Sse {
             if !matches!(name.as_str(), "" | "message") {
                 continue;
             }
-            // What is no message is not worth ending the conversation for.
+            // Invalid messages are skipped.
             if let Ok(message) = serde_json::from_str(&data) {
                 return Some(message);
             }
@@ -118,18 +118,18 @@ impl Transport<RoleClient> for Sse {
     }
 }
 
-type Body = Pin<Box<dyn Stream<Item = Result<Bytes, reqwest::Error>> + Send>>;
+type SseBody = Pin<Box<dyn Stream<Item = Result<Bytes, reqwest::Error>> + Send>>;
 
-/// Events out of bytes. What has arrived stays here, so that waiting for more can be given up at any time.
-struct Events {
-    bytes: Body,
+/// Parses events. State is kept here, so that a pending read can be dropped at any time.
+struct SseEvents {
+    bytes: SseBody,
     buffer: Vec<u8>,
     name: String,
     data: String,
 }
 
-impl Events {
-    /// The next event, by name and data; nothing at the end, or when an event grows without end.
+impl SseEvents {
+    /// Returns the next event, as name and data; `None` at the end, or if an event is too long.
     async fn next(&mut self) -> Option<(String, String)> {
         loop {
             while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
@@ -139,7 +139,7 @@ impl Events {
                     return Some(event);
                 }
             }
-            if self.buffer.len() + self.data.len() > MOST_EVENT {
+            if self.buffer.len() + self.data.len() > MAX_EVENT {
                 return None;
             }
             let bytes = self.bytes.next().await?.ok()?;
@@ -169,7 +169,7 @@ impl Events {
 }
 
 fn network(error: reqwest::Error) -> Error {
-    Error::Network(crate::connect::chain(&error))
+    Error::Network(crate::connect::error_chain(&error))
 }
 
 #[cfg(test)]
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn events_are_read_however_they_are_cut() {
+    async fn events_are_parsed_however_they_are_split() {
         let text = ": hi\nevent: endpoint\r\ndata: /m?x=1\r\n\r\ndata: {\"a\":\ndata: 1}\n\nevent: ping\n\ndata: z\n\n";
         for size in [1, 3, 7, 1_000] {
             let pieces: Vec<Result<Bytes, reqwest::Error>> = text
@@ -185,7 +185,7 @@ mod tests {
                 .chunks(size)
                 .map(|piece| Ok(Bytes::copy_from_slice(piece)))
                 .collect();
-            let mut events = Events {
+            let mut events = SseEvents {
                 bytes: Box::pin(futures::stream::iter(pieces)),
                 buffer: Vec::new(),
                 name: String::new(),

@@ -1,93 +1,93 @@
-//! How providers cache prompts, as data: what they keep, from which size on, in which steps, and for how long.
+//! Prompt caching rules of the providers, as data: trigger, minimum size, granularity and lifetime.
 
 use crate::{Info, Wire};
 
-/// How the provider of a model caches prompts.
+/// How a model's provider caches prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Caching {
-    /// What decides about a prefix being kept.
-    pub by: CachedBy,
-    /// Shorter prefixes are not kept, in tokens.
-    pub least: u64,
+pub struct CachePolicy {
+    /// Which prefixes the provider caches.
+    pub mode: CacheMode,
+    /// The provider does not cache shorter prefixes, in tokens.
+    pub min_tokens: u64,
     /// Hits are whole multiples of this many tokens.
-    pub step: u64,
-    /// Seconds for which a prefix is kept after its last use; about, where the provider does not promise one.
-    pub seconds: u64,
+    pub granularity: u64,
+    /// Seconds for which a prefix stays cached after its last use; approximate if the provider does not document it.
+    pub ttl_seconds: u64,
 }
 
-/// What decides about a prefix being kept.
+/// Which prefixes the provider caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CachedBy {
-    /// Nothing is kept, or nobody knows.
-    Nothing,
-    /// Every prefix is kept.
+pub enum CacheMode {
+    /// Prompts are not cached, or caching is unknown.
+    Disabled,
+    /// Every prefix is cached.
     Prefix,
-    /// Prefixes that end at a mark are kept.
-    Marks {
-        /// How many marks count; the last ones do.
+    /// Prefixes that end at a breakpoint are cached.
+    Breakpoints {
+        /// The maximum number of breakpoints; the last ones count.
         most: usize,
-        /// How many blocks before a mark an earlier one is found.
+        /// How many blocks before a breakpoint the provider searches for an earlier one.
         lookback: usize,
     },
 }
 
-/// Anthropic counts four marks and looks back twenty blocks.
-const MARKS: CachedBy = CachedBy::Marks { most: 4, lookback: 20 };
+/// Anthropic allows four breakpoints and looks back twenty blocks.
+const ANTHROPIC_BREAKPOINTS: CacheMode = CacheMode::Breakpoints { most: 4, lookback: 20 };
 
-/// Providers and models that differ from the rest of their wire: provider, part of the id, least, step, seconds.
-const ROWS: &[(Family, &str, &str, u64, u64, u64)] = &[
-    (Family::Anthropic, "", "opus-4-5", 4096, 1, 300),
-    (Family::Anthropic, "", "opus-4-6", 4096, 1, 300),
-    (Family::Anthropic, "", "haiku-4-5", 4096, 1, 300),
-    (Family::Anthropic, "", "opus-4-7", 2048, 1, 300),
-    (Family::Anthropic, "", "haiku", 2048, 1, 300),
-    (Family::Anthropic, "", "", 1024, 1, 300),
-    (Family::Openai, "deepseek", "", 64, 64, 3600),
-    (Family::Openai, "", "", 1024, 128, 600),
-    (Family::Gemini, "", "pro", 4096, 1, 300),
-    (Family::Gemini, "", "", 1024, 1, 300),
+/// Caching parameters by family: provider prefix, part of the model id, minimum tokens, granularity, seconds.
+const ROWS: &[(CacheFamily, &str, &str, u64, u64, u64)] = &[
+    (CacheFamily::Anthropic, "", "opus-4-5", 4096, 1, 300),
+    (CacheFamily::Anthropic, "", "opus-4-6", 4096, 1, 300),
+    (CacheFamily::Anthropic, "", "haiku-4-5", 4096, 1, 300),
+    (CacheFamily::Anthropic, "", "opus-4-7", 2048, 1, 300),
+    (CacheFamily::Anthropic, "", "haiku", 2048, 1, 300),
+    (CacheFamily::Anthropic, "", "", 1024, 1, 300),
+    (CacheFamily::Openai, "deepseek", "", 64, 64, 3600),
+    (CacheFamily::Openai, "", "", 1024, 128, 600),
+    (CacheFamily::Gemini, "", "pro", 4096, 1, 300),
+    (CacheFamily::Gemini, "", "", 1024, 1, 300),
 ];
 
-/// Wires whose caches work alike.
+/// Wires with the same caching behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Family {
+enum CacheFamily {
     Anthropic,
     Openai,
     Gemini,
 }
 
-impl Caching {
-    /// How this model's provider caches prompts.
-    pub fn of(info: &Info) -> Caching {
+impl CachePolicy {
+    /// The caching rules for this model.
+    pub fn of(info: &Info) -> CachePolicy {
         let family = match info.wire {
-            Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => Family::Anthropic,
-            Wire::OpenaiChat | Wire::OpenaiResponses => Family::Openai,
-            Wire::Gemini => Family::Gemini,
+            Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => CacheFamily::Anthropic,
+            Wire::OpenaiChat | Wire::OpenaiResponses => CacheFamily::Openai,
+            Wire::Gemini => CacheFamily::Gemini,
         };
         let by = match family {
-            _ if !info.features.caching => CachedBy::Nothing,
-            Family::Anthropic => MARKS,
-            Family::Openai | Family::Gemini => CachedBy::Prefix,
+            _ if !info.features.caching => CacheMode::Disabled,
+            CacheFamily::Anthropic => ANTHROPIC_BREAKPOINTS,
+            CacheFamily::Openai | CacheFamily::Gemini => CacheMode::Prefix,
         };
         let row = ROWS.iter().find(|(of, provider, id, ..)| {
             *of == family && info.provider.starts_with(provider) && info.id.contains(id)
         });
         let (least, step, seconds) = row.map_or((1024, 1, 300), |row| (row.3, row.4, row.5));
-        Caching {
-            by,
-            least,
-            step,
-            seconds,
+        CachePolicy {
+            mode: by,
+            min_tokens: least,
+            granularity: step,
+            ttl_seconds: seconds,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{CachedBy, Caching, Catalogue};
+    use crate::{CacheMode, CachePolicy, Catalogue};
 
     #[test]
-    fn known_models_have_the_figures_that_their_providers_document() {
+    fn known_models_have_their_documented_caching_parameters() {
         let catalogue = Catalogue::embedded();
         let cases = [
             ("anthropic", "claude-sonnet-4-6", 1024, 1),
@@ -101,17 +101,21 @@ mod tests {
             let Some(info) = catalogue.get(provider, id) else {
                 continue;
             };
-            let caching = Caching::of(info);
-            assert_eq!((caching.least, caching.step), (least, step), "{provider}/{id}");
-            assert_ne!(caching.by, CachedBy::Nothing, "{provider}/{id}");
+            let caching = CachePolicy::of(info);
+            assert_eq!(
+                (caching.min_tokens, caching.granularity),
+                (least, step),
+                "{provider}/{id}"
+            );
+            assert_ne!(caching.mode, CacheMode::Disabled, "{provider}/{id}");
         }
         let info = catalogue.get("anthropic", "claude-sonnet-4-6").unwrap();
         assert!(matches!(
-            Caching::of(info).by,
-            CachedBy::Marks { most: 4, lookback: 20 }
+            CachePolicy::of(info).mode,
+            CacheMode::Breakpoints { most: 4, lookback: 20 }
         ));
         let mut plain = info.clone();
         plain.features.caching = false;
-        assert_eq!(Caching::of(&plain).by, CachedBy::Nothing);
+        assert_eq!(CachePolicy::of(&plain).mode, CacheMode::Disabled);
     }
 }

@@ -1,6 +1,6 @@
-//! The models that hew knows: the embedded list, and what users add to it.
+//! The known models: the embedded list and the user's additions.
 
-use crate::{Features, Info, Limits, Prices, Tier, Wire};
+use crate::{Features, Info, ModelPrices, PriceTier, TokenLimits, Wire};
 use serde::Deserialize;
 use serde_json::Map;
 use std::collections::BTreeMap;
@@ -11,25 +11,25 @@ pub struct Catalogue {
     models: BTreeMap<(String, String), Info>,
 }
 
-/// What a search for a model found.
+/// The result of looking up a model.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Lookup {
+pub enum ModelLookup {
     /// Exactly one model.
     Found(Box<Info>),
-    /// A bare id that several providers serve; their full names.
+    /// A bare id that several providers serve, with their full names.
     Ambiguous(Vec<String>),
-    /// Nothing; the names that come closest.
+    /// No model, with the most similar names.
     Unknown(Vec<String>),
 }
 
 impl Catalogue {
-    /// The list that is built into hew.
+    /// The list embedded in the binary.
     pub fn embedded() -> Self {
         let mut catalogue = Catalogue::default();
-        // The list is part of the program and read by a test, so that it cannot fail to unpack or parse in the field.
+        // A test loads the embedded list, so decompressing and parsing it cannot fail at run time.
         let packed = include_bytes!(concat!(env!("OUT_DIR"), "/models.deflate"));
         let list = miniz_oxide::inflate::decompress_to_vec(packed).unwrap_or_default();
-        let rows = serde_json::from_slice::<Rows>(&list).map(|rows| rows.models);
+        let rows = serde_json::from_slice::<CatalogueFile>(&list).map(|rows| rows.models);
         for row in rows.unwrap_or_default() {
             if let Some(info) = row.into_info() {
                 catalogue
@@ -41,7 +41,7 @@ impl Catalogue {
         catalogue
     }
 
-    /// Adds a model, or replaces the one of the same name.
+    /// Adds a model, or replaces the model with the same name.
     pub fn add(&mut self, info: Info) {
         self.models.insert((info.provider.clone(), info.id.clone()), info);
     }
@@ -51,23 +51,23 @@ impl Catalogue {
         self.models.values()
     }
 
-    /// The model of this provider and id.
+    /// The model with this provider and id.
     pub fn get(&self, provider: &str, id: &str) -> Option<&Info> {
         self.models.get(&(provider.to_string(), id.to_string()))
     }
 
     /// Finds a model by `provider/id` or by a bare id.
-    pub fn find(&self, name: &str) -> Lookup {
+    pub fn find(&self, name: &str) -> ModelLookup {
         if let Some((provider, id)) = name.split_once('/')
             && let Some(info) = self.get(provider, id)
         {
-            return Lookup::Found(Box::new(info.clone()));
+            return ModelLookup::Found(Box::new(info.clone()));
         }
         let same_id: Vec<&Info> = self.iter().filter(|info| info.id == name).collect();
         match same_id.as_slice() {
-            [] => Lookup::Unknown(self.nearest(name)),
-            [info] => Lookup::Found(Box::new((*info).clone())),
-            several => Lookup::Ambiguous(several.iter().map(|info| info.name()).collect()),
+            [] => ModelLookup::Unknown(self.nearest(name)),
+            [info] => ModelLookup::Found(Box::new((*info).clone())),
+            several => ModelLookup::Ambiguous(several.iter().map(|info| info.name()).collect()),
         }
     }
 
@@ -88,20 +88,20 @@ impl Catalogue {
 }
 
 #[derive(Deserialize)]
-struct Rows {
-    models: Vec<Row>,
+struct CatalogueFile {
+    models: Vec<CatalogueRow>,
 }
 
-/// A model as the embedded list spells it; what a model cannot do is left out when the list is packed.
+/// A model in the embedded list; the build script omits false and null fields.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Row {
+struct CatalogueRow {
     provider: String,
     id: String,
     context_window: Option<u64>,
     max_output: Option<u64>,
-    usd_per_million_tokens: Option<Tier>,
-    long_context_tier: Option<LongTier>,
+    usd_per_million_tokens: Option<PriceTier>,
+    long_context_tier: Option<LongContextTier>,
     tools: bool,
     parallel_tools: bool,
     vision: bool,
@@ -113,14 +113,14 @@ struct Row {
 }
 
 #[derive(Deserialize)]
-struct LongTier {
+struct LongContextTier {
     above_tokens: u64,
     #[serde(flatten)]
-    tier: Tier,
+    tier: PriceTier,
 }
 
-impl Row {
-    /// `None` for models whose wire hew does not speak.
+impl CatalogueRow {
+    /// Returns `None` for models with an unsupported wire.
     fn into_info(self) -> Option<Info> {
         let wire = match self.provider.as_str() {
             "anthropic" => Wire::AnthropicMessages,
@@ -135,7 +135,7 @@ impl Row {
             provider: self.provider,
             id: self.id,
             wire,
-            limits: Limits {
+            limits: TokenLimits {
                 window: self.context_window.unwrap_or(0),
                 output: self.max_output.unwrap_or(0),
             },
@@ -147,7 +147,7 @@ impl Row {
                 reasoning: self.reasoning,
                 caching: self.prompt_caching,
             },
-            prices: self.usd_per_million_tokens.map(|base| Prices {
+            prices: self.usd_per_million_tokens.map(|base| ModelPrices {
                 base,
                 long: self.long_context_tier.map(|long| (long.above_tokens, long.tier)),
             }),
@@ -162,10 +162,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_embedded_list_is_read_with_prices_and_long_context_tiers() {
+    fn the_embedded_list_has_prices_and_long_context_tiers() {
         let catalogue = Catalogue::embedded();
         assert!(catalogue.iter().count() > 300);
-        let Lookup::Found(info) = catalogue.find("anthropic/claude-sonnet-4-6") else {
+        let ModelLookup::Found(info) = catalogue.find("anthropic/claude-sonnet-4-6") else {
             panic!("not found")
         };
         assert_eq!(info.wire, Wire::AnthropicMessages);
@@ -185,19 +185,19 @@ mod tests {
     #[test]
     fn a_model_is_found_by_its_full_name_or_a_bare_id_and_a_typo_gets_suggestions() {
         let mut catalogue = Catalogue::embedded();
-        assert!(matches!(catalogue.find("gpt-5.5"), Lookup::Found(info) if info.provider == "openai"));
-        let Lookup::Unknown(nearest) = catalogue.find("anthropic/claude-sonet-4-6") else {
+        assert!(matches!(catalogue.find("gpt-5.5"), ModelLookup::Found(info) if info.provider == "openai"));
+        let ModelLookup::Unknown(nearest) = catalogue.find("anthropic/claude-sonet-4-6") else {
             panic!("found a typo")
         };
         assert_eq!(nearest.first().map(String::as_str), Some("anthropic/claude-sonnet-4-6"));
-        let Lookup::Found(mut twin) = catalogue.find("gpt-5.5") else {
+        let ModelLookup::Found(mut twin) = catalogue.find("gpt-5.5") else {
             panic!("not found")
         };
         twin.provider = "azure".into();
         catalogue.add(*twin);
         assert_eq!(
             catalogue.find("gpt-5.5"),
-            Lookup::Ambiguous(vec!["azure/gpt-5.5".into(), "openai/gpt-5.5".into()])
+            ModelLookup::Ambiguous(vec!["azure/gpt-5.5".into(), "openai/gpt-5.5".into()])
         );
     }
 }

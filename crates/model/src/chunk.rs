@@ -1,35 +1,35 @@
 //! The pieces in which a model's reply arrives.
 
-use crate::{CallId, Cost, Replay, Sent, Usage};
+use crate::{CallId, Cost, PromptSize, ReplayData, Usage};
 use serde::{Deserialize, Serialize};
 
 /// One piece of a streamed reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Chunk {
-    /// How long the prompt was as it left, before anything else. Not every model says so.
-    Sent(Sent),
-    /// More of the answer's text.
+    /// The size of the prompt as sent. Comes first, but not every model reports it.
+    PromptSize(PromptSize),
+    /// A delta of the reply's text.
     Text(String),
-    /// More of the model's visible thinking.
+    /// A delta of the model's visible thinking.
     Thinking(String),
-    /// What the vendor wants back verbatim with a part: a signature, an encrypted reasoning item, an item id.
+    /// Vendor data to send back verbatim with a part: a signature, an encrypted reasoning item, an item id.
     ///
-    /// It seals the newest part of that kind: the next delta of the kind begins a new part. Where no open part of the kind
-    /// exists (redacted thinking), an empty one is made to carry it.
+    /// It completes the newest part of that kind: the next delta of the kind starts a new part. If there is no open
+    /// part of the kind (redacted thinking), an empty part carries the data.
     Replay {
         /// The part it belongs to.
-        of: Part,
+        of: ChunkPart,
         /// The data itself.
-        replay: Replay,
+        replay: ReplayData,
     },
-    /// A tool call begins; its input follows.
+    /// A tool call starts; its input follows.
     ToolStart {
-        /// Unique within the reply, whatever the provider sent.
+        /// Unique within the reply, regardless of the id that the provider sent.
         id: CallId,
         /// The tool's name as the model wrote it.
         name: String,
     },
-    /// More of a tool call's input, as raw JSON text.
+    /// A delta of a tool call's input, as raw JSON text.
     ToolInput {
         /// The call it belongs to.
         id: CallId,
@@ -43,17 +43,17 @@ pub enum Chunk {
     },
     /// The provider's running totals for this request; a later one replaces an earlier one.
     Usage(Usage),
-    /// What the provider itself says that this request cost.
+    /// The cost of this request as reported by the provider.
     Cost(Cost),
-    /// Something that the person should know, such as an attachment the model cannot take.
+    /// A notice for the user, such as an attachment that the model does not support.
     Notice(String),
-    /// The reply is complete. Always the last chunk of a whole stream.
+    /// The reply is complete. Always the last chunk of a complete stream.
     Stop(Stop),
 }
 
-/// The kind of part that a [`Chunk::Replay`] seals.
+/// The kind of part that a [`Chunk::ReplayData`] completes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum ChunkPart {
     /// The newest text.
     Text,
     /// The newest thinking.
@@ -66,20 +66,42 @@ pub enum Part {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Stop {
-    /// The model has said what it wanted to say.
+    /// The model finished its reply.
     End,
     /// The model waits for the results of its tool calls.
     ToolUse,
-    /// The output limit cut the reply.
+    /// The reply reached the output limit.
     MaxTokens,
-    /// The model, or a filter in front of it, declined.
+    /// The model, or a content filter, declined.
     Refusal {
-        /// The vendor's own words, where it gives any.
+        /// The vendor's explanation, if any.
         detail: Option<String>,
     },
-    /// A reason that hew has no name for, in the vendor's own words.
+    /// A stop reason that hew does not know.
     Other {
-        /// The vendor's own word.
+        /// The vendor's name for the reason.
         word: String,
     },
+}
+
+impl Stop {
+    /// The name in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Stop::End => "end",
+            Stop::ToolUse => "tool_use",
+            Stop::MaxTokens => "max_tokens",
+            Stop::Refusal { .. } => "refusal",
+            Stop::Other { .. } => "other",
+        }
+    }
+
+    /// The vendor's own words, if any.
+    pub fn detail(&self) -> Option<&str> {
+        match self {
+            Stop::End | Stop::ToolUse | Stop::MaxTokens => None,
+            Stop::Refusal { detail } => detail.as_deref(),
+            Stop::Other { word } => Some(word),
+        }
+    }
 }

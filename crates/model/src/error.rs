@@ -1,142 +1,142 @@
-//! What can go wrong between a request and the end of its reply, and what to do about it.
+//! Errors between sending a request and the end of its reply, with retry advice and hints.
 
 use std::time::Duration;
 
-/// Why a model did not answer, or stopped answering.
+/// Why a request failed or its reply was interrupted.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// No key, or a key that the provider does not accept.
-    #[error("{provider} did not accept the credentials: {detail}")]
+    /// The key is missing or the provider rejects it.
+    #[error("{provider} rejected the credentials: {detail}")]
     Credentials {
         /// The provider's name.
         provider: String,
-        /// What it said, or what is missing.
+        /// The provider's message, or the missing credential.
         detail: String,
     },
-    /// The prompt does not fit the model's window.
-    #[error("the conversation is too long for the model: {detail}")]
+    /// The prompt exceeds the model's context window.
+    #[error("the conversation exceeds the model's context window: {detail}")]
     ContextOverflow {
-        /// What the provider said.
+        /// The provider's message.
         detail: String,
     },
-    /// The provider asks to slow down.
+    /// The provider limits the request rate.
     #[error("{provider} is rate-limiting requests: {detail}")]
     RateLimited {
         /// The provider's name.
         provider: String,
-        /// What it said.
+        /// The provider's message.
         detail: String,
-        /// How long it asks to wait.
+        /// The delay that the provider requests.
         retry_after: Option<Duration>,
     },
-    /// The provider has more work than it can do.
+    /// The provider is overloaded.
     #[error("{provider} is overloaded: {detail}")]
     Overloaded {
         /// The provider's name.
         provider: String,
-        /// What it said.
+        /// The provider's message.
         detail: String,
-        /// How long it asks to wait.
+        /// The delay that the provider requests.
         retry_after: Option<Duration>,
     },
-    /// The account has no money, quota or permission left for this.
+    /// The account lacks credit, quota or permission.
     #[error("{provider} refused the request (HTTP {status}): {detail}")]
     Refused {
         /// The provider's name.
         provider: String,
         /// The HTTP status.
         status: u16,
-        /// What it said.
+        /// The provider's message.
         detail: String,
     },
-    /// The provider failed.
+    /// The provider reports an internal error.
     #[error("{provider} failed (HTTP {status}): {detail}")]
     Server {
         /// The provider's name.
         provider: String,
-        /// The HTTP status; 200 where the failure came inside the stream.
+        /// The HTTP status; 200 if the error arrived within the stream.
         status: u16,
-        /// What it said.
+        /// The provider's message.
         detail: String,
-        /// How long it asks to wait.
+        /// The delay that the provider requests.
         retry_after: Option<Duration>,
     },
     /// The provider does not know the model or the path.
-    #[error("{provider} does not know this model or address (HTTP 404): {detail}")]
+    #[error("{provider} does not know this model or path (HTTP 404): {detail}")]
     NotFound {
         /// The provider's name.
         provider: String,
-        /// What it said.
+        /// The provider's message.
         detail: String,
     },
-    /// The provider could not be reached, or the connection broke before an answer began.
+    /// The provider is unreachable, or the connection failed before a response began.
     #[error("could not reach {provider}: {detail}")]
     Connection {
         /// The provider's name.
         provider: String,
-        /// What happened.
+        /// The cause.
         detail: String,
     },
-    /// The stream ended before the reply did.
-    #[error("the stream from {provider} was cut off: {detail}")]
-    Cut {
+    /// The stream ended before the reply was complete.
+    #[error("the stream from {provider} ended early: {detail}")]
+    StreamCut {
         /// The provider's name.
         provider: String,
-        /// What happened.
+        /// The cause.
         detail: String,
     },
-    /// Nothing arrived for too long.
+    /// No data arrived within the stall timeout.
     #[error("{provider} sent nothing for {} seconds", after.as_secs())]
     Stalled {
         /// The provider's name.
         provider: String,
-        /// How long hew waited.
+        /// The timeout that elapsed.
         after: Duration,
     },
-    /// What arrived is not what the wire promises.
-    #[error("{provider} sent something that is not an answer: {detail}")]
-    Garbled {
+    /// The response does not follow the wire's format.
+    #[error("{provider} sent an invalid response: {detail}")]
+    InvalidResponse {
         /// The provider's name.
         provider: String,
-        /// What was wrong with it.
+        /// The problem.
         detail: String,
     },
-    /// Another agent that did the work did not go on with it.
+    /// An external agent that ran the task failed.
     #[error("the agent {name}: {detail}")]
     Agent {
-        /// What it is called.
+        /// The agent's name.
         name: String,
-        /// What happened.
+        /// The cause.
         detail: String,
     },
-    /// The request itself is wrong, by hew's doing or the configuration's.
+    /// The provider rejects the request as invalid; the cause is hew or the configuration.
     #[error("{provider} rejected the request (HTTP {status}): {detail}")]
     BadRequest {
         /// The provider's name.
         provider: String,
         /// The HTTP status.
         status: u16,
-        /// What it said.
+        /// The provider's message.
         detail: String,
     },
 }
 
-/// Whether a failed request is worth sending again.
+/// Whether to retry a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// It would fail again.
+    /// A retry would fail again.
     Never,
-    /// At most this many times, after the delay that the provider asked for, or else a growing one.
+    /// At most this many retries, after the requested delay or with exponential backoff.
     UpTo {
-        /// How many more times.
+        /// The number of retries.
         times: u32,
-        /// The delay that the provider asked for.
+        /// The delay that the provider requests.
         after: Option<Duration>,
     },
 }
 
 impl Error {
-    /// Whether the request is worth sending again.
+    /// Whether to retry the request.
     pub fn retry(&self) -> Retry {
         match self {
             Error::Credentials { .. }
@@ -153,14 +153,14 @@ impl Error {
                 times: 3,
                 after: *retry_after,
             },
-            Error::Connection { .. } | Error::Cut { .. } | Error::Stalled { .. } => {
+            Error::Connection { .. } | Error::StreamCut { .. } | Error::Stalled { .. } => {
                 Retry::UpTo { times: 3, after: None }
             }
-            Error::Garbled { .. } => Retry::UpTo { times: 2, after: None },
+            Error::InvalidResponse { .. } => Retry::UpTo { times: 2, after: None },
         }
     }
 
-    /// What the person can do about it.
+    /// What the user can do about the error.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Credentials { .. } => {
@@ -169,21 +169,23 @@ impl Error {
             Error::ContextOverflow { .. } => {
                 "start a new session, or choose a model with a larger window (`hew models`)"
             }
-            Error::RateLimited { .. } => "wait a little, or choose another model",
+            Error::RateLimited { .. } => "wait a moment, or choose another model",
             Error::Overloaded { .. } | Error::Server { .. } => "try again later, or choose another model",
             Error::Refused { .. } => "check the account's credit and permissions at the provider",
             Error::NotFound { .. } => {
                 "check the model's name (`hew models`) and the provider's base URL (`hew config`)"
             }
             Error::Connection { provider, .. } => match provider.as_str() {
-                "ollama" => "is Ollama running? `ollama serve` starts it; OLLAMA_HOST says where it is",
-                "lmstudio" => "is the server of LM Studio running? `lms server start` starts it",
-                "llamacpp" | "vllm" => "is the server running, and at the provider's base URL (`hew doctor`)?",
+                "ollama" => "is Ollama running? start it with `ollama serve`; OLLAMA_HOST sets its address",
+                "lmstudio" => "is the LM Studio server running? start it with `lms server start`",
+                "llamacpp" | "vllm" => "is the server running at the provider's base URL? check with `hew doctor`",
                 _ => "check the network, proxy and the provider's base URL (`hew doctor`)",
             },
-            Error::Cut { .. } | Error::Stalled { .. } => "check the network",
-            Error::Garbled { .. } => "check that the base URL is the provider's API, not a web page (`hew doctor`)",
-            Error::Agent { .. } => "`hew agents test` starts it and shows what it says",
+            Error::StreamCut { .. } | Error::Stalled { .. } => "check the network",
+            Error::InvalidResponse { .. } => {
+                "check that the base URL is the provider's API, not a web page (`hew doctor`)"
+            }
+            Error::Agent { .. } => "run `hew agents test` to start it and show its output",
             Error::BadRequest { .. } => "check the model's options in the configuration (`hew config`)",
         }
     }
@@ -194,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_on_this_machine_that_cannot_be_reached_may_not_be_running() {
+    fn the_hint_for_an_unreachable_local_server_suggests_to_start_it() {
         let hint = |provider: &str| {
             let detail = "connection refused".into();
             let provider = provider.into();

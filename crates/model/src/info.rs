@@ -1,25 +1,25 @@
-//! Everything one may ask about a model, as data.
+//! Static facts about a model.
 
 use crate::{Cost, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A model: who serves it, what it takes, what it costs.
+/// A model: its provider, wire, limits, features and prices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Info {
-    /// The provider's name in hew's configuration, such as `anthropic`.
+    /// The provider's name in the configuration, such as `anthropic`.
     pub provider: String,
-    /// The model's id as the provider knows it.
+    /// The provider's id for the model.
     pub id: String,
-    /// The dialect that it speaks.
+    /// The API protocol.
     pub wire: Wire,
-    /// How much it takes and gives.
-    pub limits: Limits,
-    /// What it can do.
+    /// Token limits.
+    pub limits: TokenLimits,
+    /// Supported features.
     pub features: Features,
-    /// What it costs; absent where nobody knows.
-    pub prices: Option<Prices>,
-    /// The first day on which the provider no longer promises it, as `YYYY-MM-DD`.
+    /// The prices, if known.
+    pub prices: Option<ModelPrices>,
+    /// The first day without support by the provider, as `YYYY-MM-DD`.
     pub deprecated_on: Option<String>,
     /// Extra request fields: the first layer of the options merge.
     #[serde(default)]
@@ -27,24 +27,24 @@ pub struct Info {
 }
 
 impl Info {
-    /// The name by which people choose it: `provider/id`.
+    /// The qualified name, `provider/id`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider, self.id)
     }
 
-    /// What a request cost, by the catalogue's prices; `None` where no prices are known.
+    /// The cost of a request by the catalogue's prices; `None` if the prices are unknown.
     pub fn cost(&self, usage: &Usage) -> Option<Cost> {
         self.prices.as_ref().map(|prices| prices.cost(usage))
     }
 }
 
-/// A vendor's HTTP dialect.
+/// A vendor's HTTP API protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wire {
     /// Anthropic Messages.
     AnthropicMessages,
-    /// OpenAI Chat Completions, and everything that imitates it.
+    /// OpenAI Chat Completions and compatible servers.
     OpenaiChat,
     /// OpenAI Responses.
     OpenaiResponses,
@@ -57,7 +57,7 @@ pub enum Wire {
 }
 
 impl Wire {
-    /// The name used in configuration and in [`crate::Replay::wire`].
+    /// The name in the configuration and in [`crate::Replay::wire`].
     pub fn name(self) -> &'static str {
         match self {
             Wire::AnthropicMessages => "anthropic-messages",
@@ -70,16 +70,16 @@ impl Wire {
     }
 }
 
-/// How much a model takes and gives, in tokens.
+/// Token limits of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// Prompt and reply together; 0 where nobody knows.
+pub struct TokenLimits {
+    /// The context window: prompt and reply together; 0 if unknown.
     pub window: u64,
-    /// The longest reply; 0 where nobody knows.
+    /// The maximum reply; 0 if unknown.
     pub output: u64,
 }
 
-/// What a model can do.
+/// Features of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Features {
     /// Native tool calls.
@@ -90,77 +90,77 @@ pub struct Features {
     pub images: bool,
     /// PDF documents in the prompt.
     pub pdf: bool,
-    /// Thinks before it answers.
+    /// Reasoning before the reply.
     pub reasoning: bool,
     /// Prompt caching.
     pub caching: bool,
 }
 
-/// How hard a model is asked to think.
+/// How much a model should reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
-    /// Not at all, where the model allows that.
+    /// No reasoning, if the model allows that.
     None,
-    /// As little as possible.
+    /// The smallest amount.
     Minimal,
-    /// A little.
+    /// Little.
     Low,
-    /// The usual amount.
+    /// The default amount.
     Medium,
-    /// A lot.
+    /// Much.
     High,
-    /// As much as possible.
+    /// The largest amount.
     Max,
 }
 
 /// US dollars per million tokens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Prices {
-    /// The usual prices.
+pub struct ModelPrices {
+    /// The base prices.
     #[serde(flatten)]
-    pub base: Tier,
-    /// The prices of a whole request whose prompt is longer than this many tokens.
+    pub base: PriceTier,
+    /// A prompt length in tokens, and the prices of a whole request with a longer prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub long: Option<(u64, Tier)>,
+    pub long: Option<(u64, PriceTier)>,
 }
 
-/// Prices up to some length of prompt, in US dollars per million tokens.
+/// Prices in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Tier {
+pub struct PriceTier {
     /// Uncached prompt tokens.
     pub input: f64,
     /// Reply tokens.
     pub output: f64,
-    /// Prompt tokens read from the cache; the input price where absent.
+    /// Prompt tokens read from the cache; defaults to the input price.
     pub cache_read: Option<f64>,
-    /// Prompt tokens written to the cache; the input price where absent.
+    /// Prompt tokens written to the cache; defaults to the input price.
     pub cache_write: Option<f64>,
-    /// Prompt tokens written to the one-hour cache; the `cache_write` price where absent.
+    /// Prompt tokens written to the one-hour cache; defaults to the `cache_write` price.
     pub cache_write_1h: Option<f64>,
 }
 
-impl Prices {
-    /// The prices of a request whose prompt has so many tokens.
-    pub fn tier(&self, prompt: u64) -> &Tier {
+impl ModelPrices {
+    /// The prices of a request with this many prompt tokens.
+    pub fn tier(&self, prompt: u64) -> &PriceTier {
         match &self.long {
             Some((above, tier)) if prompt > *above => tier,
             Some(_) | None => &self.base,
         }
     }
 
-    /// What the prompt tokens that came from the cache cost.
+    /// The cost of the prompt tokens that came from the cache.
     pub fn cost_of_cached(&self, usage: &Usage) -> Cost {
-        let tier = self.tier(usage.prompt());
+        let tier = self.tier(usage.prompt_tokens());
         let nano = usage.cache_read as f64 * tier.cache_read.unwrap_or(tier.input);
         Cost {
             nano_usd: (nano * 1_000.0).round() as i64,
         }
     }
 
-    /// What a request cost.
+    /// The cost of a request.
     pub fn cost(&self, usage: &Usage) -> Cost {
-        let tier = self.tier(usage.prompt());
+        let tier = self.tier(usage.prompt_tokens());
         let write = tier.cache_write.unwrap_or(tier.input);
         // Dollars per million tokens are thousands of nano-dollars per token.
         let nano = usage.input as f64 * tier.input
@@ -180,14 +180,14 @@ mod tests {
 
     #[test]
     fn a_request_costs_what_its_tokens_cost_and_long_prompts_cost_the_long_price() {
-        let tier = |input: f64, output: f64| Tier {
+        let tier = |input: f64, output: f64| PriceTier {
             input,
             output,
             cache_read: Some(input / 10.0),
             cache_write: Some(input * 1.25),
             cache_write_1h: Some(input * 2.0),
         };
-        let prices = Prices {
+        let prices = ModelPrices {
             base: tier(3.0, 15.0),
             long: Some((200_000, tier(6.0, 22.5))),
         };
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_missing_cache_price_is_the_input_price() {
-        let tier = Tier {
+        let tier = PriceTier {
             input: 2.0,
             output: 4.0,
             cache_read: None,
@@ -230,6 +230,6 @@ mod tests {
             cache_write: 500_000,
             ..Usage::default()
         };
-        assert_eq!(Prices { base: tier, long: None }.cost(&usage).usd(), 2.0);
+        assert_eq!(ModelPrices { base: tier, long: None }.cost(&usage).usd(), 2.0);
     }
 }

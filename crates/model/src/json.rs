@@ -1,23 +1,23 @@
-//! Reads the JSON that models write, mending what can be mended without guessing.
+//! Parses JSON written by models and repairs unambiguous syntax errors.
 //!
-//! Safe means: the text is whole and only its spelling is off. Raw line breaks inside strings, trailing commas, Python's
-//! constants, bare keys, single quotes, a code fence around it, an object sent as a JSON string: all of these have one meaning.
-//! Text that ends inside a value is never completed, because nobody knows what is missing: half a file must not be written.
+//! A repair is safe if the text is complete and only its syntax is wrong: raw line breaks in strings, trailing commas,
+//! Python constants, bare keys, single quotes, a surrounding code fence, an object encoded as a JSON string. Text that
+//! ends inside a value is never completed, so that a truncated file is never written.
 
 use serde_json::{Map, Number, Value};
 
-/// Why a text cannot be read as JSON, in words for the model.
+/// Why a text is not JSON, in a form that the model can act on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} at byte {at}")]
-pub struct Malformed {
-    /// What was found or is missing.
+pub struct MalformedJson {
+    /// The problem.
     pub reason: &'static str,
-    /// Where.
+    /// The byte offset.
     pub at: usize,
 }
 
-/// Reads a tool's input, which must be an object; nothing at all means an empty one.
-pub fn object(text: &str) -> Result<Value, Malformed> {
+/// Parses a tool's input, which must be an object; empty text is an empty object.
+pub fn parse_object(text: &str) -> Result<Value, MalformedJson> {
     if text.trim().is_empty() {
         return Ok(Value::Object(Map::new()));
     }
@@ -29,37 +29,37 @@ pub fn object(text: &str) -> Result<Value, Malformed> {
         Value::Object(_) => Ok(value),
         Value::Null => Ok(Value::Object(Map::new())),
         // Some models encode the object twice.
-        Value::String(inner) if inner.trim_start().starts_with('{') => object(&inner),
-        Value::String(_) | Value::Bool(_) | Value::Number(_) | Value::Array(_) => Err(Malformed {
+        Value::String(inner) if inner.trim_start().starts_with('{') => parse_object(&inner),
+        Value::String(_) | Value::Bool(_) | Value::Number(_) | Value::Array(_) => Err(MalformedJson {
             reason: "the input must be a JSON object",
             at: 0,
         }),
     }
 }
 
-/// Reads almost-JSON whose meaning is beyond doubt.
-pub fn repair(text: &str) -> Result<Value, Malformed> {
-    let body = unfence(text);
-    let mut reader = Reader {
+/// Parses almost-JSON with an unambiguous meaning.
+pub fn repair(text: &str) -> Result<Value, MalformedJson> {
+    let body = strip_code_fence(text);
+    let mut reader = JsonRepairer {
         text: body,
         at: 0,
         depth: 0,
     };
     let value = reader.value()?;
-    reader.space();
-    // A surplus of closing brackets says nothing new; anything else would.
+    reader.skip_whitespace();
+    // Surplus closing brackets are harmless; any other trailing text is not.
     if body[reader.at..]
         .chars()
         .all(|c| matches!(c, '}' | ']') || c.is_whitespace())
     {
         Ok(value)
     } else {
-        Err(reader.fail("there is more text after the end of the JSON value"))
+        Err(reader.error("there is more text after the end of the JSON value"))
     }
 }
 
-/// Takes off a Markdown code fence that stands around the whole text.
-fn unfence(text: &str) -> &str {
+/// Strips a Markdown code fence around the whole text.
+fn strip_code_fence(text: &str) -> &str {
     let trimmed = text.trim();
     let inside = trimmed.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     match inside.and_then(|rest| rest.split_once('\n')) {
@@ -68,50 +68,50 @@ fn unfence(text: &str) -> &str {
     }
 }
 
-/// How sure it is what a backslash means.
-enum Escape {
-    /// It can mean one thing only.
-    Sure,
-    /// A letter that JSON escapes, as a path or a pattern may have it after a backslash too.
+/// How certain the meaning of a backslash is.
+enum EscapeKind {
+    /// It has one meaning.
+    Unambiguous,
+    /// A valid JSON escape with a letter that may also follow a literal backslash in a path or pattern.
     Letter,
-    /// No escape of JSON.
-    Odd,
+    /// Not a JSON escape.
+    Invalid,
 }
 
-/// Deeper nesting than this is an attack or an accident.
-const DEEPEST: usize = 128;
+/// Deeper nesting is an attack or an accident.
+const MAX_DEPTH: usize = 128;
 
-struct Reader<'a> {
+struct JsonRepairer<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
 }
 
-impl Reader<'_> {
-    fn value(&mut self) -> Result<Value, Malformed> {
-        self.space();
+impl JsonRepairer<'_> {
+    fn value(&mut self) -> Result<Value, MalformedJson> {
+        self.skip_whitespace();
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.fail("the JSON is nested too deeply"));
+        if self.depth > MAX_DEPTH {
+            return Err(self.error("the JSON is nested too deeply"));
         }
         let value = match self.peek() {
             Some('{') => self.object(),
             Some('[') => self.array(),
             Some(quote @ ('"' | '\'')) => self.string(quote).map(Value::String),
-            Some(_) => self.word(),
-            None => Err(self.fail("the JSON ends where a value should stand")),
+            Some(_) => self.literal(),
+            None => Err(self.error("the JSON ends where a value is expected")),
         };
         self.depth -= 1;
         value
     }
 
-    fn object(&mut self) -> Result<Value, Malformed> {
+    fn object(&mut self) -> Result<Value, MalformedJson> {
         self.at += 1;
         let mut map = Map::new();
-        // One comma may follow each entry.
+        // At most one comma may follow each entry.
         let mut comma = false;
         loop {
-            self.space();
+            self.skip_whitespace();
             match self.peek() {
                 Some('}') => {
                     self.at += 1;
@@ -127,40 +127,40 @@ impl Reader<'_> {
                     comma = true;
                 }
                 Some(c) if c.is_alphabetic() || c == '_' => {
-                    let key = self.bare();
+                    let key = self.bare_key();
                     self.entry(&mut map, key)?;
                     comma = true;
                 }
-                Some(_) => return Err(self.fail("a key or the end of the object should stand here")),
-                None => return Err(self.fail("the JSON ends inside an object")),
+                Some(_) => return Err(self.error("expected a key or the end of the object")),
+                None => return Err(self.error("the JSON ends inside an object")),
             }
         }
     }
 
-    fn entry(&mut self, map: &mut Map<String, Value>, key: String) -> Result<(), Malformed> {
-        self.space();
+    fn entry(&mut self, map: &mut Map<String, Value>, key: String) -> Result<(), MalformedJson> {
+        self.skip_whitespace();
         if self.peek() != Some(':') {
-            return Err(self.fail("a colon should stand after the key"));
+            return Err(self.error("expected a colon after the key"));
         }
         self.at += 1;
         let value = self.value()?;
         if map.insert(key, value).is_some() {
-            return Err(self.fail("a key stands twice in one object"));
+            return Err(self.error("duplicate key in an object"));
         }
-        self.space();
+        self.skip_whitespace();
         match self.peek() {
             Some(',' | '}') => Ok(()),
-            Some(_) => Err(self.fail("a comma or the end of the object should stand here")),
-            None => Err(self.fail("the JSON ends inside an object")),
+            Some(_) => Err(self.error("expected a comma or the end of the object")),
+            None => Err(self.error("the JSON ends inside an object")),
         }
     }
 
-    fn array(&mut self) -> Result<Value, Malformed> {
+    fn array(&mut self) -> Result<Value, MalformedJson> {
         self.at += 1;
         let mut items = Vec::new();
         let mut comma = false;
         loop {
-            self.space();
+            self.skip_whitespace();
             match self.peek() {
                 Some(']') => {
                     self.at += 1;
@@ -173,47 +173,45 @@ impl Reader<'_> {
                 Some(_) => {
                     items.push(self.value()?);
                     comma = true;
-                    self.space();
+                    self.skip_whitespace();
                     if !matches!(self.peek(), Some(',' | ']')) {
-                        return Err(self.fail("a comma or the end of the list should stand here"));
+                        return Err(self.error("expected a comma or the end of the list"));
                     }
                 }
-                None => return Err(self.fail("the JSON ends inside a list")),
+                None => return Err(self.error("the JSON ends inside a list")),
             }
         }
     }
 
-    fn string(&mut self, quote: char) -> Result<String, Malformed> {
+    fn string(&mut self, quote: char) -> Result<String, MalformedJson> {
         self.at += 1;
         let mut out = String::new();
         let (mut plain, mut odd) = (false, false);
         loop {
             let Some(c) = self.peek() else {
-                return Err(self.fail("the JSON ends inside a string"));
+                return Err(self.error("the JSON ends inside a string"));
             };
             self.at += c.len_utf8();
             match c {
                 '\\' => match self.escape(&mut out, quote)? {
-                    Escape::Sure => {}
-                    Escape::Letter => plain = true,
-                    Escape::Odd => odd = true,
+                    EscapeKind::Unambiguous => {}
+                    EscapeKind::Letter => plain = true,
+                    EscapeKind::Invalid => odd = true,
                 },
                 _ if c == quote => break,
                 _ => out.push(c),
             }
         }
-        // In `\new\d` nobody can tell whether the first is a line break or a folder.
+        // In `\new\d` the first escape is ambiguous: a line break or part of a path.
         match plain && odd {
-            true => {
-                Err(self.fail("a string mixes escapes of JSON with backslashes that are none; double the backslashes"))
-            }
+            true => Err(self.error("a string mixes JSON escapes with literal backslashes; double the literal ones")),
             false => Ok(out),
         }
     }
 
-    fn escape(&mut self, out: &mut String, quote: char) -> Result<Escape, Malformed> {
+    fn escape(&mut self, out: &mut String, quote: char) -> Result<EscapeKind, MalformedJson> {
         let Some(c) = self.peek() else {
-            return Err(self.fail("the JSON ends inside a string"));
+            return Err(self.error("the JSON ends inside a string"));
         };
         self.at += c.len_utf8();
         match c {
@@ -224,54 +222,54 @@ impl Reader<'_> {
             'f' => out.push('\u{c}'),
             '"' | '\\' | '/' => {
                 out.push(c);
-                return Ok(Escape::Sure);
+                return Ok(EscapeKind::Unambiguous);
             }
             '\'' if quote == '\'' => {
                 out.push(c);
-                return Ok(Escape::Sure);
+                return Ok(EscapeKind::Unambiguous);
             }
-            '\'' => return Err(self.fail("a single quote needs no backslash inside double quotes")),
+            '\'' => return Err(self.error("a single quote needs no backslash inside double quotes")),
             'u' => {
                 out.push(self.unicode()?);
-                return Ok(Escape::Sure);
+                return Ok(EscapeKind::Unambiguous);
             }
-            // An escape that JSON does not have (`\d`, `\.`, `\$`): the model meant the backslash itself.
+            // JSON has no such escape (`\d`, `\.`, `\$`), so the backslash is literal.
             _ => {
                 out.push('\\');
                 out.push(c);
-                return Ok(Escape::Odd);
+                return Ok(EscapeKind::Invalid);
             }
         }
-        Ok(Escape::Letter)
+        Ok(EscapeKind::Letter)
     }
 
-    fn unicode(&mut self) -> Result<char, Malformed> {
+    fn unicode(&mut self) -> Result<char, MalformedJson> {
         let high = self.hex4()?;
         if !(0xD800..0xDC00).contains(&high) {
-            return char::from_u32(high).ok_or_else(|| self.fail("a \\u escape is half of a pair"));
+            return char::from_u32(high).ok_or_else(|| self.error("a \\u escape is an unpaired surrogate"));
         }
         if !self.text[self.at..].starts_with("\\u") {
-            return Err(self.fail("a \\u escape is half of a pair"));
+            return Err(self.error("a \\u escape is an unpaired surrogate"));
         }
         self.at += 2;
         let low = self.hex4()?;
         if !(0xDC00..0xE000).contains(&low) {
-            return Err(self.fail("a \\u escape is half of a pair"));
+            return Err(self.error("a \\u escape is an unpaired surrogate"));
         }
         let code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-        char::from_u32(code).ok_or_else(|| self.fail("a \\u escape is half of a pair"))
+        char::from_u32(code).ok_or_else(|| self.error("a \\u escape is an unpaired surrogate"))
     }
 
-    fn hex4(&mut self) -> Result<u32, Malformed> {
+    fn hex4(&mut self) -> Result<u32, MalformedJson> {
         let digits = self.text.get(self.at..self.at + 4);
         let Some(code) = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()) else {
-            return Err(self.fail("a \\u escape needs four hexadecimal digits"));
+            return Err(self.error("a \\u escape needs four hexadecimal digits"));
         };
         self.at += 4;
         Ok(code)
     }
 
-    fn bare(&mut self) -> String {
+    fn bare_key(&mut self) -> String {
         let rest = &self.text[self.at..];
         let end = rest
             .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'))
@@ -280,14 +278,14 @@ impl Reader<'_> {
         rest[..end].to_string()
     }
 
-    fn word(&mut self) -> Result<Value, Malformed> {
+    fn literal(&mut self) -> Result<Value, MalformedJson> {
         let rest = &self.text[self.at..];
         let end = rest
             .find(|c: char| matches!(c, ',' | '}' | ']') || c.is_whitespace())
             .unwrap_or(rest.len());
         if end == rest.len() && self.depth > 1 {
-            // The word may have been cut: `1` could have become `100`.
-            return Err(self.fail("the JSON ends inside a value"));
+            // The literal may be truncated: `1` could be the start of `100`.
+            return Err(self.error("the JSON ends inside a value"));
         }
         let value = match &rest[..end] {
             "true" | "True" => Value::Bool(true),
@@ -295,14 +293,14 @@ impl Reader<'_> {
             "null" | "None" => Value::Null,
             number => match number.parse::<Number>() {
                 Ok(number) => Value::Number(number),
-                Err(_) => return Err(self.fail("this is not a JSON value")),
+                Err(_) => return Err(self.error("this is not a JSON value")),
             },
         };
         self.at += end;
         Ok(value)
     }
 
-    fn space(&mut self) {
+    fn skip_whitespace(&mut self) {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
     }
@@ -311,8 +309,8 @@ impl Reader<'_> {
         self.text[self.at..].chars().next()
     }
 
-    fn fail(&self, reason: &'static str) -> Malformed {
-        Malformed { reason, at: self.at }
+    fn error(&self, reason: &'static str) -> MalformedJson {
+        MalformedJson { reason, at: self.at }
     }
 }
 
@@ -322,7 +320,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn off_spelling_with_one_meaning_is_mended() {
+    fn unambiguous_syntax_errors_are_repaired() {
         let cases = [
             ("", json!({})),
             ("{}", json!({})),
@@ -339,12 +337,12 @@ mod tests {
             ("{\"a\": \"\\ud83d\\ude00\",}", json!({"a": "😀"})),
         ];
         for (text, expected) in cases {
-            assert_eq!(object(text), Ok(expected), "{text}");
+            assert_eq!(parse_object(text), Ok(expected), "{text}");
         }
     }
 
     #[test]
-    fn text_that_may_be_cut_or_means_two_things_is_refused() {
+    fn truncated_or_ambiguous_text_is_rejected() {
         let cases = [
             "{\"path\": \"a\", \"content\": \"half a fi",
             "{\"path\": \"a\"",
@@ -365,8 +363,8 @@ mod tests {
             "{\"a\": 1,, \"b\": 2}",
         ];
         for text in cases {
-            assert!(object(text).is_err(), "{text}");
+            assert!(parse_object(text).is_err(), "{text}");
         }
-        assert!(object(&"[".repeat(100_000)).is_err());
+        assert!(parse_object(&"[".repeat(100_000)).is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! What is said to a language model and what it says back.
+//! The interface to language models.
 //!
-//! Start with [`Model`]: two methods. Everything one may ask about a model is data in [`Info`]; everything said to it is a
-//! [`Request`]; everything it says back is a stream of [`Chunk`]s, which [`Reply`] gathers into the parts of a [`Message`].
+//! Start with [`Model`], which has two methods. [`Info`] holds all facts about a model, a [`Request`] is the input, and
+//! the reply is a stream of [`Chunk`]s, which [`Reply`] collects into the parts of a [`Message`].
 
 mod caching;
 mod catalogue;
@@ -10,35 +10,35 @@ mod error;
 mod info;
 pub mod json;
 mod message;
+mod prompt_size;
 mod reply;
 mod request;
-mod sent;
 mod usage;
 
-pub use caching::{CachedBy, Caching};
-pub use catalogue::{Catalogue, Lookup};
-pub use chunk::{Chunk, Part as ChunkPart, Stop};
+pub use caching::{CacheMode, CachePolicy};
+pub use catalogue::{Catalogue, ModelLookup};
+pub use chunk::{Chunk, ChunkPart, Stop};
 pub use error::{Error, Retry};
-pub use info::{Effort, Features, Info, Limits, Prices, Tier, Wire};
-pub use message::{Block, CallId, Media, Message, Outcome, Part, Replay, Role};
+pub use info::{Effort, Features, Info, ModelPrices, PriceTier, TokenLimits, Wire};
+pub use message::{Block, CallId, Media, Message, Part, PartOrigin, ReplayData, Role, ToolOutcome};
+pub use prompt_size::PromptSize;
 pub use reply::Reply;
 pub use request::{Breakpoint, OutputSchema, Request, ToolChoice, ToolSpec};
-pub use sent::Sent;
 pub use usage::{Cost, Usage};
 
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
-/// What a model says back, as it arrives. Dropping the stream cancels the request.
+/// The chunks of a reply as they arrive. Dropping the stream cancels the request.
 pub type Stream = BoxStream<'static, Result<Chunk, Error>>;
 
-/// A language model that can be talked to.
+/// A language model.
 pub trait Model: Send + Sync {
-    /// Everything one may ask about this model.
+    /// All facts about this model.
     fn info(&self) -> &Info;
 
-    /// Sends one request. The future ends when the provider has accepted it; the stream then yields what it says.
+    /// Sends one request. The future completes when the provider accepts it; the stream then yields the reply.
     ///
-    /// Nothing is retried here: an [`Error`] says whether and how a retry makes sense, and the caller decides.
+    /// Requests are not retried here: [`Error::retry`] returns the advice, and the caller decides.
     fn stream(&self, request: Request) -> BoxFuture<'static, Result<Stream, Error>>;
 }

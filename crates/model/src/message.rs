@@ -1,4 +1,4 @@
-//! The turns of a conversation as a model sees them.
+//! The messages of a conversation.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// The name by which a tool call and its result find each other.
+/// The id that links a tool call and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(pub Arc<str>);
@@ -36,30 +36,30 @@ impl fmt::Display for CallId {
     }
 }
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The person, or a tool that answers.
+    /// The user, or the result of a tool.
     User,
     /// The model.
     Assistant,
 }
 
-/// One contribution to the conversation.
+/// One message of the conversation.
 ///
-/// Adjacent messages of one role are one turn to the model: providers join them on the wire. Messages are shared as
-/// `Arc<Message>` and never change, so that a provider can keep the wire form of each one by its address.
+/// Adjacent messages with the same role form one turn: providers join them on the wire. Messages are shared as
+/// `Arc<Message>` and immutable, so that a provider can cache their wire form by address.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The author of a message.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub parts: Vec<Part>,
 }
 
 impl Message {
-    /// A message of plain text from the person.
+    /// A plain text message from the user.
     pub fn user(text: impl Into<String>) -> Self {
         Message {
             role: Role::User,
@@ -67,7 +67,7 @@ impl Message {
         }
     }
 
-    /// A message of plain text from the model.
+    /// A plain text message from the model.
     pub fn assistant(text: impl Into<String>) -> Self {
         Message {
             role: Role::Assistant,
@@ -97,65 +97,100 @@ pub enum Part {
     Text {
         /// The text.
         text: String,
-        /// What the vendor wants back with it.
+        /// Who wrote the text. It is not sent to the model.
+        #[serde(skip)]
+        origin: PartOrigin,
+        /// Vendor data to send back with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        replay: Option<Replay>,
+        replay: Option<ReplayData>,
     },
-    /// The model's own thinking.
+    /// The model's reasoning.
     Thinking {
-        /// As far as the vendor shows it; may be empty.
+        /// The visible text; may be empty.
         text: String,
-        /// What the vendor wants back with it.
+        /// Vendor data to send back with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        replay: Option<Replay>,
+        replay: Option<ReplayData>,
     },
-    /// The model calls a tool.
+    /// A tool call.
     ToolCall {
-        /// Names the call.
+        /// The id of the call.
         id: CallId,
         /// The tool's name as the model wrote it.
         name: String,
-        /// A JSON object; `{}` where the model's text could not be read (see [`Part::ToolCall::malformed`]).
+        /// A JSON object; `{}` if the model's text could not be parsed (see [`Part::ToolCall::malformed`]).
         input: Value,
-        /// The model's own text where it was not JSON and could not be repaired safely.
+        /// The model's text, if it is not JSON and cannot be repaired safely.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         malformed: Option<String>,
-        /// What the vendor wants back with it.
+        /// Vendor data to send back with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        replay: Option<Replay>,
+        replay: Option<ReplayData>,
     },
-    /// A tool answers.
+    /// The result of a tool call.
     ToolResult {
-        /// The call that it answers.
+        /// The id of the call.
         id: CallId,
-        /// The tool's name; some wires want it.
+        /// The tool's name; some wires require it.
         name: String,
-        /// What the model sees.
+        /// The content for the model.
         content: Vec<Block>,
-        /// Whether the tool did what it was asked.
-        outcome: Outcome,
+        /// Whether the tool succeeded.
+        outcome: ToolOutcome,
     },
     /// An image or a document.
     Media(Media),
 }
 
 impl Part {
-    /// A text part without anything to send back.
+    /// A text part by the message's author, without replay data.
     pub fn text(text: impl Into<String>) -> Self {
+        Part::with_origin(text, PartOrigin::Author)
+    }
+
+    /// A text part without replay data.
+    pub fn with_origin(text: impl Into<String>, origin: PartOrigin) -> Self {
         Part::Text {
             text: text.into(),
+            origin,
             replay: None,
         }
     }
 }
 
-/// Whether a tool did what it was asked.
+/// Who wrote a text part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum PartOrigin {
+    /// The author of the message: the user or the model.
+    #[default]
+    Author,
+    /// Project rules, added by hew.
+    Rules,
+    /// Facts about the environment, added by hew.
+    Environment,
+    /// Content that the prompt mentions, added by hew.
+    Mention,
+    /// A file that the user attached.
+    Attachment,
+    /// The text of a slash command or a skill.
+    Command,
+    /// Context from a hook.
+    Hook,
+    /// The user's standing reminder.
+    Reminder,
+    /// A shell line that the user ran, with its output.
+    Shell,
+    /// A summary of the conversation so far.
+    Summary,
+}
+
+/// Whether a tool succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It did.
+pub enum ToolOutcome {
+    /// It succeeded.
     Ok,
-    /// It did not; the content says why.
+    /// It failed; the content contains the reason.
     Error,
 }
 
@@ -184,10 +219,10 @@ impl Block {
 pub struct Media {
     /// Such as `image/png` or `application/pdf`.
     pub mime: String,
-    /// A file name, where there is one.
+    /// The file name, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The bytes themselves; base64 in JSON.
+    /// The bytes; base64 in JSON.
     #[serde(with = "base64_bytes")]
     pub data: Bytes,
 }
@@ -199,14 +234,14 @@ impl Media {
     }
 }
 
-/// Data that only the vendor understands and that must go back to it unchanged.
+/// Opaque vendor data that must be sent back unchanged.
 ///
-/// It is sent back only on the wire that it came from; on any other it is left out.
+/// It is sent back only on the wire that produced it and omitted on any other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Replay {
-    /// The wire that made it, as [`crate::Wire::name`] says it.
+pub struct ReplayData {
+    /// The wire that produced it, by its [`crate::Wire::name`].
     pub wire: String,
-    /// Whatever that wire needs.
+    /// The data in that wire's format.
     pub data: Value,
 }
 

@@ -1,62 +1,62 @@
-//! Gathers the chunks of a stream into the parts of a message.
+//! Collects the chunks of a stream into the parts of a message.
 
-use crate::chunk::Part as Sealed;
-use crate::{CallId, Chunk, Cost, Message, Part, Replay, Role, Stop, Usage, json};
+use crate::ChunkPart;
+use crate::{CallId, Chunk, Cost, Message, Part, PartOrigin, ReplayData, Role, Stop, Usage, json};
 use serde_json::{Map, Value};
 
-/// A reply as far as it has arrived.
+/// A reply, as far as it has arrived.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
-    drafts: Vec<Draft>,
-    /// The provider's newest figures.
+    drafts: Vec<DraftPart>,
+    /// The latest usage reported by the provider.
     pub usage: Option<Usage>,
-    /// The provider's own price.
+    /// The cost reported by the provider.
     pub cost: Option<Cost>,
-    /// Why it ended; `None` while it has not.
+    /// Why the reply ended; `None` while it is streaming.
     pub stop: Option<Stop>,
 }
 
-/// A part that may still grow.
+/// A part that is still growing.
 #[derive(Debug, Clone)]
-enum Draft {
+enum DraftPart {
     Text {
         text: String,
-        replay: Option<Replay>,
+        replay: Option<ReplayData>,
     },
     Thinking {
         text: String,
-        replay: Option<Replay>,
+        replay: Option<ReplayData>,
     },
     Call {
         id: CallId,
         name: String,
         raw: String,
         complete: bool,
-        replay: Option<Replay>,
+        replay: Option<ReplayData>,
     },
 }
 
 impl Reply {
-    /// Takes in the next chunk.
+    /// Adds the next chunk.
     pub fn push(&mut self, chunk: Chunk) {
         match chunk {
             Chunk::Text(delta) => match self.drafts.last_mut() {
-                Some(Draft::Text { text, replay: None }) => text.push_str(&delta),
-                Some(_) | None => self.drafts.push(Draft::Text {
+                Some(DraftPart::Text { text, replay: None }) => text.push_str(&delta),
+                Some(_) | None => self.drafts.push(DraftPart::Text {
                     text: delta,
                     replay: None,
                 }),
             },
             Chunk::Thinking(delta) => match self.drafts.last_mut() {
-                Some(Draft::Thinking { text, replay: None }) => text.push_str(&delta),
-                Some(_) | None => self.drafts.push(Draft::Thinking {
+                Some(DraftPart::Thinking { text, replay: None }) => text.push_str(&delta),
+                Some(_) | None => self.drafts.push(DraftPart::Thinking {
                     text: delta,
                     replay: None,
                 }),
             },
             Chunk::Replay { of, replay } => self.seal(of, replay),
             Chunk::ToolStart { id, name } => {
-                self.drafts.push(Draft::Call {
+                self.drafts.push(DraftPart::Call {
                     id,
                     name,
                     raw: String::new(),
@@ -65,99 +65,102 @@ impl Reply {
                 });
             }
             Chunk::ToolInput { id, delta } => {
-                if let Some(Draft::Call { raw, .. }) = self.call(&id) {
+                if let Some(DraftPart::Call { raw, .. }) = self.call(&id) {
                     raw.push_str(&delta);
                 }
             }
             Chunk::ToolEnd { id } => {
-                if let Some(Draft::Call { complete, .. }) = self.call(&id) {
+                if let Some(DraftPart::Call { complete, .. }) = self.call(&id) {
                     *complete = true;
                 }
             }
             Chunk::Usage(usage) => self.usage = Some(usage),
             Chunk::Cost(cost) => self.cost = Some(cost),
-            Chunk::Notice(_) | Chunk::Sent(_) => {}
+            Chunk::Notice(_) | Chunk::PromptSize(_) => {}
             Chunk::Stop(stop) => self.stop = Some(stop),
         }
     }
 
-    /// Whether nothing worth keeping has arrived.
+    /// Whether no content has arrived.
     pub fn is_empty(&self) -> bool {
         self.drafts.is_empty()
     }
 
-    /// The call of this id, parsed, once its input is complete.
+    /// The call with this id, parsed, once its input is complete.
     pub fn finished_call(&self, id: &CallId) -> Option<Part> {
         self.drafts.iter().find_map(|draft| match draft {
-            Draft::Call {
+            DraftPart::Call {
                 id: own,
                 complete: true,
                 ..
             } if own == id => draft.clone().into_part(),
-            Draft::Call { .. } | Draft::Text { .. } | Draft::Thinking { .. } => None,
+            DraftPart::Call { .. } | DraftPart::Text { .. } | DraftPart::Thinking { .. } => None,
         })
     }
 
-    /// The raw input of the call of this id, as far as it has arrived.
+    /// The raw input of the call with this id, as far as it has arrived.
     pub fn raw_input(&self, id: &CallId) -> Option<&str> {
         self.drafts.iter().find_map(|draft| match draft {
-            Draft::Call { id: own, raw, .. } if own == id => Some(raw.as_str()),
-            Draft::Call { .. } | Draft::Text { .. } | Draft::Thinking { .. } => None,
+            DraftPart::Call { id: own, raw, .. } if own == id => Some(raw.as_str()),
+            DraftPart::Call { .. } | DraftPart::Text { .. } | DraftPart::Thinking { .. } => None,
         })
     }
 
-    /// The message so far. Calls whose input never completed are left out: they were never made.
+    /// The message so far, without calls with incomplete input: they were never made.
     pub fn into_message(self) -> Message {
         Message {
             role: Role::Assistant,
-            parts: self.drafts.into_iter().filter_map(Draft::into_part).collect(),
+            parts: self.drafts.into_iter().filter_map(DraftPart::into_part).collect(),
         }
     }
 
-    fn call(&mut self, id: &CallId) -> Option<&mut Draft> {
+    fn call(&mut self, id: &CallId) -> Option<&mut DraftPart> {
         self.drafts
             .iter_mut()
             .rev()
-            .find(|draft| matches!(draft, Draft::Call { id: own, .. } if own == id))
+            .find(|draft| matches!(draft, DraftPart::Call { id: own, .. } if own == id))
     }
 
-    fn seal(&mut self, of: Sealed, seal: Replay) {
+    fn seal(&mut self, of: ChunkPart, seal: ReplayData) {
         let open = self.drafts.iter_mut().rev().find_map(|draft| match (draft, &of) {
-            (Draft::Text { replay, .. }, Sealed::Text) | (Draft::Thinking { replay, .. }, Sealed::Thinking) => {
-                Some(replay)
-            }
-            (Draft::Call { id: own, replay, .. }, Sealed::Call(id)) if own == id => Some(replay),
-            (Draft::Text { .. } | Draft::Thinking { .. } | Draft::Call { .. }, _) => None,
+            (DraftPart::Text { replay, .. }, ChunkPart::Text)
+            | (DraftPart::Thinking { replay, .. }, ChunkPart::Thinking) => Some(replay),
+            (DraftPart::Call { id: own, replay, .. }, ChunkPart::Call(id)) if own == id => Some(replay),
+            (DraftPart::Text { .. } | DraftPart::Thinking { .. } | DraftPart::Call { .. }, _) => None,
         });
         match (open, of) {
             (Some(replay @ None), _) => *replay = Some(seal),
-            // The newest part of the kind is sealed already, or there is none: an empty part carries the data.
-            (_, Sealed::Text) => self.drafts.push(Draft::Text {
+            // The newest part of the kind is complete, or there is none: an empty part carries the data.
+            (_, ChunkPart::Text) => self.drafts.push(DraftPart::Text {
                 text: String::new(),
                 replay: Some(seal),
             }),
-            (_, Sealed::Thinking) => self.drafts.push(Draft::Thinking {
+            (_, ChunkPart::Thinking) => self.drafts.push(DraftPart::Thinking {
                 text: String::new(),
                 replay: Some(seal),
             }),
-            (Some(replay), Sealed::Call(_)) => *replay = Some(seal),
-            (None, Sealed::Call(_)) => {}
+            (Some(replay), ChunkPart::Call(_)) => *replay = Some(seal),
+            (None, ChunkPart::Call(_)) => {}
         }
     }
 }
 
-impl Draft {
+impl DraftPart {
     fn into_part(self) -> Option<Part> {
         match self {
-            Draft::Text { text, replay } if text.is_empty() && replay.is_none() => None,
-            Draft::Text { text, replay } => Some(Part::Text { text, replay }),
-            Draft::Thinking { text, replay } if text.is_empty() && replay.is_none() => None,
-            Draft::Thinking { text, replay } => Some(Part::Thinking { text, replay }),
-            Draft::Call { complete: false, .. } => None,
-            Draft::Call {
+            DraftPart::Text { text, replay } if text.is_empty() && replay.is_none() => None,
+            DraftPart::Text { text, replay } => Some(Part::Text {
+                text,
+                origin: PartOrigin::Author,
+                replay,
+            }),
+            DraftPart::Thinking { text, replay } if text.is_empty() && replay.is_none() => None,
+            DraftPart::Thinking { text, replay } => Some(Part::Thinking { text, replay }),
+            DraftPart::Call { complete: false, .. } => None,
+            DraftPart::Call {
                 id, name, raw, replay, ..
             } => {
-                let (input, malformed) = match json::object(&raw) {
+                let (input, malformed) = match json::parse_object(&raw) {
                     Ok(input) => (input, None),
                     Err(_) => (Value::Object(Map::new()), Some(raw)),
                 };
@@ -184,17 +187,17 @@ mod tests {
         reply.into_message().parts
     }
 
-    fn replay(data: Value) -> Replay {
-        Replay { wire: "w".into(), data }
+    fn replay(data: Value) -> ReplayData {
+        ReplayData { wire: "w".into(), data }
     }
 
     #[test]
-    fn deltas_of_a_kind_join_until_another_kind_or_a_seal_comes() {
+    fn deltas_of_one_kind_join_until_another_kind_or_replay_data_arrives() {
         let parts = gather(vec![
             Chunk::Thinking("a".into()),
             Chunk::Thinking("b".into()),
             Chunk::Replay {
-                of: Sealed::Thinking,
+                of: ChunkPart::Thinking,
                 replay: replay(json!(1)),
             },
             Chunk::Thinking("c".into()),
@@ -218,14 +221,14 @@ mod tests {
     }
 
     #[test]
-    fn redacted_thinking_becomes_an_empty_part_that_carries_its_data() {
+    fn redacted_thinking_becomes_an_empty_part_with_its_data() {
         let parts = gather(vec![
             Chunk::Replay {
-                of: Sealed::Thinking,
+                of: ChunkPart::Thinking,
                 replay: replay(json!(1)),
             },
             Chunk::Replay {
-                of: Sealed::Thinking,
+                of: ChunkPart::Thinking,
                 replay: replay(json!(2)),
             },
         ]);
@@ -237,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn parallel_calls_keep_their_own_input_and_unfinished_calls_are_left_out() {
+    fn parallel_calls_keep_their_own_input_and_unfinished_calls_are_omitted() {
         let parts = gather(vec![
             Chunk::ToolStart {
                 id: "a".into(),
@@ -272,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn input_that_is_not_json_is_kept_as_the_model_wrote_it() {
+    fn input_that_is_not_json_is_kept_verbatim() {
         let parts = gather(vec![
             Chunk::ToolStart {
                 id: "a".into(),

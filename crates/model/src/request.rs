@@ -1,39 +1,39 @@
-//! Everything that is said to a model at once.
+//! The input for one model request.
 
 use crate::{Effort, Message};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// One request, laid out from what changes least to what changes most: tools, system, messages.
+/// One request, ordered from the most stable to the most volatile content: tools, system, messages.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// The tools on offer, in a stable order.
+    /// The available tools, in a stable order.
     pub tools: Arc<[ToolSpec]>,
     /// The system prompt, in sections from the most stable to the most volatile.
     pub system: Vec<Arc<str>>,
-    /// The conversation. Each message is shared, so that its wire form can be kept (see [`Message`]), and so is the list: the
-    /// next request goes on with it once this one is gone.
+    /// The conversation. Each message is shared, so that its wire form can be cached (see [`Message`]). The list is
+    /// shared too: the next request reuses it.
     pub messages: Arc<Vec<Arc<Message>>>,
-    /// Ends of prefixes that are worth caching, where the API has explicit marks. In order.
+    /// Ends of prefixes worth caching, in order, for APIs with explicit breakpoints.
     pub breakpoints: Vec<Breakpoint>,
-    /// Whether and which tool must be called.
+    /// Whether a tool must be called, and which.
     pub tool_choice: ToolChoice,
-    /// The most tokens that the reply may have; the model's own limit when absent.
+    /// The maximum reply in tokens; the model's limit if absent.
     pub max_output: Option<u32>,
-    /// How hard to think; the model's own default when absent.
+    /// The reasoning effort; the model's default if absent.
     pub effort: Option<Effort>,
-    /// Sampling temperature, where the model takes one.
+    /// The sampling temperature, if the model supports one.
     pub temperature: Option<f64>,
-    /// The JSON schema that the answer's text must follow.
+    /// The JSON schema for the reply's text.
     pub output_schema: Option<OutputSchema>,
-    /// Names the conversation, so that a provider can keep its cache warm. Never anything about the person.
+    /// Identifies the conversation for the provider's cache. Contains no user data.
     pub affinity: Option<Arc<str>>,
     /// Extra fields of the request body: the last layer of the options merge (catalogue < provider < model < call).
     pub options: Map<String, Value>,
 }
 
-/// The end of a prefix that is worth caching.
+/// The end of a prefix worth caching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Breakpoint {
     /// After the last tool.
@@ -44,24 +44,24 @@ pub enum Breakpoint {
     Message(usize),
 }
 
-/// A tool as the model is told of it.
+/// A tool, as presented to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// What the model calls it.
+    /// The tool's name.
     pub name: String,
-    /// What it does and when to use it.
+    /// Its purpose and when to use it.
     pub description: String,
-    /// JSON schema of its input, an object.
+    /// The JSON schema of its input, an object.
     pub input_schema: Value,
 }
 
-/// Whether and which tool must be called.
+/// Whether a tool must be called, and which.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ToolChoice {
     /// The model decides.
     #[default]
     Auto,
-    /// No tool may be called, though they are listed so that the cache prefix stays the same.
+    /// No tool may be called; the tools are still listed to keep the cache prefix unchanged.
     None,
     /// Some tool must be called.
     Required,
@@ -69,10 +69,10 @@ pub enum ToolChoice {
     Named(String),
 }
 
-/// The JSON schema that an answer must follow.
+/// The JSON schema for a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputSchema {
-    /// A short name; some APIs want one.
+    /// A short name; some APIs require one.
     pub name: String,
     /// The schema.
     pub schema: Value,

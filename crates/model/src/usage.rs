@@ -1,32 +1,33 @@
-//! Tokens and what they cost.
+//! Token counts and costs.
 
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-/// Tokens of one request. The fields do not overlap: `input` is what was neither read from nor written to a cache.
+/// Token counts of one request. The fields do not overlap: `input` counts tokens neither read from nor written to a
+/// cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Prompt tokens processed at the full price.
     pub input: u64,
     /// Prompt tokens read from the provider's cache.
     pub cache_read: u64,
-    /// Prompt tokens written to the provider's cache, kept for the short time (5 minutes at Anthropic).
+    /// Prompt tokens written to the provider's short-lived cache (5 minutes at Anthropic).
     pub cache_write: u64,
-    /// Prompt tokens written to the provider's cache, kept for an hour.
+    /// Prompt tokens written to the provider's one-hour cache.
     pub cache_write_1h: u64,
-    /// Tokens of the reply, thinking included.
+    /// Tokens of the reply, including reasoning.
     pub output: u64,
-    /// Of `output`, the tokens spent thinking, where the provider says so.
+    /// The part of `output` spent on reasoning, if the provider reports it.
     pub thinking: u64,
-    /// Whether the provider gave these figures, or hew estimated them.
+    /// Whether hew estimated the counts.
     #[serde(default)]
     pub estimated: bool,
 }
 
 impl Usage {
     /// All tokens of the prompt, cached or not.
-    pub fn prompt(&self) -> u64 {
+    pub fn prompt_tokens(&self) -> u64 {
         self.input + self.cache_read + self.cache_write + self.cache_write_1h
     }
 }
@@ -59,7 +60,7 @@ impl Sum for Usage {
     }
 }
 
-/// Money, counted in billionths of a US dollar so that sums are exact.
+/// An amount of money in billionths of a US dollar, so that sums are exact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Cost {
@@ -68,14 +69,14 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// From dollars.
+    /// Converts from dollars.
     pub fn from_usd(usd: f64) -> Self {
         Cost {
             nano_usd: (usd * 1e9).round() as i64,
         }
     }
 
-    /// In dollars.
+    /// Converts to dollars.
     pub fn usd(self) -> f64 {
         self.nano_usd as f64 / 1e9
     }

@@ -1,41 +1,43 @@
-//! What a tool wants to do, in terms that rules can speak of.
+//! Actions of tools, as rules describe them.
+
+mod parse;
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// One thing that a tool wants to do.
+/// One action of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
-    /// Look at a file or a folder.
+    /// Read a file or directory.
     Read {
         /// The canonical path.
         path: PathBuf,
-        /// Where it lies.
-        place: Place,
+        /// Whether it is inside the project.
+        place: PathArea,
     },
-    /// Create, change or remove a file or a folder.
+    /// Create, change or remove a file or directory.
     Write {
         /// The canonical path.
         path: PathBuf,
-        /// Where it lies.
-        place: Place,
+        /// Whether it is inside the project.
+        place: PathArea,
     },
     /// Run a shell command.
     Run {
         /// The command line.
         command: String,
-        /// The folder in which it runs.
+        /// The working directory.
         cwd: PathBuf,
     },
     /// Run a shell command outside the sandbox.
     Escalate {
         /// The command line.
         command: String,
-        /// The folder in which it runs.
+        /// The working directory.
         cwd: PathBuf,
     },
-    /// Load something from the network.
+    /// Fetch a URL.
     Fetch {
         /// Its address.
         url: String,
@@ -44,27 +46,27 @@ pub enum Action {
     Mcp {
         /// The name of the server.
         server: String,
-        /// The name of the tool there.
+        /// The name of the tool.
         tool: String,
     },
-    /// Go on in another mode.
+    /// Switch to another mode.
     SwitchMode {
         /// The name of the mode.
         to: String,
     },
-    /// Hand a part of the work to a conversation of its own.
+    /// Delegate part of the work to a new session.
     Subtask {
-        /// The mode in which it works.
+        /// The mode of the new session.
         mode: String,
     },
 }
 
-/// Where a path lies once symbolic links are followed.
+/// Whether a path is inside the project after resolving symbolic links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum PathArea {
     /// Inside the project.
     Inside,
-    /// Anywhere else.
+    /// Outside the project.
     Outside,
 }

@@ -1,34 +1,32 @@
-//! What can be wrong with rules, modes and patterns that people write.
+//! Errors in rules, modes and patterns.
 
-/// What is wrong with something that a person wrote.
+/// An error in user input.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A rule does not begin with something that can be allowed or denied.
-    #[error(
-        "`{rule}` does not say what it is about; rules begin with read, write, run, fetch, mcp, mode, task or tool"
-    )]
+    /// A rule does not begin with a known subject.
+    #[error("`{rule}` has no known subject; rules begin with read, write, run, fetch, mcp, mode, task or tool")]
     UnknownRule {
         /// The rule.
         rule: String,
     },
-    /// A rule's parentheses or quotes are not closed, or something follows them.
-    #[error("`{rule}` is not of the form `what(pattern)`")]
+    /// A rule has unclosed parentheses or quotes, or trailing text.
+    #[error("`{rule}` is not of the form `subject(pattern)`")]
     Malformed {
         /// The rule.
         rule: String,
     },
     /// A pattern is empty.
-    #[error("`{rule}` has an empty pattern; leave the parentheses out to mean everything")]
+    #[error("`{rule}` has an empty pattern; omit the parentheses to match everything")]
     Empty {
         /// The rule.
         rule: String,
     },
-    /// A pattern with wildcards is not valid.
+    /// A glob pattern is not valid.
     #[error("`{pattern}` is not a valid pattern: {reason}")]
     Glob {
         /// The pattern.
         pattern: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A regular expression is not valid.
@@ -36,10 +34,10 @@ pub enum Error {
     Regex {
         /// The expression.
         pattern: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// An example does not say what it is about.
+    /// An example has no known subject.
     #[error("the example `{example}` does not begin with read, write, run, escalate, fetch, mcp, mode or task")]
     Example {
         /// The example.

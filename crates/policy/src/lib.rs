@@ -1,41 +1,35 @@
-//! Decides allow, ask or deny for an action, given the mode, the permission level and the rules.
+//! Decides whether an action is allowed, needs approval or is denied, given the mode, the access level and the rules.
 //!
-//! Pure: it reads no file and asks nobody. The caller names what a tool wants to do as [`Action`]s and carries out the
+//! Pure: it does no I/O and does not ask the user. The caller describes a tool's work as [`Action`]s and enforces the
 //! [`Decision`].
+//!
+//! | module | content |
+//! |---|---|
+//! | `action` | what a tool wants to do, and the syntax of actions in examples |
+//! | `decision` | [`Policy`] and its [`Decision`]s |
+//! | `mode` | modes: built-in, custom, and what they permit |
+//! | `paths` | project directories, hidden and protected files |
+//! | `rules` | the rule engine: rule syntax, layers, grants, approval settings, evaluation |
+//! | [`shell`] | the shell parser: commands, written and disclosed files, dangers |
 
 mod action;
-mod approval;
-mod builtin;
-mod decide;
-mod deed;
+mod config_problem;
+mod decision;
 mod error;
-mod example;
-mod grant;
-mod ignore_files;
-mod layer;
 mod mode;
-mod modes;
-mod permissions;
-mod places;
-mod problem;
-mod profile;
-mod protect;
-mod rule;
+mod paths;
+mod rules;
 pub mod shell;
+mod tool_profile;
 
-pub use action::{Action, Place};
-pub use approval::{Approval, Auto, Limit, Settings};
-pub use decide::{Decision, Level, Policy};
-pub use deed::Deed;
+pub use action::{Action, PathArea};
+pub use config_problem::ConfigProblem;
+pub use decision::{AccessLevel, Decision, Policy};
 pub use error::Error;
-pub use grant::{Grant, Grants, Revoked, Scope};
-pub use ignore_files::{IGNORE_FILES, Ignore};
-pub use layer::{Examples, Layer, Origin, RuleText, Ruling};
-pub use mode::{FileRule, Group, Mode};
-pub use modes::{Modes, parse_modes};
-pub use permissions::Permissions;
-pub use places::Places;
-pub use problem::Problem;
-pub use profile::{Profile, Server, Switch};
-pub use protect::{PROTECTED, Protected};
-pub use rule::{Match, Reading, Rule};
+pub use mode::{FileRule, Mode, ModeSet, ModeViolation, ToolGroup, parse_modes};
+pub use paths::{IGNORE_FILES, IgnoreRules, PROTECTED_PATTERNS, ProjectPaths, ProtectedPaths};
+pub use rules::{
+    ApprovalLimit, ApprovalMode, ApprovalSettings, AutoApproval, Grant, GrantScope, Grants, Match, MatchMode,
+    Permissions, RevokeOutcome, Rule, RuleConfig, RuleExamples, RuleLayer, RuleOrigin, Ruling,
+};
+pub use tool_profile::{DefaultSwitch, ServerToolProfile, ToolProfile};

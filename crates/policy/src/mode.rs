@@ -1,164 +1,198 @@
-//! What the agent is for at the moment, and so which kinds of tools it has.
+//! Modes: a role with its groups of tools.
 
-use crate::places::Places;
-use crate::{Deed, Error};
+mod builtin;
+mod custom;
+
+pub use custom::{ModeSet, parse_modes};
+
+use crate::paths::ProjectPaths;
+use crate::{Action, Error};
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// A way of working: a role and the kinds of tools that go with it.
+/// A role with its groups of tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Mode {
-    /// The name by which people choose it.
+    /// Its name in commands and configuration.
     pub name: String,
-    /// The kinds of tools that it has.
-    pub groups: Vec<Group>,
-    /// The name that people see.
+    /// The available groups of tools.
+    pub groups: Vec<ToolGroup>,
+    /// Its display name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// Who the model is to be.
+    /// The role of the model.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub role: String,
-    /// What the model is told besides.
+    /// Additional instructions for the model.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub instructions: String,
-    /// When to choose this mode, for those who choose.
+    /// When to use this mode.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub when_to_use: String,
-    /// The model that this mode prefers.
+    /// The preferred model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Which files a kind of tool is confined to.
+    /// File restrictions per group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileRule>,
-    /// When present, the only files that may be changed.
+    /// If present, the only files that may be changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<Vec<PathBuf>>,
 }
 
-/// Confines a kind of tool to some files.
+/// Restricts a group of tools to some files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRule {
-    /// The kind of tool.
-    pub group: Group,
-    /// A regular expression that is looked for anywhere in the path relative to the project.
+    /// The group.
+    pub group: ToolGroup,
+    /// A regular expression, matched anywhere in the path relative to the project.
     pub pattern: String,
-    /// What the expression means, in words.
+    /// A description of the expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// A kind of tool.
+/// A group of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Group {
-    /// Looks at files.
+pub enum ToolGroup {
+    /// Reads files.
     Read,
     /// Changes files.
     Edit,
     /// Runs commands.
     Command,
-    /// Loads pages from the network.
+    /// Fetches web pages.
     Browser,
     /// Calls tools of MCP servers.
     Mcp,
-    /// Goes on in another mode, or hands work to one.
+    /// Switches the mode, or starts subtasks.
     Modes,
 }
 
-impl Group {
-    /// What tools of this kind do, in words that follow "does not include".
-    pub fn doing(self) -> &'static str {
+impl ToolGroup {
+    /// The abilities of the group, as in "does not include …".
+    pub fn description(self) -> &'static str {
         match self {
-            Group::Read => "reading files",
-            Group::Edit => "changing files",
-            Group::Command => "running commands",
-            Group::Browser => "fetching pages",
-            Group::Mcp => "calling tools of MCP servers",
-            Group::Modes => "changing the mode",
+            ToolGroup::Read => "reading files",
+            ToolGroup::Edit => "changing files",
+            ToolGroup::Command => "running commands",
+            ToolGroup::Browser => "fetching pages",
+            ToolGroup::Mcp => "calling tools of MCP servers",
+            ToolGroup::Modes => "changing the mode",
         }
     }
 }
 
-impl Deed<'_> {
-    /// The kind of tool that does this.
-    pub fn group(&self) -> Group {
+/// Why a mode does not permit an action. The messages are for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModeViolation {
+    /// The mode does not have the group of the action.
+    #[error("the mode `{mode}` does not include {}", .group.description())]
+    MissingGroup {
+        /// The mode.
+        mode: String,
+        /// The group.
+        group: ToolGroup,
+    },
+    /// The file is not one of the selected files.
+    #[error("the mode `{mode}` may only change the selected files, and {} is not one of them", .path.display())]
+    NotSelected {
+        /// The mode.
+        mode: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file does not match the mode's file rule.
+    #[error(
+        "the mode `{mode}` may only {} files that match `{}`{}, and {} does not",
+        if .rule.group == ToolGroup::Edit { "change" } else { "use" },
+        .rule.pattern,
+        .rule.description.as_ref().map(|words| format!(" ({words})")).unwrap_or_default(),
+        .path.display()
+    )]
+    NotMatching {
+        /// The mode.
+        mode: String,
+        /// The rule.
+        rule: FileRule,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl Action {
+    /// The group of this action.
+    pub fn group(&self) -> ToolGroup {
         match self {
-            Deed::Read { .. } => Group::Read,
-            Deed::Write { .. } => Group::Edit,
-            Deed::Run { .. } | Deed::Escalate { .. } => Group::Command,
-            Deed::Fetch { .. } => Group::Browser,
-            Deed::Mcp { .. } => Group::Mcp,
-            Deed::SwitchMode { .. } | Deed::Subtask { .. } => Group::Modes,
+            Action::Read { .. } => ToolGroup::Read,
+            Action::Write { .. } => ToolGroup::Edit,
+            Action::Run { .. } | Action::Escalate { .. } => ToolGroup::Command,
+            Action::Fetch { .. } => ToolGroup::Browser,
+            Action::Mcp { .. } => ToolGroup::Mcp,
+            Action::SwitchMode { .. } | Action::Subtask { .. } => ToolGroup::Modes,
         }
     }
 }
 
 impl Mode {
-    /// Whether the mode has this kind of tool.
-    pub fn includes(&self, group: Group) -> bool {
+    /// Whether the mode has this group.
+    pub fn includes(&self, group: ToolGroup) -> bool {
         self.groups.contains(&group)
     }
 
-    /// Whether a deed fits the mode; if not, why, in words for the model.
-    pub fn permits(&self, deed: &Deed<'_>, places: &Places) -> Result<(), String> {
-        let group = deed.group();
+    /// Checks whether the mode permits an action; the error is for the model.
+    pub fn permits(&self, action: &Action, project: &ProjectPaths) -> Result<(), ModeViolation> {
+        let group = action.group();
         if !self.includes(group) {
-            return Err(format!("the mode `{}` does not include {}", self.name, group.doing()));
+            return Err(ModeViolation::MissingGroup {
+                mode: self.name.clone(),
+                group,
+            });
         }
-        match deed {
-            Deed::Read { path, .. } | Deed::Write { path, .. } => self.permits_file(group, path, places),
-            Deed::Run { .. }
-            | Deed::Escalate { .. }
-            | Deed::Fetch { .. }
-            | Deed::Mcp { .. }
-            | Deed::SwitchMode { .. }
-            | Deed::Subtask { .. } => Ok(()),
+        match action {
+            Action::Read { path, .. } | Action::Write { path, .. } => self.permits_file(group, path, project),
+            Action::Run { .. }
+            | Action::Escalate { .. }
+            | Action::Fetch { .. }
+            | Action::Mcp { .. }
+            | Action::SwitchMode { .. }
+            | Action::Subtask { .. } => Ok(()),
         }
     }
 
-    fn permits_file(&self, group: Group, path: &Path, places: &Places) -> Result<(), String> {
-        let relative = places.relative(path);
+    fn permits_file(&self, group: ToolGroup, path: &Path, project: &ProjectPaths) -> Result<(), ModeViolation> {
+        let relative = project.relative(path);
         let shown = relative.as_deref().unwrap_or(path);
-        if let (Group::Edit, Some(only)) = (group, &self.only)
+        if let (ToolGroup::Edit, Some(only)) = (group, &self.only)
             && !only.iter().any(|file| file == path || Some(file) == relative.as_ref())
         {
-            return Err(format!(
-                "the mode `{}` may only change the files that were chosen, and {} is none of them",
-                self.name,
-                shown.display()
-            ));
+            return Err(ModeViolation::NotSelected {
+                mode: self.name.clone(),
+                path: shown.to_owned(),
+            });
         }
         let mut rules = self.files.iter().filter(|rule| rule.group == group);
-        let Some(rule) = rules.find(|rule| !rule.fits(shown)) else {
+        let Some(rule) = rules.find(|rule| !rule.matches(shown)) else {
             return Ok(());
         };
-        let what = match group {
-            Group::Edit => "change",
-            Group::Read | Group::Command | Group::Browser | Group::Mcp | Group::Modes => "use",
-        };
-        let meaning = rule
-            .description
-            .as_ref()
-            .map(|words| format!(" ({words})"))
-            .unwrap_or_default();
-        Err(format!(
-            "the mode `{}` may only {what} files that match `{}`{meaning}, and {} does not",
-            self.name,
-            rule.pattern,
-            shown.display()
-        ))
+        Err(ModeViolation::NotMatching {
+            mode: self.name.clone(),
+            rule: rule.clone(),
+            path: shown.to_owned(),
+        })
     }
 }
 
 impl FileRule {
-    /// Checks that the expression can be used.
+    /// Validates the expression.
     pub fn check(&self) -> Result<(), Error> {
         compile(&self.pattern).map(drop)
     }
 
-    /// Whether a file matches. An expression that cannot be used matches nothing.
-    fn fits(&self, path: &Path) -> bool {
+    /// Whether a file matches. An invalid expression matches nothing.
+    fn matches(&self, path: &Path) -> bool {
         let text = path.to_string_lossy().replace('\\', "/");
         compile(&self.pattern).is_ok_and(|regex| regex.is_match(&text))
     }

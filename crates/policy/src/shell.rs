@@ -1,146 +1,146 @@
-//! Understands shell commands: every simple command in a line, what it writes, and what cannot be known before it runs.
+//! Parses shell commands: every simple command of a line, the files it writes, and what is unknown before it runs.
 //!
-//! A real grammar reads the line. Whatever the grammar, or this module on top of it, cannot be sure of is listed as
-//! [`Unclear`], and who decides about the line asks a person then.
+//! A real grammar parses the line. Everything that the grammar or this module is not sure about becomes an
+//! [`UnclearReason`], and such a line needs approval.
 
-mod hazard;
+mod dangers;
+mod hazardous_options;
 mod parse;
-mod program;
+mod programs;
 mod quote;
-mod reading;
-mod removal;
-mod target;
-mod tree;
+mod read_only;
+mod syntax_tree;
+mod targets;
 mod word;
-mod wrapper;
+mod wrappers;
 
+pub use dangers::{CommandDanger, command_danger};
 pub use parse::parse;
-pub use removal::{Danger, refusal};
-pub use target::Reach;
-pub use word::Word;
+pub use targets::ResolvedTarget;
+pub use word::ShellWord;
 
-pub(crate) use hazard::hazard;
-pub(crate) use program::{
+pub(crate) use hazardous_options::hazardous_option;
+pub(crate) use programs::{
     GLOBAL_VALUES, basename, carries_no_command, harmless_variable, is_interpreter, is_shell, is_standard,
 };
-pub(crate) use target::{Shown, cd_target};
-pub(crate) use word::Piece;
+pub(crate) use targets::{DisclosedPath, cd_target};
+pub(crate) use word::WordPiece;
 
 use std::fmt;
 
-/// A command line, taken apart.
+/// A parsed command line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Script {
-    /// Every simple command that may run, also those inside substitutions, functions and wrappers such as `env`.
-    pub commands: Vec<Simple>,
-    /// Commands that only run one of the others, such as `env` in front of it. They need no rule that allows them, but may be
-    /// denied.
-    pub wrappers: Vec<Simple>,
-    /// The files that it writes by redirection or by programs known to write the files they are given.
-    pub writes: Vec<Target>,
-    /// The files that it reads by redirection.
-    pub reads: Vec<Target>,
-    /// What cannot be known before it runs.
-    pub unclear: Vec<Unclear>,
+    /// Every simple command that may run, including those inside substitutions, functions and wrappers such as `env`.
+    pub commands: Vec<SimpleCommand>,
+    /// Commands that only run another command, such as a leading `env`. They need no allow rule, but may be denied.
+    pub wrappers: Vec<SimpleCommand>,
+    /// Files written by redirection, or by programs known to write their file arguments.
+    pub writes: Vec<FileTarget>,
+    /// Files read by redirection.
+    pub reads: Vec<FileTarget>,
+    /// What is unknown before it runs.
+    pub unclear: Vec<UnclearReason>,
 }
 
-/// One program with its arguments.
+/// A program with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Simple {
+pub struct SimpleCommand {
     /// Variables set for this command only.
-    pub env: Vec<(String, Word)>,
+    pub env: Vec<(String, ShellWord)>,
     /// The program and its arguments.
-    pub words: Vec<Word>,
-    /// Whether more arguments are added when it runs, as `xargs` does.
+    pub words: Vec<ShellWord>,
+    /// Whether more arguments are added at run time, as by `xargs`.
     pub open_ended: bool,
-    /// The folders in which it may run.
-    pub folders: Vec<Folder>,
+    /// The possible working directories.
+    pub folders: Vec<WorkingDir>,
 }
 
-/// A file that a command touches.
+/// A file that a command accesses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct FileTarget {
     /// Its path as written.
-    pub path: Word,
-    /// The folders that the path may be relative to.
-    pub folders: Vec<Folder>,
-    /// What touches it.
-    pub by: By,
+    pub path: ShellWord,
+    /// The directories that the path may be relative to.
+    pub folders: Vec<WorkingDir>,
+    /// What accesses it.
+    pub by: TargetSource,
 }
 
-/// What touches a file.
+/// What accesses a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum TargetSource {
     /// The shell, by redirection.
     Redirection,
-    /// A program that is given the file as an argument.
+    /// A program that gets the file as an argument.
     Program,
 }
 
-/// Where a command runs.
+/// The working directory of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Folder {
-    /// A path relative to where the line starts; empty for that folder itself, absolute or starting with `~` otherwise.
+pub enum WorkingDir {
+    /// A path relative to the starting directory; empty for that directory itself, otherwise absolute or starting with
+    /// `~`.
     At(String),
-    /// Nobody knows before the line runs.
+    /// Unknown before the line runs.
     Unknown,
 }
 
-/// A reason why the line cannot be judged from its text.
+/// Why a line cannot be judged from its text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Unclear {
-    /// The grammar does not understand it.
+pub enum UnclearReason {
+    /// The grammar cannot parse it.
     Unparsed,
-    /// It is too long or too deeply nested to look through.
+    /// It is too long or too deeply nested.
     TooLarge,
-    /// It holds characters that people do not see or that shells read differently.
-    OddCharacters,
-    /// The name of a program is only known when it runs.
+    /// It contains invisible characters, or characters that shells interpret differently.
+    UnusualCharacters,
+    /// The name of a program is unknown before it runs.
     Program(String),
-    /// A string that is run as a command is only known when it runs.
+    /// A string that is run as a command is unknown before it runs.
     Dynamic(String),
-    /// An expansion that itself runs or hides commands.
+    /// An expansion that runs or hides commands.
     Expansion(String),
-    /// A variable is set that changes what programs do.
+    /// A variable that changes the behaviour of programs.
     Variable(String),
-    /// A program runs what it reads from its input.
+    /// A program that runs its input.
     Input(String),
-    /// A wrapper is used in a way that hides the command in it.
+    /// A wrapper without a visible command.
     Wrapper(String),
-    /// It opens a network connection by redirection.
+    /// A network connection by redirection.
     Network(String),
 }
 
-impl fmt::Display for Unclear {
+impl fmt::Display for UnclearReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unclear::Unparsed => f.write_str("the command cannot be parsed"),
-            Unclear::TooLarge => f.write_str("the command is too large to look through"),
-            Unclear::OddCharacters => f.write_str("the command holds invisible or unusual characters"),
-            Unclear::Program(word) => write!(f, "which program `{word}` is shows only when it runs"),
-            Unclear::Dynamic(name) => write!(f, "what `{name}` runs shows only when it runs"),
-            Unclear::Expansion(text) => write!(f, "the expansion `{text}` may hide commands"),
-            Unclear::Variable(name) => write!(f, "setting `{name}` changes what programs do"),
-            Unclear::Input(name) => write!(f, "`{name}` runs whatever it reads"),
-            Unclear::Wrapper(name) => write!(f, "`{name}` hides which command it runs"),
-            Unclear::Network(path) => write!(f, "`{path}` is a network connection"),
+            UnclearReason::Unparsed => f.write_str("the command cannot be parsed"),
+            UnclearReason::TooLarge => f.write_str("the command is too large to analyze"),
+            UnclearReason::UnusualCharacters => f.write_str("the command contains invisible or unusual characters"),
+            UnclearReason::Program(word) => write!(f, "the program `{word}` is only known at run time"),
+            UnclearReason::Dynamic(name) => write!(f, "what `{name}` runs is only known at run time"),
+            UnclearReason::Expansion(text) => write!(f, "the expansion `{text}` may hide commands"),
+            UnclearReason::Variable(name) => write!(f, "setting `{name}` changes the behaviour of programs"),
+            UnclearReason::Input(name) => write!(f, "`{name}` runs its input"),
+            UnclearReason::Wrapper(name) => write!(f, "the command that `{name}` runs is not visible"),
+            UnclearReason::Network(path) => write!(f, "`{path}` is a network connection"),
         }
     }
 }
 
-impl Simple {
-    /// The name of the program as written, when it is known.
+impl SimpleCommand {
+    /// The program as written, if known.
     pub fn program(&self) -> Option<String> {
-        self.words.first().and_then(Word::plain)
+        self.words.first().and_then(ShellWord::plain)
     }
 
-    /// The last part of the program's path, when it is known.
+    /// The last component of the program's path, if known.
     pub fn name(&self) -> Option<String> {
         self.program().map(|program| basename(&program).to_owned())
     }
 }
 
-impl fmt::Display for Simple {
+impl fmt::Display for SimpleCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut gap = "";
         for (name, value) in &self.env {

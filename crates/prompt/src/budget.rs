@@ -1,42 +1,41 @@
-//! How many tokens a request may have, and who gets how many of them.
+//! Token budgets and their distribution.
 //!
-//! Two questions, one tree each: [`lay_out`] divides room among parts that want some before they are written, [`Tree::prune`]
-//! decides what leaves when too much was written, and [`Tree::grow`] who may say more where something is left over. What they
-//! are asked about is in [`Budget`].
+//! [`allocate`] divides a budget among parts before they are written, [`PriorityTree::prune`] removes parts that do not
+//! fit, and [`PriorityTree::grow`] distributes what remains. [`TokenBudget`] is the budget of a request.
 
-mod flex;
-mod tree;
+mod allocation;
+mod priority_tree;
 
-pub use flex::{Flex, Reserve, lay_out};
-pub use tree::{Exceeded, Leaf, Node, Tree};
+pub use allocation::{Reservation, SizeRequest, allocate};
+pub use priority_tree::{BudgetExceeded, PriorityNode, PriorityTree, TextLeaf};
 
-use crate::tokens::Family;
+use crate::tokens::TokenizerFamily;
 use model::{Block, Info, Message, Part};
 use std::sync::Arc;
 
-/// This part of what the tools leave is used: estimates are not exact, and a reply needs room.
-const USED_PERCENT: u64 = 85;
-/// A tool's result takes at most this part of the budget.
+/// Percentage used of what the tools leave: estimates are not exact, and a reply needs tokens too.
+const USABLE_PERCENT: u64 = 85;
+/// Maximum percentage of the budget for one tool result.
 const RESULT_PERCENT: u64 = 50;
-/// What a prompt mentions takes at most one part of so many.
-const MENTIONS_PART: u64 = 6;
-/// Panels take at most one part of so many.
-const PANELS_PART: u64 = 4;
-/// Of a text that is cut, this part is its beginning; the rest is its end.
+/// Mentions get at most this fraction of the budget.
+const MENTIONS_DIVISOR: u64 = 6;
+/// Panels get at most this fraction of the budget.
+const PANELS_DIVISOR: u64 = 4;
+/// Percentage of a cut text that is taken from its beginning; the rest is its end.
 const HEAD_PERCENT: usize = 40;
 
-/// How many tokens a request may have beside its tools.
+/// How many tokens a request may have, excluding its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
-    /// How they are counted.
-    pub family: Family,
-    /// System prompt and messages together.
+pub struct TokenBudget {
+    /// How tokens are counted.
+    pub family: TokenizerFamily,
+    /// System prompt and messages.
     pub tokens: u64,
 }
 
-impl Budget {
-    /// The budget for a model whose tools take so many tokens: the smaller of the threshold and the window, less the tools,
-    /// times 0.85; all of it where there are no tools. `None` where nobody knows the window and nobody set a threshold.
+impl TokenBudget {
+    /// Returns the budget for a model: the smaller of threshold and context window, minus the tokens of the tools,
+    /// times 0.85; without tools, all of it. `None` if neither the window nor a threshold is known.
     pub fn of(info: &Info, threshold: Option<u64>, tools: u64) -> Option<Self> {
         let window = Some(info.limits.window).filter(|window| *window > 0);
         let base = match (threshold, window) {
@@ -46,31 +45,31 @@ impl Budget {
         };
         let tokens = match tools {
             0 => base,
-            tools => base.saturating_sub(tools) * USED_PERCENT / 100,
+            tools => base.saturating_sub(tools) * USABLE_PERCENT / 100,
         };
-        let family = Family::of(info);
-        Some(Budget { family, tokens })
+        let family = TokenizerFamily::of(info);
+        Some(TokenBudget { family, tokens })
     }
 
-    /// The most tokens of one tool's result.
+    /// Maximum tokens of one tool result.
     pub fn result(self) -> u64 {
         self.tokens * RESULT_PERCENT / 100
     }
 
-    /// The most tokens of what a prompt mentions.
+    /// Maximum tokens of the content of mentions.
     pub fn mentions(self) -> u64 {
-        self.tokens / MENTIONS_PART
+        self.tokens / MENTIONS_DIVISOR
     }
 
-    /// The most tokens of all panels together.
+    /// Maximum tokens of all panels.
     pub fn panels(self) -> u64 {
-        self.tokens / PANELS_PART
+        self.tokens / PANELS_DIVISOR
     }
 
-    /// A result that takes no more than its part, cut where it must be; `None` where it may stay as it is.
+    /// Returns the result cut to its share, or `None` if it fits.
     pub(crate) fn bound_result(self, message: &Arc<Message>) -> Option<Arc<Message>> {
         let most = self.result();
-        // A token has a byte at least, so that nothing short needs to be looked at.
+        // A token has at least one byte, so short texts need no estimate.
         let texts = || message.parts.iter().filter_map(result_text);
         let bytes: usize = texts().map(str::len).sum();
         if bytes as u64 <= most {
@@ -80,7 +79,7 @@ impl Budget {
         if tokens <= most {
             return None;
         }
-        // In proportion, so that dense texts are cut to fewer bytes.
+        // Cut proportionally, so that dense texts are cut to fewer bytes.
         let keep = (bytes as u64).saturating_mul(most) / tokens.max(1);
         Some(Arc::new(cut_message(message, keep as usize)))
     }
@@ -96,7 +95,7 @@ fn result_text(part: &Part) -> Option<&str> {
     }
 }
 
-/// The message with its texts cut to so many bytes in all, each in proportion to its length.
+/// Cuts the texts of a message to a total number of bytes, each in proportion to its length.
 pub(crate) fn cut_message(message: &Message, bytes: usize) -> Message {
     let total: usize = message.parts.iter().map(text_bytes).sum();
     let share = |text: &str| match total {
@@ -104,11 +103,15 @@ pub(crate) fn cut_message(message: &Message, bytes: usize) -> Message {
         total => (text.len() as u128 * bytes as u128 / total as u128) as usize,
     };
     let cut_block = |block: &Block| match block {
-        Block::Text { text } => Block::text(cut(text, share(text))),
+        Block::Text { text } => Block::text(cut_middle(text, share(text))),
         Block::Media(media) => Block::Media(media.clone()),
     };
     let parts = message.parts.iter().map(|part| match part {
-        Part::Text { text, replay: None } => Part::text(cut(text, share(text))),
+        Part::Text {
+            text,
+            origin,
+            replay: None,
+        } => Part::with_origin(cut_middle(text, share(text)), *origin),
         Part::ToolResult {
             id,
             name,
@@ -120,7 +123,7 @@ pub(crate) fn cut_message(message: &Message, bytes: usize) -> Message {
             content: content.iter().map(cut_block).collect(),
             outcome: *outcome,
         },
-        // What is signed must go back as it came.
+        // Signed parts must be sent back unchanged.
         Part::Text { replay: Some(_), .. } | Part::Thinking { .. } | Part::ToolCall { .. } | Part::Media(_) => {
             part.clone()
         }
@@ -131,10 +134,10 @@ pub(crate) fn cut_message(message: &Message, bytes: usize) -> Message {
     }
 }
 
-/// The bytes of a part that can be cut.
+/// Number of bytes of a part that can be cut.
 fn text_bytes(part: &Part) -> usize {
     match part {
-        Part::Text { text, replay: None } => text.len(),
+        Part::Text { text, replay: None, .. } => text.len(),
         Part::ToolResult { content, .. } => content
             .iter()
             .map(|block| match block {
@@ -146,8 +149,8 @@ fn text_bytes(part: &Part) -> usize {
     }
 }
 
-/// A text of at most about so many bytes: its beginning, what was left out, its end.
-pub fn cut(text: &str, bytes: usize) -> String {
+/// Cuts the middle out of a text so that it has about this many bytes, and notes how much is missing.
+pub fn cut_middle(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();
     }
@@ -155,7 +158,7 @@ pub fn cut(text: &str, bytes: usize) -> String {
     let tail = text.ceil_char_boundary(text.len() - (bytes - bytes * HEAD_PERCENT / 100).min(text.len()));
     let tail = tail.max(head);
     format!(
-        "{}\n[… {} of {} bytes left out for lack of room …]\n{}",
+        "{}\n[… {} of {} bytes omitted …]\n{}",
         &text[..head],
         tail - head,
         text.len(),

@@ -1,12 +1,12 @@
-//! Asks a second model to carry out a change of one file that the first one has only described.
+//! Requests that let a second model apply a described change to one file.
 
 use model::{Breakpoint, Effort, Message, Request};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// How the model is asked to write its edits down.
+/// Format of the edits in the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EditForm {
+pub enum EditReplyFormat {
     /// `<old_text line=N>` and `<new_text>` tags.
     Xml,
     /// `<<<<<<< SEARCH line=N` blocks.
@@ -17,21 +17,21 @@ pub enum EditForm {
     Whole,
 }
 
-/// A change that was described.
+/// A described change.
 #[derive(Debug, Clone, Copy)]
-pub struct EditTask<'a> {
-    /// The file, as the model shall call it.
+pub struct EditInstruction<'a> {
+    /// Path of the file, as shown to the model.
     pub path: &'a str,
-    /// What it holds; nothing when it is to be created, for which every form is [`EditForm::Whole`].
+    /// Content of the file; `None` for a new file, which always uses [`EditReplyFormat::Whole`].
     pub content: Option<&'a str>,
-    /// What to do.
+    /// The instructions.
     pub instructions: &'a str,
-    /// How to write it down.
-    pub form: EditForm,
+    /// The format of the edits.
+    pub form: EditReplyFormat,
 }
 
-/// The request that asks for the edits. What stays the same for every file comes first.
-pub fn edit_request(task: &EditTask<'_>) -> Request {
+/// Builds the request. The constant part comes first.
+pub fn edit_request(task: &EditInstruction<'_>) -> Request {
     Request {
         system: vec![template(task).trim_end().into()],
         messages: vec![Arc::new(Message::user(question(task)))].into(),
@@ -41,36 +41,37 @@ pub fn edit_request(task: &EditTask<'_>) -> Request {
     }
 }
 
-/// The request that follows a reply whose edits could not be made. It extends the first one, so that its prefix is cached.
+/// Builds the follow-up request after edits that could not be applied. It extends the first request, so that its prefix
+/// is cached.
 pub fn edit_retry(mut request: Request, reply: &str, refusal: &str) -> Request {
     let answer = match reply.trim().is_empty() {
-        // An empty message is refused by some providers.
+        // Some providers reject an empty message.
         true => "(nothing)",
         false => reply,
     };
-    let told = include_str!("../templates/edit-retry.md").replace("{{refusal}}", refusal);
+    let message = include_str!("../templates/edit-retry.md").replace("{{refusal}}", refusal);
     let messages = Arc::make_mut(&mut request.messages);
     messages.push(Arc::new(Message::assistant(answer)));
-    messages.push(Arc::new(Message::user(told.trim_end())));
+    messages.push(Arc::new(Message::user(message.trim_end())));
     request
 }
 
-fn template(task: &EditTask<'_>) -> &'static str {
+fn template(task: &EditInstruction<'_>) -> &'static str {
     match (task.content, task.form) {
         (None, _) => include_str!("../templates/edit-create.md"),
-        (Some(_), EditForm::Xml) => include_str!("../templates/edit-xml.md"),
-        (Some(_), EditForm::SearchReplace) => include_str!("../templates/edit-search-replace.md"),
-        (Some(_), EditForm::ApplyPatch) => include_str!("../templates/edit-apply-patch.md"),
-        (Some(_), EditForm::Whole) => include_str!("../templates/edit-whole.md"),
+        (Some(_), EditReplyFormat::Xml) => include_str!("../templates/edit-xml.md"),
+        (Some(_), EditReplyFormat::SearchReplace) => include_str!("../templates/edit-search-replace.md"),
+        (Some(_), EditReplyFormat::ApplyPatch) => include_str!("../templates/edit-apply-patch.md"),
+        (Some(_), EditReplyFormat::Whole) => include_str!("../templates/edit-whole.md"),
     }
 }
 
-fn question(task: &EditTask<'_>) -> String {
+fn question(task: &EditInstruction<'_>) -> String {
     let path = task.path;
     let file = task.content.map(|content| {
         let shown = match task.form {
-            EditForm::Xml | EditForm::SearchReplace => numbered(content),
-            EditForm::ApplyPatch | EditForm::Whole => content.to_owned(),
+            EditReplyFormat::Xml | EditReplyFormat::SearchReplace => numbered(content),
+            EditReplyFormat::ApplyPatch | EditReplyFormat::Whole => content.to_owned(),
         };
         let end = if shown.is_empty() || shown.ends_with('\n') {
             ""
@@ -90,7 +91,7 @@ fn question(task: &EditTask<'_>) -> String {
     )
 }
 
-/// Each line with its number, for forms in which the model says where its edit goes.
+/// Adds line numbers, for formats in which edits name a line.
 fn numbered(content: &str) -> String {
     let mut text = String::with_capacity(content.len() + content.len() / 8);
     for (index, line) in content.lines().enumerate() {
@@ -104,8 +105,8 @@ fn numbered(content: &str) -> String {
 mod tests {
     use super::*;
 
-    fn task(form: EditForm, content: Option<&str>) -> Request {
-        edit_request(&EditTask {
+    fn task(form: EditReplyFormat, content: Option<&str>) -> Request {
+        edit_request(&EditInstruction {
             path: "src/a.rs",
             content,
             instructions: "Rename b to c.\n",
@@ -114,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_shown_with_numbers_only_where_the_form_asks_for_lines() {
+    fn the_file_has_line_numbers_only_for_formats_that_need_them() {
         let plain = "<file path=\"src/a.rs\">\na\nb\n</file>\n\nChange `src/a.rs` as follows:\n\nRename b to c.";
         let numbered = plain.replace("\na\nb\n", "\n1\ta\n2\tb\n");
         for (form, mark, question) in [
-            (EditForm::Xml, "<old_text line=", numbered.as_str()),
-            (EditForm::SearchReplace, "<<<<<<< SEARCH line=", &numbered),
-            (EditForm::ApplyPatch, "*** Update File: ", plain),
-            (EditForm::Whole, "````", plain),
+            (EditReplyFormat::Xml, "<old_text line=", numbered.as_str()),
+            (EditReplyFormat::SearchReplace, "<<<<<<< SEARCH line=", &numbered),
+            (EditReplyFormat::ApplyPatch, "*** Update File: ", plain),
+            (EditReplyFormat::Whole, "````", plain),
         ] {
             let request = task(form, Some("a\nb"));
             assert!(request.system[0].contains(mark), "{form:?}");
@@ -131,8 +132,8 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_is_asked_for_as_a_whole_whatever_the_form() {
-        let requests = [task(EditForm::Xml, None), task(EditForm::Whole, None)];
+    fn a_new_file_is_always_requested_as_a_whole() {
+        let requests = [task(EditReplyFormat::Xml, None), task(EditReplyFormat::Whole, None)];
         assert_eq!(requests[0].system, requests[1].system);
         assert_eq!(
             requests[0].messages[0].text(),
@@ -142,13 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_extends_the_request_and_tells_what_was_wrong() {
-        let first = task(EditForm::Xml, Some("a\n"));
+    fn a_retry_extends_the_request_with_the_error() {
+        let first = task(EditReplyFormat::Xml, Some("a\n"));
         let second = edit_retry(first.clone(), "", "Edit 1: the old text is not in the file.");
         assert!(Arc::ptr_eq(&first.messages[0], &second.messages[0]));
         assert_eq!(second.messages[1].text(), "(nothing)");
-        let told = second.messages[2].text();
-        assert!(told.contains("the old text is not in the file."), "{told}");
-        assert!(!told.contains("{{"), "{told}");
+        let message = second.messages[2].text();
+        assert!(message.contains("the old text is not in the file."), "{message}");
+        assert!(!message.contains("{{"), "{message}");
     }
 }

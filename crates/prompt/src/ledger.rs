@@ -1,141 +1,142 @@
-//! The ledger: what each request is made of, what of it the provider's cache should hold, and where it left the one before it.
+//! The ledger: the composition of each request, how much of it the provider's cache should contain, and where it
+//! differs from the previous one.
 //!
-//! [`Ledger::enter`] takes in a request before it leaves, [`Ledger::settle`] what the provider says about it. Tokens are the
-//! provider's own: what a request has more than the one before it is shared out among what is new in it, so that the sections
-//! always add up to what the provider counted. Both cost work in proportion to what is new.
+//! [`Ledger::begin_request`] records a request before it is sent, [`Ledger::finish_request`] the provider's report.
+//! Token counts are the provider's: the tokens that a request adds are distributed among its new parts, so that the
+//! sections always add up to the provider's count. Both cost work in proportion to what is new.
 
-mod cache;
+mod cache_behavior;
 mod frame;
-mod kind;
-mod learned;
+mod message_kind;
+mod prefix_index;
 #[cfg(test)]
 mod tests;
-mod weigh;
+mod token_counter;
 
-use crate::tokens::{Exact, Family};
-use cache::Known;
-use frame::{Laid, alike};
-use kind::{Kind, Size, begins_turn, counted, first, kinds, mixed};
-use model::{Breakpoint, CachedBy, Caching, Info, Message, Request, Sent, Usage};
-use session::{Difference, Section};
+use crate::tokens::{ExactTokenizer, TokenizerFamily};
+use frame::{FrameSections, common_prefix};
+use message_kind::{MessageKind, PartSize, begins_turn, first_kind, fnv1a, json_size_and_hash, kinds};
+use model::{Breakpoint, CacheMode, CachePolicy, Info, Message, PromptSize, Request, Usage};
+use prefix_index::PrefixIndex;
+use session::{LedgerSection, PromptDifference};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weigh::Weigh;
+use token_counter::TokenCounter;
 
-/// What the requests of a session were made of.
+/// The composition of a session's requests.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// The model, the frame and the messages of the last request.
+    /// The model, frame and messages of the last request.
     model: String,
-    frame: Option<Laid>,
-    lines: Vec<Line>,
-    /// How many of the lines have tokens, and whether the frame has.
+    frame: Option<FrameSections>,
+    lines: Vec<LedgerMessage>,
+    /// How many messages have token counts, and whether the frame has.
     settled: usize,
     is_framed: bool,
-    /// Of the settled lines.
-    sums: Sums,
-    known: Known,
+    /// Sums over the settled messages.
+    sums: SectionSums,
+    known: PrefixIndex,
 }
 
 /// A message of the last request.
 #[derive(Debug, Clone)]
-struct Line {
+struct LedgerMessage {
     message: Arc<Message>,
     bytes: u64,
     hash: u64,
-    /// Of everything up to here.
+    /// Hash of everything up to here.
     chain: u64,
-    /// How many parts there are up to here.
+    /// Number of parts up to here.
     blocks: u64,
-    /// The tokens of everything up to here, once they are known.
+    /// Tokens of everything up to here, once known.
     upto: u64,
 }
 
-/// Bytes and tokens by kind, of the turns before and of the last one.
+/// Bytes and tokens by kind, of earlier turns and of the last one.
 #[derive(Debug, Clone, Default)]
-struct Sums {
-    history: BTreeMap<Kind, Sum>,
-    turn: BTreeMap<Kind, Sum>,
+struct SectionSums {
+    history: BTreeMap<MessageKind, SectionSum>,
+    turn: BTreeMap<MessageKind, SectionSum>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct SectionSum {
     bytes: u64,
     tokens: u64,
 }
 
-/// A request that has been entered and not been settled yet.
+/// A request that has no report yet.
 #[derive(Debug, Clone)]
-pub struct Entry {
-    /// Where it left the one before it.
-    pub difference: Difference,
-    /// How many messages are those that the one before it began with.
+pub struct LedgerEntry {
+    /// Where it differs from the previous request.
+    pub difference: PromptDifference,
+    /// How many leading messages it shares with the previous request.
     pub shared: usize,
-    /// Tokens that the provider's cache should hold.
+    /// Tokens that the provider's cache should contain.
     pub cached: u64,
-    /// Whether that is what the provider counted, or hew's estimate of a part of what it counted.
-    pub certainty: Certainty,
-    /// Its cache marks.
+    /// Whether the provider counted them, or hew estimated a part of what it counted.
+    pub certainty: CountBasis,
+    /// Its cache breakpoints.
     pub marks: Vec<Breakpoint>,
-    held: Held,
+    held: CachedSections,
 }
 
-/// What is known of a request once it is over.
+/// The provider's report about a finished request.
 #[derive(Debug, Clone, Copy)]
-pub struct Report<'a> {
-    /// What the provider counted.
+pub struct RequestReport<'a> {
+    /// Usage as counted by the provider.
     pub usage: &'a Usage,
-    /// How long the request was as it left, where that is known.
-    pub sent: Option<&'a Sent>,
-    /// When it was over, in milliseconds.
+    /// Size of the request as sent, if known.
+    pub sent: Option<&'a PromptSize>,
+    /// When it finished, in milliseconds.
     pub at: u64,
 }
 
-/// How well the tokens of a prefix are known.
+/// How the tokens of a prefix are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Certainty {
-    /// The provider counted this very prefix.
+pub enum CountBasis {
+    /// The provider counted exactly this prefix.
     Counted,
-    /// The provider counted more than it: what of that belongs to it is estimated.
+    /// The provider counted a longer prefix: the share of this one is estimated.
     Estimated,
 }
 
-/// What may be expected of the cache for a request beside the conversation.
+/// Expected cache use of a request outside the conversation.
 #[derive(Debug, Clone)]
-pub struct Foreseen {
-    /// Tokens that the provider's cache should hold.
+pub struct CacheForecast {
+    /// Tokens that the provider's cache should contain.
     pub cached: u64,
     /// Whether the provider counted them.
-    pub certainty: Certainty,
-    /// Where it leaves the last request of the conversation.
-    pub difference: Difference,
+    pub certainty: CountBasis,
+    /// Where it differs from the last request of the conversation.
+    pub difference: PromptDifference,
 }
 
-/// What the cache should hold: so many parts of the frame, and these sections.
+/// Expected cache content: a number of frame sections, and sums.
 #[derive(Debug, Clone, Default)]
-struct Held {
+struct CachedSections {
     frame: usize,
-    sums: Sums,
+    sums: SectionSums,
 }
 
 impl Ledger {
-    /// Takes in a request before it leaves; `now` is in milliseconds.
-    pub fn enter(&mut self, request: &Request, info: &Info, now: u64) -> Entry {
-        let caching = Caching::of(info);
+    /// Records a request before it is sent; `now` is in milliseconds.
+    pub fn begin_request(&mut self, request: &Request, info: &Info, now: u64) -> LedgerEntry {
+        let caching = CachePolicy::of(info);
         let model = info.name();
-        let frame = Laid::of(request, &model, &Family::of(info), self.frame.as_ref());
-        let (shared, fresh) = self.compare(&request.messages);
-        let difference = self.difference(&frame, &model, shared, &fresh);
-        self.turn_over(frame, model, shared, fresh);
+        let frame = FrameSections::of(request, &model, &TokenizerFamily::of(info), self.frame.as_ref());
+        let (shared, new_messages) = self.compare(&request.messages);
+        let difference = self.difference(&frame, &model, shared, &new_messages);
+        self.replace_last(frame, model, shared, new_messages);
         let hit = self.known.find(self.frame.as_ref(), &self.lines, request, info, now);
         let difference = match difference {
-            Difference::Extends if hit.is_expired => Difference::Lost {
-                why: format!("the cache forgets after {} minutes", caching.seconds / 60),
+            PromptDifference::Extends if hit.is_expired => PromptDifference::CacheExpired {
+                reason: format!("the cache forgets after {} minutes", caching.ttl_seconds / 60),
             },
             difference => difference,
         };
-        let held = self.held(&hit);
-        Entry {
+        let held = self.cached_sections(&hit);
+        LedgerEntry {
             difference,
             shared,
             cached: hit.tokens,
@@ -145,11 +146,16 @@ impl Ledger {
         }
     }
 
-    /// Takes in what the provider says about the request that was entered last, and says what it was made of.
-    pub fn settle(&mut self, entry: &Entry, info: &Info, report: &Report<'_>) -> Vec<Section> {
-        let prompt = report.usage.prompt();
+    /// Records the provider's report about the last request and returns its sections.
+    pub fn finish_request(
+        &mut self,
+        entry: &LedgerEntry,
+        info: &Info,
+        report: &RequestReport<'_>,
+    ) -> Vec<LedgerSection> {
+        let prompt = report.usage.prompt_tokens();
         if prompt > 0 {
-            self.share_out(prompt, Family::of(info));
+            self.share_out(prompt, TokenizerFamily::of(info));
             if let Some(frame) = &self.frame {
                 self.known.learn(frame, &self.lines, &entry.marks, info, report);
             }
@@ -157,53 +163,53 @@ impl Ledger {
         self.sections(entry)
     }
 
-    /// What may be expected of the cache for a request that is not part of the conversation, such as one for a summary of it.
-    pub fn foresee(&self, request: &Request, info: &Info, now: u64) -> Foreseen {
+    /// Predicts cache use for a request outside the conversation, such as a summary of it.
+    pub fn forecast(&self, request: &Request, info: &Info, now: u64) -> CacheForecast {
         let model = info.name();
-        let frame = Laid::of(request, &model, &Family::of(info), self.frame.as_ref());
-        let (shared, fresh) = self.compare(&request.messages);
-        let is_alike = |before: &Laid| self.model == model && frame.left(before).is_none();
+        let frame = FrameSections::of(request, &model, &TokenizerFamily::of(info), self.frame.as_ref());
+        let (shared, new_messages) = self.compare(&request.messages);
+        let is_alike = |before: &FrameSections| self.model == model && frame.difference_from(before).is_none();
         let difference = match self.frame.as_ref().is_some_and(is_alike) {
-            true => self.difference(&frame, &model, shared, &fresh),
-            // It has nothing to do with the conversation.
-            false => Difference::First,
+            true => self.difference(&frame, &model, shared, &new_messages),
+            // It is unrelated to the conversation.
+            false => PromptDifference::First,
         };
-        let mut lines = [&self.lines[..shared], &fresh].concat();
+        let mut lines = [&self.lines[..shared], &new_messages].concat();
         chain(&mut lines, frame.chain(), 0);
-        let (hit, _) = self.known.seek(Some(&frame), &lines, request, info, now);
-        Foreseen {
+        let (hit, _) = self.known.lookup(Some(&frame), &lines, request, info, now);
+        CacheForecast {
             cached: hit.tokens,
             certainty: hit.certainty,
             difference,
         }
     }
 
-    /// What a request beside the conversation was made of, where so many of its tokens were expected to be cached.
-    pub fn beside(request: &Request, info: &Info, usage: &Usage, cached: u64) -> Vec<Section> {
-        let family = Family::of(info);
+    /// Returns the sections of a request outside the conversation, given how many tokens were expected to be cached.
+    pub fn side_request_sections(request: &Request, info: &Info, usage: &Usage, cached: u64) -> Vec<LedgerSection> {
+        let family = TokenizerFamily::of(info);
         let mut ledger = Ledger::whole(request, &info.name(), &family);
-        ledger.share_out(usage.prompt(), family);
-        let entry = Entry {
-            difference: Difference::First,
+        ledger.share_out(usage.prompt_tokens(), family);
+        let entry = LedgerEntry {
+            difference: PromptDifference::First,
             shared: 0,
-            cached: cached.min(usage.prompt()),
-            certainty: Certainty::Counted,
+            cached: cached.min(usage.prompt_tokens()),
+            certainty: CountBasis::Counted,
             marks: Vec::new(),
-            held: Held::default(),
+            held: CachedSections::default(),
         };
         ledger.sections(&entry)
     }
 
-    /// How many tokens each section of a request has by itself, counted by the tokenizer of its model.
-    pub fn counted(request: &Request, model: &str, exact: &Exact) -> Vec<(String, u64)> {
+    /// Returns the tokens of each section of a request, counted by the tokenizer of its model.
+    pub fn exact_counts(request: &Request, model: &str, exact: &ExactTokenizer) -> Vec<(String, u64)> {
         let ledger = Ledger::whole(request, model, exact);
         let frame = ledger.frame.iter().flat_map(|frame| &frame.parts);
         let mut counted: Vec<(String, u64)> = frame.map(|part| (part.name.clone(), part.weight)).collect();
-        let mut sums = Sums::default();
+        let mut sums = SectionSums::default();
         for line in &ledger.lines {
-            sums.begin(&line.message);
-            for (kind, Size { bytes, weight }) in kinds(&line.message, exact) {
-                sums.add(kind, Sum { bytes, tokens: weight });
+            sums.begin_message(&line.message);
+            for (kind, PartSize { bytes, weight }) in kinds(&line.message, exact) {
+                sums.add(kind, SectionSum { bytes, tokens: weight });
             }
         }
         for (when, sums) in [("history", sums.history), ("turn", sums.turn)] {
@@ -212,28 +218,28 @@ impl Ledger {
         counted
     }
 
-    /// A ledger that knows nothing but this request.
-    fn whole(request: &Request, model: &str, weigh: &dyn Weigh) -> Ledger {
+    /// Creates a ledger with only this request.
+    fn whole(request: &Request, model: &str, weigh: &dyn TokenCounter) -> Ledger {
         let mut ledger = Ledger::default();
-        let frame = Laid::of(request, model, weigh, None);
-        let (shared, fresh) = ledger.compare(&request.messages);
-        ledger.turn_over(frame, model.into(), shared, fresh);
+        let frame = FrameSections::of(request, model, weigh, None);
+        let (shared, new_messages) = ledger.compare(&request.messages);
+        ledger.replace_last(frame, model.into(), shared, new_messages);
         ledger
     }
 
-    /// How many messages are as before, and the others.
-    fn compare(&self, messages: &[Arc<Message>]) -> (usize, Vec<Line>) {
-        let same = |(line, message): &(&Line, &Arc<Message>)| Arc::ptr_eq(&line.message, message);
+    /// Returns how many messages are unchanged, and the others.
+    fn compare(&self, messages: &[Arc<Message>]) -> (usize, Vec<LedgerMessage>) {
+        let same = |(line, message): &(&LedgerMessage, &Arc<Message>)| Arc::ptr_eq(&line.message, message);
         let mut shared = self.lines.iter().zip(messages).take_while(same).count();
-        let mut fresh = Vec::with_capacity(messages.len() - shared);
+        let mut new_messages = Vec::with_capacity(messages.len() - shared);
         for message in &messages[shared..] {
-            let (bytes, hash) = counted(&**message);
-            // A message that is made anew for each request may still say the same.
-            if fresh.is_empty() && self.lines.get(shared).is_some_and(|line| line.hash == hash) {
+            let (bytes, hash) = json_size_and_hash(&**message);
+            // A message that is rebuilt for each request may have the same content.
+            if new_messages.is_empty() && self.lines.get(shared).is_some_and(|line| line.hash == hash) {
                 shared += 1;
                 continue;
             }
-            fresh.push(Line {
+            new_messages.push(LedgerMessage {
                 message: Arc::clone(message),
                 bytes,
                 hash,
@@ -242,49 +248,57 @@ impl Ledger {
                 upto: 0,
             });
         }
-        (shared, fresh)
+        (shared, new_messages)
     }
 
-    fn difference(&self, frame: &Laid, model: &str, shared: usize, fresh: &[Line]) -> Difference {
+    fn difference(
+        &self,
+        frame: &FrameSections,
+        model: &str,
+        shared: usize,
+        new_messages: &[LedgerMessage],
+    ) -> PromptDifference {
         let Some(before) = &self.frame else {
-            return Difference::First;
+            return PromptDifference::First;
         };
         if self.model != model {
             let part = format!("model: {} became {model}", self.model);
-            return Difference::At { byte: 0, part };
+            return PromptDifference::At { byte: 0, part };
         }
-        if let Some(left) = frame.left(before) {
-            return Difference::At {
+        if let Some(left) = frame.difference_from(before) {
+            return PromptDifference::At {
                 byte: left.byte,
                 part: left.part,
             };
         }
         if shared == self.lines.len() {
-            return Difference::Extends;
+            return PromptDifference::Extends;
         }
         let same: u64 = self.lines[..shared].iter().map(|line| line.bytes).sum();
-        let (then, now) = (&self.lines[shared], fresh.first());
-        let json = |line: &Line| serde_json::to_vec(&*line.message).unwrap_or_default();
-        let within = now.map_or(0, |now| alike(&json(then), &json(now)));
-        Difference::At {
+        let (then, now) = (&self.lines[shared], new_messages.first());
+        let json = |line: &LedgerMessage| serde_json::to_vec(&*line.message).unwrap_or_default();
+        let within = now.map_or(0, |now| common_prefix(&json(then), &json(now)));
+        PromptDifference::At {
             byte: before.bytes() + same + within,
-            part: self.broken(shared, fresh),
+            part: self.describe_break(shared, new_messages),
         }
     }
 
-    /// What happened to the messages from this one on.
-    fn broken(&self, at: usize, fresh: &[Line]) -> String {
+    /// Describes what happened to the messages from this one on.
+    fn describe_break(&self, at: usize, new_messages: &[LedgerMessage]) -> String {
         let last = self.lines.len();
-        let Some(now) = fresh.first() else {
+        let Some(now) = new_messages.first() else {
             return format!("messages {}–{last} left out", at + 1);
         };
-        if first(&now.message) == Some(Kind::Summary) {
-            let kept = fresh
+        if first_kind(&now.message) == Some(MessageKind::Summary) {
+            let kept = new_messages
                 .get(1)
                 .and_then(|kept| self.lines.iter().position(|line| line.hash == kept.hash));
             return format!("summary replaced messages {}–{}", at + 1, kept.unwrap_or(last));
         }
-        let words = |line: &Line| first(&line.message).map_or_else(|| "nothing".to_owned(), |kind| kind.to_string());
+        let words = |line: &LedgerMessage| {
+            first_kind(&line.message).map_or_else(|| "nothing".to_owned(), |kind| kind.to_string())
+        };
         let (then, now) = (words(&self.lines[at]), words(now));
         match then == now {
             true => format!("message {}: {now} changed", at + 1),
@@ -293,7 +307,13 @@ impl Ledger {
     }
 
     /// Makes this request the last one.
-    fn turn_over(&mut self, mut frame: Laid, model: String, shared: usize, fresh: Vec<Line>) {
+    fn replace_last(
+        &mut self,
+        mut frame: FrameSections,
+        model: String,
+        shared: usize,
+        new_messages: Vec<LedgerMessage>,
+    ) {
         let before = self.frame.as_ref();
         let is_same = self.model == model && before.is_some_and(|before| before.chain() == frame.chain());
         match before {
@@ -302,7 +322,7 @@ impl Ledger {
                     part.tokens = known.tokens;
                 }
             }
-            Some(_) | None => (self.settled, self.is_framed, self.sums) = (0, false, Sums::default()),
+            Some(_) | None => (self.settled, self.is_framed, self.sums) = (0, false, SectionSums::default()),
         }
         if shared < self.settled {
             self.settled = shared;
@@ -310,14 +330,14 @@ impl Ledger {
         }
         let keep = if is_same { shared } else { 0 };
         self.lines.truncate(shared);
-        self.lines.extend(fresh);
+        self.lines.extend(new_messages);
         chain(&mut self.lines, frame.chain(), keep);
         self.model = model;
         self.frame = Some(frame);
     }
 
-    /// Shares the tokens of a prompt out among what has none yet.
-    fn share_out(&mut self, prompt: u64, family: Family) {
+    /// Distributes the tokens of a prompt among the parts without a count.
+    fn share_out(&mut self, prompt: u64, family: TokenizerFamily) {
         let Some(frame) = &mut self.frame else { return };
         let mut before = match self.settled.checked_sub(1) {
             Some(last) => self.lines[last].upto,
@@ -326,19 +346,19 @@ impl Ledger {
         };
         let is_settled = self.is_framed && self.settled == self.lines.len();
         if prompt < before || (is_settled && prompt != before) {
-            // The provider counts otherwise than before: everything is shared out again.
-            (self.settled, self.is_framed, self.sums, before) = (0, false, Sums::default(), 0);
+            // The provider counts differently than before: everything is distributed again.
+            (self.settled, self.is_framed, self.sums, before) = (0, false, SectionSums::default(), 0);
         }
         let open = self.lines[self.settled..]
             .iter()
             .map(|line| kinds(&line.message, &family));
-        let open: Vec<Vec<(Kind, Size)>> = open.collect();
+        let open: Vec<Vec<(MessageKind, PartSize)>> = open.collect();
         let weights: u64 = open.iter().flatten().map(|(_, size)| size.weight).sum();
         let framed = match self.is_framed {
             true => 0,
             false => frame.parts.iter().map(|part| part.weight).sum(),
         };
-        let mut shares = Shares {
+        let mut shares = TokenShares {
             rest: prompt - before,
             weights: framed + weights,
         };
@@ -350,13 +370,13 @@ impl Ledger {
             self.is_framed = true;
         }
         for (line, kinds) in self.lines[self.settled..].iter_mut().zip(open) {
-            self.sums.begin(&line.message);
+            self.sums.begin_message(&line.message);
             for (kind, size) in kinds {
                 let tokens = shares.take(size.weight);
                 before += tokens;
                 self.sums.add(
                     kind,
-                    Sum {
+                    SectionSum {
                         bytes: size.bytes,
                         tokens,
                     },
@@ -366,30 +386,30 @@ impl Ledger {
         }
         self.settled = self.lines.len();
         if let Some(line) = self.lines.last_mut() {
-            // Messages without a word still cost something; it goes to the last.
+            // Messages without text still cost tokens; they are added to the last message.
             line.upto = prompt;
         }
     }
 
-    /// The sections that the cache should hold.
-    fn held(&self, hit: &cache::Hit) -> Held {
+    /// The sections that the cache should contain.
+    fn cached_sections(&self, hit: &prefix_index::CacheHit) -> CachedSections {
         let lines = hit.lines.min(self.settled);
         let mut sums = match lines == self.settled {
             true => self.sums.clone(),
             false => sums(&self.lines[..lines], self.frame.as_ref().map_or(0, frame_tokens)),
         };
         if self.lines[self.settled..].iter().any(|line| begins_turn(&line.message)) {
-            sums.close();
+            sums.end_turn();
         }
-        Held { frame: hit.frame, sums }
+        CachedSections { frame: hit.frame, sums }
     }
 
-    /// What the last request was made of. The cached parts add up to what was predicted.
-    fn sections(&self, entry: &Entry) -> Vec<Section> {
+    /// The sections of the last request. The cached parts add up to the prediction.
+    fn sections(&self, entry: &LedgerEntry) -> Vec<LedgerSection> {
         let mut sections = Vec::new();
         let frame = self.frame.as_ref().map_or(&[][..], |frame| &frame.parts);
         for (place, part) in frame.iter().enumerate() {
-            sections.push(Section {
+            sections.push(LedgerSection {
                 name: part.name.clone(),
                 bytes: part.bytes,
                 tokens: part.tokens,
@@ -401,7 +421,7 @@ impl Ledger {
             ("turn", &self.sums.turn, &entry.held.sums.turn),
         ];
         for (when, sums, held) in all {
-            sections.extend(sums.iter().map(|(kind, sum)| Section {
+            sections.extend(sums.iter().map(|(kind, sum)| LedgerSection {
                 name: format!("{when}/{kind}"),
                 bytes: sum.bytes,
                 tokens: sum.tokens,
@@ -409,13 +429,14 @@ impl Ledger {
             }));
         }
         sections.retain(|section| section.bytes > 0 || section.tokens > 0);
-        level(&mut sections, entry.cached);
+        distribute_cached(&mut sections, entry.cached);
         sections
     }
 }
 
-/// Makes the cached parts add up to so many tokens: what is more or less than was expected lies at the end of what was.
-pub fn level(sections: &mut [Section], cached: u64) {
+/// Makes the cached parts add up to this many tokens. Differences to the expectation are applied at the end of the
+/// cached part.
+pub fn distribute_cached(sections: &mut [LedgerSection], cached: u64) {
     let mut over = sections.iter().map(|section| section.cached).sum::<u64>();
     for section in sections.iter_mut().rev() {
         let less = over.saturating_sub(cached).min(section.cached);
@@ -429,25 +450,25 @@ pub fn level(sections: &mut [Section], cached: u64) {
     }
 }
 
-/// Links lines to those before them, from this one on; the first follows the frame.
-fn chain(lines: &mut [Line], frame: u64, from: usize) {
+/// Chains the hashes of messages, from this one on; the first one follows the frame.
+fn chain(lines: &mut [LedgerMessage], frame: u64, from: usize) {
     let before = from.checked_sub(1).and_then(|last| lines.get(last));
     let (mut chain, mut blocks) = before.map_or((frame, 0), |line| (line.chain, line.blocks));
     for line in &mut lines[from..] {
-        chain = mixed(chain, &line.hash.to_be_bytes());
+        chain = fnv1a(chain, &line.hash.to_be_bytes());
         blocks += line.message.parts.len() as u64;
         (line.chain, line.blocks) = (chain, blocks);
     }
 }
 
-/// The sums of lines that have tokens.
-fn sums(lines: &[Line], frame: u64) -> Sums {
-    let mut sums = Sums::default();
+/// Sums over messages that have token counts.
+fn sums(lines: &[LedgerMessage], frame: u64) -> SectionSums {
+    let mut sums = SectionSums::default();
     let mut before = frame;
     for line in lines {
-        sums.begin(&line.message);
-        let kinds = kinds(&line.message, &Family::default());
-        let mut shares = Shares {
+        sums.begin_message(&line.message);
+        let kinds = kinds(&line.message, &TokenizerFamily::default());
+        let mut shares = TokenShares {
             rest: line.upto.saturating_sub(before),
             weights: kinds.iter().map(|(_, size)| size.weight).sum(),
         };
@@ -456,7 +477,7 @@ fn sums(lines: &[Line], frame: u64) -> Sums {
             let tokens = shares.take(size.weight);
             sums.add(
                 kind,
-                Sum {
+                SectionSum {
                     bytes: size.bytes,
                     tokens,
                 },
@@ -466,17 +487,17 @@ fn sums(lines: &[Line], frame: u64) -> Sums {
     sums
 }
 
-fn frame_tokens(frame: &Laid) -> u64 {
+fn frame_tokens(frame: &FrameSections) -> u64 {
     frame.parts.iter().map(|part| part.tokens).sum()
 }
 
-/// Tokens that are shared out by weight, to the last one.
-struct Shares {
+/// Distributes tokens by weight, without remainder.
+struct TokenShares {
     rest: u64,
     weights: u64,
 }
 
-impl Shares {
+impl TokenShares {
     fn take(&mut self, weight: u64) -> u64 {
         let tokens = match self.weights {
             0 => 0,
@@ -488,15 +509,15 @@ impl Shares {
     }
 }
 
-impl Sums {
-    /// A message is next: where it begins a turn, what came before is history.
-    fn begin(&mut self, message: &Message) {
+impl SectionSums {
+    /// Begins a message: if it starts a turn, the turn so far becomes history.
+    fn begin_message(&mut self, message: &Message) {
         if begins_turn(message) {
-            self.close();
+            self.end_turn();
         }
     }
 
-    fn close(&mut self) {
+    fn end_turn(&mut self) {
         for (kind, sum) in std::mem::take(&mut self.turn) {
             let all = self.history.entry(kind).or_default();
             all.bytes += sum.bytes;
@@ -504,7 +525,7 @@ impl Sums {
         }
     }
 
-    fn add(&mut self, kind: Kind, sum: Sum) {
+    fn add(&mut self, kind: MessageKind, sum: SectionSum) {
         let all = self.turn.entry(kind).or_default();
         all.bytes += sum.bytes;
         all.tokens += sum.tokens;

@@ -1,52 +1,64 @@
-//! Transcript, rules and a system prompt become one cache-friendly request.
+//! Turns a transcript, rules and a system prompt into one cache-friendly request.
 //!
-//! Pure: the same inputs give the same bytes, and nothing else builds a message for a model. [`system`] renders what stays the
-//! same for a whole session; [`assemble`] lays out one request from it and the session's items.
+//! Pure: the same inputs produce the same bytes, and no other crate builds messages for a model. [`system_prompt`] renders
+//! the part that is constant within a session; [`assemble`] builds one request from it and the session's items.
+//!
+//! | module | content |
+//! |---|---|
+//! | `assembly` | items to requests: layout cache, view of the log, repair, snapshots and replay |
+//! | `system_prompt` | sections from templates |
+//! | [`budget`], [`tokens`] | token budgets, token counting |
+//! | `compaction`, `elision` | replacing a conversation by notes, shortening old parts without a model |
+//! | `ledger` | the composition of requests and the provider's cache |
+//! | [`panel`] | live context next to the conversation |
+//! | `text_calls` | tool calls in the text of a reply |
+//! | `mentions`, `slash_command`, `front_matter` | user input: `@file`, `/command`, Markdown front matter |
+//! | `notes`, `project_context` | rules and facts delivered during a session |
+//! | `edit_request`, `subtask`, `title` | requests besides the conversation |
 
-mod again;
-mod assemble;
+mod assembly;
 pub mod budget;
-mod compact;
-mod context;
-mod counts;
+mod compaction;
 mod edit_request;
-mod fold;
-mod front;
-mod frozen;
-mod history;
-mod kept;
+mod elision;
+mod front_matter;
 mod ledger;
-mod mention;
-mod note;
+mod mentions;
+mod notes;
 pub mod panel;
-mod protocol;
-mod repair;
-mod slash;
+mod project_context;
+mod slash_command;
 mod subtask;
-mod system;
+mod system_prompt;
+mod text_calls;
 mod title;
 pub mod tokens;
-mod view;
 
-pub use again::{laid_out, messages};
-pub use assemble::{Assembled, Call, Frame, assemble};
-pub use budget::Budget;
-pub use compact::{Cut, Keep, Pressure, Unfit, message_bytes, pressure, pressure_in};
-pub use context::{Context, Mentioned, context};
-pub use edit_request::{EditForm, EditTask, edit_request, edit_retry};
-pub use fold::{
-    DETACH_CHUNK_MIN_MESSAGES, DETACH_CHUNK_MIN_TOKENS, DETACH_KEEP_MIN_MESSAGES, DETACH_KEEP_MIN_TOKENS, Fixed, fit,
-    fold,
+pub use assembly::{
+    AssembledRequest, LayoutCache, RequestFrame, RequestOptions, RequestSnapshot, assemble, current_elision,
+    elided_items, preview_elision, replay_messages, request_layout, visible_items,
 };
-pub use front::Front;
-pub use frozen::Frozen;
-pub use kept::Kept;
-pub use ledger::{Certainty as Counting, Entry, Foreseen, Ledger, Report, level};
-pub use mention::{Certainty, Mention, mentions};
-pub use note::{Fact, Known, Told, reminder};
-pub use protocol::{Grammar, Protocol, Reader};
-pub use slash::{Expanded, Invocation, Kind, Owner, Slash, invocation};
-pub use subtask::{Subtask, subtask, wake};
-pub use system::{Facts, Family, Overrides, Rendered, Rules, Scene, Template, family, section_names, system};
+pub use budget::TokenBudget;
+pub use compaction::{CompactionCut, ContextPressure, KeepRecent, NotesError, message_bytes, pressure_for_window};
+pub use edit_request::{EditInstruction, EditReplyFormat, edit_request, edit_retry};
+pub use elision::{
+    DETACH_CHUNK_MIN_MESSAGES, DETACH_CHUNK_MIN_TOKENS, DETACH_KEEP_MIN_MESSAGES, DETACH_KEEP_MIN_TOKENS, FixedContent,
+    fit_to_budget, plan_elision,
+};
+pub use front_matter::FrontMatter;
+pub use ledger::{CacheForecast, CountBasis, Ledger, LedgerEntry, RequestReport, distribute_cached};
+pub use mentions::{
+    MentionCertainty, MentionContext, MentionedContent, PromptMention, mention_context, parse_mentions,
+};
+pub use notes::{DeliveredNotes, Fact, FactDelivery, reminder_note};
+pub use project_context::{CommandLookup, NoContext, ProjectContext, UnknownPrompt};
+pub use slash_command::{
+    CommandOwner, ExpandedCommand, SlashCommand, SlashCommandKind, SlashInvocation, parse_invocation,
+};
+pub use subtask::{SubtaskKind, notification_message, subtask_section};
+pub use system_prompt::{
+    ModelFamily, PromptEnvironment, RulesFile, SystemPrompt, SystemPromptInput, TemplateFile, TemplateOverrides,
+    model_family, system_prompt,
+};
+pub use text_calls::{CallGrammar, CallProtocol, TextCallParser};
 pub use title::{clean_title, plain_title, title_request};
-pub use view::{fold_in_force, folded, folded_so, view};

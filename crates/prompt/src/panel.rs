@@ -1,40 +1,40 @@
-//! Panels: live context beside the conversation that knows how often it changes.
+//! Panels: live context next to the conversation, with a known rate of change.
 //!
-//! A panel's state is shown once, as an item of the log. As long as it does not change, nothing is sent anew; when it changes,
-//! the new state is added at the end, so that each request extends the one before. Where the cache breaks anyway, all panels
-//! are laid out anew at the beginning and their old states go (`docs/adr/0009-panels.md`).
+//! The state of a panel is shown once, as an item of the log. Unchanged panels are not sent again; a changed state is
+//! appended, so that each request extends the previous one. If the cache is invalid anyway, all panels are laid out
+//! again at the beginning and their old states are dropped (`docs/adr/0009-panels.md`).
 
-mod board;
-mod named;
-mod own;
+mod builtin;
+mod recognition;
 mod render;
+mod scheduler;
 
-pub use board::{Board, Cache, Fresh};
-pub(crate) use named::{answered, called, first, is_panels, shown_in};
-pub use own::Own;
-pub use render::{Form, Texts, render};
+pub use builtin::BuiltinPanel;
+pub(crate) use recognition::{first_panel, is_panels, panel_of_call, panel_of_result, split_panels};
+pub use render::{PanelForm, PanelTexts, render};
+pub use scheduler::{CacheStatus, PanelScheduler, PanelUpdate};
 
 use futures::future::BoxFuture;
 use model::ToolSpec;
-use session::{Body, Item, Shown, Time, Todo, Totals};
+use session::{Body, Item, ShownPanel, Time, Todo, Totals};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How often a panel changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Volatility {
-    /// Never by itself: a change is shown where everything is laid out anew.
+    /// Never on its own: a change is shown with the next full layout.
     Fixed,
-    /// Seldom.
+    /// Rarely.
     Session,
-    /// About once a turn.
+    /// About once per turn.
     Turn,
-    /// All the time, and the newest state is what counts.
+    /// Constantly; only the newest state matters.
     Live,
 }
 
 impl Volatility {
-    /// For how many requests a change may be held back; `None` for as long as it takes.
+    /// For how many requests a change may be delayed; `None` for no limit.
     pub fn max_freezes(self) -> Option<u32> {
         match self {
             Volatility::Fixed => None,
@@ -45,88 +45,88 @@ impl Volatility {
     }
 }
 
-/// Live context beside the conversation.
+/// Live context next to the conversation.
 pub trait Panel: Send + Sync {
-    /// What it is called, such as `todo` or `file:src/main.rs`.
+    /// Its name, such as `todo` or `file:src/main.rs`.
     fn name(&self) -> &str;
 
     /// How often it changes.
     fn volatility(&self) -> Volatility;
 
-    /// Whether the conversation itself tells of its changes, as that of a list does that only the model changes.
-    fn told(&self) -> Told {
-        Told::Here
+    /// Whether changes are also visible in the conversation, as with a list that only the model changes.
+    fn change_channel(&self) -> ChangeChannel {
+        ChangeChannel::Panel
     }
 
-    /// What it says now; nothing where there is nothing to say.
-    fn snapshot<'a>(&'a self, sight: &'a Sight<'a>) -> BoxFuture<'a, Option<String>>;
+    /// Returns its current text, or `None` if it is empty.
+    fn snapshot<'a>(&'a self, context: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>>;
 }
 
-/// Where changes of a panel are told.
+/// Where changes of a panel are visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
-    /// Only by the panel.
-    Here,
-    /// By the conversation too: the panel is shown only where everything is laid out anew.
-    InConversation,
+pub enum ChangeChannel {
+    /// Only in the panel.
+    Panel,
+    /// Also in the conversation: the panel is shown only in a full layout.
+    Conversation,
 }
 
-/// The panels that are open.
-pub trait Shelf: Send + Sync {
-    /// In a stable order.
-    fn open(&self) -> Vec<Arc<dyn Panel>>;
+/// Provides the open panels.
+pub trait PanelSource: Send + Sync {
+    /// Returns the open panels in a stable order.
+    fn panels(&self) -> Vec<Arc<dyn Panel>>;
 }
 
-/// No panels at all.
+/// Provides no panels.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoPanels;
 
-impl Shelf for NoPanels {
-    fn open(&self) -> Vec<Arc<dyn Panel>> {
+impl PanelSource for NoPanels {
+    fn panels(&self) -> Vec<Arc<dyn Panel>> {
         Vec::new()
     }
 }
 
-/// What a panel may look at of the session.
+/// Session data available to panels.
 #[derive(Debug, Clone, Copy)]
-pub struct Sight<'a> {
-    /// The session's name.
+pub struct PanelContext<'a> {
+    /// The name of the session.
     pub session: &'a str,
-    /// All that happened in it.
+    /// All items.
     pub items: &'a [Arc<Item>],
-    /// The list of things to do.
+    /// The todo list.
     pub todos: &'a [Todo],
-    /// What it has cost.
+    /// Accumulated usage and cost.
     pub totals: Totals,
     /// The model, as `provider/id`.
     pub model: &'a str,
-    /// About how many tokens the next request has.
+    /// Estimated tokens of the next request.
     pub tokens: u64,
-    /// How many there may be; 0 where nobody knows.
+    /// The context window; 0 if unknown.
     pub window: u64,
-    /// The tools that the model is told of.
+    /// The tools listed in the request.
     pub tools: &'a [ToolSpec],
-    /// The names of those that it has to look for.
-    pub further: &'a [String],
-    /// What time it is.
+    /// Names of tools that the model must search for.
+    pub deferred: &'a [String],
+    /// The current time.
     pub now: Time,
 }
 
-/// What a panel says.
+/// The content of a panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
-    /// The panel's name.
+pub struct PanelSnapshot {
+    /// The name of the panel.
     pub name: String,
     /// How often it changes.
     pub volatility: Volatility,
-    /// Where its changes are told.
-    pub told: Told,
-    /// What it says.
+    /// Where changes are visible.
+    pub change_channel: ChangeChannel,
+    /// Its text.
     pub text: String,
 }
 
-impl Snapshot {
-    /// What the panel says, as a number by which changes are told. Never 0.
+impl PanelSnapshot {
+    /// Hash of the text, for change detection. Never 0.
     pub fn hash(&self) -> u64 {
         hash(&self.text)
     }
@@ -140,12 +140,14 @@ pub(crate) fn hash(text: &str) -> u64 {
     sum.max(1)
 }
 
-/// The states of panels that the model sees, by their names.
-pub fn shown(items: &[Arc<Item>]) -> BTreeMap<&str, &Shown> {
-    let from = items.iter().rposition(|item| crate::view::is_boundary(item));
+/// Returns the panel states that the model sees, by name.
+pub fn shown_states(items: &[Arc<Item>]) -> BTreeMap<&str, &ShownPanel> {
+    let from = items
+        .iter()
+        .rposition(|item| crate::assembly::view::is_layout_boundary(item));
     let mut states = BTreeMap::new();
     for item in &items[from.unwrap_or(0)..] {
-        if let Body::Panels { shown, .. } = &item.body {
+        if let Body::Panels { states: shown, .. } = &item.body {
             states.extend(shown.iter().map(|shown| (shown.panel.as_str(), shown)));
         }
     }
@@ -153,13 +155,15 @@ pub fn shown(items: &[Arc<Item>]) -> BTreeMap<&str, &Shown> {
     states
 }
 
-/// About how many bytes of panels the model sees that a later state has replaced.
-pub fn outdated(items: &[Arc<Item>]) -> usize {
-    let from = items.iter().rposition(|item| crate::view::is_boundary(item));
-    let states = shown(items);
-    let is_newest = |shown: &Shown| states.get(shown.panel.as_str()).is_some_and(|newest| *newest == shown);
+/// Estimated bytes of visible panel states that were replaced later.
+pub fn outdated_bytes(items: &[Arc<Item>]) -> usize {
+    let from = items
+        .iter()
+        .rposition(|item| crate::assembly::view::is_layout_boundary(item));
+    let states = shown_states(items);
+    let is_newest = |shown: &ShownPanel| states.get(shown.panel.as_str()).is_some_and(|newest| *newest == shown);
     let outdated = items[from.unwrap_or(0)..].iter().filter(|item| match &item.body {
-        Body::Panels { shown, .. } => !shown.is_empty() && !shown.iter().any(is_newest),
+        Body::Panels { states: shown, .. } => !shown.is_empty() && !shown.iter().any(is_newest),
         _ => false,
     });
     let messages = outdated.flat_map(|item| item.messages());

@@ -1,30 +1,30 @@
-//! What a session is told that works on a part of another one's task, and what it is told when it is woken.
+//! System prompt sections for subtasks, and notification messages.
 
 use model::Message;
 use std::sync::Arc;
 
-/// What a subtask is for.
+/// The purpose of a subtask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subtask {
-    /// To do a part of the work.
+pub enum SubtaskKind {
+    /// Does part of the work.
     Work,
-    /// To find something out, without changing anything.
-    Look,
+    /// Answers a question without changing anything.
+    Research,
 }
 
-/// The section of the system prompt for a subtask.
-pub fn subtask(kind: Subtask) -> Arc<str> {
+/// Returns the section of the system prompt for a subtask.
+pub fn subtask_section(kind: SubtaskKind) -> Arc<str> {
     let text = match kind {
-        Subtask::Work => include_str!("../templates/subtask-work.md"),
-        Subtask::Look => include_str!("../templates/subtask-look.md"),
+        SubtaskKind::Work => include_str!("../templates/subtask-work.md"),
+        SubtaskKind::Research => include_str!("../templates/subtask-look.md"),
     }
     .trim_end();
     text.into()
 }
 
-/// What the model is told when something happened beside the conversation: who tells, and what.
-pub fn wake<'a>(news: impl IntoIterator<Item = (&'a str, &'a str)>) -> Message {
-    let mut text = String::from("[Notification, not written by the person]");
+/// Builds the message about events outside the conversation, each with its source.
+pub fn notification_message<'a>(news: impl IntoIterator<Item = (&'a str, &'a str)>) -> Message {
+    let mut text = String::from("[Notification, not written by the user]");
     for (source, words) in news {
         text.push_str(&format!("\n{source}: {}", words.trim()));
     }
@@ -36,16 +36,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subtask_is_told_what_it_is() {
-        assert_ne!(subtask(Subtask::Look), subtask(Subtask::Work));
+    fn a_subtask_has_its_own_section() {
+        assert_ne!(
+            subtask_section(SubtaskKind::Research),
+            subtask_section(SubtaskKind::Work)
+        );
     }
 
     #[test]
-    fn news_is_marked_as_such() {
-        let message = wake([("job 3", "ended\n"), ("todo", "open")]);
+    fn notifications_are_marked() {
+        let message = notification_message([("job 3", "ended\n"), ("todo", "open")]);
         assert_eq!(
             message.text(),
-            "[Notification, not written by the person]\njob 3: ended\ntodo: open"
+            "[Notification, not written by the user]\njob 3: ended\ntodo: open"
         );
     }
 }

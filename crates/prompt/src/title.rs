@@ -1,14 +1,14 @@
-//! A few words on what a session is about.
+//! Session titles.
 
 use model::{Effort, Message, Request};
 use std::sync::Arc;
 
-/// As much of the first prompt as a title needs.
+/// Characters of the first prompt used for a title.
 const PROMPT_CHARS: usize = 2_000;
-/// Titles longer than this are cut.
+/// Maximum characters of a title.
 const TITLE_CHARS: usize = 60;
 
-/// The request that asks the small model for a title.
+/// Builds the request that asks the small model for a title.
 pub fn title_request(prompt: &str) -> Request {
     let prompt: String = prompt.chars().take(PROMPT_CHARS).collect();
     Request {
@@ -24,7 +24,7 @@ pub fn title_request(prompt: &str) -> Request {
     }
 }
 
-/// What the small model wrote, as a title; `None` when nothing usable is left.
+/// Cleans a title from the small model; `None` if nothing usable remains.
 pub fn clean_title(written: &str) -> Option<String> {
     let visible = written.rsplit("</think>").next().unwrap_or(written);
     let line = visible.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -32,7 +32,7 @@ pub fn clean_title(written: &str) -> Option<String> {
     (!bare.is_empty()).then(|| cut(bare))
 }
 
-/// A title made of the prompt itself, for when no model gives one.
+/// Derives a title from the prompt if no model provides one.
 pub fn plain_title(prompt: &str) -> String {
     let line = prompt
         .lines()
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn titles_are_one_bare_short_line() {
+    fn titles_are_one_short_line_without_markup() {
         let cases = [
             ("Fix the parser", Some("Fix the parser")),
             ("\n\"Fix the parser.\"\nMore", Some("Fix the parser")),

@@ -1,23 +1,23 @@
-//! How many tokens a text has, by the family of the model that reads it.
+//! Token counting by tokenizer family.
 //!
-//! Requests are counted by an estimator that was fitted to the real tokenizers ([`Family::estimate`]): it needs no tables and
-//! reads a text once. Exact counts, for OpenAI's families, are for people who ask ([`Exact`]): the tables take megabytes and
-//! a moment to unpack, which no request should wait for. Where a budget decides it does not need them: the provider has
-//! counted everything up to its last reply, only what came since is estimated, and that is corrected by how far earlier
-//! estimates were off ([`Rate`]).
+//! Requests are counted by an estimator fitted to the real tokenizers ([`TokenizerFamily::estimate`]): it needs no
+//! tables and reads a text once. Exact counts for OpenAI's families are available on demand ([`ExactTokenizer`]): the
+//! tables take megabytes and time to unpack, which no request should wait for. Budgets do not need them: the provider
+//! has counted everything up to its last reply, only newer content is estimated, and the estimate is corrected by
+//! earlier errors ([`EstimateCorrection`]).
 
 mod exact;
-mod measure;
 mod media;
+mod overhead;
 
-pub use exact::Exact;
-pub use measure::{message_tokens, tool_tokens};
+pub use exact::ExactTokenizer;
+pub use overhead::{message_tokens, tool_tokens};
 
 use model::Info;
 
-/// Models whose tokenizers count alike.
+/// Models with similar tokenizers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Family {
+pub enum TokenizerFamily {
     /// OpenAI's models since GPT-4o.
     O200k,
     /// GPT-4 and GPT-3.5.
@@ -31,42 +31,42 @@ pub enum Family {
     Other,
 }
 
-/// Beginnings of model ids, the first that fits counts.
-const FAMILIES: &[(&str, Family)] = &[
-    ("gpt-4o", Family::O200k),
-    ("gpt-4.", Family::O200k),
-    ("gpt-4", Family::Cl100k),
-    ("gpt-3.5", Family::Cl100k),
-    ("gpt-35", Family::Cl100k),
-    ("gpt", Family::O200k),
-    ("chatgpt", Family::O200k),
-    ("codex", Family::O200k),
-    ("o1", Family::O200k),
-    ("o3", Family::O200k),
-    ("o4", Family::O200k),
-    ("claude", Family::Claude),
-    ("gemini", Family::Gemini),
-    ("gemma", Family::Gemini),
+/// Prefixes of model ids; the first match applies.
+const FAMILIES: &[(&str, TokenizerFamily)] = &[
+    ("gpt-4o", TokenizerFamily::O200k),
+    ("gpt-4.", TokenizerFamily::O200k),
+    ("gpt-4", TokenizerFamily::Cl100k),
+    ("gpt-3.5", TokenizerFamily::Cl100k),
+    ("gpt-35", TokenizerFamily::Cl100k),
+    ("gpt", TokenizerFamily::O200k),
+    ("chatgpt", TokenizerFamily::O200k),
+    ("codex", TokenizerFamily::O200k),
+    ("o1", TokenizerFamily::O200k),
+    ("o3", TokenizerFamily::O200k),
+    ("o4", TokenizerFamily::O200k),
+    ("claude", TokenizerFamily::Claude),
+    ("gemini", TokenizerFamily::Gemini),
+    ("gemma", TokenizerFamily::Gemini),
 ];
 
-/// What each feature of a text costs, in thousandths of a token: words, letters beyond the fifth and beyond the twelfth of a
-/// word, groups of three digits, runs of punctuation, further signs in them, breaks and indentations, letters with marks,
-/// letters of other alphabets, characters of East Asian scripts, other signs.
+/// The cost of each feature of a text, in thousandths of a token: words, letters beyond the fifth and beyond the
+/// twelfth of a word, groups of three digits, runs of punctuation, further characters in them, line breaks and
+/// indentation, letters with diacritics, letters of other alphabets, East Asian characters, other characters.
 ///
-/// Fitted by least squares of the relative error to OpenAI's tokenizers on source code in five languages, prose in eleven,
-/// JSON, TOML and manuals.
-type Weights = [u64; 11];
+/// Fitted by least squares of the relative error to OpenAI's tokenizers on source code in five languages, prose in
+/// eleven, JSON, TOML and manuals.
+type FeatureWeights = [u64; 11];
 
-const O200K: Weights = [980, 74, 1156, 1469, 641, 168, 826, 1350, 270, 779, 609];
-const CL100K: Weights = [974, 85, 1452, 1480, 621, 165, 845, 2346, 449, 1133, 300];
+const O200K: FeatureWeights = [980, 74, 1156, 1469, 641, 168, 826, 1350, 270, 779, 609];
+const CL100K: FeatureWeights = [974, 85, 1452, 1480, 621, 165, 845, 2346, 449, 1133, 300];
 
-impl Family {
-    /// The family of a model.
+impl TokenizerFamily {
+    /// Returns the family of a model.
     pub fn of(info: &Info) -> Self {
         Self::of_id(&info.id)
     }
 
-    /// The family of a model by its id, with or without its vendor before it.
+    /// Returns the family of a model id, with or without a vendor prefix.
     pub fn of_id(id: &str) -> Self {
         let id = id.to_ascii_lowercase();
         let names = std::iter::successors(Some(id.as_str()), |rest| {
@@ -78,47 +78,47 @@ impl Family {
                 return *family;
             }
         }
-        Family::Other
+        TokenizerFamily::Other
     }
 
-    /// What its tokenizer is called, where it is public.
+    /// The name of its tokenizer, if public.
     pub fn tokenizer(self) -> Option<&'static str> {
         match self {
-            Family::O200k => Some("o200k_base"),
-            Family::Cl100k => Some("cl100k_base"),
-            Family::Claude | Family::Gemini | Family::Other => None,
+            TokenizerFamily::O200k => Some("o200k_base"),
+            TokenizerFamily::Cl100k => Some("cl100k_base"),
+            TokenizerFamily::Claude | TokenizerFamily::Gemini | TokenizerFamily::Other => None,
         }
     }
 
-    /// About how many tokens a text has.
+    /// Estimates the tokens of a text.
     pub fn estimate(self, text: &str) -> u64 {
         let features = features(text.as_bytes());
-        // The other vendors' tokenizers are not public: their factors come from replies whose length they reported.
+        // Other vendors' tokenizers are not public: their factors come from reported lengths of replies.
         let (weights, percent) = match self {
-            Family::O200k => (&O200K, 100),
-            Family::Cl100k => (&CL100K, 100),
-            Family::Claude => (&O200K, 122),
-            Family::Gemini => (&O200K, 105),
-            Family::Other => (&CL100K, 105),
+            TokenizerFamily::O200k => (&O200K, 100),
+            TokenizerFamily::Cl100k => (&CL100K, 100),
+            TokenizerFamily::Claude => (&O200K, 122),
+            TokenizerFamily::Gemini => (&O200K, 105),
+            TokenizerFamily::Other => (&CL100K, 105),
         };
         let sum: u64 = features.iter().zip(weights).map(|(count, weight)| count * weight).sum();
         (sum * percent).div_ceil(100_000)
     }
 
-    /// About how many bytes of usual text make so many tokens.
+    /// Approximate number of bytes of ordinary text with this many tokens.
     pub fn bytes(self, tokens: u64) -> usize {
         let tenths = match self {
-            Family::O200k | Family::Cl100k | Family::Gemini => 38,
-            Family::Other => 36,
-            Family::Claude => 31,
+            TokenizerFamily::O200k | TokenizerFamily::Cl100k | TokenizerFamily::Gemini => 38,
+            TokenizerFamily::Other => 36,
+            TokenizerFamily::Claude => 31,
         };
         usize::try_from(tokens.saturating_mul(tenths) / 10).unwrap_or(usize::MAX)
     }
 }
 
-/// The features of a text, in the order of [`Weights`].
-fn features(text: &[u8]) -> Weights {
-    let mut found = Weights::default();
+/// The features of a text, in the order of [`FeatureWeights`].
+fn features(text: &[u8]) -> FeatureWeights {
+    let mut found = FeatureWeights::default();
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
         at = match byte {
@@ -141,15 +141,15 @@ fn features(text: &[u8]) -> Weights {
     found
 }
 
-/// A word ends where the next hump of a name in camel case begins.
-fn word(text: &[u8], start: usize, found: &mut Weights) -> usize {
+/// A word ends at the next hump of a camel-case name.
+fn word(text: &[u8], start: usize, found: &mut FeatureWeights) -> usize {
     let (mut at, mut letters, mut marked) = (start, 0_u64, 0);
     let mut before = 0_u8;
     while let Some(&byte) = text.get(at) {
         match byte {
             b'A'..=b'Z' if before.is_ascii_lowercase() => break,
             b'a'..=b'z' | b'A'..=b'Z' => at += 1,
-            // Two bytes: Latin letters with marks.
+            // Two bytes: Latin letters with diacritics.
             0xc3..=0xc8 => {
                 at += 2;
                 marked += 1;
@@ -161,14 +161,14 @@ fn word(text: &[u8], start: usize, found: &mut Weights) -> usize {
     }
     found[0] += 1;
     found[1] += letters.min(12).saturating_sub(5);
-    // Words without end are encoded data or rulers, whose tokens are long.
+    // Very long words are encoded data or rulers, which have long tokens.
     found[2] += letters.min(40).saturating_sub(12) + letters.saturating_sub(40) / 4;
     found[7] += marked;
     at.min(text.len())
 }
 
-/// One space goes with the word after it. Line breaks and indentations are tokens.
-fn space(text: &[u8], start: usize, found: &mut Weights) -> usize {
+/// One space belongs to the following word. Line breaks and indentation are tokens.
+fn space(text: &[u8], start: usize, found: &mut FeatureWeights) -> usize {
     let end = run(text, start, |byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
     let blank = &text[start..end];
     let line_end = blank.iter().rposition(|byte| matches!(byte, b'\r' | b'\n'));
@@ -177,8 +177,8 @@ fn space(text: &[u8], start: usize, found: &mut Weights) -> usize {
     end
 }
 
-/// A character beyond ASCII that is no Latin letter.
-fn other(text: &[u8], at: usize, found: &mut Weights) -> usize {
+/// A non-ASCII character that is not a Latin letter.
+fn other(text: &[u8], at: usize, found: &mut FeatureWeights) -> usize {
     let (length, place) = match (text[at], text.get(at + 1)) {
         (0x80..=0xcc, _) => (2, 10),
         (0xcd..=0xdf, _) => (2, 8),
@@ -188,7 +188,7 @@ fn other(text: &[u8], at: usize, found: &mut Weights) -> usize {
         (0xef, Some(0xa4..=0xac | 0xbc..=0xbf)) => (3, 9),
         (0xee | 0xef, _) => (3, 10),
         (0xf0.., _) => (4, 10),
-        // Bytes below were seen to by the caller.
+        // The caller handles ASCII bytes.
         (0..0x80, _) => (1, 10),
     };
     found[place] += 1;
@@ -204,41 +204,41 @@ fn run(text: &[u8], start: usize, is_same: impl Fn(u8) -> bool) -> usize {
     start + rest.iter().position(|byte| !is_same(*byte)).unwrap_or(rest.len())
 }
 
-/// How far a session's estimates are off, by what its provider reports.
+/// Corrects a session's estimates by the provider's reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate {
-    /// Reported tokens for each thousand that were estimated.
+pub struct EstimateCorrection {
+    /// Reported tokens per thousand estimated ones.
     thousandths: u64,
 }
 
-/// An estimate is never taken to be off by more than this factor: a provider may count what nobody here knows of.
-const FURTHEST: u64 = 2;
-/// Requests shorter than this say little.
-const TELLING: u64 = 200;
+/// Maximum correction factor: a provider may count content that is unknown here.
+const MAX_CORRECTION: u64 = 2;
+/// Shorter requests are not representative.
+const MIN_SAMPLE_TOKENS: u64 = 200;
 
-impl Default for Rate {
+impl Default for EstimateCorrection {
     fn default() -> Self {
-        Rate { thousandths: 1000 }
+        EstimateCorrection { thousandths: 1000 }
     }
 }
 
-impl Rate {
-    /// Takes note of what a provider reported for a request that was estimated at so many tokens. Newer reports count as much
-    /// as all older ones together.
+impl EstimateCorrection {
+    /// Records the reported tokens of a request and their estimate. The newest report weighs as much as all older ones
+    /// together.
     pub fn learn(&mut self, estimated: u64, reported: u64) {
-        if estimated < TELLING || reported < TELLING {
+        if estimated < MIN_SAMPLE_TOKENS || reported < MIN_SAMPLE_TOKENS {
             return;
         }
-        let seen = (reported.saturating_mul(1000) / estimated).clamp(1000 / FURTHEST, 1000 * FURTHEST);
+        let seen = (reported.saturating_mul(1000) / estimated).clamp(1000 / MAX_CORRECTION, 1000 * MAX_CORRECTION);
         self.thousandths = (self.thousandths + seen) / 2;
     }
 
-    /// An estimate, corrected.
+    /// Corrects an estimate.
     pub fn correct(self, estimated: u64) -> u64 {
         (estimated.saturating_mul(self.thousandths)).div_ceil(1000)
     }
 
-    /// As many estimated tokens as make so many real ones.
+    /// Converts real tokens to estimated ones.
     pub fn estimated(self, real: u64) -> u64 {
         real.saturating_mul(1000) / self.thousandths
     }

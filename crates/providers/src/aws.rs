@@ -1,50 +1,50 @@
-//! AWS credentials: where they are found, and how a request is signed with them.
+//! AWS credentials: lookup and request signing.
 
 mod profile;
 mod sign;
 
-pub(crate) use sign::{Signing, sign};
+pub(crate) use sign::{SigV4Request, sign};
 
+use crate::environment::ProviderEnvironment;
 use crate::error::Error;
 use crate::settings::Secret;
-use crate::surroundings::Surroundings;
 use std::path::PathBuf;
 
-/// Where Bedrock is, when nobody says.
+/// The default region.
 const DEFAULT_REGION: &str = "us-east-1";
 
-/// A region, and the right to use it.
+/// A region and the credentials to use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Aws {
+pub struct AwsSettings {
     /// Such as `us-east-1`.
     pub region: String,
-    /// How requests prove who sends them.
+    /// How requests authenticate.
     pub auth: AwsAuth,
 }
 
-/// How requests to AWS prove who sends them.
+/// How requests to AWS authenticate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AwsAuth {
     /// A Bedrock API key.
     Bearer(Secret),
-    /// Every request is signed.
+    /// Access keys that sign every request.
     Keys(AwsKeys),
 }
 
 /// Access keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AwsKeys {
-    /// The access key's id.
+    /// The access key id.
     pub id: String,
     /// The secret access key.
     pub secret: Secret,
-    /// The token of temporary credentials.
+    /// The session token of temporary credentials.
     pub session: Option<Secret>,
 }
 
-/// What the configuration says about AWS; everything else is looked for.
+/// AWS settings from the configuration; missing values are looked up.
 #[derive(Debug, Clone, Default)]
-pub struct AwsGiven {
+pub struct AwsOptions {
     /// The region.
     pub region: Option<String>,
     /// The profile in the shared files.
@@ -55,50 +55,50 @@ pub struct AwsGiven {
     pub bearer: Option<Secret>,
 }
 
-impl Aws {
-    /// Looks for credentials where AWS's own tools do: the configuration, the environment, the shared files.
+impl AwsSettings {
+    /// Resolves credentials in the order of AWS's own tools: configuration, environment, shared files.
     ///
-    /// A profile that is named in the configuration wins over keys in the environment.
-    pub fn find(given: AwsGiven, around: &Surroundings<'_>) -> Result<Aws, Error> {
+    /// A profile in the configuration takes precedence over keys in the environment.
+    pub fn resolve(given: AwsOptions, environment: &ProviderEnvironment<'_>) -> Result<AwsSettings, Error> {
         let name = given
             .profile
             .clone()
-            .or_else(|| around.first(&["AWS_PROFILE", "AWS_DEFAULT_PROFILE"]));
-        let profile = profile::read(around, name.as_deref().unwrap_or("default"));
+            .or_else(|| environment.first_var(&["AWS_PROFILE", "AWS_DEFAULT_PROFILE"]));
+        let profile = profile::read(environment, name.as_deref().unwrap_or("default"));
         let region = given
             .region
-            .or_else(|| around.first(&["AWS_REGION", "AWS_DEFAULT_REGION"]))
+            .or_else(|| environment.first_var(&["AWS_REGION", "AWS_DEFAULT_REGION"]))
             .or_else(|| profile.get("region").cloned())
             .unwrap_or_else(|| DEFAULT_REGION.to_string());
         let explicit = match (given.bearer, given.keys, &given.profile) {
             (Some(bearer), _, _) => Some(AwsAuth::Bearer(bearer)),
             (None, Some(keys), _) => Some(AwsAuth::Keys(keys)),
             (None, None, Some(name)) => Some(profile::keys(&profile, name)?),
-            (None, None, None) => from_environment(around),
+            (None, None, None) => from_environment(environment),
         };
         let auth = match (explicit, name) {
             (Some(auth), _) => auth,
             (None, name) => profile::keys(&profile, name.as_deref().unwrap_or("default"))?,
         };
-        Ok(Aws { region, auth })
+        Ok(AwsSettings { region, auth })
     }
 }
 
-fn from_environment(around: &Surroundings<'_>) -> Option<AwsAuth> {
-    if let Some(token) = around.var("AWS_BEARER_TOKEN_BEDROCK") {
+fn from_environment(environment: &ProviderEnvironment<'_>) -> Option<AwsAuth> {
+    if let Some(token) = environment.var("AWS_BEARER_TOKEN_BEDROCK") {
         return Some(AwsAuth::Bearer(Secret::new(token)));
     }
     Some(AwsAuth::Keys(AwsKeys {
-        id: around.var("AWS_ACCESS_KEY_ID")?,
-        secret: Secret::new(around.var("AWS_SECRET_ACCESS_KEY")?),
-        session: around.var("AWS_SESSION_TOKEN").map(Secret::new),
+        id: environment.var("AWS_ACCESS_KEY_ID")?,
+        secret: Secret::new(environment.var("AWS_SECRET_ACCESS_KEY")?),
+        session: environment.var("AWS_SESSION_TOKEN").map(Secret::new),
     }))
 }
 
-fn shared_file(around: &Surroundings<'_>, var: &str, name: &str) -> Option<PathBuf> {
-    match around.var(var) {
+fn shared_file(environment: &ProviderEnvironment<'_>, var: &str, name: &str) -> Option<PathBuf> {
+    match environment.var(var) {
         Some(path) => Some(PathBuf::from(path)),
-        None => Some(around.home()?.join(".aws").join(name)),
+        None => Some(environment.home_dir()?.join(".aws").join(name)),
     }
 }
 
@@ -134,15 +134,15 @@ role_arn = arn:aws:iam::1:role/x
 source_profile = work
 ";
 
-    fn find(given: AwsGiven, vars: &[(&str, &str)]) -> Result<Aws, Error> {
+    fn find(given: AwsOptions, vars: &[(&str, &str)]) -> Result<AwsSettings, Error> {
         let vars: HashMap<&str, &str> = vars.iter().copied().chain([("HOME", "/home/someone")]).collect();
         let files = [
             ("/home/someone/.aws/credentials", CREDENTIALS),
             ("/home/someone/.aws/config", CONFIG),
         ];
-        Aws::find(
+        AwsSettings::resolve(
             given,
-            &Surroundings {
+            &ProviderEnvironment {
                 var: &|name| vars.get(name).map(|value| value.to_string()),
                 read: &|path| {
                     files
@@ -163,10 +163,10 @@ source_profile = work
     }
 
     #[test]
-    fn credentials_are_found_in_the_order_of_awss_own_tools() {
-        let profile = |name: &str| AwsGiven {
+    fn credentials_are_resolved_in_the_order_of_awss_own_tools() {
+        let profile = |name: &str| AwsOptions {
             profile: Some(name.into()),
-            ..AwsGiven::default()
+            ..AwsOptions::default()
         };
         let work = keys("AKIWORK", "secret/with=equals", Some("token"));
         let env = [
@@ -179,33 +179,33 @@ source_profile = work
             ("AWS_ACCESS_KEY_ID", "AKIENV"),
             ("AWS_SECRET_ACCESS_KEY", "s"),
         ];
-        let given = AwsGiven {
+        let given = AwsOptions {
             region: Some("r".into()),
             bearer: Some(Secret::new("given")),
-            ..AwsGiven::default()
+            ..AwsOptions::default()
         };
         let cases = [
             (
-                AwsGiven::default(),
+                AwsOptions::default(),
                 vec![],
                 "eu-west-1",
                 keys("AKIDEFAULT", "secret-default", None),
             ),
             (
-                AwsGiven::default(),
+                AwsOptions::default(),
                 vec![("AWS_PROFILE", "work")],
                 "ap-northeast-1",
                 work.clone(),
             ),
             (profile("work"), env.to_vec(), "us-east-2", work),
             (
-                AwsGiven::default(),
+                AwsOptions::default(),
                 env.to_vec(),
                 "us-east-2",
                 keys("AKIENV", "s", None),
             ),
             (
-                AwsGiven::default(),
+                AwsOptions::default(),
                 bearer.to_vec(),
                 "eu-west-1",
                 AwsAuth::Bearer(Secret::new("b")),
@@ -213,7 +213,7 @@ source_profile = work
             (given, env.to_vec(), "r", AwsAuth::Bearer(Secret::new("given"))),
         ];
         for (given, vars, region, auth) in cases {
-            let expected = Aws {
+            let expected = AwsSettings {
                 region: region.into(),
                 auth,
             };
@@ -222,14 +222,18 @@ source_profile = work
     }
 
     #[test]
-    fn a_profile_that_cannot_be_used_says_why() {
-        let says = |name: &str| {
-            find(AwsGiven::default(), &[("AWS_PROFILE", name)])
+    fn an_unusable_profile_is_reported_with_the_reason() {
+        let error_for = |name: &str| {
+            find(AwsOptions::default(), &[("AWS_PROFILE", name)])
                 .unwrap_err()
                 .to_string()
         };
-        assert!(says("signs-in").contains("single sign-on"), "{}", says("signs-in"));
-        assert!(says("role").contains("role"), "{}", says("role"));
-        assert!(says("nowhere").contains("nowhere"), "{}", says("nowhere"));
+        assert!(
+            error_for("signs-in").contains("single sign-on"),
+            "{}",
+            error_for("signs-in")
+        );
+        assert!(error_for("role").contains("role"), "{}", error_for("role"));
+        assert!(error_for("nowhere").contains("nowhere"), "{}", error_for("nowhere"));
     }
 }

@@ -1,15 +1,15 @@
-//! A model that is reached over HTTP.
+//! A model served over HTTP.
 
-use crate::aws::{AwsAuth, Signing, sign};
+use crate::aws::{AwsAuth, SigV4Request, sign};
 use crate::error::Error as SettingsError;
-use crate::fault;
-use crate::google::{Cached, GoogleAuth, fetch};
-use crate::http::{Answer, AnswerBody, Pieces, USER_AGENT, at, is_loopback, url};
-use crate::kept::Kept;
-use crate::presets::{Place, presets};
-use crate::reading::Reading;
-use crate::settings::{Secret, Settings};
+use crate::error_mapping;
+use crate::google::{GoogleAuth, TokenCache, fetch_token};
+use crate::http::{HttpResponse, RequestBody, ResponseBody, USER_AGENT, is_loopback, parse_url, with_address};
+use crate::presets::{Hosting, presets};
+use crate::reply_stream::ReplyStream;
+use crate::settings::{ProviderSettings, Secret};
 use crate::wire::{self, anthropic};
+use crate::wire_cache::WireCache;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::{StreamExt as _, stream};
@@ -20,23 +20,23 @@ use reqwest::Url;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// How many conversations a model keeps the wire forms of.
-const MOST_CONVERSATIONS: usize = 4;
-/// The most that is read of an answer that is not a reply.
-const LONGEST_REFUSAL: usize = 64 * 1024;
-/// The ends of hosts that depend on the region or the account.
-const REGIONAL: &[&str] = &[".amazonaws.com", ".googleapis.com", ".azure.com"];
-/// How long such an answer may take to arrive.
-const REFUSAL_PATIENCE: Duration = Duration::from_secs(10);
+/// The number of conversations with cached wire forms per model.
+const MAX_CONVERSATIONS: usize = 4;
+/// The maximum bytes read of an error response.
+const MAX_ERROR_BODY: usize = 64 * 1024;
+/// Suffixes of vendor hosts that depend on the region or the account.
+const VENDOR_DOMAINS: &[&str] = &[".amazonaws.com", ".googleapis.com", ".azure.com"];
+/// The timeout for reading an error response.
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Makes a model of settings. Nothing is sent yet.
-pub fn connect(info: Info, settings: Settings) -> Result<Arc<dyn Model>, SettingsError> {
-    Ok(Arc::new(Client(Arc::new(Inner::new(info, settings)?))))
+/// Creates a model from settings without sending a request.
+pub fn connect(info: Info, settings: ProviderSettings) -> Result<Arc<dyn Model>, SettingsError> {
+    Ok(Arc::new(HttpModel(Arc::new(HttpModelInner::new(info, settings)?))))
 }
 
-struct Client(Arc<Inner>);
+struct HttpModel(Arc<HttpModelInner>);
 
-impl Model for Client {
+impl Model for HttpModel {
     fn info(&self) -> &Info {
         &self.0.info
     }
@@ -47,68 +47,70 @@ impl Model for Client {
     }
 }
 
-struct Inner {
+struct HttpModelInner {
     info: Info,
-    settings: Settings,
+    settings: ProviderSettings,
     url: Url,
-    /// Whether it is served by those who count its tokens.
+    /// Whether the vendor itself serves the model and counts its tokens.
     is_vendors_own: bool,
     headers: HeaderMap,
-    kept: Mutex<Vec<(Option<Arc<str>>, Kept)>>,
-    token: Cached,
+    caches: Mutex<Vec<(Option<Arc<str>>, WireCache)>>,
+    token: TokenCache,
 }
 
-impl Inner {
-    fn new(info: Info, settings: Settings) -> Result<Self, SettingsError> {
+impl HttpModelInner {
+    fn new(info: Info, settings: ProviderSettings) -> Result<Self, SettingsError> {
         let base = base_url(&settings)?;
         let text = format!("{}{}", base.trim_end_matches('/'), wire::path(&info, &settings));
-        let url = url(&settings, &text)?;
+        let url = parse_url(&settings, &text)?;
         let headers = headers(&settings, &url)?;
-        Ok(Inner {
+        Ok(HttpModelInner {
             info,
             settings,
-            is_vendors_own: is_vendors_own(&url),
+            is_vendors_own: is_vendor_host(&url),
             url,
             headers,
-            kept: Mutex::default(),
-            token: Cached::default(),
+            caches: Mutex::default(),
+            token: TokenCache::default(),
         })
     }
 
     async fn send(&self, request: Request) -> Result<Stream, Error> {
-        let (body, ahead) = self.render(&request);
+        let (body, leading) = self.render(&request);
         let mut headers = self.headers.clone();
         self.add_betas(&mut headers, &request);
-        self.prove(&mut headers, &body).await?;
-        let mut post = http::Request::new(Pieces::new(body));
+        self.authenticate(&mut headers, &body).await?;
+        let mut post = http::Request::new(RequestBody::new(body));
         *post.method_mut() = http::Method::POST;
         *post.headers_mut() = headers;
         let transport = &self.settings.transport;
         let route = transport.route(&self.settings, &self.url);
-        let route = route.map_err(|error| self.unreachable(error.to_string()))?;
-        let stall = self.settings.stall;
-        let answer = match tokio::time::timeout(stall, transport.pool.send(&route, &self.url, post)).await {
+        let route = route.map_err(|error| self.connection_error(error))?;
+        let stall = self.settings.stall_timeout;
+        let response = match tokio::time::timeout(stall, transport.pool.send(&route, &self.url, post)).await {
             Err(_) => return Err(self.stalled()),
-            Ok(Err(detail)) => return Err(self.unreachable(detail)),
-            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => return Err(self.connection_error(error)),
+            Ok(Ok(response)) => response,
         };
-        self.read(answer, ahead).await.map_err(|error| self.hide(error))
+        self.read(response, leading)
+            .await
+            .map_err(|error| self.redact_secrets(error))
     }
 
-    /// The body, and what there is to say before the reply.
+    /// The body, and the chunks to emit before the reply.
     fn render(&self, request: &Request) -> (Vec<Bytes>, Vec<Chunk>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
         let mut notices = Vec::new();
-        match kept.iter().position(|(name, _)| *name == request.affinity) {
-            Some(place) => kept[..=place].rotate_right(1),
+        match caches.iter().position(|(name, _)| *name == request.affinity) {
+            Some(place) => caches[..=place].rotate_right(1),
             None => {
-                kept.insert(0, (request.affinity.clone(), Kept::default()));
-                kept.truncate(MOST_CONVERSATIONS);
+                caches.insert(0, (request.affinity.clone(), WireCache::default()));
+                caches.truncate(MAX_CONVERSATIONS);
             }
         }
-        let body = wire::body(request, &self.info, &self.settings, &mut kept[0].1, &mut notices);
-        // Whoever makes a model counts its tokens; what the bytes were matters only elsewhere.
-        let sent = (!self.is_vendors_own).then(|| Chunk::Sent(kept[0].1.sent()));
+        let body = wire::body(request, &self.info, &self.settings, &mut caches[0].1, &mut notices);
+        // Vendors count tokens themselves; the prompt size matters only for other servers.
+        let sent = (!self.is_vendors_own).then(|| Chunk::PromptSize(caches[0].1.prompt_size()));
         (
             body,
             sent.into_iter().chain(notices.into_iter().map(Chunk::Notice)).collect(),
@@ -118,7 +120,7 @@ impl Inner {
     fn client(&self) -> Result<reqwest::Client, Error> {
         let token_uri = match self.settings.google.as_ref().map(|google| &google.auth) {
             Some(GoogleAuth::ServiceAccount { token_uri, .. } | GoogleAuth::User { token_uri, .. }) => {
-                url(&self.settings, token_uri).ok()
+                parse_url(&self.settings, token_uri).ok()
             }
             Some(GoogleAuth::Token(_)) | None => None,
         };
@@ -133,7 +135,7 @@ impl Inner {
     fn add_betas(&self, headers: &mut HeaderMap, request: &Request) {
         match self.settings.wire {
             Wire::AnthropicMessages | Wire::VertexAnthropic => {}
-            // Bedrock takes them in the body; the others have none.
+            // Bedrock takes betas in the body; the others have none.
             Wire::BedrockAnthropic | Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => return,
         }
         let name = HeaderName::from_static("anthropic-beta");
@@ -150,21 +152,21 @@ impl Inner {
         }
     }
 
-    /// Adds what changes with each request: a signature, or a token that expires.
-    async fn prove(&self, headers: &mut HeaderMap, body: &[Bytes]) -> Result<(), Error> {
+    /// Adds per-request credentials: a signature, or a token that expires.
+    async fn authenticate(&self, headers: &mut HeaderMap, body: &[Bytes]) -> Result<(), Error> {
         if let Some(google) = &self.settings.google {
-            let token = fetch(&self.settings.provider, &google.auth, &self.token, &self.client()?).await?;
-            headers.insert(AUTHORIZATION, self.sendable(&format!("Bearer {}", token.reveal()))?);
+            let token = fetch_token(&self.settings.provider, &google.auth, &self.token, &self.client()?).await?;
+            headers.insert(AUTHORIZATION, self.header_value(&format!("Bearer {}", token.reveal()))?);
         }
         if self.settings.wire != Wire::BedrockAnthropic {
             return Ok(());
         }
         match self.settings.aws.as_ref().map(|aws| (&aws.auth, &aws.region)) {
             Some((AwsAuth::Bearer(token), _)) => {
-                headers.insert(AUTHORIZATION, self.sendable(&format!("Bearer {}", token.reveal()))?);
+                headers.insert(AUTHORIZATION, self.header_value(&format!("Bearer {}", token.reveal()))?);
             }
             Some((AwsAuth::Keys(keys), region)) => {
-                let signing = Signing {
+                let signing = SigV4Request {
                     method: "POST",
                     host: &host(&self.url),
                     path: self.url.path(),
@@ -173,50 +175,55 @@ impl Inner {
                     at: jiff::Timestamp::try_from(SystemTime::now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH),
                 };
                 for (name, value) in sign(&signing, keys, body.iter().map(|piece| &**piece)) {
-                    headers.insert(HeaderName::from_static(name), self.sendable(&value)?);
+                    headers.insert(HeaderName::from_static(name), self.header_value(&value)?);
                 }
             }
-            // A key in the settings is a Bedrock API key, and stands in the headers already.
+            // A key in the settings is a Bedrock API key, which the headers already contain.
             None => {}
         }
         Ok(())
     }
 
-    fn sendable(&self, value: &str) -> Result<HeaderValue, Error> {
+    fn header_value(&self, value: &str) -> Result<HeaderValue, Error> {
         let mut value = HeaderValue::from_str(value).map_err(|_| Error::Credentials {
             provider: self.settings.provider.clone(),
-            detail: "they contain characters that cannot be sent".to_string(),
+            detail: "they contain characters that HTTP does not allow".to_string(),
         })?;
         value.set_sensitive(true);
         Ok(value)
     }
 
-    /// Tells replies from everything else that a server may answer.
-    async fn read(&self, answer: Answer, ahead: Vec<Chunk>) -> Result<Stream, Error> {
+    /// Distinguishes replies from other responses.
+    async fn read(&self, response: HttpResponse, leading: Vec<Chunk>) -> Result<Stream, Error> {
         let provider = &self.settings.provider;
-        let Answer { head, body } = answer;
+        let HttpResponse { head, body } = response;
         if !head.status.is_success() {
-            let body = start_of(body).await;
+            let body = read_prefix(body).await;
             if head.status.as_u16() == 401 {
                 self.token.clear();
             }
-            return Err(fault::from_answer(provider, head.status.as_u16(), &head.headers, &body));
+            return Err(error_mapping::from_response(
+                provider,
+                head.status.as_u16(),
+                &head.headers,
+                &body,
+            ));
         }
         let kind = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or("");
         let kind = kind.trim().to_ascii_lowercase();
         match kind.as_str() {
             "" | "text/event-stream" | "application/vnd.amazon.eventstream" | "application/octet-stream" => {}
-            // Some imitations send events under another name; a look at the first bytes tells.
-            _ => return self.read_doubtful(body, &kind, ahead).await,
+            // Some compatible servers send events with another content type; the first bytes decide.
+            _ => return self.read_untyped(body, &kind, leading).await,
         }
-        Ok(self.reading(Box::pin(body), ahead))
+        Ok(self.reply_stream(Box::pin(body), leading))
     }
 
-    async fn read_doubtful(&self, mut rest: AnswerBody, kind: &str, ahead: Vec<Chunk>) -> Result<Stream, Error> {
+    async fn read_untyped(&self, mut rest: ResponseBody, kind: &str, leading: Vec<Chunk>) -> Result<Stream, Error> {
         let provider = &self.settings.provider;
-        let first = match tokio::time::timeout(self.settings.stall, rest.next()).await {
-            Ok(first) => first.transpose().map_err(|detail| self.unreachable(detail))?,
+        let first = match tokio::time::timeout(self.settings.stall_timeout, rest.next()).await {
+            Ok(first) => first.transpose().map_err(|error| self.connection_error(error))?,
             Err(_) => return Err(self.stalled()),
         };
         let first = first.unwrap_or_default();
@@ -225,59 +232,59 @@ impl Inner {
             .any(|start| first.starts_with(start))
         {
             let bytes = stream::iter([Ok(first)]).chain(rest);
-            return Ok(self.reading(Box::pin(bytes), ahead));
+            return Ok(self.reply_stream(Box::pin(bytes), leading));
         }
-        let body = [first, start_of(rest).await].concat();
+        let body = [first, read_prefix(rest).await].concat();
         let text = String::from_utf8_lossy(&body);
-        // A whole reply has no `error`, and its `message`, where it has one, is an object.
-        let said = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
-        let is_error = said.get("error").is_some_and(|error| !error.is_null())
-            || said.get("message").is_some_and(serde_json::Value::is_string);
+        // A complete reply has no `error`, and its `message`, if any, is an object.
+        let json = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
+        let is_error = json.get("error").is_some_and(|error| !error.is_null())
+            || json.get("message").is_some_and(serde_json::Value::is_string);
         if is_error {
-            return Err(fault::in_stream_body(provider, &text));
+            return Err(error_mapping::from_stream_body(provider, &text));
         }
-        Err(fault::garbled(
+        Err(error_mapping::invalid_response(
             provider,
-            &format!("{kind} instead of a stream of events"),
+            &format!("{kind} instead of an event stream"),
             &text,
         ))
     }
 
-    fn reading(&self, bytes: crate::reading::ByteStream, ahead: Vec<Chunk>) -> Stream {
+    fn reply_stream(&self, bytes: crate::reply_stream::ByteStream, leading: Vec<Chunk>) -> Stream {
         let settings = &self.settings;
-        let reading = Reading::new(settings.wire, &settings.provider, bytes, settings.stall)
-            .heeding(&settings.quirks)
-            .after(ahead)
-            .hiding(self.secrets());
+        let reading = ReplyStream::new(settings.wire, &settings.provider, bytes, settings.stall_timeout)
+            .with_quirks(&settings.quirks)
+            .with_leading_chunks(leading)
+            .with_secrets(self.secrets());
         Box::pin(reading)
     }
 
-    fn unreachable(&self, detail: String) -> Error {
-        self.hide(Error::Connection {
+    fn connection_error(&self, error: impl std::fmt::Display) -> Error {
+        self.redact_secrets(Error::Connection {
             provider: self.settings.provider.clone(),
-            detail: at(&self.url, &detail),
+            detail: with_address(&self.url, &error.to_string()),
         })
     }
 
     fn stalled(&self) -> Error {
         Error::Stalled {
             provider: self.settings.provider.clone(),
-            after: self.settings.stall,
+            after: self.settings.stall_timeout,
         }
     }
 
-    fn hide(&self, mut error: Error) -> Error {
+    fn redact_secrets(&self, mut error: Error) -> Error {
         for secret in self.secrets() {
-            fault::redact(&mut error, &secret);
+            error_mapping::redact(&mut error, &secret);
         }
         error
     }
 
-    /// Everything that a provider might repeat and nobody should read.
+    /// Secrets that a provider may repeat in a message.
     fn secrets(&self) -> Vec<String> {
         let settings = &self.settings;
         let mut secrets: Vec<&str> = settings.key.iter().map(Secret::reveal).collect();
-        let telling = |name: &str| {
+        let is_sensitive = |name: &str| {
             ["auth", "key", "token", "secret"]
                 .iter()
                 .any(|word| name.to_lowercase().contains(word))
@@ -286,7 +293,7 @@ impl Inner {
             settings
                 .headers
                 .iter()
-                .filter(|(name, _)| telling(name))
+                .filter(|(name, _)| is_sensitive(name))
                 .map(|(_, value)| value.as_str()),
         );
         match settings.aws.as_ref().map(|aws| &aws.auth) {
@@ -301,26 +308,26 @@ impl Inner {
     }
 }
 
-/// The start of an answer that is not a reply, as far as it arrives in time.
-async fn start_of(mut answer: AnswerBody) -> Bytes {
+/// The start of a response that is not a reply, as far as it arrives within the timeout.
+async fn read_prefix(mut response: ResponseBody) -> Bytes {
     let mut body = Vec::new();
     let whole = async {
-        while body.len() < LONGEST_REFUSAL {
-            match answer.next().await {
+        while body.len() < MAX_ERROR_BODY {
+            match response.next().await {
                 Some(Ok(piece)) => body.extend_from_slice(&piece),
                 None | Some(Err(_)) => break,
             }
         }
     };
-    // What came before the time ran out is better than nothing.
-    if tokio::time::timeout(REFUSAL_PATIENCE, whole).await.is_err() {
+    // A partial body still helps to explain the error.
+    if tokio::time::timeout(ERROR_BODY_TIMEOUT, whole).await.is_err() {
         body.extend_from_slice(b" \xE2\x80\xA6");
     }
-    body.truncate(LONGEST_REFUSAL);
+    body.truncate(MAX_ERROR_BODY);
     Bytes::from(body)
 }
 
-fn base_url(settings: &Settings) -> Result<String, SettingsError> {
+fn base_url(settings: &ProviderSettings) -> Result<String, SettingsError> {
     let missing = |detail: &str| SettingsError::NoCredentials {
         provider: settings.provider.clone(),
         detail: detail.to_string(),
@@ -341,16 +348,17 @@ fn base_url(settings: &Settings) -> Result<String, SettingsError> {
     }
 }
 
-/// Whether somebody serves models there who counts their tokens.
-fn is_vendors_own(url: &Url) -> bool {
+/// Whether the host belongs to a vendor that counts tokens itself.
+fn is_vendor_host(url: &Url) -> bool {
     let of = |base: &str| Url::parse(base).ok()?.host_str().map(str::to_owned);
     let Some(host) = url.host_str() else { return false };
-    let mut clouds = presets().iter().filter(|preset| preset.place == Place::Cloud);
-    REGIONAL.iter().any(|end| host.ends_with(end)) || clouds.any(|preset| of(preset.base_url).as_deref() == Some(host))
+    let mut clouds = presets().iter().filter(|preset| preset.hosting == Hosting::Cloud);
+    VENDOR_DOMAINS.iter().any(|end| host.ends_with(end))
+        || clouds.any(|preset| of(preset.base_url).as_deref() == Some(host))
 }
 
 /// The headers that are the same for every request.
-pub(crate) fn headers(settings: &Settings, url: &Url) -> Result<HeaderMap, SettingsError> {
+pub(crate) fn headers(settings: &ProviderSettings, url: &Url) -> Result<HeaderMap, SettingsError> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let accept = match settings.wire {
@@ -376,7 +384,7 @@ pub(crate) fn headers(settings: &Settings, url: &Url) -> Result<HeaderMap, Setti
         Ok(())
     };
     if let Some(key) = &settings.key {
-        // A key that says how it travels travels so.
+        // A key with an explicit header keeps it.
         match (key.reveal().strip_prefix("Bearer "), settings.quirks.auth.header()) {
             (Some(token), _) => insert("authorization", &format!("Bearer {}", token.trim()))?,
             (None, Some((name, prefix))) => insert(name, &format!("{prefix}{}", key.reveal().trim()))?,
@@ -397,7 +405,7 @@ pub(crate) fn headers(settings: &Settings, url: &Url) -> Result<HeaderMap, Setti
     Ok(headers)
 }
 
-/// Host and port as the `Host` header says them.
+/// Host and port, as in the `Host` header.
 fn host(url: &Url) -> String {
     match (url.host_str().unwrap_or(""), url.port()) {
         (host, Some(port)) => format!("{host}:{port}"),
@@ -410,7 +418,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vendors_are_known_by_their_addresses_and_servers_in_front_of_them_are_not_taken_for_them() {
+    fn vendor_hosts_are_recognised_and_proxies_are_not() {
         for (address, expected) in [
             ("https://api.anthropic.com/v1/messages", true),
             ("https://api.openai.com/v1/responses", true),
@@ -421,7 +429,7 @@ mod tests {
             ("http://localhost:11434/v1/chat/completions", false),
             ("https://proxy.example.com/api.openai.com/v1/responses", false),
         ] {
-            assert_eq!(is_vendors_own(&Url::parse(address).unwrap()), expected, "{address}");
+            assert_eq!(is_vendor_host(&Url::parse(address).unwrap()), expected, "{address}");
         }
     }
 }

@@ -1,47 +1,48 @@
-//! Asks servers what they have: local ones for their models, any provider whether it answers at all.
+//! Discovers the models of local servers and probes whether a provider responds.
 //!
-//! Nothing here happens unless it is called for.
+//! Requests are sent only on demand.
 
-mod ask;
 mod local;
 mod probe;
+mod query;
 
-pub use probe::{Answer, probe};
+pub use probe::{ProbeResult, probe};
 
-use crate::settings::Settings;
+use crate::settings::ProviderSettings;
 use model::{Error, Info};
 use std::time::Duration;
 
-/// How long all local servers together may take: they are on this machine and answer at once, or are not there.
-pub const PATIENCE: Duration = Duration::from_millis(1500);
+/// The total timeout for local servers: they respond immediately or do not run.
+pub const DISCOVERY_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// What one server said.
+/// The result for one server.
 #[derive(Debug)]
-pub struct Found {
+pub struct DiscoveredServer {
     /// The provider's name.
     pub provider: String,
-    /// Its models, or why they are not known.
+    /// Its models, or the error.
     pub models: Result<Vec<Info>, Error>,
 }
 
-/// Asks servers for their models and context windows, all at once, and waits no longer than `patience` in total.
+/// Queries servers for their models and context windows concurrently, within `patience` in total.
 ///
-/// Ollama, LM Studio, llama.cpp and vLLM are asked in their own ways; any other provider for OpenAI's list of models.
-pub async fn discover(servers: &[Settings], patience: Duration) -> Vec<Found> {
-    let asked = servers.iter().map(|settings| async move {
-        let models = match tokio::time::timeout(patience, local::models(settings)).await {
+/// Ollama, LM Studio, llama.cpp and vLLM have their own endpoints; other providers are queried for OpenAI's list of
+/// models.
+pub async fn discover(servers: &[ProviderSettings], timeout: Duration) -> Vec<DiscoveredServer> {
+    let queries = servers.iter().map(|settings| async move {
+        let models = match tokio::time::timeout(timeout, local::models(settings)).await {
             Ok(models) => models,
             Err(_) => Err(Error::Stalled {
                 provider: settings.provider.clone(),
-                after: patience,
+                after: timeout,
             }),
         };
-        Found {
+        DiscoveredServer {
             provider: settings.provider.clone(),
             models,
         }
     });
-    futures::future::join_all(asked).await
+    futures::future::join_all(queries).await
 }
 
 #[cfg(test)]

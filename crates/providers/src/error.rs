@@ -1,20 +1,20 @@
-//! What can be wrong with a provider's settings.
+//! Errors in a provider's settings.
 
 /// Why a provider cannot be used as configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The base URL or proxy address is not one.
-    #[error("{provider}: {url:?} is not a usable address: {detail}")]
+    /// The base URL or proxy address is invalid.
+    #[error("{provider}: {url:?} is not a valid address: {detail}")]
     Address {
         /// The provider's name.
         provider: String,
         /// The address as configured.
         url: String,
-        /// What is wrong with it.
+        /// The problem.
         detail: String,
     },
-    /// A header that HTTP does not allow.
-    #[error("{provider}: the header {name:?} cannot be sent")]
+    /// A header is not valid HTTP.
+    #[error("{provider}: the header {name:?} is not valid")]
     Header {
         /// The provider's name.
         provider: String,
@@ -22,31 +22,31 @@ pub enum Error {
         name: String,
     },
     /// No credentials were found.
-    #[error("{provider}: no credentials: {detail}")]
+    #[error("{provider}: no credentials found: {detail}")]
     NoCredentials {
         /// The provider's name.
         provider: String,
-        /// Where hew looked.
+        /// The locations that were searched.
         detail: String,
     },
-    /// Credentials were found, but they cannot be used.
-    #[error("{provider}: unusable credentials: {detail}")]
+    /// The credentials are unusable.
+    #[error("{provider}: invalid credentials: {detail}")]
     BadCredentials {
         /// The provider's name.
         provider: String,
-        /// What is wrong with them.
+        /// The problem.
         detail: String,
     },
     /// The system's certificates could not be loaded.
-    #[error("the system's certificates cannot be used: {detail}")]
+    #[error("could not load the system's certificates: {detail}")]
     Certificates {
-        /// What went wrong.
+        /// The cause.
         detail: String,
     },
 }
 
 impl Error {
-    /// What the person can do about it.
+    /// What the user can do about the error.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Address { .. } => "addresses look like https://host/path; see `hew config`",
@@ -54,7 +54,7 @@ impl Error {
             Error::NoCredentials { .. } => {
                 "set the provider's key in the environment, the config or the keyring; `hew doctor` shows what is missing"
             }
-            Error::BadCredentials { .. } => "make new credentials at the provider, or choose another profile",
+            Error::BadCredentials { .. } => "create new credentials at the provider, or choose another profile",
             Error::Certificates { .. } => "install the system's CA certificates (often the package ca-certificates)",
         }
     }

@@ -1,118 +1,119 @@
-//! Google credentials: where they are found, and how an access token is got with them.
+//! Google credentials: lookup and access tokens.
 
 mod token;
 
-pub(crate) use token::{Cached, fetch};
+pub(crate) use token::{TokenCache, fetch_token};
 
+use crate::environment::ProviderEnvironment;
 use crate::error::Error;
 use crate::settings::Secret;
-use crate::surroundings::Surroundings;
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// Where Google's own credential files ask for tokens.
+/// The token endpoint in Google's credential files.
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 
-/// A project and place on Vertex AI, and the right to use it.
+/// A project and location on Vertex AI and the credentials to use them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Google {
+pub struct GoogleSettings {
     /// The project's id.
     pub project: String,
     /// Such as `us-east5` or `global`.
     pub location: String,
-    /// How requests prove who sends them.
+    /// How requests authenticate.
     pub auth: GoogleAuth,
 }
 
-/// How requests to Google prove who sends them.
+/// How requests to Google authenticate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GoogleAuth {
-    /// An access token that somebody else keeps fresh.
+    /// An access token that is refreshed externally.
     Token(Secret),
-    /// A service account signs its own requests for tokens.
+    /// A service account, which signs its own token requests.
     ServiceAccount {
-        /// Its address.
+        /// The account's email address.
         email: String,
-        /// Names the key.
+        /// The id of the key.
         key_id: Option<String>,
         /// The private key as PEM text.
         key: Secret,
-        /// Where tokens are got.
+        /// The token endpoint.
         token_uri: String,
     },
-    /// A person who has signed in with Google's own tools.
+    /// A user who signed in with Google's tools.
     User {
-        /// The tool's id.
+        /// The OAuth client id.
         client_id: String,
-        /// The tool's secret.
+        /// The OAuth client secret.
         client_secret: Secret,
-        /// The right to ask for tokens.
+        /// The OAuth refresh token.
         refresh_token: Secret,
-        /// Where tokens are got.
+        /// The token endpoint.
         token_uri: String,
     },
 }
 
-/// What the configuration says about Google; everything else is looked for.
+/// Google settings from the configuration; missing values are looked up.
 #[derive(Debug, Clone, Default)]
-pub struct GoogleGiven {
+pub struct GoogleOptions {
     /// The project's id.
     pub project: Option<String>,
     /// The location.
     pub location: Option<String>,
     /// An access token.
     pub token: Option<Secret>,
-    /// A file with credentials.
+    /// A credentials file.
     pub file: Option<PathBuf>,
 }
 
-impl Google {
-    /// Looks for credentials where Google's own tools do: the configuration, the environment, the default file.
-    pub fn find(given: GoogleGiven, around: &Surroundings<'_>) -> Result<Google, Error> {
-        let file = given.file.clone().or_else(|| file(around));
-        let text = file.as_ref().and_then(|path| around.read(path));
+impl GoogleSettings {
+    /// Resolves credentials in the order of Google's own tools: configuration, environment, default file.
+    pub fn resolve(given: GoogleOptions, environment: &ProviderEnvironment<'_>) -> Result<GoogleSettings, Error> {
+        let file = given.file.clone().or_else(|| credentials_path(environment));
+        let text = file.as_ref().and_then(|path| environment.read_file(path));
         let found = match (&text, &file) {
-            (Some(text), Some(path)) => Some(
-                serde_json::from_str::<File>(text)
-                    .map_err(|error| bad(format!("{} is not a credentials file: {error}", path.display())))?,
-            ),
+            (Some(text), Some(path)) => Some(serde_json::from_str::<GoogleCredentialsFile>(text).map_err(|error| {
+                invalid_credentials(format!("{} is not a credentials file: {error}", path.display()))
+            })?),
             (None, Some(path)) if given.file.is_some() => {
-                return Err(bad(format!("{} cannot be read", path.display())));
+                return Err(invalid_credentials(format!("{} cannot be read", path.display())));
             }
             _ => None,
         };
         let project = given
             .project
-            .or_else(|| around.first(&["ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"]))
+            .or_else(|| {
+                environment.first_var(&["ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"])
+            })
             .or_else(|| {
                 found
                     .as_ref()
                     .and_then(|file| file.project_id.clone().or(file.quota_project_id.clone()))
             });
         let Some(project) = project else {
-            return Err(missing("no project is set; GOOGLE_CLOUD_PROJECT names one"));
+            return Err(missing_credentials("no project is set; GOOGLE_CLOUD_PROJECT names one"));
         };
         let location = given
             .location
-            .or_else(|| around.first(&["CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION"]))
+            .or_else(|| environment.first_var(&["CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION"]))
             .unwrap_or_else(|| "global".to_string());
         let auth = match (given.token, found) {
             (Some(token), _) => GoogleAuth::Token(token),
             (None, Some(file)) => file.auth()?,
             (None, None) => {
-                return Err(missing(
+                return Err(missing_credentials(
                     "`gcloud auth application-default login` has not been run, and no service account is set",
                 ));
             }
         };
-        Ok(Google {
+        Ok(GoogleSettings {
             project,
             location,
             auth,
         })
     }
 
-    /// The address of Vertex AI in this place.
+    /// The Vertex AI endpoint for this location.
     pub(crate) fn base_url(&self) -> String {
         match self.location.as_str() {
             "global" => "https://aiplatform.googleapis.com".to_string(),
@@ -122,23 +123,23 @@ impl Google {
     }
 }
 
-fn file(around: &Surroundings<'_>) -> Option<PathBuf> {
+fn credentials_path(environment: &ProviderEnvironment<'_>) -> Option<PathBuf> {
     const NAME: &str = "application_default_credentials.json";
-    if let Some(path) = around.var("GOOGLE_APPLICATION_CREDENTIALS") {
+    if let Some(path) = environment.var("GOOGLE_APPLICATION_CREDENTIALS") {
         return Some(PathBuf::from(path));
     }
-    if let Some(folder) = around.var("CLOUDSDK_CONFIG") {
+    if let Some(folder) = environment.var("CLOUDSDK_CONFIG") {
         return Some(PathBuf::from(folder).join(NAME));
     }
-    match around.var("APPDATA") {
+    match environment.var("APPDATA") {
         Some(folder) => Some(PathBuf::from(folder).join("gcloud").join(NAME)),
-        None => Some(around.home()?.join(".config").join("gcloud").join(NAME)),
+        None => Some(environment.home_dir()?.join(".config").join("gcloud").join(NAME)),
     }
 }
 
 /// A credentials file.
 #[derive(Deserialize)]
-struct File {
+struct GoogleCredentialsFile {
     #[serde(rename = "type")]
     kind: String,
     project_id: Option<String>,
@@ -152,7 +153,7 @@ struct File {
     token_uri: Option<String>,
 }
 
-impl File {
+impl GoogleCredentialsFile {
     fn auth(self) -> Result<GoogleAuth, Error> {
         let token_uri = self.token_uri.unwrap_or_else(|| TOKEN_URI.to_string());
         match self.kind.as_str() {
@@ -163,8 +164,8 @@ impl File {
                     key: Secret::new(key),
                     token_uri,
                 }),
-                _ => Err(bad(
-                    "the service account's file lacks client_email or private_key".to_string()
+                _ => Err(invalid_credentials(
+                    "the service account's file lacks client_email or private_key".to_string(),
                 )),
             },
             "authorized_user" => match (self.client_id, self.client_secret, self.refresh_token) {
@@ -174,11 +175,11 @@ impl File {
                     refresh_token: Secret::new(refresh),
                     token_uri,
                 }),
-                _ => Err(bad(
-                    "the user's file lacks client_id, client_secret or refresh_token".to_string()
+                _ => Err(invalid_credentials(
+                    "the user's file lacks client_id, client_secret or refresh_token".to_string(),
                 )),
             },
-            other => Err(bad(format!(
+            other => Err(invalid_credentials(format!(
                 "credentials of the type {other:?} are not understood; \
                  `gcloud auth print-access-token` makes a token that is"
             ))),
@@ -186,14 +187,14 @@ impl File {
     }
 }
 
-fn bad(detail: String) -> Error {
+fn invalid_credentials(detail: String) -> Error {
     Error::BadCredentials {
         provider: "vertex".to_string(),
         detail,
     }
 }
 
-fn missing(detail: &str) -> Error {
+fn missing_credentials(detail: &str) -> Error {
     Error::NoCredentials {
         provider: "vertex".to_string(),
         detail: detail.to_string(),
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    fn find(given: GoogleGiven, vars: &[(&str, &str)], files: &[(&str, &str)]) -> Result<Google, Error> {
+    fn find(given: GoogleOptions, vars: &[(&str, &str)], files: &[(&str, &str)]) -> Result<GoogleSettings, Error> {
         let var = |name: &str| {
             vars.iter()
                 .find(|(own, _)| *own == name)
@@ -217,20 +218,20 @@ mod tests {
                 .find(|(own, _)| Path::new(own) == path)
                 .map(|(_, text)| text.to_string())
         };
-        Google::find(given, &Surroundings { var: &var, read: &read })
+        GoogleSettings::resolve(given, &ProviderEnvironment { var: &var, read: &read })
     }
 
     const USER: &str =
         r#"{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r","quota_project_id":"q"}"#;
 
     #[test]
-    fn credentials_are_found_in_the_default_file_or_where_the_environment_points() {
+    fn credentials_come_from_the_default_file_or_the_one_in_the_environment() {
         let home = ("HOME", "/home/someone");
         let default = (
             "/home/someone/.config/gcloud/application_default_credentials.json",
             USER,
         );
-        let found = find(GoogleGiven::default(), &[home], &[default]).unwrap();
+        let found = find(GoogleOptions::default(), &[home], &[default]).unwrap();
         assert_eq!((found.project.as_str(), found.location.as_str()), ("q", "global"));
         assert!(matches!(found.auth, GoogleAuth::User { ref token_uri, .. } if token_uri == TOKEN_URI));
 
@@ -240,14 +241,14 @@ mod tests {
             ("CLOUD_ML_REGION", "us-east5"),
             home,
         ];
-        let found = find(GoogleGiven::default(), &vars, &[("/sa.json", account), default]).unwrap();
+        let found = find(GoogleOptions::default(), &vars, &[("/sa.json", account), default]).unwrap();
         assert_eq!(found.base_url(), "https://us-east5-aiplatform.googleapis.com");
         assert!(matches!(found.auth, GoogleAuth::ServiceAccount { ref email, .. } if email == "e"));
 
-        let given = GoogleGiven {
+        let given = GoogleOptions {
             token: Some(Secret::new("t")),
             project: Some("mine".into()),
-            ..GoogleGiven::default()
+            ..GoogleOptions::default()
         };
         let found = find(given, &[], &[]).unwrap();
         assert_eq!(found.auth, GoogleAuth::Token(Secret::new("t")));
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_credentials_are_reported() {
         let project = ("GOOGLE_CLOUD_PROJECT", "p");
         type Pairs<'a> = &'a [(&'a str, &'a str)];
         let cases: [(Pairs<'_>, Pairs<'_>, &str); 4] = [
@@ -273,8 +274,8 @@ mod tests {
             ),
         ];
         for (vars, files, word) in cases {
-            let said = find(GoogleGiven::default(), vars, files).unwrap_err().to_string();
-            assert!(said.contains(word), "{said}");
+            let error = find(GoogleOptions::default(), vars, files).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
         }
     }
 }

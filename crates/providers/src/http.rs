@@ -1,14 +1,14 @@
-//! Connections: one client per provider, made when the first request leaves.
+//! HTTP connections: one client per provider, created on the first request.
 
-mod connect;
 mod connection;
+mod route;
 mod socket;
 
-pub(crate) use connect::Route;
-pub(crate) use connection::{Answer, Body as AnswerBody, Pool};
+pub(crate) use connection::{ConnectionPool, HttpResponse, ResponseBody};
+pub(crate) use route::HttpRoute;
 
 use crate::error::Error;
-use crate::settings::Settings;
+use crate::settings::ProviderSettings;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use reqwest::Url;
@@ -19,36 +19,36 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// How long it may take to reach a server.
-const CONNECT: Duration = Duration::from_secs(30);
-/// Servers close idle connections after a minute or so; hew lets go before they do.
-const IDLE: Duration = Duration::from_secs(50);
+/// The timeout for connecting to a server.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Servers close idle connections after about a minute; hew closes them earlier.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 
-/// How hew calls itself.
+/// The `User-Agent` header.
 pub(crate) const USER_AGENT: &str = concat!("hew/", env!("CARGO_PKG_VERSION"));
 
 /// The connections of one provider. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct Transport {
-    /// For short questions.
+pub(crate) struct ProviderTransport {
+    /// For short queries.
     client: Arc<OnceLock<reqwest::Client>>,
     /// For replies.
-    pub(crate) pool: Arc<Pool>,
+    pub(crate) pool: Arc<ConnectionPool>,
     tls: Arc<OnceLock<Arc<ClientConfig>>>,
 }
 
-impl Transport {
-    /// The client, made now if it was not before.
-    pub(crate) fn client(&self, settings: &Settings, urls: &[&Url]) -> Result<reqwest::Client, Error> {
+impl ProviderTransport {
+    /// Returns the client and creates it on first use.
+    pub(crate) fn client(&self, settings: &ProviderSettings, urls: &[&Url]) -> Result<reqwest::Client, Error> {
         if let Some(client) = self.client.get() {
             return Ok(client.clone());
         }
-        let client = build(settings, urls)?;
+        let client = build_client(settings, urls)?;
         Ok(self.client.get_or_init(|| client).clone())
     }
 
-    /// The way to a server.
-    pub(crate) fn route(&self, settings: &Settings, url: &Url) -> Result<Route, Error> {
+    /// The route to a server.
+    pub(crate) fn route(&self, settings: &ProviderSettings, url: &Url) -> Result<HttpRoute, Error> {
         let proxy = proxy(settings, &[url])
             .map(|text| proxy_url(settings, text))
             .transpose()?;
@@ -60,23 +60,23 @@ impl Transport {
             (false, _) => None,
             (true, Some(tls)) => Some(Arc::clone(tls)),
             (true, None) => {
-                let mut config = tls(encrypted)?;
+                let mut config = build_tls_config(encrypted)?;
                 config.alpn_protocols = vec![b"http/1.1".to_vec()];
                 Some(Arc::clone(self.tls.get_or_init(|| Arc::new(config))))
             }
         };
-        Ok(Route::new(url, proxy.as_ref(), tls))
+        Ok(HttpRoute::new(url, proxy.as_ref(), tls))
     }
 }
 
-/// The proxy to go through: none to this machine itself.
-fn proxy<'a>(settings: &'a Settings, urls: &[&Url]) -> Option<&'a str> {
+/// The proxy for these addresses; loopback addresses use none.
+fn proxy<'a>(settings: &'a ProviderSettings, urls: &[&Url]) -> Option<&'a str> {
     let proxy = settings.proxy.as_deref();
     proxy.filter(|_| !urls.iter().any(|url| is_loopback(url)))
 }
 
-/// Reads a proxy's address, which people write with and without its scheme.
-fn proxy_url(settings: &Settings, text: &str) -> Result<Url, Error> {
+/// Parses a proxy address with or without a scheme.
+fn proxy_url(settings: &ProviderSettings, text: &str) -> Result<Url, Error> {
     let refuse = |detail: String| Error::Address {
         provider: settings.provider.clone(),
         url: "the proxy".to_string(),
@@ -94,43 +94,43 @@ fn proxy_url(settings: &Settings, text: &str) -> Result<Url, Error> {
     }
 }
 
-fn build(settings: &Settings, urls: &[&Url]) -> Result<reqwest::Client, Error> {
+fn build_client(settings: &ProviderSettings, urls: &[&Url]) -> Result<reqwest::Client, Error> {
     let proxy = proxy(settings, urls);
     let encrypted = urls.iter().any(|url| url.scheme() == "https") || proxy.is_some_and(|url| url.starts_with("https"));
     let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls(encrypted)?)
+        .tls_backend_preconfigured(build_tls_config(encrypted)?)
         .http1_only()
         .tcp_nodelay(true)
-        .connect_timeout(CONNECT)
-        .pool_idle_timeout(IDLE)
-        // Replies stream; packing would hold them back.
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        // Compression would delay a streamed reply.
         .no_gzip()
-        // A redirect would carry the key to another host.
+        // A redirect would send the key to another host.
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(USER_AGENT)
         .no_proxy();
     if let Some(proxy) = proxy {
-        let proxy = reqwest::Proxy::all(proxy).map_err(|error| address(settings, "the proxy", &error))?;
+        let proxy = reqwest::Proxy::all(proxy).map_err(|error| invalid_address(settings, "the proxy", &error))?;
         builder = builder.proxy(proxy);
     }
     builder
         .build()
-        .map_err(|error| address(settings, &settings.base_url, &error))
+        .map_err(|error| invalid_address(settings, &settings.base_url, &error))
 }
 
-/// How connections are made safe: by the certificates that the system trusts.
-pub fn trust() -> Result<ClientConfig, Error> {
-    tls(true)
+/// The TLS configuration, which trusts the system's certificates.
+pub fn tls_config() -> Result<ClientConfig, Error> {
+    build_tls_config(true)
 }
 
-/// Loading the system's certificates takes milliseconds, so plain HTTP goes without.
-fn tls(encrypted: bool) -> Result<ClientConfig, Error> {
+/// Loading the certificates takes milliseconds, so plain HTTP skips it.
+fn build_tls_config(encrypted: bool) -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| certificates(&error))?;
+        .map_err(|error| certificate_error(&error))?;
     if encrypted {
-        verified(builder)
+        with_verifier(builder)
     } else {
         Ok(builder
             .with_root_certificates(RootCertStore::empty())
@@ -138,12 +138,12 @@ fn tls(encrypted: bool) -> Result<ClientConfig, Error> {
     }
 }
 
-/// Trusts what the system trusts.
+/// Trusts the system's certificates.
 ///
-/// Linux keeps its certificates twice, as one bundle and as hundreds of files; reading both takes ten times as long as the
-/// bundle alone. A folder that somebody chose on purpose is still read.
+/// Linux stores its certificates twice, as one bundle and as hundreds of files; reading both takes ten times as long as
+/// the bundle. An explicitly configured directory is still read.
 #[cfg(target_os = "linux")]
-fn verified(builder: ConfigBuilder<ClientConfig, WantsVerifier>) -> Result<ClientConfig, Error> {
+fn with_verifier(builder: ConfigBuilder<ClientConfig, WantsVerifier>) -> Result<ClientConfig, Error> {
     use rustls_native_certs::load_certs_from_paths;
     let found = openssl_probe::probe();
     let bundle = found.cert_file.as_deref();
@@ -163,21 +163,23 @@ fn verified(builder: ConfigBuilder<ClientConfig, WantsVerifier>) -> Result<Clien
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// Trusts what the system trusts.
+/// Trusts the system's certificates.
 #[cfg(not(target_os = "linux"))]
 fn verified(builder: ConfigBuilder<ClientConfig, WantsVerifier>) -> Result<ClientConfig, Error> {
     use rustls_platform_verifier::BuilderVerifierExt as _;
-    let builder = builder.with_platform_verifier().map_err(|error| certificates(&error))?;
+    let builder = builder
+        .with_platform_verifier()
+        .map_err(|error| certificate_error(&error))?;
     Ok(builder.with_no_client_auth())
 }
 
-fn certificates(error: &rustls::Error) -> Error {
+fn certificate_error(error: &rustls::Error) -> Error {
     Error::Certificates {
         detail: error.to_string(),
     }
 }
 
-/// Whether the address is this machine's own, which no proxy can reach.
+/// Whether the address is loopback, which a proxy cannot reach.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host_str() {
         Some("localhost") => true,
@@ -189,8 +191,8 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Reads an address that requests can be sent to.
-pub(crate) fn url(settings: &Settings, text: &str) -> Result<Url, Error> {
+/// Parses an address for requests.
+pub(crate) fn parse_url(settings: &ProviderSettings, text: &str) -> Result<Url, Error> {
     let refuse = |detail: &str| Error::Address {
         provider: settings.provider.clone(),
         url: text.to_string(),
@@ -203,21 +205,21 @@ pub(crate) fn url(settings: &Settings, text: &str) -> Result<Url, Error> {
     }
 }
 
-fn address(settings: &Settings, url: &str, error: &reqwest::Error) -> Error {
+fn invalid_address(settings: &ProviderSettings, url: &str, error: &reqwest::Error) -> Error {
     Error::Address {
         provider: settings.provider.clone(),
         url: url.to_string(),
-        detail: chain(error),
+        detail: error_chain(error),
     }
 }
 
-/// What happened, and at which server. What else an address holds may be secret.
-pub(crate) fn at(url: &Url, detail: &str) -> String {
+/// Adds the server to an error. Other parts of an address may be secret.
+pub(crate) fn with_address(url: &Url, detail: &str) -> String {
     format!("{}: {detail}", url.origin().ascii_serialization())
 }
 
-/// An error and its causes in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+/// An error and its causes on one line.
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -231,22 +233,49 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     line
 }
 
-/// A body in pieces, of known length, that is never copied together.
-pub(crate) struct Pieces {
+/// Why a connection failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectionError {
+    #[error("connecting timed out after {} seconds", CONNECT_TIMEOUT.as_secs())]
+    Timeout,
+    #[error("the proxy: {0}")]
+    Proxy(Box<ConnectionError>),
+    #[error("the response is not from a proxy")]
+    NotAProxy,
+    #[error("it requires a user name and password")]
+    ProxyLogin,
+    #[error("it refused the connection: {0}")]
+    ProxyRefused(String),
+    #[error("{}", error_chain(.0.as_ref()))]
+    Other(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl ConnectionError {
+    fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        ConnectionError::Other(Box::new(error))
+    }
+
+    fn at_proxy(self) -> Self {
+        ConnectionError::Proxy(Box::new(self))
+    }
+}
+
+/// A request body in pieces with a known length, which avoids copying.
+pub(crate) struct RequestBody {
     left: std::vec::IntoIter<Bytes>,
     bytes: u64,
 }
 
-impl Pieces {
+impl RequestBody {
     pub(crate) fn new(pieces: Vec<Bytes>) -> Self {
-        Pieces {
+        RequestBody {
             bytes: pieces.iter().map(|piece| piece.len() as u64).sum(),
             left: pieces.into_iter(),
         }
     }
 }
 
-impl Body for Pieces {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = Infallible;
 

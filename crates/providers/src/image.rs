@@ -1,61 +1,61 @@
-//! Pictures: the dialects of providers that make them.
+//! Image generation with the providers that support it.
 
 mod dialect;
 
 use crate::client::headers;
 use crate::error::Error as SettingsError;
-use crate::fault;
-use crate::http::{chain, url};
-use crate::settings::{Secret, Settings};
+use crate::error_mapping;
+use crate::http::{error_chain, parse_url};
+use crate::settings::{ProviderSettings, Secret};
 use bytes::Bytes;
-use dialect::{Body, Dialect};
+use dialect::{ImageDialect, ImageRequestBody};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use model::{Cost, Error, Media, Usage, Wire};
 use reqwest::{Response, Url};
 use std::time::Duration;
 
-/// The most that is read of an answer: pictures travel as base64.
-const LONGEST_ANSWER: usize = 64 * 1024 * 1024;
-/// How long a picture may take. Nothing arrives before it is finished.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// The maximum size of a response, which contains the image as base64.
+const MAX_RESPONSE: usize = 64 * 1024 * 1024;
+/// The timeout for an image. No data arrives before it is finished.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Makes pictures through one provider and one of its models.
+/// An image model of one provider.
 #[derive(Clone)]
-pub struct Painter {
-    settings: Settings,
+pub struct ImageModel {
+    settings: ProviderSettings,
     model: String,
-    dialect: Dialect,
+    dialect: ImageDialect,
     base: Url,
     headers: HeaderMap,
 }
 
-/// What is to be made.
+/// The parameters of an image.
 #[derive(Debug, Clone)]
-pub struct Painting<'a> {
-    /// What the picture shows, or what changes about the one that is given.
+pub struct ImageRequest<'a> {
+    /// A description of the image, or of the change to the given image.
     pub prompt: &'a str,
-    /// Its size, such as `1024x1024`, where the model takes one.
+    /// The size, such as `1024x1024`, if the model supports one.
     pub size: Option<&'a str>,
-    /// A picture to change.
+    /// An image to edit.
     pub image: Option<&'a Media>,
 }
 
-/// A picture that was made.
+/// A generated image.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Picture {
-    /// Such as `image/png`, by what the bytes are.
+pub struct GeneratedImage {
+    /// The type detected from the bytes, such as `image/png`.
     pub mime: &'static str,
-    /// The picture itself.
+    /// The image data.
     pub data: Bytes,
-    /// The tokens it took, where the provider says so.
+    /// The token usage, if the provider reports it.
     pub usage: Usage,
-    /// Its price, where the provider says so.
+    /// The cost, if the provider reports it.
     pub cost: Option<Cost>,
 }
 
-/// The model that makes pictures at a provider that is known to have one.
-pub fn image_model(provider: &str) -> Option<&'static str> {
+/// The default image model of a known provider.
+pub fn default_image_model(provider: &str) -> Option<&'static str> {
     match provider {
         "openai" => Some("gpt-image-1"),
         "gemini" => Some("gemini-2.5-flash-image"),
@@ -64,20 +64,20 @@ pub fn image_model(provider: &str) -> Option<&'static str> {
     }
 }
 
-impl Painter {
-    /// A painter, where the provider's dialect has pictures. Nothing is sent yet.
-    pub fn new(settings: Settings, model: &str) -> Result<Option<Self>, SettingsError> {
+impl ImageModel {
+    /// Creates an image model, or `None` if the provider's API has no images. Sends no request.
+    pub fn new(settings: ProviderSettings, model: &str) -> Result<Option<Self>, SettingsError> {
         let dialect = match settings.wire {
-            Wire::Gemini if settings.google.is_none() => Dialect::Gemini,
-            Wire::OpenaiChat | Wire::OpenaiResponses if settings.provider == "openrouter" => Dialect::Chat,
-            Wire::OpenaiChat | Wire::OpenaiResponses => Dialect::Images,
+            Wire::Gemini if settings.google.is_none() => ImageDialect::Gemini,
+            Wire::OpenaiChat | Wire::OpenaiResponses if settings.provider == "openrouter" => ImageDialect::Chat,
+            Wire::OpenaiChat | Wire::OpenaiResponses => ImageDialect::Images,
             Wire::Gemini | Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => return Ok(None),
         };
-        let base = url(&settings, settings.base_url.trim_end_matches('/'))?;
+        let base = parse_url(&settings, settings.base_url.trim_end_matches('/'))?;
         let mut headers = headers(&settings, &base)?;
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         headers.remove(CONTENT_TYPE);
-        Ok(Some(Painter {
+        Ok(Some(ImageModel {
             settings,
             model: model.to_string(),
             dialect,
@@ -91,17 +91,17 @@ impl Painter {
         format!("{}/{}", self.settings.provider, self.model)
     }
 
-    /// Makes a picture. Dropping the future stops it.
-    pub async fn paint(&self, painting: &Painting<'_>) -> Result<Picture, Error> {
-        self.try_to(painting).await.map_err(|mut error| {
+    /// Generates an image. Dropping the future cancels the request.
+    pub async fn generate(&self, painting: &ImageRequest<'_>) -> Result<GeneratedImage, Error> {
+        self.send(painting).await.map_err(|mut error| {
             for secret in self.settings.key.iter().map(Secret::reveal) {
-                fault::redact(&mut error, secret);
+                error_mapping::redact(&mut error, secret);
             }
             error
         })
     }
 
-    async fn try_to(&self, painting: &Painting<'_>) -> Result<Picture, Error> {
+    async fn send(&self, painting: &ImageRequest<'_>) -> Result<GeneratedImage, Error> {
         let provider = &self.settings.provider;
         let (path, body) = self.dialect.render(&self.model, painting);
         let mut to = self.base.clone();
@@ -111,41 +111,47 @@ impl Painter {
             provider: provider.clone(),
             detail: error.to_string(),
         })?;
-        let post = client.post(to).headers(self.headers.clone()).timeout(PATIENCE);
+        let post = client.post(to).headers(self.headers.clone()).timeout(TIMEOUT);
         let post = match body {
-            Body::Json(value) => post.json(&value),
-            Body::Form { kind, bytes } => post.header(CONTENT_TYPE, kind).body(bytes),
+            ImageRequestBody::Json(value) => post.json(&value),
+            ImageRequestBody::Form { kind, bytes } => post.header(CONTENT_TYPE, kind).body(bytes),
         };
-        let answer = post.send().await.map_err(|error| self.unreachable(error))?;
-        let (status, headers) = (answer.status(), answer.headers().clone());
-        let bytes = self.read(answer).await?;
+        let response = post.send().await.map_err(|error| self.connection_error(error))?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let bytes = self.read(response).await?;
         if !status.is_success() {
-            return Err(fault::from_answer(provider, status.as_u16(), &headers, &bytes));
+            return Err(error_mapping::from_response(
+                provider,
+                status.as_u16(),
+                &headers,
+                &bytes,
+            ));
         }
-        let said = serde_json::from_slice(&bytes)
-            .map_err(|_| fault::garbled(provider, "an answer that is not JSON", &String::from_utf8_lossy(&bytes)))?;
-        self.dialect.read(provider, &said)
+        let json = serde_json::from_slice(&bytes).map_err(|_| {
+            error_mapping::invalid_response(provider, "the response is not JSON", &String::from_utf8_lossy(&bytes))
+        })?;
+        self.dialect.read(provider, &json)
     }
 
-    /// The path below the base URL, which may name its version already.
+    /// The path below the base URL, which may already contain a version.
     fn path(&self, path: &str) -> String {
         let base = self.base.path().trim_end_matches('/');
         let versioned = ["/v1", "/v1beta", "/v1alpha"]
             .iter()
             .any(|version| base.ends_with(version));
         match self.dialect {
-            Dialect::Gemini if !versioned => format!("{base}/v1beta{path}"),
-            Dialect::Gemini | Dialect::Images | Dialect::Chat => format!("{base}{path}"),
+            ImageDialect::Gemini if !versioned => format!("{base}/v1beta{path}"),
+            ImageDialect::Gemini | ImageDialect::Images | ImageDialect::Chat => format!("{base}{path}"),
         }
     }
 
-    async fn read(&self, mut answer: Response) -> Result<Vec<u8>, Error> {
+    async fn read(&self, mut response: Response) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
-        while let Some(piece) = answer.chunk().await.map_err(|error| self.unreachable(error))? {
-            if bytes.len() + piece.len() > LONGEST_ANSWER {
-                return Err(fault::garbled(
+        while let Some(piece) = response.chunk().await.map_err(|error| self.connection_error(error))? {
+            if bytes.len() + piece.len() > MAX_RESPONSE {
+                return Err(error_mapping::invalid_response(
                     &self.settings.provider,
-                    &format!("more than {LONGEST_ANSWER} bytes"),
+                    &format!("more than {MAX_RESPONSE} bytes"),
                     "",
                 ));
             }
@@ -154,22 +160,22 @@ impl Painter {
         Ok(bytes)
     }
 
-    fn unreachable(&self, error: reqwest::Error) -> Error {
+    fn connection_error(&self, error: reqwest::Error) -> Error {
         let provider = self.settings.provider.clone();
         match error.is_timeout() {
             true => Error::Stalled {
                 provider,
-                after: PATIENCE,
+                after: TIMEOUT,
             },
             false => Error::Connection {
                 provider,
-                detail: chain(&error.without_url()),
+                detail: error_chain(&error.without_url()),
             },
         }
     }
 }
 
-impl std::fmt::Debug for Painter {
+impl std::fmt::Debug for ImageModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Painter")
             .field("model", &self.name())

@@ -1,53 +1,63 @@
-//! Each vendor's HTTP dialect.
+//! Clients for the vendors' HTTP APIs.
 //!
-//! [`connect`] makes a [`model::Model`] of [`Settings`]. A wire (see [`model::Wire`]) renders requests and reads events; the
-//! transport beneath is the same for all. Presets know the addresses and quirks of named providers.
+//! [`connect`] creates a [`model::Model`] from [`ProviderSettings`]. A wire (see [`model::Wire`]) renders requests and
+//! parses events; the transport is the same for all. Presets hold the addresses and quirks of named providers.
 
 mod aws;
 mod client;
 pub mod discover;
+mod environment;
 mod error;
-mod eventstream;
-mod fault;
+mod error_mapping;
+mod event_stream;
 mod google;
 mod http;
 mod image;
-mod kept;
-mod length;
 pub mod presets;
-mod reading;
+mod prompt_size;
+mod reply_stream;
 mod settings;
 mod sse;
-mod surroundings;
 mod wire;
+mod wire_cache;
 
-pub use aws::{Aws, AwsAuth, AwsGiven, AwsKeys};
+pub use aws::{AwsAuth, AwsKeys, AwsOptions, AwsSettings};
 pub use client::connect;
+pub use environment::ProviderEnvironment;
 pub use error::Error;
-pub use google::{Google, GoogleAuth, GoogleGiven};
-pub use http::trust;
-pub use image::{Painter, Painting, Picture, image_model};
+pub use google::{GoogleAuth, GoogleOptions, GoogleSettings};
+pub use http::tls_config;
+pub use image::{GeneratedImage, ImageModel, ImageRequest, default_image_model};
 pub use presets::Quirks;
-pub use settings::{STALL, Secret, Settings};
-pub use surroundings::Surroundings;
+pub use settings::{ProviderSettings, STALL_TIMEOUT, Secret};
 
 use bytes::Bytes;
 use futures::StreamExt as _;
 use model::{Info, Request, Wire};
 
-/// The body that [`connect`]'s model would send, as one text, and the notices that would precede the reply.
-pub fn render(request: &Request, info: &Info, settings: &Settings) -> (Vec<u8>, Vec<String>) {
+/// The body that [`connect`]'s model sends, as one buffer, and the notices that precede the reply.
+pub fn render_body(request: &Request, info: &Info, settings: &ProviderSettings) -> (Vec<u8>, Vec<String>) {
     let mut notices = Vec::new();
-    let pieces = wire::body(request, info, settings, &mut kept::Kept::default(), &mut notices);
+    let pieces = wire::body(
+        request,
+        info,
+        settings,
+        &mut wire_cache::WireCache::default(),
+        &mut notices,
+    );
     (pieces.concat(), notices)
 }
 
-/// Reads a recorded reply as [`connect`]'s model would read it from the network.
+/// Decodes a recorded reply as [`connect`]'s model decodes it from the network.
 ///
-/// Needs a Tokio runtime with time, like the models themselves.
-pub fn decode(wire: Wire, provider: &str, bytes: impl futures::Stream<Item = Bytes> + Send + 'static) -> model::Stream {
+/// Requires a Tokio runtime with timers, like the models.
+pub fn decode_reply(
+    wire: Wire,
+    provider: &str,
+    bytes: impl futures::Stream<Item = Bytes> + Send + 'static,
+) -> model::Stream {
     let bytes = Box::pin(bytes.map(Ok));
-    Box::pin(reading::Reading::new(wire, provider, bytes, STALL))
+    Box::pin(reply_stream::ReplyStream::new(wire, provider, bytes, STALL_TIMEOUT))
 }
 
 #[cfg(test)]

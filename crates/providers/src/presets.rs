@@ -1,54 +1,54 @@
-//! The providers that hew knows by name, and the ways in which each differs from plain OpenAI.
+//! The named providers and their differences from OpenAI's API.
 
 mod table;
 
-use crate::settings::Settings;
+use crate::settings::ProviderSettings;
 use model::Wire;
 use serde::{Deserialize, Serialize};
 
-/// A provider that needs no more than a key to be used.
+/// A provider that requires only a key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preset {
-    /// Its name in hew's configuration.
+    /// Its name in the configuration.
     pub name: &'static str,
-    /// Its name as it writes it itself.
+    /// Its display name.
     pub title: &'static str,
-    /// The dialect it speaks, unless a model says otherwise.
+    /// The default wire; a model may override it.
     pub wire: Wire,
-    /// Where it is; empty where that depends on the account (Azure) or the region (Bedrock, Vertex).
+    /// The API's address; empty if it depends on the account (Azure) or the region (Bedrock, Vertex).
     pub base_url: &'static str,
-    /// The environment variables that its own tools read the key from, the first that is set wins.
+    /// The environment variables for the key, as in the vendor's own tools; the first one set wins.
     pub key_env: &'static [&'static str],
-    /// The environment variables that its own tools read the base URL from.
+    /// The environment variables for the base URL, as in the vendor's own tools.
     pub url_env: &'static [&'static str],
-    /// Where it runs, and with that whether it works without a key.
-    pub place: Place,
-    /// Which model ids it takes.
-    pub models: Models,
-    /// The model for the work itself; empty where only the person can know.
+    /// Where it runs, which decides whether it requires a key.
+    pub hosting: Hosting,
+    /// The accepted model ids.
+    pub models: AcceptedModels,
+    /// The main model; empty if only the user can know.
     pub large: &'static str,
     /// The model for titles and summaries.
     pub small: &'static str,
-    /// How it differs from plain OpenAI.
+    /// Its differences from OpenAI's API.
     pub quirks: Quirks,
 }
 
 /// Where a provider runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// Somewhere on the internet; it wants a key.
+pub enum Hosting {
+    /// On the internet; it requires a key.
     Cloud,
-    /// On this machine; it works without a key and can be asked for its models (see [`crate::discover`]).
+    /// On this machine; it requires no key and lists its models (see [`crate::discover`]).
     Local,
 }
 
-/// Which model ids a provider takes.
+/// The model ids that a provider accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Models {
-    /// Those in the catalogue and in the configuration; anything else is probably a typing mistake.
+pub enum AcceptedModels {
+    /// Those in the catalogue and the configuration; other ids are probably typos.
     Listed,
-    /// Any: it serves more than a catalogue can list, or what the person installed.
-    Open,
+    /// Any: the provider serves more models than the catalogue lists, or those that the user installed.
+    Any,
 }
 
 /// All presets.
@@ -56,105 +56,106 @@ pub fn presets() -> &'static [Preset] {
     table::PRESETS
 }
 
-/// The preset of this name.
+/// The preset with this name.
 pub fn preset(name: &str) -> Option<&'static Preset> {
     table::PRESETS.iter().find(|preset| preset.name == name)
 }
 
 impl Preset {
-    /// The settings that the preset stands for; the key is still missing.
-    pub fn settings(&self) -> Settings {
-        let mut settings = Settings::new(self.name, self.wire, self.base_url);
+    /// The settings of the preset, without the key.
+    pub fn settings(&self) -> ProviderSettings {
+        let mut settings = ProviderSettings::new(self.name, self.wire, self.base_url);
         settings.quirks = self.quirks.clone();
         settings
     }
 }
 
-/// How a server differs from plain OpenAI. The default is plain OpenAI.
+/// A server's differences from OpenAI's API. The default has none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quirks {
-    /// How the key travels.
-    pub auth: Auth,
-    /// The field that holds the longest allowed reply.
-    pub max_tokens: MaxTokens,
-    /// How usage figures are asked for.
-    pub usage: AskUsage,
-    /// How the model is told how hard to think.
+    /// How the key is sent.
+    pub auth: AuthScheme,
+    /// The field for the maximum reply length.
+    pub max_tokens: MaxTokensField,
+    /// How usage figures are requested.
+    pub usage: UsageRequest,
+    /// How the reasoning effort is sent.
     pub effort: EffortStyle,
-    /// How earlier thinking goes back.
-    pub thinking: ThinkingBack,
-    /// Whether thinking may stand in the text between `<think>` and `</think>`.
+    /// How earlier reasoning is sent back.
+    pub thinking: ThinkingReplay,
+    /// Whether the text may contain reasoning between `<think>` and `</think>`.
     pub think_tags: bool,
     /// When a sampling temperature may be sent.
-    pub temperature: Temperature,
-    /// Which models take explicit cache marks.
+    pub temperature: TemperatureSupport,
+    /// Which models support explicit cache breakpoints.
     pub cache_marks: CacheMarks,
-    /// Whether `prompt_cache_key` is understood.
+    /// Whether `prompt_cache_key` is supported.
     pub cache_key: bool,
-    /// Whether an assistant message must stand between a tool's result and the next user message.
+    /// Whether an assistant message is required between a tool result and the next user message.
     pub bridge_tools: bool,
-    /// Which tool call ids are accepted.
-    pub call_ids: CallIds,
-    /// Whether PDF documents are taken as file parts.
+    /// The accepted tool call ids.
+    pub call_ids: CallIdFormat,
+    /// Whether PDF documents are accepted as file parts.
     pub pdf: bool,
-    /// How an answer is held to a JSON schema.
+    /// How a JSON schema for the reply is sent.
     pub schema: SchemaStyle,
-    /// Which forms of `tool_choice` are understood.
+    /// The supported forms of `tool_choice`.
     pub tool_choice: ToolChoiceStyle,
-    /// Whether the input of tool calls streams only when `tool_stream` asks for it.
+    /// Whether tool input streams only if `tool_stream` is set.
     pub tool_stream: bool,
-    /// How the paths below the base URL are laid out.
-    pub paths: Paths,
-    /// Azure's `api-version`; with it the URL names the deployment, without it the newer `/openai/v1` paths are used.
+    /// The layout of the paths below the base URL.
+    pub paths: PathLayout,
+    /// Azure's `api-version`; if set, the URL contains the deployment, otherwise the newer `/openai/v1` paths are used.
     pub api_version: Option<String>,
 }
 
 impl Quirks {
-    /// Plain OpenAI.
-    pub const PLAIN: Quirks = Quirks {
-        auth: Auth::Bearer,
-        max_tokens: MaxTokens::MaxCompletionTokens,
-        usage: AskUsage::StreamOptions,
+    /// OpenAI's own API.
+    pub const OPENAI: Quirks = Quirks {
+        auth: AuthScheme::Bearer,
+        max_tokens: MaxTokensField::MaxCompletionTokens,
+        usage: UsageRequest::StreamOptions,
         effort: EffortStyle::Openai,
-        thinking: ThinkingBack::Never,
+        thinking: ThinkingReplay::Never,
         think_tags: false,
-        temperature: Temperature::UnlessReasoning,
+        temperature: TemperatureSupport::UnlessReasoning,
         cache_marks: CacheMarks::Never,
         cache_key: true,
         bridge_tools: false,
-        call_ids: CallIds::Short,
+        call_ids: CallIdFormat::Short,
         pdf: true,
         schema: SchemaStyle::JsonSchema,
         tool_choice: ToolChoiceStyle::Openai,
         tool_stream: false,
-        paths: Paths::Openai,
+        paths: PathLayout::Openai,
         api_version: None,
     };
 
-    /// What most imitations understand: the old names, and nothing that only OpenAI has. The choice for an unknown server.
-    pub const IMITATION: Quirks = Quirks {
-        max_tokens: MaxTokens::MaxTokens,
+    /// The common subset of compatible servers: the old field names and no OpenAI-only fields. The default for unknown
+    /// servers.
+    pub const COMPATIBLE: Quirks = Quirks {
+        max_tokens: MaxTokensField::MaxTokens,
         effort: EffortStyle::Never,
         think_tags: true,
-        temperature: Temperature::Always,
+        temperature: TemperatureSupport::Always,
         cache_key: false,
-        call_ids: CallIds::Any,
+        call_ids: CallIdFormat::Any,
         pdf: false,
-        ..Quirks::PLAIN
+        ..Quirks::OPENAI
     };
 }
 
 impl Default for Quirks {
     fn default() -> Self {
-        Quirks::PLAIN
+        Quirks::OPENAI
     }
 }
 
-/// How the key travels.
+/// How the key is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Auth {
+pub enum AuthScheme {
     /// `Authorization: Bearer KEY`.
     Bearer,
     /// `x-api-key: KEY` (Anthropic).
@@ -169,104 +170,105 @@ pub enum Auth {
     Google,
 }
 
-impl Auth {
-    /// The header that carries a plain key, and what stands before the key in it.
+impl AuthScheme {
+    /// The header for a plain key, and the prefix of its value.
     pub fn header(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Auth::Bearer | Auth::Google => Some(("authorization", "Bearer ")),
-            Auth::XApiKey => Some(("x-api-key", "")),
-            Auth::ApiKey => Some(("api-key", "")),
-            Auth::XGoogApiKey => Some(("x-goog-api-key", "")),
-            Auth::Aws => None,
+            AuthScheme::Bearer | AuthScheme::Google => Some(("authorization", "Bearer ")),
+            AuthScheme::XApiKey => Some(("x-api-key", "")),
+            AuthScheme::ApiKey => Some(("api-key", "")),
+            AuthScheme::XGoogApiKey => Some(("x-goog-api-key", "")),
+            AuthScheme::Aws => None,
         }
     }
 }
 
-/// How the paths below the base URL are laid out.
+/// The layout of the paths below the base URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Paths {
-    /// `/chat/completions` and `/responses`, below `/v1` where the base URL names no path of its own.
+pub enum PathLayout {
+    /// `/chat/completions` and `/responses`, below `/v1` if the base URL has no path.
     Openai,
-    /// Azure's: below `/openai/v1`, or below the deployment where an API version is set.
+    /// Azure: below `/openai/v1`, or below the deployment if an API version is set.
     Azure,
 }
 
-/// The field that holds the longest allowed reply.
+/// The field for the maximum reply length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum MaxTokens {
+pub enum MaxTokensField {
     /// `max_completion_tokens`.
     MaxCompletionTokens,
     /// `max_tokens`.
     MaxTokens,
 }
 
-/// How usage figures are asked for.
+/// How usage figures are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum AskUsage {
+pub enum UsageRequest {
     /// `stream_options: {"include_usage": true}`.
     StreamOptions,
     /// `stream_options`, and `usage: {"include": true}` for the price (OpenRouter).
     WithCost,
-    /// Not at all: the server sends them unasked, or rejects the question.
-    Unasked,
+    /// Not requested: the server sends them anyway, or rejects the field.
+    #[serde(rename = "unasked")]
+    Omitted,
 }
 
-/// How a model is told how hard to think.
+/// How the reasoning effort is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EffortStyle {
-    /// `reasoning_effort` with the words that OpenAI's model of that name takes.
+    /// `reasoning_effort` with the values that OpenAI's model of that name accepts.
     Openai,
     /// `reasoning_effort`: `low`, `medium` or `high`.
     ThreeSteps,
-    /// The same, but only for the open GPT models: others that the server has reject it (Groq, Cerebras, Together).
+    /// The same, but only for the open GPT models: other models of these servers reject it (Groq, Cerebras, Together).
     GptOss,
     /// `reasoning_effort`: `none` or `high` (Mistral).
     OnOff,
-    /// `reasoning_effort` on those xAI models that take it.
+    /// `reasoning_effort` on the xAI models that accept it.
     Xai,
     /// `reasoning: {"effort": …}` (OpenRouter, Vercel).
     Reasoning,
     /// `thinking: {"type": "enabled" | "disabled"}` (Moonshot).
     Thinking,
-    /// `thinking`, which also asks the server to keep earlier thinking, and on later models `reasoning_effort` (Z.ai).
+    /// `thinking`, which also makes the server keep earlier reasoning, and `reasoning_effort` on later models (Z.ai).
     Zai,
-    /// `thinking` and, when it is on, `reasoning_effort`: `low`, `high` or `max` (DeepSeek).
+    /// `thinking` and, if enabled, `reasoning_effort`: `low`, `high` or `max` (DeepSeek).
     Deepseek,
     /// The server has no such setting.
     Never,
 }
 
-/// How earlier thinking goes back to a model.
+/// How earlier reasoning is sent back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ThinkingBack {
-    /// As `reasoning_content`; tool calls without any get an empty one, because a missing one is an error there.
+pub enum ThinkingReplay {
+    /// As `reasoning_content`; tool calls without reasoning get an empty one, because the server requires the field.
     ReasoningContent,
     /// As `reasoning`.
     Reasoning,
-    /// As `reasoning_details`, exactly as they came, with signatures and encrypted data.
+    /// As `reasoning_details`, unchanged, with signatures and encrypted data.
     ReasoningDetails,
-    /// As content parts of the type `thinking` (Mistral).
+    /// As content parts of type `thinking` (Mistral).
     ContentParts,
-    /// Not at all.
+    /// Never.
     Never,
 }
 
 /// When a sampling temperature may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Temperature {
+pub enum TemperatureSupport {
     /// With every model.
     Always,
-    /// With models that do not think: those that do reject it.
+    /// Only with models without reasoning: the others reject it.
     UnlessReasoning,
 }
 
-/// Which models take explicit cache marks (`cache_control`).
+/// Which models support explicit cache breakpoints (`cache_control`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheMarks {
@@ -277,8 +279,8 @@ pub enum CacheMarks {
 }
 
 impl CacheMarks {
-    /// Whether the model of this id takes cache marks.
-    pub fn apply(self, model: &str) -> bool {
+    /// Whether the model with this id supports cache breakpoints.
+    pub fn applies_to(self, model: &str) -> bool {
         match self {
             CacheMarks::Never => false,
             CacheMarks::Claude => model.contains("claude"),
@@ -286,11 +288,11 @@ impl CacheMarks {
     }
 }
 
-/// Which tool call ids a server accepts.
+/// The tool call ids that a server accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum CallIds {
-    /// Whatever was sent before.
+pub enum CallIdFormat {
+    /// Any id.
     Any,
     /// At most 40 characters (OpenAI).
     Short,
@@ -298,7 +300,7 @@ pub enum CallIds {
     NineAlphanumeric,
 }
 
-/// How an answer is held to a JSON schema.
+/// How a JSON schema for the reply is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SchemaStyle {
@@ -308,17 +310,17 @@ pub enum SchemaStyle {
     JsonObject,
 }
 
-/// Which forms of `tool_choice` a server understands.
+/// The forms of `tool_choice` that a server supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolChoiceStyle {
     /// `auto`, `none`, `required` and a named function.
     Openai,
-    /// `any` where OpenAI says `required` (Mistral).
+    /// `any` instead of OpenAI's `required` (Mistral).
     Any,
     /// Only `auto` and `none`: a forced call is an error (Moonshot while thinking).
     Unforced,
-    /// Only `auto`; where no tool may be called, none is offered (Z.ai).
+    /// Only `auto`; to forbid tool calls, no tools are sent (Z.ai).
     AutoOnly,
 }
 
@@ -337,7 +339,8 @@ mod tests {
             let placed = matches!(preset.name, "azure" | "bedrock" | "vertex");
             assert_eq!(preset.base_url.is_empty(), placed, "{}", preset.name);
             assert!(!preset.base_url.ends_with('/'), "{}", preset.name);
-            let keyless = preset.place == Place::Local || matches!(preset.quirks.auth, Auth::Aws | Auth::Google);
+            let keyless =
+                preset.hosting == Hosting::Local || matches!(preset.quirks.auth, AuthScheme::Aws | AuthScheme::Google);
             assert!(keyless || !preset.key_env.is_empty(), "{}", preset.name);
             assert!(!preset.url_env.is_empty(), "{}", preset.name);
         }
@@ -346,7 +349,10 @@ mod tests {
     #[test]
     fn every_default_model_of_a_listed_provider_is_in_the_catalogue_with_tools() {
         let catalogue = Catalogue::embedded();
-        for preset in presets().iter().filter(|preset| preset.models == Models::Listed) {
+        for preset in presets()
+            .iter()
+            .filter(|preset| preset.models == AcceptedModels::Listed)
+        {
             for id in [preset.large, preset.small] {
                 let info = catalogue.get(preset.name, id);
                 assert!(info.is_some_and(|info| info.features.tools), "{}/{id}", preset.name);
@@ -370,12 +376,12 @@ mod tests {
     }
 
     #[test]
-    fn quirks_are_read_from_configuration_and_what_is_not_said_is_plain_openai() {
+    fn quirks_are_deserialised_with_openai_as_the_default() {
         let quirks: Quirks = serde_json::from_str(r#"{"max_tokens": "max_tokens", "think_tags": true}"#).unwrap();
         let expected = Quirks {
-            max_tokens: MaxTokens::MaxTokens,
+            max_tokens: MaxTokensField::MaxTokens,
             think_tags: true,
-            ..Quirks::PLAIN
+            ..Quirks::OPENAI
         };
         assert_eq!(quirks, expected);
         assert!(serde_json::from_str::<Quirks>(r#"{"max_token": "max_tokens"}"#).is_err());

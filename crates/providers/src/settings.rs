@@ -1,62 +1,62 @@
-//! How to reach one provider: address, credentials and the layers of options.
+//! Provider settings: address, credentials and options.
 
-use crate::aws::Aws;
-use crate::google::Google;
-use crate::http::Transport;
-use crate::presets::{Auth, Quirks};
+use crate::aws::AwsSettings;
+use crate::google::GoogleSettings;
+use crate::http::ProviderTransport;
+use crate::presets::{AuthScheme, Quirks};
 use model::Wire;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::time::Duration;
 
-/// How long a provider may send nothing before the request is given up.
+/// The time without data after which a request fails.
 ///
-/// Providers that think for long send a sign of life in between; silence for five minutes means a dead connection.
-pub const STALL: Duration = Duration::from_secs(300);
+/// Providers send keepalives during long reasoning; five minutes of silence mean a dead connection.
+pub const STALL_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How to reach one provider. Clones share their connections.
+/// The settings of one provider. Clones share their connections.
 #[derive(Clone)]
-pub struct Settings {
-    /// The provider's name in hew's configuration.
+pub struct ProviderSettings {
+    /// The provider's name in the configuration.
     pub provider: String,
-    /// The dialect that it speaks.
+    /// The API protocol.
     pub wire: Wire,
-    /// Where its API begins; the wire's own path is added. May be empty for Bedrock and Vertex, whose address follows from
-    /// the region.
+    /// The API's base address, to which the wire adds its path. May be empty for Bedrock and Vertex, which derive it
+    /// from the region.
     pub base_url: String,
-    /// The key, where one is needed.
+    /// The key, if required.
     pub key: Option<Secret>,
-    /// Further headers of every request. They win over hew's own.
+    /// Additional headers for every request. They override hew's own.
     pub headers: Vec<(String, String)>,
     /// Extra request fields for all models of this provider: the second layer of the options merge.
     pub options: Map<String, Value>,
     /// Extra request fields for this model: the third layer of the options merge.
     pub model_options: Map<String, Value>,
-    /// Where this provider departs from the dialect.
+    /// The provider's differences from the wire's protocol.
     pub quirks: Quirks,
-    /// How long it may send nothing.
-    pub stall: Duration,
-    /// The address of an HTTP proxy. The environment is not consulted here.
+    /// The stall timeout.
+    pub stall_timeout: Duration,
+    /// The address of an HTTP proxy. The environment is not read here.
     pub proxy: Option<String>,
     /// Region and credentials for Bedrock.
-    pub aws: Option<Aws>,
-    /// Project and credentials for Vertex AI. On the Gemini wire their presence means that Vertex serves the model.
-    pub google: Option<Google>,
-    /// The connections, made when the first request leaves.
-    pub(crate) transport: Transport,
+    pub aws: Option<AwsSettings>,
+    /// Project and credentials for Vertex AI. On the Gemini wire they select Vertex.
+    pub google: Option<GoogleSettings>,
+    /// The connections, created on the first request.
+    pub(crate) transport: ProviderTransport,
 }
 
-impl Settings {
-    /// Settings with nothing but an address.
+impl ProviderSettings {
+    /// Settings with only an address.
     pub fn new(provider: impl Into<String>, wire: Wire, base_url: impl Into<String>) -> Self {
         let auth = match wire {
-            Wire::AnthropicMessages => Auth::XApiKey,
-            Wire::Gemini => Auth::XGoogApiKey,
-            Wire::BedrockAnthropic => Auth::Aws,
-            Wire::VertexAnthropic => Auth::Google,
-            Wire::OpenaiChat | Wire::OpenaiResponses => Auth::Bearer,
+            Wire::AnthropicMessages => AuthScheme::XApiKey,
+            Wire::Gemini => AuthScheme::XGoogApiKey,
+            Wire::BedrockAnthropic => AuthScheme::Aws,
+            Wire::VertexAnthropic => AuthScheme::Google,
+            Wire::OpenaiChat | Wire::OpenaiResponses => AuthScheme::Bearer,
         };
-        Settings {
+        ProviderSettings {
             provider: provider.into(),
             wire,
             base_url: base_url.into(),
@@ -68,18 +68,18 @@ impl Settings {
                 auth,
                 ..Quirks::default()
             },
-            stall: STALL,
+            stall_timeout: STALL_TIMEOUT,
             proxy: None,
             aws: None,
             google: None,
-            transport: Transport::default(),
+            transport: ProviderTransport::default(),
         }
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for ProviderSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Headers and proxy addresses may carry secrets, so only names are shown.
+        // Headers and proxy addresses may contain secrets, so only names are printed.
         let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("Settings")
             .field("provider", &self.provider)
@@ -90,7 +90,7 @@ impl fmt::Debug for Settings {
             .field("options", &self.options)
             .field("model_options", &self.model_options)
             .field("quirks", &self.quirks)
-            .field("stall", &self.stall)
+            .field("stall", &self.stall_timeout)
             .field("proxy", &self.proxy.is_some())
             .field("aws", &self.aws)
             .field("google", &self.google)
@@ -98,17 +98,17 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// Text that must never be shown, logged or stored.
+/// Text that must not be displayed, logged or stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides this text.
+    /// Wraps the text.
     pub fn new(text: impl Into<String>) -> Self {
         Secret(text.into())
     }
 
-    /// The text itself, for the one place that sends it.
+    /// The text, for sending it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -125,8 +125,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_secret_shows_in_debug_output() {
-        let mut settings = Settings::new("p", Wire::AnthropicMessages, "http://127.0.0.1:1");
+    fn debug_output_contains_no_secret() {
+        let mut settings = ProviderSettings::new("p", Wire::AnthropicMessages, "http://127.0.0.1:1");
         settings.key = Some(Secret::new("sk-hidden"));
         settings.headers = vec![("authorization".into(), "Bearer hidden".into())];
         settings.proxy = Some("http://user:hidden@proxy".into());

@@ -1,28 +1,28 @@
-//! Reads server-sent events from bytes that arrive in any pieces.
+//! Parses server-sent events incrementally.
 
 use memchr::memchr2;
 
-/// The most bytes that one event may have.
-const LONGEST: usize = 8 * 1024 * 1024;
+/// The maximum size of an event.
+const MAX_EVENT: usize = 8 * 1024 * 1024;
 
 /// One server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Event {
-    /// What follows `event:`, where it was sent.
+pub(crate) struct SseEvent {
+    /// The `event:` field, if sent.
     pub(crate) name: Option<String>,
-    /// What follows `data:`, lines joined by line feeds.
+    /// The `data:` fields, joined by line feeds.
     pub(crate) data: String,
 }
 
-/// An event has more bytes than any real one.
+/// An event exceeds the maximum size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("one event is longer than {} MB", LONGEST / 1024 / 1024)]
-pub(crate) struct Oversized;
+#[error("one event is longer than {} MB", MAX_EVENT / 1024 / 1024)]
+pub(crate) struct OversizedEvent;
 
-/// Turns bytes into events. Lines may end with LF, CRLF or CR; the bytes may be split anywhere.
+/// Parses bytes into events. Lines may end with LF, CRLF or CR; the bytes may be split anywhere.
 #[derive(Debug, Default)]
-pub(crate) struct Parser {
-    /// The line that has not ended yet.
+pub(crate) struct SseParser {
+    /// The incomplete line.
     line: Vec<u8>,
     name: Option<String>,
     data: Option<String>,
@@ -30,9 +30,9 @@ pub(crate) struct Parser {
     begun: bool,
 }
 
-impl Parser {
-    /// Takes in more bytes and gives the events that they complete.
-    pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<Vec<Event>, Oversized> {
+impl SseParser {
+    /// Adds bytes and returns the events that they complete.
+    pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<Vec<SseEvent>, OversizedEvent> {
         let mut events = Vec::new();
         while let Some(&first) = bytes.first() {
             if self.after_cr {
@@ -43,11 +43,11 @@ impl Parser {
                 }
             }
             let Some(end) = memchr2(b'\n', b'\r', bytes) else {
-                self.bounded(bytes.len())?;
+                self.check_size(bytes.len())?;
                 self.line.extend_from_slice(bytes);
                 break;
             };
-            self.bounded(end)?;
+            self.check_size(end)?;
             self.after_cr = bytes[end] == b'\r';
             if self.line.is_empty() {
                 self.line(&bytes[..end], &mut events);
@@ -63,8 +63,8 @@ impl Parser {
         Ok(events)
     }
 
-    /// The event that was still open when the bytes ended, if any. It may be cut: the caller must doubt it.
-    pub(crate) fn finish(&mut self) -> Option<Event> {
+    /// The event that was open when the bytes ended, if any. It may be truncated, so the caller must verify it.
+    pub(crate) fn finish(&mut self) -> Option<SseEvent> {
         let mut events = Vec::new();
         let line = std::mem::take(&mut self.line);
         self.line(&line, &mut events);
@@ -72,15 +72,15 @@ impl Parser {
         events.pop()
     }
 
-    fn bounded(&self, more: usize) -> Result<(), Oversized> {
+    fn check_size(&self, more: usize) -> Result<(), OversizedEvent> {
         let data = self.data.as_ref().map_or(0, String::len);
-        if self.line.len() + data + more > LONGEST {
-            return Err(Oversized);
+        if self.line.len() + data + more > MAX_EVENT {
+            return Err(OversizedEvent);
         }
         Ok(())
     }
 
-    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) {
+    fn line(&mut self, line: &[u8], events: &mut Vec<SseEvent>) {
         let line = if self.begun {
             line
         } else {
@@ -90,7 +90,7 @@ impl Parser {
         if line.is_empty() {
             let name = self.name.take();
             if let Some(data) = self.data.take() {
-                events.push(Event { name, data });
+                events.push(SseEvent { name, data });
             }
             return;
         }
@@ -111,13 +111,13 @@ impl Parser {
                 }
             }
             b"event" => self.name = Some(text(value)),
-            // Comments have an empty field name; ids and retry times mean nothing here.
+            // Comments have an empty field name; `id` and `retry` are ignored.
             _ => {}
         }
     }
 }
 
-/// Bytes as text. Nearly all are UTF-8 already, which is quicker to see than to mend.
+/// Decodes text; the check for valid UTF-8 is faster than a lossy conversion.
 fn text(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_string(),
@@ -129,9 +129,9 @@ fn text(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn read(bytes: &[u8], size: usize) -> Vec<Event> {
-        let mut parser = Parser::default();
-        let mut events: Vec<Event> = bytes
+    fn read(bytes: &[u8], size: usize) -> Vec<SseEvent> {
+        let mut parser = SseParser::default();
+        let mut events: Vec<SseEvent> = bytes
             .chunks(size)
             .flat_map(|chunk| parser.feed(chunk).unwrap())
             .collect();
@@ -139,8 +139,8 @@ mod tests {
         events
     }
 
-    fn event(name: Option<&str>, data: &str) -> Event {
-        Event {
+    fn event(name: Option<&str>, data: &str) -> SseEvent {
+        SseEvent {
             name: name.map(str::to_string),
             data: data.to_string(),
         }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn events_are_the_same_however_the_bytes_are_split() {
-        let cases: [(&[u8], Vec<Event>); 9] = [
+        let cases: [(&[u8], Vec<SseEvent>); 9] = [
             (b"data: a\n\ndata: b\n\n", vec![event(None, "a"), event(None, "b")]),
             (b"event: x\r\ndata: a\r\n\r\n", vec![event(Some("x"), "a")]),
             (
@@ -181,12 +181,12 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_is_refused_before_it_fills_the_memory() {
-        let mut parser = Parser::default();
+    fn an_endless_line_is_rejected_before_it_exhausts_the_memory() {
+        let mut parser = SseParser::default();
         let piece = vec![b'a'; 1024 * 1024];
         let fed = (0..20).map(|_| parser.feed(&piece)).take_while(Result::is_ok).count();
         assert_eq!(fed, 8);
-        let mut parser = Parser::default();
+        let mut parser = SseParser::default();
         let lines = [b"data: ".as_slice(), &piece, b"\n"].concat();
         let fed = (0..20).map(|_| parser.feed(&lines)).take_while(Result::is_ok).count();
         assert!(fed < 9);

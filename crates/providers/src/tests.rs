@@ -1,15 +1,15 @@
-//! What the unit tests of this crate share.
+//! Shared helpers for unit tests.
 
-use model::{Features, Info, Limits, Wire};
+use model::{Features, Info, TokenLimits, Wire};
 use serde_json::Map;
 
-/// A model that can do everything.
+/// A model with all features.
 pub(crate) fn info(wire: Wire, id: &str) -> Info {
     Info {
         provider: "p".into(),
         id: id.into(),
         wire,
-        limits: Limits {
+        limits: TokenLimits {
             window: 200_000,
             output: 64_000,
         },

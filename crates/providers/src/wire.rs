@@ -1,6 +1,6 @@
-//! The dialects: one module per wire, each with the same `body`, `path` and `Decoder`.
+//! The wires: one module per API, each with `body`, `path` and a decoder.
 //!
-//! A body is a list of pieces: what old messages look like on the wire is kept and shared, never rendered or copied again.
+//! A body is a list of pieces: the wire form of earlier messages is cached and shared, not rendered or copied again.
 
 pub(crate) mod anthropic;
 pub(crate) mod bedrock;
@@ -9,10 +9,10 @@ pub(crate) mod gemini;
 pub(crate) mod responses;
 pub(crate) mod vertex;
 
-use crate::kept::Kept;
 use crate::presets::Quirks;
-use crate::settings::Settings;
+use crate::settings::ProviderSettings;
 use crate::sse;
+use crate::wire_cache::WireCache;
 use bytes::Bytes;
 use model::{Chunk, Info, Request, Wire};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -23,23 +23,23 @@ use std::borrow::Cow;
 pub(crate) fn body(
     request: &Request,
     info: &Info,
-    settings: &Settings,
-    kept: &mut Kept,
+    settings: &ProviderSettings,
+    cache: &mut WireCache,
     notices: &mut Vec<String>,
 ) -> Vec<Bytes> {
-    kept.begin();
+    cache.begin_request();
     match settings.wire {
-        Wire::AnthropicMessages => anthropic::body(request, info, settings, kept, notices),
-        Wire::BedrockAnthropic => bedrock::body(request, info, settings, kept, notices),
-        Wire::VertexAnthropic => vertex::body(request, info, settings, kept, notices),
-        Wire::OpenaiChat => chat::body(request, info, settings, kept, notices),
-        Wire::OpenaiResponses => responses::body(request, info, settings, kept, notices),
-        Wire::Gemini => gemini::body(request, info, settings, kept, notices),
+        Wire::AnthropicMessages => anthropic::body(request, info, settings, cache, notices),
+        Wire::BedrockAnthropic => bedrock::body(request, info, settings, cache, notices),
+        Wire::VertexAnthropic => vertex::body(request, info, settings, cache, notices),
+        Wire::OpenaiChat => chat::body(request, info, settings, cache, notices),
+        Wire::OpenaiResponses => responses::body(request, info, settings, cache, notices),
+        Wire::Gemini => gemini::body(request, info, settings, cache, notices),
     }
 }
 
-/// The address below the base URL, with its query.
-pub(crate) fn path(info: &Info, settings: &Settings) -> String {
+/// The path below the base URL, with its query.
+pub(crate) fn path(info: &Info, settings: &ProviderSettings) -> String {
     match settings.wire {
         Wire::AnthropicMessages => anthropic::path(info, settings),
         Wire::BedrockAnthropic => bedrock::path(info, settings),
@@ -50,121 +50,122 @@ pub(crate) fn path(info: &Info, settings: &Settings) -> String {
     }
 }
 
-/// Turns a wire's events into chunks.
-pub(crate) enum Decoder {
-    Anthropic(anthropic::Decoder),
-    Chat(chat::Decoder),
-    Responses(responses::Decoder),
-    Gemini(gemini::Decoder),
+/// Decodes a wire's events into chunks.
+pub(crate) enum WireDecoder {
+    Anthropic(anthropic::AnthropicDecoder),
+    Chat(chat::ChatDecoder),
+    Responses(responses::ResponsesDecoder),
+    Gemini(gemini::GeminiDecoder),
 }
 
-impl Decoder {
+impl WireDecoder {
     pub(crate) fn new(wire: Wire, provider: &str) -> Self {
         match wire {
             Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => {
-                Decoder::Anthropic(anthropic::Decoder::new(provider))
+                WireDecoder::Anthropic(anthropic::AnthropicDecoder::new(provider))
             }
-            Wire::OpenaiChat => Decoder::Chat(chat::Decoder::new(provider)),
-            Wire::OpenaiResponses => Decoder::Responses(responses::Decoder::new(provider)),
-            Wire::Gemini => Decoder::Gemini(gemini::Decoder::new(provider)),
+            Wire::OpenaiChat => WireDecoder::Chat(chat::ChatDecoder::new(provider)),
+            Wire::OpenaiResponses => WireDecoder::Responses(responses::ResponsesDecoder::new(provider)),
+            Wire::Gemini => WireDecoder::Gemini(gemini::GeminiDecoder::new(provider)),
         }
     }
 
-    /// Heeds what the configuration says of the server.
-    pub(crate) fn heed(&mut self, quirks: &Quirks) {
+    /// Applies the server's quirks.
+    pub(crate) fn apply_quirks(&mut self, quirks: &Quirks) {
         match self {
-            Decoder::Chat(decoder) => decoder.heed(quirks),
-            Decoder::Anthropic(_) | Decoder::Responses(_) | Decoder::Gemini(_) => {}
+            WireDecoder::Chat(decoder) => decoder.apply_quirks(quirks),
+            WireDecoder::Anthropic(_) | WireDecoder::Responses(_) | WireDecoder::Gemini(_) => {}
         }
     }
 
-    /// Takes in one event.
-    pub(crate) fn event(&mut self, event: &sse::Event, out: &mut Vec<Chunk>) -> Result<(), model::Error> {
+    /// Decodes one event.
+    pub(crate) fn event(&mut self, event: &sse::SseEvent, out: &mut Vec<Chunk>) -> Result<(), model::Error> {
         match self {
-            Decoder::Anthropic(decoder) => decoder.event(event, out),
-            Decoder::Chat(decoder) => decoder.event(event, out),
-            Decoder::Responses(decoder) => decoder.event(event, out),
-            Decoder::Gemini(decoder) => decoder.event(event, out),
+            WireDecoder::Anthropic(decoder) => decoder.event(event, out),
+            WireDecoder::Chat(decoder) => decoder.event(event, out),
+            WireDecoder::Responses(decoder) => decoder.event(event, out),
+            WireDecoder::Gemini(decoder) => decoder.event(event, out),
         }
     }
 
-    /// The stream has ended; an error if the reply had not.
+    /// Handles the end of the stream; fails if the reply is incomplete.
     pub(crate) fn finish(&mut self, out: &mut Vec<Chunk>) -> Result<(), model::Error> {
         match self {
-            Decoder::Anthropic(decoder) => decoder.finish(out),
-            Decoder::Chat(decoder) => decoder.finish(out),
-            Decoder::Responses(decoder) => decoder.finish(out),
-            Decoder::Gemini(decoder) => decoder.finish(out),
+            WireDecoder::Anthropic(decoder) => decoder.finish(out),
+            WireDecoder::Chat(decoder) => decoder.finish(out),
+            WireDecoder::Responses(decoder) => decoder.finish(out),
+            WireDecoder::Gemini(decoder) => decoder.finish(out),
         }
     }
 }
 
-/// The merged options of a request: catalogue < provider < model < call. A `null` is kept: it removes a field of the body.
-pub(crate) fn options(request: &Request, info: &Info, settings: &Settings) -> Map<String, Value> {
+/// The merged options of a request: catalogue < provider < model < call. `null` values are kept, because they remove
+/// body fields.
+pub(crate) fn options(request: &Request, info: &Info, settings: &ProviderSettings) -> Map<String, Value> {
     let mut merged = info.options.clone();
     for layer in [&settings.options, &settings.model_options, &request.options] {
-        overlay(&mut merged, layer);
+        merge_layer(&mut merged, layer);
     }
     merged
 }
 
-/// Lays one layer of options over another: objects merge, everything else replaces.
-fn overlay(under: &mut Map<String, Value>, over: &Map<String, Value>) {
-    for (key, value) in over {
-        match (under.get_mut(key), value) {
-            (Some(Value::Object(old)), Value::Object(new)) => overlay(old, new),
+/// Merges a layer of options into another: objects merge, other values replace.
+fn merge_layer(target: &mut Map<String, Value>, layer: &Map<String, Value>) {
+    for (key, value) in layer {
+        match (target.get_mut(key), value) {
+            (Some(Value::Object(old)), Value::Object(new)) => merge_layer(old, new),
             (_, new) => {
-                under.insert(key.clone(), new.clone());
+                target.insert(key.clone(), new.clone());
             }
         }
     }
 }
 
-/// Lays options over a body: objects merge, `null` removes, everything else replaces.
-pub(crate) fn merge(under: &mut Map<String, Value>, over: &Map<String, Value>) {
-    for (key, value) in over {
-        match (under.get_mut(key), value) {
+/// Merges options into a body: objects merge, `null` removes, other values replace.
+pub(crate) fn merge(target: &mut Map<String, Value>, layer: &Map<String, Value>) {
+    for (key, value) in layer {
+        match (target.get_mut(key), value) {
             (_, Value::Null) => {
-                under.shift_remove(key);
+                target.shift_remove(key);
             }
             (Some(Value::Object(old)), Value::Object(new)) => merge(old, new),
             (Some(old), new) => *old = new.clone(),
             (None, Value::Object(new)) => {
                 let mut fresh = Map::new();
                 merge(&mut fresh, new);
-                under.insert(key.clone(), Value::Object(fresh));
+                target.insert(key.clone(), Value::Object(fresh));
             }
             (None, new) => {
-                under.insert(key.clone(), new.clone());
+                target.insert(key.clone(), new.clone());
             }
         }
     }
 }
 
-/// A body that grows: fresh text is gathered, large kept forms are shared.
+/// Builds a body: new text is collected, large cached forms are shared.
 #[derive(Debug, Default)]
-pub(crate) struct Pieces {
+pub(crate) struct BodyWriter {
     done: Vec<Bytes>,
     open: Vec<u8>,
 }
 
-impl Pieces {
-    /// Forms shorter than this are copied: a copy costs less than one more piece to write to the socket.
-    const WORTH_SHARING: usize = 4096;
+impl BodyWriter {
+    /// Shorter forms are copied: a copy is cheaper than another write to the socket.
+    const MIN_SHARED: usize = 4096;
 
-    /// Adds text that is JSON already.
-    pub(crate) fn text(&mut self, text: &str) {
+    /// Appends JSON text.
+    pub(crate) fn push_raw(&mut self, text: &str) {
         self.open.extend_from_slice(text.as_bytes());
     }
 
-    /// Adds a value as JSON.
-    pub(crate) fn json(&mut self, value: &impl Serialize) {
+    /// Appends a value as JSON.
+    pub(crate) fn push_json(&mut self, value: &impl Serialize) {
         write_json(&mut self.open, value);
     }
 
-    /// Adds a kept form.
-    pub(crate) fn share(&mut self, form: Bytes) {
-        if form.len() < Self::WORTH_SHARING {
+    /// Appends a cached form.
+    pub(crate) fn push_shared(&mut self, form: Bytes) {
+        if form.len() < Self::MIN_SHARED {
             self.open.extend_from_slice(&form);
             return;
         }
@@ -185,7 +186,7 @@ impl Pieces {
     }
 }
 
-/// Reads a field that imitations may send as `null` where the vendor leaves it out.
+/// Deserialises a field that compatible servers may send as `null` instead of omitting it.
 pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(from: D) -> Result<T, D::Error> {
     Option::<T>::deserialize(from).map(Option::unwrap_or_default)
 }
@@ -193,45 +194,45 @@ pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>
 /// Appends a value as JSON.
 pub(crate) fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
     let before = out.len();
-    // Only a map with keys that are not text, or a failing writer, can make this fail; hew's wire types have neither.
+    // Serialising fails only for maps with non-string keys or failing writers; the wire types have neither.
     if serde_json::to_writer(&mut *out, value).is_err() {
         out.truncate(before);
         out.extend_from_slice(b"null");
     }
 }
 
-/// A call id as vendors take it: letters, digits, `_` and `-`, and no longer than they allow.
+/// A call id that vendors accept: letters, digits, `_` and `-`, up to their maximum length.
 ///
-/// Ids of other vendors are bent into shape; a digest keeps two of them apart where the bending could make them equal.
-pub(crate) fn call_id(id: &str, longest: usize) -> Cow<'_, str> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !id.is_empty() && id.len() <= longest && id.chars().all(fits) {
+/// Other characters are replaced; a digest keeps the results distinct.
+pub(crate) fn sanitize_call_id(id: &str, max_len: usize) -> Cow<'_, str> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !id.is_empty() && id.len() <= max_len && id.chars().all(is_allowed) {
         return Cow::Borrowed(id);
     }
-    let mut bent: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
-    bent.truncate(longest.saturating_sub(9));
+    let mut sanitized: String = id.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect();
+    sanitized.truncate(max_len.saturating_sub(9));
     let digest = ring::digest::digest(&ring::digest::SHA256, id.as_bytes());
-    bent.push('_');
+    sanitized.push('_');
     for byte in &digest.as_ref()[..4] {
-        bent.push_str(&format!("{byte:02x}"));
+        sanitized.push_str(&format!("{byte:02x}"));
     }
-    Cow::Owned(bent)
+    Cow::Owned(sanitized)
 }
 
-/// A tool's name as vendors take it: letters, digits, `_` and `-`, at most 64.
+/// A tool name that vendors accept: letters, digits, `_` and `-`, at most 64.
 ///
-/// Only names that a model made up need this: hew's own fit already.
-pub(crate) fn tool_name(name: &str) -> Cow<'_, str> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !name.is_empty() && name.len() <= 64 && name.chars().all(fits) {
+/// Only names invented by a model need this; hew's tools have valid names.
+pub(crate) fn sanitize_tool_name(name: &str) -> Cow<'_, str> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.len() <= 64 && name.chars().all(is_allowed) {
         return Cow::Borrowed(name);
     }
-    let mut bent: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
-    bent.truncate(64);
-    if bent.is_empty() {
-        bent.push_str("unnamed");
+    let mut sanitized: String = name.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect();
+    sanitized.truncate(64);
+    if sanitized.is_empty() {
+        sanitized.push_str("unnamed");
     }
-    Cow::Owned(bent)
+    Cow::Owned(sanitized)
 }
 
 #[cfg(test)]
@@ -247,8 +248,8 @@ mod tests {
     }
 
     #[test]
-    fn options_merge_deeply_and_the_call_wins() {
-        let mut settings = Settings::new("p", Wire::OpenaiChat, "http://127.0.0.1");
+    fn options_merge_deeply_and_the_call_takes_precedence() {
+        let mut settings = ProviderSettings::new("p", Wire::OpenaiChat, "http://127.0.0.1");
         let mut info = crate::tests::info(Wire::OpenaiChat, "m");
         info.options = map(json!({"a": 1, "deep": {"x": 1, "y": 1, "z": 1}, "gone": true}));
         settings.options = map(json!({"b": 2, "deep": {"y": 2}}));
@@ -268,13 +269,13 @@ mod tests {
     }
 
     #[test]
-    fn large_forms_are_shared_and_small_ones_join_their_neighbours() {
+    fn large_forms_are_shared_and_small_ones_are_copied() {
         let large = Bytes::from(vec![b'x'; 10_000]);
-        let mut pieces = Pieces::default();
-        pieces.text("[");
-        pieces.share(Bytes::from_static(b"1,"));
-        pieces.share(large.clone());
-        pieces.json(&"end");
+        let mut pieces = BodyWriter::default();
+        pieces.push_raw("[");
+        pieces.push_shared(Bytes::from_static(b"1,"));
+        pieces.push_shared(large.clone());
+        pieces.push_json(&"end");
         let done = pieces.finish();
         assert_eq!(done.len(), 3);
         assert_eq!(done[0], "[1,");
@@ -283,12 +284,12 @@ mod tests {
     }
 
     #[test]
-    fn foreign_call_ids_fit_and_stay_apart() {
-        assert_eq!(call_id("toolu_01-a", 64), "toolu_01-a");
-        let (a, b) = (call_id("f:0", 64), call_id("f.0", 64));
+    fn foreign_call_ids_are_sanitized_and_stay_distinct() {
+        assert_eq!(sanitize_call_id("toolu_01-a", 64), "toolu_01-a");
+        let (a, b) = (sanitize_call_id("f:0", 64), sanitize_call_id("f.0", 64));
         assert!(a != b && a.starts_with("f_0_"), "{a} {b}");
         let long = "x".repeat(100);
-        assert_eq!(call_id(&long, 40).len(), 40);
-        assert!(call_id("", 64).len() > 1);
+        assert_eq!(sanitize_call_id(&long, 40).len(), 40);
+        assert!(sanitize_call_id("", 64).len() > 1);
     }
 }

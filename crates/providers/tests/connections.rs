@@ -1,9 +1,9 @@
-//! Connections: kept, made anew, flooded, and led through proxies.
+//! Connections: reuse, reconnection, batching and proxies.
 #![allow(clippy::expect_used, reason = "a test may fail")]
 
 use futures::StreamExt as _;
-use model::{Chunk, Error, Features, Info, Limits, Message, Model, Request, Wire};
-use providers::{Secret, Settings};
+use model::{Chunk, Error, Features, Info, Message, Model, Request, TokenLimits, Wire};
+use providers::{ProviderSettings, Secret};
 use serde_json::Map;
 use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 const STOP: &str = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 
 #[tokio::test]
-async fn a_connection_that_the_server_has_closed_meanwhile_is_made_anew() {
+async fn a_connection_closed_by_the_server_is_reopened() {
     let (listener, address) = listen().await;
     let (gone, mut closed) = tokio::sync::mpsc::channel(1);
     let server = tokio::spawn(async move {
@@ -20,23 +20,23 @@ async fn a_connection_that_the_server_has_closed_meanwhile_is_made_anew() {
             let mut stream = accept(&listener).await;
             read_request(&mut stream).await;
             answer(&mut stream).await;
-            // It said nothing of closing, and closes.
+            // The server closes the connection without announcing it.
             drop(stream);
-            gone.send(()).await.expect("somebody waits");
+            gone.send(()).await.expect("a receiver");
         }
     });
     let model = connect(&format!("http://{address}"), None);
     for _ in 0..3 {
         assert_eq!(ask(&model).await.expect("an answer"), "");
         closed.recv().await.expect("the server closes");
-        // Lets the farewell arrive here.
+        // Waits for the close to arrive.
         tokio::task::yield_now().await;
     }
     server.await.expect("the server ends");
 }
 
 #[tokio::test]
-async fn a_flood_of_tiny_pieces_arrives_whole_and_the_connection_serves_again() {
+async fn a_flood_of_small_chunks_arrives_completely_and_the_connection_is_reused() {
     const PIECES: usize = 3_000;
     let (listener, address) = listen().await;
     let server = tokio::spawn(async move {
@@ -63,7 +63,7 @@ async fn a_flood_of_tiny_pieces_arrives_whole_and_the_connection_serves_again() 
 }
 
 #[tokio::test]
-async fn a_flood_that_is_cut_off_is_told_of_after_what_had_arrived() {
+async fn an_interrupted_flood_is_reported_after_the_data_that_arrived() {
     let (listener, address) = listen().await;
     tokio::spawn(async move {
         let mut stream = accept(&listener).await;
@@ -87,11 +87,11 @@ async fn a_flood_that_is_cut_off_is_told_of_after_what_had_arrived() {
         }
     }
     assert_eq!(text, "a".repeat(500));
-    assert!(matches!(failure, Some(Error::Cut { .. })), "{failure:?}");
+    assert!(matches!(failure, Some(Error::StreamCut { .. })), "{failure:?}");
 }
 
 #[tokio::test]
-async fn a_proxy_gets_plain_requests_with_the_whole_address_and_its_own_password() {
+async fn a_proxy_gets_plain_requests_with_the_full_url_and_its_own_password() {
     let (listener, address) = listen().await;
     let server = tokio::spawn(async move {
         let mut stream = accept(&listener).await;
@@ -115,7 +115,7 @@ async fn a_proxy_gets_plain_requests_with_the_whole_address_and_its_own_password
 }
 
 #[tokio::test]
-async fn a_proxy_is_asked_for_a_tunnel_before_anything_secret_is_said() {
+async fn a_tunnel_is_opened_before_secrets_are_sent() {
     let (listener, address) = listen().await;
     let server = tokio::spawn(async move {
         let mut stream = accept(&listener).await;
@@ -128,7 +128,7 @@ async fn a_proxy_is_asked_for_a_tunnel_before_anything_secret_is_said() {
         stream.read_exact(&mut first).await.expect("a greeting");
         (head, first)
     });
-    // Without a scheme, as people write it.
+    // Without a scheme, as users write it.
     let model = connect("https://api.example.invalid", Some(&format!("me:secret@{address}")));
     let error = ask(&model).await.expect_err("the server is gone before it has greeted");
     assert!(matches!(error, Error::Connection { .. }), "{error:?}");
@@ -139,16 +139,19 @@ async fn a_proxy_is_asked_for_a_tunnel_before_anything_secret_is_said() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_refuses_is_quoted() {
-    for (said, told) in [
-        ("407 Proxy Authentication Required", "it wants a name and a password"),
-        ("403 Not here", "it refused: HTTP/1.1 403 Not here"),
+async fn a_proxys_refusal_is_quoted() {
+    for (status, expected) in [
+        (
+            "407 Proxy Authentication Required",
+            "it requires a user name and password",
+        ),
+        ("403 Not here", "it refused the connection: HTTP/1.1 403 Not here"),
     ] {
         let (listener, address) = listen().await;
         tokio::spawn(async move {
             let mut stream = accept(&listener).await;
             read_request(&mut stream).await;
-            let answer = format!("HTTP/1.1 {said}\r\ncontent-length: 0\r\n\r\n");
+            let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
             stream.write_all(answer.as_bytes()).await.expect("writes");
         });
         let model = connect("https://api.example.invalid", Some(&format!("http://{address}")));
@@ -156,7 +159,7 @@ async fn a_proxy_that_refuses_is_quoted() {
         let Error::Connection { detail, .. } = &error else {
             panic!("{error:?}")
         };
-        assert_eq!(*detail, format!("https://api.example.invalid: the proxy: {told}"));
+        assert_eq!(*detail, format!("https://api.example.invalid: the proxy: {expected}"));
     }
 }
 
@@ -170,7 +173,7 @@ async fn accept(listener: &TcpListener) -> BufReader<TcpStream> {
     BufReader::new(listener.accept().await.expect("a client").0)
 }
 
-/// Reads a request and gives the lines of its head.
+/// Reads a request and returns the lines of its head.
 async fn read_request(stream: &mut BufReader<TcpStream>) -> Vec<String> {
     let mut head: Vec<String> = Vec::new();
     loop {
@@ -200,7 +203,7 @@ async fn write_chunk(stream: &mut BufReader<TcpStream>, text: &str) {
     stream.write_all(chunk.as_bytes()).await.expect("writes");
 }
 
-/// The text of an answer.
+/// The text of a reply.
 async fn ask(model: &Arc<dyn Model>) -> Result<String, Error> {
     let mut stream = model.stream(request()).await?;
     let mut text = String::new();
@@ -220,14 +223,14 @@ fn request() -> Request {
 }
 
 fn connect(url: &str, proxy: Option<&str>) -> Arc<dyn Model> {
-    let mut settings = Settings::new("p", Wire::AnthropicMessages, url);
+    let mut settings = ProviderSettings::new("p", Wire::AnthropicMessages, url);
     settings.key = Some(Secret::new("sk-test"));
     settings.proxy = proxy.map(str::to_string);
     let info = Info {
         provider: "p".into(),
         id: "m".into(),
         wire: Wire::AnthropicMessages,
-        limits: Limits {
+        limits: TokenLimits {
             window: 200_000,
             output: 8_000,
         },

@@ -1,16 +1,17 @@
-//! Whatever goes wrong between hew and a provider has a name, on every wire; and what can be borne is borne.
+//! Failures of providers are reported as specific errors on every wire, and harmless faults are tolerated.
 #![allow(clippy::expect_used, reason = "a test may fail")]
 
 use bytes::Bytes;
 use futures::StreamExt as _;
 use model::{
-    CallId, Chunk, Effort, Error, Features, Info, Limits, Message, Model, Part, Reply, Request, Stop, ToolSpec, Wire,
+    CallId, Chunk, Effort, Error, Features, Info, Message, Model, Part, Reply, Request, Stop, TokenLimits, ToolSpec,
+    Wire,
 };
-use providers::{Aws, AwsAuth, AwsKeys, Google, GoogleAuth, Secret, Settings};
+use providers::{AwsAuth, AwsKeys, AwsSettings, GoogleAuth, GoogleSettings, ProviderSettings, Secret};
 use serde_json::{Map, json};
 use std::sync::Arc;
 use std::time::Duration;
-use testkit::{Fault, Place, Script, Server, Turn};
+use testkit::{Fault, FaultPosition, Script, Server, Turn};
 
 const WIRES: [Wire; 6] = [
     Wire::AnthropicMessages,
@@ -21,10 +22,10 @@ const WIRES: [Wire; 6] = [
     Wire::VertexAnthropic,
 ];
 
-/// Says whether an error is the right one.
+/// Checks that an error is the expected one.
 type Right = Box<dyn Fn(&Error) -> bool>;
 
-/// How a request went.
+/// The result of a request.
 #[derive(Debug)]
 struct Went {
     reply: Reply,
@@ -32,7 +33,7 @@ struct Went {
 }
 
 #[tokio::test]
-async fn refusals_before_the_stream_are_told_apart_on_every_wire() {
+async fn errors_before_the_stream_are_classified_on_every_wire() {
     let rate = |after: Option<Duration>| move |error: &Error| matches!(error, Error::RateLimited { retry_after, .. } if *retry_after == after);
     let cases: Vec<(Fault, Right)> = vec![
         (Fault::rate_limit(), Box::new(rate(None))),
@@ -73,14 +74,14 @@ async fn refusals_before_the_stream_are_told_apart_on_every_wire() {
         ),
         (
             Fault::HtmlPage,
-            Box::new(|error| matches!(error, Error::Garbled { .. })),
+            Box::new(|error| matches!(error, Error::InvalidResponse { .. })),
         ),
         (
             Fault::JsonError,
-            Box::new(|error| !matches!(error, Error::Garbled { .. } | Error::Cut { .. })),
+            Box::new(|error| !matches!(error, Error::InvalidResponse { .. } | Error::StreamCut { .. })),
         ),
         (
-            Fault::stall(Place::Head),
+            Fault::stall(FaultPosition::Head),
             Box::new(|error| matches!(error, Error::Stalled { .. })),
         ),
     ];
@@ -98,30 +99,48 @@ async fn refusals_before_the_stream_are_told_apart_on_every_wire() {
 }
 
 #[tokio::test]
-async fn faults_inside_the_stream_come_after_what_had_arrived() {
+async fn errors_within_the_stream_come_after_the_chunks_that_arrived() {
     type Right = fn(&Error) -> bool;
-    let cut = |error: &Error| matches!(error, Error::Cut { .. });
+    let cut = |error: &Error| matches!(error, Error::StreamCut { .. });
     let cases: [(Fault, Right); 9] = [
         (Fault::ContextOverflow { in_stream: true }, |error| {
             matches!(error, Error::ContextOverflow { .. })
         }),
-        (Fault::cut(Place::Start), cut),
-        (Fault::cut(Place::Text), cut),
-        (Fault::cut(Place::Tool), cut),
-        (Fault::EndEarly { at: Place::Text }, cut),
-        (Fault::EndEarly { at: Place::Tool }, cut),
-        (Fault::stall(Place::Text), |error| {
+        (Fault::cut(FaultPosition::Start), cut),
+        (Fault::cut(FaultPosition::Text), cut),
+        (Fault::cut(FaultPosition::Tool), cut),
+        (
+            Fault::EndEarly {
+                at: FaultPosition::Text,
+            },
+            cut,
+        ),
+        (
+            Fault::EndEarly {
+                at: FaultPosition::Tool,
+            },
+            cut,
+        ),
+        (Fault::stall(FaultPosition::Text), |error| {
             matches!(error, Error::Stalled { .. })
         }),
-        (Fault::Garbage { at: Place::Text }, |error| {
-            matches!(error, Error::Garbled { .. })
-        }),
-        (Fault::ErrorEvent { at: Place::Text }, |error| {
-            matches!(
-                error,
-                Error::Server { .. } | Error::Overloaded { .. } | Error::RateLimited { .. }
-            )
-        }),
+        (
+            Fault::Garbage {
+                at: FaultPosition::Text,
+            },
+            |error| matches!(error, Error::InvalidResponse { .. }),
+        ),
+        (
+            Fault::ErrorEvent {
+                at: FaultPosition::Text,
+            },
+            |error| {
+                matches!(
+                    error,
+                    Error::Server { .. } | Error::Overloaded { .. } | Error::RateLimited { .. }
+                )
+            },
+        ),
     ];
     for wire in WIRES {
         for (fault, is_right) in &cases {
@@ -136,7 +155,11 @@ async fn faults_inside_the_stream_come_after_what_had_arrived() {
             assert!(TEXT.starts_with(&text), "{wire:?} {fault:?}: {text:?}");
             if matches!(
                 fault,
-                Fault::Cut { at: Place::Tool } | Fault::EndEarly { at: Place::Tool }
+                Fault::Cut {
+                    at: FaultPosition::Tool
+                } | Fault::EndEarly {
+                    at: FaultPosition::Tool
+                }
             ) {
                 assert_eq!(text, TEXT, "{wire:?} {fault:?}");
             }
@@ -145,7 +168,7 @@ async fn faults_inside_the_stream_come_after_what_had_arrived() {
 }
 
 #[tokio::test]
-async fn oddities_are_borne() {
+async fn protocol_deviations_are_tolerated() {
     let faults = [
         Fault::Noise,
         Fault::huge_line(),
@@ -155,7 +178,7 @@ async fn oddities_are_borne() {
     for wire in WIRES {
         for fault in faults.iter().map(Some).chain([None]) {
             let turn = match fault {
-                Some(fault) => turn().always(fault.clone()),
+                Some(fault) => turn().with_permanent_fault(fault.clone()),
                 None => turn(),
             };
             let went = ask_within(wire, turn, PATIENCE).await;
@@ -165,7 +188,7 @@ async fn oddities_are_borne() {
                 assert!(
                     went.reply
                         .usage
-                        .is_some_and(|usage| usage.prompt() > 0 && usage.output > 0),
+                        .is_some_and(|usage| usage.prompt_tokens() > 0 && usage.output > 0),
                     "{wire:?} {fault:?}"
                 );
             }
@@ -185,7 +208,7 @@ async fn oddities_are_borne() {
 }
 
 #[tokio::test]
-async fn calls_with_bad_ids_or_half_an_input_are_still_told_apart() {
+async fn calls_with_bad_ids_or_partial_input_are_distinguished() {
     for wire in WIRES {
         for fault in [Fault::DuplicateIds, Fault::EmptyIds] {
             let went = ask(wire, &fault).await;
@@ -199,7 +222,7 @@ async fn calls_with_bad_ids_or_half_an_input_are_still_told_apart() {
                 "{wire:?} {fault:?}"
             );
         }
-        // Gemini sends whole objects, which cannot be cut.
+        // Gemini sends complete objects, which cannot be truncated.
         if wire != Wire::Gemini {
             let went = ask(wire, &Fault::TruncatedArguments).await;
             let parts = went.reply.into_message().parts;
@@ -213,12 +236,12 @@ async fn calls_with_bad_ids_or_half_an_input_are_still_told_apart() {
 }
 
 #[tokio::test]
-async fn an_endless_line_is_refused() {
+async fn an_endless_line_is_rejected() {
     for wire in [Wire::AnthropicMessages, Wire::BedrockAnthropic] {
-        let turn = turn().always(Fault::HugeLine { bytes: 12 << 20 });
+        let turn = turn().with_permanent_fault(Fault::HugeLine { bytes: 12 << 20 });
         let went = ask_within(wire, turn, PATIENCE).await;
         assert!(
-            matches!(went.error, Some(Error::Garbled { .. })),
+            matches!(went.error, Some(Error::InvalidResponse { .. })),
             "{wire:?}: {:?}",
             went.error
         );
@@ -226,11 +249,11 @@ async fn an_endless_line_is_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_a_connection_error_and_no_key_shows() {
+async fn an_unreachable_server_is_a_connection_error_without_the_key() {
     for wire in WIRES {
-        let model = connect(wire, "http://127.0.0.1:1", providers::STALL);
+        let model = connect(wire, "http://127.0.0.1:1", providers::STALL_TIMEOUT);
         let Err(error) = model.stream(request()).await else {
-            panic!("somebody listens on port 1")
+            panic!("port 1 is in use")
         };
         assert!(matches!(error, Error::Connection { .. }), "{wire:?}: {error:?}");
         assert!(!format!("{error:?} {error}").contains("sk-test"), "{error:?}");
@@ -256,12 +279,12 @@ fn calls(message: &Message) -> Vec<(&CallId, &str, &str)> {
 }
 
 async fn ask(wire: Wire, fault: &Fault) -> Went {
-    // Only silence has to be waited for.
+    // Only a stall requires waiting.
     let patience = match fault {
         Fault::Stall { .. } => Duration::from_secs(1),
         _ => PATIENCE,
     };
-    ask_within(wire, turn().always(fault.clone()), patience).await
+    ask_within(wire, turn().with_permanent_fault(fault.clone()), patience).await
 }
 
 async fn ask_within(wire: Wire, turn: Turn, stall: Duration) -> Went {
@@ -301,8 +324,8 @@ fn connect(wire: Wire, url: &str, stall: Duration) -> Arc<dyn Model> {
         Wire::Gemini => format!("{url}/v1beta"),
         Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => url.to_string(),
     };
-    let mut settings = Settings::new("scripted", wire, base);
-    settings.stall = stall;
+    let mut settings = ProviderSettings::new("scripted", wire, base);
+    settings.stall_timeout = stall;
     match wire {
         Wire::BedrockAnthropic => {
             let keys = AwsKeys {
@@ -310,13 +333,13 @@ fn connect(wire: Wire, url: &str, stall: Duration) -> Arc<dyn Model> {
                 secret: Secret::new("sk-test"),
                 session: None,
             };
-            settings.aws = Some(Aws {
+            settings.aws = Some(AwsSettings {
                 region: "us-east-1".into(),
                 auth: AwsAuth::Keys(keys),
             });
         }
         Wire::VertexAnthropic => {
-            settings.google = Some(Google {
+            settings.google = Some(GoogleSettings {
                 project: "p".into(),
                 location: "global".into(),
                 auth: GoogleAuth::Token(Secret::new("sk-test")),
@@ -330,7 +353,7 @@ fn connect(wire: Wire, url: &str, stall: Duration) -> Arc<dyn Model> {
         provider: "scripted".into(),
         id: "claude-sonnet-4-5".into(),
         wire,
-        limits: Limits {
+        limits: TokenLimits {
             window: 200_000,
             output: 32_000,
         },
@@ -364,12 +387,12 @@ fn request() -> Request {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_stream_at_all_is_cut() {
-    let mut stream = providers::decode(
+async fn a_body_that_is_not_a_stream_is_incomplete() {
+    let mut stream = providers::decode_reply(
         Wire::AnthropicMessages,
         "p",
         futures::stream::iter([Bytes::from_static(b"hello")]),
     );
-    assert!(matches!(stream.next().await, Some(Err(Error::Cut { .. }))));
+    assert!(matches!(stream.next().await, Some(Err(Error::StreamCut { .. }))));
     assert!(stream.next().await.is_none());
 }

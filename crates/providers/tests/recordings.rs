@@ -1,4 +1,4 @@
-//! Recorded streams of real providers read to exactly what an independent reader made of them, however the bytes are split.
+//! Recorded streams of real providers decode to the result of an independent reader, however the bytes are split.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -39,7 +39,7 @@ struct Call {
     input: Value,
 }
 
-/// What a reader makes of a reply.
+/// The result of decoding a reply.
 #[derive(Debug, PartialEq)]
 struct Read {
     text: String,
@@ -51,8 +51,8 @@ struct Read {
 }
 
 #[tokio::test]
-async fn every_recording_reads_to_what_it_says_however_its_bytes_are_split() {
-    // More recordings of the same shape can be tried by naming their folder.
+async fn every_recording_decodes_to_its_content_however_its_bytes_are_split() {
+    // An environment variable can name a directory with more recordings.
     let folder = match std::env::var_os("HEW_RECORDINGS") {
         Some(folder) => folder.into(),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/recordings"),
@@ -89,7 +89,7 @@ async fn check(recording: &Recording, size: usize) -> Result<(), String> {
         (None, None) => panic!("a recording without a body"),
     };
     let pieces: Vec<Bytes> = bytes.chunks(size).map(Bytes::copy_from_slice).collect();
-    let mut stream = providers::decode(recording.api, &recording.host, stream::iter(pieces));
+    let mut stream = providers::decode_reply(recording.api, &recording.host, stream::iter(pieces));
     let mut reply = Reply::default();
     let mut ended = false;
     while let Some(chunk) = stream.next().await {
@@ -130,7 +130,7 @@ fn read(reply: Reply, expect: &Expect) -> Read {
                 ..
             } => {
                 assert_eq!(malformed, None);
-                // Where the vendor sent no id, any will do.
+                // If the vendor sent no id, any id is correct.
                 let given = expect
                     .tool_calls
                     .get(read.calls.len())
@@ -169,7 +169,7 @@ fn expected(recording: &Recording) -> Read {
     }
 }
 
-/// The price that the vendor itself names; xAI counts in ten-billionths of a dollar.
+/// The vendor's price; xAI counts in ten-billionths of a dollar.
 fn cost(usage: &Value) -> Option<Cost> {
     let named = |key: &str, unit: f64| {
         usage
@@ -191,7 +191,7 @@ fn stop(word: &str, called: bool) -> Stop {
     }
 }
 
-/// The vendor's figures in hew's words.
+/// The vendor's usage figures.
 fn usage(api: Wire, usage: &Value) -> Usage {
     let get = |path: &str| usage.pointer(path).and_then(Value::as_u64).unwrap_or(0);
     match api {
@@ -210,7 +210,7 @@ fn usage(api: Wire, usage: &Value) -> Usage {
         Wire::OpenaiChat => {
             let (prompt, completion) = (get("/prompt_tokens"), get("/completion_tokens"));
             let thinking = get("/completion_tokens_details/reasoning_tokens");
-            // xAI, and Vercel for Gemini, count thinking beside the completion, the others inside it.
+            // xAI, and Vercel for Gemini, count reasoning in addition to the completion, the others within it.
             let beside =
                 thinking > completion || thinking > 0 && get("/total_tokens") == prompt + completion + thinking;
             let read = get("/prompt_tokens_details/cached_tokens").max(get("/prompt_cache_hit_tokens"));

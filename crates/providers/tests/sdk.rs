@@ -1,7 +1,7 @@
-//! Every request that hew renders is taken by the types of the vendor's own Python SDK, and a broken one is not.
+//! The types of the vendors' Python SDKs accept every rendered request and reject broken ones.
 //!
-//! The SDKs run in the interpreter that `HEW_PYTHON` names, or in `.tools/python`, which `cargo xtask ci` makes. Without either,
-//! there is nothing to check against, and the test says so.
+//! The SDKs run in the interpreter named by `HEW_PYTHON`, or in `.tools/python`, which `cargo xtask ci` creates.
+//! Without either, the test prints a note and passes.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -10,17 +10,17 @@
 
 use bytes::Bytes;
 use model::{
-    Block, Breakpoint, Catalogue, Effort, Info, Media, Message, Outcome, OutputSchema, Part, Replay, Request, Role,
-    ToolChoice, ToolSpec, Wire,
+    Block, Breakpoint, Catalogue, Effort, Info, Media, Message, OutputSchema, Part, ReplayData, Request, Role,
+    ToolChoice, ToolOutcome, ToolSpec, Wire,
 };
-use providers::{Google, GoogleAuth, Secret, Settings};
+use providers::{GoogleAuth, GoogleSettings, ProviderSettings, Secret};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// One body and whether the SDK must take it.
+/// One body and whether the SDK must accept it.
 struct Case {
     name: String,
     wire: Wire,
@@ -29,7 +29,7 @@ struct Case {
 }
 
 #[test]
-fn the_vendors_own_types_take_every_request_and_refuse_broken_ones() {
+fn the_vendors_own_types_accept_every_request_and_reject_broken_ones() {
     let Some(python) = python() else {
         eprintln!("skipped: no Python with the vendors' SDKs (set HEW_PYTHON, or run `cargo xtask ci`)");
         return;
@@ -38,7 +38,7 @@ fn the_vendors_own_types_take_every_request_and_refuse_broken_ones() {
     for (wire, provider, id) in MODELS {
         for (name, request) in requests(*wire) {
             let (info, settings) = (info(*wire, provider, id), settings(*wire, provider));
-            let (body, _) = providers::render(&request, &info, &settings);
+            let (body, _) = providers::render_body(&request, &info, &settings);
             let body: Value = serde_json::from_slice(&body).expect("a body is JSON");
             cases.push(Case {
                 name: format!("{} {id}: {name}", wire.name()),
@@ -100,7 +100,7 @@ fn python() -> Option<PathBuf> {
     named.or_else(|| Some(root.join(".tools/python/bin/python")).filter(|path| path.exists()))
 }
 
-/// What the SDK says to each case; `None` where it takes it.
+/// The SDK's error for each case; `None` if it accepts it.
 fn validate(python: &Path, cases: &[Case]) -> Vec<Option<String>> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sdk/validate.py");
     let mut child = Command::new(python)
@@ -128,7 +128,7 @@ fn validate(python: &Path, cases: &[Case]) -> Vec<Option<String>> {
     answers.collect()
 }
 
-/// The same body with one thing wrong, in several ways.
+/// The same body with one error, in several variants.
 fn break_in_many_ways(case: &Case) -> Vec<Case> {
     let turns = match case.wire {
         Wire::OpenaiResponses => "input",
@@ -150,7 +150,7 @@ fn break_in_many_ways(case: &Case) -> Vec<Case> {
     };
     push("an unknown field", &|body| body["no_such_field"] = json!(1));
     push("no turns", &|body| {
-        // In the types of the Responses API nothing is required.
+        // The types of the Responses API have no required fields.
         if case.wire != Wire::OpenaiResponses {
             body.as_object_mut().and_then(|body| body.remove(turns));
         }
@@ -167,12 +167,12 @@ fn break_in_many_ways(case: &Case) -> Vec<Case> {
     });
     push("a tool without a name", &|body| {
         if case.wire == Wire::Gemini {
-            // Gemini's types make every field optional, so a wrong type has to do.
+            // In Gemini's types every field is optional, so the error is a wrong type.
             if body["tools"].is_array() {
                 body["tools"][0]["functionDeclarations"][0]["name"] = json!(["list"]);
             }
         } else if let Some(tool) = body["tools"].get_mut(0) {
-            // Chat Completions has the name one level down.
+            // Chat Completions nests the name one level deeper.
             let named = if tool.get("function").is_some() {
                 &mut tool["function"]
             } else {
@@ -198,13 +198,13 @@ fn info(wire: Wire, provider: &str, id: &str) -> Info {
     info
 }
 
-fn settings(wire: Wire, provider: &str) -> Settings {
-    let mut settings = Settings::new(provider, wire, "https://example.com");
+fn settings(wire: Wire, provider: &str) -> ProviderSettings {
+    let mut settings = ProviderSettings::new(provider, wire, "https://example.com");
     if let Some(preset) = providers::presets::preset(provider) {
         settings.quirks = preset.quirks.clone();
     }
     if wire == Wire::VertexAnthropic {
-        settings.google = Some(Google {
+        settings.google = Some(GoogleSettings {
             project: "p".into(),
             location: "global".into(),
             auth: GoogleAuth::Token(Secret::new("t")),
@@ -235,7 +235,7 @@ fn call(id: &str, input: Value) -> Part {
     }
 }
 
-fn result(id: &str, content: Vec<Block>, outcome: Outcome) -> Part {
+fn result(id: &str, content: Vec<Block>, outcome: ToolOutcome) -> Part {
     Part::ToolResult {
         id: id.into(),
         name: "read_file".into(),
@@ -272,12 +272,12 @@ fn tools() -> Arc<[ToolSpec]> {
     ])
 }
 
-/// Thinking as each wire gives it, to go back as each wire wants it: taken from the wire's own decoder.
+/// Reasoning in each wire's format, produced by the wire's own decoder.
 fn thinking(wire: Wire) -> Vec<Part> {
     let signed = |data: Value| {
         vec![Part::Thinking {
             text: "Let me see.".into(),
-            replay: Some(Replay {
+            replay: Some(ReplayData {
                 wire: Wire::AnthropicMessages.name().into(),
                 data,
             }),
@@ -325,7 +325,7 @@ fn decoded(wire: Wire, events: &[&str]) -> Vec<Part> {
     runtime.block_on(async {
         use futures::StreamExt as _;
         let mut reply = model::Reply::default();
-        let mut stream = providers::decode(wire, "p", futures::stream::iter([Bytes::from(body)]));
+        let mut stream = providers::decode_reply(wire, "p", futures::stream::iter([Bytes::from(body)]));
         while let Some(chunk) = stream.next().await {
             reply.push(chunk.expect("a good stream"));
         }
@@ -398,9 +398,9 @@ fn requests(wire: Wire) -> Vec<(&'static str, Request)> {
                             result(
                                 "call_1",
                                 vec![Block::text("one"), Block::Media(media("image/png", "shot.png"))],
-                                Outcome::Ok,
+                                ToolOutcome::Ok,
                             ),
-                            result("call_2", vec![], Outcome::Error),
+                            result("call_2", vec![], ToolOutcome::Error),
                         ],
                     ),
                     message(Role::User, vec![Part::text("And go on.")]),
@@ -425,7 +425,7 @@ fn requests(wire: Wire) -> Vec<(&'static str, Request)> {
                         vec![
                             Part::Thinking {
                                 text: "Elsewhere.".into(),
-                                replay: Some(Replay {
+                                replay: Some(ReplayData {
                                     wire: "elsewhere".into(),
                                     data: json!({"signature": "x"}),
                                 }),
@@ -435,7 +435,11 @@ fn requests(wire: Wire) -> Vec<(&'static str, Request)> {
                     ),
                     message(
                         Role::User,
-                        vec![result("functions.read_file:0", vec![Block::text("one")], Outcome::Ok)],
+                        vec![result(
+                            "functions.read_file:0",
+                            vec![Block::text("one")],
+                            ToolOutcome::Ok,
+                        )],
                     ),
                 ]
                 .into(),

@@ -1,9 +1,9 @@
-//! What goes over the wire beneath the dialects: lengths, headers, credentials, reuse and cancelling.
+//! The transport below the wires: lengths, headers, credentials, reuse and cancellation.
 #![allow(clippy::expect_used, reason = "a test may fail")]
 
 use futures::StreamExt as _;
-use model::{Block, Effort, Features, Info, Limits, Message, Model, Outcome, Part, Request, Role, Wire};
-use providers::{Aws, AwsAuth, AwsKeys, Google, GoogleAuth, Secret, Settings};
+use model::{Block, Effort, Features, Info, Message, Model, Part, Request, Role, TokenLimits, ToolOutcome, Wire};
+use providers::{AwsAuth, AwsKeys, AwsSettings, GoogleAuth, GoogleSettings, ProviderSettings, Secret};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -13,7 +13,7 @@ const REPLY: &str = "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\
     data: {\"type\":\"message_stop\"}\n\n";
 
 #[tokio::test]
-async fn a_body_in_pieces_arrives_whole_with_its_length_and_the_connection_is_used_again() {
+async fn a_body_in_pieces_arrives_completely_with_its_length_and_the_connection_is_reused() {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let mut stream = accept(&listener).await;
@@ -24,7 +24,7 @@ async fn a_body_in_pieces_arrives_whole_with_its_length_and_the_connection_is_us
         }
         seen
     });
-    let mut settings = Settings::new("p", Wire::AnthropicMessages, url);
+    let mut settings = ProviderSettings::new("p", Wire::AnthropicMessages, url);
     settings.key = Some(Secret::new("sk-test"));
     settings.headers = vec![
         ("anthropic-beta".into(), "mine-1".into()),
@@ -68,20 +68,20 @@ async fn dropping_the_stream_closes_the_connection() {
         let event = "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\n\n";
         let chunk = format!("{head}{:x}\r\n{event}\r\n", event.len());
         stream.write_all(chunk.as_bytes()).await.expect("writes");
-        // Ends only when the client has gone.
+        // Ends only when the client disconnects.
         stream.read_u8().await.is_err()
     });
-    let mut settings = Settings::new("p", Wire::AnthropicMessages, url);
+    let mut settings = ProviderSettings::new("p", Wire::AnthropicMessages, url);
     settings.key = Some(Secret::new("k"));
     let mut stream = connect(settings).stream(conversation()).await.expect("an answer");
-    assert!(matches!(stream.next().await, Some(Ok(model::Chunk::Sent(sent))) if sent.all() > 0));
+    assert!(matches!(stream.next().await, Some(Ok(model::Chunk::PromptSize(sent))) if sent.total() > 0));
     assert!(matches!(stream.next().await, Some(Ok(model::Chunk::Text(text))) if text == "a"));
     drop(stream);
     assert!(server.await.expect("the server ends"));
 }
 
 #[tokio::test]
-async fn a_google_token_is_got_once_and_sent_with_every_request() {
+async fn a_google_token_is_fetched_once_and_sent_with_every_request() {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let mut stream = accept(&listener).await;
@@ -108,8 +108,8 @@ async fn a_google_token_is_got_once_and_sent_with_every_request() {
             answer(&mut stream, "text/event-stream", REPLY).await;
         }
     });
-    let mut settings = Settings::new("vertex", Wire::VertexAnthropic, url.clone());
-    settings.google = Some(Google {
+    let mut settings = ProviderSettings::new("vertex", Wire::VertexAnthropic, url.clone());
+    settings.google = Some(GoogleSettings {
         project: "p".into(),
         location: "us-east5".into(),
         auth: GoogleAuth::User {
@@ -134,8 +134,8 @@ async fn a_token_that_google_refuses_is_a_credentials_error() {
         let body = r#"{"error":"invalid_grant","error_description":"Token has been expired or revoked."}"#;
         answer_with(&mut stream, "400 Bad Request", "application/json", body).await;
     });
-    let mut settings = Settings::new("vertex", Wire::VertexAnthropic, url.clone());
-    settings.google = Some(Google {
+    let mut settings = ProviderSettings::new("vertex", Wire::VertexAnthropic, url.clone());
+    settings.google = Some(GoogleSettings {
         project: "p".into(),
         location: "global".into(),
         auth: GoogleAuth::User {
@@ -172,8 +172,8 @@ async fn a_request_to_bedrock_is_signed_and_a_bedrock_key_is_a_bearer_token() {
             answer_with(&mut stream, "403 Forbidden", "application/json", body).await;
             head
         });
-        let mut settings = Settings::new("bedrock", Wire::BedrockAnthropic, url);
-        settings.aws = Some(Aws {
+        let mut settings = ProviderSettings::new("bedrock", Wire::BedrockAnthropic, url);
+        settings.aws = Some(AwsSettings {
             region: "eu-west-1".into(),
             auth,
         });
@@ -196,31 +196,34 @@ async fn a_request_to_bedrock_is_signed_and_a_bedrock_key_is_a_bearer_token() {
 }
 
 #[test]
-fn settings_that_cannot_work_are_refused_with_a_hint() {
-    let none = |provider: &str, wire: Wire, url: &str| {
-        providers::connect(info(wire), Settings::new(provider, wire, url))
+fn invalid_settings_are_rejected_with_a_hint() {
+    let connect_error = |provider: &str, wire: Wire, url: &str| {
+        providers::connect(info(wire), ProviderSettings::new(provider, wire, url))
             .err()
             .map(|error| error.to_string())
     };
     let cases = [
         (Wire::AnthropicMessages, "https://api.anthropic.com", "no key is set"),
-        (Wire::AnthropicMessages, "api.anthropic.com", "not a usable address"),
+        (Wire::AnthropicMessages, "api.anthropic.com", "not a valid address"),
         (Wire::AnthropicMessages, "ftp://host", "http:// or https://"),
         (Wire::AnthropicMessages, "", "no base URL"),
         (Wire::BedrockAnthropic, "", "AWS"),
         (Wire::VertexAnthropic, "", "Google"),
     ];
     for (wire, url, words) in cases {
-        let said = none("p", wire, url).unwrap_or_else(|| panic!("{url} was taken"));
-        assert!(said.contains(words), "{said}");
+        let message = connect_error("p", wire, url).unwrap_or_else(|| panic!("{url} was taken"));
+        assert!(message.contains(words), "{message}");
     }
-    assert_eq!(none("p", Wire::AnthropicMessages, "http://127.0.0.1:8080"), None);
-    let mut settings = Settings::new("p", Wire::OpenaiChat, "http://127.0.0.1:1");
+    assert_eq!(
+        connect_error("p", Wire::AnthropicMessages, "http://127.0.0.1:8080"),
+        None
+    );
+    let mut settings = ProviderSettings::new("p", Wire::OpenaiChat, "http://127.0.0.1:1");
     settings.headers = vec![("bad header".into(), "secret\nvalue".into())];
-    let said = providers::connect(info(Wire::OpenaiChat), settings)
+    let message = providers::connect(info(Wire::OpenaiChat), settings)
         .err()
         .map(|error| error.to_string());
-    assert!(said.is_some_and(|said| said.contains("bad header") && !said.contains("secret")));
+    assert!(message.is_some_and(|message| message.contains("bad header") && !message.contains("secret")));
 }
 
 async fn listen() -> (TcpListener, String) {
@@ -276,7 +279,7 @@ async fn drain(model: &Arc<dyn Model>, request: Request) {
     }
 }
 
-fn connect(settings: Settings) -> Arc<dyn Model> {
+fn connect(settings: ProviderSettings) -> Arc<dyn Model> {
     providers::connect(info(settings.wire), settings).expect("good settings")
 }
 
@@ -285,7 +288,7 @@ fn info(wire: Wire) -> Info {
         provider: "p".into(),
         id: "claude-sonnet-4-5".into(),
         wire,
-        limits: Limits {
+        limits: TokenLimits {
             window: 200_000,
             output: 32_000,
         },
@@ -303,7 +306,7 @@ fn info(wire: Wire) -> Info {
     }
 }
 
-/// A conversation with a piece that is large enough to be shared rather than copied.
+/// A conversation with a part that is large enough to be shared instead of copied.
 fn conversation() -> Request {
     let call = Part::ToolCall {
         id: "call_1".into(),
@@ -316,7 +319,7 @@ fn conversation() -> Request {
         id: "call_1".into(),
         name: "read_file".into(),
         content: vec![Block::text("line\n".repeat(40_000))],
-        outcome: Outcome::Ok,
+        outcome: ToolOutcome::Ok,
     };
     Request {
         effort: Some(Effort::Low),

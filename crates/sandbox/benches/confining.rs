@@ -1,4 +1,4 @@
-//! What confining adds to a command: the same empty command bare, guarded only, read-only, and in a workspace.
+//! Benchmarks the overhead of confinement: the same empty command bare, guarded only, read-only, and in a workspace.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,10 +10,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use criterion::Criterion;
-use sandbox::{Cap, Confinement, Environment, Level, Program, Request, Status};
+use sandbox::{CaptureCap, Confinement, ConfinementLevel, ProcessEnvironment, ProcessRequest, ProcessStatus, Program};
 
 fn main() -> ExitCode {
-    // This program is its own launcher, as hew is.
+    // This binary is its own launcher, like hew.
     if let Some(code) = sandbox::guard() {
         return code;
     }
@@ -36,21 +36,21 @@ fn compare(criterion: &mut Criterion) {
         std::fs::write(work.join(name), "x").unwrap();
     }
     let none: [&str; 0] = [];
-    let request = Request {
+    let request = ProcessRequest {
         program: Program::Shell("true".into()),
         cwd: work.clone(),
-        environment: Environment::scrubbed([("PATH".into(), "/usr/bin:/bin".into())], &none, &none),
+        environment: ProcessEnvironment::scrubbed([("PATH".into(), "/usr/bin:/bin".into())], &none, &none),
         timeout: Some(Duration::from_secs(60)),
-        grace: Request::GRACE,
-        output: Cap {
+        grace: ProcessRequest::GRACE,
+        output: CaptureCap {
             head: 1_000,
             tail: 1_000,
         },
-        terminal: Some(sandbox::Size { columns: 80, rows: 24 }),
+        terminal: Some(sandbox::TerminalSize { columns: 80, rows: 24 }),
     };
     let workspace = Confinement {
         hidden: vec![work.join(".env"), work.join("secret")],
-        ..Confinement::new(Level::Workspace, [work.clone()])
+        ..Confinement::new(ConfinementLevel::Workspace, [work.clone()])
     };
     println!("this machine enforces {}", workspace.report().unwrap());
 
@@ -58,18 +58,18 @@ fn compare(criterion: &mut Criterion) {
     group.bench_function("bare", |bencher| {
         bencher.iter(|| {
             let exit = runtime.block_on(async { sandbox::spawn(&request).unwrap().exit().await });
-            assert_eq!(exit.status, Status::Exited(0));
+            assert_eq!(exit.status, ProcessStatus::Exited(0));
         });
     });
     for (name, confinement) in [
-        ("guarded only", Confinement::new(Level::Off, [])),
-        ("read-only", Confinement::new(Level::ReadOnly, [])),
+        ("guarded only", Confinement::new(ConfinementLevel::Off, [])),
+        ("read-only", Confinement::new(ConfinementLevel::ReadOnly, [])),
         ("workspace", workspace),
     ] {
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let exit = runtime.block_on(async { confinement.spawn(&request).unwrap().exit().await });
-                assert_eq!(exit.status, Status::Exited(0));
+                assert_eq!(exit.status, ProcessStatus::Exited(0));
             });
         });
     }

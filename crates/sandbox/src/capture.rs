@@ -1,29 +1,29 @@
-//! Keeps the start and the end of a stream of any length.
+//! Captures the start and the end of a stream of any length.
 
-use crate::Output;
+use crate::CapturedOutput;
 
-/// How much of an output is kept, in bytes.
+/// The captured size of an output, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cap {
-    /// From its start.
+pub struct CaptureCap {
+    /// The size of the start.
     pub head: usize,
-    /// From its end.
+    /// The size of the end.
     pub tail: usize,
 }
 
-/// The start and the end of a stream, as far as it has come.
+/// The start and the end of a stream so far.
 #[derive(Debug, Clone)]
-pub struct Capture {
-    cap: Cap,
+pub struct OutputCapture {
+    cap: CaptureCap,
     head: Vec<u8>,
-    /// The end, and perhaps as much before it that has to go yet.
+    /// The end, and up to the same amount before it that is trimmed later.
     tail: Vec<u8>,
     cut: u64,
 }
 
-impl Capture {
-    /// Nothing so far, of which no more than this will be kept.
-    pub fn new(cap: Cap) -> Self {
+impl OutputCapture {
+    /// An empty capture with this limit.
+    pub fn new(cap: CaptureCap) -> Self {
         Self {
             cap,
             head: Vec::new(),
@@ -32,7 +32,7 @@ impl Capture {
         }
     }
 
-    /// Takes in what came next.
+    /// Adds bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         let (first, rest) = bytes.split_at(bytes.len().min(self.cap.head - self.head.len()));
         self.head.extend_from_slice(first);
@@ -44,31 +44,31 @@ impl Capture {
         }
     }
 
-    /// Lets go of all before the end.
+    /// Removes everything before the end.
     fn trim(&mut self) {
         let overflow = self.tail.len().saturating_sub(self.cap.tail);
         self.tail.drain(..overflow);
         self.cut += overflow as u64;
     }
 
-    /// What was kept, on whole characters.
-    pub fn finish(mut self) -> Output {
+    /// The captured text, cut at whole characters.
+    pub fn finish(mut self) -> CapturedOutput {
         self.trim();
         if self.cut == 0 {
             self.head.extend_from_slice(&self.tail);
-            return Output {
+            return CapturedOutput {
                 head: lossy(&self.head),
-                ..Output::default()
+                ..CapturedOutput::default()
             };
         }
         let tail = self.tail.as_slice();
         let head_end = self.head.len() - incomplete_end(&self.head);
         let tail_start = tail.iter().take(3).take_while(|byte| is_continuation(**byte)).count();
         let trimmed = self.head.len() - head_end + tail_start;
-        Output {
+        CapturedOutput {
             head: lossy(&self.head[..head_end]),
             tail: lossy(&tail[tail_start..]),
-            cut: self.cut + trimmed as u64,
+            omitted_bytes: self.cut + trimmed as u64,
         }
     }
 }
@@ -81,11 +81,11 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0b1100_0000 == 0b1000_0000
 }
 
-/// How many bytes at the end are the start of a character whose rest is not there.
+/// The number of bytes at the end that start an incomplete character.
 pub(crate) fn incomplete_end(bytes: &[u8]) -> usize {
     let end = &bytes[bytes.len().saturating_sub(3)..];
     match end.utf8_chunks().last() {
-        // Four bytes are the longest character, so a longer run of invalid bytes cannot be completed.
+        // A character has at most four bytes, so a longer run of invalid bytes cannot be completed.
         Some(chunk) => {
             let start = bytes.len() - chunk.invalid().len();
             match std::str::from_utf8(&bytes[start..]) {
@@ -101,16 +101,16 @@ pub(crate) fn incomplete_end(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn captured(cap: Cap, chunks: &[&str]) -> (String, String, u64) {
-        let mut capture = Capture::new(cap);
+    fn captured(cap: CaptureCap, chunks: &[&str]) -> (String, String, u64) {
+        let mut capture = OutputCapture::new(cap);
         chunks.iter().for_each(|chunk| capture.add(chunk.as_bytes()));
         let output = capture.finish();
-        (output.head, output.tail, output.cut)
+        (output.head, output.tail, output.omitted_bytes)
     }
 
     #[test]
-    fn the_start_and_the_end_are_kept_and_the_rest_is_counted() {
-        let cap = Cap { head: 3, tail: 4 };
+    fn the_start_and_the_end_are_captured_and_the_rest_is_counted() {
+        let cap = CaptureCap { head: 3, tail: 4 };
         for (chunks, head, tail, cut) in [
             (&[][..], "", "", 0),
             (&["ab"], "ab", "", 0),
@@ -119,7 +119,7 @@ mod tests {
             (&["abcdefgh"], "abc", "efgh", 1),
             (&["a", "b", "c", "d", "e", "f", "g", "h", "i"], "abc", "fghi", 2),
             (&["abcdefghijklmnopqrstuvwxyz", "!"], "abc", "xyz!", 20),
-            // A character that a cut goes through is left out on both sides.
+            // A character at a cut is omitted on both sides.
             (&["abüdefgü!"], "ab", "gü!", 5),
             (&["abc", "日本語", "xyz"], "abc", "xyz", 9),
         ] {

@@ -1,54 +1,54 @@
-//! What a process may reach.
+//! The access rights of a confined process.
 
 use std::path::{Path, PathBuf};
 
-/// What a process may reach. Reading is free unless hidden; writing is not.
+/// The access rights of a process. It may read everything that is not hidden; writing is restricted.
 ///
-/// `Confinement::new` is the whole policy for most callers; the fields are there for grants and for what a project hides.
+/// `Confinement::new` is sufficient for most callers; the fields are for grants and for hidden paths of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
-    /// How much is confined.
-    pub level: Level,
-    /// Folders that may be written at [`Level::Workspace`], besides [`temp`](Self::temp).
+    /// The level of confinement.
+    pub level: ConfinementLevel,
+    /// Writable directories at [`ConfinementLevel::Workspace`], in addition to [`temp`](Self::temp).
     pub roots: Vec<PathBuf>,
-    /// Folders for temporary files, written at [`Level::Workspace`] only. Missing ones are skipped.
+    /// Directories for temporary files, writable only at [`ConfinementLevel::Workspace`]. Missing ones are skipped.
     pub temp: Vec<PathBuf>,
-    /// Files and folders that stay read-only although they lie in a root. What makes git run programs (its hooks and its
-    /// configuration) is always among them.
+    /// Files and directories in a root that stay read-only. Always includes the files that make git run programs (its
+    /// hooks and configuration).
     pub protected: Vec<PathBuf>,
-    /// Files and folders that cannot be read.
+    /// Files and directories that cannot be read.
     pub hidden: Vec<PathBuf>,
-    /// Whether other machines, and this one by its network, can be reached.
-    pub network: Network,
-    /// What it may use up.
-    pub limits: Limits,
-    /// The program that starts confined processes: one whose `main` begins with [`guard`](crate::guard).
+    /// Access to the network, including loopback.
+    pub network: NetworkAccess,
+    /// Resource limits.
+    pub limits: ResourceLimits,
+    /// The program that starts confined processes: its `main` must start with [`guard`](crate::guard).
     pub launcher: PathBuf,
 }
 
-/// How much is confined.
+/// The level of confinement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// Nothing can be written.
+pub enum ConfinementLevel {
+    /// Nothing is writable.
     ReadOnly,
-    /// Only the roots and temporary files can be written.
+    /// Only the roots and temporary files are writable.
     Workspace,
     /// Nothing is confined.
     Off,
 }
 
-/// Whether a process has the network.
+/// Network access of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Network {
-    /// No sockets, not even local ones. Pairs of sockets within the process still work.
+pub enum NetworkAccess {
+    /// No sockets, not even local ones. Socket pairs within the process still work.
     Denied,
-    /// TCP and UDP by IPv4 and IPv6. Sockets of other programs on this machine stay closed.
+    /// TCP and UDP over IPv4 and IPv6. Unix sockets of other programs stay inaccessible.
     Granted,
 }
 
-/// What a process may use up; nothing is limited unless given. Core files are never written.
+/// Resource limits of a process; unlimited by default. Core files are never written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// Processes and threads of the user, counted over the whole machine.
     pub processes: Option<u64>,
     /// Address space of each process, in bytes.
@@ -58,60 +58,63 @@ pub struct Limits {
 }
 
 impl Confinement {
-    /// The given level with these folders, the usual ones for temporary files, and no network. The launcher is the
-    /// program that calls this.
-    pub fn new(level: Level, roots: impl IntoIterator<Item = PathBuf>) -> Self {
+    /// A confinement with this level and these directories, the default temporary directories, and no network. The
+    /// launcher is the current program.
+    pub fn new(level: ConfinementLevel, roots: impl IntoIterator<Item = PathBuf>) -> Self {
         Self {
             level,
             roots: roots.into_iter().collect(),
             temp: ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from).into(),
             protected: Vec::new(),
             hidden: Vec::new(),
-            network: Network::Denied,
-            limits: Limits::default(),
-            // Still there when the file was replaced by a newer version.
+            network: NetworkAccess::Denied,
+            limits: ResourceLimits::default(),
+            // Valid even if the file was replaced by a newer version.
             launcher: "/proc/self/exe".into(),
         }
     }
 
-    /// Folders that may be written.
+    /// The writable directories.
     pub(crate) fn writable(&self) -> Vec<&Path> {
         match self.level {
-            Level::ReadOnly | Level::Off => Vec::new(),
-            Level::Workspace => self.roots.iter().chain(&self.temp).map(PathBuf::as_path).collect(),
+            ConfinementLevel::ReadOnly | ConfinementLevel::Off => Vec::new(),
+            ConfinementLevel::Workspace => self.roots.iter().chain(&self.temp).map(PathBuf::as_path).collect(),
         }
     }
 
-    /// The protected paths as given, and what makes git run programs in each root.
-    pub(crate) fn all_protected(&self) -> Vec<PathBuf> {
-        /// Must not appear either; `commondir` would take the configuration from elsewhere.
+    /// The given protected paths, and the files in each root that make git run programs.
+    pub(crate) fn protected_paths(&self) -> Vec<PathBuf> {
+        /// These must not be created either; `commondir` would redirect the configuration.
         const GIT: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
         let git = self.roots.iter().map(|root| root.join(".git"));
         let inside = git.flat_map(|git| match git.is_dir() && !git.is_symlink() {
             true => {
-                // The repositories of submodules, with hooks of their own.
+                // The repositories of submodules, which have their own hooks.
                 let modules = Some(git.join("modules")).filter(|modules| modules.is_dir());
                 GIT.map(|name| git.join(name)).into_iter().chain(modules).collect()
             }
-            // A link of one kind or another to the repository; or nothing, and then making one is ordinary work.
+            // A link to the repository. If there is none, creating a repository is allowed.
             false if git.exists() || git.is_symlink() => vec![git],
             false => Vec::new(),
         });
         self.protected.iter().cloned().chain(inside).collect()
     }
 
-    /// In a few words, for the person and for the model.
+    /// A short description for the user and the model.
     pub fn summary(&self) -> String {
         let network = match self.network {
-            Network::Denied => "no network",
-            Network::Granted => "with network",
+            NetworkAccess::Denied => "no network",
+            NetworkAccess::Granted => "with network",
         };
         match self.level {
-            Level::Off => "not confined".into(),
-            Level::ReadOnly => format!("read-only, {network}"),
-            Level::Workspace => {
+            ConfinementLevel::Off => "not confined".into(),
+            ConfinementLevel::ReadOnly => format!("read-only, {network}"),
+            ConfinementLevel::Workspace => {
                 let roots: Vec<String> = self.roots.iter().map(|root| root.display().to_string()).collect();
-                format!("writes only in {} and temporary folders, {network}", roots.join(", "))
+                format!(
+                    "writes only in {} and temporary directories, {network}",
+                    roots.join(", ")
+                )
             }
         }
     }

@@ -1,9 +1,9 @@
-//! Signs in a process's end that it was refused something.
+//! Detects signs of denied operations in a process's output.
 
-use crate::{Denial, Output, Status};
+use crate::{CapturedOutput, ProcessStatus, SandboxDenial};
 
-/// What programs and the C library say when the kernel refuses. In English, as most of them do whatever the language.
-const SIGNS: [&str; 8] = [
+/// Messages of programs and the C library about denied operations. In English, which most of them use in any locale.
+const FAILURE_PATTERNS: [&str; 8] = [
     "permission denied",
     "operation not permitted",
     "device or resource busy",
@@ -13,8 +13,8 @@ const SIGNS: [&str; 8] = [
     "erofs",
     "enotfound",
 ];
-/// What they say for hardly any other reason, so that it counts even if the last program of a line did well.
-const SURE_SIGNS: [&str; 9] = [
+/// Messages with hardly any other cause, which count even if the last program of a line succeeded.
+const CERTAIN_PATTERNS: [&str; 9] = [
     "read-only file system",
     "could not resolve host",
     "couldn't resolve host",
@@ -27,29 +27,31 @@ const SURE_SIGNS: [&str; 9] = [
 ];
 const MAX_LINES: usize = 3;
 const MAX_LINE: usize = 300;
-/// The signal for a system call that a filter does not let pass.
+/// The signal for a system call that the filter rejects.
 const SIGSYS: i32 = 31;
 
-/// The signs, if there are any; of a process that did well, only those that are sure.
-pub(crate) fn signs(status: Status, output: &Output) -> Option<Denial> {
+/// The signs of a denial, if any; for a successful process, only the certain ones.
+pub(crate) fn detect_denial(status: ProcessStatus, output: &CapturedOutput) -> Option<SandboxDenial> {
     let unsure: &[&str] = match status {
-        Status::Exited(0) => &[],
-        Status::Signalled(SIGSYS) => {
-            let evidence = vec!["it was ended for a forbidden system call".into()];
-            return Some(Denial { evidence });
+        ProcessStatus::Exited(0) => &[],
+        ProcessStatus::Signalled(SIGSYS) => {
+            let evidence = vec!["it was killed for a forbidden system call".into()];
+            return Some(SandboxDenial { evidence });
         }
-        Status::Exited(_) | Status::Signalled(_) | Status::TimedOut | Status::Unknown => &SIGNS,
+        ProcessStatus::Exited(_) | ProcessStatus::Signalled(_) | ProcessStatus::TimedOut | ProcessStatus::Unknown => {
+            &FAILURE_PATTERNS
+        }
     };
     let lines = output.head.lines().chain(output.tail.lines());
     let evidence: Vec<String> = lines
         .filter(|line| {
             let line = line.to_ascii_lowercase();
-            SURE_SIGNS.iter().chain(unsure).any(|sign| line.contains(sign))
+            CERTAIN_PATTERNS.iter().chain(unsure).any(|sign| line.contains(sign))
         })
         .take(MAX_LINES)
         .map(|line| line.chars().take(MAX_LINE).collect::<String>().trim().to_owned())
         .collect();
-    (!evidence.is_empty()).then_some(Denial { evidence })
+    (!evidence.is_empty()).then_some(SandboxDenial { evidence })
 }
 
 #[cfg(test)]
@@ -57,48 +59,52 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_refusal_count_after_a_failure_and_some_after_a_success_too() {
+    fn denial_messages_count_after_a_failure_and_some_after_a_success_too() {
         for (status, output, evidence) in [
-            (Status::Exited(0), "sh: x: Permission denied\n", None),
+            (ProcessStatus::Exited(0), "sh: x: Permission denied\n", None),
             (
-                Status::Exited(0),
+                ProcessStatus::Exited(0),
                 "curl: (6) Could not resolve host: a",
                 Some("curl: (6) Could not resolve host: a"),
             ),
-            (Status::Exited(1), "assertion failed\n", None),
+            (ProcessStatus::Exited(1), "assertion failed\n", None),
             (
-                Status::Exited(1),
+                ProcessStatus::Exited(1),
                 "one\n touch: /x: Read-only file system\ntwo\n",
                 Some("touch: /x: Read-only file system"),
             ),
             (
-                Status::Exited(6),
+                ProcessStatus::Exited(6),
                 "curl: (6) Could not resolve host: a.b",
                 Some("curl: (6) Could not resolve host: a.b"),
             ),
             (
-                Status::Signalled(31),
+                ProcessStatus::Signalled(31),
                 "",
-                Some("it was ended for a forbidden system call"),
+                Some("it was killed for a forbidden system call"),
             ),
-            (Status::TimedOut, "Error: EPERM: nope", Some("Error: EPERM: nope")),
+            (
+                ProcessStatus::TimedOut,
+                "Error: EPERM: nope",
+                Some("Error: EPERM: nope"),
+            ),
         ] {
-            let output = Output {
+            let output = CapturedOutput {
                 head: output.into(),
-                ..Output::default()
+                ..CapturedOutput::default()
             };
-            let found = signs(status, &output).map(|denial| denial.evidence.join("|"));
+            let found = detect_denial(status, &output).map(|denial| denial.evidence.join("|"));
             assert_eq!(found.as_deref(), evidence, "{status:?} {output:?}");
         }
     }
 
     #[test]
     fn evidence_is_bounded() {
-        let output = Output {
+        let output = CapturedOutput {
             head: format!("{} permission denied\n", "permission denied ".repeat(100)).repeat(10),
-            ..Output::default()
+            ..CapturedOutput::default()
         };
-        let evidence = signs(Status::Exited(1), &output).unwrap().evidence;
+        let evidence = detect_denial(ProcessStatus::Exited(1), &output).unwrap().evidence;
         assert_eq!(evidence.len(), MAX_LINES);
         assert!(evidence.iter().all(|line| line.len() <= MAX_LINE));
     }

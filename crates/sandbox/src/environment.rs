@@ -1,11 +1,11 @@
-//! The variables a process sees: the user's own, without secrets, and set so that nothing waits for a person.
+//! The environment of a process: the user's variables without secrets, and settings that prevent interactive prompts.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
-/// Keeps programs from paging, colouring, prompting or opening an editor where nobody can answer.
-const QUIET: [(&str, &str); 14] = [
+/// Keeps programs from paging, colouring, prompting or opening an editor, because no user can respond.
+const NON_INTERACTIVE: [(&str, &str); 14] = [
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("EDITOR", "true"),
     ("GIT_EDITOR", "true"),
@@ -22,8 +22,8 @@ const QUIET: [(&str, &str); 14] = [
     ("VISUAL", "true"),
 ];
 
-/// Would bring back what [`QUIET`] takes away; and what a shell works out from the folder it is started in.
-const DROPPED: [&str; 14] = [
+/// Variables that would undo [`NON_INTERACTIVE`], or that a shell derives from its working directory.
+const REMOVED: [&str; 14] = [
     "AWS_PAGER",
     "BAT_PAGER",
     "CLICOLOR_FORCE",
@@ -40,8 +40,8 @@ const DROPPED: [&str; 14] = [
     "SYSTEMD_PAGER",
 ];
 
-/// Endings of names that hold secrets.
-const SECRET_ENDINGS: [&str; 10] = [
+/// Suffixes of names with secrets.
+const SECRET_SUFFIXES: [&str; 10] = [
     "APIKEY",
     "API_KEY",
     "ACCESS_KEY",
@@ -53,19 +53,19 @@ const SECRET_ENDINGS: [&str; 10] = [
     "PRIVATE_KEY",
     "TOKEN",
 ];
-/// Parts of names that hold secrets, wherever they stand.
+/// Substrings of names with secrets.
 const SECRET_PARTS: [&str; 5] = ["PASSWD", "PASSWORD", "PASSPHRASE", "SECRET", "_TOKEN_"];
 
-/// A set of variables. Cheap to clone.
+/// A set of environment variables. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Environment {
+pub struct ProcessEnvironment {
     variables: Arc<BTreeMap<OsString, OsString>>,
 }
 
-impl Environment {
-    /// Takes the given variables without those that hold secrets: the names in `secret` and every name that looks like
-    /// one (see [`Environment::looks_secret`]). Names in `keep` stay although they look so. In both, `*` stands for any
-    /// letters, and capitals do not matter.
+impl ProcessEnvironment {
+    /// The given variables without secrets: without the names in `secret` and names that look secret (see
+    /// [`ProcessEnvironment::looks_secret`]). Names in `keep` are kept. In both lists, `*` matches any characters, and
+    /// case is ignored.
     pub fn scrubbed(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         secret: &[impl AsRef<str>],
@@ -80,23 +80,24 @@ impl Environment {
             .into_iter()
             .filter(|(name, _)| !is_secret(&name.to_string_lossy()))
             .collect();
-        for name in DROPPED {
+        for name in REMOVED {
             variables.remove(OsStr::new(name));
         }
-        variables.extend(QUIET.map(|(name, value)| (name.into(), value.into())));
+        variables.extend(NON_INTERACTIVE.map(|(name, value)| (name.into(), value.into())));
         Self {
             variables: Arc::new(variables),
         }
     }
 
-    /// The same variables with one more, or one changed.
+    /// Adds or changes a variable.
     #[must_use]
     pub fn with(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         Arc::make_mut(&mut self.variables).insert(name.into(), value.into());
         self
     }
 
-    /// Whether a variable of this name is taken to hold a secret: keys, tokens, passwords and credentials of any vendor.
+    /// Whether a variable with this name probably contains a secret: keys, tokens, passwords and credentials of any
+    /// vendor.
     pub fn looks_secret(name: &str) -> bool {
         let name = name.to_ascii_uppercase();
         let ends = |ending: &&str| {
@@ -104,19 +105,19 @@ impl Environment {
                 .is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
         };
         match name.as_str() {
-            // A socket and a program, not secrets; much stops working without them.
+            // A socket and a program, not secrets, which many tools need.
             "SSH_AUTH_SOCK" | "SSH_ASKPASS" | "GIT_ASKPASS" | "SUDO_ASKPASS" => false,
-            _ => SECRET_ENDINGS.iter().any(ends) || SECRET_PARTS.iter().any(|part| name.contains(part)),
+            _ => SECRET_SUFFIXES.iter().any(ends) || SECRET_PARTS.iter().any(|part| name.contains(part)),
         }
     }
 
-    /// Whether a variable of this name is set to anything.
+    /// Whether a variable with this name is set and not empty.
     pub fn has(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| !value.is_empty())
     }
 
-    /// Whether a program of this name is on the search path.
-    pub fn finds(&self, program: &str) -> bool {
+    /// Whether a program with this name is on the search path.
+    pub fn has_program(&self, program: &str) -> bool {
         let Some(path) = self.get("PATH") else {
             return false;
         };
@@ -132,7 +133,7 @@ impl Environment {
     }
 }
 
-/// Whether a name fits a pattern in which `*` stands for any letters.
+/// Whether a name matches a pattern with `*` wildcards.
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.to_ascii_uppercase(), name.to_ascii_uppercase());
     let mut parts = pattern.split('*');
@@ -189,7 +190,7 @@ mod tests {
             "DB_PASS",
             "NPM_CONFIG__AUTH",
         ] {
-            assert!(Environment::looks_secret(name), "{name}");
+            assert!(ProcessEnvironment::looks_secret(name), "{name}");
         }
         for name in [
             "PATH",
@@ -207,12 +208,12 @@ mod tests {
             "DATABASE_URL",
             "XAUTHORITY",
         ] {
-            assert!(!Environment::looks_secret(name), "{name}");
+            assert!(!ProcessEnvironment::looks_secret(name), "{name}");
         }
     }
 
     #[test]
-    fn a_star_stands_for_any_letters() {
+    fn a_star_matches_any_characters() {
         for (pattern, name, fits) in [
             ("ABC", "ABC", true),
             ("abc", "ABC", true),
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_go_unless_they_are_kept_and_prompts_are_silenced() {
+    fn secrets_are_removed_unless_kept_and_prompts_are_disabled() {
         let given = [
             "PATH",
             "MY_TOKEN",
@@ -243,10 +244,10 @@ mod tests {
             "FORCE_COLOR",
         ];
         let variables = given.map(|name| (OsString::from(name), OsString::from("x")));
-        let environment = Environment::scrubbed(variables, &["CUSTOM*"], &["kept_*"]).with("ADDED", "y");
+        let environment = ProcessEnvironment::scrubbed(variables, &["CUSTOM*"], &["kept_*"]).with("ADDED", "y");
         let names: Vec<&str> = environment.iter().filter_map(|(name, _)| name.to_str()).collect();
         let mut expected = vec!["ADDED", "KEPT_TOKEN", "PATH"];
-        expected.extend(QUIET.map(|(name, _)| name));
+        expected.extend(NON_INTERACTIVE.map(|(name, _)| name));
         expected.sort_unstable();
         assert_eq!(names, expected);
         assert_eq!(environment.get("TERM"), Some(OsStr::new("dumb")));

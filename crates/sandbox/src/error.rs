@@ -1,40 +1,40 @@
-//! Why a process could not be started.
+//! Errors when starting a process.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A process that did not start.
+/// Why a process did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No such program on the search path.
+    /// The program is not on the search path.
     #[error("the program {program} was not found")]
     Missing {
-        /// The program asked for.
+        /// The requested program.
         program: String,
     },
-    /// The working folder is not there.
+    /// The working directory does not exist.
     #[error("the working directory {} does not exist or is not a directory", path.display())]
     Directory {
-        /// The folder asked for.
+        /// The requested directory.
         path: PathBuf,
     },
-    /// The command is longer than the system passes to a program.
-    #[error("the command has {bytes} bytes, more than the {limit} the system takes; put it into a file and run that")]
+    /// The command exceeds the system's length limit.
+    #[error("the command has {bytes} bytes, more than the system limit of {limit}; put it into a file and run that")]
     TooLong {
         /// Its length.
         bytes: usize,
-        /// The most the system takes.
+        /// The limit.
         limit: usize,
     },
-    /// A NUL byte, which no argument can hold.
-    #[error("the command contains a NUL byte, which no argument can")]
+    /// A NUL byte, which arguments cannot contain.
+    #[error("the command contains a NUL byte, which arguments cannot contain")]
     Nul,
-    /// Anything else the operating system reported.
+    /// Any other error of the operating system.
     #[error("{program} could not be started")]
     Start {
-        /// The program asked for.
+        /// The requested program.
         program: String,
-        /// What the operating system said.
+        /// The system error.
         #[source]
         source: io::Error,
     },

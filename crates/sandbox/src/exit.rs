@@ -1,48 +1,48 @@
-//! How a process ended, and what it had said.
+//! The result of a process.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Report;
+use crate::ConfinementReport;
 
 /// A process that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exit {
+pub struct ProcessExit {
     /// How it ended.
-    pub status: Status,
+    pub status: ProcessStatus,
     /// How long it ran.
     pub duration: Duration,
     /// What it wrote.
-    pub output: Output,
-    /// Whether it left processes of its own behind. They end when the [`Process`](crate::Process) is dropped; those of a
-    /// confined one have ended already.
-    pub leftover: Leftover,
-    /// What its confinement did, if it had one.
-    pub confinement: Option<Confined>,
+    pub output: CapturedOutput,
+    /// Whether it left child processes behind. They end when the [`Process`](crate::Process) is dropped; those of a
+    /// confined process have already ended.
+    pub leftover: LeftoverProcesses,
+    /// The effects of its confinement, if any.
+    pub confinement: Option<ConfinementResult>,
 }
 
-/// What a confinement did.
+/// The effects of a confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confined {
-    /// The confinement in a few words.
+pub struct ConfinementResult {
+    /// A short description of the confinement.
     pub summary: String,
-    /// What of it was in force.
-    pub report: Report,
-    /// Why the process may have failed because of it.
-    pub denial: Option<Denial>,
-    /// Protected paths that it had changed; they were put back.
-    pub undone: Vec<PathBuf>,
+    /// The active parts of the confinement.
+    pub report: ConfinementReport,
+    /// Signs that the confinement caused a failure.
+    pub denial: Option<SandboxDenial>,
+    /// Protected paths that it had changed; they were restored.
+    pub reverted: Vec<PathBuf>,
 }
 
-/// Signs that a process was refused something. They are no proof: files have permissions of their own.
+/// Signs that an operation was denied. They are not proof: files have their own permissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Denial {
-    /// Lines of the output that say so, the first few.
+pub struct SandboxDenial {
+    /// The first lines of the output that indicate it.
     pub evidence: Vec<String>,
 }
 
-impl Confined {
-    /// What the person and the model should know, if there is anything.
+impl ConfinementResult {
+    /// A note for the user and the model, if needed.
     pub fn note(&self) -> Option<String> {
         let mut notes = Vec::new();
         if let Some(denial) = &self.denial {
@@ -52,9 +52,12 @@ impl Confined {
                 self.summary
             ));
         }
-        if !self.undone.is_empty() {
-            let paths: Vec<String> = self.undone.iter().map(|path| path.display().to_string()).collect();
-            notes.push(format!("changes to protected files were undone: {}", paths.join(", ")));
+        if !self.reverted.is_empty() {
+            let paths: Vec<String> = self.reverted.iter().map(|path| path.display().to_string()).collect();
+            notes.push(format!(
+                "changes to protected files were reverted: {}",
+                paths.join(", ")
+            ));
         }
         (!notes.is_empty()).then(|| notes.join("; "))
     }
@@ -62,33 +65,33 @@ impl Confined {
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// By itself, with this code.
+pub enum ProcessStatus {
+    /// It exited with this code.
     Exited(i32),
-    /// By this signal.
+    /// A signal ended it.
     Signalled(i32),
-    /// It was told to end because its time was up.
+    /// It was terminated after the timeout.
     TimedOut,
-    /// The system could not say.
+    /// The system could not determine it.
     Unknown,
 }
 
-/// Whether anything of a process is left.
+/// Whether child processes are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leftover {
+pub enum LeftoverProcesses {
     /// Nothing.
     None,
     /// Processes it started in the background.
     Running,
 }
 
-/// The kept output: all of it, or its start and its end. Bytes that are not UTF-8 are replaced.
+/// The captured output: all of it, or its start and end. Bytes that are not UTF-8 are replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Output {
-    /// All of it, or its start if something was cut.
+pub struct CapturedOutput {
+    /// All of it, or its start if it was cut.
     pub head: String,
-    /// Its end if something was cut.
+    /// Its end if it was cut.
     pub tail: String,
-    /// How many bytes between the two are gone.
-    pub cut: u64,
+    /// The number of bytes cut in between.
+    pub omitted_bytes: u64,
 }

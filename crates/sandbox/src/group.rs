@@ -1,4 +1,4 @@
-//! A process and everything it started.
+//! A process group.
 
 use std::io::Write;
 use std::net::Shutdown;
@@ -7,21 +7,21 @@ use std::sync::Arc;
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-/// A process group, named by the process that leads it.
+/// A process group, identified by its leader.
 #[derive(Debug, Clone)]
-pub(crate) struct Group {
+pub(crate) struct ProcessGroup {
     leader: Pid,
-    /// If the leader is a guard, the way to it: it ends what it keeps, and then itself.
+    /// The socket to the guard, if the leader is one: the guard ends its processes and then itself.
     guard: Option<Arc<UnixStream>>,
 }
 
-impl Group {
-    pub(crate) fn led_by(pid: u32, guard: Option<Arc<UnixStream>>) -> Option<Self> {
+impl ProcessGroup {
+    pub(crate) fn new(pid: u32, guard: Option<Arc<UnixStream>>) -> Option<Self> {
         let leader = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
         Some(Self { leader, guard })
     }
 
-    /// Whether any member is left.
+    /// Whether any member is alive.
     pub(crate) fn is_alive(&self) -> bool {
         test_kill_process_group(self.leader).is_ok()
     }
@@ -30,20 +30,20 @@ impl Group {
         self.guard.is_some()
     }
 
-    /// Asks every member to end.
+    /// Sends SIGTERM to every member.
     pub(crate) fn terminate(&self) {
         match &self.guard {
-            // Fails only when the guard has ended.
+            // Fails only if the guard has ended.
             Some(guard) => drop(guard.as_ref().write(b"T")),
             None => {
                 self.signal(Signal::TERM);
-                // A stopped process would not notice.
+                // A stopped process would not handle the signal.
                 self.signal(Signal::CONT);
             }
         }
     }
 
-    /// Ends every member.
+    /// Kills every member.
     pub(crate) fn kill(&self) {
         match &self.guard {
             Some(guard) => drop(guard.shutdown(Shutdown::Write)),
@@ -53,7 +53,7 @@ impl Group {
         }
     }
 
-    /// Whether anybody was left to get the signal; there is no other failure.
+    /// Whether a member received the signal; there is no other failure.
     fn signal(&self, signal: Signal) -> bool {
         kill_process_group(self.leader, signal).is_ok()
     }

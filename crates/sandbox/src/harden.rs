@@ -1,11 +1,11 @@
-//! Keeps this process's own memory and environment from other processes of the same user.
+//! Protects this process's memory and environment from other processes of the same user.
 
 use std::io;
 
-/// Makes this process's memory, environment and open files unreadable to other processes of the user, and keeps it from
-/// leaving a core file. What it starts is not affected. Debuggers cannot attach any more.
+/// Makes this process's memory, environment and open files unreadable to other processes of the user, and disables core
+/// files. Child processes are not affected. Debuggers cannot attach any more.
 ///
-/// A confined process cannot read them anyway where Landlock is in force; this is for the others.
+/// Under Landlock, a confined process cannot read them anyway; this protects from other processes.
 #[cfg(target_os = "linux")]
 pub fn harden() -> io::Result<()> {
     Ok(rustix::process::set_dumpable_behavior(
@@ -13,7 +13,7 @@ pub fn harden() -> io::Result<()> {
     )?)
 }
 
-/// Other systems keep a process's memory to itself.
+/// Other systems protect a process's memory by default.
 #[cfg(not(target_os = "linux"))]
 pub fn harden() -> io::Result<()> {
     Ok(())

@@ -1,33 +1,33 @@
 //! Starts and confines processes; the only crate that may.
 //!
-//! [`spawn`] takes a [`Request`] and returns a [`Process`], whose output is pulled chunk by chunk and whose end is an
-//! [`Exit`]. Every process leads a group of its own that ends with it: at a timeout, and when the `Process` is dropped.
-//! It may write to a terminal instead of a pipe, but there is never one to read from: what waits for a person, fails.
+//! [`spawn`] takes a [`ProcessRequest`] and returns a [`Process`], which yields its output in chunks and ends with an
+//! [`ProcessExit`]. Every process leads its own group, which is killed after a timeout and when the `Process` is
+//! dropped. Its output may be a terminal instead of a pipe, but its input is always empty: programs that wait for a
+//! user fail.
 //!
-//! A [`Partner`] is a process to talk with: it has an input, and what it says is read by whoever asked for it.
+//! A [`PipedProcess`] is a process with piped input and output.
 //!
-//! [`Confinement::spawn`] does the same within a [`Confinement`]. On Linux a [`guard`] stands between: the program starts
-//! itself once more, and its `main` hands over to the guard before anything else. Three layers are put on, as far as the
-//! kernel has them; [`Confinement::report`] says which:
+//! [`Confinement::spawn`] starts a process within a [`Confinement`]. On Linux a [`guard`] runs in between: the program
+//! starts itself again, and its `main` calls the guard first. Three layers are applied, as far as the kernel supports
+//! them; [`Confinement::report`] lists them:
 //!
-//! | layer | what it holds |
+//! | layer | restrictions |
 //! |---|---|
-//! | Landlock | files are written in the roots only; devices, other processes, their memory and signals are out of reach |
-//! | seccomp | no sockets but what is granted, no namespaces, mounts, tracing, keys, rings |
-//! | mounts | all but the roots is read-only, with modes and owners; protected paths in them too; hidden paths are covered |
+//! | Landlock | only the roots are writable; devices, other processes, their memory and signals are inaccessible |
+//! | seccomp | only granted sockets; no namespaces, mounts, tracing, keys, rings |
+//! | mounts | everything but the roots is read-only, including modes and owners; protected paths too; hidden paths are covered |
 //!
-//! The layers overlap on purpose. Mounts need a namespace, which some systems do not let users have; then hidden paths are
-//! left out of Landlock's rules, file by file, and changes to protected ones are undone when the command has ended.
+//! The layers overlap on purpose. Mounts need a namespace, which some systems do not allow for users; then hidden paths
+//! are excluded from Landlock's rules, file by file, and changes to protected paths are reverted when the command ends.
 //!
-//! Not held: reading what is not hidden; the files of others in the folders for temporary files; a repository that the
-//! command makes itself, or that lies deeper in a root; programs in the workspace that somebody runs later; how much of
-//! the network is used once it is granted. Local sockets, debuggers and 32-bit programs do not work inside.
+//! Not restricted: reading paths that are not hidden; other users' files in the temporary directories; repositories
+//! that the command creates, or deeper in a root; programs in the workspace that are run later; network usage once it
+//! is granted. Unix sockets, debuggers and 32-bit programs do not work inside.
 //!
-//! On macOS the system's Seatbelt confines, by a generated profile; that part has never run on a real Mac.
+//! On macOS, Seatbelt confines processes with a generated profile; that part has never run on a real Mac.
 
 mod capture;
 mod confinement;
-mod decode;
 mod denial;
 mod environment;
 mod error;
@@ -36,42 +36,43 @@ mod foreground;
 mod group;
 #[cfg(target_os = "linux")]
 mod guard;
+#[cfg(target_os = "linux")]
+mod guard_args;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
-mod guarded;
-mod hand_over;
+mod guard_channel;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
+mod guard_record;
 mod harden;
 #[cfg(target_os = "linux")]
 mod launch;
-#[cfg(target_os = "linux")]
-mod order;
-mod partner;
+mod piped_process;
 mod process;
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
-mod record;
 mod report;
 mod request;
+mod run_in_terminal;
 mod seatbelt;
 mod spawn;
 mod terminal;
+mod utf8_decoder;
 
-pub use capture::{Cap, Capture};
-pub use confinement::{Confinement, Level, Limits, Network};
-pub use environment::Environment;
+pub use capture::{CaptureCap, OutputCapture};
+pub use confinement::{Confinement, ConfinementLevel, NetworkAccess, ResourceLimits};
+pub use environment::ProcessEnvironment;
 pub use error::Error;
-pub use exit::{Confined, Denial, Exit, Leftover, Output, Status};
+pub use exit::{CapturedOutput, ConfinementResult, LeftoverProcesses, ProcessExit, ProcessStatus, SandboxDenial};
 pub use foreground::foreground;
 #[cfg(target_os = "linux")]
 pub use guard::guard;
-pub use hand_over::hand_over;
 pub use harden::harden;
-pub use partner::Partner;
+pub use piped_process::PipedProcess;
 pub use process::Process;
-pub use report::{Layer, Report};
-pub use request::{Program, Request, Size};
+pub use report::{ConfinementReport, LayerStatus};
+pub use request::{ProcessRequest, Program, TerminalSize};
+pub use run_in_terminal::run_in_terminal;
 pub use seatbelt::profile as seatbelt_profile;
 pub use spawn::spawn;
 
-/// Where the system itself confines, no program is ever started as a guard.
+/// On systems with their own sandbox, the program is never started as a guard.
 #[cfg(not(target_os = "linux"))]
 pub fn guard() -> Option<std::process::ExitCode> {
     None

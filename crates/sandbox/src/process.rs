@@ -12,75 +12,80 @@ use tokio::net::unix::pipe;
 use tokio::process::Child;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::capture::Capture;
-use crate::decode::Decode;
-use crate::group::Group;
-use crate::guarded::Guarded;
-use crate::{Exit, Leftover, Output, Request, Status};
+use crate::capture::OutputCapture;
+use crate::group::ProcessGroup;
+use crate::guard_channel::GuardChannel;
+use crate::utf8_decoder::Utf8Decoder;
+use crate::{CapturedOutput, LeftoverProcesses, ProcessExit, ProcessRequest, ProcessStatus};
 
-/// How long output is still awaited after the process itself has ended, while something it started holds the pipe.
-const LINGER: Duration = Duration::from_millis(100);
+/// How long output is awaited after the process has ended, while a child process holds the pipe.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 const BUFFER: usize = 32 * 1024;
-/// As much as a pipe ever holds.
+/// The maximum size of a pipe.
 const MAX_PIPE: usize = 1024 * 1024;
 
-/// A running process. Its timeout is kept while [`next`](Process::next) or [`exit`](Process::exit) is awaited. Dropping
-/// it ends the whole group, with a signal first and by force after the grace.
+/// A running process. Its timeout applies while [`next`](Process::next) or [`exit`](Process::exit) is awaited. Dropping
+/// it terminates the group, and kills it after the grace period.
 #[derive(Debug)]
 pub struct Process {
     child: Option<Child>,
-    group: Group,
+    group: ProcessGroup,
     pipe: Option<pipe::Receiver>,
     buffer: Box<[u8]>,
-    capture: Option<Capture>,
-    decode: Decode,
-    /// Taken from the pipe at the end, not handed out yet.
+    capture: Option<OutputCapture>,
+    decode: Utf8Decoder,
+    /// Output read at the end that is not returned yet.
     drained: String,
     grace: Duration,
     started: Instant,
-    phase: Phase,
-    /// When the next phase begins by itself.
+    phase: ProcessPhase,
+    /// When the next phase starts automatically.
     due: Option<Instant>,
     timed_out: bool,
     ended: Option<(Option<ExitStatus>, Instant)>,
-    guarded: Option<Guarded>,
+    guarded: Option<GuardChannel>,
 }
 
-/// Where in its life a process is.
+/// The phase of a process.
 #[derive(Debug, Clone, Copy)]
-enum Phase {
+enum ProcessPhase {
     Running,
-    /// It was asked to end.
+    /// SIGTERM was sent.
     Terminating,
-    /// It was ended by force.
+    /// SIGKILL was sent.
     Killed,
     /// It has ended; the rest of its output is awaited.
     Lingering,
 }
 
-/// What can happen next.
-enum Event {
+/// The next event.
+enum ProcessEvent {
     Due,
     Ended(Option<ExitStatus>),
     Read(io::Result<usize>),
 }
 
 impl Process {
-    pub(crate) fn new(child: Child, pipe: pipe::Receiver, request: &Request, guarded: Option<Guarded>) -> Option<Self> {
-        let way: Option<Arc<UnixStream>> = guarded.as_ref().map(Guarded::way);
-        let group = Group::led_by(child.id()?, way)?;
+    pub(crate) fn new(
+        child: Child,
+        pipe: pipe::Receiver,
+        request: &ProcessRequest,
+        guarded: Option<GuardChannel>,
+    ) -> Option<Self> {
+        let way: Option<Arc<UnixStream>> = guarded.as_ref().map(GuardChannel::socket);
+        let group = ProcessGroup::new(child.id()?, way)?;
         let started = Instant::now();
         Some(Self {
             child: Some(child),
             group,
             pipe: Some(pipe),
             buffer: vec![0; BUFFER].into_boxed_slice(),
-            capture: Some(Capture::new(request.output)),
-            decode: Decode::default(),
+            capture: Some(OutputCapture::new(request.output)),
+            decode: Utf8Decoder::default(),
             drained: String::new(),
             grace: request.grace,
             started,
-            phase: Phase::Running,
+            phase: ProcessPhase::Running,
             due: request.timeout.and_then(|limit| started.checked_add(limit)),
             timed_out: false,
             ended: None,
@@ -88,17 +93,17 @@ impl Process {
         })
     }
 
-    /// The next piece of output, standard output and error in the order they were written; nothing once the process has
-    /// ended. Dropping the future loses nothing.
+    /// The next chunk of output, standard output and error in the order of writing; `None` once the process has ended.
+    /// Cancel safe.
     pub async fn next(&mut self) -> Option<String> {
         while self.ended.is_none() || self.pipe.is_some() {
             match self.event().await {
-                Event::Due => self.advance(),
-                Event::Ended(status) => self.end(status),
-                // A terminal that nobody has open any more cannot be read.
-                Event::Read(Ok(0) | Err(_)) => self.pipe = None,
-                Event::Read(Ok(count)) => {
-                    let text = self.take(count);
+                ProcessEvent::Due => self.advance(),
+                ProcessEvent::Ended(status) => self.end(status),
+                // A terminal without open writers cannot be read.
+                ProcessEvent::Read(Ok(0) | Err(_)) => self.pipe = None,
+                ProcessEvent::Read(Ok(count)) => {
+                    let text = self.take_output(count);
                     if !text.is_empty() {
                         return Some(text);
                     }
@@ -108,46 +113,50 @@ impl Process {
         (!self.drained.is_empty()).then(|| std::mem::take(&mut self.drained))
     }
 
-    /// What is kept of the output so far.
-    pub fn so_far(&self) -> Output {
-        self.capture.clone().map(Capture::finish).unwrap_or_default()
+    /// The captured output so far.
+    pub fn output_so_far(&self) -> CapturedOutput {
+        self.capture.clone().map(OutputCapture::finish).unwrap_or_default()
     }
 
-    /// Tells the whole group to end, and ends it by force after the grace, while [`next`](Process::next) or
+    /// Terminates the whole group, and kills it after the grace period, while [`next`](Process::next) or
     /// [`exit`](Process::exit) is awaited.
     pub fn stop(&mut self) {
-        if let Phase::Running = self.phase {
+        if let ProcessPhase::Running = self.phase {
             self.group.terminate();
-            self.enter(Phase::Terminating, self.grace);
+            self.enter_phase(ProcessPhase::Terminating, self.grace);
         }
     }
 
-    /// Waits for the end, reading on.
-    pub async fn exit(&mut self) -> Exit {
+    /// Waits for the end and reads the remaining output.
+    pub async fn exit(&mut self) -> ProcessExit {
         while self.next().await.is_some() {}
         let (status, at) = self.ended.unwrap_or((None, Instant::now()));
-        let testimony = self.guarded.as_ref().map(Guarded::testimony);
+        let testimony = self.guarded.as_ref().map(GuardChannel::report);
         let failure = testimony.as_ref().and_then(|testimony| testimony.failure.as_ref());
         if let (Some(why), Some(capture)) = (failure, &mut self.capture) {
             capture.add(format!("The command was not started: {why}\n").as_bytes());
         }
         let (status, left) = match &testimony {
             Some(testimony) if !self.timed_out => (testimony.status, testimony.left),
-            Some(testimony) => (Status::TimedOut, testimony.left),
+            Some(testimony) => (ProcessStatus::TimedOut, testimony.left),
             None => (self.status(status), self.group.is_alive()),
         };
-        let output = self.capture.take().map(Capture::finish).unwrap_or_default();
+        let output = self.capture.take().map(OutputCapture::finish).unwrap_or_default();
         let told = self.guarded.as_ref().zip(testimony);
-        Exit {
+        ProcessExit {
             status,
             duration: at.duration_since(self.started),
-            leftover: if left { Leftover::Running } else { Leftover::None },
-            confinement: told.and_then(|(guarded, testimony)| guarded.confined(testimony, status, &output)),
+            leftover: if left {
+                LeftoverProcesses::Running
+            } else {
+                LeftoverProcesses::None
+            },
+            confinement: told.and_then(|(guarded, testimony)| guarded.confinement_result(testimony, status, &output)),
             output,
         }
     }
 
-    async fn event(&mut self) -> Event {
+    async fn event(&mut self) -> ProcessEvent {
         let due = async {
             match self.due {
                 Some(due) => sleep_until(due).await,
@@ -157,7 +166,7 @@ impl Process {
         let ended = async {
             match (&self.ended, &mut self.guarded, &mut self.child) {
                 (None, Some(guarded), _) => {
-                    guarded.ended().await;
+                    guarded.wait().await;
                     None
                 }
                 (None, None, Some(child)) => child.wait().await.ok(),
@@ -170,16 +179,16 @@ impl Process {
                 None => pending().await,
             }
         };
-        // A flood is always ready to be read, so the other two come first.
+        // A flood of output is always ready, so the other two come first.
         tokio::select! {
             biased;
-            () = due => Event::Due,
-            status = ended => Event::Ended(status),
-            count = read => Event::Read(count),
+            () = due => ProcessEvent::Due,
+            status = ended => ProcessEvent::Ended(status),
+            count = read => ProcessEvent::Read(count),
         }
     }
 
-    fn take(&mut self, count: usize) -> String {
+    fn take_output(&mut self, count: usize) -> String {
         let bytes = &self.buffer[..count];
         if let Some(capture) = &mut self.capture {
             capture.add(bytes);
@@ -189,18 +198,18 @@ impl Process {
 
     fn advance(&mut self) {
         match self.phase {
-            Phase::Running => {
+            ProcessPhase::Running => {
                 self.timed_out = true;
                 self.group.terminate();
-                self.enter(Phase::Terminating, self.grace);
+                self.enter_phase(ProcessPhase::Terminating, self.grace);
             }
-            Phase::Terminating => {
+            ProcessPhase::Terminating => {
                 self.group.kill();
-                self.enter(Phase::Killed, self.grace);
+                self.enter_phase(ProcessPhase::Killed, self.grace);
             }
-            // A process that survives even force is stuck in the kernel; nobody shall wait for it.
-            Phase::Killed => self.end(None),
-            Phase::Lingering => {
+            // A process that survives SIGKILL is stuck in the kernel and is not awaited.
+            ProcessPhase::Killed => self.end(None),
+            ProcessPhase::Lingering => {
                 self.drain();
                 self.pipe = None;
                 self.due = None;
@@ -210,21 +219,21 @@ impl Process {
 
     fn end(&mut self, status: Option<ExitStatus>) {
         self.ended = Some((status, Instant::now()));
-        self.guarded.iter_mut().for_each(Guarded::stand_in);
-        self.enter(Phase::Lingering, LINGER);
+        self.guarded.iter_mut().for_each(GuardChannel::kill_group);
+        self.enter_phase(ProcessPhase::Lingering, DRAIN_TIMEOUT);
     }
 
-    fn enter(&mut self, phase: Phase, time: Duration) {
+    fn enter_phase(&mut self, phase: ProcessPhase, time: Duration) {
         self.phase = phase;
         self.due = Instant::now().checked_add(time);
     }
 
-    /// Takes what is in the pipe already, so that a busy machine loses nothing of what the process itself wrote.
+    /// Reads the data in the pipe, so that a busy machine loses no output of the process.
     fn drain(&mut self) {
         let Some(pipe) = self.pipe.take() else { return };
         let mut drained = 0;
         while let Ok(count @ 1..) = pipe.try_read(&mut self.buffer) {
-            let text = self.take(count);
+            let text = self.take_output(count);
             self.drained.push_str(&text);
             drained += count;
             if drained >= MAX_PIPE {
@@ -233,21 +242,21 @@ impl Process {
         }
     }
 
-    fn told_all(&self) -> bool {
-        self.guarded.as_ref().is_some_and(Guarded::has_ended)
+    fn is_drained(&self) -> bool {
+        self.guarded.as_ref().is_some_and(GuardChannel::has_ended)
     }
 
-    fn status(&self, status: Option<ExitStatus>) -> Status {
+    fn status(&self, status: Option<ExitStatus>) -> ProcessStatus {
         if self.timed_out {
-            return Status::TimedOut;
+            return ProcessStatus::TimedOut;
         }
         match (
             status.and_then(|status| status.code()),
             status.and_then(|status| status.signal()),
         ) {
-            (Some(code), _) => Status::Exited(code),
-            (None, Some(signal)) => Status::Signalled(signal),
-            (None, None) => Status::Unknown,
+            (Some(code), _) => ProcessStatus::Exited(code),
+            (None, Some(signal)) => ProcessStatus::Signalled(signal),
+            (None, None) => ProcessStatus::Unknown,
         }
     }
 }
@@ -264,34 +273,33 @@ async fn read(pipe: &pipe::Receiver, buffer: &mut [u8]) -> io::Result<usize> {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A guard that has told of the end has nothing left to do but to go.
-        if self.ended.is_some() && (!self.group.is_alive() || self.told_all()) {
+        // A guard that has sent its last record only has to exit.
+        if self.ended.is_some() && (!self.group.is_alive() || self.is_drained()) {
             return;
         }
         self.group.terminate();
-        let ending = Ending {
+        let ending = GroupShutdown {
             group: self.group.clone(),
             child: self.child.take(),
         };
-        // Without a runtime there is nobody to wait, and dropping `ending` ends the group here and now.
+        // Without a runtime, dropping `ending` kills the group immediately.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(ending.after(self.grace));
+            runtime.spawn(ending.wait(self.grace));
         }
     }
 }
 
-/// A group that was asked to end. It is ended by force when this is dropped, also when the runtime that should have
-/// waited is shut down.
-pub(crate) struct Ending {
-    pub(crate) group: Group,
+/// A group that was terminated. It is killed when this is dropped, also when the waiting runtime is shut down.
+pub(crate) struct GroupShutdown {
+    pub(crate) group: ProcessGroup,
     pub(crate) child: Option<Child>,
 }
 
-impl Ending {
+impl GroupShutdown {
     const POLL: Duration = Duration::from_millis(20);
 
-    /// Waits until the whole group is gone, but no longer than the grace.
-    pub(crate) async fn after(mut self, grace: Duration) {
+    /// Waits until the whole group is gone, but no longer than the grace period.
+    pub(crate) async fn wait(mut self, grace: Duration) {
         let gone = async {
             if let Some(child) = &mut self.child {
                 drop(child.wait().await);
@@ -304,11 +312,11 @@ impl Ending {
     }
 }
 
-impl Drop for Ending {
+impl Drop for GroupShutdown {
     fn drop(&mut self) {
         self.group.kill();
-        // The process may not lead its group yet. An error means that it has ended. A guard is not ended by force: it has
-        // been told, and has others to end first.
+        // The process may not lead its group yet. An error means that it has ended. A guard is not killed: it was
+        // notified and must kill its descendants first.
         if let Some(child) = self.child.as_mut().filter(|_| !self.group.is_guarded()) {
             drop(child.start_kill());
         }

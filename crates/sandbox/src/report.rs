@@ -1,53 +1,53 @@
-//! What the running kernel enforces.
+//! The confinement that the running kernel enforces.
 
 use std::fmt;
 
-/// What the running kernel enforces of a [`Confinement`](crate::Confinement).
+/// The parts of a [`Confinement`](crate::Confinement) that the running kernel enforces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
-    /// The version of Landlock, if there is any.
+pub struct ConfinementReport {
+    /// The Landlock version, if supported.
     pub landlock: Option<u32>,
     /// Filtering of system calls.
-    pub seccomp: Layer,
-    /// A view of the file system of its own, in which everything but the roots is mounted read-only.
-    pub mounts: Layer,
+    pub seccomp: LayerStatus,
+    /// A private view of the file system, in which everything but the roots is mounted read-only.
+    pub mounts: LayerStatus,
 }
 
-/// Whether a part of the confinement is in force.
+/// Whether a layer is active.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Layer {
-    /// It is.
+pub enum LayerStatus {
+    /// It is active.
     Active,
-    /// It is not, for this reason.
+    /// It is not active, with the reason.
     Missing(String),
 }
 
-impl Layer {
-    /// Whether it is in force.
+impl LayerStatus {
+    /// Whether it is active.
     pub fn is_active(&self) -> bool {
         matches!(self, Self::Active)
     }
 }
 
-impl Report {
-    /// Nothing at all, for one reason.
-    pub(crate) fn nothing(why: &str) -> Self {
+impl ConfinementReport {
+    /// No layer is active, for one reason.
+    pub(crate) fn unconfined(why: &str) -> Self {
         Self {
             landlock: None,
-            seccomp: Layer::Missing(why.into()),
-            mounts: Layer::Missing(why.into()),
+            seccomp: LayerStatus::Missing(why.into()),
+            mounts: LayerStatus::Missing(why.into()),
         }
     }
 
-    /// What is not enforced here, one sentence each. Empty on a recent kernel that lets users make namespaces.
+    /// The gaps of the enforcement, one sentence each. Empty on a recent kernel that allows user namespaces.
     pub fn gaps(&self) -> Vec<String> {
         let mut gaps = Vec::new();
         let abi = self.landlock.unwrap_or(0);
         match (&self.mounts, abi) {
-            (Layer::Active, _) => {}
-            (Layer::Missing(why), 0) => gaps.push(format!("Files can be written anywhere ({why}; no Landlock).")),
-            (Layer::Missing(why), _) => gaps.push(format!(
-                "Protected files in the workspace are put back afterwards instead of being read-only, and modes, owners and \
+            (LayerStatus::Active, _) => {}
+            (LayerStatus::Missing(why), 0) => gaps.push(format!("Files can be written anywhere ({why}; no Landlock).")),
+            (LayerStatus::Missing(why), _) => gaps.push(format!(
+                "Protected files in the workspace are restored afterwards instead of being read-only, and modes, owners and \
                  times of files elsewhere can be changed ({why})."
             )),
         }
@@ -60,17 +60,17 @@ impl Report {
         if abi < 6 {
             gaps.push("Other processes of the user can be signalled (no Landlock version 6).".into());
         }
-        if let Layer::Missing(why) = &self.seccomp {
-            gaps.push(format!("The network is not cut off ({why})."));
+        if let LayerStatus::Missing(why) = &self.seccomp {
+            gaps.push(format!("The network is not blocked ({why})."));
         }
         gaps
     }
 
-    /// One line, for [`Report::parse`].
+    /// One line, for [`ConfinementReport::parse`].
     pub(crate) fn encode(&self) -> String {
-        let layer = |layer: &Layer| match layer {
-            Layer::Active => String::new(),
-            Layer::Missing(why) => why.replace(['\t', '\n'], " "),
+        let layer = |layer: &LayerStatus| match layer {
+            LayerStatus::Active => String::new(),
+            LayerStatus::Missing(why) => why.replace(['\t', '\n'], " "),
         };
         format!(
             "{}\t{}\t{}",
@@ -82,8 +82,8 @@ impl Report {
 
     pub(crate) fn parse(line: &str) -> Option<Self> {
         let layer = |why: &str| match why {
-            "" => Layer::Active,
-            why => Layer::Missing(why.into()),
+            "" => LayerStatus::Active,
+            why => LayerStatus::Missing(why.into()),
         };
         let mut fields = line.split('\t');
         Some(Self {
@@ -94,7 +94,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ConfinementReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         parts.extend(self.landlock.map(|abi| format!("Landlock version {abi}")));
@@ -112,35 +112,53 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_survives_the_way_from_the_guard() {
-        let missing = || Layer::Missing("not permitted".into());
+    fn a_report_survives_encoding() {
+        let missing = || LayerStatus::Missing("not permitted".into());
         for (landlock, seccomp, mounts, text, gaps) in [
             (
                 Some(7),
-                Layer::Active,
-                Layer::Active,
+                LayerStatus::Active,
+                LayerStatus::Active,
                 "Landlock version 7, seccomp, read-only mounts",
                 0,
             ),
-            (Some(6), Layer::Active, missing(), "Landlock version 6, seccomp", 1),
-            (Some(2), Layer::Active, missing(), "Landlock version 2, seccomp", 3),
-            (None, Layer::Active, Layer::Active, "seccomp, read-only mounts", 2),
+            (
+                Some(6),
+                LayerStatus::Active,
+                missing(),
+                "Landlock version 6, seccomp",
+                1,
+            ),
+            (
+                Some(2),
+                LayerStatus::Active,
+                missing(),
+                "Landlock version 2, seccomp",
+                3,
+            ),
+            (
+                None,
+                LayerStatus::Active,
+                LayerStatus::Active,
+                "seccomp, read-only mounts",
+                2,
+            ),
             (None, missing(), missing(), "nothing is enforced", 4),
         ] {
-            let report = Report {
+            let report = ConfinementReport {
                 landlock,
                 seccomp,
                 mounts,
             };
-            assert_eq!(Report::parse(&report.encode()), Some(report.clone()));
+            assert_eq!(ConfinementReport::parse(&report.encode()), Some(report.clone()));
             assert_eq!((report.to_string().as_str(), report.gaps().len()), (text, gaps));
         }
     }
 
     #[test]
-    fn what_is_no_report_is_none() {
+    fn invalid_reports_are_rejected() {
         for line in ["", "x", "7", "7\t"] {
-            assert_eq!(Report::parse(line), None, "{line}");
+            assert_eq!(ConfinementReport::parse(line), None, "{line}");
         }
     }
 }

@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use crate::{Confinement, Level, Network};
+use crate::{Confinement, ConfinementLevel, NetworkAccess};
 
 /// Starts a program under the profile.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn start(
     confinement: &Confinement,
-    resolved: crate::spawn::Resolved,
-    request: &crate::Request,
+    resolved: crate::spawn::ResolvedProgram,
+    request: &crate::ProcessRequest,
 ) -> Result<crate::Process, crate::Error> {
     use std::os::unix::process::CommandExt;
     use std::process::{Command, Stdio};
 
-    /// By its full path, so that nothing on the search path can take its place.
+    /// By its full path, so that the search path cannot replace it.
     const PROGRAM: &str = "/usr/bin/sandbox-exec";
     let mut args = vec!["-p".into(), profile(confinement).into(), "--".into()];
     args.extend(resolved.into_words());
@@ -23,18 +23,18 @@ pub(crate) fn start(
     crate::spawn::start(command, &args, request, PROGRAM, None)
 }
 
-/// Seatbelt cannot be asked what it enforces.
+/// Seatbelt cannot report what it enforces.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn probe(_: &Confinement) -> std::io::Result<crate::Report> {
-    Ok(crate::Report::nothing("Seatbelt confines here, untested"))
+pub(crate) fn probe(_: &Confinement) -> std::io::Result<crate::ConfinementReport> {
+    Ok(crate::ConfinementReport::unconfined("Seatbelt confines here, untested"))
 }
 
-/// The profile of a confinement, in Seatbelt's language: the last rule that matches decides.
+/// The profile of a confinement in Seatbelt's language: the last matching rule decides.
 ///
 /// Untested on a real Mac. Unlike on Linux, orphans of a command are not adopted there, and its limits are not set.
 pub fn profile(confinement: &Confinement) -> String {
     let mut profile = String::from("(version 1)\n");
-    if confinement.level == Level::Off {
+    if confinement.level == ConfinementLevel::Off {
         profile.push_str("(allow default)\n");
         return profile;
     }
@@ -57,18 +57,18 @@ pub fn profile(confinement: &Confinement) -> String {
         }
     };
     rule("allow file-write*", &mut confinement.writable().into_iter());
-    let protected = confinement.all_protected();
+    let protected = confinement.protected_paths();
     rule("deny file-write*", &mut protected.iter().map(AsRef::as_ref));
     rule(
         "deny file-read* file-write*",
         &mut confinement.hidden.iter().map(AsRef::as_ref),
     );
-    // A folder with protected ones in it must not be moved away.
+    // A directory that contains protected ones must not be moved.
     let git = confinement.roots.iter().map(|root| root.join(".git"));
     for git in git.filter(|git| git.is_dir()) {
         profile.push_str(&format!("(deny file-write-unlink (literal {}))\n", quoted(&git)));
     }
-    if confinement.network == Network::Granted {
+    if confinement.network == NetworkAccess::Granted {
         profile.push_str(
             "(allow network-outbound (remote ip))\n\
              (allow network-inbound (local ip))\n\
@@ -104,7 +104,7 @@ mod tests {
 (allow file-ioctl (literal "/dev/tty"))
 "#;
 
-    fn confinement(level: Level) -> Confinement {
+    fn confinement(level: ConfinementLevel) -> Confinement {
         Confinement {
             temp: vec!["/private/tmp".into()],
             protected: vec!["/w \"x\\/.hew".into()],
@@ -122,29 +122,32 @@ mod tests {
 (deny file-read* file-write* (subpath "/w/.env"))
 "#;
         for (level, expected) in [
-            (Level::Off, "(version 1)\n(allow default)\n".to_owned()),
-            (Level::ReadOnly, format!("{BASE}{kept}")),
-            (Level::Workspace, format!("{BASE}{workspace}{kept}")),
+            (ConfinementLevel::Off, "(version 1)\n(allow default)\n".to_owned()),
+            (ConfinementLevel::ReadOnly, format!("{BASE}{kept}")),
+            (ConfinementLevel::Workspace, format!("{BASE}{workspace}{kept}")),
         ] {
             assert_eq!(profile(&confinement(level)), expected, "{level:?}");
         }
     }
 
     #[test]
-    fn the_network_is_there_only_if_granted() {
+    fn the_network_is_available_only_if_granted() {
         let granted = Confinement {
-            network: Network::Granted,
-            ..confinement(Level::Workspace)
+            network: NetworkAccess::Granted,
+            ..confinement(ConfinementLevel::Workspace)
         };
         assert!(profile(&granted).contains("(allow network-outbound (remote ip))"));
-        assert!(!profile(&confinement(Level::Workspace)).contains("network"));
+        assert!(!profile(&confinement(ConfinementLevel::Workspace)).contains("network"));
     }
 
     #[test]
-    fn what_makes_git_run_programs_is_protected() {
+    fn files_that_make_git_run_programs_are_protected() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join(".git/hooks")).unwrap();
-        let text = profile(&Confinement::new(Level::Workspace, [folder.path().to_owned()]));
+        let text = profile(&Confinement::new(
+            ConfinementLevel::Workspace,
+            [folder.path().to_owned()],
+        ));
         for name in ["hooks", "config", "commondir"] {
             let path = quoted(&folder.path().join(".git").join(name));
             assert!(text.contains(&format!("(deny file-write* (subpath {path}))")), "{text}");

@@ -1,7 +1,7 @@
-//! Starting a process.
+//! Starts processes.
 //!
-//! Everything is arranged so that the standard library can use `posix_spawn`, which does not copy this process's page
-//! tables: an absolute path to the program, a process group instead of code run between fork and exec.
+//! The standard library can use `posix_spawn`, which does not copy this process's page tables, because the program has
+//! an absolute path and a process group replaces code between fork and exec.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -14,34 +14,36 @@ use std::process::{Command, Stdio};
 use rustix::fs::{Access, Mode, OFlags};
 use tokio::net::unix::pipe;
 
-use crate::guarded::Guarded;
+use crate::guard_channel::GuardChannel;
 #[cfg(target_os = "linux")]
 use crate::launch as platform;
 #[cfg(not(target_os = "linux"))]
 use crate::seatbelt as platform;
 use crate::terminal;
-use crate::{Confinement, Environment, Error, Level, Process, Program, Report, Request};
+use crate::{
+    Confinement, ConfinementLevel, ConfinementReport, Error, Process, ProcessEnvironment, ProcessRequest, Program,
+};
 
-/// The longest single argument Linux takes, one byte of which ends it.
+/// The maximum length of an argument on Linux, without the final NUL.
 const MAX_ARGUMENT: usize = 128 * 1024 - 1;
 
 /// Starts a process. Must be called within a tokio runtime.
-pub fn spawn(request: &Request) -> Result<Process, Error> {
-    let resolved = Resolved::new(&request.program, &request.environment, &request.cwd)?;
-    let command = leading(&resolved.path, &request.environment);
+pub fn spawn(request: &ProcessRequest) -> Result<Process, Error> {
+    let resolved = ResolvedProgram::new(&request.program, &request.environment, &request.cwd)?;
+    let command = group_leader(&resolved.path, &request.environment);
     start(command, &resolved.args, request, &resolved.name, None)
 }
 
 impl Confinement {
     /// Starts a process within this confinement. Must be called within a tokio runtime.
     ///
-    /// On Linux even a process that is not confined has a guard, which ends all it started, however that has hidden, and
-    /// also when this program is killed.
-    pub fn spawn(&self, request: &Request) -> Result<Process, Error> {
-        if self.level == Level::Off && !cfg!(target_os = "linux") {
+    /// On Linux even an unconfined process has a guard, which kills all its descendants, also when this program is
+    /// killed.
+    pub fn spawn(&self, request: &ProcessRequest) -> Result<Process, Error> {
+        if self.level == ConfinementLevel::Off && !cfg!(target_os = "linux") {
             return spawn(request);
         }
-        let resolved = Resolved::new(&request.program, &request.environment, &request.cwd)?;
+        let resolved = ResolvedProgram::new(&request.program, &request.environment, &request.cwd)?;
         if !is_executable(&resolved.path) {
             return Err(Error::Start {
                 program: resolved.name,
@@ -51,8 +53,8 @@ impl Confinement {
         platform::start(self, resolved, request)
     }
 
-    /// Finds out what this machine enforces, by letting a guard try. Takes about as long as an empty command.
-    pub fn report(&self) -> Result<Report, Error> {
+    /// Determines what this machine enforces, with a test run of a guard. Takes about as long as an empty command.
+    pub fn report(&self) -> Result<ConfinementReport, Error> {
         platform::probe(self).map_err(|source| Error::Start {
             program: self.launcher.to_string_lossy().into_owned(),
             source,
@@ -60,37 +62,37 @@ impl Confinement {
     }
 }
 
-/// A program that was found, and what it is given.
-pub(crate) struct Resolved {
+/// A resolved program with its arguments.
+pub(crate) struct ResolvedProgram {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) args: Vec<OsString>,
 }
 
-impl Resolved {
-    /// The program and what it is given, as one line.
-    pub(crate) fn into_words(self) -> Vec<OsString> {
+impl ResolvedProgram {
+    /// The program and its arguments.
+    pub(crate) fn into_command(self) -> Vec<OsString> {
         [vec![self.path.into()], self.args].concat()
     }
 
-    pub(crate) fn new(program: &Program, environment: &Environment, cwd: &Path) -> Result<Self, Error> {
+    pub(crate) fn new(program: &Program, environment: &ProcessEnvironment, cwd: &Path) -> Result<Self, Error> {
         let (program, args) = arguments(program);
-        check(&args)?;
+        check_arguments(&args)?;
         let name = program.to_string_lossy().into_owned();
-        match look_up(&program, environment, cwd) {
+        match find_program(&program, environment, cwd) {
             Some(path) => Ok(Self { name, path, args }),
             None => Err(Error::Missing { program: name }),
         }
     }
 }
 
-/// Starts a prepared command with these arguments, as the request wants it.
+/// Starts a prepared command with these arguments.
 pub(crate) fn start(
     mut command: Command,
     args: &[OsString],
-    request: &Request,
+    request: &ProcessRequest,
     name: &str,
-    guarded: Option<Guarded>,
+    guarded: Option<GuardChannel>,
 ) -> Result<Process, Error> {
     let failed = |source: io::Error| match request.cwd.is_dir() {
         true => Error::Start {
@@ -101,7 +103,7 @@ pub(crate) fn start(
             path: request.cwd.clone(),
         },
     };
-    let (reader, output) = stream(request).map_err(failed)?;
+    let (reader, output) = output_stream(request).map_err(failed)?;
     command
         .args(args)
         .current_dir(&request.cwd)
@@ -113,8 +115,8 @@ pub(crate) fn start(
     Process::new(child, reader, request, guarded).ok_or_else(|| failed(io::Error::other("it has no process id")))
 }
 
-/// What the process writes to, and where that is read. Where no terminal is to be had, a pipe does.
-fn stream(request: &Request) -> io::Result<(pipe::Receiver, OwnedFd)> {
+/// The output of the process and its reading end. If no terminal is available, a pipe is used.
+fn output_stream(request: &ProcessRequest) -> io::Result<(pipe::Receiver, OwnedFd)> {
     if let Some(Ok(terminal)) = request.terminal.map(terminal::open) {
         return Ok(terminal);
     }
@@ -132,7 +134,7 @@ fn arguments(program: &Program) -> (OsString, Vec<OsString>) {
     }
 }
 
-fn check(args: &[OsString]) -> Result<(), Error> {
+fn check_arguments(args: &[OsString]) -> Result<(), Error> {
     for arg in args {
         if arg.len() > MAX_ARGUMENT {
             return Err(Error::TooLong {
@@ -147,11 +149,11 @@ fn check(args: &[OsString]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A command whose process leads a group of its own. Where this process has a terminal, it leads a session too, so that
-/// nothing it starts (`sudo`, `ssh`) can open the terminal and wait there for a password.
-pub(crate) fn leading(program: &Path, environment: &Environment) -> Command {
+/// A command with its own process group. If this process has a terminal, the command also gets its own session, so that
+/// child processes (`sudo`, `ssh`) cannot open the terminal and prompt for a password.
+pub(crate) fn group_leader(program: &Path, environment: &ProcessEnvironment) -> Command {
     let setsid = has_terminal()
-        .then(|| look_up(OsStr::new("setsid"), environment, Path::new("/")))
+        .then(|| find_program(OsStr::new("setsid"), environment, Path::new("/")))
         .flatten();
     match setsid {
         Some(setsid) => {
@@ -176,8 +178,8 @@ fn has_terminal() -> bool {
     .is_ok()
 }
 
-/// The absolute path of a program: as given if it contains a `/`, else from the search path the process will see.
-fn look_up(program: &OsStr, environment: &Environment, cwd: &Path) -> Option<PathBuf> {
+/// The absolute path of a program: as given if it contains a `/`, otherwise from the process's search path.
+fn find_program(program: &OsStr, environment: &ProcessEnvironment, cwd: &Path) -> Option<PathBuf> {
     if program.as_bytes().contains(&b'/') {
         return Some(cwd.join(program));
     }

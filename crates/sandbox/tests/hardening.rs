@@ -1,4 +1,4 @@
-//! A hardened process keeps its environment to itself. Alone in its file because it changes the whole process.
+//! A hardened process protects its environment. In a separate file because it changes the whole process.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed preparation is a failed test")]
@@ -19,7 +19,7 @@ fn a_hardened_process_cannot_be_read_by_others_of_its_user() {
     }
     let behaviour = rustix::process::dumpable_behavior().unwrap();
     assert_eq!(behaviour, rustix::process::DumpableBehavior::NotDumpable);
-    // What it starts is not affected.
+    // Child processes are not affected.
     let started = Command::new("sh")
         .args(["-c", "cat /proc/$$/environ"])
         .output()

@@ -1,4 +1,4 @@
-//! Real processes, and what is promised about them.
+//! Tests with real processes.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,21 +11,28 @@ use std::future::Future;
 use std::path::Path;
 use std::time::Duration;
 
-use sandbox::{Cap, Environment, Error, Exit, Leftover, Output, Program, Request, Size, Status, spawn};
+use sandbox::{
+    CaptureCap, CapturedOutput, Error, LeftoverProcesses, ProcessEnvironment, ProcessExit, ProcessRequest,
+    ProcessStatus, Program, TerminalSize, spawn,
+};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
-const CAP: Cap = Cap {
+const CAP: CaptureCap = CaptureCap {
     head: 1_000,
     tail: 1_000,
 };
 const NONE: [&str; 0] = [];
 
-fn request(line: &str) -> Request {
-    Request {
+fn request(line: &str) -> ProcessRequest {
+    ProcessRequest {
         program: Program::Shell(line.into()),
         cwd: "/".into(),
-        environment: Environment::scrubbed([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())], &NONE, &NONE),
+        environment: ProcessEnvironment::scrubbed(
+            [("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            &NONE,
+            &NONE,
+        ),
         timeout: Some(Duration::from_secs(120)),
         grace: Duration::from_millis(200),
         output: CAP,
@@ -40,11 +47,11 @@ async fn soon<T>(work: impl Future<Output = T>) -> T {
         .expect("this should have ended long ago")
 }
 
-async fn run(request: &Request) -> Exit {
+async fn run(request: &ProcessRequest) -> ProcessExit {
     soon(spawn(request).unwrap().exit()).await
 }
 
-/// A named pipe that ends for its reader when the last process that holds it open for writing is gone.
+/// A named pipe; its reader sees the end when the last writing process is gone.
 struct Watch {
     folder: tempfile::TempDir,
     receiver: pipe::Receiver,
@@ -53,12 +60,12 @@ struct Watch {
 impl Watch {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let made = run(&Request {
+        let made = run(&ProcessRequest {
             cwd: folder.path().into(),
             ..request("mkfifo watch")
         })
         .await;
-        assert_eq!(made.status, Status::Exited(0));
+        assert_eq!(made.status, ProcessStatus::Exited(0));
         let receiver = pipe::OpenOptions::new()
             .open_receiver(folder.path().join("watch"))
             .unwrap();
@@ -69,50 +76,50 @@ impl Watch {
         self.folder.path()
     }
 
-    /// Waits for a byte from a watched process, so that the pipe is known to be held.
+    /// Waits for a byte from a watched process, so that the pipe is certainly open.
     async fn held(&mut self) {
         let mut byte = [0];
         soon(self.receiver.read_exact(&mut byte)).await.unwrap();
     }
 
-    /// Waits until no process holds the pipe.
+    /// Waits until no process has the pipe open.
     async fn released(mut self) {
         let mut rest = Vec::new();
         soon(self.receiver.read_to_end(&mut rest)).await.unwrap();
     }
 }
 
-/// A line whose background process holds the watch, ignores being asked to end if told so, and would live for long.
+/// A command with a long-running background process that holds the pipe open and optionally ignores SIGTERM.
 fn daemon(trap: &str) -> String {
     format!("(exec 9>watch; {trap} echo . >&9; while :; do sleep 300 9>&-; done) ")
 }
 
 #[tokio::test]
-async fn an_exit_says_how_it_ended_and_what_was_written_in_order() {
+async fn an_exit_has_the_status_and_the_output_in_order() {
     for (line, status, output) in [
         (
             "echo out; echo err >&2; echo out again",
-            Status::Exited(0),
+            ProcessStatus::Exited(0),
             "out\nerr\nout again\n",
         ),
-        ("exit 3", Status::Exited(3), ""),
-        ("kill -9 $$", Status::Signalled(9), ""),
-        ("no-such-program-anywhere 2>/dev/null", Status::Exited(127), ""),
+        ("exit 3", ProcessStatus::Exited(3), ""),
+        ("kill -9 $$", ProcessStatus::Signalled(9), ""),
+        ("no-such-program-anywhere 2>/dev/null", ProcessStatus::Exited(127), ""),
         (
             "-not-an-option 2>/dev/null || echo -n no newline",
-            Status::Exited(0),
+            ProcessStatus::Exited(0),
             "no newline",
         ),
-        ("pwd", Status::Exited(0), "/\n"),
+        ("pwd", ProcessStatus::Exited(0), "/\n"),
     ] {
         let exit = run(&request(line)).await;
-        let output = Output {
+        let output = CapturedOutput {
             head: output.into(),
-            ..Output::default()
+            ..CapturedOutput::default()
         };
         assert_eq!(
             (exit.status, exit.output, exit.leftover),
-            (status, output, Leftover::None),
+            (status, output, LeftoverProcesses::None),
             "{line}"
         );
     }
@@ -129,8 +136,11 @@ async fn a_program_may_be_named_or_a_shell_chosen() {
         (exec("/bin/echo", &["x"]), "x\n"),
         (Program::Bash("[[ a == a ]] && echo bash".into()), "bash\n"),
     ] {
-        let exit = run(&Request { program, ..request("") }).await;
-        assert_eq!((exit.status, exit.output.head.as_str()), (Status::Exited(0), output));
+        let exit = run(&ProcessRequest { program, ..request("") }).await;
+        assert_eq!(
+            (exit.status, exit.output.head.as_str()),
+            (ProcessStatus::Exited(0), output)
+        );
     }
 }
 
@@ -143,13 +153,13 @@ async fn standard_input_is_empty() {
 #[tokio::test]
 async fn a_process_sees_only_the_given_variables() {
     let given = ["PATH", "OPENAI_API_KEY", "PLAIN"].map(|name| (name.into(), "/usr/bin:/bin".into()));
-    let environment = Environment::scrubbed(given, &NONE, &NONE);
-    let exit = run(&Request {
+    let environment = ProcessEnvironment::scrubbed(given, &NONE, &NONE);
+    let exit = run(&ProcessRequest {
         environment,
         ..request("env | cut -d= -f1 | sort | tr '\\n' ' '")
     })
     .await;
-    // PWD, and with some shells _ and SHLVL, are the shell's own.
+    // The shell itself sets PWD, and some shells also _ and SHLVL.
     let names: Vec<&str> = exit
         .output
         .head
@@ -164,38 +174,41 @@ async fn a_process_sees_only_the_given_variables() {
     ] {
         assert_eq!(names.contains(&name), seen, "{name}: {names:?}");
     }
-    assert!(names.iter().all(|name| !Environment::looks_secret(name)), "{names:?}");
+    assert!(
+        names.iter().all(|name| !ProcessEnvironment::looks_secret(name)),
+        "{names:?}"
+    );
 }
 
 #[tokio::test]
 async fn output_arrives_while_the_process_runs() {
     let watch = Watch::new().await;
-    let waiting = Request {
+    let waiting = ProcessRequest {
         cwd: watch.path().into(),
         ..request("mkfifo go; echo first; cat go; echo last")
     };
     let mut process = spawn(&waiting).unwrap();
     assert_eq!(soon(process.next()).await.as_deref(), Some("first\n"));
-    // The process waits for somebody to write into `go`.
-    let opened = run(&Request {
+    // The process waits for a write to `go`.
+    let opened = run(&ProcessRequest {
         cwd: watch.path().into(),
         ..request("echo second > go")
     })
     .await;
-    assert_eq!(opened.status, Status::Exited(0));
+    assert_eq!(opened.status, ProcessStatus::Exited(0));
     let exit = soon(process.exit()).await;
     assert_eq!(
         (exit.status, exit.output.head.as_str()),
-        (Status::Exited(0), "first\nsecond\nlast\n")
+        (ProcessStatus::Exited(0), "first\nsecond\nlast\n")
     );
 }
 
 #[tokio::test]
-async fn a_timeout_ends_the_whole_group_and_keeps_what_was_written() {
+async fn a_timeout_ends_the_whole_group_and_keeps_its_output() {
     let mut watch = Watch::new().await;
     let line = format!("echo before; {} & wait", daemon(""));
     let cwd = watch.path().into();
-    let mut process = spawn(&Request {
+    let mut process = spawn(&ProcessRequest {
         cwd,
         timeout: Some(Duration::from_secs(3)),
         ..request(&line)
@@ -203,24 +216,27 @@ async fn a_timeout_ends_the_whole_group_and_keeps_what_was_written() {
     .unwrap();
     watch.held().await;
     let exit = soon(process.exit()).await;
-    assert_eq!((exit.status, exit.output.head.as_str()), (Status::TimedOut, "before\n"));
+    assert_eq!(
+        (exit.status, exit.output.head.as_str()),
+        (ProcessStatus::TimedOut, "before\n")
+    );
     drop(process);
     watch.released().await;
 }
 
 #[tokio::test]
-async fn a_process_that_ignores_the_signal_is_ended_by_force() {
+async fn a_process_that_ignores_the_signal_is_killed() {
     let mut watch = Watch::new().await;
     let line = format!("trap '' TERM; {}", daemon("trap '' TERM;"));
     let cwd = watch.path().into();
-    let limits = Request {
+    let limits = ProcessRequest {
         cwd,
         timeout: Some(Duration::from_secs(3)),
         ..request(&line)
     };
     let mut process = spawn(&limits).unwrap();
     watch.held().await;
-    assert_eq!(soon(process.exit()).await.status, Status::TimedOut);
+    assert_eq!(soon(process.exit()).await.status, ProcessStatus::TimedOut);
     watch.released().await;
 }
 
@@ -229,7 +245,7 @@ async fn dropping_a_process_ends_the_whole_group() {
     for trap in ["", "trap '' TERM;"] {
         let mut watch = Watch::new().await;
         let line = format!("{trap} {} & wait", daemon(trap));
-        let process = spawn(&Request {
+        let process = spawn(&ProcessRequest {
             cwd: watch.path().into(),
             ..request(&line)
         })
@@ -246,7 +262,7 @@ fn a_group_ends_with_the_runtime_it_belongs_to() {
     let watch = inner.block_on(async {
         let mut watch = Watch::new().await;
         let line = format!("trap '' TERM; {}", daemon("trap '' TERM;"));
-        let never = Request {
+        let never = ProcessRequest {
             cwd: watch.path().into(),
             grace: Duration::from_secs(3_600),
             ..request(&line)
@@ -271,10 +287,10 @@ fn a_group_ends_with_the_runtime_it_belongs_to() {
 }
 
 #[tokio::test]
-async fn a_background_process_that_keeps_the_pipe_does_not_keep_the_caller() {
+async fn a_background_process_with_the_pipe_open_does_not_block_the_caller() {
     let mut watch = Watch::new().await;
     let line = format!("{} & echo started", daemon(""));
-    let mut process = spawn(&Request {
+    let mut process = spawn(&ProcessRequest {
         cwd: watch.path().into(),
         ..request(&line)
     })
@@ -283,24 +299,31 @@ async fn a_background_process_that_keeps_the_pipe_does_not_keep_the_caller() {
     let exit = soon(process.exit()).await;
     assert_eq!(
         (exit.status, exit.output.head.as_str()),
-        (Status::Exited(0), "started\n")
+        (ProcessStatus::Exited(0), "started\n")
     );
-    assert_eq!(exit.leftover, Leftover::Running);
+    assert_eq!(exit.leftover, LeftoverProcesses::Running);
     drop(process);
     watch.released().await;
 }
 
 #[tokio::test]
-async fn a_background_flood_does_not_keep_the_caller() {
+async fn a_background_flood_does_not_block_the_caller() {
     let exit = run(&request("yes & echo started")).await;
-    assert_eq!((exit.status, exit.leftover), (Status::Exited(0), Leftover::Running));
+    assert_eq!(
+        (exit.status, exit.leftover),
+        (ProcessStatus::Exited(0), LeftoverProcesses::Running)
+    );
 }
 
 #[tokio::test]
 async fn a_flood_is_cut_in_the_middle_and_counted() {
     let size = 50_000_000;
     let exit = run(&request(&format!("echo start; yes | head -c {size}; echo; echo end"))).await;
-    let Output { head, tail, cut } = exit.output;
+    let CapturedOutput {
+        head,
+        tail,
+        omitted_bytes: cut,
+    } = exit.output;
     assert_eq!((head.len(), tail.len()), (CAP.head, CAP.tail));
     assert!(
         head.starts_with("start\ny\ny\n") && tail.ends_with("y\ny\n\nend\n"),
@@ -312,32 +335,32 @@ async fn a_flood_is_cut_in_the_middle_and_counted() {
 #[tokio::test]
 async fn a_process_that_closes_its_output_is_still_waited_for() {
     let exit = run(&request("exec >&- 2>&-; sleep 0.2; exit 7")).await;
-    assert_eq!(exit.status, Status::Exited(7));
+    assert_eq!(exit.status, ProcessStatus::Exited(7));
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_is_explained() {
+async fn failed_starts_are_reported() {
     let exec = |program: &str| Program::Exec {
         program: program.into(),
         args: Vec::new(),
     };
-    let text = |request: Request| spawn(&request).unwrap_err().to_string();
+    let text = |request: ProcessRequest| spawn(&request).unwrap_err().to_string();
     assert_eq!(
-        text(Request {
+        text(ProcessRequest {
             cwd: "/no/such/folder".into(),
             ..request("true")
         }),
         "the working directory /no/such/folder does not exist or is not a directory"
     );
     assert_eq!(
-        text(Request {
+        text(ProcessRequest {
             program: exec("no-such-program"),
             ..request("")
         }),
         "the program no-such-program was not found"
     );
     assert_eq!(
-        text(Request {
+        text(ProcessRequest {
             program: exec("/etc/passwd"),
             ..request("")
         }),
@@ -348,9 +371,9 @@ async fn what_cannot_be_started_is_explained() {
         spawn(&request(&"x".repeat(200_000))),
         Err(Error::TooLong { bytes: 200_000, .. })
     ));
-    // The longest line that is accepted does run.
+    // The longest accepted command does run.
     let longest = format!("exit 5 #{}", "x".repeat(131_071 - 8));
-    assert_eq!(run(&request(&longest)).await.status, Status::Exited(5));
+    assert_eq!(run(&request(&longest)).await.status, ProcessStatus::Exited(5));
 }
 
 #[tokio::test]
@@ -360,10 +383,10 @@ async fn a_process_leads_its_own_group() {
     assert_eq!(ids[0], ids[1]);
 }
 
-const SIZE: Size = Size { columns: 99, rows: 9 };
+const SIZE: TerminalSize = TerminalSize { columns: 99, rows: 9 };
 
 #[tokio::test]
-async fn a_terminal_is_there_to_write_to_and_bytes_pass_as_they_are() {
+async fn a_terminal_is_writable_and_passes_bytes_unchanged() {
     for (line, output) in [
         ("test -t 1 && test -t 2 && echo a terminal", "a terminal\n"),
         ("test -t 0 || echo nothing to type on", "nothing to type on\n"),
@@ -372,7 +395,7 @@ async fn a_terminal_is_there_to_write_to_and_bytes_pass_as_they_are() {
         ("printf no-line-end", "no-line-end"),
         ("echo out; echo err >&2; exit 3", "out\nerr\n"),
     ] {
-        let exit = run(&Request {
+        let exit = run(&ProcessRequest {
             terminal: Some(SIZE),
             ..request(line)
         })
@@ -382,7 +405,7 @@ async fn a_terminal_is_there_to_write_to_and_bytes_pass_as_they_are() {
 }
 
 #[tokio::test]
-async fn nothing_can_wait_for_somebody_to_type() {
+async fn no_program_can_wait_for_terminal_input() {
     for line in [
         "read line || echo over",
         "cat; echo over",
@@ -397,7 +420,7 @@ async fn nothing_can_wait_for_somebody_to_type() {
         "if command -v vi >/dev/null; then timeout 20 vi /etc/passwd >/dev/null 2>&1; test $? != 124 && echo over; else echo over; fi",
         "if command -v ssh >/dev/null; then ssh -o ConnectTimeout=1 nobody@127.0.0.1 -p 1 true >/dev/null 2>&1; fi; echo over",
     ] {
-        let exit = run(&Request {
+        let exit = run(&ProcessRequest {
             terminal: Some(SIZE),
             ..request(line)
         })
@@ -407,13 +430,17 @@ async fn nothing_can_wait_for_somebody_to_type() {
 }
 
 #[tokio::test]
-async fn a_flood_through_a_terminal_is_read_to_its_end_and_kept_in_part() {
-    let exit = run(&Request {
+async fn a_flood_through_a_terminal_is_read_completely_and_captured_partly() {
+    let exit = run(&ProcessRequest {
         terminal: Some(SIZE),
         ..request("echo first; head -c 50000000 /dev/zero | tr '\\0' x; echo; echo last")
     })
     .await;
-    let Output { head, tail, cut } = exit.output;
+    let CapturedOutput {
+        head,
+        tail,
+        omitted_bytes: cut,
+    } = exit.output;
     assert!(
         head.starts_with("first\nxxx") && tail.ends_with("x\nlast\n"),
         "{head:.20} {tail}"
@@ -428,29 +455,30 @@ async fn a_process_can_be_stopped_while_it_is_read() {
     ))
     .unwrap();
     assert_eq!(soon(process.next()).await.as_deref(), Some("ready\n"));
-    assert_eq!(process.so_far().head, "ready\n");
+    assert_eq!(process.output_so_far().head, "ready\n");
     process.stop();
     let exit = soon(process.exit()).await;
-    assert_eq!(exit.status, Status::Exited(7));
+    assert_eq!(exit.status, ProcessStatus::Exited(7));
     assert!(exit.output.head.ends_with("bye\n"), "{:?}", exit.output);
 }
 
 #[tokio::test]
-async fn a_partner_answers_what_it_is_asked_and_goes_with_all_it_started() {
+async fn a_piped_process_replies_and_ends_with_its_descendants() {
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
     let folder = tempfile::tempdir().unwrap();
     let line = "sleep 1000 & echo $!; echo busy >&2; while read word; do echo got $word; done";
     let program = Program::Shell(line.into());
-    let environment = Environment::scrubbed([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())], &NONE, &NONE);
-    let (partner, mut input, output) = sandbox::Partner::start(&program, folder.path(), &environment).unwrap();
+    let environment =
+        ProcessEnvironment::scrubbed([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())], &NONE, &NONE);
+    let (partner, mut input, output) = sandbox::PipedProcess::start(&program, folder.path(), &environment).unwrap();
     let mut lines = BufReader::new(output).lines();
     let child: i32 = lines.next_line().await.unwrap().unwrap().parse().unwrap();
     input.write_all(b"one\n").await.unwrap();
     assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("got one"));
-    while partner.said().head.is_empty() {
+    while partner.stderr().head.is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert_eq!(partner.said().head, "busy\n");
+    assert_eq!(partner.stderr().head, "busy\n");
     assert!(!cfg!(target_os = "linux") || partner.memory().unwrap() > 0);
     drop(partner);
     let child = rustix::process::Pid::from_raw(child).unwrap();

@@ -1,14 +1,14 @@
-//! hew as an ACP agent: sessions for an editor, over its standard input and output.
+//! hew as an ACP agent: sessions for an editor, over standard input and output.
 
-mod ask;
 mod buffers;
-mod growing;
+mod editor_session;
+mod events;
 mod host;
-mod live;
-mod offer;
+mod options;
+mod partial_edits;
+mod prompt_content;
+mod questions;
 mod replay;
-mod say;
-mod show;
 mod terminals;
 mod tools;
 
@@ -17,146 +17,149 @@ use std::sync::Arc;
 
 use acp::schema::McpServer;
 use futures::future::BoxFuture;
-use session::{Change, Command, Event, Item, Meta, SessionId};
+use session::{Change, Command, Event, Item, SessionId, SessionMeta};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-/// What is found out in time.
-pub type Later<T> = BoxFuture<'static, Result<T, Trouble>>;
+/// A future with an [`AcpError`].
+pub type AcpFuture<T> = BoxFuture<'static, Result<T, AcpError>>;
 
-/// What stands behind the sessions: opens them and knows what is around them.
-pub trait House: Send + Sync {
-    /// Whether a model can be talked to; the error says what is missing.
-    fn ready(&self) -> Later<()>;
+/// Opens and manages sessions for an editor.
+pub trait AcpSessions: Send + Sync {
+    /// Checks whether a model is configured.
+    fn ready(&self) -> AcpFuture<()>;
 
-    /// Starts a session.
-    fn open(&self, opening: Opening) -> Later<Opened>;
+    /// Opens a session.
+    fn open(&self, opening: OpenSessionRequest) -> AcpFuture<OpenedAcpSession>;
 
-    /// Waits for the end of a session that has been told to close, and cleans up after it.
+    /// Waits for the end of a closing session, and cleans up.
     fn close(&self, session: SessionId) -> BoxFuture<'static, ()>;
 
-    /// The sessions of a project, or all, newest first.
-    fn list(&self, root: Option<PathBuf>) -> Later<Vec<Meta>>;
+    /// Lists the sessions of a project, or all, newest first.
+    fn list(&self, root: Option<PathBuf>) -> AcpFuture<Vec<SessionMeta>>;
 
-    /// Forgets a session.
-    fn delete(&self, session: SessionId) -> Later<()>;
+    /// Deletes a session.
+    fn delete(&self, session: SessionId) -> AcpFuture<()>;
 
-    /// The bytes on both sides of changes, where they are text that can be shown.
-    fn contents(&self, changes: Vec<Change>) -> Later<Vec<Contents>>;
+    /// Returns the texts before and after changes, if they can be shown.
+    fn contents(&self, changes: Vec<Change>) -> AcpFuture<Vec<ChangeContents>>;
 
-    /// The text of a file.
-    fn text(&self, path: PathBuf) -> Later<String>;
+    /// Returns the text of a file.
+    fn text(&self, path: PathBuf) -> AcpFuture<String>;
 
-    /// Slash commands of a session.
-    fn commands(&self, session: SessionId) -> Later<Vec<Choice>>;
+    /// Returns the slash commands of a session.
+    fn commands(&self, session: SessionId) -> AcpFuture<Vec<SelectOption>>;
 
-    /// What a person means by a prompt that begins with a slash.
-    fn meant(&self, session: SessionId, command: Command) -> Later<Command>;
+    /// Expands a prompt that begins with a slash command.
+    fn resolve_command(&self, session: SessionId, command: Command) -> AcpFuture<Command>;
 
-    /// How many tokens a model sees at once; 0 where nobody knows.
+    /// The context window of a model; 0 if unknown.
     fn window(&self, session: SessionId, model: &str) -> u64;
+
+    /// The kind of a tool, by name.
+    fn tool_kind(&self, tool: &str) -> tool::ToolKind;
 }
 
-/// A session is wanted.
-pub struct Opening {
-    /// Which.
-    pub which: Which,
-    /// The project's folder.
+/// A request to open a session.
+pub struct OpenSessionRequest {
+    /// The session.
+    pub target: AcpSessionTarget,
+    /// The project directory.
     pub root: PathBuf,
-    /// Further folders that belong to it.
-    pub more: Vec<PathBuf>,
-    /// MCP servers for this session.
+    /// Additional project directories.
+    pub additional_roots: Vec<PathBuf>,
+    /// MCP servers of this session.
     pub mcp: Vec<McpServer>,
-    /// The editor's buffers, where it shows them.
-    pub buffers: Option<Arc<dyn workspace::Buffers>>,
-    /// The editor's terminals, where it offers them.
-    pub terminals: Option<Arc<dyn tool::Terminals>>,
+    /// The editor's buffers, if supported.
+    pub buffers: Option<Arc<dyn workspace::EditorBuffers>>,
+    /// The editor's terminals, if supported.
+    pub terminals: Option<Arc<dyn tool::ClientTerminals>>,
 }
 
-/// Which session is wanted.
+/// Which session to open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
-    /// A new one.
+pub enum AcpSessionTarget {
+    /// A new session.
     New,
-    /// One that exists, by its id.
+    /// An existing session, by id.
     Named(String),
 }
 
-/// A session that was opened.
-pub struct Opened {
-    /// Names it.
+/// An opened session.
+pub struct OpenedAcpSession {
+    /// Its id.
     pub id: SessionId,
-    /// The project's folder, where it really is.
+    /// The canonical project directory.
     pub root: PathBuf,
-    /// Takes commands.
+    /// Receives commands.
     pub commands: mpsc::Sender<Command>,
-    /// Tells events.
+    /// Sends events.
     pub events: mpsc::Receiver<Event>,
-    /// What has happened in it.
+    /// Its items.
     pub items: Vec<Arc<Item>>,
-    /// The mode it works in, and all there are.
-    pub modes: Chosen,
-    /// The model, and those that could be used now.
-    pub models: Chosen,
-    /// What is allowed without asking, and what could be.
-    pub levels: Chosen,
-    /// What the person should know.
-    pub told: Vec<String>,
+    /// The current mode, and all modes.
+    pub modes: SelectState,
+    /// The current model, and the available ones.
+    pub models: SelectState,
+    /// The current access level, and all levels.
+    pub levels: SelectState,
+    /// Messages for the user.
+    pub notices: Vec<String>,
 }
 
-/// One of several.
+/// A setting with its options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Chosen {
-    /// The one that counts now.
+pub struct SelectState {
+    /// The current option.
     pub current: String,
-    /// All there are.
-    pub all: Vec<Choice>,
+    /// All options.
+    pub all: Vec<SelectOption>,
 }
 
-/// Something to choose.
+/// An option.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Choice {
-    /// What it is called.
+pub struct SelectOption {
+    /// Its name.
     pub name: String,
-    /// What it is, in one line.
-    pub about: String,
+    /// A one-line description.
+    pub description: String,
 }
 
-/// The texts on both sides of a change; `None` where there is no text to show.
+/// The texts before and after a change; `None` if there is no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contents {
-    /// The file, relative to the project where it lies inside it.
+pub struct ChangeContents {
+    /// The file, relative to the project if it is inside.
     pub path: PathBuf,
-    /// Before.
+    /// The text before.
     pub before: Option<String>,
-    /// After.
+    /// The text after.
     pub after: Option<String>,
 }
 
-/// What went wrong.
+/// An error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct AcpError {
     /// What happened.
     pub what: String,
-    /// What the person can do about it.
+    /// What the user can do.
     pub hint: Option<String>,
-    /// What kind of trouble it is.
-    pub kind: Kind,
+    /// The kind of error.
+    pub kind: AcpErrorKind,
 }
 
-/// What kind of trouble something is.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A key for the model is missing.
+pub enum AcpErrorKind {
+    /// An API key is missing.
     Login,
-    /// There is no such session.
+    /// The session does not exist.
     Missing,
-    /// Anything else.
+    /// Any other error.
     Other,
 }
 
-impl std::fmt::Display for Trouble {
+impl std::fmt::Display for AcpError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.hint {
             Some(hint) => write!(f, "{}; {hint}", self.what),
@@ -165,12 +168,12 @@ impl std::fmt::Display for Trouble {
     }
 }
 
-/// Serves one editor until it goes. Turns that run are stopped then, and sessions closed in good order.
+/// Serves one editor until it disconnects. Then running turns are stopped, and sessions are closed.
 ///
-/// The connection is carried by the runtime `wire`, which must not be the one this runs on: a tool may block its thread until
-/// the editor has answered.
+/// The connection runs on the runtime `wire`, which must be a different one: a tool may block its thread until the
+/// editor responds.
 pub async fn serve(
-    house: Arc<dyn House>,
+    sessions: Arc<dyn AcpSessions>,
     wire: &Handle,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
@@ -179,7 +182,7 @@ pub async fn serve(
         let _there = wire.enter();
         acp::connect(input, output)
     };
-    host::run(house, peer, incoming, wire.clone()).await;
-    // What was said last still goes out; an editor that is gone does not read it.
+    host::run(sessions, peer, incoming, wire.clone()).await;
+    // Queued messages are still written; an editor that is gone does not read them.
     drop(writing.await);
 }

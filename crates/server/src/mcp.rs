@@ -1,12 +1,13 @@
-//! hew as an MCP server: what it can do with a project, for other agents, under the same rules.
+//! hew as an MCP server: its tools for other agents, under the same rules.
 
-mod ask;
 mod call;
+mod elicitation;
 mod task;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use elicitation::ElicitationError;
 use policy::{Mode, Policy};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
@@ -18,63 +19,93 @@ use serde_json::Value;
 use session::{Command, Event};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot};
-use tool::Effect;
+use tool::ToolEffect;
 
-/// What is served.
-pub struct Served {
+/// The served tools and their policy.
+pub struct McpService {
     /// The tools of the project.
     pub tools: tool::Registry,
-    /// Those of them that others may use.
+    /// The tools that are available to clients.
     pub offered: BTreeSet<String>,
-    /// The rules that every call passes.
+    /// The rules for every call.
     pub policy: Policy,
-    /// What others may do at all.
+    /// The mode of clients.
     pub mode: Mode,
-    /// Where sessions are ordered that work on whole tasks; without it there are none.
-    pub sessions: Option<mpsc::Sender<Order>>,
+    /// Receives requests for task sessions; without it there is no task tool.
+    pub sessions: Option<mpsc::Sender<SessionOrder>>,
 }
 
-/// A session is wanted.
-pub struct Order {
-    /// The mode in which it works, where another than the usual is wanted.
+/// A request to open a session.
+pub struct SessionOrder {
+    /// The mode, if not the default.
     pub mode: Option<String>,
-    /// The session to go on with.
+    /// The session to resume.
     pub resume: Option<String>,
-    /// Where it is handed over; the error is a sentence.
-    pub reply: oneshot::Sender<Result<Session, String>>,
+    /// Receives the session.
+    pub reply: oneshot::Sender<Result<McpSession, OpenSessionError>>,
 }
 
-/// A session that was ordered.
-pub struct Session {
-    /// Names it.
+/// Why a session could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct OpenSessionError(pub String);
+
+/// Why a call failed, for the client.
+#[derive(Debug, thiserror::Error)]
+enum CallError {
+    #[error("it was cancelled")]
+    Cancelled,
+    #[error("unknown tool `{name}`; available tools: {}", .available.join(", "))]
+    UnknownTool { name: String, available: Vec<String> },
+    #[error("Not allowed: {0}.")]
+    Denied(String),
+    #[error("Not allowed: {reason}. {error}")]
+    NotApproved { reason: String, error: ElicitationError },
+    #[error(transparent)]
+    Tool(#[from] tool::Error),
+    #[error("the field `task` is missing")]
+    MissingTask,
+    #[error("hew is shutting down")]
+    ShuttingDown,
+    #[error(transparent)]
+    OpenSession(#[from] OpenSessionError),
+    #[error("the session ended")]
+    SessionEnded,
+    #[error("{message} [session {session}]")]
+    TaskFailed { message: String, session: String },
+}
+
+/// A session for a task.
+pub struct McpSession {
+    /// Its id.
     pub id: String,
-    /// Takes commands.
+    /// Receives commands.
     pub commands: mpsc::Sender<Command>,
-    /// Tells events.
+    /// Sends events.
     pub events: mpsc::Receiver<Event>,
-    /// What must live as long as it does.
+    /// Kept alive as long as the session.
     pub keep: Box<dyn std::any::Any + Send>,
 }
 
-/// Why it could not be served.
+/// Why serving failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The client did not begin as it must.
-    #[error("the client did not begin the conversation: {0}")]
-    Greeting(String),
-    /// It ended otherwise than it should.
-    #[error("the conversation broke: {0}")]
+    /// The client did not initialize the connection.
+    #[error("the client did not initialize the connection: {0}")]
+    Handshake(String),
+    /// The connection ended with an error.
+    #[error("the connection failed: {0}")]
     Broken(String),
 }
 
-/// Serves one client until it goes.
+/// Serves one client until it disconnects.
 pub async fn serve(
-    served: Served,
+    served: McpService,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), Error> {
-    let running = Host(Arc::new(served)).serve((input, output)).await;
-    let running = running.map_err(|error| Error::Greeting(error.to_string()))?;
+    let running = McpHost(Arc::new(served)).serve((input, output)).await;
+    let running = running.map_err(|error| Error::Handshake(error.to_string()))?;
     running
         .waiting()
         .await
@@ -82,14 +113,14 @@ pub async fn serve(
         .map_err(|error| Error::Broken(error.to_string()))
 }
 
-/// What stands behind a connection.
+/// The server side of a connection.
 #[derive(Clone)]
-struct Host(Arc<Served>);
+struct McpHost(Arc<McpService>);
 
-const INSTRUCTIONS: &str = "hew works on the project in the folder where it was started. Paths are relative to it. \
-    What its rules do not allow is asked of you where you can be asked, and refused otherwise.";
+const INSTRUCTIONS: &str = "hew works on the project in the directory where it was started. Paths are relative to it. \
+    Actions that its rules do not allow need approval through elicitation, and are denied otherwise.";
 
-impl ServerHandler for Host {
+impl ServerHandler for McpHost {
     fn get_info(&self) -> ServerConfig {
         let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
         info.server_info = Implementation::new("hew", env!("CARGO_PKG_VERSION"));
@@ -110,12 +141,12 @@ impl ServerHandler for Host {
         let mut tools: Vec<Tool> = own
             .map(|tool| {
                 let spec = tool.spec();
-                let only_looks = tool.effect() == Effect::Reads;
-                describe(&spec.name, &spec.description, &spec.input_schema, only_looks)
+                let only_looks = tool.effect() == ToolEffect::ReadOnly;
+                tool_definition(&spec.name, &spec.description, &spec.input_schema, only_looks)
             })
             .collect();
         if self.0.sessions.is_some() {
-            tools.push(describe(task::NAME, task::DESCRIPTION, &task::schema(), false));
+            tools.push(tool_definition(task::NAME, task::DESCRIPTION, &task::schema(), false));
         }
         Ok(ListToolsResult::with_all_items(tools))
     }
@@ -136,17 +167,17 @@ impl ServerHandler for Host {
         };
         let result = tokio::select! {
             result = work => result,
-            () = stopped.cancelled() => Err("it was cancelled".to_owned()),
+            () = stopped.cancelled() => Err(CallError::Cancelled),
         };
         Ok(match result {
             Ok(content) => CallToolResult::success(content),
-            Err(why) => CallToolResult::error(vec![ContentBlock::text(why)]),
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
         }
         .into())
     }
 }
 
-fn describe(name: &str, description: &str, schema: &Value, only_looks: bool) -> Tool {
+fn tool_definition(name: &str, description: &str, schema: &Value, only_looks: bool) -> Tool {
     let schema = schema.as_object().cloned().unwrap_or_default();
     let mut tool = Tool::new(name.to_owned(), description.to_owned(), schema);
     tool.annotations = Some(ToolAnnotations::new().read_only(only_looks));

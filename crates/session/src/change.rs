@@ -1,35 +1,46 @@
-//! What stood at a path before and after something changed it.
+//! Changed files: their versions before and after.
 
 use crate::BlobId;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A path before and after a tool changed what stands there.
+/// A changed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The path, relative to the project where it lies inside it.
+pub struct Change<V = FileVersion> {
+    /// The path, relative to the project if inside it.
     pub path: PathBuf,
-    /// What stood there before; `None` where nothing did.
-    pub before: Option<Version>,
-    /// What stood there after; `None` where nothing did.
-    pub after: Option<Version>,
+    /// The version before; `None` if nothing existed.
+    pub before: Option<V>,
+    /// The version after; `None` if nothing exists.
+    pub after: Option<V>,
 }
 
-/// What stood at a path at one moment.
+impl<V> Change<V> {
+    /// Converts both versions.
+    pub fn map<W>(self, mut convert: impl FnMut(V) -> W) -> Change<W> {
+        Change {
+            path: self.path,
+            before: self.before.map(&mut convert),
+            after: self.after.map(convert),
+        }
+    }
+}
+
+/// A file, link or folder at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version {
-    /// What kind of thing it was, with its permissions.
-    pub kind: Kind,
-    /// Names the bytes of a file, or those of the path that a link led to; `None` for a folder.
+pub struct FileVersion {
+    /// Its kind, with permissions.
+    pub kind: FileKind,
+    /// Content of a file, or target of a link; `None` for a folder.
     pub content: Option<BlobId>,
-    /// Whether the bytes can be had back, or are only known by their name.
-    pub kept: bool,
+    /// Whether the content is stored, or only its hash is known.
+    pub is_stored: bool,
 }
 
-/// What kind of thing stood at a path. Permissions are the twelve bits of a Unix mode; `None` where nobody noted them.
+/// The kind of a version. Permissions are the twelve bits of a Unix mode; `None` if unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File {
         /// Its permissions.
@@ -45,11 +56,11 @@ pub enum Kind {
 }
 
 impl Change {
-    /// The names of the bytes on both sides, where there was a regular file or nothing; `None` for links and folders.
+    /// The contents before and after, if both are a regular file or nothing; `None` for links and folders.
     pub fn contents(&self) -> Option<(Option<&BlobId>, Option<&BlobId>)> {
-        let is_plain = |version: &Option<Version>| match version.as_ref().map(|version| version.kind) {
-            Some(Kind::File { .. }) | None => true,
-            Some(Kind::Link | Kind::Folder { .. }) => false,
+        let is_plain = |version: &Option<FileVersion>| match version.as_ref().map(|version| version.kind) {
+            Some(FileKind::File { .. }) | None => true,
+            Some(FileKind::Link | FileKind::Folder { .. }) => false,
         };
         if !is_plain(&self.before) || !is_plain(&self.after) {
             return None;
@@ -58,51 +69,50 @@ impl Change {
     }
 }
 
-/// How many files and folders changes concern, counted alike wherever a number is told. A link counts as a file, a path at which
-/// only folders stood as a folder.
+/// The number of changed files and folders. A link counts as a file, a path at which only folders existed as a folder.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Tally {
+pub struct ChangeCount {
     /// Files and links.
     pub files: usize,
     /// Folders.
     pub folders: usize,
 }
 
-impl Tally {
-    /// Counts a path by what stood there before and after.
-    pub fn count(&mut self, before: Option<&Version>, after: Option<&Version>) {
-        let is_folder = |version: &Version| matches!(version.kind, Kind::Folder { .. });
+impl ChangeCount {
+    /// Counts a path by its versions before and after.
+    pub fn count(&mut self, before: Option<&FileVersion>, after: Option<&FileVersion>) {
+        let is_folder = |version: &FileVersion| matches!(version.kind, FileKind::Folder { .. });
         match before.into_iter().chain(after).all(is_folder) {
             true => self.folders += 1,
             false => self.files += 1,
         }
     }
 
-    /// What changes come to in the end, counted.
+    /// Counts the net changes.
     pub fn of<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Self {
-        let mut tally = Tally::default();
-        for (before, after) in net(changes).into_values() {
-            tally.count(before, after);
+        let mut count = ChangeCount::default();
+        for (before, after) in net_changes(changes).into_values() {
+            count.count(before, after);
         }
-        tally
+        count
     }
 
-    /// Whether there was nothing to count.
+    /// Whether nothing was counted.
     pub fn is_empty(self) -> bool {
-        self == Tally::default()
+        self == ChangeCount::default()
     }
 }
 
-impl std::iter::Sum for Tally {
-    fn sum<I: Iterator<Item = Tally>>(all: I) -> Self {
-        all.fold(Tally::default(), |sum, one| Tally {
+impl std::iter::Sum for ChangeCount {
+    fn sum<I: Iterator<Item = ChangeCount>>(all: I) -> Self {
+        all.fold(ChangeCount::default(), |sum, one| ChangeCount {
             files: sum.files + one.files,
             folders: sum.folders + one.folders,
         })
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for ChangeCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counted = |count: usize, noun: &str| match count {
             1 => format!("1 {noun}"),
@@ -117,10 +127,10 @@ impl fmt::Display for Tally {
     }
 }
 
-/// What stood at each path before all of these changes and after them, where that differs.
-pub fn net<'a>(
+/// The versions of each path before and after all of these changes, for paths with a net difference.
+pub fn net_changes<'a>(
     changes: impl IntoIterator<Item = &'a Change>,
-) -> BTreeMap<&'a Path, (Option<&'a Version>, Option<&'a Version>)> {
+) -> BTreeMap<&'a Path, (Option<&'a FileVersion>, Option<&'a FileVersion>)> {
     let mut all = BTreeMap::new();
     for change in changes {
         let sides = all
@@ -128,58 +138,58 @@ pub fn net<'a>(
             .or_insert((change.before.as_ref(), None));
         sides.1 = change.after.as_ref();
     }
-    all.retain(|_, (before, after)| !alike(*before, *after));
+    all.retain(|_, (before, after)| !same_version(*before, *after));
     all
 }
 
-/// Whether the same stood at a path at both times, as far as that is known; nothing is like nothing.
-pub fn alike(one: Option<&Version>, two: Option<&Version>) -> bool {
+/// Whether both versions are the same as far as known; two missing versions are the same.
+pub fn same_version(one: Option<&FileVersion>, two: Option<&FileVersion>) -> bool {
     match (one, two) {
-        (Some(one), Some(two)) => one.is_like(two),
+        (Some(one), Some(two)) => one.matches(two),
         (None, None) => true,
         (Some(_), None) | (None, Some(_)) => false,
     }
 }
 
-impl Version {
+impl FileVersion {
     /// A folder.
     pub fn folder(mode: u32) -> Self {
-        Version {
-            kind: Kind::Folder { mode: Some(mode) },
+        FileVersion {
+            kind: FileKind::Folder { mode: Some(mode) },
             content: None,
-            kept: true,
+            is_stored: true,
         }
     }
 
-    /// Whether both are the same, as far as both are known.
-    pub fn is_like(&self, other: &Version) -> bool {
+    /// Whether both are the same, as far as known.
+    pub fn matches(&self, other: &FileVersion) -> bool {
         let modes = |one: Option<u32>, two: Option<u32>| one.is_none() || two.is_none() || one == two;
         let kinds = match (self.kind, other.kind) {
-            (Kind::File { mode: one }, Kind::File { mode: two })
-            | (Kind::Folder { mode: one }, Kind::Folder { mode: two }) => modes(one, two),
-            (Kind::Link, Kind::Link) => true,
-            (Kind::File { .. } | Kind::Link | Kind::Folder { .. }, _) => false,
+            (FileKind::File { mode: one }, FileKind::File { mode: two })
+            | (FileKind::Folder { mode: one }, FileKind::Folder { mode: two }) => modes(one, two),
+            (FileKind::Link, FileKind::Link) => true,
+            (FileKind::File { .. } | FileKind::Link | FileKind::Folder { .. }, _) => false,
         };
         let contents = match self.kind {
-            // Bytes that nobody could name may be any.
-            Kind::File { .. } | Kind::Link => self.content.is_some() && self.content == other.content,
-            Kind::Folder { .. } => true,
+            // Unknown contents are never the same.
+            FileKind::File { .. } | FileKind::Link => self.content.is_some() && self.content == other.content,
+            FileKind::Folder { .. } => true,
         };
         kinds && contents
     }
 }
 
-fn content(version: &Option<Version>) -> Option<&BlobId> {
+fn content(version: &Option<FileVersion>) -> Option<&BlobId> {
     version.as_ref().and_then(|version| version.content.as_ref())
 }
 
-/// A regular file of which only the bytes are known.
-impl From<BlobId> for Version {
+/// A regular file with unknown permissions.
+impl From<BlobId> for FileVersion {
     fn from(content: BlobId) -> Self {
-        Version {
-            kind: Kind::File { mode: None },
+        FileVersion {
+            kind: FileKind::File { mode: None },
             content: Some(content),
-            kept: true,
+            is_stored: true,
         }
     }
 }
@@ -188,21 +198,21 @@ impl From<BlobId> for Version {
 mod tests {
     use super::*;
 
-    fn file(content: &str, mode: Option<u32>) -> Option<Version> {
-        Some(Version {
-            kind: Kind::File { mode },
+    fn file(content: &str, mode: Option<u32>) -> Option<FileVersion> {
+        Some(FileVersion {
+            kind: FileKind::File { mode },
             ..BlobId(content.into()).into()
         })
     }
 
     #[test]
-    fn what_is_as_it_was_does_not_count_and_folders_are_not_files() {
-        let link = Some(Version {
-            kind: Kind::Link,
+    fn only_net_changes_count_and_folders_are_counted_separately() {
+        let link = Some(FileVersion {
+            kind: FileKind::Link,
             ..BlobId("to".into()).into()
         });
-        let folder = Some(Version::folder(0o755));
-        let change = |path: &str, before: &Option<Version>, after: &Option<Version>| Change {
+        let folder = Some(FileVersion::folder(0o755));
+        let change = |path: &str, before: &Option<FileVersion>, after: &Option<FileVersion>| Change {
             path: path.into(),
             before: before.clone(),
             after: after.clone(),
@@ -210,8 +220,11 @@ mod tests {
         let plain = file("x", Some(0o644));
         let executable = file("x", Some(0o755));
         let check = |changes: &[Change], files: usize, folders: usize, words: &str| {
-            let tally = Tally::of(changes);
-            assert_eq!((tally, tally.to_string().as_str()), (Tally { files, folders }, words));
+            let count = ChangeCount::of(changes);
+            assert_eq!(
+                (count, count.to_string().as_str()),
+                (ChangeCount { files, folders }, words)
+            );
         };
         check(&[], 0, 0, "0 files");
         check(&[change("a", &plain, &executable)], 1, 0, "1 file");

@@ -1,23 +1,21 @@
-//! What a front end asks of a session.
+//! Commands: what a front end requests of a session.
 
 use crate::{Body, ItemId, QuestionId, SessionId};
 use model::Message;
-use policy::Scope;
+use policy::GrantScope;
 use serde_json::Value;
-use std::ops::RangeInclusive;
-use std::path::PathBuf;
 
-/// What a front end asks of a session.
+/// Commands: what a front end requests of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// The person says something.
+    /// A prompt of the user.
     Prompt {
-        /// What is said.
+        /// The prompt.
         message: Message,
-        /// What happens when a turn is running.
+        /// What happens if a turn is running.
         delivery: Delivery,
     },
-    /// Stop the running turn. Nothing is lost; queued prompts are given back as notices.
+    /// Stops the running turn. Queued prompts are returned as notices.
     Interrupt,
     /// The answer to a question.
     Answer {
@@ -26,121 +24,106 @@ pub enum Command {
         /// The answer.
         answer: Answer,
     },
-    /// Use another model from the next request on, named as `provider/id`.
+    /// Uses another model from the next request on.
     SetModel {
-        /// The model's name.
+        /// The model, as `provider/id`.
         name: String,
     },
-    /// Work in another mode from the next request on.
+    /// Switches the mode from the next request on.
     SetMode {
         /// The mode's name.
         name: String,
     },
-    /// Allow more or less in general from the next call on.
+    /// Sets the approval level from the next call on.
     SetLevel {
-        /// What is allowed.
-        level: policy::Level,
+        /// The level.
+        level: policy::AccessLevel,
     },
-    /// Take back an answer that counts for this session, from the next call on. Answers that are kept beyond it are taken
-    /// back where they are kept.
+    /// Revokes a grant of this session from the next call on. Stored grants are revoked in the [`crate::GrantStore`].
     Revoke {
-        /// The rule that was granted.
+        /// The granted rule.
         rule: String,
     },
-    /// Go back to this item: what comes after it is kept in the log, but no longer seen.
+    /// Makes an earlier item the newest. Later items stay in the log but are no longer part of the conversation.
     Rewind {
-        /// The item that becomes the newest.
+        /// The new head.
         to: ItemId,
     },
-    /// Make room: have the conversation so far replaced by notes for the model. The log keeps all of it.
+    /// Replaces the conversation so far by a summary for the model. The log keeps all items.
     Compact {
-        /// What the notes should heed besides.
+        /// Extra instructions for the summary.
         instructions: Option<String>,
     },
-    /// Keep in the log that the person did something beside the conversation: looked at changes, or had files put back. Not
-    /// while a turn is running.
-    Keep {
-        /// What they did.
+    /// Appends an item for an action of the user outside a turn: a review, or restored files. Refused while a turn is
+    /// running.
+    Record {
+        /// The item's content.
         body: Box<Body>,
     },
-    /// These prompts, and no others, wait in the front end, where the person can still change them. They are kept, so that no
-    /// crash loses them.
-    Hold {
-        /// What is going to be said, in order.
+    /// Stores the prompts that are queued in the front end, where the user can still edit them, so that a crash does
+    /// not lose them. Replaces the previous list.
+    HoldPrompts {
+        /// The queued prompts, in order.
         messages: Vec<Message>,
     },
-    /// The person's editor shows something else now; the model is told with the next prompt.
-    Editor {
-        /// What it shows; `None` where no file is open.
-        view: Option<EditorView>,
-    },
-    /// Go on with the turn that was interrupted, without a new prompt.
+    /// Continues the interrupted turn without a new prompt.
     Continue,
-    /// Asks something of a subtask of the session, or of one of its subtasks.
+    /// Forwards a command to a subtask, at any depth.
     Subtask {
         /// The subtask's session.
         session: SessionId,
-        /// What is asked of it.
+        /// The command.
         command: Box<Command>,
     },
-    /// Finish what is running, and what goes on beside it as far as the agent may go on by itself, and end.
+    /// Ends the session after the running turn and the turns that background work may still start.
     Finish,
-    /// Finish what is running and end.
+    /// Ends the session after the running turn.
     Close,
 }
 
-/// What the person's editor shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EditorView {
-    /// The file, relative to the project where it lies inside it.
-    pub file: PathBuf,
-    /// The selected lines, counted from 1.
-    pub lines: Option<RangeInclusive<usize>>,
-}
-
-/// What happens to a prompt when a turn is running.
+/// What happens to a prompt if a turn is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// It joins the running turn at the next request.
+    /// It is added to the running turn at the next request.
     Steer,
-    /// It waits until the running turn has ended.
+    /// It is queued until the running turn ends.
     Queue,
-    /// The running turn is stopped and a new one begins.
+    /// The running turn is stopped and a new one starts.
     Interrupt,
 }
 
 /// The answer to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    /// Do it.
+    /// Allows the action.
     Approve {
-        /// For how long the answer counts.
-        scope: Scope,
-        /// The rule to remember, as one of those that the question offers; without one, exactly what was asked.
+        /// How long the permission lasts.
+        scope: GrantScope,
+        /// The granted rule, one of those offered; `None` grants exactly the action.
         rule: Option<String>,
     },
-    /// Do it with this input instead of the model's.
+    /// Allows the call with other input.
     Modify {
         /// The whole input of the call.
         input: Value,
     },
-    /// Do not do it.
+    /// Denies the action.
     Reject {
-        /// Why, in words for the model.
+        /// The reason, for the model.
         reason: Option<String>,
     },
-    /// What the person says to a question of the model.
-    Say {
-        /// Their words.
+    /// The answer to a question of the model.
+    Text {
+        /// The text.
         text: String,
     },
 }
 
 impl Answer {
-    /// Do it, this once.
+    /// Allows the action once.
     pub fn once() -> Self {
         Answer::Approve {
-            scope: Scope::Once,
+            scope: GrantScope::Once,
             rule: None,
         }
     }

@@ -1,126 +1,127 @@
-//! What a session tells its front ends.
+//! Events: what a session reports to its front ends.
 
-use crate::{Item, ItemId, QuestionId, RequestId, SessionId};
+use crate::{Error, Item, ItemId, QuestionId, RequestId, SessionId};
 use model::{CallId, Cost, Usage};
 use policy::Action;
 use serde_json::Value;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a session tells its front ends: started, delta, finished.
+/// What a session reports to its front ends. Everything that takes time has the shape started, delta, finished.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A turn begins.
+    /// A turn started.
     TurnStarted,
-    /// An item begins to grow.
+    /// An item started to arrive.
     ItemStarted {
         /// The item.
         id: ItemId,
-        /// What kind of item it will be.
-        kind: ItemKind,
+        /// The kind of item.
+        kind: ItemStart,
     },
-    /// An item grows.
+    /// A part of an item arrived.
     ItemDelta {
         /// The item.
         id: ItemId,
-        /// What was added.
-        delta: Delta,
+        /// The added part.
+        delta: ItemDelta,
     },
-    /// An item is complete and durable.
+    /// The item is complete and stored.
     ItemFinished {
         /// The item.
         item: Arc<Item>,
     },
-    /// An item that had started will not come: its request is sent again.
+    /// A started item is discarded: its request is sent again.
     ItemDropped {
         /// The item.
         id: ItemId,
     },
-    /// The person is asked something.
-    Asked {
+    /// The user is asked a question.
+    QuestionAsked {
         /// The question.
         question: Question,
     },
-    /// A question was answered, here or elsewhere.
-    Answered {
+    /// A question was answered, by this or another front end.
+    QuestionAnswered {
         /// The question.
         question: QuestionId,
     },
-    /// A request was accounted for.
+    /// Usage of a finished request.
     Usage {
         /// The request.
         request: RequestId,
         /// Its tokens.
         usage: Usage,
-        /// Its price, where one is known.
+        /// Its price, if known.
         cost: Option<Cost>,
-        /// The whole session so far.
+        /// Totals of the session so far.
         totals: Totals,
     },
-    /// A request failed and will be sent again.
+    /// A request failed and is retried.
     Retrying {
-        /// What happened.
+        /// The error.
         error: String,
-        /// Which attempt comes next, counting from 2.
+        /// The number of the next attempt, from 2.
         attempt: u32,
-        /// After how long.
+        /// Time until the next attempt.
         delay: Duration,
     },
-    /// Something that the person should know.
+    /// A message for the user.
     Notice {
-        /// How much it matters.
-        level: Level,
-        /// What they should know.
+        /// Its severity.
+        level: NoticeLevel,
+        /// The message.
         text: String,
     },
-    /// The session has a title.
-    Titled {
+    /// The session's title was set.
+    TitleChanged {
         /// The title.
         title: String,
     },
-    /// Something happened in a subtask.
+    /// An event of a subtask.
     Subtask {
         /// The subtask's session.
         session: SessionId,
-        /// The call that handed the work over.
+        /// The call that started the subtask.
         call: CallId,
-        /// What happened.
+        /// The error.
         event: Box<Event>,
     },
-    /// The turn is over.
+    /// The turn ended.
     TurnFinished {
         /// How it ended.
-        ending: Ending,
-        /// The text of the model's last reply, or what it said when it declared its work done.
+        ending: TurnEnd,
+        /// The text of the model's last reply, or the result that the model declared.
         answer: String,
     },
 }
 
-/// What kind of item begins.
+/// An item that starts to arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ItemKind {
-    /// The model replies.
+pub enum ItemStart {
+    /// A reply of the model.
     Reply,
-    /// A tool works.
+    /// A tool call that runs.
     Result {
         /// The call.
         call: CallId,
         /// The tool's name.
         tool: String,
-        /// What the call does, in one line.
+        /// One line: what the call does.
         title: String,
     },
 }
 
-/// What was added to an item.
+/// A part of an item that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Delta {
-    /// Text of the reply.
+pub enum ItemDelta {
+    /// Reply text.
     Text(String),
-    /// Thinking of the reply.
+    /// Reply thinking.
     Thinking(String),
-    /// The model begins to write a tool call.
+    /// The model starts a tool call.
     Call {
         /// The call.
         call: CallId,
@@ -134,153 +135,163 @@ pub enum Delta {
         /// Raw JSON text.
         json: String,
     },
-    /// What a call will change, seen while the model still writes it. Nothing in it is binding.
+    /// Preview of the changes of a call with incomplete input.
     Preview {
         /// The call.
         call: CallId,
-        /// What can be seen now.
-        glimpse: Glimpse,
+        /// The update.
+        update: PreviewUpdate,
     },
-    /// Live output of a tool.
+    /// Output of a running tool.
     Output(String),
 }
 
-/// News about a change that is being written.
+/// An update to the preview of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glimpse {
-    /// Which change of the call, counted from 1.
+pub struct PreviewUpdate {
+    /// The index of the change in the call, from 1.
     pub edit: usize,
-    /// The file, where it is known.
+    /// The file, if known.
     pub path: Option<PathBuf>,
-    /// What can be seen.
-    pub sight: Sight,
+    /// The new state.
+    pub state: PreviewState,
 }
 
-/// What can be seen of a change. Lines are counted from 1.
+/// The state of a previewed change. Lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sight {
-    /// The old text is being quoted and can only be here.
+pub enum PreviewState {
+    /// The old text is incomplete but can only match here.
     Resolving {
         /// The first line.
         first_line: usize,
-        /// The last line so far.
+        /// The last matched line.
         last_line: usize,
     },
-    /// The old text fits several places.
+    /// The old text matches several places.
     Ambiguous {
-        /// Where they begin.
+        /// Their first lines.
         lines: Vec<usize>,
     },
-    /// The old text has not been found.
+    /// The old text does not match.
     Unresolved,
-    /// The text from this line on changes like this; the operations follow those shown before.
+    /// Operations on the text from this line; they continue the operations of earlier updates.
     Edited {
-        /// The first line of the text that the operations are for; 0 when it is a new file.
+        /// The first line of the edited text; 0 for a new file.
         first_line: usize,
         /// The next operations.
-        ops: Vec<Op>,
+        ops: Vec<TextOp>,
     },
-    /// The change is written out.
+    /// The change is complete.
     Finished,
 }
 
 /// One operation on text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Op {
-    /// So many bytes stay.
+pub enum TextOp {
+    /// Keeps this many bytes.
     Keep(usize),
-    /// So many bytes go.
+    /// Deletes this many bytes.
     Delete(usize),
-    /// This comes.
+    /// Inserts this text.
     Insert(String),
 }
 
-/// A question to the person.
+/// A question to the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// Names it.
+    /// The question's id.
     pub id: QuestionId,
-    /// The call that waits for it, where one does.
+    /// The call that waits for the answer, if any.
     pub call: Option<CallId>,
-    /// Who asks: the tool's name, or hew's.
+    /// The tool that asks, or `hew`.
     pub tool: String,
-    /// What it is about.
-    pub subject: Subject,
+    /// The subject.
+    pub subject: QuestionSubject,
 }
 
-/// What a question is about.
+/// The subject of a question.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Subject {
-    /// Something that a tool wants to do.
+pub enum QuestionSubject {
+    /// A tool asks for permission.
     Permission {
-        /// What it wants to do.
+        /// The action.
         action: Action,
-        /// Why it is asked.
-        why: String,
-        /// The whole input of the call, which the person may change.
+        /// Why permission is required.
+        reason: String,
+        /// The whole input of the call; the user may change it.
         input: Value,
-        /// Rules that could be remembered, the exact one first.
+        /// Rules that can be granted, the exact one first.
         rules: Vec<String>,
     },
-    /// Something that the model wants to know.
+    /// The model asks the user.
     Inquiry {
         /// The question.
         question: String,
-        /// Answers to choose from, and what each would mean; the person may always say something else.
+        /// Proposed answers with optional descriptions; the user may always answer freely.
         choices: Vec<(String, Option<String>)>,
-        /// Whether several may be chosen.
-        several: bool,
+        /// Whether several answers may be chosen.
+        multiple: bool,
     },
 }
 
-/// How much a notice matters.
+/// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// Good to know.
+pub enum NoticeLevel {
+    /// Information.
     Info,
-    /// Something did not go as it should.
+    /// A warning.
     Warning,
 }
 
-/// A session's tokens, money and requests so far.
+impl NoticeLevel {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            NoticeLevel::Info => "info",
+            NoticeLevel::Warning => "warning",
+        }
+    }
+}
+
+/// A session's tokens, cost and requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// All tokens.
     pub usage: Usage,
-    /// All money, as far as prices are known.
+    /// Total cost, as far as prices are known.
     pub cost: Cost,
-    /// All requests, failed ones and titles included.
+    /// Number of requests, including failed ones and titles.
     pub requests: u64,
 }
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
-    /// The model has said what it wanted to say.
+pub enum TurnEnd {
+    /// The model finished.
     Completed,
-    /// The output limit cut the model's last reply.
+    /// The output limit truncated the last reply.
     MaxTokens,
-    /// The model declined.
+    /// The model refused.
     Refused {
-        /// The vendor's own words, where it gives any.
+        /// The provider's explanation, if any.
         detail: Option<String>,
     },
-    /// The person stopped it.
+    /// The user stopped the turn.
     Interrupted,
-    /// A limit stopped it.
+    /// A limit stopped the turn.
     Limit(Limit),
-    /// The model made the same call over and over.
+    /// The model repeated the same call.
     Loop {
         /// The tool's name.
         tool: String,
-        /// How often the same call was made.
+        /// How often the call was made.
         times: u32,
     },
-    /// It could not go on.
+    /// The turn failed.
     Failed {
-        /// What happened.
+        /// The error.
         error: String,
-        /// What the person can do about it.
+        /// What the user can do about it.
         hint: String,
     },
 }
@@ -288,10 +299,53 @@ pub enum Ending {
 /// A limit that stopped a turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Limit {
-    /// Requests to the model.
+    /// Number of requests.
     Steps(u32),
-    /// Money.
+    /// Cost.
     Cost(Cost),
-    /// Time.
+    /// Duration.
     Time(Duration),
+}
+
+impl TurnEnd {
+    /// The name in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            TurnEnd::Completed => "completed",
+            TurnEnd::MaxTokens => "max_tokens",
+            TurnEnd::Refused { .. } => "refused",
+            TurnEnd::Interrupted => "interrupted",
+            TurnEnd::Limit(_) => "limit",
+            TurnEnd::Loop { .. } => "loop",
+            TurnEnd::Failed { .. } => "failed",
+        }
+    }
+}
+
+impl From<Error> for TurnEnd {
+    fn from(error: Error) -> Self {
+        TurnEnd::Failed {
+            hint: error.hint().into(),
+            error: error.to_string(),
+        }
+    }
+}
+
+impl From<model::Error> for TurnEnd {
+    fn from(error: model::Error) -> Self {
+        TurnEnd::Failed {
+            hint: error.hint().into(),
+            error: error.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Steps(steps) => write!(f, "{steps} requests"),
+            Limit::Cost(cost) => write!(f, "${:.2}", cost.usd()),
+            Limit::Time(time) => write!(f, "{} s", time.as_secs()),
+        }
+    }
 }

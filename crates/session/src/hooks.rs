@@ -1,55 +1,57 @@
-//! What a person's own programs may say around what a session does.
+//! Hooks: the user's own programs that observe a session and may object.
 
 use crate::SessionId;
 use futures::future::{BoxFuture, FutureExt as _};
 use model::CallId;
 use policy::Ruling;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Told of what happens, and may object. An implementation never waits for ever: what takes too long counts as silence.
+/// Calls the user's hooks. Implementations have a timeout; a hook that exceeds it has no effect.
 pub trait Hooks: Send + Sync {
-    /// Whether anybody wants to hear of this. Asked first, so that nothing is spent where nobody does.
-    fn hears(&self, moment: Moment) -> bool;
+    /// Whether a hook is registered for this kind. Checked first, to avoid building an event that is not needed.
+    fn is_registered(&self, moment: HookKind) -> bool;
 
-    /// Tells of something and waits for what is said to it.
-    fn call(&self, session: SessionId, happening: Happening) -> BoxFuture<'static, Reaction>;
+    /// Calls the hooks and waits for their outcome.
+    fn call(&self, session: SessionId, happening: HookEvent) -> BoxFuture<'static, HookOutcome>;
 }
 
-/// When hooks are called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Moment {
-    /// A session begins or goes on.
+/// The points at which hooks are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum HookKind {
+    /// A session was started or resumed.
     SessionStart,
-    /// The person said something.
+    /// The user submitted a prompt.
     UserPromptSubmit,
-    /// A call is about to be decided about.
+    /// A tool call is about to be checked against the policy.
     PreToolUse,
-    /// A call has been served.
+    /// A tool call has finished.
     PostToolUse,
-    /// The person is asked something.
+    /// The user is asked a question.
     Notification,
-    /// The model has nothing more to do.
+    /// The model finished its turn.
     Stop,
-    /// The conversation is about to be summed up.
+    /// The conversation is about to be compacted.
     PreCompact,
     /// The session ends.
     SessionEnd,
 }
 
-/// What happens.
+/// An event that hooks receive.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Happening {
-    /// A session begins, or goes on where it stopped.
+pub enum HookEvent {
+    /// A session was started or resumed.
     SessionStart {
-        /// Whether it existed before.
+        /// Whether the session was resumed.
         resumed: bool,
     },
-    /// The person said something; the model has not seen it yet.
+    /// The user submitted a prompt; it has not been sent to the model yet.
     UserPromptSubmit {
-        /// What was said.
+        /// The prompt.
         prompt: String,
     },
-    /// A call is about to be decided about.
+    /// A tool call is about to be checked against the policy.
     PreToolUse {
         /// The call.
         call: CallId,
@@ -58,72 +60,72 @@ pub enum Happening {
         /// Its whole input.
         input: Value,
     },
-    /// A call has been served.
+    /// A tool call has finished.
     PostToolUse {
         /// The call.
         call: CallId,
         /// The tool's name.
         tool: String,
-        /// The input that it ran with.
+        /// The input of the call.
         input: Value,
-        /// What the model will see of its result, cut where it is long.
+        /// The result for the model, truncated if long.
         output: String,
-        /// Whether it did what it was asked.
+        /// Whether the call succeeded.
         ok: bool,
     },
-    /// The person is asked something.
+    /// The user is asked a question.
     Notification {
-        /// What they are asked, in one line.
+        /// The question, in one line.
         text: String,
     },
-    /// The model has nothing more to do.
+    /// The model finished its turn.
     Stop {
-        /// What it said last.
+        /// The last reply.
         answer: String,
-        /// Whether a hook has made it go on in this turn already.
-        again: bool,
+        /// Whether a stop hook has already continued this turn.
+        stop_hook_active: bool,
     },
-    /// The conversation is about to be summed up.
+    /// The conversation is about to be compacted.
     PreCompact {
-        /// Whether the person asked for it.
+        /// Whether the user requested it.
         manual: bool,
     },
     /// The session ends.
     SessionEnd,
 }
 
-impl Happening {
-    /// When this happens.
-    pub fn moment(&self) -> Moment {
+impl HookEvent {
+    /// The kind of the event.
+    pub fn kind(&self) -> HookKind {
         match self {
-            Happening::SessionStart { .. } => Moment::SessionStart,
-            Happening::UserPromptSubmit { .. } => Moment::UserPromptSubmit,
-            Happening::PreToolUse { .. } => Moment::PreToolUse,
-            Happening::PostToolUse { .. } => Moment::PostToolUse,
-            Happening::Notification { .. } => Moment::Notification,
-            Happening::Stop { .. } => Moment::Stop,
-            Happening::PreCompact { .. } => Moment::PreCompact,
-            Happening::SessionEnd => Moment::SessionEnd,
+            HookEvent::SessionStart { .. } => HookKind::SessionStart,
+            HookEvent::UserPromptSubmit { .. } => HookKind::UserPromptSubmit,
+            HookEvent::PreToolUse { .. } => HookKind::PreToolUse,
+            HookEvent::PostToolUse { .. } => HookKind::PostToolUse,
+            HookEvent::Notification { .. } => HookKind::Notification,
+            HookEvent::Stop { .. } => HookKind::Stop,
+            HookEvent::PreCompact { .. } => HookKind::PreCompact,
+            HookEvent::SessionEnd => HookKind::SessionEnd,
         }
     }
 }
 
-/// What hooks say to something.
+/// The combined outcome of the hooks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reaction {
-    /// Whether it may happen. What the rules deny, no hook allows.
+pub struct HookOutcome {
+    /// The decision. A hook cannot allow what the rules deny.
     pub ruling: Ruling,
-    /// The input that a call shall run with instead of the model's.
+    /// Replaces the input of the call.
     pub input: Option<Value>,
-    /// What the model shall know besides, bounded.
+    /// Context for the model, bounded in size.
     pub context: Option<String>,
-    /// What went wrong with the hooks themselves, for the person.
+    /// Errors of the hooks themselves, for the user.
     pub notices: Vec<String>,
 }
 
-impl Default for Reaction {
+impl Default for HookOutcome {
     fn default() -> Self {
-        Reaction {
+        HookOutcome {
             ruling: Ruling::Silent,
             input: None,
             context: None,
@@ -132,16 +134,16 @@ impl Default for Reaction {
     }
 }
 
-/// No hooks at all.
+/// No hooks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHooks;
 
 impl Hooks for NoHooks {
-    fn hears(&self, _: Moment) -> bool {
+    fn is_registered(&self, _: HookKind) -> bool {
         false
     }
 
-    fn call(&self, _: SessionId, _: Happening) -> BoxFuture<'static, Reaction> {
-        async { Reaction::default() }.boxed()
+    fn call(&self, _: SessionId, _: HookEvent) -> BoxFuture<'static, HookOutcome> {
+        async { HookOutcome::default() }.boxed()
     }
 }

@@ -13,7 +13,7 @@ macro_rules! identifier {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// A new one, later than all before it.
+            /// A new id that sorts after all earlier ones.
             pub fn new() -> Self {
                 $name(later())
             }
@@ -41,7 +41,7 @@ macro_rules! identifier {
     };
 }
 
-/// An id later than all before it. A clock that stands before 1970 only costs the order.
+/// An id that sorts after all earlier ones. If the clock is before 1970, only the order is lost.
 fn later() -> Uuid {
     match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
         Ok(_) => Uuid::now_v7(),
@@ -50,28 +50,28 @@ fn later() -> Uuid {
 }
 
 identifier!(
-    /// Names a session.
+    /// Id of a session.
     SessionId
 );
 identifier!(
-    /// Names an item of a session.
+    /// Id of an item.
     ItemId
 );
 identifier!(
-    /// Names a request to a model.
+    /// Id of a request to a model.
     RequestId
 );
 identifier!(
-    /// Names a question to the person.
+    /// Id of a question to the user.
     QuestionId
 );
 
 identifier!(
-    /// Names a prompt that waits for its turn.
-    WaitingId
+    /// Id of a queued prompt.
+    QueuedPromptId
 );
 
-/// Names bytes by their content.
+/// Id of a blob: the hash of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobId(pub Arc<str>);
 

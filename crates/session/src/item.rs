@@ -1,275 +1,260 @@
-//! What happened in a session and is kept.
+//! Items: the entries of a session's log.
 
-use crate::{Change, ItemId, RequestId, Time, Version};
-use model::{CallId, Message, Outcome, Part, Stop};
+use crate::{Change, FileVersion, ItemId, RequestId, Time};
+use model::{CallId, Message, Stop};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// One thing that happened. Items form a tree by their parents; the log only grows.
+/// One entry of the log. Items form a tree by their parents; the log is append-only.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// Names it.
+    /// The item's id.
     pub id: ItemId,
-    /// The item before it; `None` for the first.
+    /// The preceding item; `None` for the first.
     pub parent: Option<ItemId>,
-    /// When it happened.
+    /// When the item was created.
     pub at: Time,
-    /// What happened.
+    /// The item's content.
     pub body: Body,
 }
 
-/// What happened.
+/// The item's content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// The person said something.
+    /// A prompt of the user.
     Prompt {
-        /// What was said.
+        /// The prompt, including the context that hew adds.
         message: Arc<Message>,
     },
-    /// The model replied.
+    /// A reply of the model.
     Reply {
-        /// What it said, tool calls included.
+        /// The reply, including tool calls.
         message: Arc<Message>,
         /// The model, as `provider/id`.
         model: String,
-        /// The request that it answers.
+        /// The request that produced the reply.
         request: RequestId,
         /// How the reply ended.
-        end: End,
+        end: ReplyEnd,
     },
-    /// A tool answered a call.
+    /// The result of a tool call.
     Result {
         /// The result, as the model sees it.
         message: Arc<Message>,
-        /// The call that it answers.
+        /// The call.
         call: CallId,
         /// The tool's name.
         tool: String,
-        /// What the call did, in one line for the person.
+        /// One line for the user: what the call does.
         title: String,
-        /// What came of it, in one line for the person.
+        /// One line for the user: the result.
         summary: Option<String>,
-        /// How long the tool took, in milliseconds.
+        /// How the command of the call ended, if it ran one.
+        exit: Option<CommandExit>,
+        /// Duration in milliseconds.
         millis: u64,
-        /// Files that the tool changed.
+        /// The files that the call changed.
         changes: Vec<Change>,
     },
-    /// Stands for everything before it when the model is asked again.
+    /// Replaces the preceding items in later requests.
     Summary {
         /// The summary, as the model sees it.
         message: Arc<Message>,
-        /// The first item before it that still stands as it is; `None` where it stands for all of them.
-        kept: Option<ItemId>,
+        /// The first preceding item that is not replaced; `None` if all are.
+        first_kept: Option<ItemId>,
     },
-    /// The turn ended in a way that the person should know of.
+    /// A message for the user about how the turn ended. The model does not see it.
     Notice {
-        /// What they should know.
+        /// The message.
         text: String,
     },
-    /// Something happened beside the conversation, and the agent goes on because of it.
-    Wake {
-        /// What the model is told.
+    /// Something outside the conversation finished, and the agent continues because of it.
+    Notification {
+        /// The message to the model.
         message: Arc<Message>,
-        /// What told it, such as `job 3`.
-        cause: String,
+        /// What sent it, such as `job 3`.
+        source: String,
     },
-    /// The session went on in another mode. The model does not see it; its system prompt says so.
+    /// The mode changed. The model sees the mode in its system prompt, not this item.
     Mode {
         /// The mode's name.
         name: String,
-        /// The only files that may be changed in it, where they are fixed.
+        /// The only files that may be changed in this mode; empty if the mode does not fix them.
         files: Vec<PathBuf>,
     },
-    /// The list of things to do has changed. The model knows it from the tool's result.
+    /// The todo list changed. The model knows it from the tool's result.
     Todos {
         /// The whole list.
         list: Vec<Todo>,
     },
-    /// Panels were shown to the model; what came before may be shown in another form from here on.
+    /// Panels were sent to the model, and the form of the preceding items may have changed.
     Panels {
-        /// What the model sees of them.
+        /// The panels as messages.
         messages: Vec<Arc<Message>>,
-        /// The states that they show.
-        shown: Vec<Shown>,
-        /// The form in which the model sees what came before; `None` where it stays as it was.
-        fold: Option<Fold>,
+        /// The state of each panel.
+        states: Vec<ShownPanel>,
+        /// How the preceding items are shortened from here on; `None` if unchanged.
+        elision: Option<HistoryElision>,
     },
-    /// The person looked at changes of files and took some as good or back. The model does not see it.
+    /// The user accepted or reverted changes. The model does not see it.
     Review {
-        /// The files that were looked at.
-        changes: Vec<Reviewed>,
+        /// The reviewed files.
+        changes: Vec<ReviewedFile>,
     },
-    /// The person had files put back to what they were, or forward again.
+    /// The user reverted files to an earlier state, or undid that.
     Restored {
-        /// What the model is told about it.
+        /// The message to the model.
         message: Arc<Message>,
-        /// What was asked for.
-        how: Restoring,
-        /// The items whose changes were taken back: the first of each turn, or earlier items of this kind.
-        of: Vec<ItemId>,
-        /// What that changed.
+        /// The operation.
+        kind: RestoreKind,
+        /// The reverted items: the first of each turn, or earlier items of this kind.
+        items: Vec<ItemId>,
+        /// The resulting changes.
         changes: Vec<Change>,
     },
 }
 
-/// What was asked for when files were put back.
+/// The operation that restored files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Restoring {
-    /// The changes of turns were taken back.
+pub enum RestoreKind {
+    /// The changes of turns were reverted.
     Undo,
-    /// What an undo had taken back was made again.
+    /// An undo was reverted.
     Redo,
-    /// The conversation went back and the files stayed: they differ from what the conversation knows by these changes.
-    Left,
+    /// The conversation was rewound without the files: they differ from the conversation by these changes.
+    FilesKept,
 }
 
-impl Item {
-    /// What the model sees of it.
-    pub fn message(&self) -> Option<&Arc<Message>> {
-        match &self.body {
-            Body::Prompt { message }
-            | Body::Reply { message, .. }
-            | Body::Result { message, .. }
-            | Body::Restored { message, .. }
-            | Body::Summary { message, .. }
-            | Body::Wake { message, .. } => Some(message),
-            Body::Notice { .. }
-            | Body::Mode { .. }
-            | Body::Todos { .. }
-            | Body::Panels { .. }
-            | Body::Review { .. } => None,
-        }
-    }
-
-    /// Whether it is the result of a call that did not go well: the tool failed, or the command that it ran did.
-    pub fn failed(&self) -> bool {
-        let Body::Result { message, summary, .. } = &self.body else {
-            return false;
-        };
-        let is_error = |part: &Part| {
-            matches!(
-                part,
-                Part::ToolResult {
-                    outcome: Outcome::Error,
-                    ..
-                }
-            )
-        };
-        message.parts.iter().any(is_error) || summary.as_deref().is_some_and(ended_badly)
-    }
-
-    /// All that the model sees of it, panels included.
-    pub fn messages(&self) -> &[Arc<Message>] {
-        match &self.body {
-            Body::Panels { messages, .. } => messages,
-            _ => self.message().map_or(&[], std::slice::from_ref),
+impl RestoreKind {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            RestoreKind::Undo => "undo",
+            RestoreKind::Redo => "redo",
+            RestoreKind::FilesKept => "left",
         }
     }
 }
 
-/// Whether a summary is that of a command which did not end with 0.
-fn ended_badly(summary: &str) -> bool {
-    match summary.strip_prefix("exit code ") {
-        Some(rest) => !rest.starts_with('0'),
-        None => summary.starts_with("ended by signal ") || summary.starts_with("stopped after "),
-    }
-}
-
-/// A state of a panel that the model was shown.
+/// The state of a panel as sent to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownPanel {
     /// The panel's name.
     pub panel: String,
-    /// What it says, as a number; 0 where it says nothing any more.
+    /// Hash of its text; 0 if the panel is empty.
     pub hash: u64,
-    /// Since when it says that.
+    /// Since when it has this text.
     pub since: Time,
 }
 
-/// In what form the model sees what came before. What is not named here it sees as it is.
+/// How preceding items are shortened in requests. Items that are not listed are sent unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fold {
-    /// Runs of items, by their first and last, that are shown as one panel of history each, oldest first.
+pub struct HistoryElision {
+    /// Ranges of items (first, last), each replaced by one history panel, oldest first.
     pub history: Vec<(ItemId, ItemId)>,
-    /// Items that are shown as one line.
+    /// Items reduced to one line.
     pub brief: Vec<ItemId>,
-    /// Items that are not shown.
-    pub gone: Vec<ItemId>,
-    /// Items whose text is cut to so many bytes.
-    pub cut: Vec<(ItemId, u64)>,
+    /// Items left out.
+    pub hidden: Vec<ItemId>,
+    /// Items with their text truncated to this many bytes.
+    pub truncated: Vec<(ItemId, u64)>,
 }
 
-/// A thing to do.
+/// An entry of the todo list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Todo {
-    /// What is to be done.
+    /// The task.
     pub text: String,
-    /// How far it is.
-    pub status: Status,
+    /// Its status.
+    pub status: TodoStatus,
 }
 
-/// How far a thing to do is.
+/// The status of a todo entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Status {
-    /// Not begun.
+pub enum TodoStatus {
+    /// Not started.
     #[default]
     Pending,
-    /// Under way.
+    /// In progress.
     InProgress,
     /// Done.
     Completed,
-    /// Given up.
+    /// Cancelled.
     Cancelled,
 }
 
-impl Status {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
+impl TodoStatus {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
         match self {
-            Status::Pending => "pending",
-            Status::InProgress => "in_progress",
-            Status::Completed => "completed",
-            Status::Cancelled => "cancelled",
+            TodoStatus::Pending => "pending",
+            TodoStatus::InProgress => "in_progress",
+            TodoStatus::Completed => "completed",
+            TodoStatus::Cancelled => "cancelled",
         }
     }
 
-    /// Whether something is left to do.
+    /// Whether the entry is not done yet.
     pub fn is_open(self) -> bool {
         match self {
-            Status::Pending | Status::InProgress => true,
-            Status::Completed | Status::Cancelled => false,
+            TodoStatus::Pending | TodoStatus::InProgress => true,
+            TodoStatus::Completed | TodoStatus::Cancelled => false,
         }
     }
 }
 
 /// How a reply ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum ReplyEnd {
     /// The model finished.
     Finished(Stop),
-    /// The person or a crash interrupted it; what had arrived is kept.
+    /// The user or a crash interrupted it; the part that was received is stored.
     Interrupted,
-    /// The stream broke after tools had started; what had arrived is kept.
+    /// The stream failed after tools had started; the part that was received is stored.
     Cut {
-        /// What happened.
+        /// The item's content.
         error: String,
     },
 }
 
-/// How a review left a file: what differs between the two versions still waits to be looked at.
+/// A file after a review: the difference between the two versions is still unreviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reviewed {
-    /// The file, relative to the project where it lies inside it.
+pub struct ReviewedFile {
+    /// The path, relative to the project if inside it.
     pub path: PathBuf,
-    /// What now counts as accepted; `None` for no file. Permissions are noted where they are a change of their own.
-    pub base: Option<Version>,
-    /// What stood there after the review; `None` where it did not exist.
-    pub current: Option<Version>,
+    /// The accepted version; `None` for no file. Permissions are set only if they are a change of their own.
+    pub base: Option<FileVersion>,
+    /// The version on disk after the review; `None` if the file did not exist.
+    pub current: Option<FileVersion>,
 }
 
-impl Reviewed {
-    /// Whether nothing is left to look at.
-    pub fn is_settled(&self) -> bool {
-        crate::alike(self.base.as_ref(), self.current.as_ref())
+impl ReviewedFile {
+    /// Whether nothing is left to review.
+    pub fn is_resolved(&self) -> bool {
+        crate::same_version(self.base.as_ref(), self.current.as_ref())
+    }
+}
+
+/// How the command of a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandExit {
+    /// It exited with this code.
+    Code(i32),
+    /// A signal ended it.
+    Signal,
+    /// It was stopped after its timeout.
+    TimedOut,
+    /// Unknown.
+    Unknown,
+}
+
+impl CommandExit {
+    /// Whether the command failed.
+    pub fn is_failure(self) -> bool {
+        match self {
+            CommandExit::Code(code) => code != 0,
+            CommandExit::Signal | CommandExit::TimedOut => true,
+            CommandExit::Unknown => false,
+        }
     }
 }

@@ -1,125 +1,203 @@
-//! What every request was made of, and what it cost in tokens, money and time.
+//! The request ledger: composition, tokens, cost and timing of every request.
 
-use crate::{BlobId, ItemId, RequestId, Time};
-use model::{Breakpoint, Cost, Usage};
+use crate::{BlobId, ItemId, ReplyEnd, RequestId, Time};
+use model::{Breakpoint, Cost, Stop, Usage};
+use std::fmt;
 
-/// One request to a model, whether it succeeded or not. Every token is in exactly one record.
+/// One request to a model, successful or not. Every token is in exactly one record.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record {
-    /// Names it.
+pub struct RequestRecord {
+    /// The request's id.
     pub id: RequestId,
-    /// The item that came of it.
+    /// The resulting item.
     pub item: Option<ItemId>,
-    /// What it was for: `turn`, `title`, `summary`, or what a tool says it was for.
+    /// Its purpose: `turn`, `title`, `summary`, or a purpose named by a tool.
     pub purpose: String,
     /// The model, as `provider/id`.
     pub model: String,
-    /// Which attempt it was, counting from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// When it left.
+    /// When it was sent.
     pub at: Time,
-    /// Milliseconds until the first chunk came; `None` when none came.
+    /// Milliseconds until the first chunk; `None` if there was none.
     pub first_chunk: Option<u64>,
-    /// Milliseconds until it ended.
+    /// Milliseconds until the end.
     pub total: u64,
     /// Its tokens.
     pub usage: Usage,
-    /// Its price, where one is known.
+    /// Its price, if known.
     pub cost: Option<Cost>,
-    /// Why it stopped, or what went wrong.
-    pub outcome: String,
-    /// What the prompt was made of, in the order in which the model saw it.
-    pub sections: Vec<Section>,
-    /// Where the prompt left the one before it, and what it takes to show it again, where that is known.
-    pub prompt: Option<Prompt>,
+    /// How it ended.
+    pub outcome: RequestEnd,
+    /// The sections of the prompt, in the order in which they were sent.
+    pub sections: Vec<LedgerSection>,
+    /// Difference from the previous prompt, and the data to reproduce this one, if known.
+    pub prompt: Option<PromptRecord>,
 }
 
-/// A part of a prompt and its size.
+/// How a request ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub enum RequestEnd {
+    /// The model finished.
+    Finished(Stop),
+    /// The edit in the reply was applied.
+    Applied,
+    /// The edit in the reply could not be applied.
+    Rejected,
+    /// The user or a crash interrupted it.
+    Interrupted,
+    /// It failed.
+    Failed {
+        /// The error.
+        error: String,
+    },
+}
+
+impl RequestEnd {
+    /// The name in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            RequestEnd::Finished(stop) => stop.name(),
+            RequestEnd::Applied => "applied",
+            RequestEnd::Rejected => "rejected",
+            RequestEnd::Interrupted => "interrupted",
+            RequestEnd::Failed { .. } => "failed",
+        }
+    }
+
+    /// The error or the vendor's own words, if any.
+    pub fn detail(&self) -> Option<&str> {
+        match self {
+            RequestEnd::Finished(stop) => stop.detail(),
+            RequestEnd::Failed { error } => Some(error),
+            RequestEnd::Applied | RequestEnd::Rejected | RequestEnd::Interrupted => None,
+        }
+    }
+
+    /// The end with this name; an unknown name counts as a failure.
+    pub fn from_name(name: &str, detail: Option<String>) -> Self {
+        match name {
+            "end" => RequestEnd::Finished(Stop::End),
+            "tool_use" => RequestEnd::Finished(Stop::ToolUse),
+            "max_tokens" => RequestEnd::Finished(Stop::MaxTokens),
+            "refusal" => RequestEnd::Finished(Stop::Refusal { detail }),
+            "other" => RequestEnd::Finished(Stop::Other {
+                word: detail.unwrap_or_default(),
+            }),
+            "applied" => RequestEnd::Applied,
+            "rejected" => RequestEnd::Rejected,
+            "interrupted" => RequestEnd::Interrupted,
+            name => RequestEnd::Failed {
+                error: detail.unwrap_or_else(|| name.to_owned()),
+            },
+        }
+    }
+}
+
+impl From<&ReplyEnd> for RequestEnd {
+    fn from(end: &ReplyEnd) -> Self {
+        match end {
+            ReplyEnd::Finished(stop) => RequestEnd::Finished(stop.clone()),
+            ReplyEnd::Interrupted => RequestEnd::Interrupted,
+            ReplyEnd::Cut { error } => RequestEnd::Failed { error: error.clone() },
+        }
+    }
+}
+
+impl fmt::Display for RequestEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.detail() {
+            Some(detail) => write!(f, "{}: {detail}", self.name()),
+            None => f.write_str(self.name()),
+        }
+    }
+}
+
+/// A section of a prompt and its size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerSection {
     /// Such as `tools`, `system/rules`, `history/results/read_file`, `turn/replies`.
     pub name: String,
     /// Its size in bytes.
     pub bytes: u64,
     /// Its share of the prompt's tokens.
     pub tokens: u64,
-    /// Of these, those that the provider's cache should have held.
+    /// The part of these tokens that was expected in the provider's cache.
     pub cached: u64,
 }
 
-/// A prompt in relation to the one before it.
+/// A prompt in relation to the previous one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
-    /// Tokens that the provider's cache should have held; `usage.cache_read` is what the provider says.
+pub struct PromptRecord {
+    /// Tokens expected in the provider's cache; `usage.cache_read` is the number reported by the provider.
     pub cached: u64,
-    /// Whether that is an estimate: the provider has counted more than this prefix, but never the prefix by itself, or its counts
-    /// do not add up because it rounds them.
+    /// Whether `cached` is an estimate: the provider has not counted exactly this prefix, or rounds its counts.
     pub is_estimate: bool,
-    /// Where it left the one before it.
-    pub difference: Difference,
-    /// The request that it is told in terms of.
+    /// The difference from the previous prompt.
+    pub difference: PromptDifference,
+    /// The request that this one is stored relative to.
     pub base: Option<RequestId>,
-    /// The tools, the system prompt and how the model is asked; those of the base when absent.
+    /// The tools, the system prompt and the request parameters; `None` if the same as in the base.
     pub frame: Option<BlobId>,
-    /// The contents that the frame is made of.
+    /// The blobs that the frame refers to.
     pub frame_parts: Vec<BlobId>,
-    /// How many messages it begins with that are those of the base.
-    pub shared: u64,
-    /// The messages after these.
-    pub said: Vec<Said>,
-    /// Its cache marks.
-    pub marks: Vec<Breakpoint>,
-    /// What its prompt cost.
-    pub paid: Option<Paid>,
+    /// The number of leading messages shared with the base.
+    pub shared_messages: u64,
+    /// The messages after the shared ones.
+    pub messages: Vec<MessageRef>,
+    /// Its cache breakpoints.
+    pub breakpoints: Vec<Breakpoint>,
+    /// The cost of the prompt tokens.
+    pub cost: Option<PromptCost>,
 }
 
-/// Where a prompt left the one before it.
+/// Where a prompt differs from the previous one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Difference {
-    /// There was none before it.
+pub enum PromptDifference {
+    /// There is no previous prompt.
     First,
-    /// Nowhere: it goes on where that one ended.
+    /// It extends the previous prompt.
     Extends,
-    /// At a byte.
+    /// It differs from a byte on.
     At {
-        /// How many bytes are the same.
+        /// The number of equal bytes.
         byte: u64,
-        /// The part that changed, and how.
+        /// The part that changed, and how it changed.
         part: String,
     },
-    /// Nowhere, but the cache is not expected to hold it any more.
-    Lost {
-        /// Why.
-        why: String,
+    /// It extends the previous prompt, but the cache entry is expected to be gone.
+    CacheExpired {
+        /// The reason.
+        reason: String,
     },
 }
 
-/// Where the text of a message is found.
+/// Where a message of a prompt is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
-    /// In the log: an item, and which of its messages.
+pub enum MessageRef {
+    /// In the log: an item, and the index of the message in it.
     Item(ItemId, usize),
-    /// It was made for this request, and is kept by its content.
-    Made(BlobId),
+    /// In a blob: the message was built for this request.
+    Blob(BlobId),
 }
 
-/// What a prompt cost, by what its tokens were.
+/// The cost of a prompt's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Paid {
-    /// Those that came from the cache.
+pub struct PromptCost {
+    /// Tokens read from the cache.
     pub cached: Cost,
-    /// The others.
+    /// All other tokens.
     pub fresh: Cost,
 }
 
-impl Difference {
-    /// In a few words.
-    pub fn words(&self) -> String {
+impl PromptDifference {
+    /// A short description.
+    pub fn describe(&self) -> String {
         match self {
-            Difference::First => "the first request".into(),
-            Difference::Extends => "extends".into(),
-            Difference::At { byte, part } => format!("{part} (from byte {byte})"),
-            Difference::Lost { why } => why.clone(),
+            PromptDifference::First => "the first request".into(),
+            PromptDifference::Extends => "extends".into(),
+            PromptDifference::At { byte, part } => format!("{part} (from byte {byte})"),
+            PromptDifference::CacheExpired { reason: why } => why.clone(),
         }
     }
 }

@@ -1,26 +1,37 @@
-//! The vocabulary of a conversation: an [`Item`] is kept, an [`Event`] is told, a [`Command`] is asked.
+//! The conversation types: an [`Item`] is stored in the log, an [`Event`] is sent to front ends, a [`Command`] is sent
+//! to the session.
 //!
-//! Front ends know this crate and nothing of the agent: they hold a sender of [`Command`]s and a stream of [`Event`]s.
-//! The [`Store`] keeps the items; what the model sees is a view of them.
+//! Front ends depend on this crate and not on the agent: they hold a sender of [`Command`]s and a stream of
+//! [`Event`]s. The [`Store`] persists the items; the model sees a view of them.
 
 mod change;
 mod command;
 mod event;
+mod grant_store;
 mod hooks;
 mod id;
 mod item;
-mod keeper;
 mod ledger;
-mod note;
+mod projection;
 mod store;
+mod user_text;
 
-pub use change::{Change, Kind, Tally, Version, alike, net};
-pub use command::{Answer, Command, Delivery, EditorView};
-pub use event::{Delta, Ending, Event, Glimpse, ItemKind, Level, Limit, Op, Question, Sight, Subject, Totals};
-pub use hooks::{Happening, Hooks, Moment, NoHooks, Reaction};
-pub use id::{BlobId, ItemId, QuestionId, RequestId, SessionId, Time, WaitingId};
-pub use item::{Body, End, Fold, Item, Restoring, Reviewed, Shown, Status, Todo};
-pub use keeper::Keeper;
-pub use ledger::{Difference, Paid, Prompt, Record, Said, Section};
-pub use note::{is_note, ran, ran_line, spoken};
-pub use store::{Draft, Error, Lease, Loaded, Meta, New, Opened, Parent, Receipt, Store, Waiting};
+pub use change::{Change, ChangeCount, FileKind, FileVersion, net_changes, same_version};
+pub use command::{Answer, Command, Delivery};
+pub use event::{
+    Event, ItemDelta, ItemStart, Limit, NoticeLevel, PreviewState, PreviewUpdate, Question, QuestionSubject, TextOp,
+    Totals, TurnEnd,
+};
+pub use grant_store::GrantStore;
+pub use hooks::{HookEvent, HookKind, HookOutcome, Hooks, NoHooks};
+pub use id::{BlobId, ItemId, QuestionId, QueuedPromptId, RequestId, SessionId, Time};
+pub use item::{
+    Body, CommandExit, HistoryElision, Item, ReplyEnd, RestoreKind, ReviewedFile, ShownPanel, Todo, TodoStatus,
+};
+pub use ledger::{LedgerSection, MessageRef, PromptCost, PromptDifference, PromptRecord, RequestEnd, RequestRecord};
+pub use projection::ItemKind;
+pub use store::{
+    Error, Lease, LoadedSession, NewSession, OpenSession, ParentCall, QueuedPrompt, Receipt, ReplyDraft, SessionMeta,
+    Store,
+};
+pub use user_text::{is_user_text, shell_command, shell_output_part, user_text};

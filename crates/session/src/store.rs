@@ -1,234 +1,234 @@
-//! Where sessions are kept.
+//! The session store.
 
-use crate::{BlobId, Item, ItemId, Record, SessionId, Time, Totals, WaitingId};
+use crate::{BlobId, Item, ItemId, QueuedPromptId, RequestRecord, SessionId, Time, Totals};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use model::{CallId, Chunk, Message};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Ends when what was handed over is durable. The write is under way already, whether anybody waits or not.
+/// Resolves when the write is durable. The write proceeds even if the receipt is not awaited.
 pub type Receipt = BoxFuture<'static, Result<(), Error>>;
 
-/// The right to write to a session, held by one process at a time and given back when dropped.
+/// The exclusive right to write to a session, released on drop.
 pub type Lease = Box<dyn Send + Sync>;
 
-/// Why a session could not be kept or read.
+/// Why a session could not be stored or read.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// No such session.
     #[error("there is no session `{0}`")]
     Unknown(String),
-    /// A shortened id that fits several sessions.
-    #[error("`{prefix}` fits several sessions: {}", matches.join(", "))]
+    /// An abbreviated id matches several sessions.
+    #[error("`{prefix}` matches several sessions: {}", matches.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The abbreviated id.
         prefix: String,
-        /// Some that fit.
+        /// Some of the matches.
         matches: Vec<String>,
     },
-    /// Another process writes to it.
-    #[error("session {0} is open in another hew")]
+    /// Another process has the session open.
+    #[error("session {0} is open in another hew process")]
     Busy(SessionId),
     /// The disk is full.
-    #[error("the disk is full; nothing that was saved is lost")]
+    #[error("the disk is full; saved data is intact")]
     Full,
     /// The database cannot be opened or written.
     #[error("cannot use the session database {}: {detail}", path.display())]
     Unusable {
         /// The database.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         detail: String,
     },
-    /// The database is damaged.
+    /// The database is corrupt.
     #[error("the session database {} is damaged: {detail}", path.display())]
     Damaged {
         /// The database.
         path: PathBuf,
-        /// What was found.
+        /// The finding.
         detail: String,
     },
-    /// The database was made by a later version of hew.
-    #[error("the session database {} was made by a newer hew (format {found}; this one knows {known})", path.display())]
+    /// The database was created by a newer version of hew.
+    #[error("the session database {} was created by a newer version of hew (schema {found}; this version supports {known})", path.display())]
     Newer {
         /// The database.
         path: PathBuf,
-        /// Its format.
+        /// Its schema version.
         found: i64,
-        /// The newest that this hew knows.
+        /// The newest schema version that this hew supports.
         known: i64,
     },
 }
 
 impl Error {
-    /// What the person can do about it.
+    /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Unknown(_) | Error::Ambiguous { .. } => "`hew sessions list` shows them",
-            Error::Busy(_) => "end it there first, or start a new session",
+            Error::Busy(_) => "close it there first, or start a new session",
             Error::Full => "free some space and run `hew resume`",
             Error::Unusable { .. } => "check the folder's permissions, or set HEW_DATA_DIR to another folder",
-            Error::Damaged { .. } => "move the file away to start afresh; `hew doctor` says more",
+            Error::Damaged { .. } => "move the file away to start with an empty database; run `hew doctor` for details",
             Error::Newer { .. } => "update hew, or set HEW_DATA_DIR to another folder",
         }
     }
 }
 
-/// What a session begins with.
+/// Parameters for creating a session.
 #[derive(Debug, Clone)]
-pub struct New {
-    /// Names it.
+pub struct NewSession {
+    /// The id.
     pub id: SessionId,
     /// The project.
     pub root: PathBuf,
     /// The model, as `provider/id`.
     pub model: String,
-    /// When it began.
+    /// When it was created.
     pub at: Time,
-    /// Where it comes from, when it is a subtask.
-    pub parent: Option<Parent>,
+    /// The parent, if it is a subtask.
+    pub parent: Option<ParentCall>,
 }
 
-/// Where a subtask comes from.
+/// The call that started a subtask.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parent {
-    /// The session that handed the work over.
+pub struct ParentCall {
+    /// The parent session.
     pub session: SessionId,
-    /// The call with which it did.
+    /// The call in the parent session.
     pub call: CallId,
 }
 
-/// What is known of a session without reading it.
+/// Session metadata.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Meta {
-    /// Names it.
+pub struct SessionMeta {
+    /// The id.
     pub id: SessionId,
-    /// A few words on what it is about.
+    /// The title.
     pub title: Option<String>,
     /// The project.
     pub root: PathBuf,
     /// The model last used, as `provider/id`.
     pub model: String,
-    /// When it began.
+    /// When it was created.
     pub created: Time,
-    /// When something last happened.
+    /// When the newest item was appended.
     pub updated: Time,
-    /// Tokens, money and requests so far, those of its subtasks included.
+    /// Tokens, cost and requests, including subtasks.
     pub totals: Totals,
-    /// How many items it has, all branches together.
+    /// The number of items on all branches.
     pub items: u64,
-    /// Where it comes from, when it is a subtask.
-    pub parent: Option<Parent>,
+    /// The parent, if it is a subtask.
+    pub parent: Option<ParentCall>,
 }
 
-/// A session as it stands.
+/// A loaded session.
 #[derive(Debug, Clone)]
-pub struct Loaded {
-    /// What is known of it.
-    pub meta: Meta,
-    /// From the first item to the head, along one branch.
+pub struct LoadedSession {
+    /// The metadata.
+    pub meta: SessionMeta,
+    /// The items from the first to the head.
     pub items: Vec<Arc<Item>>,
-    /// Prompts that had not had their turn, oldest first.
-    pub waiting: Vec<Waiting>,
-    /// The folders of the project besides its main one.
+    /// Queued prompts, oldest first.
+    pub queued: Vec<QueuedPrompt>,
+    /// Additional project folders.
     pub roots: Vec<PathBuf>,
 }
 
-/// A prompt that waits for its turn: it is not part of the conversation yet, and survives a crash all the same.
+/// A queued prompt: not part of the conversation yet, but stored, so that a crash does not lose it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Waiting {
-    /// Names it.
-    pub id: WaitingId,
-    /// What was said.
+pub struct QueuedPrompt {
+    /// The id.
+    pub id: QueuedPromptId,
+    /// The prompt.
     pub message: Message,
 }
 
-/// A session with the right to write to it.
-pub struct Opened {
-    /// The session as it stands, after a crash was mended.
-    pub loaded: Loaded,
-    /// The right to write.
+/// A session opened for writing.
+pub struct OpenSession {
+    /// The session, after crash repair.
+    pub loaded: LoadedSession,
+    /// The lease.
     pub lease: Lease,
 }
 
-/// Keeps sessions. Calls that return a [`Receipt`] hand the write over at once and in order; the receipt says when it is durable.
+/// Stores sessions. Methods that return a [`Receipt`] enqueue the write in order; the receipt resolves when it is
+/// durable.
 pub trait Store: Send + Sync {
-    /// Begins a session and takes the right to write to it. It is first visible in lists with its first item.
-    fn create(&self, new: New) -> BoxFuture<'static, Result<Lease, Error>>;
+    /// Creates a session and takes its lease. Lists include it from its first item on.
+    fn create(&self, new: NewSession) -> BoxFuture<'static, Result<Lease, Error>>;
 
-    /// Opens a session to go on with it. What a crash left half-written is mended first: a reply that was still streaming
-    /// becomes an item that ended [`crate::End::Interrupted`].
-    fn open(&self, id: SessionId) -> BoxFuture<'static, Result<Opened, Error>>;
+    /// Opens a session for writing. Crash repair runs first: a reply that was still streaming becomes an item that
+    /// ended with [`crate::ReplyEnd::Interrupted`].
+    fn open(&self, id: SessionId) -> BoxFuture<'static, Result<OpenSession, Error>>;
 
-    /// Reads a session without the right to write.
-    fn load(&self, id: SessionId) -> BoxFuture<'static, Result<Loaded, Error>>;
+    /// Loads a session for reading.
+    fn load(&self, id: SessionId) -> BoxFuture<'static, Result<LoadedSession, Error>>;
 
-    /// The subtasks of a session, oldest first; not theirs.
-    fn children(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<Meta>, Error>>;
+    /// The direct subtasks of a session, oldest first.
+    fn children(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<SessionMeta>, Error>>;
 
-    /// Finds a session by its id or the beginning of it.
+    /// Finds a session by its id or a prefix of it.
     fn find(&self, prefix: &str) -> BoxFuture<'static, Result<SessionId, Error>>;
 
     /// The sessions of a project, or all, newest first.
-    fn list(&self, root: Option<PathBuf>) -> BoxFuture<'static, Result<Vec<Meta>, Error>>;
+    fn list(&self, root: Option<PathBuf>) -> BoxFuture<'static, Result<Vec<SessionMeta>, Error>>;
 
-    /// Adds an item; it becomes the head. A draft of the same id is thereby settled.
+    /// Appends an item, which becomes the head and replaces a draft with the same id.
     fn append(&self, session: SessionId, item: Arc<Item>) -> Receipt;
 
-    /// Adds the item that a waiting prompt has become, which waits no longer: both or neither.
-    fn append_heard(&self, session: SessionId, item: Arc<Item>, waiting: WaitingId) -> Receipt;
+    /// Appends the item of a queued prompt and removes the prompt from the queue, atomically.
+    fn append_queued(&self, session: SessionId, item: Arc<Item>, waiting: QueuedPromptId) -> Receipt;
 
-    /// Keeps a prompt that waits for its turn.
-    fn wait(&self, session: SessionId, waiting: Waiting) -> Receipt;
+    /// Stores a queued prompt.
+    fn queue_prompt(&self, session: SessionId, waiting: QueuedPrompt) -> Receipt;
 
-    /// Forgets a waiting prompt, because it was given back or refused.
-    fn forget_waiting(&self, session: SessionId, waiting: WaitingId) -> Receipt;
+    /// Removes a queued prompt that was returned or refused.
+    fn remove_queued(&self, session: SessionId, waiting: QueuedPromptId) -> Receipt;
 
-    /// Says which folders the project has besides its main one.
+    /// Sets the additional project folders.
     fn set_roots(&self, session: SessionId, roots: Vec<PathBuf>) -> Receipt;
 
-    /// Adds what has arrived of a reply that still streams. Durable at most 100 ms later; at once where the receipt is awaited
-    /// through [`Store::flush`].
-    fn draft(&self, session: SessionId, reply: Draft, chunks: Vec<Chunk>);
+    /// Adds received chunks of a streaming reply. Durable after at most 100 ms, or when [`Store::flush`] resolves.
+    fn append_draft(&self, session: SessionId, reply: ReplyDraft, chunks: Vec<Chunk>);
 
-    /// Forgets a draft, because its request is sent again.
-    fn discard(&self, session: SessionId, reply: ItemId);
+    /// Deletes a draft because its request is retried.
+    fn discard_draft(&self, session: SessionId, reply: ItemId);
 
-    /// Everything handed over so far, drafts included.
+    /// Resolves when all earlier writes are durable, including drafts.
     fn flush(&self) -> Receipt;
 
-    /// Moves the head to an earlier item, or an item of another branch.
+    /// Moves the head to another item, on any branch.
     fn rewind(&self, session: SessionId, head: ItemId) -> Receipt;
 
-    /// Gives the session a title.
-    fn title(&self, session: SessionId, title: String) -> Receipt;
+    /// Sets the title.
+    fn set_title(&self, session: SessionId, title: String) -> Receipt;
 
-    /// Accounts for a request.
-    fn record(&self, session: SessionId, record: Record) -> Receipt;
+    /// Records a request in the ledger.
+    fn record_request(&self, session: SessionId, record: RequestRecord) -> Receipt;
 
-    /// The requests of the session and its subtasks, oldest first.
-    fn records(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<Record>, Error>>;
+    /// The requests of a session and its subtasks, oldest first.
+    fn request_records(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<RequestRecord>, Error>>;
 
-    /// Keeps bytes under the name of their content.
+    /// Stores bytes under their hash.
     fn put_blob(&self, bytes: Bytes) -> BlobId;
 
-    /// Reads bytes that were kept.
+    /// Reads a blob.
     fn get_blob(&self, id: BlobId) -> BoxFuture<'static, Result<Option<Bytes>, Error>>;
 
-    /// Removes a session and its subtasks, their items, records and the blobs that nothing else needs.
+    /// Deletes a session and its subtasks with their items, records and unshared blobs.
     fn delete(&self, session: SessionId) -> BoxFuture<'static, Result<(), Error>>;
 }
 
-/// A reply that still streams.
+/// A streaming reply.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Draft {
-    /// The item that it will become.
+pub struct ReplyDraft {
+    /// The id of the future item.
     pub id: ItemId,
-    /// The item before it.
+    /// The preceding item.
     pub parent: Option<ItemId>,
     /// The model, as `provider/id`.
     pub model: String,
-    /// The request that it answers.
+    /// The request that produces it.
     pub request: crate::RequestId,
 }

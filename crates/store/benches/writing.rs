@@ -1,14 +1,17 @@
-//! What writing costs: time for opening, appending and streaming, and bytes for a streamed reply and a working step.
+//! Cost of writing: time to open, append and stream, and bytes for a streamed reply and a step.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on may panic")]
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use model::{Chunk, Cost, Message, Stop, Usage};
-use session::{Body, Draft, End, Item, ItemId, New, Record, RequestId, Section, SessionId, Store, Time};
+use session::{
+    Body, Item, ItemId, LedgerSection, NewSession, ReplyDraft, ReplyEnd, RequestEnd, RequestId, RequestRecord,
+    SessionId, Store, Time,
+};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::Sqlite;
+use store::SqliteStore;
 use tokio::runtime::{Builder, Runtime};
 
 /// A long reply in tiny deltas: 200 KB.
@@ -29,7 +32,7 @@ fn item(parent: Option<ItemId>, bytes: usize) -> Arc<Item> {
     })
 }
 
-fn reply(draft: &Draft, text: String) -> Arc<Item> {
+fn reply(draft: &ReplyDraft, text: String) -> Arc<Item> {
     Arc::new(Item {
         id: draft.id,
         parent: draft.parent,
@@ -38,13 +41,13 @@ fn reply(draft: &Draft, text: String) -> Arc<Item> {
             message: Arc::new(Message::assistant(text)),
             model: draft.model.clone(),
             request: draft.request,
-            end: End::Finished(Stop::End),
+            end: ReplyEnd::Finished(Stop::End),
         },
     })
 }
 
-fn record() -> Record {
-    Record {
+fn record() -> RequestRecord {
+    RequestRecord {
         id: RequestId::new(),
         item: None,
         purpose: "turn".into(),
@@ -55,9 +58,9 @@ fn record() -> Record {
         total: 1_000,
         usage: Usage::default(),
         cost: Some(Cost { nano_usd: 1 }),
-        outcome: "end".into(),
+        outcome: RequestEnd::Finished(Stop::End),
         sections: ["tools", "system", "messages"]
-            .map(|name| Section {
+            .map(|name| LedgerSection {
                 name: name.into(),
                 bytes: 1_000,
                 tokens: 250,
@@ -68,8 +71,8 @@ fn record() -> Record {
     }
 }
 
-fn draft(parent: Option<ItemId>) -> Draft {
-    Draft {
+fn draft(parent: Option<ItemId>) -> ReplyDraft {
+    ReplyDraft {
         id: ItemId::new(),
         parent,
         model: "maker/model-1".into(),
@@ -77,8 +80,8 @@ fn draft(parent: Option<ItemId>) -> Draft {
     }
 }
 
-async fn begin(store: &Sqlite) -> SessionId {
-    let new = New {
+async fn begin(store: &SqliteStore) -> SessionId {
+    let new = NewSession {
         id: SessionId::new(),
         root: "/project".into(),
         model: "maker/model-1".into(),
@@ -90,20 +93,20 @@ async fn begin(store: &Sqlite) -> SessionId {
     id
 }
 
-/// Streams a reply as fast as it can be handed over.
-async fn stream(store: &Sqlite, session: SessionId) {
+/// Streams a reply as fast as it can be enqueued.
+async fn stream(store: &SqliteStore, session: SessionId) {
     let draft = draft(None);
     for _ in 0..DELTAS {
-        store.draft(session, draft.clone(), vec![Chunk::Text("word".into())]);
+        store.append_draft(session, draft.clone(), vec![Chunk::Text("word".into())]);
     }
     let text = "word".repeat(DELTAS);
     store.append(session, reply(&draft, text)).await.unwrap();
 }
 
-/// A request and its answer by a tool, as one step of a turn writes them.
-async fn step(store: &Sqlite, session: SessionId, parent: Option<ItemId>) -> Option<ItemId> {
+/// The writes of one step of a turn: a reply, its request record and a tool result.
+async fn step(store: &SqliteStore, session: SessionId, parent: Option<ItemId>) -> Option<ItemId> {
     let answer = draft(parent);
-    drop(store.record(session, record()));
+    drop(store.record_request(session, record()));
     store.append(session, reply(&answer, "word ".repeat(80))).await.unwrap();
     let result = item(Some(answer.id), 2_000);
     store.append(session, Arc::clone(&result)).await.unwrap();
@@ -113,7 +116,7 @@ async fn step(store: &Sqlite, session: SessionId, parent: Option<ItemId>) -> Opt
 fn opening(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().unwrap();
     runtime().block_on(async {
-        let store = Sqlite::open(folder.path()).unwrap();
+        let store = SqliteStore::open(folder.path()).unwrap();
         for _ in 0..50 {
             let session = begin(&store).await;
             let mut parent = None;
@@ -124,15 +127,15 @@ fn opening(criterion: &mut Criterion) {
     });
     let mut group = criterion.benchmark_group("open");
     group.bench_function("existing", |bencher| {
-        bencher.iter_with_large_drop(|| Sqlite::open(folder.path()).unwrap());
+        bencher.iter_with_large_drop(|| SqliteStore::open(folder.path()).unwrap());
     });
     group.bench_function("existing and close", |bencher| {
-        bencher.iter(|| drop(Sqlite::open(folder.path()).unwrap()));
+        bencher.iter(|| drop(SqliteStore::open(folder.path()).unwrap()));
     });
     group.bench_function("new", |bencher| {
         bencher.iter_batched(
             || tempfile::tempdir().unwrap(),
-            |folder| (Sqlite::open(&folder.path().join("hew")).unwrap(), folder),
+            |folder| (SqliteStore::open(&folder.path().join("hew")).unwrap(), folder),
             BatchSize::PerIteration,
         );
     });
@@ -140,7 +143,7 @@ fn opening(criterion: &mut Criterion) {
         bencher.iter_batched(
             || tempfile::tempdir().unwrap(),
             |folder| {
-                let store = Sqlite::open(folder.path()).unwrap();
+                let store = SqliteStore::open(folder.path()).unwrap();
                 runtime().block_on(async {
                     let session = begin(&store).await;
                     step(&store, session, None).await
@@ -157,7 +160,7 @@ fn opening(criterion: &mut Criterion) {
 fn appending(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().unwrap();
     let runtime = runtime();
-    let store = Sqlite::open(folder.path()).unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
     let mut group = criterion.benchmark_group("append");
     for bytes in [500, 5_000, 50_000] {
         let session = runtime.block_on(begin(&store));
@@ -181,7 +184,7 @@ fn appending(criterion: &mut Criterion) {
 fn streaming(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().unwrap();
     let runtime = runtime();
-    let store = Sqlite::open(folder.path()).unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
     let mut group = criterion.benchmark_group("stream");
     group.sample_size(20);
     group.bench_function("200 KB in 4-byte deltas", |bencher| {
@@ -194,7 +197,7 @@ fn streaming(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What this process has handed to the disk and how long its threads have computed.
+/// Bytes written and CPU time of this process.
 fn spent() -> (u64, Duration) {
     let io = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let written = io
@@ -210,8 +213,8 @@ fn spent() -> (u64, Duration) {
     (written, Duration::from_millis(ticks * 10))
 }
 
-fn report(name: &str, folder: &Path, run: impl AsyncFnOnce(&Sqlite)) {
-    let store = Sqlite::open(folder).unwrap();
+fn report(name: &str, folder: &Path, run: impl AsyncFnOnce(&SqliteStore)) {
+    let store = SqliteStore::open(folder).unwrap();
     let ((bytes, cpu), start) = (spent(), Instant::now());
     runtime().block_on(run(&store));
     let (live, _) = spent();
@@ -237,7 +240,7 @@ fn bytes(_: &mut Criterion) {
         let session = begin(store).await;
         let draft = draft(None);
         for _ in 0..400 {
-            store.draft(session, draft.clone(), vec![Chunk::Text("words".into())]);
+            store.append_draft(session, draft.clone(), vec![Chunk::Text("words".into())]);
             tokio::time::sleep(Duration::from_micros(12_500)).await;
         }
         store.append(session, reply(&draft, "words".repeat(400))).await.unwrap();

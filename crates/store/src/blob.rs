@@ -1,15 +1,15 @@
-//! Names of contents: SHA-256, in hexadecimal outside and as 32 bytes inside.
+//! Blob ids: SHA-256, hexadecimal in the API and 32 bytes in the database.
 
 use ring::digest::{SHA256, digest};
 use session::BlobId;
 use std::fmt::Write;
 
-/// The name of these bytes.
+/// The id of these bytes.
 pub(crate) fn name(bytes: &[u8]) -> BlobId {
     hex(digest(&SHA256, bytes).as_ref())
 }
 
-/// A name from how it is kept.
+/// The id for a database key.
 pub(crate) fn hex(key: &[u8]) -> BlobId {
     let mut name = String::with_capacity(key.len() * 2);
     for byte in key {
@@ -19,7 +19,7 @@ pub(crate) fn hex(key: &[u8]) -> BlobId {
     BlobId(name.into())
 }
 
-/// How a name is kept; `None` where it is not one of ours.
+/// The database key; `None` if the id is not a SHA-256.
 pub(crate) fn key(id: &BlobId) -> Option<Vec<u8>> {
     let text = id.0.as_bytes();
     if text.len() != 64 {
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_the_sha256_and_survives_being_kept() {
+    fn an_id_is_the_sha256_and_round_trips() {
         let id = name(b"abc");
         assert_eq!(
             &*id.0,
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_not_ours_have_no_key() {
+    fn ids_that_are_not_a_sha256_have_no_key() {
         for text in ["", "abc", &"g".repeat(64), &"é".repeat(32), &"a".repeat(66)] {
             assert_eq!(key(&BlobId((*text).into())), None, "{text}");
         }

@@ -1,31 +1,31 @@
-//! Replies that still stream, gathered until they are written.
+//! Streaming replies, buffered until they are written.
 
 use model::Chunk;
-use session::{Draft, ItemId, SessionId};
+use session::{ItemId, ReplyDraft, SessionId};
 
-/// What has arrived of a reply since it was last written.
+/// Chunks of a reply that are not written yet.
 #[derive(Debug)]
-pub(crate) struct Piece {
+pub(crate) struct DraftPiece {
     pub(crate) session: SessionId,
-    pub(crate) draft: Draft,
+    pub(crate) draft: ReplyDraft,
     pub(crate) chunks: Vec<Chunk>,
 }
 
-/// The pieces that wait to be written, one for each reply.
+/// The unwritten pieces, one per reply.
 #[derive(Debug, Default)]
-pub(crate) struct Pieces(Vec<Piece>);
+pub(crate) struct DraftPieces(Vec<DraftPiece>);
 
-impl Pieces {
+impl DraftPieces {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds what has arrived.
-    pub(crate) fn add(&mut self, session: SessionId, draft: Draft, chunks: Vec<Chunk>) {
+    /// Adds received chunks.
+    pub(crate) fn add(&mut self, session: SessionId, draft: ReplyDraft, chunks: Vec<Chunk>) {
         match self.0.iter_mut().find(|piece| piece.draft.id == draft.id) {
             Some(piece) => chunks.into_iter().for_each(|chunk| join(&mut piece.chunks, chunk)),
             None => {
-                let mut piece = Piece {
+                let mut piece = DraftPiece {
                     session,
                     draft,
                     chunks: Vec::with_capacity(chunks.len()),
@@ -36,8 +36,8 @@ impl Pieces {
         }
     }
 
-    /// Puts back what could not be written, before what has arrived since.
-    pub(crate) fn put_back(&mut self, mut failed: Piece) {
+    /// Puts back a piece that could not be written, before the chunks received since.
+    pub(crate) fn requeue(&mut self, mut failed: DraftPiece) {
         match self.0.iter_mut().find(|piece| piece.draft.id == failed.draft.id) {
             Some(piece) => {
                 for chunk in std::mem::take(&mut piece.chunks) {
@@ -49,24 +49,24 @@ impl Pieces {
         }
     }
 
-    /// Hands over the piece of a reply.
-    pub(crate) fn take_reply(&mut self, reply: ItemId) -> Option<Piece> {
+    /// Removes the piece of a reply.
+    pub(crate) fn take_reply(&mut self, reply: ItemId) -> Option<DraftPiece> {
         let index = self.0.iter().position(|piece| piece.draft.id == reply)?;
         Some(self.0.remove(index))
     }
 
-    /// Hands over the pieces of a session.
-    pub(crate) fn take_session(&mut self, session: SessionId) -> Vec<Piece> {
+    /// Removes the pieces of a session.
+    pub(crate) fn take_session(&mut self, session: SessionId) -> Vec<DraftPiece> {
         self.0.extract_if(.., |piece| piece.session == session).collect()
     }
 
-    /// Hands all pieces over.
-    pub(crate) fn take(&mut self) -> Vec<Piece> {
+    /// Removes all pieces.
+    pub(crate) fn take(&mut self) -> Vec<DraftPiece> {
         std::mem::take(&mut self.0)
     }
 }
 
-/// Adds a chunk to those before it; deltas of one kind become one.
+/// Appends a chunk; consecutive deltas of one kind are joined.
 fn join(chunks: &mut Vec<Chunk>, next: Chunk) {
     match (chunks.last_mut(), next) {
         (Some(Chunk::Text(text)), Chunk::Text(delta)) => text.push_str(&delta),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn deltas_of_one_kind_become_one_and_others_keep_their_order() {
+    fn consecutive_deltas_are_joined_and_the_order_is_kept() {
         let arrived = vec![
             Chunk::Thinking("a".into()),
             Chunk::Thinking("b".into()),
@@ -131,19 +131,19 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_comes_before_what_arrived_since() {
+    fn requeued_chunks_precede_later_ones() {
         let session = SessionId::new();
-        let draft = Draft {
+        let draft = ReplyDraft {
             id: ItemId::new(),
             parent: None,
             model: "a/b".into(),
             request: RequestId::new(),
         };
-        let mut pieces = Pieces::default();
+        let mut pieces = DraftPieces::default();
         pieces.add(session, draft.clone(), vec![Chunk::Text("one ".into())]);
         let failed = pieces.take();
         pieces.add(session, draft, vec![Chunk::Text("two".into())]);
-        failed.into_iter().for_each(|piece| pieces.put_back(piece));
+        failed.into_iter().for_each(|piece| pieces.requeue(piece));
         let all: Vec<Vec<Chunk>> = pieces.take().into_iter().map(|piece| piece.chunks).collect();
         assert_eq!(all, vec![vec![Chunk::Text("one two".into())]]);
     }

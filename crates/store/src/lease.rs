@@ -1,35 +1,36 @@
-//! The right to write to a session: a lock that the operating system takes back when its holder dies.
+//! Leases: the exclusive right to write to a session, as a lock that the operating system releases when its holder
+//! dies.
 
-use crate::fault::unusable;
+use crate::error::io_error;
 use session::{Error, Lease, SessionId};
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where leases are given out.
+/// The leases in use.
 #[derive(Debug, Clone)]
 pub(crate) enum Leases {
     /// A locked file for each session in use, in this folder.
     Files(PathBuf),
-    /// The sessions in use, when nobody else can see them.
+    /// The sessions in use, for a database in memory.
     Memory(Arc<Mutex<HashSet<SessionId>>>),
 }
 
 impl Leases {
-    /// Takes the right to write to a session, or says that somebody else has it.
+    /// Takes the lease of a session, or fails if it is taken.
     pub(crate) fn take(&self, session: SessionId) -> Result<Lease, Error> {
         match self {
             Leases::Files(folder) => {
                 let path = folder.join(session.to_string());
                 let file = lock(folder, &path, session)?;
-                Ok(Box::new(Locked { path, _file: file }))
+                Ok(Box::new(FileLease { path, _file: file }))
             }
             Leases::Memory(taken) => {
                 if !taken.lock().unwrap_or_else(PoisonError::into_inner).insert(session) {
                     return Err(Error::Busy(session));
                 }
-                Ok(Box::new(Noted {
+                Ok(Box::new(MemoryLease {
                     session,
                     taken: Arc::clone(taken),
                 }))
@@ -38,24 +39,25 @@ impl Leases {
     }
 }
 
-struct Locked {
+struct FileLease {
     path: PathBuf,
     _file: File,
 }
 
-impl Drop for Locked {
+impl Drop for FileLease {
     fn drop(&mut self) {
-        // Removed while still locked, so that nobody else's file is. What stays behind is unlocked and does no harm.
+        // Removed while still locked, so that another process's file is not removed. A file that stays is unlocked and
+        // harmless.
         std::fs::remove_file(&self.path).unwrap_or_default();
     }
 }
 
-struct Noted {
+struct MemoryLease {
     session: SessionId,
     taken: Arc<Mutex<HashSet<SessionId>>>,
 }
 
-impl Drop for Noted {
+impl Drop for MemoryLease {
     fn drop(&mut self) {
         self.taken
             .lock()
@@ -66,13 +68,13 @@ impl Drop for Noted {
 
 fn lock(folder: &Path, path: &Path, session: SessionId) -> Result<File, Error> {
     loop {
-        let file = create(folder, path).map_err(|error| unusable(&error, path))?;
+        let file = create(folder, path).map_err(|error| io_error(&error, path))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(Error::Busy(session)),
-            Err(TryLockError::Error(error)) => return Err(unusable(&error, path)),
+            Err(TryLockError::Error(error)) => return Err(io_error(&error, path)),
         }
-        // The holder before us may have removed the file between our opening and locking it.
+        // The previous holder may have removed the file between opening and locking.
         if is_at(&file, path) {
             return Ok(file);
         }

@@ -1,46 +1,45 @@
 //! Sessions and file history in SQLite.
 //!
-//! [`Sqlite`] keeps everything in one file, `hew.db`, which several hew processes may use at once. One thread owns the
-//! writing connection: whatever has been handed over while it was busy goes into one transaction, and then every receipt
-//! is answered. Nobody else waits for the disk.
+//! [`SqliteStore`] stores everything in one file, `hew.db`, which several hew processes may use at the same time. One
+//! thread owns the writing connection: all writes enqueued while it was busy are committed in one transaction, then
+//! their receipts resolve. No other thread waits for the disk.
 //!
-//! # What survives what
+//! # Durability
 //!
-//! - **A killed process** (`kill -9`, a panic, a crash): everything whose receipt was answered, and of a reply that still
-//!   streams all but the last 100 ms. A commit is written to the write-ahead log before its receipt is answered, and the
+//! - **A killed process** (`kill -9`, a panic, a crash) loses nothing that has a resolved receipt, and at most the
+//!   last 100 ms of a streaming reply. A commit is written to the write-ahead log before its receipt resolves, and the
 //!   operating system keeps what was written.
-//! - **A power cut**: the database is always whole, because SQLite syncs the log before it copies from it, and the other way
-//!   round. Commits are on the medium once the writer has been idle for a second, five seconds after the first of them at
-//!   the latest, and when the store is closed. A sync per commit would buy those seconds at a price of several
-//!   milliseconds per step on common disks, while the effects of a tool on the project's files are not synced either.
-//! - **A full disk**: the receipts of what could not be written say so; what was written stays, and writing goes on when
-//!   there is space again. An item is never written without the item before it or the file versions that it names.
+//! - **A power cut** never corrupts the database, because SQLite syncs the log before it checkpoints it. Commits are
+//!   on the medium once the writer has been idle for a second, at most five seconds after the first of them, and when
+//!   the store is closed. A sync per commit would cost several milliseconds per step on common disks, while the
+//!   effects of tools on the project's files are not synced either.
+//! - **A full disk** makes the receipts of failed writes return an error; everything written before stays, and writing
+//!   continues when there is space again. An item is never written without its parent and its file versions.
 //!
-//! # How much is written
+//! # Write volume
 //!
-//! Deltas of a streaming reply are joined in memory and written about ten times a second; a reply that finishes sooner is
-//! written once. Titles and ledger entries that nobody waits for share the transaction of the item that follows them, or
-//! are written after the same tenth of a second. The log is copied back when the writer pauses, so it stays a few megabytes
-//! in size.
+//! Deltas of a streaming reply are joined in memory and written about ten times a second; a reply that finishes sooner
+//! is written once. Titles and ledger entries share the transaction of the item that follows them, or are written
+//! after the same tenth of a second. The log is checkpointed when the writer is idle, so it stays at a few megabytes.
 
 mod apply;
-mod beside;
 mod blob;
+mod blob_files;
 mod connect;
+mod crash_repair;
 mod draft;
-mod fault;
-mod files;
+mod error;
 mod lease;
-mod mend;
 mod prune;
 mod queue;
+mod queued_prompts;
 mod read;
 mod reader;
 mod row;
 mod schema;
+mod sql_value;
 mod sqlite;
 mod subtasks;
-mod value;
 mod writer;
 
-pub use sqlite::Sqlite;
+pub use sqlite::SqliteStore;

@@ -1,88 +1,88 @@
-//! Forgetting old versions of files, so that what is kept stays within its quota.
+//! Deletes old file versions to stay within the quota.
 
-use crate::apply::{now, unknown};
+use crate::apply::{now, unknown_session};
 use crate::blob;
-use crate::fault::Fault;
-use crate::files;
-use crate::row::UNKEPT;
-use crate::value::{Key, count, number};
+use crate::blob_files;
+use crate::error::StoreError;
+use crate::row::NOT_STORED;
+use crate::sql_value::{IdValue, from_sql, to_sql};
 use rusqlite::{Connection, params};
 use session::{BlobId, SessionId};
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// A content that nothing names is forgotten when it is older than this: a session that runs has had the time to name it.
-const ORPHAN: Duration = Duration::from_secs(24 * 60 * 60);
+/// An unreferenced blob is deleted when it is older than this; a running session has referenced it by then.
+const ORPHAN_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Bytes of all versions of files, in the database and beside it.
-pub(crate) fn used(connection: &Connection, path: &Path) -> Result<u64, Fault> {
+/// Bytes of all file versions, in the database and in the blob folder.
+pub(crate) fn used_bytes(connection: &Connection, path: &Path) -> Result<u64, StoreError> {
     let inside: i64 = connection.query_row("SELECT coalesce(sum(length(bytes)), 0) FROM blobs", [], |row| {
         row.get(0)
     })?;
-    Ok(number(inside).saturating_add(files::beside(path).used()))
+    Ok(from_sql(inside).saturating_add(blob_files::blob_dir(path).used()))
 }
 
-/// Sessions that name versions of files, the one that was worked on longest ago first.
-pub(crate) fn oldest(connection: &Connection) -> Result<Vec<SessionId>, Fault> {
+/// Sessions with file versions, least recently used first.
+pub(crate) fn sessions_by_age(connection: &Connection) -> Result<Vec<SessionId>, StoreError> {
     let mut statement = connection
         .prepare_cached("SELECT id FROM sessions WHERE id IN (SELECT session FROM changes) ORDER BY updated, id")?;
-    let rows = statement.query_map([], |row| Ok(SessionId(row.get::<_, Key>(0)?.0)))?;
+    let rows = statement.query_map([], |row| Ok(SessionId(row.get::<_, IdValue>(0)?.0)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Forgets contents beside the database that no session names, and that none can still be about to name.
-pub(crate) fn orphans(connection: &Connection, path: &Path) -> Result<(), Fault> {
-    let depot = files::beside(path);
-    depot.sweep();
+/// Deletes old unreferenced blobs in the blob folder.
+pub(crate) fn delete_orphans(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let blobs = blob_files::blob_dir(path);
+    blobs.sweep();
     let mut named: HashSet<BlobId> = HashSet::new();
     let mut statement = connection.prepare("SELECT before FROM changes UNION SELECT after FROM changes")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         named.extend(row.get::<_, Option<Vec<u8>>>(0)?.map(|key| blob::hex(&key)));
     }
-    let recent = SystemTime::now().checked_sub(ORPHAN);
-    for held in depot.contents() {
-        if recent.is_some_and(|recent| held.at < recent) && !named.contains(&held.id) {
-            // One that cannot be removed is tried again next time.
-            depot.remove(&held.id).ok();
+    let recent = SystemTime::now().checked_sub(ORPHAN_AGE);
+    for blob in blobs.contents() {
+        if recent.is_some_and(|recent| blob.at < recent) && !named.contains(&blob.id) {
+            // A failed removal is retried next time.
+            blobs.remove(&blob.id).ok();
         }
     }
     Ok(())
 }
 
-/// Forgets the bytes of the versions that only this session names. What it changed stays known.
-pub(crate) fn forget(connection: &Connection, session: SessionId, path: &Path) -> Result<(), Fault> {
-    let own = own_contents(connection, session)?;
+/// Deletes the blobs that only this session references. The list of its changes stays.
+pub(crate) fn forget_versions(connection: &Connection, session: SessionId, path: &Path) -> Result<(), StoreError> {
+    let own = exclusive_blobs(connection, session)?;
     if own.is_empty()
         && !connection
             .prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?
-            .exists([Key(session.0)])?
+            .exists([IdValue(session.0)])?
     {
-        return Err(unknown(session));
+        return Err(unknown_session(session));
     }
     for (column, kind) in [("before", "before_kind"), ("after", "after_kind")] {
-        // Files of which only the bytes were known have no kind yet: a file without noted permissions.
+        // Rows without a kind are files with unknown permissions.
         connection.execute(
             &format!(
-                "UPDATE changes SET {kind} = coalesce({kind}, {}) | {UNKEPT} WHERE session = ?1 AND {column} IS NOT NULL
+                "UPDATE changes SET {kind} = coalesce({kind}, {}) | {NOT_STORED} WHERE session = ?1 AND {column} IS NOT NULL
                  AND {column} NOT IN (SELECT before FROM changes WHERE session <> ?1 AND before IS NOT NULL
                                       UNION ALL SELECT after FROM changes WHERE session <> ?1 AND after IS NOT NULL)",
-                crate::row::PLAIN
+                crate::row::PLAIN_FILE
             ),
-            [Key(session.0)],
+            [IdValue(session.0)],
         )?;
     }
     let mut statement = connection.prepare_cached("DELETE FROM blobs WHERE id = ?1")?;
     for id in &own {
         statement.execute([blob::key(id)])?;
     }
-    drop_files(path, &own);
+    remove_files(path, &own);
     Ok(())
 }
 
-/// The contents that only this session names.
-pub(crate) fn own_contents(connection: &Connection, session: SessionId) -> Result<Vec<BlobId>, Fault> {
+/// The blobs that only this session references.
+pub(crate) fn exclusive_blobs(connection: &Connection, session: SessionId) -> Result<Vec<BlobId>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT before FROM changes WHERE session = ?1 AND before IS NOT NULL
          UNION SELECT after FROM changes WHERE session = ?1 AND after IS NOT NULL
@@ -90,21 +90,21 @@ pub(crate) fn own_contents(connection: &Connection, session: SessionId) -> Resul
          EXCEPT SELECT after FROM changes WHERE session <> ?1
          EXCEPT SELECT id FROM prompt_blobs",
     )?;
-    let rows = statement.query_map([Key(session.0)], |row| Ok(blob::hex(&row.get::<_, Vec<u8>>(0)?)))?;
+    let rows = statement.query_map([IdValue(session.0)], |row| Ok(blob::hex(&row.get::<_, Vec<u8>>(0)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Removes contents beside the database; one that cannot be removed is an orphan, which is looked for later.
-pub(crate) fn drop_files(path: &Path, ids: &[BlobId]) {
-    let depot = files::beside(path);
+/// Removes blobs from the blob folder; one that cannot be removed is deleted later as an orphan.
+pub(crate) fn remove_files(path: &Path, ids: &[BlobId]) {
+    let blobs = blob_files::blob_dir(path);
     for id in ids {
-        depot.remove(id).ok();
+        blobs.remove(id).ok();
     }
 }
 
-/// Bytes in the database that nothing names and nobody can still be about to name.
-pub(crate) fn unnamed(connection: &Connection) -> Result<(), Fault> {
-    let before = now() - count(u64::try_from(ORPHAN.as_millis()).unwrap_or(u64::MAX));
+/// Deletes old unreferenced blobs in the database.
+pub(crate) fn delete_unreferenced(connection: &Connection) -> Result<(), StoreError> {
+    let before = now() - to_sql(u64::try_from(ORPHAN_AGE.as_millis()).unwrap_or(u64::MAX));
     connection.execute(
         "DELETE FROM blobs WHERE at < ?1 AND id NOT IN (SELECT before FROM changes WHERE before IS NOT NULL
                                                         UNION ALL SELECT after FROM changes WHERE after IS NOT NULL

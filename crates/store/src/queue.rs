@@ -1,40 +1,41 @@
-//! What has been handed over and waits for the writer.
+//! The queue of writes for the writer thread.
 //!
-//! The queue is not bounded by itself: whoever writes waits for receipts, and deltas of a reply are joined as they come.
+//! The queue has no bound of its own: callers wait for receipts, and deltas of a reply are joined.
 
-use crate::draft::{Piece, Pieces};
+use crate::draft::{DraftPiece, DraftPieces};
 use bytes::Bytes;
 use futures::channel::oneshot;
 use model::Chunk;
 use rusqlite::Connection;
-use session::{BlobId, Draft, Error, Item, ItemId, New, Record, SessionId, WaitingId};
+use session::{BlobId, Error, Item, ItemId, NewSession, QueuedPromptId, ReplyDraft, RequestRecord, SessionId};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long what nobody waits for may wait for company. A commit takes its part of the 100 ms that are promised for drafts.
-const BEHIND: Duration = Duration::from_millis(90);
+/// How long a write without urgency is delayed, to share a transaction. The commit takes the rest of the 100 ms that
+/// are promised for drafts.
+const MAX_DELAY: Duration = Duration::from_millis(90);
 
-/// How long the writer waits before it tries again to keep what a full disk did not take.
-const AGAIN: Duration = Duration::from_secs(1);
+/// Delay before drafts that did not fit on a full disk are retried.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Something to be written.
+/// A write operation.
 #[derive(Debug)]
 pub(crate) enum Write {
-    Create(New),
+    Create(NewSession),
     Append {
         session: SessionId,
         item: Arc<Item>,
-        /// The waiting prompt that it was.
-        heard: Option<WaitingId>,
+        /// The queued prompt that became the item.
+        queued: Option<QueuedPromptId>,
     },
-    Wait {
+    QueuePrompt {
         session: SessionId,
-        waiting: session::Waiting,
+        prompt: session::QueuedPrompt,
     },
-    ForgetWaiting {
+    RemoveQueued {
         session: SessionId,
-        waiting: WaitingId,
+        prompt: QueuedPromptId,
     },
     Roots {
         session: SessionId,
@@ -54,99 +55,99 @@ pub(crate) enum Write {
     },
     Record {
         session: SessionId,
-        record: Box<Record>,
+        record: Box<RequestRecord>,
     },
-    /// What has arrived of a reply, when something else must come after it.
-    Piece(Piece),
-    Mend(SessionId),
+    /// Chunks of a reply that must be written before a later write.
+    DraftPiece(DraftPiece),
+    RepairDrafts(SessionId),
     Delete(SessionId),
-    /// Forgets the versions of files that only this session names.
-    Forget(SessionId),
-    /// Forgets versions of files that nothing names.
-    Unnamed,
-    /// Nothing by itself: its receipt stands for all that came before.
+    /// Deletes the file versions that only this session references.
+    ForgetVersions(SessionId),
+    /// Deletes unreferenced file versions.
+    DeleteUnreferenced,
+    /// No operation; its receipt covers all earlier writes.
     Flush,
 }
 
-/// Something to be read, with the connection or the reason why there is none.
-pub(crate) type Job = Box<dyn FnOnce(Result<&Connection, Error>) + Send>;
+/// A read, called with the connection or the error that prevents it.
+pub(crate) type ReadJob = Box<dyn FnOnce(Result<&Connection, Error>) + Send>;
 
-/// A write and who waits for it.
-pub(crate) struct Waiting {
+/// A write and its receipt.
+pub(crate) struct PendingWrite {
     pub(crate) write: Write,
     pub(crate) receipt: Option<oneshot::Sender<Result<(), Error>>>,
 }
 
-/// Bytes to be kept under their name.
+/// A blob to be written.
 #[derive(Debug)]
-pub(crate) struct Blob {
+pub(crate) struct PendingBlob {
     pub(crate) id: BlobId,
     pub(crate) bytes: Bytes,
 }
 
-/// All that waited when the writer was ready, to be written in this order.
+/// The writes for one transaction, in this order.
 #[derive(Default)]
-pub(crate) struct Batch {
-    pub(crate) blobs: Vec<Blob>,
-    pub(crate) writes: Vec<Waiting>,
-    pub(crate) pieces: Vec<Piece>,
-    pub(crate) reads: Vec<Job>,
+pub(crate) struct WriteBatch {
+    pub(crate) blobs: Vec<PendingBlob>,
+    pub(crate) writes: Vec<PendingWrite>,
+    pub(crate) pieces: Vec<DraftPiece>,
+    pub(crate) reads: Vec<ReadJob>,
 }
 
 /// What the writer does next.
-pub(crate) enum Next {
-    Work(Batch),
-    /// The time has come that the writer asked to be woken at.
-    Rest,
+pub(crate) enum WriterStep {
+    Work(WriteBatch),
+    /// The requested time has passed: sync the log.
+    Sync,
     Close,
 }
 
-/// What has been handed over and waits for the writer.
+/// The queue of writes for the writer thread.
 #[derive(Default)]
-pub(crate) struct Queue {
-    state: Mutex<State>,
+pub(crate) struct WriteQueue {
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    blobs: Vec<Blob>,
-    writes: Vec<Waiting>,
-    pieces: Pieces,
-    reads: Vec<Job>,
-    /// Whether something must not wait for company.
+struct QueueState {
+    blobs: Vec<PendingBlob>,
+    writes: Vec<PendingWrite>,
+    pieces: DraftPieces,
+    reads: Vec<ReadJob>,
+    /// Whether a write must not be delayed.
     is_urgent: bool,
-    /// When what can wait is to be written, whatever else comes.
+    /// When delayed writes are due.
     due: Option<Instant>,
     is_working: bool,
     is_closed: bool,
 }
 
-impl Queue {
-    /// Hands a write over and says where its outcome will arrive.
+impl WriteQueue {
+    /// Enqueues a write and returns the receiver of its result.
     pub(crate) fn write(&self, write: Write) -> oneshot::Receiver<Result<(), Error>> {
         let (sender, receiver) = oneshot::channel();
         self.push(write, Some(sender));
         receiver
     }
 
-    /// Hands a write over whose outcome nobody needs.
-    pub(crate) fn write_unheard(&self, write: Write) {
+    /// Enqueues a write without a receipt.
+    pub(crate) fn write_without_receipt(&self, write: Write) {
         self.push(write, None);
     }
 
-    /// Hands over what has arrived of a reply.
-    pub(crate) fn draft(&self, session: SessionId, draft: Draft, chunks: Vec<Chunk>) {
+    /// Enqueues received chunks of a reply.
+    pub(crate) fn draft(&self, session: SessionId, draft: ReplyDraft, chunks: Vec<Chunk>) {
         let mut state = self.lock();
         if state.is_closed {
             return;
         }
         state.pieces.add(session, draft, chunks);
-        self.soon(&mut state);
+        self.schedule(&mut state);
     }
 
-    /// Has everything that was handed over written now, because somebody waits.
-    pub(crate) fn hurry(&self) {
+    /// Starts all pending writes now, because a caller waits.
+    pub(crate) fn expedite(&self) {
         let mut state = self.lock();
         if !state.writes.is_empty() {
             state.is_urgent = true;
@@ -154,56 +155,59 @@ impl Queue {
         }
     }
 
-    /// Hands bytes over. They are written with the next write that comes.
-    pub(crate) fn blob(&self, blob: Blob) {
+    /// Enqueues a blob, which is written together with the next write.
+    pub(crate) fn blob(&self, blob: PendingBlob) {
         self.lock().blobs.push(blob);
     }
 
-    /// Has something read after all that was handed over before it.
-    pub(crate) fn read(&self, job: Job) {
+    /// Enqueues a read after all earlier writes.
+    pub(crate) fn read(&self, job: ReadJob) {
         let mut state = self.lock();
-        // A job that is dropped tells whoever waits for it.
+        // Dropping a job notifies its caller.
         if !state.is_closed {
             state.reads.push(job);
             self.changed.notify_one();
         }
     }
 
-    /// Whether everything handed over has been dealt with.
-    pub(crate) fn is_settled(&self) -> bool {
+    /// Whether nothing is pending.
+    pub(crate) fn is_idle(&self) -> bool {
         let state = self.lock();
         !state.is_working && state.is_empty()
     }
 
-    /// Puts back pieces that could not be written, except those that are no longer wanted.
-    pub(crate) fn put_back(&self, pieces: Vec<Piece>) {
+    /// Puts back pieces that could not be written, except those that a pending write supersedes.
+    pub(crate) fn requeue(&self, pieces: Vec<DraftPiece>) {
         let mut state = self.lock();
         for piece in pieces {
-            let is_settled = state.writes.iter().any(|waiting| waiting.write.settles(piece.draft.id));
+            let is_settled = state
+                .writes
+                .iter()
+                .any(|waiting| waiting.write.supersedes(piece.draft.id));
             if !is_settled {
-                state.pieces.put_back(piece);
+                state.pieces.requeue(piece);
             }
         }
         if !state.pieces.is_empty() {
-            state.due = Some(Instant::now() + AGAIN);
+            state.due = Some(Instant::now() + RETRY_DELAY);
         }
     }
 
-    /// Waits for work, until it is time to rest at the latest.
-    pub(crate) fn next(&self, rest: Option<Instant>) -> Next {
+    /// Waits for work, at most until `rest`.
+    pub(crate) fn next(&self, rest: Option<Instant>) -> WriterStep {
         let mut state = self.lock();
         state.is_working = false;
         loop {
             let now = Instant::now();
             if state.is_ready(now) {
                 state.is_working = true;
-                return Next::Work(state.take());
+                return WriterStep::Work(state.take());
             }
             if state.is_closed {
-                return Next::Close;
+                return WriterStep::Close;
             }
             if rest.is_some_and(|rest| rest <= now) {
-                return Next::Rest;
+                return WriterStep::Sync;
             }
             let wake = [rest, state.due].into_iter().flatten().min();
             state = match wake {
@@ -216,13 +220,13 @@ impl Queue {
         }
     }
 
-    /// Takes nothing more, and has the writer end once all that was handed over is written.
+    /// Rejects further writes and lets the writer end after the pending ones.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.changed.notify_one();
     }
 
-    /// Takes nothing more and forgets what waits, because nobody will write it: whoever waits for it is told.
+    /// Rejects further writes and drops the pending ones, which notifies their callers.
     pub(crate) fn abandon(&self) {
         let mut state = self.lock();
         state.is_closed = true;
@@ -234,11 +238,11 @@ impl Queue {
         if state.is_closed {
             return;
         }
-        state.make_way(&write);
-        let can_wait = write.can_wait();
-        state.writes.push(Waiting { write, receipt });
+        state.take_superseded_drafts(&write);
+        let can_wait = write.can_be_delayed();
+        state.writes.push(PendingWrite { write, receipt });
         match can_wait {
-            true => self.soon(&mut state),
+            true => self.schedule(&mut state),
             false => {
                 state.is_urgent = true;
                 self.changed.notify_one();
@@ -246,42 +250,47 @@ impl Queue {
         }
     }
 
-    fn soon(&self, state: &mut State) {
+    fn schedule(&self, state: &mut QueueState) {
         if state.due.is_none() {
-            state.due = Some(Instant::now() + BEHIND);
+            state.due = Some(Instant::now() + MAX_DELAY);
             self.changed.notify_one();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Drafts are written after everything else. What must come after a draft, or instead of it, sees to that here.
-    fn make_way(&mut self, write: &Write) {
+impl QueueState {
+    /// Drafts are written after everything else, so a write that replaces a draft removes it here, and a write that
+    /// must follow one enqueues it here.
+    fn take_superseded_drafts(&mut self, write: &Write) {
         match write {
             Write::Append { item, .. } => drop(self.pieces.take_reply(item.id)),
             Write::Discard { reply, .. } => drop(self.pieces.take_reply(*reply)),
             Write::Delete(session) => drop(self.pieces.take_session(*session)),
-            Write::Mend(session) => {
-                let before = self.pieces.take_session(*session).into_iter().map(|piece| Waiting {
-                    write: Write::Piece(piece),
-                    receipt: None,
-                });
+            Write::RepairDrafts(session) => {
+                let before = self
+                    .pieces
+                    .take_session(*session)
+                    .into_iter()
+                    .map(|piece| PendingWrite {
+                        write: Write::DraftPiece(piece),
+                        receipt: None,
+                    });
                 self.writes.extend(before);
             }
             Write::Create(_)
-            | Write::Wait { .. }
-            | Write::ForgetWaiting { .. }
+            | Write::QueuePrompt { .. }
+            | Write::RemoveQueued { .. }
             | Write::Roots { .. }
             | Write::Rewind { .. }
             | Write::Title { .. }
             | Write::Record { .. }
-            | Write::Piece(_)
-            | Write::Forget(_)
-            | Write::Unnamed
+            | Write::DraftPiece(_)
+            | Write::ForgetVersions(_)
+            | Write::DeleteUnreferenced
             | Write::Flush => {}
         }
         if self.pieces.is_empty() && self.writes.is_empty() {
@@ -299,10 +308,10 @@ impl State {
         self.is_urgent || is_due || is_last || !self.reads.is_empty()
     }
 
-    fn take(&mut self) -> Batch {
+    fn take(&mut self) -> WriteBatch {
         self.due = None;
         self.is_urgent = false;
-        Batch {
+        WriteBatch {
             blobs: std::mem::take(&mut self.blobs),
             writes: std::mem::take(&mut self.writes),
             pieces: self.pieces.take(),
@@ -312,44 +321,44 @@ impl State {
 }
 
 impl Write {
-    /// Whether it may wait a little, for the write that usually follows it to share a transaction.
-    fn can_wait(&self) -> bool {
+    /// Whether it may be delayed to share the transaction of the write that usually follows.
+    fn can_be_delayed(&self) -> bool {
         match self {
             Write::Discard { .. }
             | Write::Title { .. }
             | Write::Record { .. }
-            | Write::Wait { .. }
-            | Write::ForgetWaiting { .. }
+            | Write::QueuePrompt { .. }
+            | Write::RemoveQueued { .. }
             | Write::Roots { .. } => true,
             Write::Create(_)
             | Write::Append { .. }
             | Write::Rewind { .. }
-            | Write::Piece(_)
-            | Write::Mend(_)
+            | Write::DraftPiece(_)
+            | Write::RepairDrafts(_)
             | Write::Delete(_)
-            | Write::Forget(_)
-            | Write::Unnamed
+            | Write::ForgetVersions(_)
+            | Write::DeleteUnreferenced
             | Write::Flush => false,
         }
     }
 
-    /// Whether it makes the draft of this reply unnecessary.
-    fn settles(&self, id: ItemId) -> bool {
+    /// Whether it replaces the draft of this reply.
+    fn supersedes(&self, id: ItemId) -> bool {
         match self {
             Write::Append { item, .. } => item.id == id,
             Write::Discard { reply, .. } => *reply == id,
             Write::Create(_)
-            | Write::Wait { .. }
-            | Write::ForgetWaiting { .. }
+            | Write::QueuePrompt { .. }
+            | Write::RemoveQueued { .. }
             | Write::Roots { .. }
             | Write::Rewind { .. }
             | Write::Title { .. }
             | Write::Record { .. }
-            | Write::Piece(_)
-            | Write::Mend(_)
+            | Write::DraftPiece(_)
+            | Write::RepairDrafts(_)
             | Write::Delete(_)
-            | Write::Forget(_)
-            | Write::Unnamed
+            | Write::ForgetVersions(_)
+            | Write::DeleteUnreferenced
             | Write::Flush => false,
         }
     }

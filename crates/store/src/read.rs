@@ -1,59 +1,64 @@
-//! Each question to the database as SQL.
+//! Queries as SQL.
 
-use crate::apply::unknown;
-use crate::beside;
+use crate::apply::unknown_session;
 use crate::blob;
-use crate::fault::Fault;
-use crate::files;
-use crate::row::{self, UNKEPT};
+use crate::blob_files;
+use crate::error::StoreError;
+use crate::queued_prompts;
+use crate::row::{self, NOT_STORED};
+use crate::sql_value::{IdValue, PathValue, from_sql};
 use crate::subtasks;
-use crate::value::{Key, Location, number};
 use bytes::Bytes;
 use model::{Cost, Usage};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use session::{BlobId, Change, Error, Item, ItemId, Loaded, Meta, Parent, Record, RequestId, SessionId, Time, Totals};
+use session::{
+    BlobId, Change, Error, Item, ItemId, LoadedSession, ParentCall, RequestEnd, RequestId, RequestRecord, SessionId,
+    SessionMeta, Time, Totals,
+};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The fewest characters by which a session is found.
-const SHORTEST: usize = 4;
+/// The minimum length of an abbreviated id.
+const MIN_PREFIX: usize = 4;
 
-/// Sessions that are named when several fit.
-const NAMED: usize = 5;
+/// Maximum number of matches in an error.
+const MAX_MATCHES: usize = 5;
 
-/// What is known of a session, by itself.
-pub(crate) const META: &str = "SELECT id, title, root, model, created, updated, items, requests, input, cache_read,
+/// The columns of a session's metadata, without its subtasks.
+pub(crate) const SELECT_META: &str = "SELECT id, title, root, model, created, updated, items, requests, input, cache_read,
                            cache_write, cache_write_1h, output, thinking, estimated, cost, head, parent, call FROM sessions";
 
-/// A session, from its first item to its head.
-pub(crate) fn load(connection: &Connection, session: SessionId, path: &Path) -> Result<Loaded, Fault> {
-    // One transaction, so that all of it is of the same moment.
+/// Loads a session, from its first item to its head.
+pub(crate) fn load(connection: &Connection, session: SessionId, path: &Path) -> Result<LoadedSession, StoreError> {
+    // One transaction, for a consistent view.
     let snapshot = connection.unchecked_transaction()?;
     let found = snapshot
-        .prepare_cached(&format!("{META} WHERE id = ?1"))?
-        .query_row([Key(session.0)], |row| Ok((meta(row)?, row.get::<_, Option<Key>>(16)?)))
+        .prepare_cached(&format!("{SELECT_META} WHERE id = ?1"))?
+        .query_row([IdValue(session.0)], |row| {
+            Ok((meta(row)?, row.get::<_, Option<IdValue>>(16)?))
+        })
         .optional()?;
     let Some((mut meta, head)) = found else {
-        return Err(unknown(session));
+        return Err(unknown_session(session));
     };
-    subtasks::add_up(&snapshot, std::slice::from_mut(&mut meta))?;
+    subtasks::add_subtask_totals(&snapshot, std::slice::from_mut(&mut meta))?;
     let items = branch(&snapshot, session, head, path)?;
-    Ok(Loaded {
-        waiting: beside::waiting(&snapshot, session)?,
-        roots: beside::roots(&snapshot, session)?,
+    Ok(LoadedSession {
+        queued: queued_prompts::load(&snapshot, session)?,
+        roots: queued_prompts::roots(&snapshot, session)?,
         meta,
         items,
     })
 }
 
-/// The items of a session whose ids begin or end like this, on any branch.
-pub(crate) fn items_like(connection: &Connection, session: SessionId, part: &str) -> Result<Vec<ItemId>, Fault> {
+/// The items of a session with an id that starts or ends with `part`, on any branch.
+pub(crate) fn items_like(connection: &Connection, session: SessionId, part: &str) -> Result<Vec<ItemId>, StoreError> {
     let digits: String = part.chars().filter(|c| *c != '-').collect();
     let mut statement = connection.prepare_cached("SELECT id FROM items WHERE session = ?1 ORDER BY seq")?;
-    let rows = statement.query_map([Key(session.0)], |row| Ok(ItemId(row.get::<_, Key>(0)?.0)))?;
+    let rows = statement.query_map([IdValue(session.0)], |row| Ok(ItemId(row.get::<_, IdValue>(0)?.0)))?;
     let ids = rows.collect::<Result<Vec<_>, _>>()?;
     let is_like = |id: &ItemId| {
         let text = id.0.as_simple().to_string();
@@ -62,64 +67,65 @@ pub(crate) fn items_like(connection: &Connection, session: SessionId, part: &str
     Ok(ids.into_iter().filter(is_like).collect())
 }
 
-/// From the first item of a session to this one.
+/// The items from the first of a session to this one.
 pub(crate) fn path_to(
     connection: &Connection,
     session: SessionId,
     item: ItemId,
     path: &Path,
-) -> Result<Vec<Arc<Item>>, Fault> {
+) -> Result<Vec<Arc<Item>>, StoreError> {
     let snapshot = connection.unchecked_transaction()?;
-    branch(&snapshot, session, Some(Key(item.0)), path)
+    branch(&snapshot, session, Some(IdValue(item.0)), path)
 }
 
 /// The sessions of a project, or all, newest first.
-pub(crate) fn list(connection: &Connection, root: Option<PathBuf>) -> Result<Vec<Meta>, Fault> {
-    let root = root.map(|root| Location::value(&root));
+pub(crate) fn list(connection: &Connection, root: Option<PathBuf>) -> Result<Vec<SessionMeta>, StoreError> {
+    let root = root.map(|root| PathValue::value(&root));
     let mut statement = connection.prepare_cached(&format!(
-        "{META} WHERE items > 0 AND (?1 IS NULL OR root = ?1) ORDER BY updated DESC, id DESC"
+        "{SELECT_META} WHERE items > 0 AND (?1 IS NULL OR root = ?1) ORDER BY updated DESC, id DESC"
     ))?;
     let rows = statement.query_map([root], meta)?;
-    let mut sessions: Vec<Meta> = rows.collect::<Result<_, _>>()?;
-    subtasks::add_up(connection, &mut sessions)?;
+    let mut sessions: Vec<SessionMeta> = rows.collect::<Result<_, _>>()?;
+    subtasks::add_subtask_totals(connection, &mut sessions)?;
     Ok(sessions)
 }
 
-/// The session whose id begins like this.
-pub(crate) fn find(connection: &Connection, prefix: &str) -> Result<SessionId, Fault> {
+/// Finds the session with an id that starts with `prefix`.
+pub(crate) fn find(connection: &Connection, prefix: &str) -> Result<SessionId, StoreError> {
     let digits: String = prefix.chars().filter(|c| *c != '-').collect();
-    let is_id = digits.chars().all(|c| c.is_ascii_hexdigit()) && (SHORTEST..=32).contains(&digits.len());
-    let nobody = || Fault::Refused(Error::Unknown(prefix.to_owned()));
+    let is_id = digits.chars().all(|c| c.is_ascii_hexdigit()) && (MIN_PREFIX..=32).contains(&digits.len());
+    let unknown = || StoreError::Rejected(Error::Unknown(prefix.to_owned()));
     if !is_id {
-        return Err(nobody());
+        return Err(unknown());
     }
     let bound = |fill: &str| Uuid::try_parse(&format!("{digits}{}", fill.repeat(32 - digits.len())));
     let (Ok(first), Ok(last)) = (bound("0"), bound("f")) else {
-        return Err(nobody());
+        return Err(unknown());
     };
-    // A whole id also finds a session in which nothing has happened yet.
+    // A complete id also finds an empty session.
     let fewest = i64::from(first != last);
     let mut statement = connection.prepare_cached(
         "SELECT id FROM sessions WHERE id BETWEEN ?1 AND ?2 AND items >= ?3 ORDER BY id DESC LIMIT ?4",
     )?;
     let found: Vec<SessionId> = statement
-        .query_map(params![Key(first), Key(last), fewest, NAMED as i64], |row| {
-            Ok(SessionId(row.get::<_, Key>(0)?.0))
-        })?
+        .query_map(
+            params![IdValue(first), IdValue(last), fewest, MAX_MATCHES as i64],
+            |row| Ok(SessionId(row.get::<_, IdValue>(0)?.0)),
+        )?
         .collect::<Result<_, _>>()?;
     match found.as_slice() {
-        [] => Err(nobody()),
+        [] => Err(unknown()),
         [only] => Ok(*only),
-        several => Err(Fault::Refused(Error::Ambiguous {
+        several => Err(StoreError::Rejected(Error::Ambiguous {
             prefix: prefix.to_owned(),
             matches: several.iter().map(SessionId::to_string).collect(),
         })),
     }
 }
 
-/// The session that was last worked on; a subtask is worked on by its parent.
-pub(crate) fn last(connection: &Connection) -> Result<SessionId, Fault> {
-    let newest: Option<Key> = connection
+/// The most recently updated session, except subtasks.
+pub(crate) fn last(connection: &Connection) -> Result<SessionId, StoreError> {
+    let newest: Option<IdValue> = connection
         .prepare_cached(
             "SELECT id FROM sessions WHERE items > 0 AND parent IS NULL ORDER BY updated DESC, id DESC LIMIT 1",
         )?
@@ -127,32 +133,32 @@ pub(crate) fn last(connection: &Connection) -> Result<SessionId, Fault> {
         .optional()?;
     match newest {
         Some(key) => Ok(SessionId(key.0)),
-        None => Err(Fault::Refused(Error::Unknown("last".into()))),
+        None => Err(StoreError::Rejected(Error::Unknown("last".into()))),
     }
 }
 
 /// The requests of a session and its subtasks, oldest first.
-pub(crate) fn records(connection: &Connection, session: SessionId) -> Result<Vec<Record>, Fault> {
+pub(crate) fn records(connection: &Connection, session: SessionId) -> Result<Vec<RequestRecord>, StoreError> {
     let mut records = Vec::new();
-    for session in subtasks::tree(connection, session)? {
+    for session in subtasks::with_descendants(connection, session)? {
         records.append(&mut own_records(connection, session)?);
     }
     records.sort_by_key(|record| (record.at, record.id));
     Ok(records)
 }
 
-fn own_records(connection: &Connection, session: SessionId) -> Result<Vec<Record>, Fault> {
+fn own_records(connection: &Connection, session: SessionId) -> Result<Vec<RequestRecord>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT id, item, purpose, model, attempt, at, first_chunk, total, input, cache_read, cache_write, cache_write_1h,
-                output, thinking, estimated, cost, outcome, sections, prompt
+                output, thinking, estimated, cost, outcome, detail, sections, prompt
          FROM requests WHERE session = ?1 ORDER BY at, id",
     )?;
-    let rows = statement.query_map([Key(session.0)], record)?;
+    let rows = statement.query_map([IdValue(session.0)], record)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Bytes that were kept.
-pub(crate) fn bytes(connection: &Connection, id: &BlobId, path: &Path) -> Result<Option<Bytes>, Fault> {
+/// Reads a blob.
+pub(crate) fn bytes(connection: &Connection, id: &BlobId, path: &Path) -> Result<Option<Bytes>, StoreError> {
     let Some(key) = blob::key(id) else {
         return Ok(None);
     };
@@ -162,14 +168,14 @@ pub(crate) fn bytes(connection: &Connection, id: &BlobId, path: &Path) -> Result
         .optional()?;
     match bytes {
         Some(bytes) => Ok(Some(bytes.into())),
-        None => files::read(path, id),
+        None => blob_files::read(path, id),
     }
 }
 
-/// Checks every page, and that nothing names what is not there.
-pub(crate) fn integrity(connection: &Connection, path: &Path) -> Result<(), Fault> {
+/// Checks every page and all references.
+pub(crate) fn integrity(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let damaged = |detail: String| {
-        Fault::Refused(Error::Damaged {
+        StoreError::Rejected(Error::Damaged {
             path: path.to_path_buf(),
             detail,
         })
@@ -183,16 +189,16 @@ pub(crate) fn integrity(connection: &Connection, path: &Path) -> Result<(), Faul
         (
             "SELECT count(*) FROM items AS item WHERE parent IS NOT NULL AND NOT EXISTS
                (SELECT 1 FROM items WHERE session = item.session AND id = item.parent)",
-            "items follow items that are not there",
+            "items have a missing parent",
         ),
         (
             "SELECT count(*) FROM sessions AS s WHERE head IS NOT NULL AND NOT EXISTS
                (SELECT 1 FROM items WHERE session = s.id AND id = s.head)",
-            "sessions end with items that are not there",
+            "sessions have a missing head item",
         ),
         (
             "SELECT count(*) FROM sessions AS s WHERE items <> (SELECT count(*) FROM items WHERE session = s.id)",
-            "sessions count their items wrongly",
+            "sessions have a wrong item count",
         ),
     ] {
         let wrong: i64 = connection.query_row(question, [], |row| row.get(0))?;
@@ -200,36 +206,36 @@ pub(crate) fn integrity(connection: &Connection, path: &Path) -> Result<(), Faul
             return Err(damaged(format!("{wrong} {finding}")));
         }
     }
-    match missing(connection, path)? {
+    match missing_versions(connection, path)? {
         0 => Ok(()),
-        wrong => Err(damaged(format!("{wrong} file versions are not there"))),
+        wrong => Err(damaged(format!("{wrong} file versions are missing"))),
     }
 }
 
-/// How many versions of files should be there and are not.
-fn missing(connection: &Connection, path: &Path) -> Result<usize, Fault> {
-    let depot = files::beside(path);
+/// The number of referenced but missing file versions.
+fn missing_versions(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
+    let blobs = blob_files::blob_dir(path);
     let mut statement = connection.prepare(&format!(
-        "SELECT id FROM (SELECT before AS id FROM changes WHERE coalesce(before_kind, 0) & {UNKEPT} = 0
-                         UNION SELECT after FROM changes WHERE coalesce(after_kind, 0) & {UNKEPT} = 0)
+        "SELECT id FROM (SELECT before AS id FROM changes WHERE coalesce(before_kind, 0) & {NOT_STORED} = 0
+                         UNION SELECT after FROM changes WHERE coalesce(after_kind, 0) & {NOT_STORED} = 0)
          WHERE id IS NOT NULL AND id NOT IN (SELECT id FROM blobs)"
     ))?;
     let ids = statement.query_map([], |row| Ok(blob::hex(&row.get::<_, Vec<u8>>(0)?)))?;
     let ids = ids.collect::<Result<Vec<BlobId>, _>>()?;
-    Ok(ids.iter().filter(|id| !depot.has(id)).count())
+    Ok(ids.iter().filter(|id| !blobs.has(id)).count())
 }
 
-/// That a column holds JSON that cannot be read.
-pub(crate) fn unreadable(column: usize, error: serde_json::Error) -> rusqlite::Error {
+/// A column holds invalid JSON.
+pub(crate) fn decode_error(column: usize, error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
 }
 
 fn branch(
     connection: &Connection,
     session: SessionId,
-    head: Option<Key>,
+    head: Option<IdValue>,
     path: &Path,
-) -> Result<Vec<Arc<Item>>, Fault> {
+) -> Result<Vec<Arc<Item>>, StoreError> {
     let mut changes = changes(connection, session)?;
     let mut statement =
         connection.prepare_cached("SELECT parent, at, kind, body FROM items WHERE session = ?1 AND id = ?2")?;
@@ -238,17 +244,17 @@ fn branch(
     let mut next = head;
     while let Some(id) = next {
         let broken = |how: &str| {
-            Fault::Refused(Error::Damaged {
+            StoreError::Rejected(Error::Damaged {
                 path: path.to_path_buf(),
                 detail: format!("session {session} names the item {}, {how}", id.0),
             })
         };
         if !seen.insert(id.0) {
-            return Err(broken("which follows itself"));
+            return Err(broken("which is its own ancestor"));
         }
-        let mut rows = statement.query(params![Key(session.0), id])?;
+        let mut rows = statement.query(params![IdValue(session.0), id])?;
         let Some(row) = rows.next()? else {
-            return Err(broken("which is not there"));
+            return Err(broken("which is missing"));
         };
         next = row.get(0)?;
         let parent = next.map(|key| ItemId(key.0));
@@ -256,57 +262,57 @@ fn branch(
         let kind = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
         let json = row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?;
         let changes = changes.remove(&id).unwrap_or_default();
-        let body = row::decode_body(kind, json, changes).map_err(|error| unreadable(3, error))?;
-        let at = Time(number(row.get(1)?));
+        let body = row::decode_body(kind, json, changes).map_err(|error| decode_error(3, error))?;
+        let at = Time(from_sql(row.get(1)?));
         items.extend(body.map(|body| Arc::new(Item { id, parent, at, body })));
     }
     items.reverse();
     Ok(items)
 }
 
-fn changes(connection: &Connection, session: SessionId) -> Result<HashMap<ItemId, Vec<Change>>, Fault> {
+fn changes(connection: &Connection, session: SessionId) -> Result<HashMap<ItemId, Vec<Change>>, StoreError> {
     let mut all: HashMap<ItemId, Vec<Change>> = HashMap::new();
     let mut statement = connection.prepare_cached(
         "SELECT item, path, before, after, before_kind, after_kind FROM changes WHERE session = ?1 ORDER BY item, seq",
     )?;
-    let mut rows = statement.query([Key(session.0)])?;
+    let mut rows = statement.query([IdValue(session.0)])?;
     while let Some(row) = rows.next()? {
         let version =
             |column: usize| -> rusqlite::Result<_> { Ok(row::version(row.get(column)?, row.get(column + 2)?)) };
         let change = Change {
-            path: row.get::<_, Location>(1)?.0,
+            path: row.get::<_, PathValue>(1)?.0,
             before: version(2)?,
             after: version(3)?,
         };
-        all.entry(ItemId(row.get::<_, Key>(0)?.0)).or_default().push(change);
+        all.entry(ItemId(row.get::<_, IdValue>(0)?.0)).or_default().push(change);
     }
     Ok(all)
 }
 
-/// A session by itself, from a row of [`META`].
-pub(crate) fn meta(row: &Row<'_>) -> rusqlite::Result<Meta> {
-    let parent = row.get::<_, Option<Key>>(17)?.map(|key| SessionId(key.0));
+/// The metadata in a row of [`SELECT_META`], without subtasks.
+pub(crate) fn meta(row: &Row<'_>) -> rusqlite::Result<SessionMeta> {
+    let parent = row.get::<_, Option<IdValue>>(17)?.map(|key| SessionId(key.0));
     let call = row.get::<_, Option<String>>(18)?.unwrap_or_default();
-    Ok(Meta {
-        id: SessionId(row.get::<_, Key>(0)?.0),
+    Ok(SessionMeta {
+        id: SessionId(row.get::<_, IdValue>(0)?.0),
         title: row.get(1)?,
-        root: row.get::<_, Location>(2)?.0,
+        root: row.get::<_, PathValue>(2)?.0,
         model: row.get(3)?,
-        created: Time(number(row.get(4)?)),
-        updated: Time(number(row.get(5)?)),
-        items: number(row.get(6)?),
+        created: Time(from_sql(row.get(4)?)),
+        updated: Time(from_sql(row.get(5)?)),
+        items: from_sql(row.get(6)?),
         totals: totals(row, 7)?,
-        parent: parent.map(|session| Parent {
+        parent: parent.map(|session| ParentCall {
             session,
             call: call.into(),
         }),
     })
 }
 
-/// Requests, tokens and money, in the nine columns from this one on.
+/// Requests, tokens and cost, in nine columns from `first`.
 pub(crate) fn totals(row: &Row<'_>, first: usize) -> rusqlite::Result<Totals> {
     Ok(Totals {
-        requests: number(row.get(first)?),
+        requests: from_sql(row.get(first)?),
         usage: usage(row, first + 1)?,
         cost: Cost {
             nano_usd: row.get(first + 8)?,
@@ -314,32 +320,32 @@ pub(crate) fn totals(row: &Row<'_>, first: usize) -> rusqlite::Result<Totals> {
     })
 }
 
-fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
-    let sections = row.get_ref(17)?.as_str()?;
-    let prompt = row.get_ref(18)?.as_str_or_null()?;
-    Ok(Record {
-        id: RequestId(row.get::<_, Key>(0)?.0),
-        item: row.get::<_, Option<Key>>(1)?.map(|key| ItemId(key.0)),
+fn record(row: &Row<'_>) -> rusqlite::Result<RequestRecord> {
+    let sections = row.get_ref(18)?.as_str()?;
+    let prompt = row.get_ref(19)?.as_str_or_null()?;
+    Ok(RequestRecord {
+        id: RequestId(row.get::<_, IdValue>(0)?.0),
+        item: row.get::<_, Option<IdValue>>(1)?.map(|key| ItemId(key.0)),
         purpose: row.get(2)?,
         model: row.get(3)?,
         attempt: row.get(4)?,
-        at: Time(number(row.get(5)?)),
-        first_chunk: row.get::<_, Option<i64>>(6)?.map(number),
-        total: number(row.get(7)?),
+        at: Time(from_sql(row.get(5)?)),
+        first_chunk: row.get::<_, Option<i64>>(6)?.map(from_sql),
+        total: from_sql(row.get(7)?),
         usage: usage(row, 8)?,
         cost: row.get::<_, Option<i64>>(15)?.map(|nano_usd| Cost { nano_usd }),
-        outcome: row.get(16)?,
-        sections: row::decode_sections(sections).map_err(|error| unreadable(17, error))?,
+        outcome: RequestEnd::from_name(row.get_ref(16)?.as_str()?, row.get(17)?),
+        sections: row::decode_sections(sections).map_err(|error| decode_error(18, error))?,
         prompt: prompt
             .map(row::decode_prompt)
             .transpose()
-            .map_err(|error| unreadable(18, error))?,
+            .map_err(|error| decode_error(19, error))?,
     })
 }
 
-/// The tokens in the seven columns from this one on.
+/// Tokens, in seven columns from `first`.
 fn usage(row: &Row<'_>, first: usize) -> rusqlite::Result<Usage> {
-    let tokens = |column: usize| Ok::<u64, rusqlite::Error>(number(row.get(first + column)?));
+    let tokens = |column: usize| Ok::<u64, rusqlite::Error>(from_sql(row.get(first + column)?));
     Ok(Usage {
         input: tokens(0)?,
         cache_read: tokens(1)?,

@@ -1,44 +1,44 @@
-//! The thread that reads, beside the one that writes. It starts with the first question.
+//! The reader thread. It starts with the first read.
 
 use crate::connect;
-use crate::queue::Job;
+use crate::queue::ReadJob;
 use rusqlite::Connection;
 use session::Error;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread::{Builder, JoinHandle};
 
-/// The thread that reads.
-pub(crate) struct Reader {
+/// The reader thread.
+pub(crate) struct DbReader {
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<ReaderState>,
 }
 
-enum State {
-    Unasked,
-    Running(Running),
+enum ReaderState {
+    NotStarted,
+    Running(ReaderThread),
     Closed,
 }
 
-struct Running {
-    jobs: mpsc::Sender<Job>,
+struct ReaderThread {
+    jobs: mpsc::Sender<ReadJob>,
     thread: JoinHandle<()>,
 }
 
-impl Reader {
+impl DbReader {
     pub(crate) fn new(path: PathBuf) -> Self {
-        Reader {
+        DbReader {
             path,
-            state: Mutex::new(State::Unasked),
+            state: Mutex::new(ReaderState::NotStarted),
         }
     }
 
-    /// Has something read. A job that cannot be is dropped, which whoever waits for it notices.
-    pub(crate) fn read(&self, job: Job) {
+    /// Enqueues a read. A job that cannot run is dropped, which notifies its caller.
+    pub(crate) fn read(&self, job: ReadJob) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::Unasked = *state {
+        if let ReaderState::NotStarted = *state {
             match start(self.path.clone()) {
-                Ok(running) => *state = State::Running(running),
+                Ok(running) => *state = ReaderState::Running(running),
                 Err(error) => {
                     return job(Err(Error::Unusable {
                         path: self.path.clone(),
@@ -48,36 +48,36 @@ impl Reader {
             }
         }
         match &*state {
-            State::Running(running) => running.jobs.send(job).unwrap_or_default(),
-            State::Unasked | State::Closed => {}
+            ReaderState::Running(running) => running.jobs.send(job).unwrap_or_default(),
+            ReaderState::NotStarted | ReaderState::Closed => {}
         }
     }
 
-    /// Ends the thread after the questions that were asked.
+    /// Ends the thread after the pending reads.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = std::mem::replace(&mut *state, State::Closed);
+        let last = std::mem::replace(&mut *state, ReaderState::Closed);
         drop(state);
-        if let State::Running(Running { jobs, thread }) = last {
+        if let ReaderState::Running(ReaderThread { jobs, thread }) = last {
             drop(jobs);
             thread.join().unwrap_or_default();
         }
     }
 }
 
-fn start(path: PathBuf) -> std::io::Result<Running> {
+fn start(path: PathBuf) -> std::io::Result<ReaderThread> {
     let (jobs, inbox) = mpsc::channel();
     let thread = Builder::new()
         .name("store-reader".into())
-        .spawn(move || answer(&path, &inbox))?;
-    Ok(Running { jobs, thread })
+        .spawn(move || serve(&path, &inbox))?;
+    Ok(ReaderThread { jobs, thread })
 }
 
-fn answer(path: &Path, inbox: &mpsc::Receiver<Job>) {
+fn serve(path: &Path, inbox: &mpsc::Receiver<ReadJob>) {
     let mut connection: Option<Connection> = None;
     while let Ok(job) = inbox.recv() {
         if connection.is_none() {
-            match connect::reading(path) {
+            match connect::open_reader(path) {
                 Ok(opened) => connection = Some(opened),
                 Err(error) => {
                     job(Err(error));

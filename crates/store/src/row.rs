@@ -1,11 +1,11 @@
-//! What is kept in the database, as JSON. These types belong to the file format: the contracts may change, these may only grow.
+//! The stored JSON. These types define the file format: they may only be extended, even if the contract types change.
 //!
-//! Fields that this version does not know are ignored. Parts, chunks and kinds of items that it does not know are skipped
-//! when read; the rows that hold them stay as they are.
+//! Unknown fields are ignored. Unknown parts, chunks and item kinds are skipped when read; their rows stay unchanged.
 
 mod body;
 mod chunk;
 mod message;
+mod origin;
 mod panels;
 mod prompt;
 mod section;
@@ -17,4 +17,4 @@ pub(crate) use body::{changes as changes_of, decode as decode_body, encode as en
 pub(crate) use chunk::{decode as decode_chunks, encode as encode_chunks};
 pub(crate) use prompt::{blobs as prompt_blobs, decode as decode_prompt, encode as encode_prompt};
 pub(crate) use section::{decode as decode_sections, encode as encode_sections};
-pub(crate) use version::{PLAIN, UNKEPT, kind as kind_of, version};
+pub(crate) use version::{NOT_STORED, PLAIN_FILE, kind as kind_of, version};

@@ -1,69 +1,69 @@
-//! The store on SQLite.
+//! The session store on SQLite.
 
 use crate::blob;
+use crate::blob_files;
 use crate::connect;
-use crate::fault::Fault;
-use crate::files;
+use crate::error::StoreError;
 use crate::lease::Leases;
 use crate::prune;
-use crate::queue::{Blob, Job, Queue, Write};
+use crate::queue::{PendingBlob, ReadJob, Write, WriteQueue};
 use crate::read;
-use crate::reader::Reader;
+use crate::reader::DbReader;
 use crate::subtasks;
-use crate::writer::Writer;
+use crate::writer::DbWriter;
 use bytes::Bytes;
 use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use model::Chunk;
 use rusqlite::Connection;
 use session::{
-    BlobId, Draft, Error, Item, ItemId, Lease, Loaded, Meta, New, Opened, Receipt, Record, SessionId, Store, Waiting,
-    WaitingId,
+    BlobId, Error, Item, ItemId, Lease, LoadedSession, NewSession, OpenSession, QueuedPrompt, QueuedPromptId, Receipt,
+    ReplyDraft, RequestRecord, SessionId, SessionMeta, Store,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
-use workspace::checkpoint::Depot;
+use workspace::checkpoint::BlobDir;
 
-/// The database within its folder.
+/// The name of the database file.
 const FILE: &str = "hew.db";
 
-/// The session last worked on, in place of an id.
+/// Stands for the most recently updated session.
 const LAST: &str = "last";
 
-/// Sessions in an SQLite database. Dropping it writes what was handed over and closes the database.
-pub struct Sqlite {
-    shared: Arc<Shared>,
+/// Sessions in an SQLite database. Dropping it completes pending writes and closes the database.
+pub struct SqliteStore {
+    shared: Arc<SqliteInner>,
     writer: Option<JoinHandle<()>>,
 }
 
-struct Shared {
+struct SqliteInner {
     path: PathBuf,
-    queue: Arc<Queue>,
+    queue: Arc<WriteQueue>,
     leases: Leases,
-    /// `None` where the writer reads as well, because nobody else can see the database.
-    reader: Option<Reader>,
+    /// `None` for a database in memory, which the writer thread also reads.
+    reader: Option<DbReader>,
 }
 
-impl Sqlite {
-    /// Opens the database in this folder, and makes both where they do not exist.
+impl SqliteStore {
+    /// Opens the database in this folder; creates both if missing.
     ///
-    /// This touches the disk: a few milliseconds for a new database, less for one that is there.
-    pub fn open(folder: &Path) -> Result<Sqlite, Error> {
+    /// Blocks on disk access: a few milliseconds for a new database, less for an existing one.
+    pub fn open(folder: &Path) -> Result<SqliteStore, Error> {
         let path = folder.join(FILE);
-        let connection = connect::writing(&path)?;
-        Sqlite::start(
+        let connection = connect::open_writer(&path)?;
+        SqliteStore::start(
             connection,
             path.clone(),
             Leases::Files(folder.join("locks")),
-            Some(Reader::new(path)),
+            Some(DbReader::new(path)),
         )
     }
 
-    /// A database that is gone when dropped.
-    pub fn in_memory() -> Result<Sqlite, Error> {
+    /// A database in memory.
+    pub fn in_memory() -> Result<SqliteStore, Error> {
         let connection = connect::in_memory()?;
-        Sqlite::start(
+        SqliteStore::start(
             connection,
             PathBuf::from(":memory:"),
             Leases::Memory(Arc::default()),
@@ -76,19 +76,19 @@ impl Sqlite {
         &self.shared.path
     }
 
-    /// Where contents of files are kept that are too many or too large for the database.
-    pub fn files(&self) -> Depot {
-        files::beside(&self.shared.path)
+    /// The folder for file versions that are too many or too large for the database.
+    pub fn files(&self) -> BlobDir {
+        blob_files::blob_dir(&self.shared.path)
     }
 
-    /// The items of a session, on any branch, whose ids begin or end like this.
+    /// The items of a session, on any branch, with an id that starts or ends with `part`.
     pub fn items_like(&self, session: SessionId, part: &str) -> BoxFuture<'static, Result<Vec<ItemId>, Error>> {
         let part = part.to_ascii_lowercase();
         self.shared
             .read(move |connection, _| read::items_like(connection, session, &part))
     }
 
-    /// From the first item of a session to this one, along one branch.
+    /// The items from the first of a session to this one.
     pub fn path_to(
         &self,
         session: SessionId,
@@ -98,43 +98,48 @@ impl Sqlite {
             .read(move |connection, path| read::path_to(connection, session, item, path))
     }
 
-    /// Forgets versions of files until they take at most three quarters of the quota, if they take more than all of it: first
-    /// those that no session names, then those of the sessions that were worked on longest ago and are not open. What is
-    /// left takes so many bytes.
+    /// If file versions exceed the quota, deletes versions until they take at most three quarters of it: first
+    /// unreferenced ones, then those of the least recently used sessions that are not open. Returns the remaining
+    /// bytes.
     pub fn prune(&self, quota: u64) -> BoxFuture<'static, Result<u64, Error>> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let used = shared.read(prune::used).await?;
+            let used = shared.read(prune::used_bytes).await?;
             if used <= quota {
                 return Ok(used);
             }
-            shared.read(prune::orphans).await?;
-            shared.write(Write::Unnamed).await?;
-            let mut used = shared.read(prune::used).await?;
-            let sessions = shared.read(|connection, _| prune::oldest(connection)).await?;
+            shared.read(prune::delete_orphans).await?;
+            shared.write(Write::DeleteUnreferenced).await?;
+            let mut used = shared.read(prune::used_bytes).await?;
+            let sessions = shared.read(|connection, _| prune::sessions_by_age(connection)).await?;
             for session in sessions {
                 if used <= quota / 4 * 3 {
                     break;
                 }
-                // A session that is open somewhere may want its versions back.
+                // An open session may still restore its versions.
                 let Ok(_lease) = shared.leases.take(session) else {
                     continue;
                 };
-                shared.write(Write::Forget(session)).await?;
-                used = shared.read(prune::used).await?;
+                shared.write(Write::ForgetVersions(session)).await?;
+                used = shared.read(prune::used_bytes).await?;
             }
             Ok(used)
         })
     }
 
-    /// Reads the whole database and checks that it is sound. This takes time in proportion to its size.
+    /// Checks the whole database, in time proportional to its size.
     pub fn integrity(&self) -> BoxFuture<'static, Result<(), Error>> {
         self.shared.read(read::integrity)
     }
 
-    fn start(connection: Connection, path: PathBuf, leases: Leases, reader: Option<Reader>) -> Result<Sqlite, Error> {
-        let queue = Arc::new(Queue::default());
-        let writer = Writer::new(connection, Arc::clone(&queue), path.clone());
+    fn start(
+        connection: Connection,
+        path: PathBuf,
+        leases: Leases,
+        reader: Option<DbReader>,
+    ) -> Result<SqliteStore, Error> {
+        let queue = Arc::new(WriteQueue::default());
+        let writer = DbWriter::new(connection, Arc::clone(&queue), path.clone());
         let thread = Builder::new()
             .name("store-writer".into())
             .spawn(move || writer.run())
@@ -142,22 +147,22 @@ impl Sqlite {
                 path: path.clone(),
                 detail: error.to_string(),
             })?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SqliteInner {
             path,
             queue,
             leases,
             reader,
         });
-        Ok(Sqlite {
+        Ok(SqliteStore {
             shared,
             writer: Some(thread),
         })
     }
 }
 
-impl Drop for Sqlite {
+impl Drop for SqliteStore {
     fn drop(&mut self) {
-        // The writer closes last: SQLite then copies the log back and removes it.
+        // The writer closes last: SQLite then checkpoints and removes the log.
         if let Some(reader) = &self.shared.reader {
             reader.close();
         }
@@ -168,8 +173,8 @@ impl Drop for Sqlite {
     }
 }
 
-impl Store for Sqlite {
-    fn create(&self, new: New) -> BoxFuture<'static, Result<Lease, Error>> {
+impl Store for SqliteStore {
+    fn create(&self, new: NewSession) -> BoxFuture<'static, Result<Lease, Error>> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
             let lease = shared.leases.take(new.id)?;
@@ -178,17 +183,17 @@ impl Store for Sqlite {
         })
     }
 
-    fn open(&self, id: SessionId) -> BoxFuture<'static, Result<Opened, Error>> {
+    fn open(&self, id: SessionId) -> BoxFuture<'static, Result<OpenSession, Error>> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
             let lease = shared.leases.take(id)?;
-            shared.write(Write::Mend(id)).await?;
+            shared.write(Write::RepairDrafts(id)).await?;
             let loaded = shared.load(id).await?;
-            Ok(Opened { loaded, lease })
+            Ok(OpenSession { loaded, lease })
         })
     }
 
-    fn load(&self, id: SessionId) -> BoxFuture<'static, Result<Loaded, Error>> {
+    fn load(&self, id: SessionId) -> BoxFuture<'static, Result<LoadedSession, Error>> {
         self.shared.load(id)
     }
 
@@ -200,43 +205,51 @@ impl Store for Sqlite {
         })
     }
 
-    fn list(&self, root: Option<PathBuf>) -> BoxFuture<'static, Result<Vec<Meta>, Error>> {
+    fn list(&self, root: Option<PathBuf>) -> BoxFuture<'static, Result<Vec<SessionMeta>, Error>> {
         self.shared.read(move |connection, _| read::list(connection, root))
     }
 
-    fn children(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<Meta>, Error>> {
+    fn children(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<SessionMeta>, Error>> {
         self.shared
             .read(move |connection, _| subtasks::children(connection, session))
     }
 
     fn append(&self, session: SessionId, item: Arc<Item>) -> Receipt {
-        let heard = None;
-        self.shared.write(Write::Append { session, item, heard })
+        let queued = None;
+        self.shared.write(Write::Append { session, item, queued })
     }
 
-    fn append_heard(&self, session: SessionId, item: Arc<Item>, waiting: WaitingId) -> Receipt {
-        let heard = Some(waiting);
-        self.shared.write(Write::Append { session, item, heard })
+    fn append_queued(&self, session: SessionId, item: Arc<Item>, waiting: QueuedPromptId) -> Receipt {
+        let queued = Some(waiting);
+        self.shared.write(Write::Append { session, item, queued })
     }
 
-    fn wait(&self, session: SessionId, waiting: Waiting) -> Receipt {
-        self.shared.write(Write::Wait { session, waiting })
+    fn queue_prompt(&self, session: SessionId, waiting: QueuedPrompt) -> Receipt {
+        self.shared.write(Write::QueuePrompt {
+            session,
+            prompt: waiting,
+        })
     }
 
-    fn forget_waiting(&self, session: SessionId, waiting: WaitingId) -> Receipt {
-        self.shared.write(Write::ForgetWaiting { session, waiting })
+    fn remove_queued(&self, session: SessionId, waiting: QueuedPromptId) -> Receipt {
+        self.shared.write(Write::RemoveQueued {
+            session,
+            prompt: waiting,
+        })
     }
 
     fn set_roots(&self, session: SessionId, roots: Vec<PathBuf>) -> Receipt {
         self.shared.write(Write::Roots { session, roots })
     }
 
-    fn draft(&self, session: SessionId, reply: Draft, chunks: Vec<Chunk>) {
+    fn append_draft(&self, session: SessionId, reply: ReplyDraft, chunks: Vec<Chunk>) {
         self.shared.queue.draft(session, reply, chunks);
     }
 
-    fn discard(&self, session: SessionId, reply: ItemId) {
-        self.shared.queue.write_unheard(Write::Discard { session, reply });
+    fn discard_draft(&self, session: SessionId, reply: ItemId) {
+        self.shared
+            .queue
+            .write_without_receipt(Write::Discard { session, reply });
     }
 
     fn flush(&self) -> Receipt {
@@ -247,23 +260,23 @@ impl Store for Sqlite {
         self.shared.write(Write::Rewind { session, head })
     }
 
-    fn title(&self, session: SessionId, title: String) -> Receipt {
+    fn set_title(&self, session: SessionId, title: String) -> Receipt {
         self.shared.write(Write::Title { session, title })
     }
 
-    fn record(&self, session: SessionId, record: Record) -> Receipt {
+    fn record_request(&self, session: SessionId, record: RequestRecord) -> Receipt {
         let record = Box::new(record);
         self.shared.write(Write::Record { session, record })
     }
 
-    fn records(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<Record>, Error>> {
+    fn request_records(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<RequestRecord>, Error>> {
         self.shared
             .read(move |connection, _| read::records(connection, session))
     }
 
     fn put_blob(&self, bytes: Bytes) -> BlobId {
         let id = blob::name(&bytes);
-        self.shared.queue.blob(Blob { id: id.clone(), bytes });
+        self.shared.queue.blob(PendingBlob { id: id.clone(), bytes });
         id
     }
 
@@ -276,7 +289,7 @@ impl Store for Sqlite {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
             let tree = shared
-                .read(move |connection, _| Ok(subtasks::tree(connection, session)?))
+                .read(move |connection, _| Ok(subtasks::with_descendants(connection, session)?))
                 .await?;
             let taken = tree.into_iter().map(|session| shared.leases.take(session));
             let _leases: Vec<Lease> = taken.collect::<Result<_, _>>()?;
@@ -285,49 +298,52 @@ impl Store for Sqlite {
     }
 }
 
-impl Shared {
+impl SqliteInner {
     fn write(&self, write: Write) -> Receipt {
         let outcome = self.queue.write(write);
         let queue = Arc::clone(&self.queue);
         let path = self.path.clone();
         Box::pin(async move {
-            queue.hurry();
-            outcome.await.unwrap_or_else(|_| Err(stopped(path)))
+            queue.expedite();
+            outcome.await.unwrap_or_else(|_| Err(closed_error(path)))
         })
     }
 
-    fn load(self: &Arc<Self>, id: SessionId) -> BoxFuture<'static, Result<Loaded, Error>> {
+    fn load(self: &Arc<Self>, id: SessionId) -> BoxFuture<'static, Result<LoadedSession, Error>> {
         self.read(move |connection, path| read::load(connection, id, path))
     }
 
-    /// Reads after all that was handed over before.
+    /// Reads after all earlier writes.
     fn read<T: Send + 'static>(
         self: &Arc<Self>,
-        question: impl FnOnce(&Connection, &Path) -> Result<T, Fault> + Send + 'static,
+        question: impl FnOnce(&Connection, &Path) -> Result<T, StoreError> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, Error>> {
         let shared = Arc::clone(self);
         Box::pin(async move {
-            if !shared.queue.is_settled() {
-                // What cannot be written is told to whoever wrote it; what is there can be read all the same.
+            if !shared.queue.is_idle() {
+                // Write errors are returned to their callers; existing data can still be read.
                 shared.write(Write::Flush).await.unwrap_or_default();
             }
-            let (answer, told) = oneshot::channel();
+            let (answer, receiver) = oneshot::channel();
             let path = shared.path.clone();
-            let job: Job = Box::new(move |connection| {
-                let outcome = connection.and_then(|connection| question(connection, &path).map_err(|f| f.told(&path)));
-                // Whoever asked may have gone.
+            let job: ReadJob = Box::new(move |connection| {
+                let outcome = connection
+                    .and_then(|connection| question(connection, &path).map_err(|f| f.to_session_error(&path)));
+                // The caller may have stopped waiting.
                 answer.send(outcome).ok();
             });
             match &shared.reader {
                 Some(reader) => reader.read(job),
                 None => shared.queue.read(job),
             }
-            told.await.unwrap_or_else(|_| Err(stopped(shared.path.clone())))
+            receiver
+                .await
+                .unwrap_or_else(|_| Err(closed_error(shared.path.clone())))
         })
     }
 }
 
-fn stopped(path: PathBuf) -> Error {
+fn closed_error(path: PathBuf) -> Error {
     Error::Unusable {
         path,
         detail: "it was closed".into(),

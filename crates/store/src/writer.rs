@@ -1,9 +1,9 @@
-//! The thread that writes: all that waits becomes one transaction, then every receipt is answered.
+//! The writer thread: commits all pending writes in one transaction, then resolves their receipts.
 
 use crate::apply;
-use crate::draft::Piece;
-use crate::fault::{Fault, told};
-use crate::queue::{Batch, Blob, Next, Queue, Waiting, Write};
+use crate::draft::DraftPiece;
+use crate::error::{StoreError, sqlite_error};
+use crate::queue::{PendingBlob, PendingWrite, Write, WriteBatch, WriteQueue, WriterStep};
 use crate::row;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use session::{BlobId, Error, Item, ItemId};
@@ -12,42 +12,42 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// After this long without a write, the log is synced and copied back.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The log is checkpointed after this long without a write.
+const IDLE_BEFORE_SYNC: Duration = Duration::from_secs(1);
 
-/// This long after a write, the log is synced and copied back even if there was no pause.
-const LATEST: Duration = Duration::from_secs(5);
+/// The log is checkpointed at most this long after a write.
+const MAX_BEFORE_SYNC: Duration = Duration::from_secs(5);
 
-/// Bytes of file versions that wait for a disk to have space again. Beyond that, the oldest are given up.
-const MOST_UNSAVED: usize = 64 * 1024 * 1024;
+/// Limit for unwritten blobs while the disk is full. Beyond it, the oldest are dropped.
+const MAX_UNSAVED_BYTES: usize = 64 * 1024 * 1024;
 
-/// Items that could not be written and are remembered, so that those after them get the same answer.
-const MOST_LOST: usize = 1000;
+/// Limit for remembered failed items; their descendants fail with the same error.
+const MAX_FAILED_ITEMS: usize = 1000;
 
-/// The thread that writes.
-pub(crate) struct Writer {
+/// The writer thread.
+pub(crate) struct DbWriter {
     connection: Connection,
-    queue: Arc<Queue>,
+    queue: Arc<WriteQueue>,
     path: PathBuf,
-    /// Bytes not yet written.
-    blobs: Vec<Blob>,
-    /// Why the newest failed write failed.
-    trouble: Option<Error>,
-    /// Items that could not be written.
-    lost: HashMap<ItemId, Error>,
-    /// The first and the newest commit since the log was last synced.
+    /// Blobs not yet written.
+    blobs: Vec<PendingBlob>,
+    /// The error of the most recent failed write.
+    last_error: Option<Error>,
+    /// Items that could not be written, with their errors.
+    failed_items: HashMap<ItemId, Error>,
+    /// The first and the newest commit since the last checkpoint.
     unsynced: Option<(Instant, Instant)>,
 }
 
-impl Writer {
-    pub(crate) fn new(connection: Connection, queue: Arc<Queue>, path: PathBuf) -> Self {
-        Writer {
+impl DbWriter {
+    pub(crate) fn new(connection: Connection, queue: Arc<WriteQueue>, path: PathBuf) -> Self {
+        DbWriter {
             connection,
             queue,
             path,
             blobs: Vec::new(),
-            trouble: None,
-            lost: HashMap::new(),
+            last_error: None,
+            failed_items: HashMap::new(),
             unsynced: None,
         }
     }
@@ -57,17 +57,17 @@ impl Writer {
         loop {
             let rest = self
                 .unsynced
-                .map(|(first, newest)| (newest + PAUSE).min(first + LATEST));
+                .map(|(first, newest)| (newest + IDLE_BEFORE_SYNC).min(first + MAX_BEFORE_SYNC));
             match self.queue.next(rest) {
-                Next::Work(batch) => self.work(batch),
-                Next::Rest => self.sync(),
-                Next::Close => break,
+                WriterStep::Work(batch) => self.work(batch),
+                WriterStep::Sync => self.sync(),
+                WriterStep::Close => break,
             }
         }
     }
 
-    fn work(&mut self, batch: Batch) {
-        let Batch {
+    fn work(&mut self, batch: WriteBatch) {
+        let WriteBatch {
             blobs,
             writes,
             pieces,
@@ -83,7 +83,7 @@ impl Writer {
         };
         for (waiting, outcome) in writes.into_iter().zip(outcomes) {
             if let Some(receipt) = waiting.receipt {
-                // Nobody has to wait for a receipt.
+                // The caller may have dropped the receipt.
                 receipt.send(outcome).unwrap_or_default();
             }
         }
@@ -92,102 +92,113 @@ impl Writer {
         }
     }
 
-    /// Writes everything in one transaction, or apart where that fails.
-    fn write(&mut self, writes: &[Waiting], pieces: Vec<Piece>) -> Vec<Result<(), Error>> {
-        let error = match self.together(writes, &pieces) {
+    /// Writes everything in one transaction, or separately if that fails.
+    fn write(&mut self, writes: &[PendingWrite], pieces: Vec<DraftPiece>) -> Vec<Result<(), Error>> {
+        let error = match self.write_together(writes, &pieces) {
             Ok(outcomes) => {
                 self.blobs.clear();
                 return outcomes;
             }
             Err(error) => error,
         };
-        self.trouble = Some(told(&error, &self.path));
-        // A database that somebody else keeps locked would make each of them wait again.
+        self.last_error = Some(sqlite_error(&error, &self.path));
+        // With a locked database, each separate write would wait again.
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                self.queue.put_back(pieces);
-                let outcome = self.left();
+                self.queue.requeue(pieces);
+                let outcome = self.last_result();
                 let each = writes.iter().map(|waiting| {
-                    note(&mut self.lost, &waiting.write, &outcome);
+                    track_failure(&mut self.failed_items, &waiting.write, &outcome);
                     outcome.clone()
                 });
                 each.collect()
             }
-            Some(_) | None => self.apart(writes, pieces),
+            Some(_) | None => self.write_separately(writes, pieces),
         }
     }
 
-    fn together(&mut self, writes: &[Waiting], pieces: &[Piece]) -> Result<Vec<Result<(), Error>>, rusqlite::Error> {
+    fn write_together(
+        &mut self,
+        writes: &[PendingWrite],
+        pieces: &[DraftPiece],
+    ) -> Result<Vec<Result<(), Error>>, rusqlite::Error> {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         for blob in &self.blobs {
-            apply::blob(&transaction, blob)?;
+            apply::insert_blob(&transaction, blob)?;
         }
         let mut outcomes = Vec::with_capacity(writes.len());
         for waiting in writes {
-            let outcome = match refused(&waiting.write, &self.lost) {
+            let outcome = match parent_error(&waiting.write, &self.failed_items) {
                 Some(error) => Err(error),
-                None => match apply::write(&transaction, &waiting.write, &self.path) {
+                None => match apply::apply(&transaction, &waiting.write, &self.path) {
                     Ok(()) => Ok(()),
-                    Err(Fault::Refused(error)) => Err(error),
-                    Err(Fault::Sqlite(error)) => return Err(error),
+                    Err(StoreError::Rejected(error)) => Err(error),
+                    Err(StoreError::Sqlite(error)) => return Err(error),
                 },
             };
-            note(&mut self.lost, &waiting.write, &outcome);
+            track_failure(&mut self.failed_items, &waiting.write, &outcome);
             outcomes.push(outcome);
         }
         for piece in pieces {
-            apply::piece(&transaction, piece)?;
+            apply::insert_draft(&transaction, piece)?;
         }
         transaction.commit()?;
-        self.committed();
+        self.note_commit();
         Ok(outcomes)
     }
 
-    /// Gives each write a transaction of its own, in order, so that one that fails takes no other with it.
-    fn apart(&mut self, writes: &[Waiting], pieces: Vec<Piece>) -> Vec<Result<(), Error>> {
+    /// Runs each write in its own transaction, in order, so that a failure does not affect the others.
+    fn write_separately(&mut self, writes: &[PendingWrite], pieces: Vec<DraftPiece>) -> Vec<Result<(), Error>> {
         let mut failed = Vec::new();
         for blob in std::mem::take(&mut self.blobs) {
-            if self.alone(|connection, _| Ok(apply::blob(connection, &blob)?)).is_err() {
+            if self
+                .in_own_transaction(|connection, _| Ok(apply::insert_blob(connection, &blob)?))
+                .is_err()
+            {
                 failed.push(blob);
             }
         }
-        self.blobs = bounded(failed);
-        let mut outcomes: Vec<Result<(), Error>> = writes.iter().map(|waiting| self.one(&waiting.write)).collect();
+        self.blobs = keep_newest(failed);
+        let mut outcomes: Vec<Result<(), Error>> =
+            writes.iter().map(|waiting| self.write_one(&waiting.write)).collect();
         let mut failed = Vec::new();
         for piece in pieces {
             if self
-                .alone(|connection, _| Ok(apply::piece(connection, &piece)?))
+                .in_own_transaction(|connection, _| Ok(apply::insert_draft(connection, &piece)?))
                 .is_err()
             {
                 failed.push(piece);
             }
         }
         if !(failed.is_empty() && self.blobs.is_empty()) {
-            let left = self.left();
+            let left = self.last_result();
             for (waiting, outcome) in writes.iter().zip(&mut outcomes) {
                 if matches!(waiting.write, Write::Flush) {
                     outcome.clone_from(&left);
                 }
             }
         }
-        self.queue.put_back(failed);
+        self.queue.requeue(failed);
         outcomes
     }
 
-    fn one(&mut self, write: &Write) -> Result<(), Error> {
-        let refused = refused(write, &self.lost).or_else(|| self.missing(write));
+    fn write_one(&mut self, write: &Write) -> Result<(), Error> {
+        let refused = parent_error(write, &self.failed_items).or_else(|| self.unsaved_blob_error(write));
         let outcome = match refused {
             Some(error) => Err(error),
-            None => self.alone(|connection, path| apply::write(connection, write, path)),
+            None => self.in_own_transaction(|connection, path| apply::apply(connection, write, path)),
         };
-        note(&mut self.lost, write, &outcome);
+        track_failure(&mut self.failed_items, write, &outcome);
         outcome
     }
 
-    fn alone(&mut self, apply: impl FnOnce(&Connection, &Path) -> Result<(), Fault>) -> Result<(), Error> {
-        let attempt = || -> Result<(), Fault> {
+    fn in_own_transaction(
+        &mut self,
+        apply: impl FnOnce(&Connection, &Path) -> Result<(), StoreError>,
+    ) -> Result<(), Error> {
+        let attempt = || -> Result<(), StoreError> {
             let transaction = self
                 .connection
                 .transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -196,38 +207,40 @@ impl Writer {
         };
         match attempt() {
             Ok(()) => {
-                self.committed();
+                self.note_commit();
                 Ok(())
             }
             Err(fault) => {
-                let error = fault.told(&self.path);
-                self.trouble = Some(error.clone());
+                let error = fault.to_session_error(&self.path);
+                self.last_error = Some(error.clone());
                 Err(error)
             }
         }
     }
 
-    /// Why an item cannot be written whose file versions could not be.
-    fn missing(&self, write: &Write) -> Option<Error> {
+    /// The error for an item with file versions that could not be written.
+    fn unsaved_blob_error(&self, write: &Write) -> Option<Error> {
         let Write::Append { item, .. } = write else {
             return None;
         };
         let is_unsaved = |id: BlobId| self.blobs.iter().any(|blob| blob.id == id);
-        blobs_of(item).any(is_unsaved).then(|| self.left().err()).flatten()
+        blobs_of(item)
+            .any(is_unsaved)
+            .then(|| self.last_result().err())
+            .flatten()
     }
 
-    fn left(&self) -> Result<(), Error> {
-        self.trouble.clone().map_or(Ok(()), Err)
+    fn last_result(&self) -> Result<(), Error> {
+        self.last_error.clone().map_or(Ok(()), Err)
     }
 
-    fn committed(&mut self) {
+    fn note_commit(&mut self) {
         let now = Instant::now();
         let first = self.unsynced.map_or(now, |(first, _)| first);
         self.unsynced = Some((first, now));
     }
 
-    /// Syncs the log and copies back what nobody reads any more. Where that fails, the log keeps everything, and the next
-    /// pause tries again.
+    /// Checkpoints the log. If that fails, the log keeps everything and the next checkpoint retries.
     fn sync(&mut self) {
         self.unsynced = None;
         self.connection
@@ -236,13 +249,13 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for DbWriter {
     fn drop(&mut self) {
         self.queue.abandon();
     }
 }
 
-/// The file versions that an item names.
+/// The blobs that an item references.
 fn blobs_of(item: &Item) -> impl Iterator<Item = BlobId> {
     let changes = row::changes_of(&item.body).into_owned();
     changes
@@ -251,54 +264,54 @@ fn blobs_of(item: &Item) -> impl Iterator<Item = BlobId> {
         .filter_map(|version| version.content)
 }
 
-/// Why an item cannot be written whose parent could not be.
-fn refused(write: &Write, lost: &HashMap<ItemId, Error>) -> Option<Error> {
+/// The error of a parent or head that could not be written.
+fn parent_error(write: &Write, failed: &HashMap<ItemId, Error>) -> Option<Error> {
     match write {
-        Write::Append { item, .. } => item.parent.and_then(|parent| lost.get(&parent).cloned()),
-        Write::Rewind { head, .. } => lost.get(head).cloned(),
+        Write::Append { item, .. } => item.parent.and_then(|parent| failed.get(&parent).cloned()),
+        Write::Rewind { head, .. } => failed.get(head).cloned(),
         Write::Create(_)
-        | Write::Wait { .. }
-        | Write::ForgetWaiting { .. }
+        | Write::QueuePrompt { .. }
+        | Write::RemoveQueued { .. }
         | Write::Roots { .. }
         | Write::Discard { .. }
         | Write::Title { .. }
         | Write::Record { .. }
-        | Write::Piece(_)
-        | Write::Mend(_)
+        | Write::DraftPiece(_)
+        | Write::RepairDrafts(_)
         | Write::Delete(_)
-        | Write::Forget(_)
-        | Write::Unnamed
+        | Write::ForgetVersions(_)
+        | Write::DeleteUnreferenced
         | Write::Flush => None,
     }
 }
 
-/// Remembers an item that could not be written.
-fn note(lost: &mut HashMap<ItemId, Error>, write: &Write, outcome: &Result<(), Error>) {
+/// Updates the failed items after a write.
+fn track_failure(failed: &mut HashMap<ItemId, Error>, write: &Write, outcome: &Result<(), Error>) {
     let Write::Append { item, .. } = write else {
         return;
     };
     match outcome {
         Ok(()) => {
-            lost.remove(&item.id);
+            failed.remove(&item.id);
         }
         Err(error) => {
-            if lost.len() >= MOST_LOST {
-                lost.clear();
+            if failed.len() >= MAX_FAILED_ITEMS {
+                failed.clear();
             }
-            lost.insert(item.id, error.clone());
+            failed.insert(item.id, error.clone());
         }
     }
 }
 
-/// As many of the newest as fit.
-fn bounded(mut blobs: Vec<Blob>) -> Vec<Blob> {
+/// The newest blobs that fit the limit.
+fn keep_newest(mut blobs: Vec<PendingBlob>) -> Vec<PendingBlob> {
     let mut total = 0;
     let kept = blobs
         .iter()
         .rev()
         .take_while(|blob| {
             total += blob.bytes.len();
-            total <= MOST_UNSAVED
+            total <= MAX_UNSAVED_BYTES
         })
         .count();
     blobs.split_off(blobs.len() - kept)

@@ -1,8 +1,8 @@
-//! Checks requests the way the vendors do, with their messages.
+//! Validates requests with the rules and messages of the vendors.
 
+use crate::parsed_request::ParsedRequest;
 use crate::refusal::Refusal;
-use crate::seal::Seals;
-use crate::seen::Seen;
+use crate::signatures::SignatureRegistry;
 use crate::wire::Wire;
 
 mod anthropic;
@@ -10,8 +10,8 @@ mod chat;
 mod gemini;
 mod responses;
 
-/// Whether the API would take the request.
-pub(crate) fn request(seen: &Seen, seals: &Seals) -> Result<(), Refusal> {
+/// Checks that the API would accept the request.
+pub(crate) fn request(seen: &ParsedRequest, seals: &SignatureRegistry) -> Result<(), Refusal> {
     match seen.wire {
         Wire::Anthropic | Wire::Bedrock | Wire::Vertex => anthropic::check(seen, seals),
         Wire::Chat => chat::check(seen),
@@ -20,8 +20,8 @@ pub(crate) fn request(seen: &Seen, seals: &Seals) -> Result<(), Refusal> {
     }
 }
 
-/// Whether the request carries this key in one of the places the vendor knows.
-pub(crate) fn carries(seen: &Seen, key: &str) -> bool {
+/// Whether the request contains this key in one of the vendor's places.
+pub(crate) fn carries(seen: &ParsedRequest, key: &str) -> bool {
     let bearer = || {
         seen.header("authorization")
             .and_then(|value| value.strip_prefix("Bearer "))
@@ -36,7 +36,7 @@ pub(crate) fn carries(seen: &Seen, key: &str) -> bool {
             seen.header("x-goog-api-key") == Some(key) || in_query || bearer()
         }
         Wire::Vertex => bearer(),
-        // A signed request names the public half of its key in the credential scope.
+        // A signed request contains the public half of its key in the credential scope.
         Wire::Bedrock => {
             let signed = |value: &str| value.starts_with(&format!("AWS4-HMAC-SHA256 Credential={key}/"));
             bearer() || seen.header("authorization").is_some_and(signed) && seen.header("x-amz-date").is_some()
@@ -48,7 +48,7 @@ fn refuse<T>(message: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal::invalid(message))
 }
 
-/// Whether a name is one that the vendors let tools have.
+/// Whether the vendors accept a tool name.
 fn is_tool_name(name: &str, longest: usize) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     !name.is_empty() && name.len() <= longest && name.bytes().all(allowed)

@@ -1,8 +1,8 @@
-//! The browser to test with.
+//! The browser for tests.
 
 use std::path::PathBuf;
 
-/// The Chromium to test with: `HEW_CHROMIUM`, or what is installed. `cargo xtask ci` installs one.
+/// The Chromium for tests: `HEW_CHROMIUM`, or the installed one. `cargo xtask ci` installs one.
 pub fn chromium() -> Option<PathBuf> {
     if let Some(given) = std::env::var_os("HEW_CHROMIUM") {
         return Some(given.into());

@@ -1,4 +1,4 @@
-//! What model servers tell about themselves: lists of models, as OpenAI, Ollama, LM Studio and llama.cpp give them.
+//! Discovery responses: lists of models in the formats of OpenAI, Ollama, LM Studio and llama.cpp.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::wire::Wire;
 
 const WINDOW: u64 = 131_072;
 
-/// The answer to a question that is not for a model; `None` if it is unknown.
+/// The response to a discovery request; `None` if it is unknown.
 pub(crate) fn answer(method: &Method, path: &str, body: &[u8], script: &Script) -> Option<Value> {
     let window = script.window.unwrap_or(WINDOW);
     let models = script.models.as_slice();
@@ -29,7 +29,7 @@ pub(crate) fn answer(method: &Method, path: &str, body: &[u8], script: &Script) 
     }
 }
 
-/// The length of a prompt, as the wire says it.
+/// The prompt length in the wire's format.
 pub(crate) fn count(wire: Wire, tokens: u64) -> Value {
     match wire {
         Wire::Gemini => json!({"totalTokens": tokens}),

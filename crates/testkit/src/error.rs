@@ -1,52 +1,55 @@
-//! What can go wrong while setting a scene.
+//! Errors of the test kit.
 
 use std::path::PathBuf;
 
-/// Why the kit could not do its part. What a scripted server answers is never an error of the kit.
+/// Why the test kit failed. Responses of a scripted server are never errors of the kit.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The server could not take a port on loopback.
+    /// The server could not bind a port on loopback.
     #[error("cannot listen on {address}")]
     Listen {
-        /// The host and port asked for; 0 means any port.
+        /// The requested host and port; 0 means any port.
         address: String,
-        /// What the system said.
+        /// The system error.
         #[source]
         source: std::io::Error,
     },
-    /// A file or folder of a temp project could not be read or written.
+    /// A file or directory of a temporary project could not be read or written.
     #[error("cannot use {path}")]
     File {
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         #[source]
         source: std::io::Error,
     },
-    /// A path of a temp project leads out of it.
+    /// A path leads out of the temporary project.
     #[error("{path} is not inside the project")]
     Outside {
         /// The path as given.
         path: PathBuf,
     },
-    /// The JSON form of a script could not be understood.
+    /// The JSON form of a script is invalid.
     #[error("the script is not valid")]
     Script(#[source] serde_json::Error),
+    /// A JSON schema is invalid.
+    #[error("the schema is not valid: {0}")]
+    Schema(String),
     /// The binary under test could not be started or waited for.
     #[error("cannot run {binary}")]
     Run {
         /// The binary.
         binary: PathBuf,
-        /// What the system said.
+        /// The system error.
         #[source]
         source: std::io::Error,
     },
-    /// The binary under test ended, or its time was up, before it printed what was waited for.
+    /// The binary under test ended, or timed out, before it printed the expected text.
     #[error("{wanted:?} was not printed; stdout so far: {stdout:?}")]
     NotPrinted {
-        /// The text waited for.
+        /// The expected text.
         wanted: String,
-        /// What was printed instead.
+        /// The actual output.
         stdout: String,
     },
 }

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// The frame of one event of a model on Bedrock.
+/// The frame of one model event on Bedrock.
 pub(crate) fn chunk(data: &str) -> Vec<u8> {
     let payload = format!(r#"{{"bytes":"{}","p":"abcdefgh"}}"#, STANDARD.encode(data));
     let headers = [
@@ -14,7 +14,7 @@ pub(crate) fn chunk(data: &str) -> Vec<u8> {
     frame(&headers, payload.as_bytes())
 }
 
-/// The frame that ends a stream with an error. `kind` is the name in lower camel case.
+/// The frame of an error that ends a stream. `kind` is the name in lower camel case.
 pub(crate) fn exception(kind: &str, payload: &str) -> Vec<u8> {
     let headers = [
         (":exception-type", kind),
@@ -24,7 +24,7 @@ pub(crate) fn exception(kind: &str, payload: &str) -> Vec<u8> {
     frame(&headers, payload.as_bytes())
 }
 
-/// Total length, length of headers, checksum of both; headers; payload; checksum of all.
+/// Total length, header length, checksum of both; headers; payload; checksum of everything.
 fn frame(headers: &[(&str, &str)], payload: &[u8]) -> Vec<u8> {
     const STRING: u8 = 7;
     let mut head = Vec::new();
@@ -49,7 +49,7 @@ fn length(bytes: usize) -> [u8; 4] {
     u32::try_from(bytes).unwrap_or(u32::MAX).to_be_bytes()
 }
 
-/// CRC-32 as zlib has it.
+/// CRC-32 as in zlib.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         TABLE[usize::from(crc.to_le_bytes()[0] ^ byte)] ^ (crc >> 8)
@@ -83,12 +83,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_checksum_is_the_common_one() {
+    fn the_checksum_is_crc_32() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
     }
 
     #[test]
-    fn a_frame_is_laid_out_as_documented() {
+    fn a_frame_has_the_documented_layout() {
         let frame = frame(&[("a", "bc")], b"{}");
         assert_eq!(frame[..8], [0, 0, 0, 25, 0, 0, 0, 7]);
         assert_eq!(frame[12..19], [1, b'a', 7, 0, 2, b'b', b'c']);

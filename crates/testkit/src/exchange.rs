@@ -13,28 +13,28 @@ use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::{Frame, Incoming};
 use serde_json::Value;
 
+use crate::body::{self, BodyStep};
 use crate::cache::tokens;
 use crate::discovery;
-use crate::fault::{Fault, Place};
-use crate::play::Decision;
-use crate::pour::{self, Step};
-use crate::record::{Finish, Outcome, Recorded};
+use crate::fault::{Fault, FaultPosition};
+use crate::parsed_request::ParsedRequest;
+use crate::playback::Decision;
+use crate::record::{RecordedRequest, RequestOutcome, ResponseEnd};
 use crate::refusal::Refusal;
-use crate::seen::Seen;
 use crate::server::Shared;
-use crate::socket::Scissors;
-use crate::wire::{self, Answer, Ask, Route, Wire};
+use crate::socket::ConnectionCutter;
+use crate::wire::{self, Route, RouteKind, ScriptedReply, Wire};
 
-/// Longer bodies are refused, as the vendors do.
+/// Longer bodies are rejected, as by the vendors.
 const LARGEST_BODY: usize = 32 << 20;
 
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// Answers one request.
+/// Responds to one request.
 pub(crate) async fn respond(
     request: Request<Incoming>,
     shared: Arc<Shared>,
-    scissors: Scissors,
+    scissors: ConnectionCutter,
 ) -> io::Result<Response<Body>> {
     let (head, body) = request.into_parts();
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
@@ -43,20 +43,20 @@ pub(crate) async fn respond(
         .collect()
         .await
         .map(|body| body.to_bytes());
-    let number = shared.records.add(|number| Recorded {
+    let number = shared.records.add(|number| RecordedRequest {
         number,
         at: Instant::now(),
         method: head.method,
         path,
         headers: head.headers,
         body: body.as_ref().map(Bytes::clone).unwrap_or_default(),
-        outcome: Outcome::NotFound,
+        outcome: RequestOutcome::NotFound,
         finish: None,
     });
-    let ending = Ending {
+    let ending = ResponseGuard {
         shared: shared.clone(),
         number,
-        finish: Finish::Gone,
+        finish: ResponseEnd::ClientDisconnected,
     };
     let exchange = Exchange {
         shared,
@@ -71,20 +71,20 @@ pub(crate) async fn respond(
     }
 }
 
-/// Notes how a response ended when it is dropped.
-struct Ending {
+/// Records how a response ended when it is dropped.
+struct ResponseGuard {
     shared: Arc<Shared>,
     number: usize,
-    finish: Finish,
+    finish: ResponseEnd,
 }
 
-impl Ending {
+impl ResponseGuard {
     fn mark_sent(&mut self) {
-        self.finish = Finish::Sent;
+        self.finish = ResponseEnd::Sent;
     }
 }
 
-impl Drop for Ending {
+impl Drop for ResponseGuard {
     fn drop(&mut self) {
         let finish = self.finish;
         self.shared
@@ -93,12 +93,12 @@ impl Drop for Ending {
     }
 }
 
-/// One request and the way to answer it.
+/// One request and the means to respond.
 struct Exchange {
     shared: Arc<Shared>,
     number: usize,
-    ending: Ending,
-    scissors: Scissors,
+    ending: ResponseGuard,
+    scissors: ConnectionCutter,
 }
 
 impl Exchange {
@@ -106,7 +106,7 @@ impl Exchange {
         let wire = route.wire;
         let Ok(body) = serde_json::from_slice::<Value>(body) else {
             let refusal = Refusal::invalid("We could not parse the JSON body of your request.");
-            self.note(Outcome::Refused {
+            self.record_outcome(RequestOutcome::Refused {
                 message: refusal.message(wire),
             });
             return Ok(self.refuse(wire, &refusal));
@@ -116,24 +116,29 @@ impl Exchange {
             seen.path = record.path;
             seen.headers = record.headers;
         }
-        if route.ask == Ask::Count {
-            self.note(Outcome::Counted);
+        if route.ask == RouteKind::Count {
+            self.record_outcome(RequestOutcome::Counted);
             return Ok(self.json(StatusCode::OK, &discovery::count(wire, tokens(seen.prompt_bytes()))));
         }
         let decision = self.shared.play().decide(&mut seen, self.number);
         match decision {
             Decision::Refuse { refusal, outcome } => {
-                self.note(outcome);
+                self.record_outcome(outcome);
                 Ok(self.refuse(wire, &refusal))
             }
             Decision::Answer { answer, fault, outcome } => {
-                self.note(outcome);
+                self.record_outcome(outcome);
                 self.answer(&seen, &answer, fault.as_ref()).await
             }
         }
     }
 
-    async fn answer(self, seen: &Seen, answer: &Answer, fault: Option<&Fault>) -> io::Result<Response<Body>> {
+    async fn answer(
+        self,
+        seen: &ParsedRequest,
+        answer: &ScriptedReply,
+        fault: Option<&Fault>,
+    ) -> io::Result<Response<Body>> {
         match fault {
             Some(Fault::RateLimit {
                 retry_after,
@@ -168,34 +173,39 @@ impl Exchange {
                     window: 200_000,
                 },
             )),
-            Some(Fault::Hangup | Fault::Cut { at: Place::Head }) => Err(io::ErrorKind::ConnectionAborted.into()),
+            Some(
+                Fault::Hangup
+                | Fault::Cut {
+                    at: FaultPosition::Head,
+                },
+            ) => Err(io::ErrorKind::ConnectionAborted.into()),
             Some(Fault::Stall {
-                at: Place::Head,
+                at: FaultPosition::Head,
                 ms: None,
             }) => std::future::pending().await,
             Some(Fault::Stall {
-                at: Place::Head,
+                at: FaultPosition::Head,
                 ms: Some(ms),
             }) => {
                 tokio::time::sleep(Duration::from_millis(*ms)).await;
-                Ok(self.pour(seen, answer, None))
+                Ok(self.stream_reply(seen, answer, None))
             }
             Some(Fault::HtmlPage) => Ok(self.plain(StatusCode::OK, "text/html; charset=utf-8", PORTAL.into())),
             Some(Fault::JsonError) => Ok(self.json(StatusCode::OK, &Refusal::Failed { code: 500 }.body(seen.wire))),
-            fault => Ok(self.pour(seen, answer, fault)),
+            fault => Ok(self.stream_reply(seen, answer, fault)),
         }
     }
 
-    fn pour(self, seen: &Seen, answer: &Answer, fault: Option<&Fault>) -> Response<Body> {
+    fn stream_reply(self, seen: &ParsedRequest, answer: &ScriptedReply, fault: Option<&Fault>) -> Response<Body> {
         let (kind, steps) = if !seen.streaming {
             let body = wire::whole(seen, answer).to_string().into_bytes();
-            ("application/json", pour::whole(body, &answer.pace, fault))
+            ("application/json", body::whole(body, &answer.pace, fault))
         } else if seen.wire == Wire::Gemini && !seen.path.contains("alt=sse") {
             let array: Vec<String> = wire::events(seen, answer).into_iter().map(|event| event.data).collect();
             let body = format!("[{}]", array.join("\n,\n")).into_bytes();
             (
                 "application/json; charset=UTF-8",
-                pour::whole(body, &answer.pace, fault),
+                body::whole(body, &answer.pace, fault),
             )
         } else {
             let kind = match seen.wire {
@@ -205,21 +215,21 @@ impl Exchange {
             };
             (
                 kind,
-                pour::stream(seen.wire, wire::events(seen, answer), &answer.pace, fault),
+                body::stream(seen.wire, wire::events(seen, answer), &answer.pace, fault),
             )
         };
         let number = self.number;
-        let body = BodyExt::boxed_unsync(StreamBody::new(self.flow(steps)));
+        let body = BodyExt::boxed_unsync(StreamBody::new(self.body_stream(steps)));
         let mut response = response(StatusCode::OK, kind, body);
         response
             .headers_mut()
             .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        name(&mut response, seen.wire, number);
+        add_request_id(&mut response, seen.wire, number);
         response
     }
 
     /// The body, step by step.
-    fn flow(self, steps: Vec<Step>) -> impl futures::Stream<Item = Result<Frame<Bytes>, Infallible>> + Send {
+    fn body_stream(self, steps: Vec<BodyStep>) -> impl futures::Stream<Item = Result<Frame<Bytes>, Infallible>> + Send {
         stream::unfold((steps.into_iter(), self), |(mut steps, mut exchange)| async move {
             loop {
                 match steps.next() {
@@ -227,15 +237,15 @@ impl Exchange {
                         exchange.ending.mark_sent();
                         return None;
                     }
-                    Some(Step::Send(bytes)) => return Some((Ok(Frame::data(bytes)), (steps, exchange))),
-                    Some(Step::Cut(bytes)) => {
+                    Some(BodyStep::Send(bytes)) => return Some((Ok(Frame::data(bytes)), (steps, exchange))),
+                    Some(BodyStep::SendAndDisconnect(bytes)) => {
                         exchange.ending.mark_sent();
                         let doomed = exchange.scissors.cut_after(&bytes);
-                        return Some((Ok(Frame::data(doomed)), (vec![Step::Stall].into_iter(), exchange)));
+                        return Some((Ok(Frame::data(doomed)), (vec![BodyStep::Stall].into_iter(), exchange)));
                     }
-                    Some(Step::Wait(time)) => tokio::time::sleep(time).await,
-                    Some(Step::Leave) => tokio::task::yield_now().await,
-                    Some(Step::Stall) => std::future::pending().await,
+                    Some(BodyStep::Wait(time)) => tokio::time::sleep(time).await,
+                    Some(BodyStep::Flush) => tokio::task::yield_now().await,
+                    Some(BodyStep::Stall) => std::future::pending().await,
                 }
             }
         })
@@ -248,7 +258,7 @@ impl Exchange {
         let found = discovery::answer(&method, path, body, self.shared.play().script());
         match found {
             Some(value) => {
-                self.note(Outcome::Discovery);
+                self.record_outcome(RequestOutcome::Discovery);
                 self.json(StatusCode::OK, &value)
             }
             None => {
@@ -262,7 +272,7 @@ impl Exchange {
         }
     }
 
-    fn note(&self, outcome: Outcome) {
+    fn record_outcome(&self, outcome: RequestOutcome) {
         self.shared
             .records
             .change(self.number, |record| record.outcome = outcome);
@@ -276,7 +286,7 @@ impl Exchange {
                 .headers_mut()
                 .insert("x-amzn-errortype", HeaderValue::from_static(refusal.aws_name()));
         }
-        name(&mut response, wire, number);
+        add_request_id(&mut response, wire, number);
         response
     }
 
@@ -299,8 +309,8 @@ fn response(status: StatusCode, kind: &'static str, body: Body) -> Response<Body
     response
 }
 
-/// Adds the header by which the vendor names a request.
-fn name(response: &mut Response<Body>, wire: Wire, number: usize) {
+/// Adds the vendor's request id header.
+fn add_request_id(response: &mut Response<Body>, wire: Wire, number: usize) {
     let header = match wire {
         Wire::Anthropic | Wire::Vertex => "request-id",
         Wire::Chat | Wire::Responses => "x-request-id",

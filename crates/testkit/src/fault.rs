@@ -1,25 +1,25 @@
-//! What can go wrong between a client and a model, on demand.
+//! Faults between a client and a model.
 
 use serde::{Deserialize, Serialize};
 
-/// A fault and how often it strikes.
+/// A fault and how often it occurs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Planned {
-    /// What goes wrong.
+pub struct PlannedFault {
+    /// The fault.
     pub fault: Fault,
-    /// How often.
+    /// How often it occurs.
     #[serde(default)]
     pub times: Times,
 }
 
-/// How often a fault strikes.
+/// How often a fault occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Times {
     /// Each time.
     Always,
-    /// This many times; then comes the next fault or the real answer.
+    /// This many times; then comes the next fault or the real reply.
     #[serde(untagged)]
     Count(u32),
 }
@@ -30,10 +30,10 @@ impl Default for Times {
     }
 }
 
-/// Where in an answer a fault strikes.
+/// Where in a reply a fault occurs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum FaultPosition {
     /// Before the status line.
     Head,
     /// After the first event.
@@ -49,7 +49,7 @@ pub enum Place {
     End,
 }
 
-/// What goes wrong.
+/// The fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Fault {
@@ -62,18 +62,18 @@ pub enum Fault {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
     },
-    /// 500, 502, 503 or any other status, in the vendor's error shape.
+    /// 500, 502, 503 or any other status, in the vendor's error format.
     Status {
         /// The status.
         code: u16,
     },
-    /// The vendor's way to say that it is overloaded: 529 on Anthropic, 503 elsewhere.
+    /// The vendor's overload response: 529 on Anthropic, 503 elsewhere.
     Overloaded,
     /// 401: the key is wrong.
     Unauthorized,
-    /// 400: the prompt is too long, in the vendor's own words.
+    /// 400: the prompt is too long, with the vendor's message.
     ContextOverflow {
-        /// Say it as an event of a stream that began with status 200.
+        /// Send it as an event of a stream that started with status 200.
         #[serde(default)]
         in_stream: bool,
     },
@@ -82,60 +82,60 @@ pub enum Fault {
         /// The message.
         message: String,
     },
-    /// An error event in a stream that began well.
+    /// An error event within a stream.
     ErrorEvent {
-        /// Where.
+        /// The position.
         #[serde(default)]
-        at: Place,
+        at: FaultPosition,
     },
     /// The connection is dropped inside a chunk, which leaves half an event.
     Cut {
-        /// Where.
+        /// The position.
         #[serde(default)]
-        at: Place,
+        at: FaultPosition,
     },
-    /// The stream ends in good order, but too early.
+    /// The stream ends properly, but too early.
     EndEarly {
-        /// Where.
+        /// The position.
         #[serde(default)]
-        at: Place,
+        at: FaultPosition,
     },
-    /// Nothing comes for a while, or ever again.
+    /// No data for a while, or forever.
     Stall {
-        /// Where.
+        /// The position.
         #[serde(default)]
-        at: Place,
-        /// How long; without it, for ever.
+        at: FaultPosition,
+        /// The duration; forever if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ms: Option<u64>,
     },
-    /// The connection is closed instead of an answer.
+    /// The connection is closed instead of a response.
     Hangup,
-    /// Harmless oddities that a reader has to bear: comments, unknown events, CR LF, fields without a space.
+    /// Harmless deviations that a reader must tolerate: comments, unknown events, CR LF, fields without a space.
     Noise,
-    /// An event that is no JSON, and bytes that are no UTF-8.
+    /// An event that is not JSON, and bytes that are not UTF-8.
     Garbage {
-        /// Where.
+        /// The position.
         #[serde(default)]
-        at: Place,
+        at: FaultPosition,
     },
-    /// Status 200 and a web page, as a captive portal would send.
+    /// Status 200 with a web page, as a captive portal sends.
     HtmlPage,
-    /// Status 200 and an error as JSON instead of a stream.
+    /// Status 200 with a JSON error instead of a stream.
     JsonError,
-    /// One event is padded to a line of this many bytes; it still means the same.
+    /// One event is padded to a line of this many bytes without changing its meaning.
     HugeLine {
         /// Length of the line.
         #[serde(default = "megabyte")]
         bytes: usize,
     },
-    /// Each byte is a chunk and a packet of its own.
+    /// Each byte is a separate chunk and packet.
     Drip {
         /// Milliseconds between the bytes.
         #[serde(default)]
         ms: u64,
     },
-    /// The arguments of the last tool call break off; the stream goes on as if nothing were wrong.
+    /// The arguments of the last tool call are truncated; the stream continues normally.
     TruncatedArguments,
     /// All tool calls have the same id.
     DuplicateIds,
@@ -148,7 +148,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// 429 without a hint when to come back.
+    /// 429 without a retry delay.
     pub fn rate_limit() -> Self {
         Self::RateLimit {
             retry_after: None,
@@ -177,18 +177,18 @@ impl Fault {
         Self::Overloaded
     }
 
-    /// A status of the 5xx kind.
+    /// A 5xx status.
     pub fn status(code: u16) -> Self {
         Self::Status { code }
     }
 
-    /// The connection is dropped here.
-    pub fn cut(at: Place) -> Self {
+    /// The connection is dropped at this position.
+    pub fn cut(at: FaultPosition) -> Self {
         Self::Cut { at }
     }
 
-    /// Nothing comes after this place.
-    pub fn stall(at: Place) -> Self {
+    /// No data after this position.
+    pub fn stall(at: FaultPosition) -> Self {
         Self::Stall { at, ms: None }
     }
 
@@ -208,11 +208,11 @@ mod tests {
 
     #[test]
     fn faults_have_a_short_json_form() {
-        let check = |json: &str, expected: Planned| {
-            let read: Planned = serde_json::from_str(json).expect(json);
+        let check = |json: &str, expected: PlannedFault| {
+            let read: PlannedFault = serde_json::from_str(json).expect(json);
             assert_eq!(read, expected, "{json}");
         };
-        let once = |fault| Planned {
+        let once = |fault| PlannedFault {
             fault,
             times: Times::Count(1),
         };
@@ -223,22 +223,25 @@ mod tests {
         );
         check(
             r#"{"fault": {"status": {"code": 502}}, "times": 3}"#,
-            Planned {
+            PlannedFault {
                 fault: Fault::status(502),
                 times: Times::Count(3),
             },
         );
         check(
             r#"{"fault": "hangup", "times": "always"}"#,
-            Planned {
+            PlannedFault {
                 fault: Fault::Hangup,
                 times: Times::Always,
             },
         );
-        check(r#"{"fault": {"cut": {"at": "tool"}}}"#, once(Fault::cut(Place::Tool)));
+        check(
+            r#"{"fault": {"cut": {"at": "tool"}}}"#,
+            once(Fault::cut(FaultPosition::Tool)),
+        );
         check(
             r#"{"fault": {"stall": {"at": "head"}}}"#,
-            once(Fault::stall(Place::Head)),
+            once(Fault::stall(FaultPosition::Head)),
         );
         check(r#"{"fault": {"huge_line": {}}}"#, once(Fault::huge_line()));
         for wrong in [
@@ -246,7 +249,7 @@ mod tests {
             r#"{"fault": {"cut": {"where": "tool"}}}"#,
             r#"{"fault": "hangup", "times": "twice"}"#,
         ] {
-            assert!(serde_json::from_str::<Planned>(wrong).is_err(), "{wrong}");
+            assert!(serde_json::from_str::<PlannedFault>(wrong).is_err(), "{wrong}");
         }
     }
 }

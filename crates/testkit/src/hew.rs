@@ -1,4 +1,4 @@
-//! Runs the binary under test in a clean environment, with a home of its own.
+//! Runs the binary under test in a clean environment with its own home directory.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use tokio::task::JoinHandle;
 use crate::error::Error;
 use crate::server::Server;
 
-const PATIENCE: Duration = Duration::from_secs(180);
-/// More output than this is not kept.
-const MOST_OUTPUT: usize = 64 << 20;
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(180);
+/// The maximum captured output.
+const MAX_OUTPUT: usize = 64 << 20;
 
-/// How the binary shall be run. Clones share one home, so that a later run finds what an earlier one left.
+/// A command for the binary. Clones share one home directory, so that a later run finds the files of an earlier one.
 #[derive(Clone, Debug)]
 pub struct Hew {
     binary: PathBuf,
@@ -31,31 +31,31 @@ pub struct Hew {
     patience: Duration,
 }
 
-/// What a run left behind.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// How it ended; `None` if its time was up and it was killed.
+    /// The exit status; `None` if it timed out and was killed.
     pub status: Option<ExitStatus>,
-    /// What it printed.
+    /// Standard output.
     pub stdout: String,
-    /// What it complained about.
+    /// Standard error.
     pub stderr: String,
 }
 
 impl Output {
-    /// Its exit code, if it ended by itself.
+    /// The exit code, if it exited by itself.
     pub fn code(&self) -> Option<i32> {
         self.status.and_then(|status| status.code())
     }
 
-    /// Whether it ended well.
+    /// Whether it succeeded.
     pub fn is_success(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
 }
 
 impl Hew {
-    /// A binary, with a fresh home.
+    /// A command with a new home directory.
     pub fn new(binary: impl Into<PathBuf>) -> Result<Self, Error> {
         let failed = |source| Error::File {
             path: std::env::temp_dir(),
@@ -73,11 +73,11 @@ impl Hew {
             arguments: Vec::new(),
             environment: Vec::new(),
             stdin: None,
-            patience: PATIENCE,
+            patience: DEFAULT_TIMEOUT,
         })
     }
 
-    /// The home folder that runs get.
+    /// The home directory of the runs.
     pub fn home(&self) -> &Path {
         self.home.path()
     }
@@ -102,8 +102,8 @@ impl Hew {
         self
     }
 
-    /// Points every vendor's usual variables at a scripted server.
-    pub fn talks_to(self, server: &Server) -> Self {
+    /// Points all vendors' usual variables to a scripted server.
+    pub fn with_server(self, server: &Server) -> Self {
         let url = server.url();
         self.env("ANTHROPIC_BASE_URL", &url)
             .env("ANTHROPIC_API_KEY", "sk-scripted")
@@ -113,13 +113,13 @@ impl Hew {
             .env("GEMINI_API_KEY", "scripted")
     }
 
-    /// Runs in this folder instead of its home.
-    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+    /// Runs in this directory instead of the home directory.
+    pub fn current_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// Gives it this to read; without it, there is nothing to read.
+    /// Sets standard input; empty by default.
     pub fn stdin(mut self, text: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(text.into());
         self
@@ -131,18 +131,18 @@ impl Hew {
         self
     }
 
-    /// Runs it to its end.
+    /// Runs it to completion.
     pub async fn run(self) -> Result<Output, Error> {
         self.spawn()?.wait().await
     }
 
-    /// The same as a line for a shell in a terminal, which says how it ended and how it left the terminal. Its process id is
-    /// written to [`Hew::pid_file`].
-    pub(crate) fn in_shell(&self, more: &[(&str, &str)]) -> String {
+    /// The command as a shell line for a terminal, which prints the exit status and the terminal state. Writes its
+    /// process id to [`Hew::pid_file`].
+    pub(crate) fn shell_command(&self, more: &[(&str, &str)]) -> String {
         format!("{}; echo ended with $?; stty -a; exec sleep 600", self.line(more, ""))
     }
 
-    /// The same as a script `run` that becomes the binary; the folder it is in.
+    /// Creates a script `run` that executes the binary; returns its directory.
     pub(crate) fn script(&self, more: &[(&str, &str)]) -> Result<PathBuf, Error> {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = self.home.path().join(".bin");
@@ -185,7 +185,7 @@ impl Hew {
         line
     }
 
-    /// Where a run in a terminal writes its process id.
+    /// The file with the process id of a run in a terminal.
     pub fn pid_file(&self) -> PathBuf {
         self.home.path().join("pid")
     }
@@ -208,18 +208,18 @@ impl Hew {
             Stdio::null()
         });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, so that what it started ends with it.
+        // A separate process group, so that its children end with it.
         command.process_group(0).kill_on_drop(true);
         let mut child = command.spawn().map_err(|source| Error::Run {
             binary: self.binary.clone(),
             source,
         })?;
         let feeding = child.stdin.take().zip(self.stdin).map(|(mut pipe, text)| {
-            // A program may end without reading all of it.
+            // A program may exit without reading all of its input.
             tokio::spawn(async move { drop(pipe.write_all(&text).await) })
         });
-        let stdout = Captured::of(child.stdout.take());
-        let stderr = Captured::of(child.stderr.take());
+        let stdout = PipeCapture::of(child.stdout.take());
+        let stderr = PipeCapture::of(child.stderr.take());
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         Ok(Running {
             child,
@@ -234,18 +234,18 @@ impl Hew {
     }
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &OsStr) -> String {
     format!("'{}'", word.to_string_lossy().replace('\'', "'\\''"))
 }
 
-/// A run under way. It is killed with all it started when this is dropped.
+/// A running process. Dropping it kills its process group.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
     pid: Option<Pid>,
-    stdout: Captured,
-    stderr: Captured,
+    stdout: PipeCapture,
+    stderr: PipeCapture,
     feeding: Option<JoinHandle<()>>,
     binary: PathBuf,
     patience: Duration,
@@ -258,13 +258,13 @@ impl Running {
         self.child.id()
     }
 
-    /// What it has printed so far.
+    /// The output so far.
     pub fn stdout(&self) -> String {
         self.stdout.text()
     }
 
-    /// Waits until it has printed this.
-    pub async fn until_printed(&mut self, wanted: &str) -> Result<(), Error> {
+    /// Waits until it has printed this text.
+    pub async fn wait_for_output(&mut self, wanted: &str) -> Result<(), Error> {
         let mut seen = self.stdout.seen.subscribe();
         let printed = seen.wait_for(|seen| contains(&seen.bytes, wanted) || seen.is_over);
         let in_time = matches!(tokio::time::timeout(self.patience, printed).await, Ok(Ok(_)));
@@ -278,22 +278,22 @@ impl Running {
         })
     }
 
-    /// Sends it what Ctrl-C would.
+    /// Sends SIGINT, like Ctrl-C.
     pub fn interrupt(&self) -> Result<(), Error> {
         self.signal(Signal::INT)
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM.
     pub fn terminate(&self) -> Result<(), Error> {
         self.signal(Signal::TERM)
     }
 
-    /// Kills it alone, as a crash would, not what it started.
+    /// Kills only the process, like a crash, and not its children.
     pub fn kill(&self) -> Result<(), Error> {
         self.signal(Signal::KILL)
     }
 
-    /// Waits for its end, or kills it when its time is up.
+    /// Waits for the exit, or kills the process after the timeout.
     pub async fn wait(mut self) -> Result<Output, Error> {
         let ended = tokio::time::timeout(self.patience, self.child.wait()).await;
         let status = match ended {
@@ -303,7 +303,7 @@ impl Running {
             })?),
             Err(_) => None,
         };
-        // Also what it left running, which would keep its pipes open.
+        // Also kills its children, which would keep the pipes open.
         self.end_group();
         if let Some(feeding) = self.feeding.take() {
             feeding.abort();
@@ -329,7 +329,7 @@ impl Running {
 
     fn end_group(&mut self) {
         if let Some(pid) = self.pid.take() {
-            // An error says that nothing is left of it, which is well.
+            // An error means that the group is already gone.
             kill_process_group(pid, Signal::KILL).unwrap_or(());
         }
     }
@@ -341,29 +341,29 @@ impl Drop for Running {
     }
 }
 
-/// The output of a process, gathered as it comes.
+/// The output of a process, captured as it arrives.
 #[derive(Debug)]
-struct Captured {
-    seen: watch::Sender<Heard>,
+struct PipeCapture {
+    seen: watch::Sender<CapturedText>,
     reading: JoinHandle<()>,
 }
 
 #[derive(Debug, Default)]
-struct Heard {
+struct CapturedText {
     bytes: Vec<u8>,
     is_over: bool,
 }
 
-impl Captured {
+impl PipeCapture {
     fn of(pipe: Option<impl AsyncRead + Unpin + Send + 'static>) -> Self {
-        let seen = watch::Sender::new(Heard::default());
+        let seen = watch::Sender::new(CapturedText::default());
         let into = seen.clone();
         let reading = tokio::spawn(async move {
             let mut piece = vec![0; 8192];
             if let Some(mut pipe) = pipe {
                 while let Ok(length @ 1..) = pipe.read(&mut piece).await {
                     into.send_modify(|seen| {
-                        let room = MOST_OUTPUT.saturating_sub(seen.bytes.len()).min(length);
+                        let room = MAX_OUTPUT.saturating_sub(seen.bytes.len()).min(length);
                         seen.bytes.extend_from_slice(&piece[..room]);
                     });
                 }
@@ -377,10 +377,10 @@ impl Captured {
         String::from_utf8_lossy(&self.seen.borrow().bytes).into_owned()
     }
 
-    /// All of it, once the process has ended.
+    /// All output, once the process has ended.
     async fn rest(&mut self) -> String {
         let patience = Duration::from_secs(5);
-        // Something that left the process group may hold the pipe; then what came so far has to do.
+        // A process that left the group may hold the pipe; then the output so far must suffice.
         drop(tokio::time::timeout(patience, &mut self.reading).await);
         self.text()
     }
@@ -390,7 +390,7 @@ fn contains(bytes: &[u8], wanted: &str) -> bool {
     wanted.is_empty() || bytes.windows(wanted.len()).any(|window| window == wanted.as_bytes())
 }
 
-/// Where each variable points, below the home folder.
+/// The directory of each variable, below the home directory.
 const FOLDERS: [(&str, &str); 6] = [
     ("XDG_CONFIG_HOME", ".config"),
     ("XDG_DATA_HOME", ".local/share"),

@@ -1,13 +1,13 @@
-//! A scripted model server over real HTTP, other web servers, throw-away projects, and a runner for the binary under test.
+//! Test kit: a scripted model server over real HTTP, a web server, temporary projects, and a runner for the binary.
 //!
 //! ```no_run
 //! use serde_json::json;
 //! use testkit::{Fault, Script, Server, Turn};
 //!
-//! # async fn story() -> Result<(), testkit::Error> {
+//! # async fn example() -> Result<(), testkit::Error> {
 //! let script = Script::new()
 //!     .turn(Turn::text("I will look.").call("read_file", json!({"path": "a.txt"})))
-//!     .turn(Turn::text("It says hello.").fails(Fault::rate_limit(), 1));
+//!     .turn(Turn::text("It says hello.").with_fault(Fault::rate_limit(), 1));
 //! let server = Server::start(script).await?;
 //! println!("{}", server.url());
 //! # Ok(())
@@ -23,10 +23,11 @@
 //! ]}
 //! ```
 //!
-//! Which turn a request gets is read off the request (see [`Order`]), so retries and restarts do not confuse the
-//! server; requests without tools get a title and take no turn. Requests are checked as strictly as the vendors do and
-//! refused in their words. Thoughts are signed, and have to come back as they went.
+//! The request's content selects the turn (see [`TurnOrder`]), so retries and restarts get the same one; requests
+//! without tools get a title and take no turn. Requests are validated as strictly as by the vendors and refused with
+//! their messages. Thinking is signed and must be sent back unchanged.
 
+mod body;
 mod cache;
 mod check;
 mod chromium;
@@ -36,17 +37,17 @@ mod eventstream;
 mod exchange;
 mod fault;
 mod hew;
+mod json_schema;
 mod pace;
-mod plain;
-mod play;
-mod pour;
+mod parsed_request;
+mod plain_blocks;
+mod playback;
 mod project;
 mod record;
 mod refusal;
 mod script;
-mod seal;
-mod seen;
 mod server;
+mod signatures;
 mod site;
 mod socket;
 mod tmux;
@@ -54,14 +55,15 @@ mod wire;
 
 pub use chromium::chromium;
 pub use error::Error;
-pub use fault::{Fault, Place, Planned, Times};
+pub use fault::{Fault, FaultPosition, PlannedFault, Times};
 pub use hew::{Hew, Output, Running};
+pub use json_schema::JsonSchemaValidator;
 pub use pace::Pace;
+pub use parsed_request::{Message, ParsedCall, ParsedRequest, ParsedResult, Role};
 pub use project::Project;
-pub use record::{Finish, Outcome, Recorded};
-pub use script::{Call, Counting, Order, Script, Stop, Thinking, Turn, Usage};
-pub use seen::{CallSeen, Message, ResultSeen, Role, Seen};
+pub use record::{RecordedRequest, RequestOutcome, ResponseEnd};
+pub use script::{Call, Script, Stop, Thinking, TokenCounting, Turn, TurnOrder, Usage};
 pub use server::Server;
-pub use site::{Answer, Site, Visit, page, redirect};
+pub use site::{SiteRequest, SiteResponse, StubSite, page, redirect};
 pub use tmux::Tmux;
 pub use wire::Wire;

@@ -1,10 +1,10 @@
-//! How fast and in what pieces an answer streams.
+//! The speed and chunk size of a streamed reply.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How fast and in what pieces an answer streams.
+/// The speed and chunk size of a streamed reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pace {
@@ -12,7 +12,7 @@ pub struct Pace {
     pub delta_bytes: usize,
     /// Milliseconds before each delta.
     pub delay_ms: u64,
-    /// Milliseconds before the answer begins.
+    /// Milliseconds before the reply starts.
     pub first_ms: u64,
 }
 
@@ -27,16 +27,16 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Deltas of this many bytes, as fast as they go.
-    pub fn pieces(delta_bytes: usize) -> Self {
+    /// Deltas of this many bytes, without delay.
+    pub fn with_delta_bytes(delta_bytes: usize) -> Self {
         Self {
             delta_bytes,
             ..Self::default()
         }
     }
 
-    /// Deltas that a person can watch coming in.
-    pub fn watchable(delta_bytes: usize, delay: Duration) -> Self {
+    /// Deltas with a delay that a user can observe.
+    pub fn with_delay(delta_bytes: usize, delay: Duration) -> Self {
         Self {
             delta_bytes,
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
@@ -44,7 +44,7 @@ impl Pace {
         }
     }
 
-    /// Cuts text into deltas on character boundaries.
+    /// Splits text into deltas at character boundaries.
     pub(crate) fn split<'a>(&self, text: &'a str) -> Vec<&'a str> {
         let mut pieces = Vec::with_capacity(text.len() / self.delta_bytes.max(1) + 1);
         let mut rest = text;
@@ -66,11 +66,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn deltas_break_between_characters_and_lose_nothing() {
+    fn deltas_split_between_characters_and_lose_nothing() {
         for size in [0, 1, 2, 3, 5, 100] {
             let text = "Ünïcödé → 名前 and 🦀.";
-            assert_eq!(Pace::pieces(size).split(text).concat(), text);
+            assert_eq!(Pace::with_delta_bytes(size).split(text).concat(), text);
         }
-        assert_eq!(Pace::pieces(4).split("abcdefgh"), ["abcd", "efgh"]);
+        assert_eq!(Pace::with_delta_bytes(4).split("abcdefgh"), ["abcd", "efgh"]);
     }
 }

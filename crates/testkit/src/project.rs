@@ -1,10 +1,10 @@
-//! A throw-away project folder.
+//! A temporary project directory.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::Error;
 
-/// A folder with files in it, removed when it is dropped. It is no git repository.
+/// A directory with files, removed on drop. It is not a git repository.
 #[derive(Debug)]
 pub struct Project {
     folder: tempfile::TempDir,
@@ -12,7 +12,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// Makes a folder with these files.
+    /// Creates a directory with these files.
     pub fn new(files: &[(&str, &str)]) -> Result<Self, Error> {
         let temp = std::env::temp_dir();
         let failed = |source| Error::File {
@@ -20,9 +20,9 @@ impl Project {
             source,
         };
         let folder = tempfile::Builder::new().prefix("project-").tempdir().map_err(failed)?;
-        // Where the temp folder is a link, tools report the place behind it.
+        // If the temporary directory is a link, tools report its target.
         let outer = folder.path().canonicalize().map_err(failed)?;
-        // Its own folder around it, so that what a test does outside the project meets no other test.
+        // A separate parent directory, so that changes outside of the project affect no other test.
         let root = outer.join(outer.file_name().unwrap_or_default());
         std::fs::create_dir(&root).map_err(failed)?;
         let project = Self { folder, root };
@@ -30,17 +30,17 @@ impl Project {
         Ok(project)
     }
 
-    /// Its folder.
+    /// Its directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// A path inside it.
+    /// A path in the project.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.root.join(path)
     }
 
-    /// Writes a file and the folders above it.
+    /// Writes a file and creates its parent directories.
     pub fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> Result<(), Error> {
         let path = self.inside(path.as_ref())?;
         let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
@@ -55,7 +55,7 @@ impl Project {
         std::fs::read_to_string(&path).map_err(|source| Error::File { path, source })
     }
 
-    /// All files with their text, by path, sorted; to compare whole projects.
+    /// All files with their text, sorted by path, for comparing whole projects.
     pub fn files(&self) -> Result<Vec<(String, String)>, Error> {
         let (mut found, mut folders) = (Vec::new(), vec![self.root.clone()]);
         while let Some(folder) = folders.pop() {
@@ -85,7 +85,7 @@ impl Project {
         Ok(found)
     }
 
-    /// Keeps the folder and tells where it is.
+    /// Keeps the directory and returns its path.
     pub fn keep(self) -> PathBuf {
         self.folder.keep()
     }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_holds_its_files_and_goes_away() {
+    fn a_project_has_its_files_and_is_removed() {
         let project = Project::new(&[("src/a.txt", "one"), ("b.txt", "two")]).expect("made");
         assert_eq!(project.read("src/a.txt").expect("read"), "one");
         let files = project.files().expect("listed");

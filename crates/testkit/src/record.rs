@@ -1,4 +1,4 @@
-//! The requests that came in, and what became of them.
+//! The received requests and their outcomes.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -9,18 +9,18 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::fault::Fault;
-use crate::seen::Seen;
+use crate::parsed_request::ParsedRequest;
 use crate::wire::Route;
 
-/// Of more than this, the oldest bodies are forgotten.
-const KEPT_BODIES: usize = 512 << 20;
+/// The maximum size of stored bodies; older ones are dropped.
+const MAX_BODY_BYTES: usize = 512 << 20;
 
-/// A request that came in, and what became of it.
+/// A received request and its outcome.
 #[derive(Clone, Debug)]
-pub struct Recorded {
+pub struct RecordedRequest {
     /// Its number, from 1.
     pub number: usize,
-    /// When it was there in full.
+    /// When it was received completely.
     pub at: Instant,
     /// Its method.
     pub method: Method,
@@ -28,41 +28,41 @@ pub struct Recorded {
     pub path: String,
     /// Its headers.
     pub headers: HeaderMap,
-    /// Its body. Empty once half a gigabyte of later ones has come.
+    /// Its body. Empty after half a gigabyte of later bodies.
     pub body: Bytes,
-    /// What it got.
-    pub outcome: Outcome,
-    /// How the response ended; `None` while it is under way.
-    pub finish: Option<Finish>,
+    /// The outcome.
+    pub outcome: RequestOutcome,
+    /// How the response ended; `None` while it is running.
+    pub finish: Option<ResponseEnd>,
 }
 
-/// What a request got.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    /// The real answer of a turn.
+pub enum RequestOutcome {
+    /// The real reply of a turn.
     Turn {
-        /// Which, from 0.
+        /// The turn, from 0.
         turn: usize,
     },
     /// A fault of a turn.
     Fault {
-        /// Which turn.
+        /// The turn.
         turn: usize,
-        /// Which fault.
+        /// The fault.
         fault: Fault,
     },
-    /// The answer for requests without tools.
+    /// The reply to requests without tools.
     Side,
-    /// A closing sentence, since the script has no turn for it.
+    /// A closing sentence, because the script has no more turns.
     Over,
-    /// An error, since the request breaks the rules of the API.
+    /// An error, because the request violates the rules of the API.
     Refused {
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// A count of tokens.
+    /// A token count.
     Counted,
-    /// A list of models or the like.
+    /// A discovery response, such as a list of models.
     Discovery,
     /// 404.
     NotFound,
@@ -70,35 +70,35 @@ pub enum Outcome {
 
 /// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
-    /// All that was to be sent was handed over (a cut connection counts).
+pub enum ResponseEnd {
+    /// The whole response was sent (including a deliberately dropped connection).
     Sent,
-    /// The client went away first.
-    Gone,
+    /// The client disconnected first.
+    ClientDisconnected,
 }
 
-impl Recorded {
-    /// The body as JSON; null if it is none.
+impl RecordedRequest {
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// The request in the form that all wires share, if it was one for a model.
-    pub fn seen(&self) -> Option<Seen> {
+    /// The parsed request, if it is for a model.
+    pub fn parsed(&self) -> Option<ParsedRequest> {
         let path = self.path.split('?').next().unwrap_or_default();
         let route = Route::of(&self.method, path)?;
         let mut seen = route.read(serde_json::from_slice(&self.body).ok()?);
         seen.path = self.path.clone();
         seen.headers = self.headers.clone();
         seen.turn = match self.outcome {
-            Outcome::Turn { turn } | Outcome::Fault { turn, .. } => turn,
+            RequestOutcome::Turn { turn } | RequestOutcome::Fault { turn, .. } => turn,
             _ => seen.progress(&[]),
         };
         Some(seen)
     }
 }
 
-/// All requests so far, to be waited on.
+/// All requests so far, with change notification.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     log: Mutex<Log>,
@@ -107,37 +107,37 @@ pub(crate) struct Records {
 
 #[derive(Debug, Default)]
 struct Log {
-    records: Vec<Recorded>,
-    /// Bytes of the bodies that are still there.
+    records: Vec<RecordedRequest>,
+    /// The size of the stored bodies.
     kept: usize,
-    /// How many bodies are not.
+    /// The number of dropped bodies.
     forgotten: usize,
 }
 
 impl Records {
-    pub(crate) fn all(&self) -> Vec<Recorded> {
+    pub(crate) fn all(&self) -> Vec<RecordedRequest> {
         self.log().records.clone()
     }
 
-    pub(crate) fn get(&self, number: usize) -> Option<Recorded> {
+    pub(crate) fn get(&self, number: usize) -> Option<RecordedRequest> {
         self.log().records.get(number.checked_sub(1)?).cloned()
     }
 
-    /// Adds the record that is made for the next number, and returns the number.
-    pub(crate) fn add(&self, record: impl FnOnce(usize) -> Recorded) -> usize {
+    /// Adds the record for the next number and returns the number.
+    pub(crate) fn add(&self, record: impl FnOnce(usize) -> RecordedRequest) -> usize {
         let number = self.log().add(record);
         self.changes.send_modify(|version| *version += 1);
         number
     }
 
-    pub(crate) fn change(&self, number: usize, change: impl FnOnce(&mut Recorded)) {
+    pub(crate) fn change(&self, number: usize, change: impl FnOnce(&mut RecordedRequest)) {
         if let Some(record) = self.log().records.get_mut(number - 1) {
             change(record);
         }
         self.changes.send_modify(|version| *version += 1);
     }
 
-    pub(crate) async fn until(&self, is_so: impl Fn(&[Recorded]) -> bool) {
+    pub(crate) async fn wait_until(&self, is_so: impl Fn(&[RecordedRequest]) -> bool) {
         let mut changes = self.changes.subscribe();
         while !is_so(&self.log().records) {
             if changes.changed().await.is_err() {
@@ -152,11 +152,11 @@ impl Records {
 }
 
 impl Log {
-    fn add(&mut self, record: impl FnOnce(usize) -> Recorded) -> usize {
+    fn add(&mut self, record: impl FnOnce(usize) -> RecordedRequest) -> usize {
         let record = record(self.records.len() + 1);
         self.kept += record.body.len();
         self.records.push(record);
-        while self.kept > KEPT_BODIES
+        while self.kept > MAX_BODY_BYTES
             && let Some(oldest) = self.records.get_mut(self.forgotten)
         {
             self.kept -= std::mem::take(&mut oldest.body).len();

@@ -1,14 +1,14 @@
-//! Errors in each vendor's own shape and words.
+//! Error responses in each vendor's format.
 
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::wire::Wire;
 
-/// Why a request gets no answer.
+/// Why a request is refused.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Refusal {
-    /// The request breaks a rule of the API.
+    /// The request violates a rule of the API.
     Invalid {
         message: String,
         param: Option<String>,
@@ -39,7 +39,7 @@ impl Refusal {
         }
     }
 
-    /// What it says in one sentence, for the record.
+    /// The message, for the record.
     pub(crate) fn message(&self, wire: Wire) -> String {
         match self {
             Self::Invalid { message, .. } => message.clone(),
@@ -105,7 +105,7 @@ impl Refusal {
         }
     }
 
-    /// The kind of error by its AWS name, which goes into a header or an exception frame.
+    /// The error's AWS name, for a header or an exception frame.
     pub(crate) fn aws_name(&self) -> &'static str {
         match self {
             Self::Invalid { .. } | Self::TooLong { .. } | Self::TooLarge => "ValidationException",
@@ -117,7 +117,7 @@ impl Refusal {
         }
     }
 
-    /// The kind of error by its Anthropic name.
+    /// The error's Anthropic name.
     pub(crate) fn anthropic_name(&self) -> &'static str {
         match self {
             Self::Invalid { .. } | Self::TooLong { .. } => "invalid_request_error",
@@ -130,7 +130,7 @@ impl Refusal {
         }
     }
 
-    /// The kind of error by its OpenAI code.
+    /// The error's OpenAI code.
     pub(crate) fn openai_code(&self) -> Option<&'static str> {
         match self {
             Self::TooLong { .. } => Some("context_length_exceeded"),

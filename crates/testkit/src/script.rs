@@ -1,4 +1,4 @@
-//! What the scripted model says: a list of turns, or a function that makes them up.
+//! The script of a model: a list of turns, or a function that creates them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,38 +7,38 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Error;
-use crate::fault::{Fault, Planned, Times};
+use crate::fault::{Fault, PlannedFault, Times};
 use crate::pace::Pace;
-use crate::seen::Seen;
+use crate::parsed_request::ParsedRequest;
 
-/// A whole part for a scripted model, with a Rust and a JSON form.
+/// A script for a model, in Rust or JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Script {
     /// The turns, in order.
     pub turns: Vec<Turn>,
-    /// How the turn for a request is found.
-    pub order: Order,
-    /// The answer to a request that offers no tools (a title, say). Without it such requests take turns too.
+    /// How the turn for a request is selected.
+    pub order: TurnOrder,
+    /// The reply to a request without tools, such as for a title. If absent, such requests take turns too.
     pub side: Option<String>,
-    /// How turns stream that do not say it themselves.
+    /// The default pace of the turns.
     pub pace: Pace,
     /// The model names that discovery reports.
     pub models: Vec<String>,
-    /// The API key to insist on. Without it any key, or none, will do.
+    /// The required API key. If absent, any key or none is accepted.
     pub key: Option<String>,
-    /// The context window in tokens; a longer prompt is refused in the vendor's words.
+    /// The context window in tokens; longer prompts are refused with the vendor's message.
     pub window: Option<u64>,
     /// How prompts are counted.
-    pub counting: Counting,
-    /// Whether requests are checked as strictly as the vendors do.
+    pub counting: TokenCounting,
+    /// Whether requests are validated as strictly as by the vendors.
     pub strict: bool,
     #[serde(skip)]
     reply: Option<Reply>,
 }
 
 #[derive(Clone)]
-struct Reply(Arc<dyn Fn(&Seen) -> Turn + Send + Sync>);
+struct Reply(Arc<dyn Fn(&ParsedRequest) -> Turn + Send + Sync>);
 
 impl fmt::Debug for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,13 +50,13 @@ impl Default for Script {
     fn default() -> Self {
         Self {
             turns: Vec::new(),
-            order: Order::default(),
+            order: TurnOrder::default(),
             side: Some("A scripted session".to_owned()),
             pace: Pace::default(),
             models: vec!["scripted".to_owned()],
             key: None,
             window: None,
-            counting: Counting::default(),
+            counting: TokenCounting::default(),
             strict: true,
             reply: None,
         }
@@ -69,15 +69,15 @@ impl Script {
         Self::default()
     }
 
-    /// A script whose turns are made up as requests come in.
-    pub fn dynamic(reply: impl Fn(&Seen) -> Turn + Send + Sync + 'static) -> Self {
+    /// A script that creates its turns on request.
+    pub fn dynamic(reply: impl Fn(&ParsedRequest) -> Turn + Send + Sync + 'static) -> Self {
         Self {
             reply: Some(Reply(Arc::new(reply))),
             ..Self::default()
         }
     }
 
-    /// Reads the JSON form. Unknown fields are errors.
+    /// Parses the JSON form. Unknown fields are errors.
     pub fn from_json(text: &str) -> Result<Self, Error> {
         serde_json::from_str(text).map_err(Error::Script)
     }
@@ -94,44 +94,44 @@ impl Script {
         self
     }
 
-    /// Sets how the turn for a request is found.
-    pub fn order(mut self, order: Order) -> Self {
+    /// Sets how the turn for a request is selected.
+    pub fn order(mut self, order: TurnOrder) -> Self {
         self.order = order;
         self
     }
 
-    /// Sets the answer to requests that offer no tools.
-    pub fn side(mut self, text: impl Into<String>) -> Self {
+    /// Sets the reply to requests without tools.
+    pub fn side_reply(mut self, text: impl Into<String>) -> Self {
         self.side = Some(text.into());
         self
     }
 
-    /// Lets requests without tools take turns like any other.
-    pub fn no_side(mut self) -> Self {
+    /// Makes requests without tools take turns like others.
+    pub fn without_side_reply(mut self) -> Self {
         self.side = None;
         self
     }
 
-    /// Sets how turns stream that do not say it themselves.
+    /// Sets the default pace of the turns.
     pub fn pace(mut self, pace: Pace) -> Self {
         self.pace = pace;
         self
     }
 
-    /// Insists on an API key.
+    /// Requires an API key.
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Refuses prompts of more tokens than this.
+    /// Refuses prompts with more tokens than this.
     pub fn window(mut self, tokens: u64) -> Self {
         self.window = Some(tokens);
         self
     }
 
     /// Sets how prompts are counted.
-    pub fn counting(mut self, counting: Counting) -> Self {
+    pub fn counting(mut self, counting: TokenCounting) -> Self {
         self.counting = counting;
         self
     }
@@ -142,14 +142,14 @@ impl Script {
         self
     }
 
-    /// Takes any request without checking it.
+    /// Accepts any request without validation.
     pub fn lenient(mut self) -> Self {
         self.strict = false;
         self
     }
 
-    /// The turn that a request is due; `None` when the script is over.
-    pub(crate) fn due(&self, seen: &Seen) -> Option<Turn> {
+    /// The turn for a request; `None` when the script is over.
+    pub(crate) fn next_turn(&self, seen: &ParsedRequest) -> Option<Turn> {
         match &self.reply {
             Some(reply) => Some((reply.0)(seen)),
             None => self.turns.get(seen.turn).cloned(),
@@ -160,53 +160,54 @@ impl Script {
 /// How prompts are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Counting {
-    /// As vendors do: what is read and written adds up, and caches have a least size and steps.
+pub enum TokenCounting {
+    /// Like vendors: read and written tokens add up, and caches have a minimum size and granularity.
     #[default]
     Tokens,
-    /// As servers do that know no tokenizer: a token for each four bytes of a plain rendering. What is read, what is written and
-    /// the rest are rounded up apart, so that they need not add up; automatic caches take any prefix.
+    /// Like servers without a tokenizer: one token per four bytes of a plain rendering. Tokens read, written and
+    /// uncached are rounded up separately and need not add up; automatic caches accept any prefix.
     Bytes,
 }
 
-/// How the turn for a request is found.
+/// How the turn for a request is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
-    /// By what the request already holds, so that a retried or resumed request gets the same turn again: the turn
-    /// after the last `call_step{n}_{i}` in it, plus the assistant turns since; without such a call, as many turns
-    /// on as there are assistant turns. Text alone does not count for a turn that should have called a tool.
+pub enum TurnOrder {
+    /// By the content of the request, so that a retried or resumed request gets the same turn again: the turn after the
+    /// last `call_step{n}_{i}` in it, plus the assistant turns since; without such a call, the number of assistant
+    /// turns. Text alone does not complete a turn that should have called a tool.
     #[default]
     Progress,
-    /// One turn after the other, whatever is asked. A turn is used up by its real answer or by a fault that never ends.
+    /// One turn after the other, regardless of the request. A turn is consumed by its real reply or by a permanent
+    /// fault.
     Sequence,
 }
 
-/// One answer of the model.
+/// One reply of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Turn {
-    /// What it thinks first. Sent only where the request asked for thinking, as the vendors do.
+    /// Its thinking. Sent only if the request enables thinking, as by the vendors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Thinking>,
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// The tools it calls after that.
+    /// The tool calls after the text.
     pub calls: Vec<Call>,
-    /// Why it stops; by default `ToolUse` with calls and `End` without.
+    /// The stop reason; by default `ToolUse` with calls and `End` without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// Figures that replace the counted ones.
+    /// Figures that override the counted ones.
     pub usage: Usage,
-    /// How it streams, if not as the script says.
+    /// Its pace; defaults to the script's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
-    /// What goes wrong, in order, before the real answer comes.
-    pub faults: Vec<Planned>,
+    /// Faults before the real reply, in order.
+    pub faults: Vec<PlannedFault>,
 }
 
 impl Turn {
-    /// A turn that says something.
+    /// A turn with text.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -214,7 +215,7 @@ impl Turn {
         }
     }
 
-    /// A turn that calls one tool without a word.
+    /// A turn with one tool call and no text.
     pub fn calls(name: impl Into<String>, input: Value) -> Self {
         Self::default().call(name, input)
     }
@@ -230,7 +231,7 @@ impl Turn {
         self
     }
 
-    /// Adds a tool call with an id of its own.
+    /// Adds a tool call with an explicit id.
     pub fn call_with_id(mut self, id: impl Into<String>, name: impl Into<String>, input: Value) -> Self {
         self.calls.push(Call {
             name: name.into(),
@@ -241,7 +242,7 @@ impl Turn {
         self
     }
 
-    /// Adds a tool call whose arguments are this very text, JSON or not.
+    /// Adds a tool call with raw arguments, JSON or not.
     pub fn raw_call(mut self, name: impl Into<String>, arguments: impl Into<String>) -> Self {
         self.calls.push(Call {
             name: name.into(),
@@ -252,7 +253,7 @@ impl Turn {
         self
     }
 
-    /// Thinks before it speaks.
+    /// Adds thinking before the text.
     pub fn thinking(mut self, text: impl Into<String>) -> Self {
         self.thinking = Some(Thinking {
             text: text.into(),
@@ -261,41 +262,41 @@ impl Turn {
         self
     }
 
-    /// Stops for this reason.
+    /// Sets the stop reason.
     pub fn stop(mut self, stop: Stop) -> Self {
         self.stop = Some(stop);
         self
     }
 
-    /// Reports these figures.
+    /// Sets the usage figures.
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
         self
     }
 
-    /// Streams in this way.
+    /// Sets the pace.
     pub fn pace(mut self, pace: Pace) -> Self {
         self.pace = Some(pace);
         self
     }
 
-    /// Goes wrong this many times before the real answer (or the next fault) comes.
-    pub fn fails(mut self, fault: Fault, times: u32) -> Self {
-        self.faults.push(Planned {
+    /// Adds a fault that occurs this many times before the real reply (or the next fault).
+    pub fn with_fault(mut self, fault: Fault, times: u32) -> Self {
+        self.faults.push(PlannedFault {
             fault,
             times: Times::Count(times),
         });
         self
     }
 
-    /// Whether an answer without tool calls cannot be all of it.
+    /// Whether the reply must contain tool calls.
     pub(crate) fn must_call(&self) -> bool {
         !self.calls.is_empty() && matches!(self.stop, None | Some(Stop::ToolUse))
     }
 
-    /// Goes wrong every time.
-    pub fn always(mut self, fault: Fault) -> Self {
-        self.faults.push(Planned {
+    /// Adds a fault that occurs every time.
+    pub fn with_permanent_fault(mut self, fault: Fault) -> Self {
+        self.faults.push(PlannedFault {
             fault,
             times: Times::Always,
         });
@@ -303,13 +304,13 @@ impl Turn {
     }
 }
 
-/// A thought, and what the vendor would have the client send back with it.
+/// Thinking and the data that the client must send back with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Thinking {
-    /// The thought.
+    /// The text.
     pub text: String,
-    /// The signature (Anthropic, Gemini) or encrypted content (Responses); made from the text unless given.
+    /// The signature (Anthropic, Gemini) or encrypted content (Responses); derived from the text by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
     /// Anthropic only: send it as an opaque `redacted_thinking` block.
@@ -325,10 +326,10 @@ pub struct Call {
     /// Its input.
     #[serde(default)]
     pub input: Value,
-    /// Its id; `call_step{turn}_{position}` unless given.
+    /// Its id; `call_step{turn}_{position}` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The text of the arguments, if it shall not be that of `input`.
+    /// The raw arguments, if different from `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
 }
@@ -337,24 +338,24 @@ pub struct Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// It has finished.
+    /// The reply is finished.
     End,
     /// It waits for tool results.
     ToolUse,
     /// The output limit was reached.
     MaxTokens,
-    /// It will not go on.
+    /// The model refuses.
     Refusal,
 }
 
-/// Token figures that replace the counted ones.
+/// Token figures that override the counted ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Usage {
-    /// Input tokens in all, cached ones included.
+    /// All input tokens, including cached ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<u64>,
-    /// Output tokens in all, thinking included.
+    /// All output tokens, including thinking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<u64>,
     /// Input tokens read from the cache.
@@ -381,9 +382,13 @@ mod tests {
                 Turn::text("Look.")
                     .thinking("Hm.")
                     .call("read_file", json!({"path": "a"}))
-                    .fails(Fault::overloaded(), 2),
+                    .with_fault(Fault::overloaded(), 2),
             )
-            .turn(Turn::text("Done.").stop(Stop::MaxTokens).always(Fault::Hangup));
+            .turn(
+                Turn::text("Done.")
+                    .stop(Stop::MaxTokens)
+                    .with_permanent_fault(Fault::Hangup),
+            );
         let text = serde_json::to_string(&script).expect("scripts serialise");
         assert_eq!(Script::from_json(&text).expect("reads back").turns, script.turns);
     }

@@ -1,4 +1,4 @@
-//! The scripted model server: real HTTP/1.1 on loopback, every request recorded.
+//! The scripted model server: real HTTP/1.1 on loopback; all requests are recorded.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,10 +12,10 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::error::Error;
 use crate::exchange;
-use crate::play::Play;
-use crate::record::{Outcome, Recorded, Records};
+use crate::playback::Playback;
+use crate::record::{RecordedRequest, Records, RequestOutcome};
 use crate::script::Script;
-use crate::socket::{Scissors, Socket};
+use crate::socket::{ConnectionCutter, Socket};
 
 /// A scripted model server. It stops when it is dropped.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Shared {
-            play: Mutex::new(Play::new(script)),
+            play: Mutex::new(Playback::new(script)),
             records: Records::default(),
         });
         let accepting = tokio::spawn(accept(listener, shared.clone()));
@@ -51,7 +51,7 @@ impl Server {
         })
     }
 
-    /// Where it listens, as `http://127.0.0.1:PORT`.
+    /// Its address, `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -61,31 +61,31 @@ impl Server {
         self.address.port()
     }
 
-    /// All requests so far, in the order of their arrival.
-    pub fn requests(&self) -> Vec<Recorded> {
+    /// All requests so far, in order of arrival.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.records.all()
     }
 
-    /// The requests so far that took a turn, in the order of their arrival, as the script saw them.
-    pub fn main_requests(&self) -> Vec<Recorded> {
-        let main = |record: &Recorded| {
+    /// The requests so far that took a turn, in order of arrival.
+    pub fn main_requests(&self) -> Vec<RecordedRequest> {
+        let main = |record: &RecordedRequest| {
             matches!(
                 record.outcome,
-                Outcome::Turn { .. } | Outcome::Fault { .. } | Outcome::Over
+                RequestOutcome::Turn { .. } | RequestOutcome::Fault { .. } | RequestOutcome::Over
             )
         };
         self.requests().into_iter().filter(main).collect()
     }
 
-    /// Waits until this is true of the requests so far.
-    pub async fn until(&self, is_so: impl Fn(&[Recorded]) -> bool) {
-        self.shared.records.until(is_so).await;
+    /// Waits until the condition holds for the requests so far.
+    pub async fn wait_until(&self, is_so: impl Fn(&[RecordedRequest]) -> bool) {
+        self.shared.records.wait_until(is_so).await;
     }
 
-    /// Stops it, and returns when its port is free and its connections are closed.
+    /// Stops it, and returns when its port and connections are closed.
     pub async fn stop(mut self) {
         self.accepting.abort();
-        // Being aborted is the only way it ends.
+        // The task ends only by being aborted.
         drop((&mut self.accepting).await);
     }
 }
@@ -97,15 +97,15 @@ impl Drop for Server {
     }
 }
 
-/// What the connections share.
+/// The state shared by the connections.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    play: Mutex<Play>,
+    play: Mutex<Playback>,
     pub(crate) records: Records,
 }
 
 impl Shared {
-    pub(crate) fn play(&self) -> MutexGuard<'_, Play> {
+    pub(crate) fn play(&self) -> MutexGuard<'_, Playback> {
         self.play.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -116,7 +116,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => drop(connections.spawn(serve(stream, shared.clone()))),
-                // Out of file descriptors, say: it would fail again at once.
+                // For example, out of file descriptors: an immediate retry would fail again.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
             },
             Some(_) = connections.join_next() => {}
@@ -125,14 +125,14 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
-    // Without it, small deltas would wait for the acknowledgement of the one before.
+    // Otherwise small deltas would wait for the acknowledgement of the previous one.
     if stream.set_nodelay(true).is_err() {
         return;
     }
-    let scissors = Scissors::default();
+    let scissors = ConnectionCutter::default();
     let socket = Socket::new(stream, scissors.clone());
     let service = service_fn(|request| exchange::respond(request, shared.clone(), scissors.clone()));
-    // A client that goes away is an everyday event here, and the record already says so.
+    // Clients that disconnect are normal and already recorded.
     drop(
         http1::Builder::new()
             .serve_connection(TokioIo::new(socket), service)

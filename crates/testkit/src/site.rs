@@ -1,4 +1,4 @@
-//! A web server on loopback that answers as a test wants, byte by byte.
+//! A web server on loopback with arbitrary responses.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,42 +8,45 @@ use tokio::task::JoinHandle;
 
 use crate::error::Error;
 
-/// A web server that answers by what is asked. It stops when it is dropped.
+/// A web server that responds by request. It stops when it is dropped.
 #[derive(Debug)]
-pub struct Site {
-    /// The address of this machine that it listens on.
+pub struct StubSite {
+    /// The local address that it listens on.
     pub host: String,
     /// The port it listens on.
     pub port: u16,
-    visits: Arc<Mutex<Vec<Visit>>>,
+    visits: Arc<Mutex<Vec<SiteRequest>>>,
     accepting: JoinHandle<()>,
 }
 
-/// A request that arrived.
+/// A received request.
 #[derive(Debug, Clone)]
-pub struct Visit {
+pub struct SiteRequest {
     /// `GET /path?query`.
     pub line: String,
-    /// Its headers, in small letters.
+    /// Its headers in lower case.
     pub head: String,
-    /// What came after them.
+    /// Its body.
     pub body: String,
 }
 
-/// How a request is answered.
+/// A response.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum SiteResponse {
     /// These bytes, then the connection is closed.
     Bytes(Vec<u8>),
-    /// These bytes, then the second ones again and again.
+    /// These bytes, then the second ones repeatedly.
     Endless(Vec<u8>, Vec<u8>),
-    /// These bytes, and then nothing more.
-    Silence(Vec<u8>),
+    /// These bytes, then nothing more.
+    Stall(Vec<u8>),
 }
 
-impl Site {
-    /// Starts on a free port of an address of this machine.
-    pub async fn start(host: &str, answer: impl Fn(&Visit) -> Answer + Send + Sync + 'static) -> Result<Self, Error> {
+impl StubSite {
+    /// Starts on a free port of a local address.
+    pub async fn start(
+        host: &str,
+        answer: impl Fn(&SiteRequest) -> SiteResponse + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
         let failed = |source| Error::Listen {
             address: format!("{host}:0"),
             source,
@@ -65,43 +68,47 @@ impl Site {
         })
     }
 
-    /// The address of a path on it.
+    /// The URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}:{}{path}", self.host, self.port)
     }
 
     /// All requests so far.
-    pub fn visits(&self) -> Vec<Visit> {
+    pub fn requests(&self) -> Vec<SiteRequest> {
         self.visits.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Drop for Site {
+impl Drop for StubSite {
     fn drop(&mut self) {
         self.accepting.abort();
     }
 }
 
-async fn serve<A: Fn(&Visit) -> Answer>(mut stream: TcpStream, answer: Arc<A>, noted: Arc<Mutex<Vec<Visit>>>) {
+async fn serve<A: Fn(&SiteRequest) -> SiteResponse>(
+    mut stream: TcpStream,
+    answer: Arc<A>,
+    noted: Arc<Mutex<Vec<SiteRequest>>>,
+) {
     let Some(visit) = read(&mut stream).await else { return };
     noted.lock().unwrap_or_else(PoisonError::into_inner).push(visit.clone());
-    // A client that has seen enough goes away, and that is fine.
+    // Clients may disconnect early.
     match answer(&visit) {
-        Answer::Bytes(bytes) => drop(stream.write_all(&bytes).await),
-        Answer::Endless(start, piece) => {
+        SiteResponse::Bytes(bytes) => drop(stream.write_all(&bytes).await),
+        SiteResponse::Endless(start, piece) => {
             let mut fine = stream.write_all(&start).await;
             while fine.is_ok() {
                 fine = stream.write_all(&piece).await;
             }
         }
-        Answer::Silence(start) => {
+        SiteResponse::Stall(start) => {
             drop(stream.write_all(&start).await);
             drop(stream.read(&mut [0]).await);
         }
     }
 }
 
-async fn read(stream: &mut TcpStream) -> Option<Visit> {
+async fn read(stream: &mut TcpStream) -> Option<SiteRequest> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     loop {
@@ -118,25 +125,25 @@ async fn read(stream: &mut TcpStream) -> Option<Visit> {
                 bytes.extend_from_slice(&buffer[..count]);
             }
             let body = String::from_utf8_lossy(&bytes[end + 4..total]).into_owned();
-            return Some(Visit { line, head, body });
+            return Some(SiteRequest { line, head, body });
         }
         let count = stream.read(&mut buffer).await.ok().filter(|count| *count > 0)?;
         bytes.extend_from_slice(&buffer[..count]);
     }
 }
 
-/// A complete answer.
-pub fn page(status: &str, kind: &str, body: impl AsRef<[u8]>) -> Answer {
+/// A complete response.
+pub fn page(status: &str, kind: &str, body: impl AsRef<[u8]>) -> SiteResponse {
     let body = body.as_ref();
     let head = format!(
         "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         body.len()
     );
-    Answer::Bytes([head.as_bytes(), body].concat())
+    SiteResponse::Bytes([head.as_bytes(), body].concat())
 }
 
-/// An answer that sends the client to another address.
-pub fn redirect(to: &str) -> Answer {
+/// A redirect to another address.
+pub fn redirect(to: &str) -> SiteResponse {
     let head = format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-    Answer::Bytes(head.into_bytes())
+    SiteResponse::Bytes(head.into_bytes())
 }

@@ -1,4 +1,4 @@
-//! A socket that can be cut in the middle of what is being written to it.
+//! A socket that can be disconnected in the middle of a write.
 
 use std::io;
 use std::pin::Pin;
@@ -10,15 +10,15 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Stands where the connection shall break. Followed by more bytes, so that the chunk it is in stays incomplete.
+/// Marks the point of the disconnect. More bytes follow it, so that its chunk stays incomplete.
 const MARK: &[u8] = b"\0\0<cut the connection here>\0\0 and these bytes never arrive";
 
-/// Breaks one connection.
+/// Disconnects one connection.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Scissors(Arc<AtomicBool>);
+pub(crate) struct ConnectionCutter(Arc<AtomicBool>);
 
-impl Scissors {
-    /// Makes the connection break right after these bytes, inside the chunk that holds them.
+impl ConnectionCutter {
+    /// Disconnects directly after these bytes, inside their chunk.
     pub(crate) fn cut_after(&self, bytes: &[u8]) -> Bytes {
         self.0.store(true, Ordering::SeqCst);
         let mut doomed = BytesMut::with_capacity(bytes.len() + MARK.len());
@@ -32,15 +32,15 @@ impl Scissors {
     }
 }
 
-/// A socket with its scissors.
+/// A socket with its cutter.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: TcpStream,
-    scissors: Scissors,
+    scissors: ConnectionCutter,
 }
 
 impl Socket {
-    pub(crate) fn new(stream: TcpStream, scissors: Scissors) -> Self {
+    pub(crate) fn new(stream: TcpStream, scissors: ConnectionCutter) -> Self {
         Self { stream, scissors }
     }
 }
@@ -52,7 +52,7 @@ impl AsyncRead for Socket {
 }
 
 impl AsyncWrite for Socket {
-    // Vectored writes stay off, so that the mark is never spread over two buffers.
+    // Vectored writes are disabled, so that the mark is never split over two buffers.
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let mut upto = buf.len();
         if self.scissors.is_armed() {

@@ -1,4 +1,4 @@
-//! The binary in a real terminal: a tmux of its own, whose keys are pressed and whose screen is read.
+//! Runs the binary in a real terminal: a separate tmux server with keyboard input and screen capture.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -7,22 +7,22 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::hew::Hew;
 
-/// How long something is waited for on the screen.
-const PATIENCE: Duration = Duration::from_secs(180);
-/// What programs in the window are told about it.
+/// The timeout for screen content.
+const TIMEOUT: Duration = Duration::from_secs(180);
+/// The terminal variables for programs in the window.
 const TERMINAL: &[(&str, &str)] = &[("TERM", "tmux-256color"), ("COLORTERM", "truecolor"), ("TMUX", "tmux")];
-/// How often the screen is looked at.
-const LOOK: Duration = Duration::from_millis(25);
+/// The polling interval for the screen.
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// A tmux server of its own with one window. It ends when this is dropped.
+/// A tmux server with one window. It is killed on drop.
 #[derive(Debug)]
 pub struct Tmux {
     socket: tempfile::TempDir,
 }
 
 impl Tmux {
-    /// Whether there is a tmux here.
-    pub fn is_there() -> bool {
+    /// Whether tmux is installed.
+    pub fn is_installed() -> bool {
         Command::new("tmux")
             .arg("-V")
             .output()
@@ -37,9 +37,9 @@ impl Tmux {
         })?;
         let tmux = Tmux { socket };
         let size = [width.to_string(), height.to_string()];
-        let shell = hew.in_shell(TERMINAL);
-        // A window keeps as much as was allowed when it was made.
-        tmux.ask(&[
+        let shell = hew.shell_command(TERMINAL);
+        // The history limit applies to windows created later.
+        tmux.run(&[
             "-f",
             "/dev/null",
             "start-server",
@@ -57,89 +57,89 @@ impl Tmux {
             &size[1],
             "/bin/sh",
         ])?;
-        tmux.ask(&["respawn-window", "-k", &shell])?;
+        tmux.run(&["respawn-window", "-k", &shell])?;
         Ok(tmux)
     }
 
-    /// Starts an interactive shell with a command `run` that is the binary: it can be suspended and brought back.
+    /// Starts an interactive shell in which the command `run` is the binary, so that it can be suspended and resumed.
     pub fn shell(hew: &Hew, width: u16, height: u16) -> Result<Tmux, Error> {
         let tmux = Tmux::start(hew, width, height)?;
         let script = hew.script(TERMINAL)?;
         let line = format!("PATH={}:$PATH PS1='ready> ' exec /bin/sh -i", script.display());
-        tmux.ask(&["respawn-window", "-k", &line])?;
+        tmux.run(&["respawn-window", "-k", &line])?;
         Ok(tmux)
     }
 
-    /// Everything that the window shows is also written to this file, as it comes.
+    /// Also writes the window's output to this file.
     pub fn copy_to(&self, file: &std::path::Path) -> Result<(), Error> {
         let line = format!("cat >> '{}'", file.display());
-        self.ask(&["pipe-pane", &line]).map(drop)
+        self.run(&["pipe-pane", &line]).map(drop)
     }
 
-    /// The terminal goes away.
+    /// Closes the terminal.
     pub fn close(&self) -> Result<(), Error> {
-        self.ask(&["kill-server"]).map(drop)
+        self.run(&["kill-server"]).map(drop)
     }
 
-    /// Starts the binary again in the same window, below what stands there.
-    pub fn again(&self, hew: &Hew) -> Result<(), Error> {
-        let line = hew.in_shell(TERMINAL);
-        self.ask(&["respawn-window", "-k", &line]).map(drop)
+    /// Starts the binary again in the same window, below the existing content.
+    pub fn restart(&self, hew: &Hew) -> Result<(), Error> {
+        let line = hew.shell_command(TERMINAL);
+        self.run(&["respawn-window", "-k", &line]).map(drop)
     }
 
-    /// Types text as it is.
+    /// Types literal text.
     pub fn write(&self, text: &str) -> Result<(), Error> {
-        self.ask(&["send-keys", "-l", text]).map(drop)
+        self.run(&["send-keys", "-l", text]).map(drop)
     }
 
     /// Presses keys by tmux's names, such as `Enter`, `Escape` and `C-c`.
     pub fn press(&self, keys: &[&str]) -> Result<(), Error> {
         let words: Vec<&str> = ["send-keys"].into_iter().chain(keys.iter().copied()).collect();
-        self.ask(&words).map(drop)
+        self.run(&words).map(drop)
     }
 
-    /// Gives the window another size.
+    /// Resizes the window.
     pub fn resize(&self, width: u16, height: u16) -> Result<(), Error> {
-        self.ask(&["resize-window", "-x", &width.to_string(), "-y", &height.to_string()])
+        self.run(&["resize-window", "-x", &width.to_string(), "-y", &height.to_string()])
             .map(drop)
     }
 
-    /// What can be seen.
-    pub fn seen(&self) -> Result<String, Error> {
-        self.ask(&["capture-pane", "-p"])
+    /// The visible screen.
+    pub fn screen(&self) -> Result<String, Error> {
+        self.run(&["capture-pane", "-p"])
     }
 
-    /// Everything, what has scrolled away included; rows that the terminal broke are joined.
-    pub fn everything(&self) -> Result<String, Error> {
-        self.ask(&["capture-pane", "-p", "-J", "-S", "-"])
+    /// The whole history, including scrolled-off rows; wrapped rows are joined.
+    pub fn scrollback(&self) -> Result<String, Error> {
+        self.run(&["capture-pane", "-p", "-J", "-S", "-"])
     }
 
-    /// What tmux knows about the window, by its own formats.
-    pub fn asks(&self, format: &str) -> Result<String, Error> {
-        self.ask(&["display-message", "-p", format])
+    /// Expands a tmux format for the window.
+    pub fn display_message(&self, format: &str) -> Result<String, Error> {
+        self.run(&["display-message", "-p", format])
     }
 
-    /// Waits until the screen, or what has scrolled away, is as it should be; an error shows what was there instead.
-    pub async fn until(&self, wanted: impl Fn(&str) -> bool) -> Result<String, Error> {
+    /// Waits until the condition holds for the history; the error contains the actual content.
+    pub async fn wait_until(&self, wanted: impl Fn(&str) -> bool) -> Result<String, Error> {
         let start = Instant::now();
         loop {
-            let all = self.everything()?;
+            let all = self.scrollback()?;
             if wanted(&all) {
                 return Ok(all);
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TIMEOUT {
                 return Err(Error::NotPrinted {
                     wanted: "what the test waits for".into(),
                     stdout: all,
                 });
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Waits until this text can be read.
-    pub async fn until_shown(&self, text: &str) -> Result<String, Error> {
-        let shown = self.until(|all| all.contains(text)).await;
+    /// Waits until this text is visible.
+    pub async fn wait_for_text(&self, text: &str) -> Result<String, Error> {
+        let shown = self.wait_until(|all| all.contains(text)).await;
         shown.map_err(|error| match error {
             Error::NotPrinted { stdout, .. } => Error::NotPrinted {
                 wanted: text.into(),
@@ -149,7 +149,7 @@ impl Tmux {
         })
     }
 
-    fn ask(&self, words: &[&str]) -> Result<String, Error> {
+    fn run(&self, words: &[&str]) -> Result<String, Error> {
         let failed = |source| Error::Run {
             binary: PathBuf::from("tmux"),
             source,
@@ -172,7 +172,7 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        // A server that is gone already has nothing left to end.
-        drop(self.ask(&["kill-server"]));
+        // A server that is already gone needs no cleanup.
+        drop(self.run(&["kill-server"]));
     }
 }

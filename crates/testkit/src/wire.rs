@@ -1,12 +1,12 @@
-//! The APIs the server speaks: which one a path belongs to, and the one form they share inside.
+//! The supported APIs: routing by path, and the format that they share internally.
 
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::pace::Pace;
+use crate::parsed_request::ParsedRequest;
 use crate::script::Stop;
-use crate::seen::Seen;
 
 mod anthropic;
 mod chat;
@@ -15,7 +15,7 @@ mod responses;
 
 pub(crate) use anthropic::unmarked;
 
-/// An API of a vendor.
+/// A vendor's API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wire {
@@ -25,16 +25,16 @@ pub enum Wire {
     Chat,
     /// OpenAI Responses.
     Responses,
-    /// Gemini, by key or on Vertex.
+    /// Gemini, with a key or on Vertex.
     Gemini,
-    /// Anthropic on Bedrock, in AWS event-stream framing.
+    /// Anthropic on Bedrock, in AWS event streams.
     Bedrock,
     /// Anthropic on Vertex.
     Vertex,
 }
 
 impl Wire {
-    /// Every wire, for tests that go through all of them.
+    /// All wires.
     pub const ALL: [Self; 6] = [
         Self::Anthropic,
         Self::Chat,
@@ -45,30 +45,30 @@ impl Wire {
     ];
 }
 
-/// What a path asks for.
+/// The meaning of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
     pub(crate) wire: Wire,
-    /// The model, where the path names it.
+    /// The model, if the path contains it.
     pub(crate) model: Option<String>,
-    pub(crate) ask: Ask,
+    pub(crate) ask: RouteKind,
 }
 
-/// What is wanted from the model.
+/// The kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ask {
-    /// An answer; the body says whether as a stream.
+pub(crate) enum RouteKind {
+    /// A reply; the body decides whether it streams.
     Answer,
-    /// An answer as a stream, the path says.
+    /// A streamed reply, according to the path.
     Stream,
-    /// A whole answer, the path says.
+    /// A complete reply, according to the path.
     Whole,
-    /// The length of the prompt.
+    /// The prompt length.
     Count,
 }
 
 impl Route {
-    /// The route of a request, if it is one for a model. `path` has no query.
+    /// The route of a model request. `path` has no query.
     pub(crate) fn of(method: &Method, path: &str) -> Option<Self> {
         if method != Method::POST {
             return None;
@@ -83,36 +83,36 @@ impl Route {
         };
         let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
         match segments.as_slice() {
-            [.., "messages"] => bare(Wire::Anthropic, Ask::Answer),
-            [.., "messages", "count_tokens"] => bare(Wire::Anthropic, Ask::Count),
-            [.., "chat", "completions"] => bare(Wire::Chat, Ask::Answer),
-            [.., "responses"] => bare(Wire::Responses, Ask::Answer),
-            [.., "model", model, "invoke-with-response-stream"] => named(Wire::Bedrock, model, Ask::Stream),
-            [.., "model", model, "invoke"] => named(Wire::Bedrock, model, Ask::Whole),
+            [.., "messages"] => bare(Wire::Anthropic, RouteKind::Answer),
+            [.., "messages", "count_tokens"] => bare(Wire::Anthropic, RouteKind::Count),
+            [.., "chat", "completions"] => bare(Wire::Chat, RouteKind::Answer),
+            [.., "responses"] => bare(Wire::Responses, RouteKind::Answer),
+            [.., "model", model, "invoke-with-response-stream"] => named(Wire::Bedrock, model, RouteKind::Stream),
+            [.., "model", model, "invoke"] => named(Wire::Bedrock, model, RouteKind::Whole),
             [.., "models", last] => match last.rsplit_once(':')? {
-                (model, "streamGenerateContent") => named(Wire::Gemini, model, Ask::Stream),
-                (model, "generateContent") => named(Wire::Gemini, model, Ask::Whole),
-                (model, "countTokens") => named(Wire::Gemini, model, Ask::Count),
-                (model, "streamRawPredict") => named(Wire::Vertex, model, Ask::Stream),
-                (model, "rawPredict") => named(Wire::Vertex, model, Ask::Whole),
+                (model, "streamGenerateContent") => named(Wire::Gemini, model, RouteKind::Stream),
+                (model, "generateContent") => named(Wire::Gemini, model, RouteKind::Whole),
+                (model, "countTokens") => named(Wire::Gemini, model, RouteKind::Count),
+                (model, "streamRawPredict") => named(Wire::Vertex, model, RouteKind::Stream),
+                (model, "rawPredict") => named(Wire::Vertex, model, RouteKind::Whole),
                 _ => None,
             },
             _ => None,
         }
     }
 
-    /// Reads a body. It may be any JSON; what is not understood is left out here and refused by the checks.
-    pub(crate) fn read(&self, body: Value) -> Seen {
+    /// Parses a body, which may be any JSON; unknown content is skipped here and refused by the checks.
+    pub(crate) fn read(&self, body: Value) -> ParsedRequest {
         let model = self
             .model
             .clone()
             .or_else(|| body["model"].as_str().map(str::to_owned))
             .unwrap_or_default();
-        let mut seen = Seen::new(self.wire, model, body);
+        let mut seen = ParsedRequest::new(self.wire, model, body);
         seen.streaming = match self.ask {
-            Ask::Stream => true,
-            Ask::Whole | Ask::Count => false,
-            Ask::Answer => seen.raw["stream"] == true,
+            RouteKind::Stream => true,
+            RouteKind::Whole | RouteKind::Count => false,
+            RouteKind::Answer => seen.raw["stream"] == true,
         };
         match self.wire {
             Wire::Anthropic | Wire::Bedrock | Wire::Vertex => anthropic::read(&mut seen),
@@ -124,50 +124,50 @@ impl Route {
     }
 }
 
-/// A turn made ready for the wire.
+/// A turn prepared for the wire.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ScriptedReply {
     /// The number of the request, for ids.
     pub(crate) serial: usize,
-    pub(crate) thought: Option<Thought>,
+    pub(crate) thought: Option<ScriptedThinking>,
     pub(crate) text: String,
-    pub(crate) calls: Vec<Called>,
+    pub(crate) calls: Vec<ScriptedCall>,
     pub(crate) stop: Stop,
-    pub(crate) figures: Figures,
-    /// Whether the final figures are sent.
+    pub(crate) figures: TokenCounts,
+    /// Whether the final usage is sent.
     pub(crate) reports: bool,
     pub(crate) pace: Pace,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Thought {
+pub(crate) struct ScriptedThinking {
     pub(crate) text: String,
     pub(crate) signature: String,
     pub(crate) redacted: bool,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Called {
+pub(crate) struct ScriptedCall {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: String,
 }
 
-impl Called {
-    /// The arguments as JSON, if they are.
+impl ScriptedCall {
+    /// The arguments as JSON, if valid.
     pub(crate) fn input(&self) -> Option<Value> {
         serde_json::from_str(&self.arguments).ok()
     }
 }
 
-/// What an answer reports as used.
+/// The reported usage.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Figures {
-    /// All input tokens, cached ones included.
+pub(crate) struct TokenCounts {
+    /// All input tokens, including cached ones.
     pub(crate) input: u64,
     pub(crate) read: u64,
     pub(crate) write: u64,
-    /// All output tokens, reasoning included.
+    /// All output tokens, including reasoning.
     pub(crate) output: u64,
     pub(crate) reasoning: u64,
 }
@@ -177,23 +177,23 @@ pub(crate) struct Figures {
 pub(crate) struct Event {
     pub(crate) name: Option<&'static str>,
     pub(crate) data: String,
-    pub(crate) part: Part,
+    pub(crate) part: EventPart,
 }
 
-/// What an event is about, so that faults find their place.
+/// The content of an event, for positioning faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// Opening and closing of things.
+pub(crate) enum EventPart {
+    /// Start and end events.
     Frame,
     Thinking,
     Text,
     Tool,
-    /// The very last events, without which the stream is not complete.
+    /// The last events, without which the stream is incomplete.
     Done,
 }
 
 impl Event {
-    fn named(name: &'static str, data: &Value, part: Part) -> Self {
+    fn named(name: &'static str, data: &Value, part: EventPart) -> Self {
         Self {
             name: Some(name),
             data: data.to_string(),
@@ -201,7 +201,7 @@ impl Event {
         }
     }
 
-    fn bare(data: &Value, part: Part) -> Self {
+    fn bare(data: &Value, part: EventPart) -> Self {
         Self {
             name: None,
             data: data.to_string(),
@@ -210,8 +210,8 @@ impl Event {
     }
 }
 
-/// The stream that gives an answer.
-pub(crate) fn events(seen: &Seen, answer: &Answer) -> Vec<Event> {
+/// The events of a streamed reply.
+pub(crate) fn events(seen: &ParsedRequest, answer: &ScriptedReply) -> Vec<Event> {
     match seen.wire {
         Wire::Anthropic | Wire::Bedrock | Wire::Vertex => anthropic::events(seen, answer),
         Wire::Chat => chat::events(seen, answer),
@@ -220,8 +220,8 @@ pub(crate) fn events(seen: &Seen, answer: &Answer) -> Vec<Event> {
     }
 }
 
-/// The answer in one piece.
-pub(crate) fn whole(seen: &Seen, answer: &Answer) -> Value {
+/// The complete reply.
+pub(crate) fn whole(seen: &ParsedRequest, answer: &ScriptedReply) -> Value {
     match seen.wire {
         Wire::Anthropic | Wire::Bedrock | Wire::Vertex => anthropic::whole(seen, answer),
         Wire::Chat => chat::whole(seen, answer),
@@ -230,12 +230,12 @@ pub(crate) fn whole(seen: &Seen, answer: &Answer) -> Value {
     }
 }
 
-/// The elements of an array; none if it is anything else.
+/// The elements of an array; empty for other values.
 pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The text of a string, or of the text parts of a list, one to a line.
+/// The text of a string, or of the text parts of a list, one per line.
 pub(crate) fn text_of(content: &Value) -> String {
     if let Some(text) = content.as_str() {
         return text.to_owned();
@@ -247,7 +247,7 @@ pub(crate) fn text_of(content: &Value) -> String {
         .join("\n")
 }
 
-/// A field of Gemini's, in either of the spellings that its clients mix: `functionCall` or `function_call`.
+/// A Gemini field in either spelling: `functionCall` or `function_call`.
 pub(crate) fn field<'a>(value: &'a Value, camel: &str) -> Option<&'a Value> {
     let snake = || {
         let mut name = String::with_capacity(camel.len() + 2);
@@ -262,7 +262,7 @@ pub(crate) fn field<'a>(value: &'a Value, camel: &str) -> Option<&'a Value> {
     value.get(camel).or_else(snake)
 }
 
-/// The JSON in a string; the string itself if there is none.
+/// The JSON in a string; the string itself if it is not JSON.
 fn parsed(text: &Value) -> Value {
     text.as_str()
         .and_then(|text| serde_json::from_str(text).ok())
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn paths_of_all_vendors_find_their_wire() {
-        let check = |path: &str, wire: Wire, model: Option<&str>, ask: Ask| {
+        let check = |path: &str, wire: Wire, model: Option<&str>, ask: RouteKind| {
             let route = Route {
                 wire,
                 model: model.map(str::to_owned),
@@ -296,32 +296,42 @@ mod tests {
             };
             assert_eq!(Route::of(&Method::POST, path), Some(route), "{path}");
         };
-        check("/v1/messages", Wire::Anthropic, None, Ask::Answer);
-        check("/v1/messages/count_tokens", Wire::Anthropic, None, Ask::Count);
-        check("/api/coding/paas/v4/chat/completions", Wire::Chat, None, Ask::Answer);
+        check("/v1/messages", Wire::Anthropic, None, RouteKind::Answer);
+        check("/v1/messages/count_tokens", Wire::Anthropic, None, RouteKind::Count);
+        check(
+            "/api/coding/paas/v4/chat/completions",
+            Wire::Chat,
+            None,
+            RouteKind::Answer,
+        );
         check(
             "/openai/deployments/gpt-5/chat/completions",
             Wire::Chat,
             None,
-            Ask::Answer,
+            RouteKind::Answer,
         );
-        check("/openai/v1/responses", Wire::Responses, None, Ask::Answer);
+        check("/openai/v1/responses", Wire::Responses, None, RouteKind::Answer);
         check(
             "/v1beta/models/gemini-2.5-pro:streamGenerateContent",
             Wire::Gemini,
             Some("gemini-2.5-pro"),
-            Ask::Stream,
+            RouteKind::Stream,
         );
         let bedrock = "/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke-with-response-stream";
         check(
             bedrock,
             Wire::Bedrock,
             Some("us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
-            Ask::Stream,
+            RouteKind::Stream,
         );
         let vertex =
             "/v1/projects/p/locations/l/publishers/anthropic/models/claude-3-7-sonnet@20250219:streamRawPredict";
-        check(vertex, Wire::Vertex, Some("claude-3-7-sonnet@20250219"), Ask::Stream);
+        check(
+            vertex,
+            Wire::Vertex,
+            Some("claude-3-7-sonnet@20250219"),
+            RouteKind::Stream,
+        );
         for path in ["/", "/v1/models", "/v1/models/x:tune", "/messages/x"] {
             assert_eq!(Route::of(&Method::POST, path), None, "{path}");
         }

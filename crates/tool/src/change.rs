@@ -1,116 +1,110 @@
-//! What a tool changed on disk.
+//! Changes that a tool made on disk.
 
 use model::CallId;
-use std::path::PathBuf;
-use std::sync::Arc;
-use tokio::sync::mpsc;
+use session::{BlobId, Change, FileKind, FileVersion};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A path before and after a tool changed what stands there.
+/// A change whose contents may not be stored yet.
+pub type UnsavedChange = Change<UnsavedVersion>;
+
+/// A file, link or folder whose content may not be stored yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The path, relative to the project where it lies inside it.
-    pub path: PathBuf,
-    /// What stood there before; `None` where nothing did.
-    pub before: Option<Version>,
-    /// What stands there now; `None` where nothing does.
-    pub after: Option<Version>,
-}
-
-/// What stood at a path at one moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version {
-    /// What kind of thing it was.
-    pub kind: Kind,
-    /// Its bytes; those of the path that a link leads to.
-    pub content: Content,
-}
-
-/// What kind of thing stood at a path, with the twelve permission bits of its mode where they are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A regular file.
-    File {
-        /// Its permissions.
-        mode: Option<u32>,
+pub enum UnsavedVersion {
+    /// Its content is in memory.
+    Bytes {
+        /// Its kind, with permissions.
+        kind: FileKind,
+        /// The content of a file, or the target of a link.
+        bytes: Vec<u8>,
     },
-    /// A symbolic link.
-    Link,
-    /// A folder.
-    Folder {
-        /// Its permissions.
-        mode: Option<u32>,
-    },
+    /// It has no content, or the content is stored already.
+    Stored(FileVersion),
 }
 
-/// The bytes of a version.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
-    /// Here they are.
-    Bytes(Vec<u8>),
-    /// They have been kept already, under the name of their content.
-    Kept(Arc<str>),
-    /// They could not be kept; only the name of their content is known.
-    Lost(Arc<str>),
-    /// A folder has none.
-    None,
-}
-
-impl Version {
+impl UnsavedVersion {
     /// A regular file with these bytes.
     pub fn file(bytes: Vec<u8>, mode: Option<u32>) -> Self {
-        Version {
-            kind: Kind::File { mode },
-            content: Content::Bytes(bytes),
+        UnsavedVersion::Bytes {
+            kind: FileKind::File { mode },
+            bytes,
         }
     }
 
     /// A folder.
     pub fn folder(mode: Option<u32>) -> Self {
-        Version {
-            kind: Kind::Folder { mode },
-            content: Content::None,
-        }
+        UnsavedVersion::Stored(FileVersion {
+            kind: FileKind::Folder { mode },
+            content: None,
+            is_stored: true,
+        })
     }
 
-    /// The bytes, where they are here.
+    /// The bytes, if they are in memory.
     pub fn bytes(&self) -> Option<&[u8]> {
-        match &self.content {
-            Content::Bytes(bytes) => Some(bytes),
-            Content::Kept(_) | Content::Lost(_) | Content::None => None,
+        match self {
+            UnsavedVersion::Bytes { bytes, .. } => Some(bytes),
+            UnsavedVersion::Stored(_) => None,
+        }
+    }
+
+    /// The version, with its content stored by `put_blob`.
+    pub fn store(self, put_blob: impl FnOnce(Vec<u8>) -> BlobId) -> FileVersion {
+        match self {
+            UnsavedVersion::Bytes { kind, bytes } => FileVersion {
+                kind,
+                content: Some(put_blob(bytes)),
+                is_stored: true,
+            },
+            UnsavedVersion::Stored(version) => version,
         }
     }
 }
 
-impl From<Vec<u8>> for Version {
+impl From<Vec<u8>> for UnsavedVersion {
     fn from(bytes: Vec<u8>) -> Self {
-        Version::file(bytes, None)
+        UnsavedVersion::file(bytes, None)
     }
 }
 
-/// Where a tool reports what it has changed when it cannot give it back, because it is being stopped.
-///
-/// The channel has no bound: a `Drop` that reports cannot wait, and a call is stopped once.
+type ChangesByCall = HashMap<CallId, Vec<UnsavedChange>>;
+
+/// Collects the changes of calls that are cancelled and cannot return them. A shared map and not a channel: a `Drop`
+/// implementation cannot wait. It holds at most the changes of the cancelled calls of one turn.
 #[derive(Debug, Clone, Default)]
-pub struct Changes {
-    sender: Option<mpsc::UnboundedSender<(CallId, Vec<Change>)>>,
+pub struct ChangeReporter {
+    reported: Option<Arc<Mutex<ChangesByCall>>>,
 }
 
-impl Changes {
-    /// Changes that are reported to this channel.
-    pub fn new(sender: mpsc::UnboundedSender<(CallId, Vec<Change>)>) -> Self {
-        Changes { sender: Some(sender) }
-    }
-
-    /// Changes that nobody wants to know of.
-    pub fn none() -> Self {
-        Changes::default()
-    }
-
-    /// Reports what the call has changed.
-    pub fn report(&self, call: &CallId, changes: Vec<Change>) {
-        if let Some(sender) = &self.sender {
-            // A closed channel means that the session is gone.
-            drop(sender.send((call.clone(), changes)));
+impl ChangeReporter {
+    /// Collects reports.
+    pub fn new() -> Self {
+        ChangeReporter {
+            reported: Some(Arc::default()),
         }
+    }
+
+    /// Discards reports.
+    pub fn none() -> Self {
+        ChangeReporter::default()
+    }
+
+    /// Reports the changes of a call.
+    pub fn report(&self, call: &CallId, changes: Vec<UnsavedChange>) {
+        if let Some(mut reported) = self.lock() {
+            reported.entry(call.clone()).or_default().extend(changes);
+        }
+    }
+
+    /// Removes and returns the changes that a call has reported.
+    pub fn take(&self, call: &CallId) -> Vec<UnsavedChange> {
+        let reported = self.lock().and_then(|mut reported| reported.remove(call));
+        reported.unwrap_or_default()
+    }
+
+    fn lock(&self) -> Option<MutexGuard<'_, ChangesByCall>> {
+        // A panic while the lock is held cannot leave an operation incomplete.
+        let reported = self.reported.as_ref()?;
+        Some(reported.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

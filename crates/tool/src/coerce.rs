@@ -1,11 +1,11 @@
-//! Bends near misses of a tool's input into the shape that its schema asks for.
+//! Coerces almost valid tool input to the types in its schema.
 //!
-//! Models write `"10"` for 10, `"true"` for true, a JSON text for a list, one thing for a list of one. Each of these has one
-//! meaning; anything else is left as it is, so that the error names it.
+//! Models write `"10"` for 10, `"true"` for true, JSON text for a list, a single item for a list of one. Each of these
+//! has only one meaning. Other values are left unchanged, so that the error names them.
 
 use serde_json::Value;
 
-/// The value, with near misses bent into the schema's shape.
+/// Returns the value, coerced to the schema's types.
 pub(crate) fn coerce(value: Value, schema: &Value) -> Value {
     let wanted = schema.get("type").and_then(Value::as_str);
     match (wanted, value) {
@@ -26,7 +26,7 @@ pub(crate) fn coerce(value: Value, schema: &Value) -> Value {
         }
         (Some("array" | "object"), Value::String(text)) => match serde_json::from_str::<Value>(&text) {
             Ok(inner @ (Value::Array(_) | Value::Object(_))) => coerce(inner, schema),
-            // Text that begins like JSON and is none was meant to be more than one thing.
+            // Malformed JSON was meant to be more than one item.
             Ok(_) | Err(_) if wanted == Some("array") && !text.trim_start().starts_with(['[', '{']) => {
                 Value::Array(vec![Value::String(text)])
             }

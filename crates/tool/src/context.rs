@@ -1,71 +1,74 @@
-//! What a tool is told about the call it serves.
+//! Context of a tool call.
 
-use crate::{Changes, Desk, Error, Inquiry, Nobody, Report, Spending, Task, Todo};
+use crate::{
+    ChangeReporter, DetachedHost, Error, SubtaskReport, SubtaskRequest, ToolHost, UsageReporter, UserQuestion,
+};
 use model::{CallId, Features};
-use policy::{Action, Level};
+use policy::{AccessLevel, Action};
+use session::Todo;
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// What a tool is told about the call it serves. A call is cancelled by dropping the tool's future.
+/// Context of a tool call. Dropping the tool's future cancels the call.
 #[derive(Clone)]
-pub struct Context {
-    /// The call.
+pub struct CallContext {
+    /// The call's id.
     pub call: CallId,
-    /// The session that it belongs to.
+    /// The session's id.
     pub session: Arc<str>,
-    /// Another number whenever the model loses sight of earlier results, as after a summary or a rewind.
+    /// Changes whenever earlier results leave the model's context, as after compaction or a rewind.
     pub view: u64,
-    /// What the person allows in general.
-    pub level: Level,
-    /// What the model that called can take.
+    /// The permission level of the session.
+    pub level: AccessLevel,
+    /// Features of the calling model.
     pub features: Features,
-    /// Where live output goes.
-    pub progress: Progress,
-    /// The session's list of things to do.
+    /// Sends live output.
+    pub progress: ProgressSender,
+    /// The session's todo list.
     pub todos: Arc<[Todo]>,
-    /// Where requests to models go that the tool makes itself.
-    pub spending: Spending,
-    /// Where changes of files go when the call is stopped before it can give them back.
-    pub changes: Changes,
-    /// Where the tool turns while it runs.
-    pub desk: Arc<dyn Desk>,
+    /// Reports model requests that the tool makes itself.
+    pub usage: UsageReporter,
+    /// Reports file changes if the call is cancelled before it returns them.
+    pub changes: ChangeReporter,
+    /// Requests to the session while the tool runs.
+    pub host: Arc<dyn ToolHost>,
 }
 
-impl Context {
-    /// For a call that stands alone: nobody watches, counts or can be asked.
-    pub fn alone(call: CallId, features: Features) -> Self {
-        Context {
+impl CallContext {
+    /// Context for a call outside a session: no output, no accounting, no approvals.
+    pub fn detached(call: CallId, features: Features) -> Self {
+        CallContext {
             call,
             session: "".into(),
             view: 0,
-            level: Level::default(),
+            level: AccessLevel::default(),
             features,
-            progress: Progress::none(),
+            progress: ProgressSender::none(),
             todos: Arc::new([]),
-            spending: Spending::none(),
-            changes: Changes::none(),
-            desk: Arc::new(Nobody),
+            usage: UsageReporter::none(),
+            changes: ChangeReporter::none(),
+            host: Arc::new(DetachedHost),
         }
     }
 
-    /// Asks whether something may happen that shows only while the tool runs.
+    /// Requests approval for an action that becomes known only while the tool runs.
     pub async fn permit(&self, action: Action) -> Result<(), Error> {
-        self.desk.permit(action).await
+        self.host.permit(action).await
     }
 
-    /// Asks the person something.
-    pub async fn ask(&self, inquiry: Inquiry) -> Result<String, Error> {
-        self.desk.ask(inquiry).await
+    /// Asks the user a question.
+    pub async fn ask(&self, inquiry: UserQuestion) -> Result<String, Error> {
+        self.host.ask(inquiry).await
     }
 
-    /// Hands a part of the work to a conversation of its own.
-    pub async fn delegate(&self, task: Task) -> Result<Report, Error> {
-        self.desk.delegate(task).await
+    /// Runs a subtask in its own session.
+    pub async fn delegate(&self, task: SubtaskRequest) -> Result<SubtaskReport, Error> {
+        self.host.delegate(task).await
     }
 }
 
-impl fmt::Debug for Context {
+impl fmt::Debug for CallContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("call", &self.call)
@@ -75,29 +78,28 @@ impl fmt::Debug for Context {
     }
 }
 
-/// Live output for the person, such as what a command prints while it runs.
-///
-/// It is a convenience: when nobody reads fast enough, pieces are dropped rather than the tool slowed down.
+/// Sends live output to the user, such as the output of a running command. If the receiver is too slow, output is
+/// dropped and the tool is not delayed.
 #[derive(Debug, Clone, Default)]
-pub struct Progress {
+pub struct ProgressSender {
     sender: Option<mpsc::Sender<(CallId, String)>>,
 }
 
-impl Progress {
-    /// Progress that goes to this channel.
+impl ProgressSender {
+    /// Sends progress to this channel.
     pub fn new(sender: mpsc::Sender<(CallId, String)>) -> Self {
-        Progress { sender: Some(sender) }
+        ProgressSender { sender: Some(sender) }
     }
 
-    /// Progress that nobody watches.
+    /// Discards progress.
     pub fn none() -> Self {
-        Progress::default()
+        ProgressSender::default()
     }
 
-    /// Shows a piece of output.
-    pub fn show(&self, call: &CallId, text: impl Into<String>) {
+    /// Sends a piece of output.
+    pub fn send(&self, call: &CallId, text: impl Into<String>) {
         if let Some(sender) = &self.sender {
-            // A full or closed channel only means that nobody is watching closely.
+            // Live output is optional: drop it if the channel is full or closed.
             drop(sender.try_send((call.clone(), text.into())));
         }
     }

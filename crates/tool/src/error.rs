@@ -1,17 +1,17 @@
-//! Why a tool did not do what it was asked, in sentences that the model can act on.
+//! Errors of tool calls, written for the model.
 
-/// Why a tool did not do what it was asked.
+/// Why a tool call failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The input does not fit the tool's schema.
+    /// The input does not match the schema.
     #[error("invalid input for `{tool}`: {detail}")]
     Input {
-        /// The tool.
+        /// The tool's name.
         tool: String,
-        /// What is wrong, naming the field.
+        /// The problem, with the field's name.
         detail: String,
     },
-    /// The tool could not do it.
+    /// The call failed.
     #[error("{0}")]
     Failed(String),
 }

@@ -1,35 +1,45 @@
-//! What a tool is: typed input, the actions it needs approved, its output, the registry.
+//! The tool contract: typed input, required approvals, output, and the registry.
 //!
-//! To add a tool, implement [`Tool`] for a type whose `Input` derives `Deserialize` and `JsonSchema`: the doc comment of
-//! the input is what the model reads. Then put it into the [`Registry`].
+//! To add a tool, implement [`Tool`] for a type and derive `Deserialize` and `JsonSchema` for its `Input`: the doc comment of the
+//! input is the description that the model reads. Then add the tool to the [`Registry`].
 
 mod change;
 mod coerce;
 mod context;
-mod desk;
+mod context_source;
+mod decode;
+mod dynamic_tools;
 mod error;
-mod guests;
-mod notice;
+mod facts;
+mod host;
+mod input;
+mod notification;
 mod output;
 mod preview;
-mod read;
 mod registry;
-mod spending;
 mod terminals;
-mod todo;
 mod tool;
+mod usage;
 
-pub use change::{Change, Changes, Content, Kind, Version};
-pub use context::{Context, Progress};
-pub use desk::{Choice, Desk, Inquiry, Multiple, Nobody, Report, Task, Waiting, Worker};
+pub use change::{ChangeReporter, UnsavedChange, UnsavedVersion};
+pub use context::{CallContext, ProgressSender};
+pub use context_source::{
+    ContextContent, ContextError, ContextFound, ContextOutput, ContextRequest, ContextRunner, ContextSource,
+    SymbolDefinition,
+};
+pub use decode::{InputDecodeError, PathSegment, decode};
+pub use dynamic_tools::DynamicTools;
 pub use error::Error;
-pub use guests::Guests;
-pub use notice::{Expected, Notice, Notices};
-pub use output::{Next, Output};
-pub use preview::{Glimpse, Op, Preview, Sight};
-pub use read::{Misread, Step, read};
+pub use facts::{Availability, ModelClass, OutputCap, PeerAgent, ToolFacts, ToolKind, ToolListing, ToolSet};
+pub use host::{
+    AnswerChoice, ChoiceLimit, DetachedHost, SubtaskModel, SubtaskReport, SubtaskRequest, SubtaskWait, ToolHost,
+    UserQuestion,
+};
+pub use input::CallInput;
+pub use notification::{NotificationSender, PendingNotification, ToolNotification};
+pub use output::{NextStep, Output};
+pub use preview::CallPreview;
 pub use registry::Registry;
-pub use spending::{Spending, Spent};
-pub use terminals::{TerminalEnd, TerminalOrder, Terminals};
-pub use todo::{Status, Todo};
-pub use tool::{DynTool, Effect, Tool};
+pub use terminals::{ClientTerminals, TerminalCommand, TerminalResult};
+pub use tool::{DynTool, Tool, ToolEffect, erase};
+pub use usage::{UsageReport, UsageReporter};

@@ -1,37 +1,40 @@
-//! What a tool gives back.
+//! The result of a tool call.
 
-use crate::{Change, Todo};
+use crate::UnsavedChange;
 use model::Block;
+use session::{CommandExit, Todo};
 
-/// What a tool gives back: what the model sees, what the person sees, what changed on disk.
+/// The result of a tool call: content for the model, a summary for the user, changed files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Output {
-    /// What the model sees. Bounded by the tool.
+    /// Content for the model. The tool limits its size.
     pub content: Vec<Block>,
-    /// One line for the person, such as `3 matches in 2 files`.
+    /// A one-line summary for the user, such as `3 matches in 2 files`.
     pub summary: Option<String>,
-    /// Files that the tool changed, for the file history.
-    pub changes: Vec<Change>,
-    /// The list of things to do, where the tool changed it.
+    /// How the command of the call ended, if it ran one.
+    pub exit: Option<CommandExit>,
+    /// Files that the call changed, for the file history.
+    pub changes: Vec<UnsavedChange>,
+    /// The todo list, if the call changed it.
     pub todos: Option<Vec<Todo>>,
-    /// What happens next.
-    pub next: Next,
+    /// How the turn continues.
+    pub next: NextStep,
 }
 
-/// What happens after a tool has answered.
+/// How the turn continues after a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Next {
-    /// The model is asked again, with the result.
+pub enum NextStep {
+    /// The result is sent to the model.
     #[default]
-    GoOn,
-    /// The turn is over: the model has said that its work is done.
+    Continue,
+    /// The turn ends: the model declared its work complete.
     EndTurn,
-    /// The model is asked again, in the mode of this name.
+    /// The result is sent to the model, in the mode with this name.
     SwitchMode(String),
 }
 
 impl Output {
-    /// Plain text for the model.
+    /// Text for the model.
     pub fn text(text: impl Into<String>) -> Self {
         Output {
             content: vec![Block::text(text)],
@@ -39,14 +42,20 @@ impl Output {
         }
     }
 
-    /// The same, with a line for the person.
-    pub fn summary(mut self, summary: impl Into<String>) -> Self {
+    /// Adds a summary for the user.
+    pub fn with_summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = Some(summary.into());
         self
     }
 
-    /// The same, with a file that was changed.
-    pub fn changed(mut self, change: Change) -> Self {
+    /// Adds how the command of the call ended.
+    pub fn with_exit(mut self, exit: CommandExit) -> Self {
+        self.exit = Some(exit);
+        self
+    }
+
+    /// Adds a changed file.
+    pub fn with_change(mut self, change: UnsavedChange) -> Self {
         self.changes.push(change);
         self
     }

@@ -1,43 +1,37 @@
-//! The tools on offer, by name.
+//! The registry of tools, by name.
 
-use crate::guests::{Chosen, Fits};
-use crate::tool::Erased;
-use crate::{DynTool, Guests, Tool};
+use crate::dynamic_tools::{FilteredTools, ToolFilter};
+use crate::tool::erase;
+use crate::{DynTool, DynamicTools, Tool};
 use model::ToolSpec;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The tools on offer. They are listed in the order of their names, so that the list never changes by chance.
+/// The available tools, ordered by name so that their list is deterministic.
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: BTreeMap<String, Arc<dyn DynTool>>,
     aliases: BTreeMap<&'static str, String>,
     deferred: BTreeSet<String>,
-    guests: Option<Arc<dyn Guests>>,
+    dynamic: Option<Arc<dyn DynamicTools>>,
 }
 
 impl Registry {
-    /// The same, with one more tool. A later tool of the same name replaces an earlier one.
+    /// Adds a tool. A tool with the same name is replaced.
     pub fn with(mut self, tool: impl Tool) -> Self {
-        self.add(Arc::new(Erased::new(tool)));
+        self.add(erase(tool));
         self
     }
 
-    /// The same, with one more tool that is served but not listed: the model finds it when it looks for one.
-    pub fn with_deferred(mut self, tool: impl Tool) -> Self {
-        self.add_deferred(Arc::new(Erased::new(tool)));
-        self
-    }
-
-    /// Adds a tool that is served but not listed.
+    /// Adds a tool that can be called but is not listed: the model finds it with a search.
     pub fn add_deferred(&mut self, tool: Arc<dyn DynTool>) {
         let name = tool.spec().name.clone();
         self.add(tool);
         self.deferred.insert(name);
     }
 
-    /// Adds a tool whose input type is not known at build time.
+    /// Adds a type-erased tool.
     pub fn add(&mut self, tool: Arc<dyn DynTool>) {
         let name = tool.spec().name.clone();
         self.deferred.remove(&name);
@@ -47,51 +41,52 @@ impl Registry {
         self.tools.insert(name, tool);
     }
 
-    /// Serves guests too, in place of any before.
-    pub fn receive(&mut self, guests: Arc<dyn Guests>) {
-        self.guests = Some(guests);
+    /// Sets the source of dynamic tools.
+    pub fn set_dynamic(&mut self, guests: Arc<dyn DynamicTools>) {
+        self.dynamic = Some(guests);
     }
 
-    /// The guests, where there may be some.
-    pub fn guests(&self) -> Option<&Arc<dyn Guests>> {
-        self.guests.as_ref()
+    /// The source of dynamic tools, if any.
+    pub fn dynamic(&self) -> Option<&Arc<dyn DynamicTools>> {
+        self.dynamic.as_ref()
     }
 
-    /// The same, with only the tools that fit; also of those that are still to come.
-    pub fn only(&self, fits: impl Fn(&dyn DynTool) -> bool + Send + Sync + 'static) -> Self {
+    /// Returns a registry with only the tools that match the filter. The filter also applies to dynamic tools that
+    /// start later.
+    pub fn filtered(&self, fits: impl Fn(&dyn DynTool) -> bool + Send + Sync + 'static) -> Self {
         let mut registry = self.clone();
-        let fits: Fits = Arc::new(fits);
+        let fits: ToolFilter = Arc::new(fits);
         registry.tools.retain(|_, tool| fits(tool.as_ref()));
-        registry.guests = registry
-            .guests
-            .map(|guests| Arc::new(Chosen { guests, fits }) as Arc<dyn Guests>);
+        registry.dynamic = registry
+            .dynamic
+            .map(|guests| Arc::new(FilteredTools { guests, fits }) as Arc<dyn DynamicTools>);
         let Registry {
             tools,
             aliases,
             deferred,
-            guests: _,
+            dynamic: _,
         } = &mut registry;
         aliases.retain(|_, name| tools.contains_key(name));
         deferred.retain(|name| tools.contains_key(name));
         registry
     }
 
-    /// The tool of this name or alias.
+    /// The static tool with this name or alias.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn DynTool>> {
         self.tools
             .get(name)
             .or_else(|| self.aliases.get(name).and_then(|name| self.tools.get(name)))
     }
 
-    /// The tool of this name or alias, also where it is a guest.
+    /// The static or dynamic tool with this name or alias.
     pub fn find(&self, name: &str) -> Option<Arc<dyn DynTool>> {
         self.get(name).cloned().or_else(|| {
-            let guests = self.guests.iter().flat_map(|guests| guests.tools());
+            let guests = self.dynamic.iter().flat_map(|guests| guests.tools());
             guests.into_iter().find(|tool| tool.spec().name == name)
         })
     }
 
-    /// Makes a tool known under another name, unless that is taken or there is no such tool.
+    /// Adds an alias for a tool. Does nothing if the alias is in use or the tool does not exist.
     pub fn alias(&mut self, alias: &'static str, name: &str) {
         let of = self.get(name).map(|tool| tool.spec().name.clone());
         if let Some(of) = of.filter(|_| self.get(alias).is_none()) {
@@ -99,7 +94,7 @@ impl Registry {
         }
     }
 
-    /// The other names of a tool, in order.
+    /// The aliases of a tool, in order.
     pub fn aliases_of(&self, name: &str) -> impl Iterator<Item = &'static str> {
         let aliases = self.aliases.iter();
         aliases
@@ -107,8 +102,8 @@ impl Registry {
             .map(|(alias, _)| *alias)
     }
 
-    /// The tool that serves a call of this name or alias, and the input for it where that is not the call's own.
-    pub fn serving(&self, name: &str, input: &Value) -> Option<(Arc<dyn DynTool>, Option<Value>)> {
+    /// Resolves a call by name or alias: the tool that runs it, and the input if it differs from the call's.
+    pub fn resolve_call(&self, name: &str, input: &Value) -> Option<(Arc<dyn DynTool>, Option<Value>)> {
         let tool = self.find(name)?;
         Some(match tool.resolve(input, self) {
             Some((meant, input)) => (meant, Some(input)),
@@ -116,7 +111,7 @@ impl Registry {
         })
     }
 
-    /// Takes a tool out, under its name or an alias.
+    /// Removes a tool by name or alias.
     pub fn remove(&mut self, name: &str) -> Option<Arc<dyn DynTool>> {
         let name = self.get(name)?.spec().name.clone();
         self.deferred.remove(&name);
@@ -124,42 +119,42 @@ impl Registry {
         self.tools.remove(&name)
     }
 
-    /// Lists a tool that would have to be looked for; one that is listed stays so.
-    pub fn list(&mut self, name: &str) {
+    /// Lists a deferred tool. Does nothing if it is listed already.
+    pub fn undefer(&mut self, name: &str) {
         if let Some(name) = self.get(name).map(|tool| tool.spec().name.clone()) {
             self.deferred.remove(&name);
         }
     }
 
-    /// Whether a tool has to be looked for.
+    /// Whether a tool is deferred: callable but not listed.
     pub fn is_deferred(&self, name: &str) -> bool {
         self.deferred.contains(name)
     }
 
-    /// The same tools, each put into something else of the same name.
+    /// Wraps each tool. The wrapper must keep the name.
     pub fn map(mut self, wrap: impl Fn(Arc<dyn DynTool>) -> Arc<dyn DynTool>) -> Self {
         self.tools = self.tools.into_iter().map(|(name, tool)| (name, wrap(tool))).collect();
         self
     }
 
-    /// The names on offer, in order.
+    /// The names of all static tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(String::as_str)
     }
 
-    /// How the model is told of them, in order; those that it has to look for are left out.
+    /// The specifications of the listed tools, in order.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         let listed = self.tools.iter().filter(|(name, _)| !self.deferred.contains(*name));
         listed.map(|(_, tool)| tool.spec().clone()).collect()
     }
 
-    /// The tools that the model has to look for, in order, and last the guests.
+    /// The deferred tools in order, then the dynamic tools.
     pub fn deferred(&self) -> impl Iterator<Item = Arc<dyn DynTool>> {
         let own = self.deferred.iter().filter_map(|name| self.tools.get(name).cloned());
-        own.chain(self.guests.iter().flat_map(|guests| guests.tools()))
+        own.chain(self.dynamic.iter().flat_map(|guests| guests.tools()))
     }
 
-    /// All tools, in order.
+    /// All static tools, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn DynTool>> {
         self.tools.values()
     }
@@ -174,7 +169,7 @@ impl std::fmt::Debug for Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Context, Effect, Error, Output};
+    use crate::{CallContext, Error, Output, ToolEffect};
     use policy::Action;
     use schemars::JsonSchema;
     use serde::Deserialize;
@@ -198,7 +193,7 @@ mod tests {
     impl Tool for Add {
         const NAME: &'static str = "add";
         const ALIASES: &'static [&'static str] = &["sum"];
-        const EFFECT: Effect = Effect::Reads;
+        const EFFECT: ToolEffect = ToolEffect::ReadOnly;
         type Input = AddInput;
 
         fn title(&self, input: &AddInput) -> String {
@@ -209,7 +204,7 @@ mod tests {
             Vec::new()
         }
 
-        async fn run(&self, input: AddInput, _: Context) -> Result<Output, Error> {
+        async fn run(&self, input: AddInput, _: CallContext) -> Result<Output, Error> {
             let sum: i64 = input.numbers.iter().sum::<i64>() * i64::from(input.times.unwrap_or(1));
             Ok(Output::text(format!("{sum}{}", input.note.unwrap_or_default())))
         }
@@ -225,12 +220,14 @@ mod tests {
             reasoning: false,
             caching: false,
         };
-        let context = Context::alone("c".into(), features);
-        Arc::clone(registry.get("sum").unwrap()).run(input, context).await
+        let context = CallContext::detached("c".into(), features);
+        Arc::clone(registry.get("sum").unwrap())
+            .run(input.into(), context)
+            .await
     }
 
     #[test]
-    fn the_doc_comment_of_the_input_is_the_description_and_the_schema_is_slim() {
+    fn the_input_doc_comment_is_the_description_and_the_schema_is_minimal() {
         let specs = Registry::default().with(Add).specs();
         assert_eq!(specs[0].description, "Adds numbers together.\nOnly small ones.");
         assert_eq!(
@@ -248,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn near_misses_are_understood_and_real_mistakes_are_named() {
+    async fn almost_valid_input_is_coerced_and_errors_name_the_field() {
         for input in [
             json!({"numbers": [1, 2], "times": "2"}),
             json!({"numbers": "[1, 2]", "times": 2.0}),

@@ -1,41 +1,42 @@
-//! Terminals that somebody else has, such as an editor: a command that nothing confines can run there, before the person's eyes.
+//! Terminals of an ACP client: unconfined commands can run there, visible to the user.
 
 use crate::Error;
 use futures::future::BoxFuture;
 use model::CallId;
+use session::CommandExit;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Runs commands in terminals that the person sees.
-pub trait Terminals: Send + Sync {
-    /// Runs a command to its end, or for as long as it may take. Dropping the future ends the command.
-    fn run(&self, order: TerminalOrder) -> BoxFuture<'static, Result<TerminalEnd, Error>>;
+/// Runs commands in terminals of the client.
+pub trait ClientTerminals: Send + Sync {
+    /// Runs a command until it exits or times out. Dropping the future kills the command.
+    fn run(&self, order: TerminalCommand) -> BoxFuture<'static, Result<TerminalResult, Error>>;
 }
 
-/// A command for a terminal.
+/// A command to run in a client terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TerminalOrder {
-    /// The call that wants it.
+pub struct TerminalCommand {
+    /// The call that runs it.
     pub call: CallId,
-    /// The command, for a shell.
+    /// The shell command.
     pub command: String,
-    /// The folder in which it runs.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// When it is ended.
-    pub limit: Option<Duration>,
-    /// As much output as is kept, in bytes.
-    pub most: u64,
+    /// The timeout.
+    pub timeout: Option<Duration>,
+    /// Maximum bytes of output to keep.
+    pub max_output: u64,
 }
 
-/// How a command in a terminal ended.
+/// The result of a command in a client terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TerminalEnd {
-    /// What it printed, perhaps without its beginning.
+pub struct TerminalResult {
+    /// The output; its beginning may be missing.
     pub output: String,
     /// Whether output is missing.
-    pub cut: bool,
-    /// How it ended, such as `exit code 0`.
-    pub how: String,
-    /// Whether it ended well.
-    pub ok: bool,
+    pub truncated: bool,
+    /// The exit status as text, such as `exit code 0`.
+    pub status: String,
+    /// The exit status.
+    pub exit: CommandExit,
 }

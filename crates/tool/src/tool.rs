@@ -1,8 +1,8 @@
-//! The typed tool and its erased twin.
+//! The typed [`Tool`] trait and its type-erased counterpart [`DynTool`].
 
 use crate::coerce::coerce;
-use crate::read::read;
-use crate::{Context, Error, Output, Preview, Registry};
+use crate::decode::decode;
+use crate::{CallContext, CallInput, CallPreview, Error, Output, Registry, ToolFacts};
 use futures::future::{BoxFuture, FutureExt};
 use model::ToolSpec;
 use policy::Action;
@@ -12,86 +12,98 @@ use serde_json::Value;
 use std::future::Future;
 use std::sync::Arc;
 
-/// Whether a tool only looks, or changes something.
+/// Which kind of side effects a tool has. It determines which calls may run concurrently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// It only looks: it may run beside others and before the reply is complete.
-    Reads,
-    /// It changes something: calls run one after the other, in the order in which the model made them.
-    Changes,
-    /// It hands work on: such calls run beside each other, but not beside any other.
-    Delegates,
+pub enum ToolEffect {
+    /// Reads only. Calls may run concurrently, and before the reply is complete.
+    ReadOnly,
+    /// Changes something. Calls run sequentially, in the order of the model's reply.
+    Mutating,
+    /// Starts subtasks. Calls run concurrently with each other, but not with calls of another kind.
+    Delegating,
 }
 
 /// A tool with a typed input. The doc comment of the input type is the tool's description for the model.
 pub trait Tool: Send + Sync + 'static {
-    /// What the model calls it.
+    /// The tool's name.
     const NAME: &'static str;
-    /// Other names under which models know this ability.
+    /// Other names that models use for this tool.
     const ALIASES: &'static [&'static str] = &[];
-    /// Whether it only looks, or changes something.
-    const EFFECT: Effect;
-    /// What the model must say to use it.
-    type Input: DeserializeOwned + JsonSchema + Send + 'static;
+    /// The kind of side effects.
+    const EFFECT: ToolEffect;
+    /// Further facts.
+    const FACTS: ToolFacts = ToolFacts::DEFAULT;
+    /// The arguments.
+    type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
 
-    /// One line for the person that says what this call does, such as `src/main.rs:1-40`.
+    /// A one-line description of the call for the user, such as `src/main.rs:1-40`.
     fn title(&self, input: &Self::Input) -> String;
 
-    /// What it needs approved before it may run with this input.
+    /// The actions that must be approved before the tool runs with this input.
     fn actions(&self, input: &Self::Input) -> Vec<Action>;
 
-    /// Shows what a call will do while its input still streams, where the tool can.
-    fn preview(&self) -> Option<Box<dyn Preview>> {
+    /// Returns a preview of calls whose input is still streaming, if the tool supports it.
+    fn preview(&self) -> Option<Box<dyn CallPreview>> {
         None
     }
 
-    /// Does it. Dropping the future stops it.
-    fn run(&self, input: Self::Input, context: Context) -> impl Future<Output = Result<Output, Error>> + Send;
+    /// Runs the call. Dropping the future cancels it.
+    fn run(&self, input: Self::Input, context: CallContext) -> impl Future<Output = Result<Output, Error>> + Send;
 }
 
-/// A tool whose input type has been erased. Only tools that are not known at build time implement it by hand.
+/// A type-erased tool. Only tools that are unknown at build time implement it directly.
 pub trait DynTool: Send + Sync {
-    /// How the model is told of it.
+    /// Name, description and input schema.
     fn spec(&self) -> &ToolSpec;
 
-    /// Other names under which models know this ability.
+    /// Other names that models use for this tool.
     fn aliases(&self) -> &[&'static str];
 
-    /// Whether it only looks, or changes something.
-    fn effect(&self) -> Effect;
+    /// The kind of side effects.
+    fn effect(&self) -> ToolEffect;
 
-    /// One line for the person; the raw input where it does not fit the schema.
-    fn title(&self, input: &Value) -> String;
+    /// Further facts.
+    fn facts(&self) -> ToolFacts {
+        ToolFacts::DEFAULT
+    }
 
-    /// What it needs approved, or what is wrong with the input.
-    fn actions(&self, input: &Value) -> Result<Vec<Action>, Error>;
+    /// A one-line description of the call for the user; empty if the input is invalid.
+    fn title(&self, input: &CallInput) -> String;
 
-    /// Shows what a call will do while its input still streams, where the tool can.
-    fn preview(&self) -> Option<Box<dyn Preview>>;
+    /// The actions that must be approved, or what is wrong with the input.
+    fn actions(&self, input: &CallInput) -> Result<Vec<Action>, Error>;
 
-    /// The program that it belongs to, where that is not this one.
+    /// Returns a preview of calls whose input is still streaming, if the tool supports it.
+    fn preview(&self) -> Option<Box<dyn CallPreview>>;
+
+    /// The external program that provides the tool, if any.
     fn source(&self) -> Option<&str> {
         None
     }
 
-    /// The tool that a call means and the input for it, where this one only passes calls on: title, rules, effect and
-    /// result are then the other's.
+    /// Forwards a call: returns the tool and the input to use instead, if this tool only forwards calls. Title,
+    /// approvals, effect and result are then those of the returned tool.
     fn resolve(&self, _input: &Value, _tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
         None
     }
 
-    /// Does it.
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>>;
+    /// Runs the call.
+    fn run(self: Arc<Self>, input: CallInput, context: CallContext) -> BoxFuture<'static, Result<Output, Error>>;
 }
 
-/// Makes an erased tool of a typed one.
-pub(crate) struct Erased<T: Tool> {
+/// Erases the type of a tool.
+pub fn erase(tool: impl Tool) -> Arc<dyn DynTool> {
+    Arc::new(ErasedTool::new(tool))
+}
+
+/// Adapts a typed tool to [`DynTool`].
+struct ErasedTool<T: Tool> {
     tool: T,
     spec: ToolSpec,
 }
 
-impl<T: Tool> Erased<T> {
-    pub(crate) fn new(tool: T) -> Self {
+impl<T: Tool> ErasedTool<T> {
+    fn new(tool: T) -> Self {
         let mut schema = schemars::SchemaGenerator::new(schemars::generate::SchemaSettings::draft2020_12().with(|s| {
             s.inline_subschemas = true;
             s.meta_schema = None;
@@ -108,8 +120,8 @@ impl<T: Tool> Erased<T> {
             }
             None => String::new(),
         };
-        slim(&mut schema);
-        Erased {
+        strip_schema(&mut schema);
+        ErasedTool {
             tool,
             spec: ToolSpec {
                 name: T::NAME.into(),
@@ -120,19 +132,19 @@ impl<T: Tool> Erased<T> {
     }
 
     fn parse(&self, input: &Value) -> Result<T::Input, Error> {
-        let first = match read(input) {
+        let first = match decode(input) {
             Ok(parsed) => return Ok(parsed),
             Err(error) => error,
         };
         let mended = coerce(input.clone(), &self.spec.input_schema);
-        read(&mended).map_err(|_| Error::Input {
+        decode(&mended).map_err(|_| Error::Input {
             tool: T::NAME.into(),
             detail: first.to_string(),
         })
     }
 }
 
-impl<T: Tool> DynTool for Erased<T> {
+impl<T: Tool> DynTool for ErasedTool<T> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -141,35 +153,40 @@ impl<T: Tool> DynTool for Erased<T> {
         T::ALIASES
     }
 
-    fn effect(&self) -> Effect {
+    fn effect(&self) -> ToolEffect {
         T::EFFECT
     }
 
-    fn title(&self, input: &Value) -> String {
-        match self.parse(input) {
-            Ok(input) => self.tool.title(&input),
+    fn facts(&self) -> ToolFacts {
+        T::FACTS
+    }
+
+    fn title(&self, input: &CallInput) -> String {
+        match input.parsed(|input| self.parse(input)) {
+            Ok(input) => self.tool.title(input),
             Err(_) => String::new(),
         }
     }
 
-    fn actions(&self, input: &Value) -> Result<Vec<Action>, Error> {
-        self.parse(input).map(|input| self.tool.actions(&input))
+    fn actions(&self, input: &CallInput) -> Result<Vec<Action>, Error> {
+        let input = input.parsed(|input| self.parse(input))?;
+        Ok(self.tool.actions(input))
     }
 
-    fn preview(&self) -> Option<Box<dyn Preview>> {
+    fn preview(&self) -> Option<Box<dyn CallPreview>> {
         self.tool.preview()
     }
 
-    fn run(self: Arc<Self>, input: Value, context: Context) -> BoxFuture<'static, Result<Output, Error>> {
+    fn run(self: Arc<Self>, input: CallInput, context: CallContext) -> BoxFuture<'static, Result<Output, Error>> {
         async move {
-            let input = self.parse(&input)?;
+            let input = input.into_parsed(|input| self.parse(input))?;
             self.tool.run(input, context).await
         }
         .boxed()
     }
 }
 
-/// Doc comments are wrapped for people; a model pays for each line break.
+/// Joins the lines of each paragraph: doc comments are wrapped, and line breaks cost tokens.
 fn unwrap_lines(text: &str) -> String {
     text.split("\n\n")
         .map(|paragraph| paragraph.split('\n').collect::<Vec<_>>().join(" "))
@@ -177,8 +194,8 @@ fn unwrap_lines(text: &str) -> String {
         .join("\n")
 }
 
-/// Takes out what tells a model nothing: number formats, `null` as a type or default, titles.
-fn slim(schema: &mut Value) {
+/// Removes schema entries that do not help a model: number formats, `null` types and defaults, titles.
+fn strip_schema(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
             object.remove("format");
@@ -200,13 +217,13 @@ fn slim(schema: &mut Value) {
             }
             for (key, value) in object.iter_mut() {
                 match value {
-                    // The keys in here are names of fields, not words of the schema.
-                    Value::Object(fields) if key == "properties" => fields.values_mut().for_each(slim),
-                    _ => slim(value),
+                    // These keys are field names, not schema keywords.
+                    Value::Object(fields) if key == "properties" => fields.values_mut().for_each(strip_schema),
+                    _ => strip_schema(value),
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(slim),
+        Value::Array(items) => items.iter_mut().for_each(strip_schema),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

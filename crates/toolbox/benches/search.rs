@@ -1,8 +1,8 @@
-//! `grep` and `find_path` against `rg` and `fd` on a tree of 50,000 files, in one run: `cargo bench -p toolbox`.
+//! Compares `grep` and `find_path` with `rg` and `fd` on a tree of 50,000 files: `cargo bench -p toolbox`.
 //!
-//! Ours are called as a model calls them, in this process; the others are started as programs, and the time that an empty
-//! run of them takes is taken off, so that only the searching is compared. Both sides see the same files: hidden ones too,
-//! ignore files honoured, no colours. The order of the runs alternates, and the median counts.
+//! The tools are called in this process; the programs are started, and the time of an empty run is subtracted. Both
+//! search the same files: hidden ones too, honouring ignore files, without colours. The order alternates, and the
+//! median counts.
 
 #![allow(
     clippy::unwrap_used,
@@ -19,16 +19,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use model::Features;
-use sandbox::Environment;
+use sandbox::ProcessEnvironment;
 use serde_json::{Value, json};
-use tool::{Context, Registry};
+use tool::{CallContext, Registry};
 use toolbox::Options;
 use workspace::Workspace;
 
 const FOLDERS: usize = 500;
 const FILES: usize = 100;
 const ROUNDS: usize = 11;
-/// What we promise.
+/// The required ratio.
 const LIMIT: f64 = 1.2;
 
 fn main() {
@@ -37,7 +37,11 @@ fn main() {
     grow(root);
     let workspace = Workspace::open(root).unwrap();
     let none: [&str; 0] = [];
-    let tools = toolbox::fitted(workspace, Environment::scrubbed([], &none, &none), Options::default());
+    let tools = toolbox::build_registry(
+        workspace,
+        ProcessEnvironment::scrubbed([], &none, &none),
+        Options::default(),
+    );
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -110,7 +114,7 @@ fn main() {
     }
 }
 
-/// Runs both in turn, says how long they took, and returns the ratio.
+/// Runs both alternately, prints the times, and returns the ratio.
 fn compare(name: &str, ours: impl Fn() -> Duration, theirs: Option<impl Fn() -> Duration>) -> f64 {
     ours();
     theirs.as_ref().map(|theirs| theirs());
@@ -150,7 +154,7 @@ async fn call(tools: &Registry, name: &str, input: &Value) -> Duration {
     let tool = Arc::clone(tools.get(name).unwrap());
     let start = Instant::now();
     let output = tool
-        .run(input.clone(), Context::alone("call".into(), features))
+        .run(input.clone().into(), CallContext::detached("call".into(), features))
         .await
         .unwrap();
     let took = start.elapsed();
@@ -171,7 +175,7 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Duration {
     took
 }
 
-/// How long a program takes to do nothing.
+/// The time of an empty run of a program.
 fn started(program: &str, folder: &Path) -> Duration {
     median((0..ROUNDS).map(|_| run(program, &["--version"], folder)).collect())
 }
@@ -190,7 +194,7 @@ fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
 }
 
-/// Writes the tree: folders three deep, files of about 2 KB in three languages, some of them ignored.
+/// Writes the tree: directories three levels deep, files of about 2 KB in three languages, some of them ignored.
 fn grow(root: &Path) {
     fs::create_dir(root.join(".git")).unwrap();
     fs::write(root.join(".gitignore"), "*.log\n/folder_0/sub_1/\n").unwrap();

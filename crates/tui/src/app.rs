@@ -1,144 +1,99 @@
-//! The app: what is known, what is open, and what a key or an event changes. It touches no terminal.
+//! Application state and the effects of keys and events. Does not access the terminal.
 
-use crate::approval::{Approval, Taken};
-use crate::composer::{Composer, Said};
-use crate::house::{Done, House, Later, Opened, Remedy, Trouble, Which};
+mod questions;
+
+use crate::action::{AppAction, AppEffect, AsyncResult, KeyResponse};
+use crate::approval::ApprovalPrompt;
+use crate::backend::{Backend, BackendFuture, ErrorRecovery, OpenedSession, OperationResult, SessionTarget, UserError};
+use crate::composer::Composer;
 use crate::input::Input;
-use crate::keys::{Context, Deed, Key, Keys, Press};
-use crate::state::{Asked, Queued, State};
+use crate::keys::{KeyAction, KeyChord, KeyContext, KeyMap, KeyMatch};
+use crate::state::{AppState, WaitingPrompt};
 use crate::theme::Theme;
-use crate::view::{Cx, Outcome, View, Wake, Wish};
-use crate::views::{self, setup::Setup, transcript::Transcript};
+use crate::view::{ModalView, RedrawSignal, ViewContext};
+use crate::views::{self, setup::SetupView, transcript::TranscriptView};
 use crossterm::event::{KeyCode, KeyEvent};
 use futures::future::FutureExt as _;
 use model::Message;
-use session::{Answer, Command, Delivery, Ending, Event, Level, SessionId};
+use session::{Command, Delivery, Event, NoticeLevel, TurnEnd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Everything but the terminal.
+/// All front-end state except the terminal.
 pub(crate) struct App {
-    pub(crate) house: Arc<dyn House>,
-    pub(crate) state: State,
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) state: AppState,
     pub(crate) composer: Composer,
-    /// Views that are open; the last one has the keys.
-    pub(crate) views: Vec<Box<dyn View>>,
+    /// Open views; the last one receives keys.
+    pub(crate) views: Vec<Box<dyn ModalView>>,
     pub(crate) theme: Theme,
-    pub(crate) keys: Keys,
-    pub(crate) wake: Wake,
-    /// How far the person has come with the question that is asked.
-    pub(crate) approval: Option<Approval>,
-    /// Whether the person has asked to leave once already.
-    leaving: bool,
-    /// When the person pressed Esc last, where nothing was to be stopped.
-    escaped: Option<Instant>,
-    /// A key that waits for the second one of its pair.
-    pending: Option<Key>,
-    /// When the person did something last.
-    touched: Option<Instant>,
-    /// What the session was last told to wait here.
-    held: Vec<Message>,
-    /// What is to be said when the session that is being opened is there.
-    pub(crate) parting: Option<Parting>,
+    pub(crate) keys: KeyMap,
+    pub(crate) redraw: RedrawSignal,
+    /// State of the approval prompt that is shown.
+    pub(crate) approval: Option<ApprovalPrompt>,
+    /// Whether the quit key was pressed once.
+    quit_requested: bool,
+    /// Time of the last Esc that had nothing to interrupt.
+    last_escape: Option<Instant>,
+    /// The first key of an unfinished key sequence.
+    pending_key: Option<KeyChord>,
+    /// Time of the last user input.
+    last_input: Option<Instant>,
+    /// Queued prompts as last reported to the session.
+    held_prompts: Vec<Message>,
+    /// Notices to show when the session that is being opened is ready.
+    pub(crate) switch_notice: Option<SwitchNotice>,
 }
 
-/// What is to be said about the session that was open before.
-pub(crate) struct Parting {
-    words: Vec<String>,
-    /// Whether the one that is opened continues it: its past stands in the history already.
-    same: bool,
+/// Notices about the session that was open before.
+pub(crate) struct SwitchNotice {
+    notices: Vec<String>,
+    /// Whether the new session continues the old one, so that its history is already on screen.
+    is_continuation: bool,
 }
 
-/// How things stood before events were heard.
-pub(crate) struct Before {
-    asked: usize,
-    working: Option<Duration>,
+/// State before a batch of events, to detect what needs the user's attention.
+pub(crate) struct EventBaseline {
+    questions: usize,
+    turn_elapsed: Option<Duration>,
 }
 
-/// A turn that takes longer is one during which people look elsewhere.
-const LONG: Duration = Duration::from_secs(5);
+/// After a turn longer than this, the user is notified.
+const LONG_TURN: Duration = Duration::from_secs(5);
 
-/// Whoever pressed a key so short a time before a question came is perhaps writing still.
-const LATELY: Duration = Duration::from_secs(1);
+/// Input within this time before a question arrives counts as typing.
+const RECENT_INPUT: Duration = Duration::from_secs(1);
 
 /// Two keys within this time are a double press.
-const TWICE: Duration = Duration::from_millis(1_500);
-
-/// Something about the session that was found out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum News {
-    /// It can go on with this model, which takes so many tokens.
-    Model {
-        /// The model's name.
-        name: String,
-        /// How many tokens it takes.
-        window: u64,
-    },
-    /// It has another title; what was done, in a sentence.
-    Title {
-        /// The session.
-        session: SessionId,
-        /// The title.
-        title: String,
-        /// What was done.
-        told: String,
-    },
-}
-
-/// What the loop has to do because of a key or an event.
-pub(crate) enum Effect {
-    /// Something of the session.
-    Send(Command),
-    /// Another session.
-    Open(Which),
-    /// The terminal handed back to the shell for a while.
-    Suspend,
-    /// Everything drawn anew.
-    Redraw,
-    /// Text written to the clipboard.
-    Copy(String),
-    /// The composer's text edited in the person's own editor.
-    Editor,
-    /// An answer that is told when it is there.
-    TellLater(Later<String>),
-    /// Something that is being done; it is told and kept when it is.
-    KeepLater(Later<Done>),
-    /// A command that is not known yet.
-    SendLater(Later<Command>),
-    /// Something that is being found out.
-    LearnLater(Later<News>),
-    /// The end, and then the demonstration.
-    Demo,
-    /// The end.
-    Quit,
-}
+const DOUBLE_PRESS: Duration = Duration::from_millis(1_500);
 
 impl App {
-    /// An app without a session yet.
-    pub(crate) fn new(house: Arc<dyn House>, theme: Theme, keys: Keys, vim: bool) -> Self {
+    /// Creates an app without a session.
+    pub(crate) fn new(backend: Arc<dyn Backend>, theme: Theme, keys: KeyMap, vim: bool) -> Self {
         let mut app = App {
-            house,
-            state: State::default(),
+            backend,
+            state: AppState::default(),
             composer: Composer::default(),
             views: Vec::new(),
             theme,
             keys,
-            wake: Wake::default(),
+            redraw: RedrawSignal::default(),
             approval: None,
-            leaving: false,
-            escaped: None,
-            pending: None,
-            touched: None,
-            held: Vec::new(),
-            parting: None,
+            quit_requested: false,
+            last_escape: None,
+            pending_key: None,
+            last_input: None,
+            held_prompts: Vec::new(),
+            switch_notice: None,
         };
         app.composer.set_vim(vim);
-        app.with_composer(|composer, cx| composer.begin(cx));
+        app.with_composer(|composer, cx| composer.request_draft(cx));
         app
     }
 
-    /// What waits here, where that is not as it was last told: the session keeps it, in case this process is killed.
-    pub(crate) fn held(&mut self) -> Option<Command> {
+    /// Returns the command that reports queued prompts to the session if they changed. The session stores them in case
+    /// this process is killed.
+    pub(crate) fn held_prompts_command(&mut self) -> Option<Command> {
         self.state.session?;
         let waiting = self
             .state
@@ -146,140 +101,149 @@ impl App {
             .iter()
             .filter(|queued| queued.delivery == Delivery::Queue);
         let messages: Vec<Message> = waiting.map(|queued| queued.message.clone()).collect();
-        if messages == self.held {
+        if messages == self.held_prompts {
             return None;
         }
-        self.held.clone_from(&messages);
-        Some(Command::Hold { messages })
+        self.held_prompts.clone_from(&messages);
+        Some(Command::HoldPrompts { messages })
     }
 
-    /// What everything that draws or takes keys may look at.
-    pub(crate) fn cx(&self) -> Cx<'_> {
-        Cx {
-            house: &self.house,
+    /// Returns the shared context for drawing and key handling.
+    pub(crate) fn cx(&self) -> ViewContext<'_> {
+        ViewContext {
+            backend: &self.backend,
             state: &self.state,
             theme: &self.theme,
             keys: &self.keys,
-            wake: &self.wake,
+            redraw: &self.redraw,
         }
     }
 
-    /// What the person should hear of when they look elsewhere: a question, or the end of a long turn.
-    pub(crate) fn news(&self, before: &Before) -> Option<&'static str> {
-        if self.state.asked.len() > before.asked {
-            return Some("a question waits for you");
+    /// Returns the notification to send when the user is not looking: a new question, or the end of a long turn.
+    pub(crate) fn attention_message(&self, before: &EventBaseline) -> Option<&'static str> {
+        if self.state.questions.len() > before.questions {
+            return Some("a question needs your answer");
         }
-        let ended = before.working.is_some_and(|long| long >= LONG) && !self.state.is_working();
-        ended.then_some("the turn is over")
+        let ended = before.turn_elapsed.is_some_and(|elapsed| elapsed >= LONG_TURN) && !self.state.is_working();
+        ended.then_some("the turn has ended")
     }
 
-    /// Whether the person did something so short a time ago.
-    fn is_writing(&self, within: Duration) -> bool {
-        self.touched.is_some_and(|touched| touched.elapsed() < within)
+    /// Whether there was user input within this time.
+    fn typed_within(&self, within: Duration) -> bool {
+        self.last_input.is_some_and(|time| time.elapsed() < within)
     }
 
-    /// Whether the person is in the middle of something that they write or look for.
+    /// Whether the user is writing or has a view open.
     pub(crate) fn is_composing(&self) -> bool {
         !self.composer.is_empty() || !self.views.is_empty()
     }
 
-    /// How things stand, to see later what is new.
-    pub(crate) fn before(&self) -> Before {
-        Before {
-            asked: self.state.asked.len(),
-            working: self.state.turn.as_ref().map(crate::state::Turn::elapsed),
+    /// Captures the state before a batch of events.
+    pub(crate) fn baseline(&self) -> EventBaseline {
+        EventBaseline {
+            questions: self.state.questions.len(),
+            turn_elapsed: self.state.turn.as_ref().map(crate::state::RunningTurn::elapsed),
         }
     }
 
-    /// A session was opened.
-    pub(crate) fn opened(&mut self, opened: &Opened) -> Vec<Effect> {
-        self.state.opened(opened);
-        self.held.clear();
-        let parting = self.parting.take();
-        if parting.as_ref().is_some_and(|parting| parting.same) {
-            self.state.conversation.is_shown();
+    /// Initialises the state for an opened session.
+    pub(crate) fn session_opened(&mut self, opened: &OpenedSession) -> Vec<AppEffect> {
+        self.state.reset_for(opened);
+        self.held_prompts.clear();
+        if let Some(switch) = self.switch_notice.take() {
+            if switch.is_continuation {
+                self.state.conversation.mark_all_printed();
+            }
+            for notice in switch.notices {
+                self.show_notice(NoticeLevel::Info, &notice);
+            }
         }
-        for words in parting.into_iter().flat_map(|parting| parting.words) {
-            self.tell(Level::Info, &words);
-        }
-        self.with_composer(|composer, cx| composer.ask_commands(cx));
+        self.with_composer(|composer, cx| composer.request_commands(cx));
         let waiting = self.state.queue.iter();
-        let prompts = waiting.map(|queued| self.prompt(queued.message.clone(), Delivery::Queue));
+        let prompts = waiting.map(|queued| self.prompt_effect(queued.message.clone(), Delivery::Queue));
         prompts.collect()
     }
 
-    /// No session could be opened. Whoever has no key yet is shown how to begin; else there is nothing to be done here.
-    pub(crate) fn not_opened(&mut self, trouble: &Trouble) -> Vec<Effect> {
-        match trouble.remedy {
-            // What was said meanwhile waits until everything is set up.
-            Remedy::Setup => {
-                self.views.push(Box::new(Setup::first(&trouble.what)));
+    /// Handles a session that could not be opened: shows setup if a key is missing, otherwise quits.
+    pub(crate) fn open_failed(&mut self, error: &UserError) -> Vec<AppEffect> {
+        match error.recovery {
+            // Prompts entered meanwhile are sent after setup.
+            ErrorRecovery::Setup => {
+                self.views.push(Box::new(SetupView::without_session(&error.message)));
                 Vec::new()
             }
-            Remedy::Unknown => {
+            ErrorRecovery::Unknown => {
                 for queued in std::mem::take(&mut self.state.queue) {
-                    self.composer.give_back(&queued.message);
+                    self.composer.restore_message(&queued.message);
                 }
-                vec![Effect::Quit]
+                vec![AppEffect::Quit]
             }
         }
     }
 
-    /// Another session is going to be opened. What waits was meant for this one: it comes back into the line.
-    pub(crate) fn part(&mut self, which: &Which) {
+    /// Prepares for opening another session. Queued prompts were meant for the old session, so they return to the
+    /// composer.
+    pub(crate) fn leave_session(&mut self, target: &SessionTarget) {
         let Some(session) = self.state.session else { return };
-        let mut words = Vec::new();
+        let mut notices = Vec::new();
         let waiting = std::mem::take(&mut self.state.queue);
         waiting
             .iter()
-            .for_each(|queued| self.composer.give_back(&queued.message));
+            .for_each(|queued| self.composer.restore_message(&queued.message));
         if self.state.is_working() {
-            words.push("the turn that was running was stopped; its session can be resumed with /sessions".to_owned());
+            notices.push("the running turn was interrupted; /sessions resumes its session".to_owned());
         }
         if !waiting.is_empty() {
-            words.push("what was waiting to be said there is in the line again".to_owned());
+            notices.push("queued prompts were moved back to the input".to_owned());
         }
-        let copied = match which {
-            Which::Fork { session, upto } => Some((*session, upto.is_none())),
-            Which::New | Which::Newest | Which::Named(_) => None,
+        let copied = match target {
+            SessionTarget::Fork { session, upto } => Some((*session, upto.is_none())),
+            SessionTarget::New | SessionTarget::Newest | SessionTarget::Named(_) => None,
         };
         if copied.is_some() {
-            words.push("this is a copy now; the session it was made from stays as it is".to_owned());
+            notices.push("this is a fork; the original session is unchanged".to_owned());
         }
-        let same = copied == Some((session, true)) && !self.state.is_working();
-        self.parting = Some(Parting { words, same });
+        let is_continuation = copied == Some((session, true)) && !self.state.is_working();
+        self.switch_notice = Some(SwitchNotice {
+            notices,
+            is_continuation,
+        });
     }
 
-    /// Somebody came back from an errand: what they brought is taken in.
-    pub(crate) fn settle(&mut self) -> Vec<Effect> {
-        let wishes = self.with_composer(|composer, cx| composer.settle(cx));
-        wishes.into_iter().flat_map(|wish| self.grant(wish)).collect()
+    /// Applies the results of background operations.
+    pub(crate) fn apply_results(&mut self) -> Vec<AppEffect> {
+        let actions = self.with_composer(|composer, cx| composer.apply_results(cx));
+        actions
+            .into_iter()
+            .flat_map(|action| self.apply_action(action))
+            .collect()
     }
 
-    fn with_composer<T>(&mut self, act: impl FnOnce(&mut Composer, &Cx<'_>) -> T) -> T {
+    fn with_composer<T>(&mut self, act: impl FnOnce(&mut Composer, &ViewContext<'_>) -> T) -> T {
         let mut composer = std::mem::take(&mut self.composer);
         let answer = act(&mut composer, &self.cx());
         self.composer = composer;
         answer
     }
 
-    /// Something happened in the session.
-    pub(crate) fn hear(&mut self, event: &Event) -> Vec<Effect> {
-        self.state.hear(event);
+    /// Applies a session event.
+    pub(crate) fn handle_event(&mut self, event: &Event) -> Vec<AppEffect> {
+        self.state.handle_event(event);
         let mut views = std::mem::take(&mut self.views);
         for view in &mut views {
-            view.hear(event, &self.cx());
+            view.handle_event(event, &self.cx());
         }
         self.views = views;
-        self.look_at_question();
+        self.show_next_question();
         match event {
-            // Whoever stops a turn wants to think again: what has not been heard yet comes back into the line.
+            // The user interrupted the turn: prompts that were not delivered return to the composer.
             Event::TurnFinished {
-                ending: Ending::Interrupted,
+                ending: TurnEnd::Interrupted,
                 ..
             } => {
                 let back = std::mem::take(&mut self.state.queue);
-                back.iter().for_each(|queued| self.composer.give_back(&queued.message));
+                back.iter()
+                    .for_each(|queued| self.composer.restore_message(&queued.message));
                 Vec::new()
             }
             Event::TurnFinished { .. } => self.send_queued(),
@@ -287,26 +251,8 @@ impl App {
         }
     }
 
-    /// The question that is asked now is shown.
-    fn look_at_question(&mut self) {
-        let first = self.state.asked.front();
-        let is_same = match (&self.approval, first) {
-            (Some(approval), Some(asked)) => approval.is_about(asked),
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
-        };
-        if is_same {
-            return;
-        }
-        if let Some(text) = self.approval.take().and_then(|approval| approval.editing) {
-            self.composer.set_text(&text);
-        }
-        let (writes, line) = (self.is_writing(LATELY), self.composer.text());
-        self.approval = first.map(|asked| Approval::new(asked, writes, &line));
-    }
-
-    /// The turn is over: what was queued first is said now.
-    fn send_queued(&mut self) -> Vec<Effect> {
+    /// Sends the first queued prompt after the turn has ended.
+    fn send_queued(&mut self) -> Vec<AppEffect> {
         let next = self
             .state
             .queue
@@ -315,246 +261,155 @@ impl App {
         let Some(queued) = next else { return Vec::new() };
         queued.delivery = Delivery::Steer;
         let message = queued.message.clone();
-        vec![self.prompt(message, Delivery::Steer)]
+        vec![self.prompt_effect(message, Delivery::Steer)]
     }
 
-    /// Says something to the model. What begins with a slash may be a prompt of a server, which has to be asked for its words.
-    fn prompt(&self, message: Message, delivery: Delivery) -> Effect {
+    /// Returns the effect that sends a prompt. A prompt that begins with a slash may be an MCP prompt, which the server
+    /// expands.
+    fn prompt_effect(&self, message: Message, delivery: Delivery) -> AppEffect {
         let is_command = message.text().starts_with('/');
         let command = Command::Prompt { message, delivery };
         if is_command {
-            Effect::SendLater(self.house.fill_in(command))
+            AppEffect::later(self.backend.expand_prompt(command), AsyncResult::Command)
         } else {
-            Effect::Send(command)
+            AppEffect::Send(command)
         }
     }
 
-    /// The person did something.
-    pub(crate) fn take(&mut self, input: Input) -> Vec<Effect> {
-        let effects = self.obey(input);
+    /// Handles user input.
+    pub(crate) fn handle_input(&mut self, input: Input) -> Vec<AppEffect> {
+        let effects = self.dispatch_input(input);
         if let Some(approval) = &mut self.approval {
-            approval.note(&self.composer.text());
+            approval.text_changed(&self.composer.text());
         }
         effects
     }
 
-    fn obey(&mut self, input: Input) -> Vec<Effect> {
+    fn dispatch_input(&mut self, input: Input) -> Vec<AppEffect> {
         match &input {
-            Input::Key(_) | Input::Paste(_) => self.touched = Some(Instant::now()),
+            Input::Key(_) | Input::Paste(_) => self.last_input = Some(Instant::now()),
             Input::Focus(_) => {}
         }
         self.state.flash = None;
-        let leaving = std::mem::take(&mut self.leaving);
+        let quit_requested = std::mem::take(&mut self.quit_requested);
         if !matches!(&input, Input::Key(key) if key.code == KeyCode::Esc) {
-            self.escaped = None;
+            self.last_escape = None;
         }
-        if let Some(effects) = self.for_view(&input) {
+        if let Some(effects) = self.handle_in_view(&input) {
             return effects;
         }
-        if let Some(effects) = self.for_question(&input) {
+        if let Some(effects) = self.handle_in_approval(&input) {
             return effects;
         }
-        if let (Input::Key(key), true) = (&input, self.pending.is_some()) {
-            return match self.keys.press(Context::Composer, *key, &mut self.pending) {
-                Press::Deed(deed) => self.act(deed, leaving),
-                Press::Waiting | Press::Nothing => Vec::new(),
+        if let (Input::Key(key), true) = (&input, self.pending_key.is_some()) {
+            return match self.keys.lookup(KeyContext::Composer, *key, &mut self.pending_key) {
+                KeyMatch::Action(action) => self.perform(action, quit_requested),
+                KeyMatch::Prefix | KeyMatch::Unbound => Vec::new(),
             };
         }
-        let said = self.with_composer(|composer, cx| composer.handle(input.clone(), cx));
-        match (said, input) {
-            (Said::Pass, Input::Key(key)) => match self.keys.press(Context::Everywhere, key, &mut self.pending) {
-                Press::Deed(deed) => self.act(deed, leaving),
-                Press::Waiting => self.begins_pair(key),
-                Press::Nothing => match self.keys.deed(Context::Conversation, key).and_then(Transcript::moved) {
-                    Some(transcript) => {
-                        self.views.push(Box::new(transcript));
-                        Vec::new()
-                    }
-                    None => self.begins_pair(key),
-                },
-            },
-            (said, _) => self.said(said),
-        }
-    }
-
-    /// A key that begins a pair of the composer's own.
-    fn begins_pair(&mut self, key: KeyEvent) -> Vec<Effect> {
-        match self.pending {
-            Some(_) => Vec::new(),
-            None => match self.keys.press(Context::Composer, key, &mut self.pending) {
-                // A single key was for the composer already.
-                Press::Deed(_) | Press::Waiting | Press::Nothing => Vec::new(),
-            },
-        }
-    }
-
-    fn said(&mut self, said: Said) -> Vec<Effect> {
-        match said {
-            Said::Nothing | Said::Pass => Vec::new(),
-            Said::Prompt { message, delivery } => match &self.approval {
-                // What was begun before the question came, or is for later, is no answer to it.
-                Some(approval) if !approval.is_beside() && delivery != Delivery::Queue => {
-                    self.answer_in_words(message.text())
+        let response = self.with_composer(|composer, cx| composer.handle(input.clone(), cx));
+        match (response, input) {
+            (KeyResponse::Ignored, Input::Key(key)) => {
+                match self.keys.lookup(KeyContext::Everywhere, key, &mut self.pending_key) {
+                    KeyMatch::Action(action) => self.perform(action, quit_requested),
+                    KeyMatch::Prefix => self.begin_key_sequence(key),
+                    KeyMatch::Unbound => match self
+                        .keys
+                        .action(KeyContext::Conversation, key)
+                        .and_then(TranscriptView::scrolled)
+                    {
+                        Some(transcript) => {
+                            self.views.push(Box::new(transcript));
+                            Vec::new()
+                        }
+                        None => self.begin_key_sequence(key),
+                    },
                 }
-                Some(_) | None => self.say(message, delivery),
-            },
-            Said::Wish(wish) => self.grant(wish),
-            Said::Pull => {
-                let last = self
-                    .state
-                    .queue
-                    .iter()
-                    .rposition(|queued| queued.delivery == Delivery::Queue);
-                if let Some(queued) = last.and_then(|last| self.state.queue.remove(last)) {
-                    self.composer.give_back(&queued.message);
-                }
-                Vec::new()
             }
+            (KeyResponse::Action(action), _) => self.apply_action(action),
+            (KeyResponse::Handled | KeyResponse::Ignored, _) => Vec::new(),
         }
     }
 
-    /// Hands the input to the view on top; `None` where it is not for it.
-    fn for_view(&mut self, input: &Input) -> Option<Vec<Effect>> {
+    /// Starts a key sequence of the composer.
+    fn begin_key_sequence(&mut self, key: KeyEvent) -> Vec<AppEffect> {
+        if self.pending_key.is_none() {
+            // The composer has already handled single keys.
+            self.keys.lookup(KeyContext::Composer, key, &mut self.pending_key);
+        }
+        Vec::new()
+    }
+
+    /// Passes the input to the top view. Returns `None` if the view ignores it.
+    fn handle_in_view(&mut self, input: &Input) -> Option<Vec<AppEffect>> {
         let mut view = self.views.pop()?;
-        match view.handle(input.clone(), &self.cx()) {
-            Outcome::Stay => self.views.push(view),
-            Outcome::Close => {}
-            Outcome::Do(wish) => {
-                self.views.push(view);
-                return Some(self.grant(wish));
-            }
-            Outcome::CloseAnd(wish) => return Some(self.grant(wish)),
-            Outcome::Pass => {
-                self.views.push(view);
-                return None;
-            }
-        }
-        Some(Vec::new())
+        let response = view.handle(input.clone(), &self.cx());
+        self.views.push(view);
+        self.apply_response(response)
     }
 
-    /// Hands a key to the question that is asked; `None` where it is not for it.
-    fn for_question(&mut self, input: &Input) -> Option<Vec<Effect>> {
-        let (Input::Key(key), Some(approval)) = (input, &mut self.approval) else {
-            return None;
-        };
-        let asked = self.state.asked.front()?.clone();
-        // The second key of a pair, and what a list of the composer waits for, are no answers.
-        if self.pending.is_some() || self.composer.is_choosing() {
-            return None;
-        }
-        if approval.editing.is_some() {
-            return self.for_edit(*key);
-        }
-        let line = self.composer.text();
-        match approval.take(key, &line, &asked, &self.keys) {
-            Taken::Used => Some(Vec::new()),
-            Taken::Back => {
-                self.with_composer(|composer, cx| composer.empty(cx));
-                Some(Vec::new())
-            }
-            Taken::Answer(answer) => {
-                self.with_composer(|composer, cx| composer.empty(cx));
-                Some(self.answer(&asked, answer))
-            }
-            Taken::Edit(text) => {
-                approval.editing = Some(String::new());
-                self.composer.set_text(&text);
-                Some(Vec::new())
-            }
-            Taken::Pass => None,
+    /// Applies a component's response. Returns `None` if it ignored the input.
+    fn apply_response(&mut self, response: KeyResponse) -> Option<Vec<AppEffect>> {
+        match response {
+            KeyResponse::Ignored => None,
+            KeyResponse::Handled => Some(Vec::new()),
+            KeyResponse::Action(action) => Some(self.apply_action(action)),
         }
     }
 
-    /// A key while a call is changed: it is taken as it is written, whatever it begins with.
-    fn for_edit(&mut self, key: KeyEvent) -> Option<Vec<Effect>> {
-        if key.code == KeyCode::Esc {
-            let before = self.approval.as_mut().and_then(|approval| approval.editing.take());
-            self.composer.set_text(before.unwrap_or_default());
-            return Some(Vec::new());
-        }
-        let sends = self.keys.deed(Context::Composer, key) == Some(Deed::Send);
-        let text = self.composer.text();
-        if !sends || text.trim().is_empty() {
-            return None;
-        }
-        self.with_composer(|composer, cx| composer.empty(cx));
-        Some(self.answer_in_words(text))
-    }
-
-    fn answer(&mut self, asked: &Asked, answer: Answer) -> Vec<Effect> {
-        self.state.asked.retain(|other| other.question.id != asked.question.id);
-        self.look_at_question();
-        vec![Effect::Send(asked.answer(answer))]
-    }
-
-    /// Words in the composer are an answer while something is asked.
-    fn answer_in_words(&mut self, text: String) -> Vec<Effect> {
-        let (Some(approval), Some(asked)) = (&self.approval, self.state.asked.front().cloned()) else {
-            return Vec::new();
-        };
-        match approval.words(&asked, text.clone()) {
-            Ok(answer) => self.answer(&asked, answer),
-            Err(why) => {
-                self.composer.set_text(text);
-                self.state.flash = Some(why);
-                Vec::new()
-            }
-        }
-    }
-
-    /// The person says something to the model.
-    pub(crate) fn say(&mut self, message: Message, delivery: Delivery) -> Vec<Effect> {
-        // What is queued waits here, so that it can be taken back and changed, and is sent when the turn is over.
+    /// Submits a prompt.
+    pub(crate) fn submit_prompt(&mut self, message: Message, delivery: Delivery) -> Vec<AppEffect> {
+        // Queued prompts stay here until the turn ends, so that they can be edited.
         let waits = delivery == Delivery::Queue && self.state.is_working();
         let delivery = if waits { Delivery::Queue } else { Delivery::Steer };
-        self.state.queue.push_back(Queued {
+        self.state.queue.push_back(WaitingPrompt {
             message: message.clone(),
             delivery,
         });
-        // What is said before there is a session is sent when there is one.
+        // Without a session, the prompt is sent when one is open.
         match self.state.session {
-            Some(_) if !waits => vec![self.prompt(message, delivery)],
+            Some(_) if !waits => vec![self.prompt_effect(message, delivery)],
             Some(_) | None => Vec::new(),
         }
     }
 
-    fn act(&mut self, deed: Deed, leaving: bool) -> Vec<Effect> {
-        match deed {
-            Deed::Interrupt if self.state.is_working() => vec![Effect::Send(Command::Interrupt)],
-            Deed::Interrupt => self.escape(),
-            Deed::Cancel | Deed::Leave if leaving => vec![Effect::Quit],
-            Deed::Cancel => self.cancel(),
-            Deed::Leave if !self.state.is_working() => vec![Effect::Quit],
-            Deed::Leave => self.warn_of_leaving("press again to leave; the turn is then stopped"),
-            Deed::Suspend => vec![Effect::Suspend],
-            Deed::Redraw => vec![Effect::Redraw],
-            Deed::NewSession => vec![Effect::Open(Which::New)],
-            Deed::NextMode => vec![Effect::SendLater(self.next_mode())],
-            Deed::Copy => self.copy_reply(),
-            Deed::UndoTurn => self.restore(self.house.undo()),
-            Deed::RedoTurn => self.restore(self.house.redo()),
-            deed => match views::open(deed, self.composer.commands(), &self.cx()) {
+    fn perform(&mut self, action: KeyAction, quit_requested: bool) -> Vec<AppEffect> {
+        match action {
+            KeyAction::Interrupt if self.state.is_working() => vec![AppEffect::Send(Command::Interrupt)],
+            KeyAction::Interrupt => self.handle_escape(),
+            KeyAction::Cancel | KeyAction::Leave if quit_requested => vec![AppEffect::Quit],
+            KeyAction::Cancel => self.cancel(),
+            KeyAction::Leave if !self.state.is_working() => vec![AppEffect::Quit],
+            KeyAction::Leave => self.warn_before_quit("press again to quit and interrupt the turn"),
+            KeyAction::Suspend => vec![AppEffect::Suspend],
+            KeyAction::Redraw => vec![AppEffect::Redraw],
+            KeyAction::NewSession => vec![AppEffect::OpenSession(SessionTarget::New)],
+            KeyAction::NextMode => vec![AppEffect::later(self.next_mode(), AsyncResult::Command)],
+            KeyAction::Copy => self.copy_reply(),
+            KeyAction::UndoTurn => self.restore_files(self.backend.undo()),
+            KeyAction::RedoTurn => self.restore_files(self.backend.redo()),
+            action => match views::open(action, self.composer.commands(), &self.cx()) {
                 Some(view) => {
                     self.views.push(view);
                     Vec::new()
                 }
                 None => {
-                    let said = self.with_composer(|composer, cx| composer.act(deed, cx));
-                    self.said(said)
+                    let response = self.with_composer(|composer, cx| composer.perform(action, cx));
+                    self.apply_response(response).unwrap_or_default()
                 }
             },
         }
     }
 
-    /// Stops what there is to stop: the turn, else what is being written, else, asked twice, all of it.
-    fn cancel(&mut self) -> Vec<Effect> {
+    /// Interrupts the turn, or clears the composer, or quits on the second press.
+    fn cancel(&mut self) -> Vec<AppEffect> {
         match &mut self.state.turn {
-            Some(turn) if turn.stops => self.warn_of_leaving("the turn is being stopped; press again to leave"),
+            Some(turn) if turn.interrupted => self.warn_before_quit("interrupting the turn; press again to quit"),
             Some(turn) => {
-                turn.stops = true;
-                vec![Effect::Send(Command::Interrupt)]
+                turn.interrupted = true;
+                vec![AppEffect::Send(Command::Interrupt)]
             }
-            None if self.composer.is_empty() => self.warn_of_leaving("press again to leave"),
+            None if self.composer.is_empty() => self.warn_before_quit("press again to quit"),
             None => {
                 self.with_composer(|composer, cx| composer.clear(cx));
                 Vec::new()
@@ -562,135 +417,214 @@ impl App {
         }
     }
 
-    fn warn_of_leaving(&mut self, words: &str) -> Vec<Effect> {
-        self.leaving = true;
-        self.state.flash = Some(words.into());
+    fn warn_before_quit(&mut self, text: &str) -> Vec<AppEffect> {
+        self.quit_requested = true;
+        self.state.flash = Some(text.into());
         Vec::new()
     }
 
-    /// Esc with nothing to stop: twice in a row leads back to an earlier prompt.
-    fn escape(&mut self) -> Vec<Effect> {
-        let twice = self.escaped.take().is_some_and(|before| before.elapsed() < TWICE);
+    /// Handles Esc with nothing to interrupt: a double press opens rewind.
+    fn handle_escape(&mut self) -> Vec<AppEffect> {
+        let twice = self
+            .last_escape
+            .take()
+            .is_some_and(|before| before.elapsed() < DOUBLE_PRESS);
         if twice {
-            return self.act(Deed::Rewind, false);
+            return self.perform(KeyAction::Rewind, false);
         }
         if !self.state.conversation.is_empty() {
-            self.escaped = Some(Instant::now());
-            self.state.flash = Some("esc again: go back to an earlier prompt".into());
+            self.last_escape = Some(Instant::now());
+            self.state.flash = Some("esc again to rewind to an earlier prompt".into());
         }
         Vec::new()
     }
 
-    /// The mode after the one in force, around in a circle.
-    fn next_mode(&self) -> Later<Command> {
-        let (modes, now) = (self.house.modes(), self.state.facts.mode.clone());
+    /// Returns the command that switches to the mode after the current one.
+    fn next_mode(&self) -> BackendFuture<Command> {
+        let (modes, now) = (self.backend.modes(), self.state.info.mode.clone());
         async move {
             let modes = modes.await?;
             let at = modes.iter().position(|mode| mode.name == now);
             let next = at.map_or(0, |at| (at + 1) % modes.len().max(1));
             match modes.into_iter().nth(next) {
                 Some(mode) => Ok(Command::SetMode { name: mode.name }),
-                None => Err(Trouble::new("there is no other mode")),
+                None => Err(UserError::new("there is no other mode")),
             }
         }
         .boxed()
     }
 
-    fn copy_reply(&mut self) -> Vec<Effect> {
+    fn copy_reply(&mut self) -> Vec<AppEffect> {
         let text = self.state.conversation.last_reply();
         if text.is_empty() {
-            self.state.flash = Some("nothing has been said yet".into());
+            self.state.flash = Some("there is no reply to copy".into());
             return Vec::new();
         }
         self.state.flash = Some(format!("copied {} characters", text.chars().count()));
-        vec![Effect::Copy(text)]
+        vec![AppEffect::Copy(text)]
     }
 
-    /// What goes with a command: another model is asked for when it is known that it can be used.
-    fn sent(&mut self, command: Command) -> Vec<Effect> {
+    /// Sends a command. A model change is sent only after the model was found usable.
+    fn send_command(&mut self, command: Command) -> Vec<AppEffect> {
         match command {
             Command::SetModel { name } => {
-                let window = self.house.window(name.clone());
-                let learn = window.map(|window| window.map(|window| News::Model { name, window }));
-                vec![Effect::LearnLater(learn.boxed())]
+                let window = self.backend.context_window(name.clone());
+                let usable = |context_window| AsyncResult::ModelUsable { name, context_window };
+                vec![AppEffect::later(window, usable)]
             }
-            command => vec![Effect::Send(command)],
+            command => vec![AppEffect::Send(command)],
         }
     }
 
-    /// Takes in what was found out; the answer is what is to be sent because of it.
-    pub(crate) fn learn(&mut self, news: News) -> Option<Command> {
-        match news {
-            News::Model { name, window } => {
-                self.state.facts.model.clone_from(&name);
-                self.state.facts.window = window;
+    /// Applies the result of a background operation; returns the command to send.
+    pub(crate) fn apply_async_result(&mut self, result: AsyncResult) -> Option<Command> {
+        match result {
+            AsyncResult::Operation(OperationResult { message, log_entry }) => {
+                if !message.is_empty() {
+                    self.show_notice(NoticeLevel::Info, &message);
+                }
+                log_entry.map(|body| Command::Record { body: Box::new(body) })
+            }
+            AsyncResult::Command(command) => Some(command),
+            AsyncResult::ModelUsable { name, context_window } => {
+                self.state.info.model.clone_from(&name);
+                self.state.info.context_window = context_window;
                 Some(Command::SetModel { name })
             }
-            News::Title { session, title, told } => {
+            AsyncResult::Renamed {
+                session,
+                title,
+                message,
+            } => {
                 if self.state.session == Some(session) {
-                    self.state.facts.title = Some(title);
+                    self.state.info.title = Some(title);
                 }
-                self.tell(Level::Info, &told);
+                self.show_notice(NoticeLevel::Info, &message);
                 None
             }
         }
     }
 
-    /// Files are put back between turns only: what a turn still does is not known yet.
-    fn restore(&mut self, later: Later<Done>) -> Vec<Effect> {
+    /// Restores files, but only between turns, because a running turn may still change them.
+    fn restore_files(&mut self, operation: BackendFuture<OperationResult>) -> Vec<AppEffect> {
         if self.state.is_working() {
-            self.state.flash = Some("stop the turn first (esc)".into());
+            self.state.flash = Some("interrupt the turn first (esc)".into());
             return Vec::new();
         }
-        vec![Effect::KeepLater(later)]
+        vec![AppEffect::later(operation, AsyncResult::Operation)]
     }
 
-    fn grant(&mut self, wish: Wish) -> Vec<Effect> {
-        match wish {
-            Wish::Send(command) => return self.sent(command),
-            Wish::Say(text) => return self.say(Message::user(text), Delivery::Steer),
-            Wish::Compose(text) => self.composer.set_text(&text),
-            Wish::Insert(text) => self.composer.insert(&text),
-            Wish::Switch(which) => return vec![Effect::Open(which)],
-            Wish::Copy(text) => return vec![Effect::Copy(text)],
-            Wish::Tell(text) => self.tell(Level::Info, &text),
-            Wish::Rename(session, title) => {
-                let done = self.house.rename(session, title.clone());
-                let learn = done.map(move |told| told.map(|told| News::Title { session, title, told }));
-                return vec![Effect::LearnLater(learn.boxed())];
-            }
-            Wish::KeepLater(later) => return vec![Effect::KeepLater(later)],
-            Wish::Editor => return vec![Effect::Editor],
-            Wish::ThemeNamed(name) => match Theme::find(&name, &self.house.themes()) {
-                Ok(theme) => {
-                    self.theme = theme;
-                    return vec![Effect::TellLater(self.house.set("tui.theme".into(), name))];
+    fn apply_action(&mut self, action: AppAction) -> Vec<AppEffect> {
+        match action {
+            AppAction::Key(action) => return self.perform(action, false),
+            AppAction::CloseView => drop(self.views.pop()),
+            AppAction::Send(command) => return self.send_command(command),
+            AppAction::Submit { message, delivery } => return self.submit(message, delivery),
+            AppAction::Prompt(text) => return self.submit_prompt(Message::user(text), Delivery::Steer),
+            AppAction::Answer(answer) => {
+                self.with_composer(|composer, cx| composer.clear_text(cx));
+                if let Some(question) = self.state.questions.front().cloned() {
+                    return self.answer(&question, answer);
                 }
-                Err(error) => self.state.flash = Some(error.to_string()),
-            },
-            Wish::Act(deed) => return self.act(deed, false),
-            Wish::Flash(text) => self.state.flash = Some(text),
-            Wish::All(wishes) => return wishes.into_iter().flat_map(|wish| self.grant(wish)).collect(),
-            Wish::Demo => return vec![Effect::Demo],
-            Wish::Quit => return vec![Effect::Quit],
+            }
+            AppAction::EditCall(text) => {
+                if let Some(approval) = &mut self.approval {
+                    approval.editing = Some(String::new());
+                }
+                self.composer.set_text(&text);
+            }
+            AppAction::EditQueued => self.edit_queued(),
+            AppAction::SetInput(text) => self.composer.set_text(&text),
+            AppAction::InsertInput(text) => self.composer.insert(&text),
+            AppAction::ClearInput => self.with_composer(|composer, cx| composer.clear_text(cx)),
+            AppAction::OpenEditor => return vec![AppEffect::OpenEditor],
+            AppAction::OpenSession(target) => return vec![AppEffect::OpenSession(target)],
+            AppAction::RenameSession(session, title) => {
+                let renaming = self.backend.rename_session(session, title.clone());
+                let renamed = move |message| AsyncResult::Renamed {
+                    session,
+                    title,
+                    message,
+                };
+                return vec![AppEffect::later(renaming, renamed)];
+            }
+            AppAction::AwaitOperation(operation) => {
+                return vec![AppEffect::later(operation, AsyncResult::Operation)];
+            }
+            AppAction::SetTheme(name) => return self.set_theme(name),
+            AppAction::Copy(text) => return vec![AppEffect::Copy(text)],
+            AppAction::Notice(text) => self.show_notice(NoticeLevel::Info, &text),
+            AppAction::Flash(text) => self.state.flash = Some(text),
+            AppAction::All(actions) => {
+                return actions
+                    .into_iter()
+                    .flat_map(|action| self.apply_action(action))
+                    .collect();
+            }
+            AppAction::Demo => return vec![AppEffect::Demo],
+            AppAction::Quit => return vec![AppEffect::Quit],
         }
         Vec::new()
     }
 
-    #[cfg(test)]
-    pub(crate) fn forgo_grace(&mut self) {
-        if let Some(approval) = &mut self.approval {
-            approval.forgo_grace();
+    /// Submits the composer's text: as an answer if a question is pending, otherwise as a prompt.
+    fn submit(&mut self, message: Message, delivery: Delivery) -> Vec<AppEffect> {
+        match &self.approval {
+            // Text begun before the question arrived, or queued for later, is not an answer.
+            Some(approval) if !approval.is_unrelated_text() && delivery != Delivery::Queue => {
+                self.answer_with_text(message.text())
+            }
+            Some(_) | None => self.submit_prompt(message, delivery),
         }
     }
 
-    /// Tells the person something that stays in the history.
-    pub(crate) fn tell(&mut self, level: Level, text: &str) {
+    /// Returns the last queued prompt to the composer.
+    fn edit_queued(&mut self) {
+        let last = self
+            .state
+            .queue
+            .iter()
+            .rposition(|queued| queued.delivery == Delivery::Queue);
+        if let Some(queued) = last.and_then(|last| self.state.queue.remove(last)) {
+            self.composer.restore_message(&queued.message);
+        }
+    }
+
+    /// Uses a theme and saves the choice.
+    fn set_theme(&mut self, name: String) -> Vec<AppEffect> {
+        match Theme::find(&name, &self.backend.user_themes()) {
+            Ok(theme) => {
+                self.theme = theme;
+                let saving = self.backend.change_setting("tui.theme".into(), name);
+                let saved = |message| {
+                    AsyncResult::Operation(OperationResult {
+                        message,
+                        log_entry: None,
+                    })
+                };
+                vec![AppEffect::later(saving, saved)]
+            }
+            Err(error) => {
+                self.state.flash = Some(error.to_string());
+                Vec::new()
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn skip_grace_period(&mut self) {
+        if let Some(approval) = &mut self.approval {
+            approval.skip_grace_period();
+        }
+    }
+
+    /// Shows a notice that stays in the history.
+    pub(crate) fn show_notice(&mut self, level: NoticeLevel, text: &str) {
         self.state.conversation.notice(level, text);
     }
 
-    /// Tells the person what went wrong.
-    pub(crate) fn tell_trouble(&mut self, trouble: &Trouble) {
-        self.tell(Level::Warning, &trouble.told());
+    /// Shows an error as a notice.
+    pub(crate) fn show_error(&mut self, error: &UserError) {
+        self.show_notice(NoticeLevel::Warning, &error.with_hint());
     }
 }

@@ -1,218 +1,218 @@
-//! A question in its place above the composer. What is written below it is an answer in words, unless it is nothing but the
-//! letter or the numbers of answers that are offered: no sentence can be taken for a yes.
+//! The approval prompt above the composer. Text typed below it is a free-form answer, unless it is exactly the letter
+//! or the numbers of offered answers, so that no sentence is taken for approval.
 
 mod details;
 mod rows;
 
-use crate::keys::{Context, Deed, Key, Keys};
-use crate::state::Asked;
+use crate::action::{AppAction, KeyResponse};
+use crate::keys::{KeyAction, KeyChord, KeyContext, KeyMap};
+use crate::state::PendingQuestion;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use policy::Scope;
+use policy::GrantScope;
 use serde_json::Value;
-use session::{Answer, QuestionId, Subject};
+use session::{Answer, QuestionId, QuestionSubject};
 use std::time::{Duration, Instant};
 
-/// Whoever was typing when the question came did not mean to answer it.
-const GRACE: Duration = Duration::from_millis(600);
-/// Nor did whoever pressed a key in the moment in which it came.
-const MOMENT: Duration = Duration::from_millis(250);
+/// Keys are ignored for this time if the user was typing when the question arrived.
+const TYPING_GRACE: Duration = Duration::from_millis(600);
+/// Keys are ignored for this time otherwise.
+const SHORT_GRACE: Duration = Duration::from_millis(250);
 
-/// The answers to a question for permission, in the order in which they are offered.
-const OFFERED: [Deed; 6] = [
-    Deed::ApproveOnce,
-    Deed::ApproveSession,
-    Deed::ApproveProject,
-    Deed::ApproveAlways,
-    Deed::Reject,
-    Deed::Modify,
+/// Answers to a permission question, in display order.
+const ANSWERS: [KeyAction; 6] = [
+    KeyAction::ApproveOnce,
+    KeyAction::ApproveSession,
+    KeyAction::ApproveProject,
+    KeyAction::ApproveAlways,
+    KeyAction::Reject,
+    KeyAction::Modify,
 ];
 
-/// How far the person has come with a question.
+/// State of the prompt for one question.
 #[derive(Debug)]
-pub(crate) struct Approval {
+pub(crate) struct ApprovalPrompt {
     question: QuestionId,
-    /// Until then keys are not answers: the person may have meant something else.
+    /// Keys before this time are not answers.
     grace: Option<Instant>,
-    /// Which of the offered answers is chosen; absent before the person has moved.
+    /// Index of the selected answer; `None` until the user moves the selection.
     chosen: Option<usize>,
-    /// Which of the offered rules would be remembered.
+    /// Index of the rule that would be saved.
     rule: usize,
-    /// Which suggested answers are ticked, where several may be.
+    /// Indices of ticked answers of a multiple-choice question.
     ticked: Vec<usize>,
-    /// Whether everything is shown.
-    whole: bool,
-    /// Since when something is written in the composer; absent where nothing is.
-    begun: Option<Begun>,
-    /// What stood in the composer before the call was put there to be changed.
+    /// Whether the details are shown in full.
+    show_all: bool,
+    /// When the text in the composer was begun; `None` if it is empty.
+    draft_start: Option<DraftStart>,
+    /// The composer's text before it was replaced by the call to edit.
     pub(crate) editing: Option<String>,
 }
 
-/// When the person began to write what stands in the composer.
+/// When the user began the text in the composer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Begun {
-    /// Before they can have read the question: it is not about it.
-    Before,
-    /// With the question before them.
-    After,
+enum DraftStart {
+    /// Before the question could be read; the text is not an answer.
+    BeforeQuestion,
+    /// While the question was visible.
+    AfterQuestion,
 }
 
-/// What a key means to a question.
-pub(crate) enum Taken {
-    /// It was used.
-    Used,
-    /// It was used, and the composer is to be emptied.
-    Back,
-    /// The answer.
-    Answer(Answer),
-    /// The call is to be changed first: this is what can be changed.
-    Edit(String),
-    /// It was not for the question.
-    Pass,
-}
-
-impl Approval {
-    /// Nothing has been said to this question yet; `line` is what is written already.
-    pub(crate) fn new(asked: &Asked, is_writing: bool, line: &str) -> Self {
-        let grace = if is_writing { GRACE } else { MOMENT };
-        Approval {
-            question: asked.question.id,
+impl ApprovalPrompt {
+    /// Creates the prompt for a question; `line` is the text in the composer.
+    pub(crate) fn new(pending: &PendingQuestion, is_writing: bool, line: &str) -> Self {
+        let grace = if is_writing { TYPING_GRACE } else { SHORT_GRACE };
+        ApprovalPrompt {
+            question: pending.question.id,
             grace: Some(Instant::now() + grace),
             chosen: None,
             rule: 0,
             ticked: Vec::new(),
-            whole: false,
-            begun: (!line.is_empty()).then_some(Begun::Before),
+            show_all: false,
+            draft_start: (!line.is_empty()).then_some(DraftStart::BeforeQuestion),
             editing: None,
         }
     }
 
     #[cfg(test)]
-    pub(crate) fn forgo_grace(&mut self) {
+    pub(crate) fn skip_grace_period(&mut self) {
         self.grace = None;
     }
 
     /// Whether keys are not answers yet.
-    fn waits(&self) -> bool {
+    fn in_grace_period(&self) -> bool {
         self.grace.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Whether it is about this question.
-    pub(crate) fn is_about(&self, asked: &Asked) -> bool {
-        self.question == asked.question.id
+    /// Whether the prompt belongs to this question.
+    pub(crate) fn is_about(&self, pending: &PendingQuestion) -> bool {
+        self.question == pending.question.id
     }
 
-    /// The person has written, or deleted, something.
-    pub(crate) fn note(&mut self, line: &str) {
-        self.begun = match (line.is_empty(), self.begun, self.waits()) {
+    /// Notes that the composer's text changed.
+    pub(crate) fn text_changed(&mut self, line: &str) {
+        self.draft_start = match (line.is_empty(), self.draft_start, self.in_grace_period()) {
             (true, ..) => None,
             (false, Some(begun), _) => Some(begun),
-            (false, None, true) => Some(Begun::Before),
-            (false, None, false) => Some(Begun::After),
+            (false, None, true) => Some(DraftStart::BeforeQuestion),
+            (false, None, false) => Some(DraftStart::AfterQuestion),
         };
     }
 
-    /// Whether what is written is meant for the model whatever it asks: it was begun before the question came.
-    pub(crate) fn is_beside(&self) -> bool {
-        self.editing.is_none() && self.begun == Some(Begun::Before)
+    /// Whether the composer's text is a message to the model rather than an answer, because it was begun before the
+    /// question arrived.
+    pub(crate) fn is_unrelated_text(&self) -> bool {
+        self.editing.is_none() && self.draft_start == Some(DraftStart::BeforeQuestion)
     }
 
-    /// Takes a key; `line` is what is written in the composer.
-    pub(crate) fn take(&mut self, key: &KeyEvent, line: &str, asked: &Asked, keys: &Keys) -> Taken {
-        let deed = keys.deed(Context::Approval, *key);
-        let deed = deed.filter(|deed| deed.binding().context == Context::Approval);
-        if deed == Some(Deed::ShowAll) && Key::from(*key).types().is_none() {
-            self.whole = !self.whole;
-            return Taken::Used;
-        }
-        if self.waits() || self.is_beside() {
-            return Taken::Pass;
-        }
-        match &asked.question.subject {
-            Subject::Permission { input, rules, .. } => {
-                let offered = offered(input, keys);
-                let named = named(line, &offered, keys);
-                if !line.is_empty() && named.is_none() {
-                    return Taken::Pass;
-                }
-                self.for_permission(key, deed, &offered, named, (input, rules))
-            }
-            Subject::Inquiry { choices, several, .. } => {
-                let named = numbered(line, choices.len(), *several);
-                if !line.is_empty() && named.is_empty() {
-                    return Taken::Pass;
-                }
-                self.for_inquiry(key, deed, choices, named, *several)
-            }
-        }
-    }
-
-    /// A key while nothing is written, or no more than the letter of an answer.
-    fn for_permission(
+    /// Handles a key; `line` is the text in the composer.
+    pub(crate) fn handle_key(
         &mut self,
         key: &KeyEvent,
-        deed: Option<Deed>,
-        offered: &[Deed],
-        named: Option<Deed>,
-        (input, rules): (&Value, &[String]),
-    ) -> Taken {
-        // What types a letter may be the beginning of a sentence: it goes to the line, and Enter decides.
-        let deed = deed.filter(|_| Key::from(*key).types().is_none());
-        match deed {
-            Some(Deed::Confirm) => match named.or_else(|| self.chosen(offered)) {
-                Some(deed) => self.permission(deed, input, rules),
-                None => Taken::Pass,
-            },
-            Some(Deed::NextRule) if rules.len() > 1 => {
-                self.rule = (self.rule + 1) % rules.len();
-                Taken::Used
+        line: &str,
+        pending: &PendingQuestion,
+        keys: &KeyMap,
+    ) -> KeyResponse {
+        let action = keys.action(KeyContext::Approval, *key);
+        let action = action.filter(|action| action.binding().context == KeyContext::Approval);
+        if action == Some(KeyAction::ShowAll) && KeyChord::from(*key).types().is_none() {
+            self.show_all = !self.show_all;
+            return KeyResponse::Handled;
+        }
+        if self.in_grace_period() || self.is_unrelated_text() {
+            return KeyResponse::Ignored;
+        }
+        match &pending.question.subject {
+            QuestionSubject::Permission { input, rules, .. } => {
+                let offered = offered_answers(input, keys);
+                let named = answer_by_letter(line, &offered, keys);
+                if !line.is_empty() && named.is_none() {
+                    return KeyResponse::Ignored;
+                }
+                self.permission_key(key, action, &offered, named, (input, rules))
             }
-            Some(deed @ (Deed::NextAnswer | Deed::PreviousAnswer)) if named.is_none() => {
-                let now = self.chosen(offered).and_then(|deed| place(offered, deed));
-                self.chosen = moved(now, offered.len(), deed == Deed::NextAnswer);
-                Taken::Used
+            QuestionSubject::Inquiry {
+                choices,
+                multiple: several,
+                ..
+            } => {
+                let named = answers_by_number(line, choices.len(), *several);
+                if !line.is_empty() && named.is_empty() {
+                    return KeyResponse::Ignored;
+                }
+                self.inquiry_key(key, action, choices, named, *several)
             }
-            Some(deed) if named.is_none() && offered.contains(&deed) => self.permission(deed, input, rules),
-            Some(_) | None => self.back(key, named.is_some()),
         }
     }
 
-    /// The answer that Enter gives: a plain yes, before another one was chosen.
-    fn chosen(&self, offered: &[Deed]) -> Option<Deed> {
+    /// Handles a key while the composer is empty or contains only the letter of an answer.
+    fn permission_key(
+        &mut self,
+        key: &KeyEvent,
+        action: Option<KeyAction>,
+        offered: &[KeyAction],
+        named: Option<KeyAction>,
+        (input, rules): (&Value, &[String]),
+    ) -> KeyResponse {
+        // A letter may begin a sentence, so it goes to the composer and Enter decides.
+        let action = action.filter(|_| KeyChord::from(*key).types().is_none());
+        match action {
+            Some(KeyAction::Confirm) => match named.or_else(|| self.chosen(offered)) {
+                Some(action) => self.permission_answer(action, input, rules),
+                None => KeyResponse::Ignored,
+            },
+            Some(KeyAction::NextRule) if rules.len() > 1 => {
+                self.rule = (self.rule + 1) % rules.len();
+                KeyResponse::Handled
+            }
+            Some(action @ (KeyAction::NextAnswer | KeyAction::PreviousAnswer)) if named.is_none() => {
+                let now = self.chosen(offered).and_then(|action| index_of(offered, action));
+                self.chosen = next_index(now, offered.len(), action == KeyAction::NextAnswer);
+                KeyResponse::Handled
+            }
+            Some(action) if named.is_none() && offered.contains(&action) => {
+                self.permission_answer(action, input, rules)
+            }
+            Some(_) | None => self.escape(key, named.is_some()),
+        }
+    }
+
+    /// The answer that Enter gives: allow once unless another is selected.
+    fn chosen(&self, offered: &[KeyAction]) -> Option<KeyAction> {
         match self.chosen {
             Some(index) => offered.get(index).copied(),
-            None => offered.iter().copied().find(|deed| *deed == Deed::ApproveOnce),
+            None => offered.iter().copied().find(|action| *action == KeyAction::ApproveOnce),
         }
     }
 
-    fn permission(&self, deed: Deed, input: &Value, rules: &[String]) -> Taken {
+    fn permission_answer(&self, action: KeyAction, input: &Value, rules: &[String]) -> KeyResponse {
         let approve = |scope| {
-            Taken::Answer(Answer::Approve {
+            KeyResponse::Action(AppAction::Answer(Answer::Approve {
                 scope,
                 rule: rules.get(self.rule).filter(|_| self.rule > 0).cloned(),
-            })
+            }))
         };
-        match deed {
-            Deed::ApproveOnce => Taken::Answer(Answer::once()),
-            Deed::ApproveSession => approve(Scope::Session),
-            Deed::ApproveProject => approve(Scope::Project),
-            Deed::ApproveAlways => approve(Scope::Always),
-            Deed::Reject => Taken::Answer(Answer::Reject { reason: None }),
-            Deed::Modify => Taken::Edit(editable(input)),
-            _ => Taken::Pass,
+        match action {
+            KeyAction::ApproveOnce => KeyResponse::Action(AppAction::Answer(Answer::once())),
+            KeyAction::ApproveSession => approve(GrantScope::Session),
+            KeyAction::ApproveProject => approve(GrantScope::Project),
+            KeyAction::ApproveAlways => approve(GrantScope::Always),
+            KeyAction::Reject => KeyResponse::Action(AppAction::Answer(Answer::Reject { reason: None })),
+            KeyAction::Modify => KeyResponse::Action(AppAction::EditCall(editable_text(input))),
+            _ => KeyResponse::Ignored,
         }
     }
 
-    fn for_inquiry(
+    fn inquiry_key(
         &mut self,
         key: &KeyEvent,
-        deed: Option<Deed>,
+        action: Option<KeyAction>,
         choices: &[(String, Option<String>)],
         named: Vec<usize>,
         several: bool,
-    ) -> Taken {
+    ) -> KeyResponse {
         let is_written = !named.is_empty();
-        match deed {
-            Some(Deed::Confirm) => {
+        match action {
+            Some(KeyAction::Confirm) => {
                 let picked = match (is_written, self.ticked.is_empty()) {
                     (true, _) => named,
                     (false, false) => self.ticked.clone(),
@@ -221,86 +221,92 @@ impl Approval {
                 let labels = picked.iter().filter_map(|index| choices.get(*index));
                 let text = labels.map(|(label, _)| label.as_str()).collect::<Vec<_>>().join(", ");
                 match text.is_empty() {
-                    true => Taken::Pass,
-                    false => Taken::Answer(Answer::Say { text }),
+                    true => KeyResponse::Ignored,
+                    false => KeyResponse::Action(AppAction::Answer(Answer::Text { text })),
                 }
             }
-            Some(deed @ (Deed::NextAnswer | Deed::PreviousAnswer)) if !is_written && !choices.is_empty() => {
-                self.chosen = moved(self.chosen, choices.len(), deed == Deed::NextAnswer);
-                Taken::Used
+            Some(action @ (KeyAction::NextAnswer | KeyAction::PreviousAnswer))
+                if !is_written && !choices.is_empty() =>
+            {
+                self.chosen = next_index(self.chosen, choices.len(), action == KeyAction::NextAnswer);
+                KeyResponse::Handled
             }
             Some(_) | None => match (key.code, self.chosen) {
-                // A blank begins no sentence.
+                // A space does not begin a sentence.
                 (KeyCode::Char(' '), Some(index)) if several && !is_written => {
                     match self.ticked.iter().position(|ticked| *ticked == index) {
                         Some(at) => drop(self.ticked.remove(at)),
                         None => self.ticked.push(index),
                     }
-                    Taken::Used
+                    KeyResponse::Handled
                 }
-                _ => self.back(key, is_written),
+                _ => self.escape(key, is_written),
             },
         }
     }
 
-    /// Esc goes back to where nothing was chosen; there, it is not for the question.
-    fn back(&mut self, key: &KeyEvent, is_written: bool) -> Taken {
+    /// Esc clears the selection; without one it is not handled.
+    fn escape(&mut self, key: &KeyEvent, is_written: bool) -> KeyResponse {
         if key.code != KeyCode::Esc || key.modifiers != KeyModifiers::NONE {
-            return Taken::Pass;
+            return KeyResponse::Ignored;
         }
         let was_chosen = self.chosen.take().is_some();
         match (is_written, was_chosen) {
-            (true, _) => Taken::Back,
-            (false, true) => Taken::Used,
-            (false, false) => Taken::Pass,
+            (true, _) => KeyResponse::Action(AppAction::ClearInput),
+            (false, true) => KeyResponse::Handled,
+            (false, false) => KeyResponse::Ignored,
         }
     }
 
-    /// The answer that words are: to a question of the model what it wanted to know, else why not.
-    pub(crate) fn words(&self, asked: &Asked, text: String) -> Result<Answer, String> {
-        match &asked.question.subject {
-            Subject::Inquiry { .. } => Ok(Answer::Say { text }),
-            Subject::Permission { input, .. } if self.editing.is_some() => {
-                changed(input, &text).map(|input| Answer::Modify { input })
+    /// The answer that free text gives: the reply to a question, the edited call, or the reason for a rejection.
+    pub(crate) fn text_answer(&self, pending: &PendingQuestion, text: String) -> Result<Answer, String> {
+        match &pending.question.subject {
+            QuestionSubject::Inquiry { .. } => Ok(Answer::Text { text }),
+            QuestionSubject::Permission { input, .. } if self.editing.is_some() => {
+                apply_edit(input, &text).map(|input| Answer::Modify { input })
             }
-            Subject::Permission { .. } => Ok(Answer::Reject { reason: Some(text) }),
+            QuestionSubject::Permission { .. } => Ok(Answer::Reject { reason: Some(text) }),
         }
     }
 }
 
-/// The answers that are offered. One without a key is not.
-fn offered(input: &Value, keys: &Keys) -> Vec<Deed> {
-    let is_offered = |deed: &Deed| !keys.hint(*deed).is_empty() && (*deed != Deed::Modify || !input.is_null());
-    OFFERED.into_iter().filter(is_offered).collect()
+/// The offered answers. Answers without a key are not offered.
+fn offered_answers(input: &Value, keys: &KeyMap) -> Vec<KeyAction> {
+    let is_offered =
+        |action: &KeyAction| !keys.hint(*action).is_empty() && (*action != KeyAction::Modify || !input.is_null());
+    ANSWERS.into_iter().filter(is_offered).collect()
 }
 
-/// The answer whose letter is all that is written.
-fn named(line: &str, offered: &[Deed], keys: &Keys) -> Option<Deed> {
+/// The answer if its letter is the whole text.
+fn answer_by_letter(line: &str, offered: &[KeyAction], keys: &KeyMap) -> Option<KeyAction> {
     let mut letters = line.trim().chars();
     let (Some(letter), None) = (letters.next(), letters.next()) else {
         return None;
     };
     let of = |letter: char| {
-        let deed = keys.deed(Context::Approval, Key::new(KeyCode::Char(letter), KeyModifiers::NONE))?;
-        offered.contains(&deed).then_some(deed)
+        let action = keys.action(
+            KeyContext::Approval,
+            KeyChord::new(KeyCode::Char(letter), KeyModifiers::NONE),
+        )?;
+        offered.contains(&action).then_some(action)
     };
     of(letter).or_else(|| of(letter.to_ascii_lowercase()))
 }
 
-/// The suggested answers whose numbers are all that is written: one, or several where several may be.
-fn numbered(line: &str, count: usize, several: bool) -> Vec<usize> {
+/// The suggested answers if their numbers are the whole text: one, or several if the question allows it.
+fn answers_by_number(line: &str, count: usize, several: bool) -> Vec<usize> {
     let index = |word: &str| {
         word.parse::<usize>()
             .ok()?
             .checked_sub(1)
             .filter(|index| *index < count)
     };
-    let words: Vec<&str> = line
+    let numbers: Vec<&str> = line
         .split(|c: char| c == ',' || c.is_whitespace())
         .filter(|word| !word.is_empty())
         .collect();
-    let found: Option<Vec<usize>> = words.iter().map(|word| index(word)).collect();
-    // Where there are few of them, `13` is the first and the third.
+    let found: Option<Vec<usize>> = numbers.iter().map(|word| index(word)).collect();
+    // With few choices, `13` means the first and the third.
     let digits = || {
         line.trim()
             .chars()
@@ -311,18 +317,18 @@ fn numbered(line: &str, count: usize, several: bool) -> Vec<usize> {
     let mut found = found.unwrap_or_default();
     found.sort_unstable();
     found.dedup();
-    match several || words.len() == 1 {
+    match several || numbers.len() == 1 {
         true => found,
         false => Vec::new(),
     }
 }
 
-fn place(offered: &[Deed], deed: Deed) -> Option<usize> {
-    offered.iter().position(|other| *other == deed)
+fn index_of(offered: &[KeyAction], action: KeyAction) -> Option<usize> {
+    offered.iter().position(|other| *other == action)
 }
 
-/// The answer after, or before, this one: round and round.
-fn moved(now: Option<usize>, count: usize, forward: bool) -> Option<usize> {
+/// The next or previous answer, with wrap-around.
+fn next_index(now: Option<usize>, count: usize, forward: bool) -> Option<usize> {
     let last = count.checked_sub(1)?;
     Some(match (now, forward) {
         (None, true) => 0,
@@ -332,16 +338,16 @@ fn moved(now: Option<usize>, count: usize, forward: bool) -> Option<usize> {
     })
 }
 
-/// What a person can change of a call: a command as it is, anything else as JSON.
-fn editable(input: &Value) -> String {
+/// The editable text of a call: a command as it is, anything else as JSON.
+fn editable_text(input: &Value) -> String {
     match input.get("command").and_then(Value::as_str) {
         Some(command) => command.into(),
         None => serde_json::to_string_pretty(input).unwrap_or_default(),
     }
 }
 
-/// The call as the person has changed it.
-fn changed(input: &Value, text: &str) -> Result<Value, String> {
+/// The call with the user's edits.
+fn apply_edit(input: &Value, text: &str) -> Result<Value, String> {
     if input.get("command").and_then(Value::as_str).is_some() {
         let mut new = input.clone();
         new["command"] = Value::String(text.trim().into());
@@ -349,7 +355,7 @@ fn changed(input: &Value, text: &str) -> Result<Value, String> {
     }
     match serde_json::from_str::<Value>(text) {
         Ok(new @ Value::Object(_)) => Ok(new),
-        Ok(_) => Err("it must be a JSON object".into()),
-        Err(error) => Err(format!("that is not JSON: {error}")),
+        Ok(_) => Err("must be a JSON object".into()),
+        Err(error) => Err(format!("invalid JSON: {error}")),
     }
 }

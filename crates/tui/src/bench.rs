@@ -1,10 +1,10 @@
-//! What the benchmarks reach: searches as the completion list makes them, and a prompt laid out as each key lays it out.
+//! Entry points for the benchmarks: completion search and prompt layout.
 
-use crate::composer::Editor;
-use crate::fuzzy::Fuzzy;
+use crate::composer::TextEditor;
+use crate::fuzzy::FuzzySearch;
 use std::sync::Arc;
 
-/// Names of files as a large project has them.
+/// File names of a large project.
 pub fn names(count: usize) -> Arc<Vec<String>> {
     let parts = ["src", "crates", "composer", "tests", "views", "docs", "vendor"];
     let name = |n: usize| {
@@ -14,10 +14,10 @@ pub fn names(count: usize) -> Arc<Vec<String>> {
     Arc::new((0..count).map(name).collect())
 }
 
-/// Searches for a query, in at most so many steps; how many names fit.
+/// Searches in at most `steps` steps; returns the number of matches.
 pub fn search(names: &Arc<Vec<String>>, query: &str, steps: usize) -> usize {
-    let mut fuzzy = Fuzzy::paths(Arc::clone(names));
-    fuzzy.seek(query);
+    let mut fuzzy = FuzzySearch::paths(Arc::clone(names));
+    fuzzy.set_query(query);
     let mut done = 1;
     while fuzzy.is_working() && done < steps {
         fuzzy.step();
@@ -26,11 +26,11 @@ pub fn search(names: &Arc<Vec<String>>, query: &str, steps: usize) -> usize {
     fuzzy.count()
 }
 
-/// Searches as a person types, letter by letter; how many names fit at last.
+/// Searches after each typed letter; returns the number of final matches.
 pub fn type_out(names: &Arc<Vec<String>>, query: &str) -> usize {
-    let mut fuzzy = Fuzzy::paths(Arc::clone(names));
+    let mut fuzzy = FuzzySearch::paths(Arc::clone(names));
     for (end, c) in query.char_indices() {
-        fuzzy.seek(&query[..end + c.len_utf8()]);
+        fuzzy.set_query(&query[..end + c.len_utf8()]);
         while fuzzy.is_working() {
             fuzzy.step();
         }
@@ -38,15 +38,15 @@ pub fn type_out(names: &Arc<Vec<String>>, query: &str) -> usize {
     fuzzy.count()
 }
 
-/// A prompt of so many lines, some of them long.
+/// A prompt with this number of lines, some of them long.
 pub fn prompt(lines: usize) -> String {
     let line = |n: usize| "the quick brown fox ".repeat(n % 8 + 1) + "\n";
     (0..lines).map(line).collect()
 }
 
-/// Lays a prompt out; how many rows it takes.
+/// Lays out a prompt; returns the number of rows.
 pub fn lay_out(text: &str, width: u16) -> usize {
-    let mut editor = Editor::default();
+    let mut editor = TextEditor::default();
     editor.set(text);
-    editor.fit(width).rows().len()
+    editor.layout_for(width).rows().len()
 }

@@ -1,14 +1,14 @@
-//! Where the person writes: it takes keys and pastes, and hands over what was written.
+//! The prompt editor: handles keys and pastes and produces prompts and commands.
 
-mod chips;
+mod attachments;
+mod completion_popup;
 mod draft;
 mod draw;
 mod editor;
 mod history;
+mod kill_ring;
 mod layout;
 mod paste;
-mod popup;
-mod ring;
 mod text;
 mod undo;
 mod vim;
@@ -16,338 +16,330 @@ mod vim;
 #[cfg(test)]
 mod tests;
 
-use crate::house::{Choice, Clip, Trouble};
+use crate::action::{AppAction, KeyResponse};
+use crate::backend::{ClipboardContent, PickerItem, UserError};
 use crate::input::Input;
-use crate::keys::{Context, Deed, Key};
-use crate::slash::{self, Ran};
-use crate::view::{Cx, Errand, Wish};
-use chips::Chip;
+use crate::keys::{KeyAction, KeyChord, KeyContext};
+use crate::slash::{self, SlashOutcome};
+use crate::view::{PendingResult, ViewContext};
+use attachments::Attachment;
+pub(crate) use completion_popup::highlight_matches;
+use completion_popup::{CompletionPopup, CompletionSource};
 use crossterm::event::{KeyCode, KeyEvent};
-use draft::Drafts;
-pub(crate) use editor::{Done, Editor};
-use history::{History, Search};
-use model::{Message, Part, Role};
-use paste::Pasted;
-pub(crate) use popup::marked;
-use popup::{Pool, Popup};
+use draft::DraftSaver;
+pub(crate) use editor::{EditOutcome, TextEditor};
+use history::{HistorySearch, PromptHistory};
+use model::{Message, Part, PartOrigin, Role};
+use paste::PasteContent;
 use session::Delivery;
 use std::sync::Arc;
-use undo::Kind;
-use vim::{Vim, Vimmed};
+use undo::EditKind;
+use vim::Vim;
 
-/// What the composer wants after it has taken a key.
-pub(crate) enum Said {
-    /// Nothing more; the key was used.
-    Nothing,
-    /// The key was not for it.
-    Pass,
-    /// The person says this.
-    Prompt {
-        /// What is said.
-        message: Message,
-        /// What happens when a turn is running.
-        delivery: Delivery,
-    },
-    /// The prompt that was queued last is wanted back, to be written on.
-    Pull,
-    /// Something of the app.
-    Wish(Wish),
-}
-
-/// Where the person writes.
+/// The prompt editor.
 #[derive(Default)]
 pub(crate) struct Composer {
-    editor: Editor,
-    history: History,
-    search: Option<Search>,
-    popup: Option<Popup>,
-    /// Where a completion list was closed: it stays closed for this word.
-    dismissed: Option<usize>,
+    editor: TextEditor,
+    history: PromptHistory,
+    search: Option<HistorySearch>,
+    popup: Option<CompletionPopup>,
+    /// Start of the word with a dismissed completion list.
+    dismissed_word: Option<usize>,
     vim: Option<Vim>,
-    drafts: Drafts,
-    pools: Pools,
-    /// What is on the clipboard is being found out.
-    clip: Option<Errand<Clip>>,
-    /// Shell lines that run.
-    shells: Vec<(String, Errand<String>)>,
-    /// What shell lines printed, to go with the next prompt.
-    carried: Vec<String>,
+    drafts: DraftSaver,
+    completions: CompletionSources,
+    /// Pending clipboard read.
+    clipboard: Option<PendingResult<ClipboardContent>>,
+    /// Running shell commands.
+    running_shells: Vec<(String, PendingResult<String>)>,
+    /// Output of shell commands to send with the next prompt.
+    shell_outputs: Vec<Part>,
     scroll: usize,
 }
 
-/// What can be completed, as far as it is known.
+/// Completion candidates and their pending requests.
 #[derive(Default)]
-struct Pools {
-    asked: bool,
-    asked_symbols: bool,
-    files: Pool,
-    symbols: Pool,
-    commands: Vec<Choice>,
-    files_errand: Option<Errand<Arc<Vec<String>>>>,
-    symbols_errand: Option<Errand<Arc<Vec<String>>>>,
-    commands_errand: Option<Errand<Vec<Choice>>>,
-    prompts_errand: Option<Errand<Vec<String>>>,
-    draft_errand: Option<Errand<Option<String>>>,
+struct CompletionSources {
+    requested: bool,
+    requested_symbols: bool,
+    files: CompletionSource,
+    symbols: CompletionSource,
+    commands: Vec<PickerItem>,
+    files_result: Option<PendingResult<Arc<Vec<String>>>>,
+    symbols_result: Option<PendingResult<Arc<Vec<String>>>>,
+    commands_result: Option<PendingResult<Vec<PickerItem>>>,
+    prompts_result: Option<PendingResult<Vec<String>>>,
+    draft_result: Option<PendingResult<Option<String>>>,
 }
 
 impl Composer {
-    /// Takes a key or a paste.
-    pub(crate) fn handle(&mut self, input: Input, cx: &Cx<'_>) -> Said {
-        self.ask(cx);
+    /// Handles a key or a paste.
+    pub(crate) fn handle(&mut self, input: Input, cx: &ViewContext<'_>) -> KeyResponse {
+        self.request_completions(cx);
         match input {
             Input::Paste(text) => self.paste(&text, cx),
             Input::Key(key) => self.key(key, cx),
-            Input::Focus(_) => Said::Pass,
+            Input::Focus(_) => KeyResponse::Ignored,
         }
     }
 
-    /// Does what a pair of keys, a slash command or the palette asks for here.
-    pub(crate) fn act(&mut self, deed: Deed, cx: &Cx<'_>) -> Said {
+    /// Performs an action bound to a key sequence, a slash command or a palette entry.
+    pub(crate) fn perform(&mut self, action: KeyAction, cx: &ViewContext<'_>) -> KeyResponse {
         let is_empty = self.editor.as_str().is_empty();
-        match deed {
-            Deed::Send => self.send(Delivery::Steer, cx),
-            Deed::Queue if cx.state.is_working() && !is_empty => self.send(Delivery::Queue, cx),
-            Deed::Queue => Said::Nothing,
-            Deed::HistorySearch => {
+        match action {
+            KeyAction::Send => self.submit(Delivery::Steer, cx),
+            KeyAction::Queue if cx.state.is_working() && !is_empty => self.submit(Delivery::Queue, cx),
+            KeyAction::Queue => KeyResponse::Handled,
+            KeyAction::HistorySearch => {
                 let before = self.editor.as_str().to_owned();
                 self.popup = None;
-                self.search = Some(Search {
+                self.search = Some(HistorySearch {
                     before,
-                    ..Search::default()
+                    ..HistorySearch::default()
                 });
-                Said::Nothing
+                KeyResponse::Handled
             }
-            Deed::Editor => Said::Wish(Wish::Editor),
-            Deed::PasteImage => {
-                self.clip = Some(cx.fetch(cx.house.clipboard()));
-                Said::Nothing
+            KeyAction::Editor => KeyResponse::Action(AppAction::OpenEditor),
+            KeyAction::PasteImage => {
+                self.clipboard = Some(cx.start(cx.backend.clipboard()));
+                KeyResponse::Handled
             }
-            Deed::ToggleVim => {
+            KeyAction::ToggleVim => {
                 self.vim = if self.vim.is_some() { None } else { Some(Vim::default()) };
                 let word = if self.vim.is_some() { "on" } else { "off" };
-                Said::Wish(Wish::Flash(format!("vim's keys are {word}")))
+                KeyResponse::Action(AppAction::Flash(format!("Vim keys {word}")))
             }
-            Deed::DeleteForward if is_empty => Said::Pass,
-            deed => {
-                let done = self.editor.act(deed);
-                self.after(done, cx)
+            KeyAction::DeleteForward if is_empty => KeyResponse::Ignored,
+            action => {
+                let done = self.editor.perform(action);
+                self.apply_edit_outcome(done, cx)
             }
         }
     }
 
-    /// Whether vim's keys are on from the beginning.
+    /// Turns Vim keys on or off.
     pub(crate) fn set_vim(&mut self, on: bool) {
         self.vim = on.then(Vim::default);
     }
 
-    /// The mode of vim's keys, in a word for the status line.
+    /// The Vim mode for the status line.
     pub(crate) fn badge(&self) -> Option<&'static str> {
         self.vim.as_ref().map(Vim::badge)
     }
 
-    /// Takes in what was sent for; what the person should be told of it.
-    pub(crate) fn settle(&mut self, cx: &Cx<'_>) -> Vec<Wish> {
-        let mut wishes: Vec<Wish> = self.editor.chips.settle().map(Wish::Tell).into_iter().collect();
-        wishes.extend(self.take_clip(cx));
-        if self.pools.settle(&mut self.history, &mut self.editor) {
-            // What can be completed has changed: the list is opened anew.
+    /// Applies the results of background operations; returns actions for the app.
+    pub(crate) fn apply_results(&mut self, cx: &ViewContext<'_>) -> Vec<AppAction> {
+        let mut actions: Vec<AppAction> = self
+            .editor
+            .attachments
+            .apply_results()
+            .map(AppAction::Notice)
+            .into_iter()
+            .collect();
+        actions.extend(self.insert_clipboard(cx));
+        if self.completions.apply_results(&mut self.history, &mut self.editor) {
+            // The candidates changed, so the list is rebuilt.
             self.popup = None;
-            self.changed(cx);
+            self.text_changed(cx);
         }
         let mut index = 0;
-        while let Some((line, errand)) = self.shells.get(index) {
-            let Some(answer) = errand.take() else {
+        while let Some((line, pending)) = self.running_shells.get(index) {
+            let Some(answer) = pending.take() else {
                 index += 1;
                 continue;
             };
-            wishes.push(Wish::Tell(shell_words(line, &answer)));
+            actions.push(AppAction::Notice(shell_notice(line, &answer)));
             if let Ok(printed) = answer {
-                self.carried.push(session::ran(line, printed.trim_end()));
+                self.shell_outputs
+                    .push(session::shell_output_part(line, printed.trim_end()));
             }
-            self.shells.remove(index);
+            self.running_shells.remove(index);
         }
-        if self.popup.as_mut().is_some_and(Popup::step) {
-            cx.wake.wake();
+        if self.popup.as_mut().is_some_and(CompletionPopup::step) {
+            cx.redraw.request();
         }
-        wishes
+        actions
     }
 
-    /// What is written, with attachments unfolded.
+    /// The text with attachments expanded.
     pub(crate) fn text(&self) -> String {
-        self.editor.chips.expand(self.editor.as_str())
+        self.editor.attachments.expand(self.editor.as_str())
     }
 
-    /// Whether nothing is written.
     pub(crate) fn is_empty(&self) -> bool {
         self.editor.as_str().is_empty()
     }
 
-    /// Forgets what is written; undo brings it back.
-    pub(crate) fn clear(&mut self, cx: &Cx<'_>) {
+    /// Clears the text and attached shell output; undo restores the text.
+    pub(crate) fn clear(&mut self, cx: &ViewContext<'_>) {
         self.editor.set("");
         self.search = None;
-        self.carried.clear();
-        self.changed(cx);
+        self.shell_outputs.clear();
+        self.text_changed(cx);
     }
 
-    /// Forgets what is written, and nothing else.
-    pub(crate) fn empty(&mut self, cx: &Cx<'_>) {
+    /// Clears only the text.
+    pub(crate) fn clear_text(&mut self, cx: &ViewContext<'_>) {
         if !self.is_empty() {
             self.editor.set("");
-            self.changed(cx);
+            self.text_changed(cx);
         }
     }
 
-    /// Whether keys are for a list of its own: earlier prompts that are searched, or what can be completed.
+    /// Whether keys go to the history search or the completion list.
     pub(crate) fn is_choosing(&self) -> bool {
         self.search.is_some() || self.popup.as_ref().is_some_and(|popup| !popup.is_empty())
     }
 
-    /// Puts text in place of what is there.
+    /// Replaces the text.
     pub(crate) fn set_text(&mut self, text: impl AsRef<str>) {
         self.editor.set(text.as_ref());
         self.popup = None;
-        self.history.leave();
+        self.history.stop_stepping();
     }
 
-    /// Puts text at the caret.
+    /// Inserts text at the caret.
     pub(crate) fn insert(&mut self, text: &str) {
         self.editor.insert(text);
     }
 
-    /// A message that was not sent, or wanted back, comes back to be written on. What is there stays before it.
-    pub(crate) fn give_back(&mut self, message: &Message) {
+    /// Appends an undelivered message to the text for editing.
+    pub(crate) fn restore_message(&mut self, message: &Message) {
         if !self.is_empty() {
-            self.editor.act(Deed::TextEnd);
+            self.editor.perform(KeyAction::TextEnd);
             self.editor.insert("\n");
         }
-        self.editor.insert(&session::spoken(message));
+        self.editor.insert(&session::user_text(message));
         for part in &message.parts {
             match part {
                 Part::Media(media) => {
-                    let label = format!("[image {}]", self.editor.chips.images() + 1);
-                    self.editor.attach(label, Chip::Image(media.clone()));
+                    let label = format!("[image {}]", self.editor.attachments.images() + 1);
+                    self.editor.attach(label, Attachment::Image(media.clone()));
                 }
-                Part::Text { text, .. } if session::ran_line(text).is_some() => self.carried.push(text.clone()),
+                Part::Text {
+                    origin: PartOrigin::Shell,
+                    ..
+                } => self.shell_outputs.push(part.clone()),
                 Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => {}
             }
         }
     }
 
-    /// What was not kept yet is kept now.
-    pub(crate) fn flush(&self, cx: &Cx<'_>) {
-        self.drafts.flush(cx.house.as_ref());
+    /// Saves the draft now.
+    pub(crate) fn flush(&self, cx: &ViewContext<'_>) {
+        self.drafts.flush(cx.backend.as_ref());
     }
 
-    /// The commands that files define.
-    pub(crate) fn commands(&self) -> &[Choice] {
-        &self.pools.commands
+    /// Custom commands.
+    pub(crate) fn commands(&self) -> &[PickerItem] {
+        &self.completions.commands
     }
 
-    /// Sends for what completion and history need, once.
-    fn ask(&mut self, cx: &Cx<'_>) {
-        if !self.pools.asked && tokio::runtime::Handle::try_current().is_ok() {
-            self.pools.asked = true;
-            self.pools.files_errand = Some(cx.fetch(cx.house.files()));
-            self.pools.commands_errand = Some(cx.fetch(cx.house.commands()));
-            self.pools.prompts_errand = Some(cx.fetch(cx.house.prompts()));
+    /// Requests completion candidates and history once.
+    fn request_completions(&mut self, cx: &ViewContext<'_>) {
+        if !self.completions.requested && tokio::runtime::Handle::try_current().is_ok() {
+            self.completions.requested = true;
+            self.completions.files_result = Some(cx.start(cx.backend.files()));
+            self.completions.commands_result = Some(cx.start(cx.backend.custom_commands()));
+            self.completions.prompts_result = Some(cx.start(cx.backend.prompt_history()));
         }
     }
 
-    /// Sends for the commands anew: a session that was opened may have brought some.
-    pub(crate) fn ask_commands(&mut self, cx: &Cx<'_>) {
+    /// Requests the custom commands again, because the opened session may define more.
+    pub(crate) fn request_commands(&mut self, cx: &ViewContext<'_>) {
         if tokio::runtime::Handle::try_current().is_ok() {
-            self.pools.commands_errand = Some(cx.fetch(cx.house.commands()));
+            self.completions.commands_result = Some(cx.start(cx.backend.custom_commands()));
         }
     }
 
-    /// Sends for what was being written when the front end last ended.
-    pub(crate) fn begin(&mut self, cx: &Cx<'_>) {
-        self.ask(cx);
-        self.pools.draft_errand = Some(cx.fetch(cx.house.draft()));
+    /// Requests the saved draft.
+    pub(crate) fn request_draft(&mut self, cx: &ViewContext<'_>) {
+        self.request_completions(cx);
+        self.completions.draft_result = Some(cx.start(cx.backend.load_draft()));
     }
 
-    fn key(&mut self, event: KeyEvent, cx: &Cx<'_>) -> Said {
-        let key = Key::from(event);
+    fn key(&mut self, event: KeyEvent, cx: &ViewContext<'_>) -> KeyResponse {
+        let key = KeyChord::from(event);
         if self.search.is_some() {
-            return self.key_search(key, cx);
+            return self.search_key(key, cx);
         }
-        if let Some(said) = self.key_popup(key, cx) {
-            return said;
+        if let Some(response) = self.popup_key(key, cx) {
+            return response;
         }
         if let Some(vim) = &mut self.vim
-            && let Vimmed::Done(done) = vim.press(key, &mut self.editor)
+            && let Some(done) = vim.handle_key(key, &mut self.editor)
         {
-            return self.after(done, cx);
+            return self.apply_edit_outcome(done, cx);
         }
         if key.types() == Some('?') && self.is_empty() && self.vim.is_none() {
-            return Said::Wish(Wish::Act(Deed::Help));
+            return KeyResponse::Action(AppAction::Key(KeyAction::Help));
         }
-        match cx.keys.deed(Context::Composer, key) {
-            Some(deed) if deed.binding().context == Context::Composer => self.act(deed, cx),
-            Some(_) => Said::Pass,
+        match cx.keys.action(KeyContext::Composer, key) {
+            Some(action) if action.binding().context == KeyContext::Composer => self.perform(action, cx),
+            Some(_) => KeyResponse::Ignored,
             None => match key.types() {
                 Some(c) => {
                     self.editor.type_char(c);
-                    self.changed(cx)
+                    self.text_changed(cx)
                 }
-                None => Said::Pass,
+                None => KeyResponse::Ignored,
             },
         }
     }
 
-    /// A key while the completion list is open; `None` where it is not for the list.
-    fn key_popup(&mut self, key: Key, cx: &Cx<'_>) -> Option<Said> {
+    /// Handles a key while the completion list is open. Returns `None` if the list ignores it.
+    fn popup_key(&mut self, key: KeyChord, cx: &ViewContext<'_>) -> Option<KeyResponse> {
         let popup = self.popup.as_mut().filter(|popup| !popup.is_empty())?;
-        match cx.keys.deed(Context::Completion, key)? {
-            Deed::CompletionUp => popup.turn(false),
-            Deed::CompletionDown => popup.turn(true),
-            Deed::Dismiss => {
-                self.dismissed = Some(popup.word.range.start);
+        match cx.keys.action(KeyContext::Completion, key)? {
+            KeyAction::CompletionUp => popup.select_next(false),
+            KeyAction::CompletionDown => popup.select_next(true),
+            KeyAction::Dismiss => {
+                self.dismissed_word = Some(popup.word.range.start);
                 self.popup = None;
             }
-            Deed::Accept => return Some(self.accept(key, cx)),
+            KeyAction::Accept => return Some(self.accept(key, cx)),
             _ => return None,
         }
-        Some(Said::Nothing)
+        Some(KeyResponse::Handled)
     }
 
-    fn accept(&mut self, key: Key, cx: &Cx<'_>) -> Said {
+    fn accept(&mut self, key: KeyChord, cx: &ViewContext<'_>) -> KeyResponse {
         let Some(popup) = self.popup.take() else {
-            return Said::Nothing;
+            return KeyResponse::Handled;
         };
-        let (Some(name), Some(replacement)) = (popup.chosen(), popup.replacement()) else {
-            return Said::Nothing;
+        let (Some(name), Some(replacement)) = (popup.selected(), popup.replacement()) else {
+            return KeyResponse::Handled;
         };
         let runs = popup.word.sigil == '/'
             && key.code() == KeyCode::Enter
-            && slash::find(name).is_some_and(|command| !command.takes.starts_with(char::is_alphabetic));
-        self.editor.splice(popup.word.range.clone(), &replacement, Kind::Other);
+            && slash::find(name).is_some_and(|command| !command.arguments.starts_with(char::is_alphabetic));
+        self.editor
+            .splice(popup.word.range.clone(), &replacement, EditKind::Other);
         if runs {
-            self.send(Delivery::Steer, cx)
+            self.submit(Delivery::Steer, cx)
         } else {
-            self.changed(cx)
+            self.text_changed(cx)
         }
     }
 
-    /// A key while earlier prompts are searched.
-    fn key_search(&mut self, key: Key, cx: &Cx<'_>) -> Said {
+    /// Handles a key during history search.
+    fn search_key(&mut self, key: KeyChord, cx: &ViewContext<'_>) -> KeyResponse {
         let Some(search) = &mut self.search else {
-            return Said::Nothing;
+            return KeyResponse::Handled;
         };
-        let deed = cx.keys.deed(Context::Composer, key);
-        match (deed, key.code(), key.types()) {
-            (Some(Deed::HistorySearch), ..) => {
+        let action = cx.keys.action(KeyContext::Composer, key);
+        match (action, key.code(), key.types()) {
+            (Some(KeyAction::HistorySearch), ..) => {
                 search.skip += 1;
                 if self.history.find(search).is_none() {
                     search.skip -= 1;
                 }
             }
-            (_, KeyCode::Esc, _) | (Some(Deed::Cancel | Deed::Leave), ..) => {
+            (_, KeyCode::Esc, _) | (Some(KeyAction::Cancel | KeyAction::Leave), ..) => {
                 let before = std::mem::take(&mut search.before);
                 self.search = None;
                 self.editor.set(&before);
-                return self.changed(cx);
+                return self.text_changed(cx);
             }
             (_, KeyCode::Backspace, _) => {
                 search.query.pop();
@@ -360,192 +352,192 @@ impl Composer {
             (_, _, None) => {
                 self.search = None;
                 return match key.code() {
-                    KeyCode::Enter | KeyCode::Tab => self.changed(cx),
-                    _ => deed.map_or(Said::Nothing, |deed| self.act(deed, cx)),
+                    KeyCode::Enter | KeyCode::Tab => self.text_changed(cx),
+                    _ => action.map_or(KeyResponse::Handled, |action| self.perform(action, cx)),
                 };
             }
         }
         if let Some(found) = self.search.as_ref().and_then(|search| self.history.find(search)) {
             self.editor.set(found);
         }
-        Said::Nothing
+        KeyResponse::Handled
     }
 
-    fn after(&mut self, done: Done, cx: &Cx<'_>) -> Said {
+    fn apply_edit_outcome(&mut self, done: EditOutcome, cx: &ViewContext<'_>) -> KeyResponse {
         match done {
-            Done::Changed => self.changed(cx),
-            Done::Moved => self.moved(),
-            Done::Unknown => Said::Pass,
-            Done::AtTop => self.up_at_top(cx),
-            Done::AtBottom => match self.history.forward() {
+            EditOutcome::Changed => self.text_changed(cx),
+            EditOutcome::Moved => self.caret_moved(),
+            EditOutcome::NotAnEdit => KeyResponse::Ignored,
+            EditOutcome::AtTop => self.recall_above(cx),
+            EditOutcome::AtBottom => match self.history.newer() {
                 Some(text) => self.recall(&text, cx),
                 None => {
-                    self.editor.act(Deed::TextEnd);
-                    Said::Nothing
+                    self.editor.perform(KeyAction::TextEnd);
+                    KeyResponse::Handled
                 }
             },
         }
     }
 
-    /// Up on the first row: to its start, then the queued prompt, then earlier prompts.
-    fn up_at_top(&mut self, cx: &Cx<'_>) -> Said {
-        if self.editor.text().caret() > 0 && !self.history.is_visited() {
-            self.editor.act(Deed::TextStart);
-            return Said::Nothing;
+    /// Handles Up on the first row: go to its start, then edit the queued prompt, then show earlier prompts.
+    fn recall_above(&mut self, cx: &ViewContext<'_>) -> KeyResponse {
+        if self.editor.text().caret() > 0 && !self.history.is_stepping() {
+            self.editor.perform(KeyAction::TextStart);
+            return KeyResponse::Handled;
         }
         if self.is_empty() && cx.state.queue.iter().any(|queued| queued.delivery == Delivery::Queue) {
-            return Said::Pull;
+            return KeyResponse::Action(AppAction::EditQueued);
         }
         let now = self.text();
-        match self.history.back(&now) {
+        match self.history.older(&now) {
             Some(text) => self.recall(&text, cx),
-            None => Said::Nothing,
+            None => KeyResponse::Handled,
         }
     }
 
-    fn recall(&mut self, text: &str, cx: &Cx<'_>) -> Said {
+    fn recall(&mut self, text: &str, cx: &ViewContext<'_>) -> KeyResponse {
         self.editor.set(text);
         self.popup = None;
-        // An earlier prompt that is a command does not open its list: the arrows would get stuck in it.
-        self.dismissed = Some(0);
-        self.drafts.note(self.text(), cx.house);
-        Said::Nothing
+        // A recalled command does not open the completion list, which would capture the arrow keys.
+        self.dismissed_word = Some(0);
+        self.drafts.schedule(self.text(), cx.backend);
+        KeyResponse::Handled
     }
 
-    fn changed(&mut self, cx: &Cx<'_>) -> Said {
-        self.history.leave();
-        self.drafts.note(self.text(), cx.house);
-        let word = popup::word(self.editor.as_str(), self.editor.text().caret());
-        let Some(word) = word.filter(|word| self.dismissed != Some(word.range.start)) else {
-            if popup::word(self.editor.as_str(), self.editor.text().caret()).is_none() {
-                self.dismissed = None;
+    fn text_changed(&mut self, cx: &ViewContext<'_>) -> KeyResponse {
+        self.history.stop_stepping();
+        self.drafts.schedule(self.text(), cx.backend);
+        let word = completion_popup::word_at_caret(self.editor.as_str(), self.editor.text().caret());
+        let Some(word) = word.filter(|word| self.dismissed_word != Some(word.range.start)) else {
+            if completion_popup::word_at_caret(self.editor.as_str(), self.editor.text().caret()).is_none() {
+                self.dismissed_word = None;
             }
             self.popup = None;
-            return Said::Nothing;
+            return KeyResponse::Handled;
         };
-        // Reading code takes a while: names are looked for when the first is asked for.
-        if word.sigil == '#' && !std::mem::replace(&mut self.pools.asked_symbols, true) {
-            self.pools.symbols_errand = Some(cx.fetch(cx.house.symbols()));
+        // Indexing is slow, so symbols are requested on first use.
+        if word.sigil == '#' && !std::mem::replace(&mut self.completions.requested_symbols, true) {
+            self.completions.symbols_result = Some(cx.start(cx.backend.symbols()));
         }
         match &mut self.popup {
             Some(popup) if popup.word.sigil == word.sigil && popup.word.range.start == word.range.start => {
-                popup.seek(word)
+                popup.update_word(word)
             }
             Some(_) | None => {
-                let pool = self.pools.of(word.sigil);
-                self.popup = Some(Popup::open(word, pool));
+                let pool = self.completions.source_for(word.sigil);
+                self.popup = Some(CompletionPopup::open(word, pool));
             }
         }
-        if self.popup.as_mut().is_some_and(Popup::step) {
-            cx.wake.wake();
+        if self.popup.as_mut().is_some_and(CompletionPopup::step) {
+            cx.redraw.request();
         }
-        Said::Nothing
+        KeyResponse::Handled
     }
 
-    fn moved(&mut self) -> Said {
-        let word = popup::word(self.editor.as_str(), self.editor.text().caret());
+    fn caret_moved(&mut self) -> KeyResponse {
+        let word = completion_popup::word_at_caret(self.editor.as_str(), self.editor.text().caret());
         if word.is_none_or(|word| self.popup.as_ref().is_none_or(|popup| popup.word != word)) {
             self.popup = None;
         }
-        Said::Nothing
+        KeyResponse::Handled
     }
 
-    fn paste(&mut self, text: &str, cx: &Cx<'_>) -> Said {
+    fn paste(&mut self, text: &str, cx: &ViewContext<'_>) -> KeyResponse {
         self.search = None;
-        match paste::sort(text) {
-            Pasted::Text(text) => self.editor.insert(&text),
-            Pasted::Folded { label, text } => self.editor.attach(label, Chip::Text(text.into())),
-            Pasted::Images(paths) => {
+        match paste::classify(text) {
+            PasteContent::Text(text) => self.editor.insert(&text),
+            PasteContent::Folded { label, text } => self.editor.attach(label, Attachment::Text(text.into())),
+            PasteContent::Images(paths) => {
                 for path in paths {
                     let name = path.rsplit(['/', '\\']).next().unwrap_or(&path).to_owned();
-                    self.attach_image(&name, cx.fetch(cx.house.image(path)));
+                    self.attach_image(&name, cx.start(cx.backend.read_image(path)));
                 }
             }
-            Pasted::TooLong => {
-                let most = paste::MOST >> 20;
-                return Said::Wish(Wish::Flash(format!(
-                    "that is more than {most} MB; save it to a file and mention it"
+            PasteContent::TooLong => {
+                let most = paste::MAX_BYTES >> 20;
+                return KeyResponse::Action(AppAction::Flash(format!(
+                    "paste exceeds {most} MB; save it to a file and mention it with @"
                 )));
             }
         }
-        self.changed(cx)
+        self.text_changed(cx)
     }
 
-    /// Puts in what was on the clipboard, when it is known; what the person should be told of it.
-    fn take_clip(&mut self, cx: &Cx<'_>) -> Option<Wish> {
-        let found = self.clip.as_ref()?.take()?;
-        self.clip = None;
-        let said = match found {
-            Ok(Clip::Image(media)) => {
-                let label = format!("[image {}: clipboard]", self.editor.chips.images() + 1);
-                self.editor.attach(label, Chip::Image(media));
-                self.changed(cx)
+    /// Inserts the clipboard contents when they have been read.
+    fn insert_clipboard(&mut self, cx: &ViewContext<'_>) -> Option<AppAction> {
+        let found = self.clipboard.as_ref()?.take()?;
+        self.clipboard = None;
+        let response = match found {
+            Ok(ClipboardContent::Image(media)) => {
+                let label = format!("[image {}: clipboard]", self.editor.attachments.images() + 1);
+                self.editor.attach(label, Attachment::Image(media));
+                self.text_changed(cx)
             }
-            Ok(Clip::Text(text)) => self.paste(&text, cx),
-            Err(trouble) => return Some(Wish::Flash(trouble.to_string())),
+            Ok(ClipboardContent::Text(text)) => self.paste(&text, cx),
+            Err(error) => return Some(AppAction::Flash(error.to_string())),
         };
-        match said {
-            Said::Wish(wish) => Some(wish),
-            Said::Nothing | Said::Pass | Said::Prompt { .. } | Said::Pull => None,
+        match response {
+            KeyResponse::Action(action) => Some(action),
+            KeyResponse::Handled | KeyResponse::Ignored => None,
         }
     }
 
-    fn attach_image(&mut self, name: &str, errand: Errand<model::Media>) {
-        let number = self.editor.chips.images() + 1;
+    fn attach_image(&mut self, name: &str, pending: PendingResult<model::Media>) {
+        let number = self.editor.attachments.images() + 1;
         self.editor
-            .attach(format!("[image {number}: {name}]"), Chip::Reading(errand));
+            .attach(format!("[image {number}: {name}]"), Attachment::Reading(pending));
     }
 
-    /// Sends what is written: a prompt, a shell line or a command.
-    fn send(&mut self, delivery: Delivery, cx: &Cx<'_>) -> Said {
+    /// Submits the text: a prompt, a shell command or a slash command.
+    fn submit(&mut self, delivery: Delivery, cx: &ViewContext<'_>) -> KeyResponse {
         let caret = self.editor.text().caret();
         let line_end = self.editor.text().line_end(caret);
         if caret == line_end && self.editor.as_str()[..caret].ends_with('\\') {
-            self.editor.splice(caret - 1..caret, "\n", Kind::Other);
-            return self.changed(cx);
+            self.editor.splice(caret - 1..caret, "\n", EditKind::Other);
+            return self.text_changed(cx);
         }
         if self.editor.as_str().trim().is_empty() {
-            return Said::Nothing;
+            return KeyResponse::Handled;
         }
-        if self.clip.is_some() {
-            let words = "the clipboard is still being read; press again in a moment";
-            return Said::Wish(Wish::Flash(words.into()));
+        if self.clipboard.is_some() {
+            let words = "still reading the clipboard; press again in a moment";
+            return KeyResponse::Action(AppAction::Flash(words.into()));
         }
         let text = self.text();
         if let Some(line) = text.strip_prefix('!').map(str::trim).filter(|line| !line.is_empty()) {
-            let errand = cx.fetch(cx.house.shell(line.to_owned()));
-            self.shells.push((line.to_owned(), errand));
-            self.done(&text, cx);
-            return Said::Nothing;
+            let pending = cx.start(cx.backend.run_shell(line.to_owned()));
+            self.running_shells.push((line.to_owned(), pending));
+            self.reset_after_submit(&text, cx);
+            return KeyResponse::Handled;
         }
-        match slash::run(text.trim_end(), &self.pools.commands, cx) {
-            Ran::Wish(wish) => {
-                self.done(&text, cx);
-                Said::Wish(wish)
+        match slash::run(text.trim_end(), &self.completions.commands, cx) {
+            SlashOutcome::Action(action) => {
+                self.reset_after_submit(&text, cx);
+                KeyResponse::Action(action)
             }
-            Ran::Wrong(why) => Said::Wish(Wish::Flash(why)),
-            Ran::NotOne => match self.message() {
+            SlashOutcome::Invalid(why) => KeyResponse::Action(AppAction::Flash(why)),
+            SlashOutcome::NotBuiltIn => match self.message() {
                 Ok(message) => {
-                    self.done(&text, cx);
-                    Said::Prompt { message, delivery }
+                    self.reset_after_submit(&text, cx);
+                    KeyResponse::Action(AppAction::Submit { message, delivery })
                 }
-                Err(why) => Said::Wish(Wish::Flash(why)),
+                Err(why) => KeyResponse::Action(AppAction::Flash(why)),
             },
         }
     }
 
-    /// What is written as a message: the text, then the images. The error says why it cannot be sent yet.
+    /// The text as a message: text first, then images. The error explains why it cannot be sent yet.
     fn message(&mut self) -> Result<Message, String> {
-        // What is lost was told when it was lost.
-        drop(self.editor.chips.settle());
+        // Failures were reported when they occurred.
+        drop(self.editor.attachments.apply_results());
         let mut parts = vec![Part::text(self.text().trim_end())];
-        parts.extend(self.carried.iter().map(Part::text));
+        parts.extend(self.shell_outputs.iter().cloned());
         for character in self.editor.as_str().chars() {
-            match self.editor.chips.get(character) {
-                Some(Chip::Image(media)) => parts.push(Part::Media(media.clone())),
-                Some(Chip::Reading(_)) => return Err("an image is still being read; press again in a moment".into()),
-                Some(Chip::Lost(why)) => return Err(format!("an image cannot be sent: {why}; delete it first")),
-                Some(Chip::Text(_)) | None => {}
+            match self.editor.attachments.get(character) {
+                Some(Attachment::Image(media)) => parts.push(Part::Media(media.clone())),
+                Some(Attachment::Reading(_)) => return Err("still reading an image; press again in a moment".into()),
+                Some(Attachment::Failed(why)) => return Err(format!("cannot send an image: {why}; delete it first")),
+                Some(Attachment::Text(_)) | None => {}
             }
         }
         Ok(Message {
@@ -554,67 +546,67 @@ impl Composer {
         })
     }
 
-    /// It was sent: an empty line again.
-    fn done(&mut self, text: &str, cx: &Cx<'_>) {
+    /// Resets the composer after submission.
+    fn reset_after_submit(&mut self, text: &str, cx: &ViewContext<'_>) {
         self.history.push(text);
-        cx.house.remember(text.to_owned());
-        self.editor = Editor::default();
+        cx.backend.save_prompt(text.to_owned());
+        self.editor = TextEditor::default();
         if !text.starts_with(['!', '/']) {
-            self.carried.clear();
+            self.shell_outputs.clear();
         }
         self.popup = None;
-        self.dismissed = None;
+        self.dismissed_word = None;
         self.scroll = 0;
         if let Some(vim) = &mut self.vim {
             vim.reset();
         }
-        self.drafts.note(String::new(), cx.house);
-        self.drafts.flush(cx.house.as_ref());
+        self.drafts.schedule(String::new(), cx.backend);
+        self.drafts.flush(cx.backend.as_ref());
     }
 }
 
-impl Pools {
-    fn of(&self, sigil: char) -> Pool {
+impl CompletionSources {
+    fn source_for(&self, sigil: char) -> CompletionSource {
         match sigil {
             '@' => self.files.clone(),
             '#' => self.symbols.clone(),
             _ => {
                 let own = slash::COMMANDS.iter().map(|command| {
-                    let takes = if command.takes.is_empty() {
+                    let takes = if command.arguments.is_empty() {
                         String::new()
                     } else {
-                        format!("{} · ", command.takes)
+                        format!("{} · ", command.arguments)
                     };
-                    (command.name.to_owned(), format!("{takes}{}", command.says))
+                    (command.name.to_owned(), format!("{takes}{}", command.description))
                 });
                 let files = self
                     .commands
                     .iter()
-                    .map(|choice| (choice.name.clone(), choice.about.clone()));
-                Pool::described(own.chain(files))
+                    .map(|choice| (choice.name.clone(), choice.description.clone()));
+                CompletionSource::described(own.chain(files))
             }
         }
     }
 
-    /// Takes in what was sent for; whether other things can be completed now. What is not there is not offered.
-    fn settle(&mut self, history: &mut History, editor: &mut Editor) -> bool {
+    /// Applies completed requests; returns whether the candidates changed. Failed requests offer nothing.
+    fn apply_results(&mut self, history: &mut PromptHistory, editor: &mut TextEditor) -> bool {
         let mut changed = false;
-        if let Some(files) = taken(&mut self.files_errand) {
-            self.files = Pool::files(&files);
+        if let Some(files) = take_result(&mut self.files_result) {
+            self.files = CompletionSource::files(&files);
             changed = true;
         }
-        if let Some(symbols) = taken(&mut self.symbols_errand) {
-            self.symbols = Pool::new(symbols);
+        if let Some(symbols) = take_result(&mut self.symbols_result) {
+            self.symbols = CompletionSource::new(symbols);
             changed = true;
         }
-        if let Some(commands) = taken(&mut self.commands_errand) {
+        if let Some(commands) = take_result(&mut self.commands_result) {
             self.commands = commands;
             changed = true;
         }
-        if let Some(prompts) = taken(&mut self.prompts_errand) {
+        if let Some(prompts) = take_result(&mut self.prompts_result) {
             history.load(prompts);
         }
-        if let Some(Some(draft)) = taken(&mut self.draft_errand)
+        if let Some(Some(draft)) = take_result(&mut self.draft_result)
             && editor.as_str().is_empty()
         {
             editor.set(&draft);
@@ -623,16 +615,16 @@ impl Pools {
     }
 }
 
-fn taken<T>(errand: &mut Option<Errand<T>>) -> Option<T> {
-    let answer = errand.as_ref()?.take()?;
-    *errand = None;
+fn take_result<T>(pending: &mut Option<PendingResult<T>>) -> Option<T> {
+    let answer = pending.as_ref()?.take()?;
+    *pending = None;
     answer.ok()
 }
 
-fn shell_words(line: &str, answer: &Result<String, Trouble>) -> String {
+fn shell_notice(line: &str, answer: &Result<String, UserError>) -> String {
     match answer {
-        Ok(printed) if printed.trim().is_empty() => format!("! {line}\n(it printed nothing)"),
+        Ok(printed) if printed.trim().is_empty() => format!("! {line}\n(no output)"),
         Ok(printed) => format!("! {line}\n{}", printed.trim_end()),
-        Err(trouble) => format!("! {line}\n{trouble}"),
+        Err(error) => format!("! {line}\n{error}"),
     }
 }

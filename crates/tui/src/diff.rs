@@ -1,53 +1,52 @@
-//! Changes of a text as rows: what went, what came, and which words of it.
+//! Line diffs as rows, with the changed words highlighted.
 
-use crate::row::{Piece, Row, tame};
+use crate::row::{StyledRow, StyledSpan, sanitise};
 use crate::theme::Theme;
 use similar::{DiffTag, group_diff_ops};
 use std::time::{Duration, Instant};
 
-/// So many lines around a change are shown.
-const CONTEXT: usize = 3;
-/// Longer than this nobody waits for the smallest difference.
-const PATIENCE: Duration = Duration::from_millis(50);
-/// Texts larger than this are not compared.
-const MOST: usize = 2 << 20;
+/// Context lines around a change.
+const CONTEXT_LINES: usize = 3;
+/// Time limit for computing a minimal diff.
+const TIME_LIMIT: Duration = Duration::from_millis(50);
+/// Larger texts are not compared.
+const MAX_BYTES: usize = 2 << 20;
 
 /// The difference between two texts.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Diff {
-    /// How many lines came.
+pub(crate) struct LineDiff {
+    /// Number of added lines.
     pub(crate) added: usize,
-    /// How many lines went.
+    /// Number of removed lines.
     pub(crate) removed: usize,
-    /// Its lines.
-    lines: Vec<Line>,
+    lines: Vec<DiffLine>,
 }
 
-/// One line of a difference.
+/// A line of a diff.
 #[derive(Debug, Clone, PartialEq)]
-enum Line {
-    /// Lines between two changes are left out.
+enum DiffLine {
+    /// Omitted lines between two changes.
     Gap,
-    /// A line, its number, and its words: whether each belongs to the change.
+    /// A line with its number and its words; each word is marked if it changed.
     Text {
-        sign: Sign,
+        sign: LineChange,
         number: usize,
         words: Vec<(bool, String)>,
     },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
-    Same,
-    Came,
-    Went,
+enum LineChange {
+    Unchanged,
+    Added,
+    Removed,
 }
 
-impl Diff {
+impl LineDiff {
     /// Compares two texts; `first` is the number of their first line.
-    pub(crate) fn between(before: &str, after: &str, first: usize) -> Diff {
-        if before.len().max(after.len()) > MOST {
-            return Diff {
+    pub(crate) fn between(before: &str, after: &str, first: usize) -> LineDiff {
+        if before.len().max(after.len()) > MAX_BYTES {
+            return LineDiff {
                 added: after.lines().count(),
                 removed: before.lines().count(),
                 lines: Vec::new(),
@@ -57,37 +56,37 @@ impl Diff {
             before.split_inclusive('\n').collect(),
             after.split_inclusive('\n').collect(),
         );
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIME_LIMIT;
         let ops = edit::compare(&old, &new, Some(deadline));
-        let mut diff = Diff::default();
-        for (index, group) in group_diff_ops(ops, CONTEXT).iter().enumerate() {
+        let mut diff = LineDiff::default();
+        for (index, group) in group_diff_ops(ops, CONTEXT_LINES).iter().enumerate() {
             if index > 0 {
-                diff.lines.push(Line::Gap);
+                diff.lines.push(DiffLine::Gap);
             }
             for op in group {
                 let (tag, went, came) = op.as_tag_tuple();
                 let at = (went.start + first, came.start + first);
                 let (went, came) = (old.get(went).unwrap_or_default(), new.get(came).unwrap_or_default());
                 if tag == DiffTag::Equal {
-                    diff.push(Sign::Same, at.1, &plain(came));
+                    diff.push(LineChange::Unchanged, at.1, &plain(came));
                 } else {
-                    let (went, came) = marked(went, came, deadline).unwrap_or_else(|| (plain(went), plain(came)));
-                    diff.push(Sign::Went, at.0, &went);
-                    diff.push(Sign::Came, at.1, &came);
+                    let (went, came) = mark_words(went, came, deadline).unwrap_or_else(|| (plain(went), plain(came)));
+                    diff.push(LineChange::Removed, at.0, &went);
+                    diff.push(LineChange::Added, at.1, &came);
                 }
             }
         }
         diff
     }
 
-    fn push(&mut self, sign: Sign, first: usize, lines: &[Words<'_>]) {
+    fn push(&mut self, sign: LineChange, first: usize, lines: &[MarkedWords<'_>]) {
         match sign {
-            Sign::Came => self.added += lines.len(),
-            Sign::Went => self.removed += lines.len(),
-            Sign::Same => {}
+            LineChange::Added => self.added += lines.len(),
+            LineChange::Removed => self.removed += lines.len(),
+            LineChange::Unchanged => {}
         }
         self.lines.extend(lines.iter().enumerate().map(|(at, words)| {
-            Line::Text {
+            DiffLine::Text {
                 sign,
                 number: first + at,
                 words: words
@@ -98,30 +97,30 @@ impl Diff {
         }));
     }
 
-    /// Whether both texts are the same.
+    /// Whether the texts are equal.
     pub(crate) fn is_empty(&self) -> bool {
         self.added == 0 && self.removed == 0
     }
 
     /// `+3 −1`
-    pub(crate) fn counts(&self, theme: &Theme) -> Vec<Piece> {
+    pub(crate) fn counts(&self, theme: &Theme) -> Vec<StyledSpan> {
         let mut pieces = Vec::new();
         if self.added > 0 {
-            pieces.push(Piece::new(format!("+{}", self.added), theme.added));
+            pieces.push(StyledSpan::new(format!("+{}", self.added), theme.added));
         }
         if self.removed > 0 {
             let space = if pieces.is_empty() { "" } else { " " };
-            pieces.push(Piece::new(format!("{space}−{}", self.removed), theme.removed));
+            pieces.push(StyledSpan::new(format!("{space}−{}", self.removed), theme.removed));
         }
         pieces
     }
 
-    /// Its lines as rows; at most so many, the last of which says how many are missing.
-    pub(crate) fn rows(&self, width: usize, most: usize, theme: &Theme) -> Vec<Row> {
+    /// Renders at most `most` rows; the last one counts the omitted lines.
+    pub(crate) fn rows(&self, width: usize, most: usize, theme: &Theme) -> Vec<StyledRow> {
         let digits = self
             .lines
             .iter()
-            .filter_map(Line::number)
+            .filter_map(DiffLine::number)
             .max()
             .unwrap_or(0)
             .to_string()
@@ -132,34 +131,38 @@ impl Diff {
         } else {
             self.lines.len()
         };
-        let mut rows: Vec<Row> = self
+        let mut rows: Vec<StyledRow> = self
             .lines
             .iter()
             .take(shown)
-            .map(|line| line.row(digits, theme).cut(width))
+            .map(|line| line.row(digits, theme).truncate(width))
             .collect();
         let missing = self.lines.len() - shown;
         if missing > 0 {
-            rows.push(Row::of(format!("{:>digits$} … {missing} more lines", ""), theme.dim).cut(width));
+            rows.push(StyledRow::new(format!("{:>digits$} … {missing} more lines", ""), theme.dim).truncate(width));
         }
         rows
     }
 }
 
-/// The words of a line, and whether each belongs to the change.
-type Words<'a> = Vec<(bool, &'a str)>;
+/// The words of a line, each marked if it changed.
+type MarkedWords<'a> = Vec<(bool, &'a str)>;
 
-fn plain<'a>(lines: &[&'a str]) -> Vec<Words<'a>> {
+fn plain<'a>(lines: &[&'a str]) -> Vec<MarkedWords<'a>> {
     lines.iter().map(|line| vec![(false, *line)]).collect()
 }
 
-/// The words that differ, where so much stayed that it helps to see them.
-fn marked<'a>(went: &[&'a str], came: &[&'a str], deadline: Instant) -> Option<(Vec<Words<'a>>, Vec<Words<'a>>)> {
+/// Marks changed words, if enough of the lines is unchanged to make that useful.
+fn mark_words<'a>(
+    went: &[&'a str],
+    came: &[&'a str],
+    deadline: Instant,
+) -> Option<(Vec<MarkedWords<'a>>, Vec<MarkedWords<'a>>)> {
     let enough = |same: usize, old: usize, new: usize| 4 * same >= old + new;
     if went.is_empty() || came.is_empty() || !enough(went.len().min(came.len()), went.len(), came.len()) {
         return None;
     }
-    let (old, new) = (in_lines(went), in_lines(came));
+    let (old, new) = (words_by_line(went), words_by_line(came));
     let texts = |words: &[(usize, &'a str)]| -> Vec<&'a str> { words.iter().map(|(_, word)| *word).collect() };
     let ops = edit::compare(&texts(&old), &texts(&new), Some(deadline));
     let same = ops.iter().filter(|op| op.tag() == DiffTag::Equal);
@@ -176,15 +179,15 @@ fn marked<'a>(went: &[&'a str], came: &[&'a str], deadline: Instant) -> Option<(
     Some((before, after))
 }
 
-/// The words of all these lines, each with the number of its line.
-fn in_lines<'a>(lines: &[&'a str]) -> Vec<(usize, &'a str)> {
+/// The words of all lines with their line index.
+fn words_by_line<'a>(lines: &[&'a str]) -> Vec<(usize, &'a str)> {
     let numbered = lines.iter().enumerate();
     numbered
         .flat_map(|(at, line)| edit::words(line).into_iter().map(move |word| (at, word)))
         .collect()
 }
 
-fn mark<'a>(lines: &mut [Words<'a>], words: &[(usize, &'a str)], is_change: bool) {
+fn mark<'a>(lines: &mut [MarkedWords<'a>], words: &[(usize, &'a str)], is_change: bool) {
     for (line, word) in words {
         if let Some(line) = lines.get_mut(*line) {
             line.push((is_change && !word.ends_with('\n'), word));
@@ -192,34 +195,34 @@ fn mark<'a>(lines: &mut [Words<'a>], words: &[(usize, &'a str)], is_change: bool
     }
 }
 
-impl Line {
+impl DiffLine {
     fn number(&self) -> Option<usize> {
         match self {
-            Line::Gap => None,
-            Line::Text { number, .. } => Some(*number),
+            DiffLine::Gap => None,
+            DiffLine::Text { number, .. } => Some(*number),
         }
     }
 
-    fn row(&self, digits: usize, theme: &Theme) -> Row {
-        let Line::Text { sign, number, words } = self else {
-            return Row::of(format!("{:>digits$} ⋯", ""), theme.dim);
+    fn row(&self, digits: usize, theme: &Theme) -> StyledRow {
+        let DiffLine::Text { sign, number, words } = self else {
+            return StyledRow::new(format!("{:>digits$} ⋯", ""), theme.dim);
         };
         let (mark, style, marked) = match sign {
-            Sign::Same => ("  ", theme.dim, theme.dim),
-            Sign::Came => ("+ ", theme.added, theme.added_words),
-            Sign::Went => ("- ", theme.removed, theme.removed_words),
+            LineChange::Unchanged => ("  ", theme.dim, theme.dim),
+            LineChange::Added => ("+ ", theme.added, theme.added_words),
+            LineChange::Removed => ("- ", theme.removed, theme.removed_words),
         };
-        // A line that changed as a whole needs no marks within it.
+        // A line that changed completely needs no word marks.
         let whole = words.iter().all(|(changed, text)| *changed || text.trim().is_empty());
         let mut pieces = vec![
-            Piece::new(format!("{number:>digits$} "), theme.dim),
-            Piece::new(mark, style),
+            StyledSpan::new(format!("{number:>digits$} "), theme.dim),
+            StyledSpan::new(mark, style),
         ];
         for (changed, text) in words {
             let style = if *changed && !whole { marked } else { style };
-            pieces.push(Piece::new(tame(text), style));
+            pieces.push(StyledSpan::new(sanitise(text), style));
         }
-        Row::from(pieces)
+        StyledRow::from(pieces)
     }
 }
 
@@ -228,8 +231,8 @@ mod tests {
     use super::*;
 
     fn lines(before: &str, after: &str, most: usize) -> Vec<String> {
-        let rows = Diff::between(before, after, 1).rows(60, most, &Theme::default());
-        rows.iter().map(Row::text).collect()
+        let rows = LineDiff::between(before, after, 1).rows(60, most, &Theme::default());
+        rows.iter().map(StyledRow::text).collect()
     }
 
     #[test]
@@ -257,10 +260,10 @@ mod tests {
     #[test]
     fn the_words_that_changed_are_marked() {
         let theme = Theme::default();
-        let rows = Diff::between("let user = name;\n", "let user = name.trim();\n", 1).rows(60, 9, &theme);
-        let marked = |row: &Row| -> String {
+        let rows = LineDiff::between("let user = name;\n", "let user = name.trim();\n", 1).rows(60, 9, &theme);
+        let marked = |row: &StyledRow| -> String {
             let words = [theme.added_words, theme.removed_words];
-            let pieces = row.pieces.iter().filter(|piece| words.contains(&piece.style));
+            let pieces = row.spans.iter().filter(|piece| words.contains(&piece.style));
             pieces.map(|piece| piece.text.as_str()).collect()
         };
         assert!(marked(&rows[1]).contains("trim"), "{rows:?}");
@@ -268,14 +271,14 @@ mod tests {
     }
 
     #[test]
-    fn counts_say_what_came_and_went() {
-        let diff = Diff::between("a\nb\n", "a\nc\nd\n", 1);
+    fn counts_show_added_and_removed_lines() {
+        let diff = LineDiff::between("a\nb\n", "a\nc\nd\n", 1);
         let counts: String = diff
             .counts(&Theme::default())
             .iter()
             .map(|piece| piece.text.clone())
             .collect();
         assert_eq!(counts, "+2 −1");
-        assert!(Diff::between("x", "x", 1).is_empty());
+        assert!(LineDiff::between("x", "x", 1).is_empty());
     }
 }

@@ -1,68 +1,68 @@
-//! Puts the live region together: what still changes, what waits, the question, the composer, the status line.
+//! Composes the live region: streaming entries, queued prompts, approval prompt, composer and status line.
 
 use crate::app::App;
-use crate::row::{Row, tame};
+use crate::row::{StyledRow, sanitise};
 use crate::status;
-use crate::view::{Cx, Place};
+use crate::view::{ViewContext, ViewPlacement};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 use session::Delivery;
 
-/// What is drawn: finished rows for the history, the region, and where the caret is.
-pub(crate) struct Frame {
-    pub(crate) history: Vec<Row>,
+/// A frame: finished rows for the scrollback, the live region, and the caret.
+pub(crate) struct AppFrame {
+    pub(crate) history: Vec<StyledRow>,
     pub(crate) buf: Buffer,
     pub(crate) caret: Option<Position>,
 }
 
-/// So many prompts that wait are shown.
-const QUEUE: usize = 3;
+/// Maximum visible waiting prompts.
+const MAX_QUEUED: usize = 3;
 
-/// Draws the live region so wide; what is finished is as wide as the terminal.
-pub(crate) fn inline(app: &mut App, size: Size, width: u16) -> Frame {
-    let history = finished(app, size.width);
+/// Draws the live region with this width; finished rows use the terminal's width.
+pub(crate) fn draw_inline(app: &mut App, size: Size, width: u16) -> AppFrame {
+    let history = finished_rows(app, size.width);
     let App {
-        house,
+        backend,
         state,
         theme,
         keys,
-        wake,
+        redraw,
         composer,
         views,
         approval,
         ..
     } = app;
-    let cx = Cx {
-        house,
+    let cx = ViewContext {
+        backend,
         state,
         theme,
         keys,
-        wake,
+        redraw,
     };
-    // One row stays free, so that the region never fills the whole terminal.
-    let mut room = Room(size.height.saturating_sub(1).max(1));
+    // One row stays free, so that the region never fills the terminal.
+    let mut room = RowBudget(size.height.saturating_sub(1).max(1));
     let most = room.0;
     let status = room.take(1);
     let written = composer.rows(width, &cx).clamp(1, (most / 2).max(1));
     let written = room.take(written);
     let lines = if room.0 >= 4 { room.take(2) } else { 0 };
-    let view = views.last().map_or(0, |view| match view.place() {
-        Place::Inline(rows) => room.take(rows),
-        Place::Full => 0,
+    let view = views.last().map_or(0, |view| match view.placement() {
+        ViewPlacement::Inline(rows) => room.take(rows),
+        ViewPlacement::Full => 0,
     });
-    let asked = state.asked.front().zip(approval.as_ref());
+    let pending = state.questions.front().zip(approval.as_ref());
     let question =
-        asked.map(|(asked, approval)| approval.rows(asked, &composer.text(), width.into(), room.0.into(), &cx));
+        pending.map(|(pending, approval)| approval.rows(pending, &composer.text(), width.into(), room.0.into(), &cx));
     let mut above = question.unwrap_or_default();
     room.take(above.len().try_into().unwrap_or(u16::MAX));
-    let queue: Vec<Row> = queue(&cx, width).into_iter().take(room.0.into()).collect();
+    let queue: Vec<StyledRow> = queue_rows(&cx, width).into_iter().take(room.0.into()).collect();
     room.take(queue.len().try_into().unwrap_or(u16::MAX));
-    // No more than half of the terminal: rows that a narrower terminal breaks in two still fit onto it, and can be taken back.
+    // At most half of the terminal: if it becomes narrower, wrapped rows still fit and can be erased.
     let most_live = room.0.saturating_sub(2).min((size.height / 2).max(8));
     let mut live = state.conversation.live(width, most_live, &cx);
-    // A blank row between what was said and what is written now.
+    // A blank row between the conversation and the composer.
     if room.0 > 1 && (!live.is_empty() || !history.is_empty() || !state.conversation.is_empty()) {
-        live.push(Row::empty());
+        live.push(StyledRow::empty());
     }
     live.append(&mut above);
     live.extend(queue);
@@ -79,7 +79,7 @@ pub(crate) fn inline(app: &mut App, size: Size, width: u16) -> Frame {
     }
     y += view;
     if lines == 2 {
-        let line = Row::of("─".repeat(width.into()), theme.border);
+        let line = StyledRow::new("─".repeat(width.into()), theme.border);
         line.draw(0, y, width, &mut buf);
         line.draw(0, y + 1 + written, width, &mut buf);
         y += 1;
@@ -90,80 +90,82 @@ pub(crate) fn inline(app: &mut App, size: Size, width: u16) -> Frame {
     if status > 0 {
         status::row(&cx, app.composer.badge(), width).draw(0, height - 1, width, &mut buf);
     }
-    Frame { history, buf, caret }
+    AppFrame { history, buf, caret }
 }
 
-/// Rows that are left.
-struct Room(u16);
+/// Remaining rows.
+struct RowBudget(u16);
 
-impl Room {
-    fn take(&mut self, wanted: u16) -> u16 {
-        let rows = wanted.min(self.0);
+impl RowBudget {
+    fn take(&mut self, requested: u16) -> u16 {
+        let rows = requested.min(self.0);
         self.0 -= rows;
         rows
     }
 }
 
-/// Rows for the terminal's history.
-fn finished(app: &mut App, width: u16) -> Vec<Row> {
+/// Finished rows for the scrollback.
+fn finished_rows(app: &mut App, width: u16) -> Vec<StyledRow> {
     let mut conversation = std::mem::take(&mut app.state.conversation);
     let rows = conversation.take_finished(width, &app.cx());
     app.state.conversation = conversation;
     rows
 }
 
-/// Prompts that wait for their turn.
-fn queue(cx: &Cx<'_>, width: u16) -> Vec<Row> {
+/// Rows for prompts that wait for delivery.
+fn queue_rows(cx: &ViewContext<'_>, width: u16) -> Vec<StyledRow> {
     let theme = cx.theme;
-    let row = |queued: &crate::state::Queued| {
+    let row = |queued: &crate::state::WaitingPrompt| {
         let word = match (cx.state.session.is_some(), queued.delivery) {
-            (false, _) => "waits for the session",
+            (false, _) => "waiting for the session",
             (true, Delivery::Steer) => "joins at the next step",
             (true, Delivery::Queue) => "queued",
             (true, Delivery::Interrupt) => "next",
         };
-        let text = tame(&queued.message.text()).replace('\n', " ");
-        Row::of("⧗ ", theme.dim)
-            .and(text, theme.quiet)
-            .cut(usize::from(width).saturating_sub(26))
-            .and(format!("  {word}"), theme.dim)
+        let text = sanitise(&queued.message.text()).replace('\n', " ");
+        StyledRow::new("⧗ ", theme.dim)
+            .push(text, theme.quiet)
+            .truncate(usize::from(width).saturating_sub(26))
+            .push(format!("  {word}"), theme.dim)
     };
-    // A prompt that starts a turn is on its way, not waiting; what is queued for later stands above the composer.
+    // A prompt that starts a turn is being delivered; queued prompts are shown by the composer.
     let waiting = cx.state.queue.iter().filter(|queued| match cx.state.session {
         Some(_) => cx.state.is_working() && queued.delivery != Delivery::Queue,
         None => true,
     });
-    let mut rows: Vec<Row> = waiting.clone().take(QUEUE).map(row).collect();
-    let more = waiting.count().saturating_sub(QUEUE);
+    let mut rows: Vec<StyledRow> = waiting.clone().take(MAX_QUEUED).map(row).collect();
+    let more = waiting.count().saturating_sub(MAX_QUEUED);
     if more > 0 {
-        rows.push(Row::of(format!("⧗ {more} more"), theme.dim));
+        rows.push(StyledRow::new(format!("⧗ {more} more"), theme.dim));
     }
     rows
 }
 
-/// Draws the view that has a screen of its own.
-pub(crate) fn full(app: &mut App, size: Size) -> Option<Frame> {
+/// Draws a full-screen view.
+pub(crate) fn draw_full(app: &mut App, size: Size) -> Option<AppFrame> {
     let App {
-        house,
+        backend,
         state,
         theme,
         keys,
-        wake,
+        redraw,
         views,
         ..
     } = app;
-    let view = views.last_mut().filter(|view| view.place() == Place::Full)?;
-    let cx = Cx {
-        house,
+    let view = views
+        .last_mut()
+        .filter(|view| view.placement() == ViewPlacement::Full)?;
+    let cx = ViewContext {
+        backend,
         state,
         theme,
         keys,
-        wake,
+        redraw,
     };
     let area = Rect::new(0, 0, size.width, size.height);
     let mut buf = Buffer::empty(area);
     let caret = view.draw(area, &mut buf, &cx);
-    Some(Frame {
+    Some(AppFrame {
         history: Vec::new(),
         buf,
         caret,

@@ -1,89 +1,88 @@
-//! Fuzzy search through many names, in steps so that no key waits for it.
+//! Incremental fuzzy search that never delays a key.
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use std::sync::Arc;
 
-/// How many names are looked at in one step.
-const STEP: usize = 20_000;
-/// The longest query that is heeded, in characters.
-const LONGEST: usize = 256;
+/// Names examined per step.
+const NAMES_PER_STEP: usize = 20_000;
+/// Maximum query length in characters.
+const MAX_QUERY: usize = 256;
 
-/// A search through a list of names, best first. A longer query only looks at what the shorter one found.
-pub(crate) struct Fuzzy {
+/// A search through names, best match first. A longer query only examines the matches of the shorter one.
+pub(crate) struct FuzzySearch {
     names: Arc<Vec<String>>,
     query: String,
     pattern: Pattern,
     matcher: Matcher,
-    /// What is still to be looked at, newest task last; `None` where it is all names from a number on.
-    source: Option<Vec<u32>>,
+    /// Indices to examine; `None` for all names.
+    candidates: Option<Vec<u32>>,
     next: usize,
-    hits: Vec<Hit>,
+    matches: Vec<FuzzyMatch>,
 }
 
-/// A name that fits.
+/// A matching name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Hit {
+struct FuzzyMatch {
     index: u32,
     score: u32,
 }
 
-impl Fuzzy {
-    /// A search through names in which `/` separates parts.
-    pub(crate) fn paths(names: Arc<Vec<String>>) -> Fuzzy {
-        Fuzzy::with(names, Config::DEFAULT.match_paths())
+impl FuzzySearch {
+    /// Searches paths.
+    pub(crate) fn paths(names: Arc<Vec<String>>) -> FuzzySearch {
+        FuzzySearch::with(names, Config::DEFAULT.match_paths())
     }
 
-    /// A search through names.
-    pub(crate) fn names(names: Arc<Vec<String>>) -> Fuzzy {
-        Fuzzy::with(names, Config::DEFAULT)
+    /// Searches names.
+    pub(crate) fn names(names: Arc<Vec<String>>) -> FuzzySearch {
+        FuzzySearch::with(names, Config::DEFAULT)
     }
 
-    fn with(names: Arc<Vec<String>>, config: Config) -> Fuzzy {
-        let mut fuzzy = Fuzzy {
+    fn with(names: Arc<Vec<String>>, config: Config) -> FuzzySearch {
+        let mut fuzzy = FuzzySearch {
             names,
             query: String::new(),
             pattern: Pattern::default(),
             matcher: Matcher::new(config),
-            source: None,
+            candidates: None,
             next: 0,
-            hits: Vec::new(),
+            matches: Vec::new(),
         };
-        fuzzy.seek("");
+        fuzzy.set_query("");
         fuzzy
     }
 
-    /// Looks for this from now on.
-    pub(crate) fn seek(&mut self, query: &str) {
-        let query: String = query.chars().take(LONGEST).collect();
+    /// Sets the query.
+    pub(crate) fn set_query(&mut self, query: &str) {
+        let query: String = query.chars().take(MAX_QUERY).collect();
         let narrows = query.starts_with(&self.query) && !self.is_working() && !self.query.is_empty();
-        self.source = narrows.then(|| self.hits.iter().map(|hit| hit.index).collect());
+        self.candidates = narrows.then(|| self.matches.iter().map(|hit| hit.index).collect());
         self.pattern = Pattern::new(&query, CaseMatching::Smart, Normalization::Smart, AtomKind::Fuzzy);
         self.query = query;
         self.next = 0;
-        self.hits.clear();
+        self.matches.clear();
         self.step();
     }
 
-    /// What is looked for.
     pub(crate) fn query(&self) -> &str {
         &self.query
     }
 
-    /// Whether names are left to look at.
+    /// Whether names remain to be examined.
     pub(crate) fn is_working(&self) -> bool {
-        !self.query.is_empty() && self.next < self.to_look_at()
+        !self.query.is_empty() && self.next < self.candidate_count()
     }
 
-    /// Looks at some more names.
+    /// Examines some more names.
     pub(crate) fn step(&mut self) {
         if self.query.is_empty() {
             return;
         }
-        let end = (self.next + STEP).min(self.to_look_at());
+        let end = (self.next + NAMES_PER_STEP).min(self.candidate_count());
         let mut buffer = Vec::new();
         for position in self.next..end {
-            let index = match &self.source {
+            let index = match &self.candidates {
                 Some(source) => source[position],
                 None => position as u32,
             };
@@ -91,11 +90,11 @@ impl Fuzzy {
             let score = self.pattern.score(Utf32Str::new(name, &mut buffer), &mut self.matcher);
             if let Some(score) = score {
                 let score = score + bonus(name, &self.query);
-                self.hits.push(Hit { index, score });
+                self.matches.push(FuzzyMatch { index, score });
             }
         }
         self.next = end;
-        self.hits.sort_unstable_by_key(|hit| {
+        self.matches.sort_unstable_by_key(|hit| {
             (
                 std::cmp::Reverse(hit.score),
                 self.names[hit.index as usize].len(),
@@ -104,27 +103,27 @@ impl Fuzzy {
         });
     }
 
-    /// How many names fit so far.
+    /// The number of matches so far.
     pub(crate) fn count(&self) -> usize {
         if self.query.is_empty() {
             self.names.len()
         } else {
-            self.hits.len()
+            self.matches.len()
         }
     }
 
-    /// The numbers of the names that fit, best first; without a query all, in their order.
-    pub(crate) fn found(&self) -> impl Iterator<Item = usize> + '_ {
+    /// Indices of the matches, best first; all in order if the query is empty.
+    pub(crate) fn matches(&self) -> impl Iterator<Item = usize> + '_ {
         let all = if self.query.is_empty() {
             0..self.names.len()
         } else {
             0..0
         };
-        all.chain(self.hits.iter().map(|hit| hit.index as usize))
+        all.chain(self.matches.iter().map(|hit| hit.index as usize))
     }
 
-    /// Which characters of a name the query fits, to be marked.
-    pub(crate) fn marks(&mut self, name: &str) -> Vec<usize> {
+    /// The matched characters of a name.
+    pub(crate) fn matched_chars(&mut self, name: &str) -> Vec<usize> {
         let (mut buffer, mut marks) = (Vec::new(), Vec::new());
         if !self.query.is_empty() {
             self.pattern
@@ -135,12 +134,12 @@ impl Fuzzy {
         marks.into_iter().map(|mark| mark as usize).collect()
     }
 
-    fn to_look_at(&self) -> usize {
-        self.source.as_ref().map_or(self.names.len(), Vec::len)
+    fn candidate_count(&self) -> usize {
+        self.candidates.as_ref().map_or(self.names.len(), Vec::len)
     }
 }
 
-/// People mostly type the name of a file: one that is it comes first, then those that begin with it.
+/// Users mostly type file names: an exact name ranks first, then names that begin with the query.
 fn bonus(name: &str, query: &str) -> u32 {
     let last = name.trim_end_matches('/').rsplit('/').next().unwrap_or(name);
     let stem = last.split('.').next().unwrap_or(last);
@@ -162,13 +161,13 @@ mod tests {
 
     fn search(names: &[&str], query: &str) -> Vec<String> {
         let names: Arc<Vec<String>> = Arc::new(names.iter().map(|name| (*name).to_owned()).collect());
-        let mut fuzzy = Fuzzy::paths(Arc::clone(&names));
-        fuzzy.seek(query);
-        fuzzy.found().map(|index| names[index].clone()).collect()
+        let mut fuzzy = FuzzySearch::paths(Arc::clone(&names));
+        fuzzy.set_query(query);
+        fuzzy.matches().map(|index| names[index].clone()).collect()
     }
 
     #[test]
-    fn the_file_of_that_name_comes_before_those_that_only_fit() {
+    fn an_exact_file_name_ranks_before_partial_matches() {
         let names = [
             "src/domain/inner.rs",
             "src/main.rs",
@@ -189,36 +188,36 @@ mod tests {
     }
 
     #[test]
-    fn without_a_query_everything_stands_in_its_order() {
+    fn without_a_query_names_keep_their_order() {
         assert_eq!(search(&["b", "a"], ""), ["b", "a"]);
     }
 
     #[test]
-    fn typing_on_finds_what_typing_at_once_finds() {
+    fn incremental_typing_finds_the_same_names() {
         let names: Arc<Vec<String>> = Arc::new((0..60_000).map(|n| format!("src/part{}/file{n}.rs", n % 97)).collect());
-        let mut fuzzy = Fuzzy::paths(Arc::clone(&names));
+        let mut fuzzy = FuzzySearch::paths(Arc::clone(&names));
         let mut typed = Vec::new();
         for end in 1..="file4711".len() {
-            fuzzy.seek(&"file4711"[..end]);
+            fuzzy.set_query(&"file4711"[..end]);
             while fuzzy.is_working() {
                 fuzzy.step();
             }
-            typed = fuzzy.found().collect();
+            typed = fuzzy.matches().collect();
         }
-        let mut at_once = Fuzzy::paths(names);
-        at_once.seek("file4711");
+        let mut at_once = FuzzySearch::paths(names);
+        at_once.set_query("file4711");
         assert!(at_once.is_working(), "a step looks at some of the names only");
         while at_once.is_working() {
             at_once.step();
         }
-        assert_eq!(typed, at_once.found().collect::<Vec<_>>());
+        assert_eq!(typed, at_once.matches().collect::<Vec<_>>());
         assert_eq!(typed[0], 4711);
     }
 
     #[test]
-    fn marks_say_which_letters_fit() {
-        let mut fuzzy = Fuzzy::names(Arc::new(vec!["resume".into()]));
-        fuzzy.seek("rsm");
-        assert_eq!(fuzzy.marks("resume"), [0, 2, 4]);
+    fn matched_letters_are_reported() {
+        let mut fuzzy = FuzzySearch::names(Arc::new(vec!["resume".into()]));
+        fuzzy.set_query("rsm");
+        assert_eq!(fuzzy.matched_chars("resume"), [0, 2, 4]);
     }
 }

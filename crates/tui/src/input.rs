@@ -1,68 +1,56 @@
-//! What comes from the terminal: keys, pastes, focus, and answers to what it was asked.
+//! Terminal input: keys, pastes, focus changes and replies to queries.
 
 mod keyboard;
 mod parser;
 #[cfg(unix)]
 mod reader;
 
-pub(crate) use parser::Parser;
+pub(crate) use parser::InputParser;
 #[cfg(unix)]
-pub(crate) use reader::Reader;
+pub(crate) use reader::InputReader;
 
 use crossterm::event::KeyEvent;
 
-/// What the person does.
+/// User input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// A key was pressed.
+    /// A key press.
     Key(KeyEvent),
-    /// Text was pasted, all at once.
+    /// A paste.
     Paste(String),
-    /// The terminal got the focus, or lost it.
-    Focus(Focus),
+    /// A focus change.
+    Focus(FocusChange),
 }
 
-/// Whether the terminal has the focus.
+/// The terminal's focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Focus {
-    /// It has.
+pub(crate) enum FocusChange {
     Gained,
-    /// It has not.
     Lost,
 }
 
-/// What a terminal sends.
+/// An event from the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Signal {
-    /// The person did something.
+pub(crate) enum TerminalEvent {
+    /// User input.
     Input(Input),
-    /// The background colour, 8 bits a channel.
+    /// The background colour, 8 bits per channel.
     Background(u8, u8, u8),
-    /// Which flags of the kitty keyboard protocol are on: the protocol is spoken.
+    /// Active flags of the kitty keyboard protocol; the terminal supports it.
     KittyFlags(u8),
-    /// The terminal says what it is (DA1): everything that was asked before has been answered.
+    /// Primary device attributes (DA1): all earlier queries have been answered.
     Attributes,
-    /// Where the cursor is, counted from 0.
-    Cursor {
-        /// The row.
-        row: u16,
-        /// The column.
-        column: u16,
-    },
-    /// How large the terminal is, in the order in which it was asked.
+    /// The cursor position, counted from 0.
+    Cursor { row: u16, column: u16 },
+    /// The terminal's size in characters.
     Size {
-        /// The first figure: the rows, except where terminals have it wrong.
+        /// The first number: rows, except in terminals with a swapped order.
         first: u16,
-        /// The second figure: the columns.
+        /// The second number: columns.
         second: u16,
     },
-    /// A private mode is known to the terminal.
-    Mode {
-        /// Its number.
-        mode: u16,
-        /// Whether it is known.
-        known: bool,
-    },
-    /// The terminal knows kitty's graphics.
+    /// The terminal's support for a private mode.
+    Mode { mode: u16, known: bool },
+    /// The terminal supports kitty graphics.
     Graphics,
 }

@@ -1,45 +1,48 @@
-//! Draws a session in the terminal and turns keys into commands.
+//! Terminal user interface: draws a session and turns keys into commands.
 //!
-//! What is finished goes into the terminal's own history, where it can be scrolled, marked and searched as anything else;
-//! what still changes is drawn in a live region below it. [`House`] is everything the front end needs besides commands and
-//! events.
+//! Finished entries are printed to the terminal's scrollback, where they can be scrolled, selected and searched;
+//! changing content is drawn in a live region below. [`Backend`] provides everything besides commands and events.
 
+mod action;
 mod app;
+#[cfg(test)]
+mod app_tests;
 mod approval;
+mod backend;
 #[doc(hidden)]
 pub mod bench;
 mod composer;
 mod conversation;
 mod diff;
 mod draw;
+pub mod format;
 mod fuzzy;
-mod house;
 mod input;
 mod keys;
 mod markdown;
 mod row;
 #[cfg(unix)]
 mod run;
-#[cfg(test)]
-mod scenes;
 mod screen;
 mod slash;
-#[cfg(test)]
-mod stage;
 mod state;
 mod status;
 mod terminal;
+#[cfg(test)]
+mod test_support;
 mod theme;
 mod view;
 mod views;
-pub mod words;
 
-pub use house::{
-    Access, Choice, Clip, Contents, Done, Facts, FileChanges, Health, House, Hunk, Job, Keep, Later, Opened, Provider,
-    Remedy, Rule, Server, Setting, Token, Trouble, Verdict, Which, unavailable,
+pub use backend::{
+    Backend, BackendFuture, ClipboardContent, DesktopBackend, ErrorRecovery, FileVersions, HunkDecision, JobRow,
+    KeyStorage, ModelBackend, OpenedSession, OperationResult, PermissionRow, PickerItem, ProcessBackend,
+    ProjectBackend, PromptBackend, ProviderAccess, ProviderRow, ReviewBackend, ReviewableFile, ReviewableHunk,
+    Revocation, ServerHealth, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend,
+    SyntaxToken, UserError, unavailable,
 };
-pub use keys::{Binding, Context, Deed, Error as KeyError, Key, Keys, Press, Stroke, markdown as keys_markdown};
+pub use keys::{Error as KeyError, KeyAction, KeyBinding, KeyChord, KeyContext, KeyMap, KeyMatch, KeySequence};
 #[cfg(unix)]
-pub use run::{Ended, Options, run};
-pub use screen::{Depth, Pictures, Reflow};
-pub use theme::{Error as ThemeError, NAMES as THEMES, ROLES, Spec, Theme};
+pub use run::{Options, TuiExit, run};
+pub use screen::{ColorDepth, ImageProtocol, Reflow};
+pub use theme::{Error as ThemeError, NAMES as THEMES, ROLES, Theme, ThemeSpec};

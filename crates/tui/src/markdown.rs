@@ -1,76 +1,77 @@
-//! Markdown becomes rows.
+//! Renders Markdown as styled rows.
 
 mod code;
 mod inline;
-mod split;
+mod splitter;
 mod table;
 
 pub(crate) use code::code_rows;
-pub(crate) use split::{Block, Splitter};
+pub(crate) use splitter::{MarkdownBlock, MarkdownSplitter};
 
-use crate::house::House;
-use crate::row::{Piece, Row, tame, wrap};
+use crate::backend::Backend;
+use crate::row::{StyledRow, StyledSpan, sanitise, wrap};
 use crate::theme::Theme;
-use inline::Inline;
+use inline::InlineText;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::Style;
-use table::Table;
+use table::MarkdownTable;
 
-/// How text is made to look.
+/// Context for rendering text.
 #[derive(Clone, Copy)]
-pub(crate) struct Look<'a> {
-    /// The styles.
+pub(crate) struct RenderContext<'a> {
     pub(crate) theme: &'a Theme,
-    /// Who colours source text.
-    pub(crate) house: &'a dyn House,
+    /// Highlights source text.
+    pub(crate) backend: &'a dyn Backend,
 }
 
-/// Markdown as rows of at most `width` columns.
-pub(crate) fn rows(source: &str, width: usize, look: Look<'_>) -> Vec<Row> {
-    let source = tame(source);
-    let mut writer = Writer {
-        look,
+/// Renders Markdown in rows of at most `width` columns.
+pub(crate) fn rows(source: &str, width: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
+    let source = sanitise(source);
+    let mut writer = MarkdownRenderer {
+        context,
         width,
         rows: Vec::new(),
-        inline: Inline::new(look.theme),
-        nest: Vec::new(),
+        inline: InlineText::new(context.theme),
+        containers: Vec::new(),
         code: None,
         table: None,
         tight: true,
     };
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     for event in Parser::new_ext(&source, options) {
-        writer.take(event);
+        writer.handle(event);
     }
     writer.flush();
     writer.rows
 }
 
-/// What stands around a paragraph.
-enum Nest {
-    /// A quote.
+/// A container around a paragraph.
+enum BlockContainer {
     Quote,
-    /// A list, and the number of its next item where it is numbered.
+    /// A list, with the number of its next item if it is numbered.
     List(Option<u64>),
-    /// An item: what stands before its first row, and how wide that is.
-    Item { mark: Option<Piece>, indent: usize },
+    /// A list item: its marker until it is drawn, and its indentation.
+    Item {
+        mark: Option<StyledSpan>,
+        indent: usize,
+    },
 }
 
-struct Writer<'a> {
-    look: Look<'a>,
+struct MarkdownRenderer<'a> {
+    context: RenderContext<'a>,
     width: usize,
-    rows: Vec<Row>,
-    inline: Inline<'a>,
-    nest: Vec<Nest>,
-    /// The language and text of a code block.
+    rows: Vec<StyledRow>,
+    inline: InlineText<'a>,
+    containers: Vec<BlockContainer>,
+    /// Language and text of a code block.
     code: Option<(String, String)>,
-    table: Option<Table>,
-    /// Whether nothing has been written since the last item began: no blank row is wanted then.
+    table: Option<MarkdownTable>,
+    /// Whether no blank row is needed before the next block.
     tight: bool,
 }
 
-impl Writer<'_> {
-    fn take(&mut self, event: Event<'_>) {
+impl MarkdownRenderer<'_> {
+    fn handle(&mut self, event: Event<'_>) {
         if let (Some((_, text)), Event::Text(more)) = (&mut self.code, &event) {
             text.push_str(more);
             return;
@@ -83,9 +84,9 @@ impl Writer<'_> {
             Event::SoftBreak => self.inline.text(" "),
             Event::HardBreak => self.inline.line_break(),
             Event::Rule => {
-                self.gap();
+                self.blank_row();
                 let dashes = "─".repeat(self.width.saturating_sub(self.indent()).min(40));
-                self.put(Row::of(dashes, self.look.theme.border));
+                self.push_row(StyledRow::new(dashes, self.context.theme.border));
             }
             Event::TaskListMarker(done) => self.inline.text(if done { "☑ " } else { "☐ " }),
             Event::Html(text) | Event::InlineHtml(text) => self.inline.text(text.trim_end_matches('\n')),
@@ -96,20 +97,20 @@ impl Writer<'_> {
 
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
-            Tag::Paragraph | Tag::HtmlBlock => self.gap(),
+            Tag::Paragraph | Tag::HtmlBlock => self.blank_row(),
             Tag::Heading { level, .. } => {
-                self.gap();
-                self.inline.push(heading(level, self.look.theme));
+                self.blank_row();
+                self.inline.push(heading(level, self.context.theme));
             }
             Tag::BlockQuote(_) => {
-                self.gap();
-                self.nest.push(Nest::Quote);
-                self.inline.push(self.look.theme.quiet);
+                self.blank_row();
+                self.containers.push(BlockContainer::Quote);
+                self.inline.push(self.context.theme.quiet);
                 self.tight = true;
             }
             Tag::CodeBlock(kind) => {
                 self.flush();
-                self.gap();
+                self.blank_row();
                 let language = match kind {
                     CodeBlockKind::Fenced(info) => info.split([' ', ',']).next().unwrap_or_default().to_string(),
                     CodeBlockKind::Indented => String::new(),
@@ -118,20 +119,20 @@ impl Writer<'_> {
             }
             Tag::List(first) => {
                 self.flush();
-                if self.nest.is_empty() {
-                    self.gap();
+                if self.containers.is_empty() {
+                    self.blank_row();
                 }
-                self.nest.push(Nest::List(first));
+                self.containers.push(BlockContainer::List(first));
             }
             Tag::Item => self.item(),
             Tag::Table(columns) => {
-                self.gap();
-                self.table = Some(Table::new(columns));
+                self.blank_row();
+                self.table = Some(MarkdownTable::new(columns));
             }
             Tag::TableHead | Tag::TableRow => {}
             Tag::TableCell => self.inline.clear(),
             Tag::Emphasis => self.inline.push_emphasis(),
-            Tag::Strong => self.inline.push(self.look.theme.strong),
+            Tag::Strong => self.inline.push(self.context.theme.strong),
             Tag::Strikethrough => self.inline.push_struck(),
             Tag::Link { dest_url, .. } => self.inline.link(&dest_url),
             Tag::Image { dest_url, .. } => {
@@ -139,7 +140,7 @@ impl Writer<'_> {
                 self.inline.text("image: ");
             }
             Tag::FootnoteDefinition(name) => {
-                self.gap();
+                self.blank_row();
                 self.inline.text(&format!("[{name}]: "));
             }
             Tag::DefinitionList
@@ -161,27 +162,27 @@ impl Writer<'_> {
             TagEnd::BlockQuote(_) => {
                 self.flush();
                 self.inline.pop();
-                self.nest.pop();
+                self.containers.pop();
             }
             TagEnd::CodeBlock => self.code_block(),
             TagEnd::List(_) => {
                 self.flush();
-                self.nest.pop();
+                self.containers.pop();
             }
             TagEnd::Item => {
                 self.flush();
-                // An item without any text still has its mark.
-                if matches!(self.nest.last(), Some(Nest::Item { mark: Some(_), .. })) {
-                    self.put(Row::empty());
+                // An empty item still has its marker.
+                if matches!(self.containers.last(), Some(BlockContainer::Item { mark: Some(_), .. })) {
+                    self.push_row(StyledRow::empty());
                 }
-                self.nest.pop();
+                self.containers.pop();
                 self.tight = true;
             }
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
                     let width = self.width.saturating_sub(self.indent());
-                    for row in table.rows(width, self.look.theme) {
-                        self.put(row);
+                    for row in table.rows(width, self.context.theme) {
+                        self.push_row(row);
                     }
                 }
             }
@@ -209,17 +210,19 @@ impl Writer<'_> {
 
     fn item(&mut self) {
         self.flush();
-        let mark = match self.nest.last_mut() {
-            Some(Nest::List(Some(number))) => {
+        let mark = match self.containers.last_mut() {
+            Some(BlockContainer::List(Some(number))) => {
                 let mark = format!("{number}. ");
                 *number += 1;
                 mark
             }
-            Some(Nest::List(None) | Nest::Quote | Nest::Item { .. }) | None => "• ".into(),
+            Some(BlockContainer::List(None) | BlockContainer::Quote | BlockContainer::Item { .. }) | None => {
+                "• ".into()
+            }
         };
         let indent = mark.chars().count();
-        let mark = Some(Piece::new(mark, self.look.theme.accent));
-        self.nest.push(Nest::Item { mark, indent });
+        let mark = Some(StyledSpan::new(mark, self.context.theme.accent));
+        self.containers.push(BlockContainer::Item { mark, indent });
         self.tight = true;
     }
 
@@ -228,60 +231,60 @@ impl Writer<'_> {
             return;
         };
         let width = self.width.saturating_sub(self.indent());
-        for row in code_rows(&language, "", text.trim_end_matches('\n'), width, self.look) {
-            self.put(row);
+        for row in code_rows(&language, "", text.trim_end_matches('\n'), width, self.context) {
+            self.push_row(row);
         }
     }
 
-    /// Writes the text that was gathered.
+    /// Writes the collected text.
     fn flush(&mut self) {
         if self.table.is_some() {
             return;
         }
         for line in self.inline.take() {
             let width = self.width.saturating_sub(self.indent());
-            for row in wrap(&line, width, &Row::empty()) {
-                self.put(row);
+            for row in wrap(&line, width, &StyledRow::empty()) {
+                self.push_row(row);
             }
         }
     }
 
-    /// A blank row before a block, unless it is the first.
-    fn gap(&mut self) {
+    /// Adds a blank row before a block unless it is the first.
+    fn blank_row(&mut self) {
         self.flush();
         if !std::mem::take(&mut self.tight) {
-            self.rows.push(Row::empty());
+            self.rows.push(StyledRow::empty());
         }
     }
 
     fn indent(&self) -> usize {
-        self.nest
+        self.containers
             .iter()
             .map(|nest| match nest {
-                Nest::Quote => 2,
-                Nest::List(_) => 0,
-                Nest::Item { indent, .. } => *indent,
+                BlockContainer::Quote => 2,
+                BlockContainer::List(_) => 0,
+                BlockContainer::Item { indent, .. } => *indent,
             })
             .sum()
     }
 
-    /// Writes a row behind whatever stands around it.
-    fn put(&mut self, row: Row) {
+    /// Writes a row after the prefixes of its containers.
+    fn push_row(&mut self, row: StyledRow) {
         let mut pieces = Vec::new();
-        for nest in &mut self.nest {
+        for nest in &mut self.containers {
             match nest {
-                Nest::Quote => pieces.push(Piece::new("▎ ", self.look.theme.border)),
-                Nest::List(_) => {}
-                Nest::Item { mark, indent } => {
+                BlockContainer::Quote => pieces.push(StyledSpan::new("▎ ", self.context.theme.border)),
+                BlockContainer::List(_) => {}
+                BlockContainer::Item { mark, indent } => {
                     pieces.push(
                         mark.take()
-                            .unwrap_or_else(|| Piece::new(" ".repeat(*indent), Style::new())),
+                            .unwrap_or_else(|| StyledSpan::new(" ".repeat(*indent), Style::new())),
                     );
                 }
             }
         }
-        pieces.extend(row.pieces);
-        self.rows.push(Row::from(pieces));
+        pieces.extend(row.spans);
+        self.rows.push(StyledRow::from(pieces));
         self.tight = false;
     }
 }

@@ -1,23 +1,25 @@
-//! The loop: keys, events and signals go to the app, and a frame is drawn when something has changed.
+//! The event loop: passes keys, session events and signals to the app, and draws frames when something changed.
 
-mod asking;
+mod width_query;
 
-use crate::app::{App, Effect, News};
+use crate::action::{AppEffect, AsyncResult};
+use crate::app::App;
+use crate::backend::{Backend, BackendFuture, OpenedSession, SessionTarget, UserError};
 use crate::draw;
-use crate::house::{Done, House, Later, Opened, Trouble, Which};
-use crate::input::{Focus, Input, Reader, Signal};
-use crate::keys::Keys;
-use crate::screen::{Depth, Drawn, Painter, Pictures, Reflow, Rest, Whole, painted};
-use crate::terminal::{Terminal, restore_after_fall};
+use crate::input::{FocusChange, Input, InputReader, TerminalEvent};
+use crate::keys::KeyMap;
+use crate::screen::{
+    AnsiEncoder, ColorDepth, CursorRest, DrawTiming, ImageProtocol, Reflow, UnbufferedStdout, encode_rows,
+};
+use crate::terminal::{TerminalDisplay, restore_after_panic};
 use crate::theme::Theme;
-use asking::{ANSWER, Asking};
 use base64::Engine as _;
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use futures::future::{BoxFuture, FutureExt as _, OptionFuture};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use model::Message;
 use ratatui::layout::Size;
-use session::{Command, Delivery, Delta, Event, Level, SessionId};
+use session::{Command, Delivery, Event, ItemDelta, NoticeLevel, SessionId};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, resume_unwind};
@@ -25,235 +27,227 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
+use width_query::{REPLY_TIMEOUT, WidthQuery};
 
-/// The shortest time between two frames.
-const FRAME: Duration = Duration::from_millis(16);
-/// How often the clock and the sign of life move while a turn runs.
-const TICK: Duration = Duration::from_millis(200);
-/// So long after a resize another one is reckoned with: people drag, and terminals tell of it late.
-const SETTLE: Duration = Duration::from_millis(400);
-/// So long a terminal may take to tell of a resize when it tells at once.
-const LATE: Duration = Duration::from_millis(100);
-/// How long a session may take to stop.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How many events are taken from the session at once.
-const BATCH: usize = 256;
-/// How much text is taken in before it is drawn and keys are looked at again: what came too fast waits.
-const PORTION: usize = 32 << 10;
+/// Minimum time between two frames.
+const FRAME_INTERVAL: Duration = Duration::from_millis(16);
+/// Refresh interval of the clock and the spinner while a turn runs.
+const TICK_INTERVAL: Duration = Duration::from_millis(200);
+/// After a resize, another one is expected for this time, because users drag and terminals report late.
+const RESIZE_SETTLE: Duration = Duration::from_millis(400);
+/// Maximum delay of a prompt resize report.
+const RESIZE_REPORT_DELAY: Duration = Duration::from_millis(100);
+/// Maximum time for a session to stop.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum events received from the session at once.
+const EVENT_BATCH: usize = 256;
+/// Maximum text processed before a frame is drawn and keys are read again.
+const TEXT_PER_FRAME: usize = 32 << 10;
 
-/// What the front end is started with.
+/// Parameters of the front end.
 pub struct Options {
     /// The session to open.
-    pub which: Which,
-    /// What is said at once.
+    pub session: SessionTarget,
+    /// A prompt to send when the session is open.
     pub prompt: Option<Message>,
-    /// Whether a turn that was left unfinished goes on at once.
-    pub go_on: bool,
-    /// How it looks; by the terminal's background where nobody chose.
+    /// Whether to continue an unfinished turn.
+    pub continue_turn: bool,
+    /// The theme; `None` selects it by the terminal's background.
     pub theme: Option<Theme>,
-    /// Which keys do what.
-    pub keys: Keys,
-    /// Whether prompts are written with vim's keys.
+    /// The key map.
+    pub keys: KeyMap,
+    /// Whether the composer uses Vim keys.
     pub vim: bool,
-    /// How many colours the terminal has.
-    pub depth: Depth,
-    /// What it does with long rows.
+    /// Colours that the terminal supports.
+    pub depth: ColorDepth,
+    /// How the terminal treats long rows when resized.
     pub reflow: Reflow,
-    /// How it shows images.
-    pub pictures: Pictures,
+    /// The terminal's image protocol.
+    pub pictures: ImageProtocol,
 }
 
-/// How the front end ended.
+/// How the front end exited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
-    /// The session that was open last.
+pub struct TuiExit {
+    /// The last open session.
     pub session: Option<SessionId>,
-    /// The command that goes on with it.
-    pub resume: Option<String>,
-    /// The signal that ended it, if one did.
+    /// The command that resumes it.
+    pub resume_command: Option<String>,
+    /// The signal that terminated the front end.
     pub signal: Option<i32>,
-    /// Why no session could be opened, where it ended because of that.
-    pub trouble: Option<Trouble>,
-    /// Whether the person wants to watch the demonstration instead.
+    /// Why no session could be opened.
+    pub error: Option<UserError>,
+    /// Whether the user chose the demo.
     pub demo: bool,
 }
 
-/// Runs the front end until the person leaves.
-pub async fn run(house: Arc<dyn House>, options: Options) -> io::Result<Ended> {
+/// Runs the front end until the user quits.
+pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiExit> {
     let size = window_size()?;
-    let raw = Raw::enter()?;
-    let painter = Painter {
+    let raw = RawMode::enter()?;
+    let painter = AnsiEncoder {
         depth: options.depth,
-        ..Painter::default()
+        ..AnsiEncoder::default()
     };
-    let terminal = Terminal::new(Whole, size, painter, options.reflow);
-    let mut running = Running {
-        by_background: options.theme.is_none(),
+    let terminal = TerminalDisplay::new(UnbufferedStdout, size, painter, options.reflow);
+    let mut event_loop = EventLoop {
+        theme_by_background: options.theme.is_none(),
         app: App::new(
-            Arc::clone(&house),
+            Arc::clone(&backend),
             options.theme.unwrap_or_default(),
             options.keys,
             options.vim,
         ),
         terminal,
         opening: None,
-        link: None,
-        told: FuturesUnordered::new(),
+        channels: None,
+        pending: FuturesUnordered::new(),
         branch: None,
         focus: None,
         dirty: true,
-        heard: 0,
-        drawn: None,
-        resized: None,
-        asking: Asking::default(),
+        processed: 0,
+        last_frame: None,
+        last_resize: None,
+        width_query: WidthQuery::default(),
         quit: None,
         demo: false,
-        left: None,
-        failed: None,
-        go_on: options.go_on,
+        previous: None,
+        open_error: None,
+        continue_turn: options.continue_turn,
     };
     if let Some(message) = options.prompt {
-        drop(running.app.say(message, Delivery::Queue));
+        drop(event_loop.app.submit_prompt(message, Delivery::Queue));
     }
-    let ended = AssertUnwindSafe(running.work(options.which, options.pictures))
+    let ended = AssertUnwindSafe(event_loop.run(options.session, options.pictures))
         .catch_unwind()
         .await;
-    // However it ended, what was written is kept and the terminal is put back before anything else is tried.
-    running.app.composer.flush(&running.app.cx());
-    let reset = running.terminal.reset();
-    let words = raw.leave();
-    let ended = ended.unwrap_or_else(|fall| {
-        // There is nobody else to tell.
-        drop(io::stderr().write_all(words.as_bytes()));
-        resume_unwind(fall)
+    // However it ended, first save the draft and restore the terminal.
+    event_loop.app.composer.flush(&event_loop.app.cx());
+    let reset = event_loop.terminal.reset();
+    let panic_message = raw.restore();
+    let ended = ended.unwrap_or_else(|panic| {
+        // There is no other way to report the error.
+        drop(io::stderr().write_all(panic_message.as_bytes()));
+        resume_unwind(panic)
     });
-    running.leave().await;
+    event_loop.close_session().await;
     let signal = ended?;
-    // A terminal that is gone cannot be put back.
+    // A closed terminal cannot be restored.
     if signal.is_none() {
         reset?;
     }
-    Ok(Ended {
-        session: running.app.state.session,
-        resume: running
+    Ok(TuiExit {
+        session: event_loop.app.state.session,
+        resume_command: event_loop
             .app
             .state
             .session
-            // A session in which nothing was said is not kept.
-            .filter(|_| running.app.state.conversation.was_said())
-            .map(|_| running.app.state.facts.resume.clone()),
+            // An empty session is not stored.
+            .filter(|_| event_loop.app.state.conversation.has_content())
+            .map(|_| event_loop.app.state.info.resume_command.clone()),
         signal,
-        trouble: running.failed.filter(|_| running.app.state.session.is_none()),
-        demo: running.demo,
+        error: event_loop.open_error.filter(|_| event_loop.app.state.session.is_none()),
+        demo: event_loop.demo,
     })
 }
 
-/// The terminal without line editing, and nobody else's words on it, until this is dropped.
-struct Raw {
-    /// What was said about the last fall. Most are not this program's end: a tool that falls ends alone, and its call tells so.
-    words: Arc<Mutex<String>>,
+/// Raw mode, with panic messages suppressed until this is dropped.
+struct RawMode {
+    /// The last panic message. Most panics do not end the program: a tool's panic fails only its call.
+    message: Arc<Mutex<String>>,
 }
 
-impl Raw {
+impl RawMode {
     fn enter() -> io::Result<Self> {
         enable_raw_mode()?;
-        let words = Arc::new(Mutex::new(String::new()));
-        let kept = Arc::clone(&words);
+        let message = Arc::new(Mutex::new(String::new()));
+        let kept = Arc::clone(&message);
         std::panic::set_hook(Box::new(move |info| {
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = format!("{info}\n");
         }));
-        Ok(Raw { words })
+        Ok(RawMode { message })
     }
 
-    /// Puts the terminal back; what was said about the last fall.
-    fn leave(self) -> String {
-        std::mem::take(&mut self.words.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Restores the terminal; returns the last panic message.
+    fn restore(self) -> String {
+        std::mem::take(&mut self.message.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawMode {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            restore_after_fall();
+            restore_after_panic();
         } else {
             drop(std::panic::take_hook());
         }
-        // There is nothing else to be done about a terminal that is gone.
+        // Nothing can be done about a closed terminal.
         drop(disable_raw_mode());
     }
 }
 
-/// What somebody came back with.
-enum Come {
-    /// Something was done.
-    Done(Done),
-    /// Something is to be sent.
-    Command(Command),
-    /// Something is known now.
-    News(News),
-}
-
-/// The ends that are held of a session.
-struct Link {
+/// Channels of the open session.
+struct SessionChannels {
     commands: mpsc::Sender<Command>,
     events: mpsc::Receiver<Event>,
 }
 
-struct Running<W: Write> {
+struct EventLoop<W: Write> {
     app: App,
-    terminal: Terminal<W>,
-    opening: Option<BoxFuture<'static, Result<Opened, Trouble>>>,
-    link: Option<Link>,
-    /// Answers that are told when they are there.
-    told: FuturesUnordered<Later<Come>>,
-    /// Which branch is checked out is being found out.
-    branch: Option<BoxFuture<'static, Result<Option<String>, Trouble>>>,
-    /// Whether the terminal has the focus; absent where it does not say.
-    focus: Option<Focus>,
+    terminal: TerminalDisplay<W>,
+    opening: Option<BoxFuture<'static, Result<OpenedSession, UserError>>>,
+    channels: Option<SessionChannels>,
+    /// Pending background operations.
+    pending: FuturesUnordered<BackendFuture<AsyncResult>>,
+    /// Pending query of the Git branch.
+    branch: Option<BoxFuture<'static, Result<Option<String>, UserError>>>,
+    /// The terminal's focus; `None` if it is not reported.
+    focus: Option<FocusChange>,
     dirty: bool,
-    /// How much text was taken in since the last frame.
-    heard: usize,
-    drawn: Option<Instant>,
-    /// When the terminal was given another size last.
-    resized: Option<Instant>,
-    /// Whether the terminal is asked how wide it is.
-    asking: Asking,
-    /// The end, and the signal that brought it.
+    /// Bytes of text processed since the last frame.
+    processed: usize,
+    last_frame: Option<Instant>,
+    /// Time of the last resize.
+    last_resize: Option<Instant>,
+    /// Query of the terminal's width.
+    width_query: WidthQuery,
+    /// Set to quit, with the signal that caused it.
     quit: Option<Option<i32>>,
-    /// Whether the demonstration comes next.
+    /// Whether to start the demo after quitting.
     demo: bool,
-    /// The session that was left for the one that is being opened.
-    left: Option<Which>,
+    /// The previous session, to return to if the new one cannot be opened.
+    previous: Option<SessionTarget>,
     /// Why the last session could not be opened.
-    failed: Option<Trouble>,
+    open_error: Option<UserError>,
     /// Whether the theme follows the terminal's background.
-    by_background: bool,
-    /// Whether a turn that was left unfinished goes on when its session is open.
-    go_on: bool,
+    theme_by_background: bool,
+    /// Whether to continue an unfinished turn when its session is open.
+    continue_turn: bool,
 }
 
-impl<W: Write> Running<W> {
-    async fn work(&mut self, which: Which, pictures: Pictures) -> io::Result<Option<i32>> {
-        self.terminal.set()?;
+impl<W: Write> EventLoop<W> {
+    async fn run(&mut self, target: SessionTarget, pictures: ImageProtocol) -> io::Result<Option<i32>> {
+        self.terminal.set_modes()?;
         self.draw()?;
-        self.terminal.ask(pictures)?;
-        self.open(which);
-        let mut reader = Reader::stdin()?;
+        self.terminal.query_features(pictures)?;
+        self.open_session(target);
+        let mut reader = InputReader::stdin()?;
         let mut resized = signal(SignalKind::window_change())?;
         let mut ended = signal(SignalKind::terminate())?;
         let mut hung_up = signal(SignalKind::hangup())?;
         let mut signals = Vec::new();
-        let mut events = Vec::with_capacity(BATCH);
+        let mut events = Vec::with_capacity(EVENT_BATCH);
         let mut waiting = VecDeque::new();
         loop {
             if let Some(signal) = self.quit {
                 return Ok(signal);
             }
-            let wait = self.wait();
-            let wake = self.app.wake.clone();
-            // While the terminal is waited for nothing is drawn, and no more is taken in than can be drawn.
-            let is_held = self.terminal.is_searching() || self.asking.is_open();
-            let goes_on = !waiting.is_empty() && (self.heard < PORTION || !is_held);
+            let wait = self.time_to_next_frame();
+            let redraw = self.app.redraw.clone();
+            // While a reply from the terminal is pending, nothing is drawn and no more events are processed than can be
+            // drawn.
+            let is_blocked = self.terminal.is_cursor_moving() || self.width_query.is_pending();
+            let has_backlog = !waiting.is_empty() && (self.processed < TEXT_PER_FRAME || !is_blocked);
             tokio::select! {
                 biased;
                 _ = ended.recv() => return Ok(Some(15)),
@@ -262,415 +256,392 @@ impl<W: Write> Running<W> {
                     if read.is_none() {
                         return Ok(None);
                     }
-                    let is_pressed = |signal: &Signal| matches!(signal, Signal::Input(Input::Key(_) | Input::Paste(_)));
+                    let is_pressed = |signal: &TerminalEvent| matches!(signal, TerminalEvent::Input(Input::Key(_) | Input::Paste(_)));
                     let pressed = signals.iter().any(is_pressed);
                     for signal in signals.drain(..) {
-                        self.signal(signal).await?;
+                        self.handle_terminal_event(signal).await?;
                     }
-                    // Whoever presses a key sees it at once, however much else there is to draw.
-                    if pressed && self.quit.is_none() && !self.terminal.is_searching() {
+                    // Keys are echoed immediately, however much else there is to draw.
+                    if pressed && self.quit.is_none() && !self.terminal.is_cursor_moving() {
                         self.draw()?;
                     }
                 }
                 _ = resized.recv() => {
-                    self.asking.resized();
+                    self.width_query.resize_reported();
                     self.resize(window_size()?)?;
                 }
                 _ = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => {
                     self.dirty |= self.app.state.is_working();
-                    self.calm_down()?;
+                    self.handle_timeouts()?;
                 }
                 Some(opened) = OptionFuture::from(self.opening.as_mut()) => {
                     self.opening = None;
-                    self.opened(opened).await;
+                    self.session_opened(opened).await;
                 }
                 Some(branch) = OptionFuture::from(self.branch.as_mut()) => {
                     self.branch = None;
                     self.app.state.branch = branch.unwrap_or_default();
                     self.dirty = true;
                 }
-                Some(told) = self.told.next(), if !self.told.is_empty() => {
-                    match told {
-                        Ok(come) => self.come(come).await,
-                        Err(trouble) => self.app.tell_trouble(&trouble),
+                Some(result) = self.pending.next(), if !self.pending.is_empty() => {
+                    match result.map(|result| self.app.apply_async_result(result)) {
+                        Ok(Some(command)) => self.send(command).await,
+                        Ok(None) => {}
+                        Err(error) => self.app.show_error(&error),
                     }
                     self.dirty = true;
                 }
-                () = wake.woken() => {
-                    let effects = self.app.settle();
-                    self.carry_out(effects).await?;
+                () = redraw.requested() => {
+                    let effects = self.app.apply_results();
+                    self.apply_effects(effects).await?;
                 }
-                count = receive(&mut self.link, &mut events), if waiting.is_empty() => {
+                count = receive(&mut self.channels, &mut events), if waiting.is_empty() => {
                     if count == 0 {
-                        self.link = None;
-                        self.app.tell(Level::Warning, "the session has ended");
+                        self.channels = None;
+                        self.app.show_notice(NoticeLevel::Warning, "the session ended");
                     }
                     waiting.extend(events.drain(..));
                     self.dirty = true;
                 }
-                () = std::future::ready(()), if goes_on => {}
+                () = std::future::ready(()), if has_backlog => {}
             }
-            let amount = self.hear(&mut waiting).await?;
+            let amount = self.process_events(&mut waiting).await?;
             self.draw_if_due(amount)?;
         }
     }
 
-    /// Takes in what the session told, as much of it as is drawn at once.
-    async fn hear(&mut self, waiting: &mut VecDeque<Event>) -> io::Result<Amount> {
+    /// Processes session events, up to the amount drawn at once.
+    async fn process_events(&mut self, waiting: &mut VecDeque<Event>) -> io::Result<BatchSize> {
         if waiting.is_empty() {
-            return Ok(Amount::Little);
+            return Ok(BatchSize::Partial);
         }
-        let before = self.app.before();
+        let before = self.app.baseline();
         let mut effects = Vec::new();
-        while self.heard < PORTION
+        while self.processed < TEXT_PER_FRAME
             && let Some(event) = waiting.pop_front()
         {
-            self.heard += length(&event);
-            effects.extend(self.app.hear(&event));
+            self.processed += text_length(&event);
+            effects.extend(self.app.handle_event(&event));
         }
-        self.carry_out(effects).await?;
-        if let Some(news) = self.app.news(&before) {
-            self.call(news)?;
+        self.apply_effects(effects).await?;
+        if let Some(message) = self.app.attention_message(&before) {
+            self.notify_user(message)?;
         }
         self.dirty = true;
-        Ok(if self.heard < PORTION {
-            Amount::Little
+        Ok(if self.processed < TEXT_PER_FRAME {
+            BatchSize::Partial
         } else {
-            Amount::Much
+            BatchSize::Full
         })
     }
 
-    /// How long until a frame is due; `None` where none is.
-    fn wait(&self) -> Option<Duration> {
-        let since = self.drawn.map_or(FRAME, |drawn| drawn.elapsed());
-        let resized = self.resized.map_or(SETTLE, |resized| resized.elapsed());
-        if self.terminal.is_searching() {
-            return Some(ANSWER.saturating_sub(resized));
+    /// Time until the next frame is due; `None` if none is.
+    fn time_to_next_frame(&self) -> Option<Duration> {
+        let since = self.last_frame.map_or(FRAME_INTERVAL, |drawn| drawn.elapsed());
+        let resized = self.last_resize.map_or(RESIZE_SETTLE, |resized| resized.elapsed());
+        if self.terminal.is_cursor_moving() {
+            return Some(REPLY_TIMEOUT.saturating_sub(resized));
         }
-        if let Some(left) = self.asking.left() {
+        if let Some(left) = self.width_query.remaining() {
             return Some(left);
         }
         if self.dirty {
-            return Some(FRAME.saturating_sub(since));
+            return Some(FRAME_INTERVAL.saturating_sub(since));
         }
-        if self.terminal.is_unsettled() {
-            return Some(SETTLE.saturating_sub(resized));
+        if self.terminal.is_resizing() {
+            return Some(RESIZE_SETTLE.saturating_sub(resized));
         }
-        self.app.state.is_working().then(|| TICK.saturating_sub(since))
+        self.app.state.is_working().then(|| TICK_INTERVAL.saturating_sub(since))
     }
 
-    /// The terminal has, or may have, another size.
+    /// Handles a possible size change.
     fn resize(&mut self, size: Size) -> io::Result<()> {
-        let drawn = match self.drawn {
-            Some(drawn) if drawn.elapsed() < LATE => Drawn::Perhaps,
-            Some(_) | None => Drawn::Before,
+        let drawn = match self.last_frame {
+            Some(drawn) if drawn.elapsed() < RESIZE_REPORT_DELAY => DrawTiming::MaybeAfterResize,
+            Some(_) | None => DrawTiming::BeforeResize,
         };
         self.terminal.resize(size, drawn)?;
-        self.resized = Some(Instant::now());
+        self.last_resize = Some(Instant::now());
         self.dirty = true;
         Ok(())
     }
 
-    /// The terminal says how wide it is.
-    fn is_wide(&mut self, width: u16) -> io::Result<()> {
-        if !self.asking.answered() {
-            return self.terminal.is_wide(width);
+    /// Handles the terminal's reply to a width query.
+    fn handle_width(&mut self, width: u16) -> io::Result<()> {
+        if !self.width_query.accept_reply() {
+            return self.terminal.handle_width(width);
         }
-        if self.terminal.is_searching() {
+        if self.terminal.is_cursor_moving() {
             return Ok(());
         }
         let size = self.terminal.size();
         if width == size.width {
             self.draw()
         } else {
-            // It will tell so by itself, later.
+            // The terminal reports the resize itself later.
             self.resize(Size::new(width.max(1), size.height))
         }
     }
 
-    /// What was waited for after a resize does not come any more.
-    fn calm_down(&mut self) -> io::Result<()> {
-        let resized = self.resized.map(|resized| resized.elapsed());
-        if self.terminal.is_searching() && resized.is_none_or(|resized| resized >= ANSWER) {
-            self.terminal.is_silent()?;
+    /// Handles timeouts after a resize.
+    fn handle_timeouts(&mut self) -> io::Result<()> {
+        let resized = self.last_resize.map(|resized| resized.elapsed());
+        if self.terminal.is_cursor_moving() && resized.is_none_or(|resized| resized >= REPLY_TIMEOUT) {
+            self.terminal.assume_width()?;
         }
-        if self.terminal.is_unsettled() && resized.is_none_or(|resized| resized >= SETTLE) {
+        if self.terminal.is_resizing() && resized.is_none_or(|resized| resized >= RESIZE_SETTLE) {
             let size = window_size()?;
             if size != self.terminal.size() {
-                self.asking.was_wrong();
+                self.width_query.distrust();
                 return self.resize(size);
             }
-            self.terminal.settle();
+            self.terminal.mark_stable();
             self.dirty = true;
         }
-        if self.asking.gives_up() && !self.terminal.is_searching() {
+        if self.width_query.expire() && !self.terminal.is_cursor_moving() {
             self.draw()?;
         }
         Ok(())
     }
 
-    /// Where the cursor waits: at the caret, where input methods look for it, unless a turn runs and the line is empty. The
-    /// screen then changes by itself at any moment, and only at the beginning of the region the cursor cannot get lost.
-    fn rest(&self) -> Rest {
+    /// Where the cursor rests: at the caret, where input methods expect it, unless a turn runs and the composer is
+    /// empty. Then the screen changes at any time, and the cursor is only safe at the start of the region.
+    fn cursor_rest(&self) -> CursorRest {
         if self.app.state.is_working() && !self.app.is_composing() {
-            Rest::Top
+            CursorRest::Top
         } else {
-            Rest::Caret
+            CursorRest::Caret
         }
     }
 
-    /// Draws without a key. Where the cursor is at the caret it is asked first whether that is where it was put.
-    fn draw_if_due(&mut self, amount: Amount) -> io::Result<()> {
-        let is_due = amount == Amount::Much || self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
-        if !self.dirty || !is_due || self.terminal.is_searching() || self.asking.is_open() {
+    /// Draws without a key press. If the cursor is at the caret, the terminal's width is checked first.
+    fn draw_if_due(&mut self, amount: BatchSize) -> io::Result<()> {
+        let is_due = amount == BatchSize::Full || self.last_frame.is_none_or(|drawn| drawn.elapsed() >= FRAME_INTERVAL);
+        if !self.dirty || !is_due || self.terminal.is_cursor_moving() || self.width_query.is_pending() {
             return Ok(());
         }
-        if self.terminal.is_away() && self.asking.is_of_use() {
-            self.asking.begin();
-            return self.terminal.ask_width();
+        if self.terminal.is_cursor_at_caret() && self.width_query.is_useful() {
+            self.width_query.begin();
+            return self.terminal.query_width();
         }
         self.draw()
     }
 
     fn draw(&mut self) -> io::Result<()> {
         let size = self.terminal.size();
-        match draw::full(&mut self.app, size) {
-            Some(frame) => self.terminal.full(&frame.buf, frame.caret)?,
+        match draw::draw_full(&mut self.app, size) {
+            Some(frame) => self.terminal.draw_full(&frame.buf, frame.caret)?,
             None => {
-                let mut frame = draw::inline(&mut self.app, size, self.terminal.live_width());
-                let history = painted(&frame.history, self.terminal.painter());
-                let rest = self.rest();
-                self.terminal.inline(&history, &mut frame.buf, frame.caret, rest)?;
+                let mut frame = draw::draw_inline(&mut self.app, size, self.terminal.live_width());
+                let history = encode_rows(&frame.history, self.terminal.painter());
+                let rest = self.cursor_rest();
+                self.terminal.draw_inline(&history, &mut frame.buf, frame.caret, rest)?;
             }
         }
         self.dirty = false;
-        self.heard = 0;
-        self.drawn = Some(Instant::now());
+        self.processed = 0;
+        self.last_frame = Some(Instant::now());
         Ok(())
     }
 
-    /// The terminal sent something.
-    async fn signal(&mut self, signal: Signal) -> io::Result<()> {
+    /// Handles a terminal event.
+    async fn handle_terminal_event(&mut self, signal: TerminalEvent) -> io::Result<()> {
         match signal {
-            Signal::Input(input) => {
+            TerminalEvent::Input(input) => {
                 if let Input::Focus(focus) = &input {
                     self.focus = Some(*focus);
                 }
-                let effects = self.app.take(input);
+                let effects = self.app.handle_input(input);
                 self.dirty = true;
-                self.carry_out(effects).await
+                self.apply_effects(effects).await
             }
-            Signal::Background(r, g, b) => {
+            TerminalEvent::Background(r, g, b) => {
                 let is_bright = u32::from(r) * 3 + u32::from(g) * 6 + u32::from(b) > 1_275;
-                if let (true, true, Some(light)) = (self.by_background, is_bright, Theme::built_in("light")) {
+                if let (true, true, Some(light)) = (self.theme_by_background, is_bright, Theme::built_in("light")) {
                     self.app.theme = light;
                     self.dirty = true;
                 }
                 Ok(())
             }
-            Signal::Graphics => {
-                self.terminal.shows_pictures();
+            TerminalEvent::Graphics => {
+                self.terminal.enable_images();
                 Ok(())
             }
-            Signal::Size { first, second } => {
-                let width = self.asking.width(first, second, self.terminal.size());
-                self.is_wide(width)
+            TerminalEvent::Size { first, second } => {
+                let width = self.width_query.width(first, second, self.terminal.size());
+                self.handle_width(width)
             }
-            Signal::KittyFlags(_) | Signal::Attributes | Signal::Cursor { .. } | Signal::Mode { .. } => Ok(()),
+            TerminalEvent::KittyFlags(_)
+            | TerminalEvent::Attributes
+            | TerminalEvent::Cursor { .. }
+            | TerminalEvent::Mode { .. } => Ok(()),
         }
     }
 
-    /// Calls the person, unless they are looking.
-    fn call(&mut self, news: &str) -> io::Result<()> {
+    /// Notifies the user unless the terminal has the focus.
+    fn notify_user(&mut self, message: &str) -> io::Result<()> {
         match self.focus {
-            Some(Focus::Gained) => Ok(()),
+            Some(FocusChange::Gained) => Ok(()),
             None => self.terminal.write("\x07"),
-            Some(Focus::Lost) => {
-                self.app.house.notify("hew", news);
-                let notes = format!("\x07\x1b]9;hew: {news}\x1b\\\x1b]777;notify;hew;{news}\x1b\\");
-                self.terminal.write(&notes)
+            Some(FocusChange::Lost) => {
+                self.app.backend.notify("hew", message);
+                let sequence = format!("\x07\x1b]9;hew: {message}\x1b\\\x1b]777;notify;hew;{message}\x1b\\");
+                self.terminal.write(&sequence)
             }
         }
     }
 
-    async fn carry_out(&mut self, effects: Vec<Effect>) -> io::Result<()> {
+    async fn apply_effects(&mut self, effects: Vec<AppEffect>) -> io::Result<()> {
         for effect in effects {
             match effect {
-                Effect::Send(command) => self.send(command).await,
-                Effect::Open(which) => {
-                    // One in which nothing was said is not kept: another new one is as good.
-                    let was_said = self.app.state.conversation.was_said();
-                    self.left = self.app.state.session.map(|id| match was_said {
-                        true => Which::Named(id.to_string()),
-                        false => Which::New,
+                AppEffect::Send(command) => self.send(command).await,
+                AppEffect::OpenSession(target) => {
+                    // An empty session is not stored; a new one replaces it.
+                    let has_content = self.app.state.conversation.has_content();
+                    self.previous = self.app.state.session.map(|id| match has_content {
+                        true => SessionTarget::Named(id.to_string()),
+                        false => SessionTarget::New,
                     });
-                    self.app.part(&which);
-                    if let Some(command) = self.app.held() {
+                    self.app.leave_session(&target);
+                    if let Some(command) = self.app.held_prompts_command() {
                         self.send(command).await;
                     }
-                    self.leave().await;
+                    self.close_session().await;
                     self.app.state.session = None;
-                    self.open(which);
+                    self.open_session(target);
                 }
-                Effect::Suspend => self.suspend()?,
-                Effect::Redraw => self.terminal.forget()?,
-                Effect::Copy(text) => {
+                AppEffect::Suspend => self.suspend()?,
+                AppEffect::Redraw => self.terminal.redraw()?,
+                AppEffect::Copy(text) => {
                     let text = base64::engine::general_purpose::STANDARD.encode(text);
                     self.terminal.write(&format!("\x1b]52;c;{text}\x07"))?;
                 }
-                Effect::Editor => self.edit().await?,
-                Effect::TellLater(later) => {
-                    let later = later.map(|told| told.map(|told| Come::Done(Done { told, keep: None })));
-                    self.told.push(later.boxed());
-                }
-                Effect::KeepLater(later) => self.told.push(later.map(|done| done.map(Come::Done)).boxed()),
-                Effect::SendLater(later) => self.told.push(later.map(|command| command.map(Come::Command)).boxed()),
-                Effect::LearnLater(later) => self.told.push(later.map(|news| news.map(Come::News)).boxed()),
-                Effect::Demo => {
+                AppEffect::OpenEditor => self.edit_prompt().await?,
+                AppEffect::Await(operation) => self.pending.push(operation),
+                AppEffect::Demo => {
                     self.demo = true;
                     self.quit = Some(None);
                 }
-                Effect::Quit => self.quit = Some(None),
+                AppEffect::Quit => self.quit = Some(None),
             }
         }
-        if let Some(command) = self.app.held() {
+        if let Some(command) = self.app.held_prompts_command() {
             self.send(command).await;
         }
         self.dirty = true;
         Ok(())
     }
 
-    async fn come(&mut self, come: Come) {
-        match come {
-            Come::Done(done) => self.done(done).await,
-            Come::Command(command) => self.send(command).await,
-            Come::News(news) => {
-                if let Some(command) = self.app.learn(news) {
-                    self.send(command).await;
-                }
-            }
-        }
-    }
-
-    async fn done(&mut self, Done { told, keep }: Done) {
-        if let Some(body) = keep {
-            self.send(Command::Keep { body: Box::new(body) }).await;
-        }
-        if !told.is_empty() {
-            self.app.tell(Level::Info, &told);
-        }
-    }
-
     async fn send(&mut self, command: Command) {
-        if let Some(link) = &self.link {
-            // A session that is gone says so by its events.
+        if let Some(link) = &self.channels {
+            // A closed session is reported through its events.
             drop(link.commands.send(command).await);
         }
     }
 
-    fn open(&mut self, which: Which) {
-        self.opening = Some(self.app.house.open(which));
+    fn open_session(&mut self, target: SessionTarget) {
+        self.opening = Some(self.app.backend.open(target));
     }
 
-    async fn opened(&mut self, opened: Result<Opened, Trouble>) {
+    async fn session_opened(&mut self, opened: Result<OpenedSession, UserError>) {
         let effects = match opened {
             Ok(mut opened) => {
-                let failed = self.failed.take().map(|trouble| trouble.told());
-                opened.told.extend(failed.filter(|_| self.left.is_some()));
-                self.left = None;
-                let effects = self.app.opened(&opened);
-                let Opened { commands, events, .. } = opened;
-                self.link = Some(Link { commands, events });
+                let failed = self.open_error.take().map(|error| error.with_hint());
+                opened.notices.extend(failed.filter(|_| self.previous.is_some()));
+                self.previous = None;
+                let effects = self.app.session_opened(&opened);
+                let OpenedSession { commands, events, .. } = opened;
+                self.channels = Some(SessionChannels { commands, events });
                 effects
             }
-            Err(trouble) => {
-                // Whoever wanted another session goes on with the one they had, and is told why.
-                if let (Some(left), None) = (self.left.clone(), &self.failed) {
-                    self.failed = Some(trouble);
-                    self.app.parting = None;
-                    self.open(left);
+            Err(error) => {
+                // Return to the previous session and report the error.
+                if let (Some(left), None) = (self.previous.clone(), &self.open_error) {
+                    self.open_error = Some(error);
+                    self.app.switch_notice = None;
+                    self.open_session(left);
                     return;
                 }
-                let effects = self.app.not_opened(&trouble);
-                self.failed = Some(trouble);
+                let effects = self.app.open_failed(&error);
+                self.open_error = Some(error);
                 effects
             }
         };
-        // Nothing of this touches the terminal.
-        drop(self.carry_out(effects).await);
-        if std::mem::take(&mut self.go_on) && self.app.state.facts.unfinished {
+        // These effects do not access the terminal.
+        drop(self.apply_effects(effects).await);
+        if std::mem::take(&mut self.continue_turn) && self.app.state.info.has_unfinished_turn {
             self.send(Command::Continue).await;
         }
-        self.branch = Some(self.app.house.branch());
+        self.branch = Some(self.app.backend.git_branch());
     }
 
-    /// Ends the session that is open: what it still says is not waited for longer than it takes to stop.
-    async fn leave(&mut self) {
-        if let Some(Link { commands, mut events }) = self.link.take() {
+    /// Closes the open session, waiting a limited time for it to stop.
+    async fn close_session(&mut self) {
+        if let Some(SessionChannels { commands, mut events }) = self.channels.take() {
             drop(commands.send(Command::Interrupt).await);
             drop(commands.send(Command::Close).await);
             drop(commands);
-            let last_words = async { while events.recv().await.is_some() {} };
-            // What does not stop by then is ended with the program.
-            drop(tokio::time::timeout(PATIENCE, last_words).await);
-            self.app.house.close().await;
+            let drain = async { while events.recv().await.is_some() {} };
+            // What does not stop by then ends with the process.
+            drop(tokio::time::timeout(CLOSE_TIMEOUT, drain).await);
+            self.app.backend.close().await;
         }
     }
 
-    /// Hands the terminal back to the shell, and takes it again when the person comes back.
+    /// Suspends the process, and restores the screen when it continues.
     fn suspend(&mut self) -> io::Result<()> {
         self.terminal.reset()?;
         disable_raw_mode()?;
         let stopped = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
         enable_raw_mode()?;
-        self.terminal.set()?;
+        self.terminal.set_modes()?;
         self.resize(window_size()?)?;
         stopped.map_err(io::Error::from)
     }
 
-    /// Lets the person write in an editor of their own.
-    async fn edit(&mut self) -> io::Result<()> {
+    /// Opens the user's editor.
+    async fn edit_prompt(&mut self) -> io::Result<()> {
         self.terminal.reset()?;
         disable_raw_mode()?;
-        let edited = self.app.house.edit(self.app.composer.text()).await;
+        let edited = self.app.backend.open_editor(self.app.composer.text()).await;
         enable_raw_mode()?;
-        self.terminal.set()?;
+        self.terminal.set_modes()?;
         self.resize(window_size()?)?;
         match edited {
             Ok(text) => self.app.composer.set_text(&text),
-            Err(trouble) => self.app.tell_trouble(&trouble),
+            Err(error) => self.app.show_error(&error),
         }
         Ok(())
     }
 }
 
-/// How much was taken in.
+/// How much text was processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Amount {
-    /// Less than is drawn at once.
-    Little,
-    /// As much as is drawn at once.
-    Much,
+enum BatchSize {
+    /// Less than the limit per frame.
+    Partial,
+    /// The limit per frame was reached.
+    Full,
 }
 
-/// How much text an event brings; a little where it brings none.
-fn length(event: &Event) -> usize {
+/// Bytes of text in an event, plus a constant.
+fn text_length(event: &Event) -> usize {
     let text = match event {
         Event::ItemDelta { delta, .. } => match delta {
-            Delta::Text(text) | Delta::Thinking(text) | Delta::Output(text) => text.len(),
-            Delta::Input { json, .. } => json.len(),
-            Delta::Call { .. } | Delta::Preview { .. } => 0,
+            ItemDelta::Text(text) | ItemDelta::Thinking(text) | ItemDelta::Output(text) => text.len(),
+            ItemDelta::Input { json, .. } => json.len(),
+            ItemDelta::Call { .. } | ItemDelta::Preview { .. } => 0,
         },
-        Event::Subtask { event, .. } => length(event),
+        Event::Subtask { event, .. } => text_length(event),
         _ => 0,
     };
     text + 32
 }
 
-/// Events of the session; never where there is none.
-async fn receive(link: &mut Option<Link>, events: &mut Vec<Event>) -> usize {
+/// Receives session events; never completes without a session.
+async fn receive(link: &mut Option<SessionChannels>, events: &mut Vec<Event>) -> usize {
     match link {
-        Some(link) => link.events.recv_many(events, BATCH).await,
+        Some(link) => link.events.recv_many(events, EVENT_BATCH).await,
         None => std::future::pending().await,
     }
 }

@@ -1,21 +1,23 @@
-//! What is written to the terminal, as few bytes as it takes.
+//! Minimal terminal output.
 
-mod full;
-mod inline;
-mod paint;
-mod picture;
-mod whole;
+mod ansi;
+mod full_screen;
+mod images;
+mod live_region;
+mod stdout;
 
-pub(crate) use full::{ENTER, Full, LEAVE};
-pub use inline::Reflow;
-pub(crate) use inline::{Drawn, Found, HOW_WIDE, Inline, Rest, Search, painted};
-pub use paint::Depth;
-pub(crate) use paint::Painter;
-pub(crate) use picture::ASK_KITTY;
-pub use picture::Pictures;
-pub(crate) use whole::Whole;
+pub(crate) use ansi::AnsiEncoder;
+pub use ansi::ColorDepth;
+pub(crate) use full_screen::{ENTER_FULL_SCREEN, FullScreen, LEAVE_FULL_SCREEN};
+pub use images::ImageProtocol;
+pub(crate) use images::QUERY_KITTY;
+pub use live_region::Reflow;
+pub(crate) use live_region::{
+    CursorRest, CursorSearch, CursorSearchResult, DrawTiming, LiveRegion, QUERY_SIZE, encode_rows,
+};
+pub(crate) use stdout::UnbufferedStdout;
 
-/// The terminal shows nothing until the whole frame is there.
-pub(crate) const BEGIN: &str = "\x1b[?2026h";
-/// The frame is there.
-pub(crate) const END: &str = "\x1b[?2026l";
+/// Begins a synchronised update.
+pub(crate) const BEGIN_UPDATE: &str = "\x1b[?2026h";
+/// Ends a synchronised update.
+pub(crate) const END_UPDATE: &str = "\x1b[?2026l";

@@ -1,28 +1,29 @@
-//! Commands that begin with a slash: the built-in ones as data, and what each of them asks for.
+//! Built-in slash commands as data, and their actions.
 
-use crate::house::{Choice, Which};
-use crate::keys::Deed;
-use crate::view::{Cx, Wish};
+use crate::action::AppAction;
+use crate::backend::{PickerItem, SessionTarget};
+use crate::keys::KeyAction;
+use crate::view::ViewContext;
 use session::{Command, ItemId};
 
 /// A built-in command.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Slash {
-    /// Its name, without the slash.
+pub(crate) struct BuiltInCommand {
+    /// The name without the slash.
     pub(crate) name: &'static str,
-    /// Other names for it.
+    /// Alternative names.
     pub(crate) aliases: &'static [&'static str],
-    /// What may stand behind it; empty where nothing does.
-    pub(crate) takes: &'static str,
-    /// What it does, in a few words.
-    pub(crate) says: &'static str,
-    does: Does,
+    /// The arguments; empty if there are none.
+    pub(crate) arguments: &'static str,
+    /// A short description.
+    pub(crate) description: &'static str,
+    action: SlashAction,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Does {
-    /// What a key does too.
-    Deed(Deed),
+enum SlashAction {
+    /// A key action.
+    Key(KeyAction),
     Compact,
     Continue,
     Fork,
@@ -36,152 +37,188 @@ enum Does {
     Undo,
 }
 
-/// Every built-in command.
-pub(crate) const COMMANDS: &[Slash] = &[
+/// All built-in commands.
+pub(crate) const COMMANDS: &[BuiltInCommand] = &[
     slash(
         "new",
         &["reset"],
         "",
-        "begin a new session",
-        Does::Deed(Deed::NewSession),
+        "start a new session",
+        SlashAction::Key(KeyAction::NewSession),
     ),
-    slash("clear", &[], "", "the same as /new", Does::Deed(Deed::NewSession)),
+    slash(
+        "clear",
+        &[],
+        "",
+        "start a new session (same as /new)",
+        SlashAction::Key(KeyAction::NewSession),
+    ),
     slash(
         "init",
         &[],
         "",
-        "have AGENTS.md written: what an agent should know of this project",
-        Does::Init,
+        "create or improve AGENTS.md for this project",
+        SlashAction::Init,
     ),
     slash(
         "sessions",
         &["resume", "history"],
         "",
         "search, resume, fork or rename a session",
-        Does::Deed(Deed::Sessions),
+        SlashAction::Key(KeyAction::Sessions),
     ),
-    slash("model", &["models"], "[NAME]", "choose a model", Does::Model),
-    slash("mode", &["modes", "agent"], "[NAME]", "choose a mode", Does::Mode),
+    slash("model", &["models"], "[NAME]", "choose a model", SlashAction::Model),
+    slash(
+        "mode",
+        &["modes", "agent"],
+        "[NAME]",
+        "choose a mode",
+        SlashAction::Mode,
+    ),
     slash(
         "changes",
         &["diff", "review"],
         "",
-        "what this session changed, to accept or take back",
-        Does::Deed(Deed::Changes),
+        "review the changes of this session",
+        SlashAction::Key(KeyAction::Changes),
     ),
-    slash(
-        "undo",
-        &[],
-        "",
-        "take the last turn's changes of files back",
-        Does::Undo,
-    ),
-    slash("redo", &[], "", "make again what was undone", Does::Redo),
+    slash("undo", &[], "", "undo the last turn's file changes", SlashAction::Undo),
+    slash("redo", &[], "", "redo the undone file changes", SlashAction::Redo),
     slash(
         "rewind",
         &["back"],
         "",
-        "go back to an earlier prompt",
-        Does::Deed(Deed::Rewind),
+        "rewind to an earlier prompt",
+        SlashAction::Key(KeyAction::Rewind),
     ),
-    slash("fork", &["branch"], "", "go on in a copy of this session", Does::Fork),
+    slash(
+        "fork",
+        &["branch"],
+        "",
+        "continue in a copy of this session",
+        SlashAction::Fork,
+    ),
     slash(
         "compact",
         &["summarise", "summarize"],
-        "[WHAT TO HEED]",
-        "replace the conversation so far by notes",
-        Does::Compact,
+        "[INSTRUCTIONS]",
+        "replace the conversation by a summary",
+        SlashAction::Compact,
     ),
     slash(
         "context",
         &["cost", "usage", "stats"],
         "",
-        "what the context is made of, and what it costs",
-        Does::Deed(Deed::ContextView),
+        "show context usage and cost",
+        SlashAction::Key(KeyAction::ContextView),
     ),
     slash(
         "todo",
         &["todos"],
         "",
-        "the list of things to do",
-        Does::Deed(Deed::Todo),
+        "show the todo list",
+        SlashAction::Key(KeyAction::Todo),
     ),
     slash(
         "jobs",
         &["ps"],
         "",
-        "commands in the background",
-        Does::Deed(Deed::Jobs),
+        "show background jobs",
+        SlashAction::Key(KeyAction::Jobs),
     ),
     slash(
         "agents",
         &["subagents", "tasks"],
         "",
-        "subtasks: watch, steer, stop",
-        Does::Deed(Deed::Subagents),
+        "show subtasks: watch, steer, stop",
+        SlashAction::Key(KeyAction::Subagents),
     ),
     slash(
         "servers",
         &["mcp", "lsp"],
         "",
-        "MCP and language servers",
-        Does::Deed(Deed::Servers),
+        "show MCP and language servers",
+        SlashAction::Key(KeyAction::Servers),
     ),
     slash(
         "permissions",
         &["allow", "approvals"],
         "",
-        "what is allowed",
-        Does::Deed(Deed::Permissions),
+        "show permission rules",
+        SlashAction::Key(KeyAction::Permissions),
     ),
-    slash("theme", &["themes"], "[NAME]", "choose a theme", Does::Theme),
+    slash("theme", &["themes"], "[NAME]", "choose a theme", SlashAction::Theme),
     slash(
         "settings",
         &["config"],
         "",
-        "settings, and where each comes from",
-        Does::Deed(Deed::Settings),
+        "show settings and their sources",
+        SlashAction::Key(KeyAction::Settings),
     ),
     slash(
         "setup",
         &["login", "connect"],
         "",
         "choose a provider, store a key, test the connection",
-        Does::Deed(Deed::Setup),
+        SlashAction::Key(KeyAction::Setup),
     ),
-    slash("help", &["keys", "?"], "", "keys and commands", Does::Deed(Deed::Help)),
-    slash("editor", &[], "", "write in your editor", Does::Deed(Deed::Editor)),
-    slash("vim", &[], "", "turn vim's keys on or off", Does::Deed(Deed::ToggleVim)),
-    slash("copy", &[], "", "copy the last reply", Does::Deed(Deed::Copy)),
+    slash(
+        "help",
+        &["keys", "?"],
+        "",
+        "show keys and commands",
+        SlashAction::Key(KeyAction::Help),
+    ),
+    slash(
+        "editor",
+        &[],
+        "",
+        "edit the prompt in your editor",
+        SlashAction::Key(KeyAction::Editor),
+    ),
+    slash(
+        "vim",
+        &[],
+        "",
+        "turn Vim keys on or off",
+        SlashAction::Key(KeyAction::ToggleVim),
+    ),
+    slash(
+        "copy",
+        &[],
+        "",
+        "copy the last reply",
+        SlashAction::Key(KeyAction::Copy),
+    ),
     slash(
         "search",
         &["find"],
         "",
         "search the conversation",
-        Does::Deed(Deed::Search),
+        SlashAction::Key(KeyAction::Search),
     ),
     slash(
         "transcript",
         &[],
         "",
-        "look back through the whole conversation",
-        Does::Deed(Deed::Transcript),
+        "show the full conversation",
+        SlashAction::Key(KeyAction::Transcript),
     ),
     slash(
         "rename",
         &["title"],
         "TITLE",
-        "give this session another title",
-        Does::Rename,
+        "rename this session",
+        SlashAction::Rename,
     ),
     slash(
         "continue",
         &[],
         "",
-        "go on with the turn that was interrupted",
-        Does::Continue,
+        "continue the interrupted turn",
+        SlashAction::Continue,
     ),
-    slash("quit", &["exit", "q"], "", "leave", Does::Quit),
+    slash("quit", &["exit", "q"], "", "quit", SlashAction::Quit),
 ];
 
 const fn slash(
@@ -189,38 +226,37 @@ const fn slash(
     aliases: &'static [&'static str],
     takes: &'static str,
     says: &'static str,
-    does: Does,
-) -> Slash {
-    Slash {
+    does: SlashAction,
+) -> BuiltInCommand {
+    BuiltInCommand {
         name,
         aliases,
-        takes,
-        says,
-        does,
+        arguments: takes,
+        description: says,
+        action: does,
     }
 }
 
-/// What `/init` asks of the model.
-const INIT: &str = "Look around in this project and write AGENTS.md in its root: what somebody who has never seen it must know \
-to work in it. How it is built, tested and checked (also a single test), how it is laid out, the conventions that its code \
-follows and that cannot be seen at a glance. Only what is true here and what you have checked; no general advice. At most a \
-page. Where AGENTS.md is there already, keep what is right and improve it; take over what other instructions for agents say \
-that lie in the project.";
+/// The prompt of `/init`.
+const INIT: &str = "Explore this project and write AGENTS.md in its root: what a newcomer must know to work in it. How to \
+build, test and lint it (including how to run a single test), how it is organised, and conventions that are not obvious from \
+the code. Include only facts that you have verified here, no general advice. At most one page. If AGENTS.md exists, keep what \
+is correct and improve it. Incorporate other instructions for agents that exist in the project.";
 
-/// What came of a line that begins with a slash.
-pub(crate) enum Ran {
-    /// It asks for this.
-    Wish(Wish),
-    /// It cannot be done like this.
-    Wrong(String),
-    /// It is for the agent: a prompt that begins with a slash, or a command from a file.
-    NotOne,
+/// The result of running a line that begins with a slash.
+pub(crate) enum SlashOutcome {
+    /// An action for the app.
+    Action(AppAction),
+    /// An error for the user.
+    Invalid(String),
+    /// Not a built-in command: a prompt or a custom command for the agent.
+    NotBuiltIn,
 }
 
-/// Runs a line such as `/model anthropic/claude-sonnet-4-6`; `more` are commands from files.
-pub(crate) fn run(line: &str, more: &[Choice], cx: &Cx<'_>) -> Ran {
+/// Runs a line such as `/model anthropic/claude-sonnet-4-6`; `more` are custom commands.
+pub(crate) fn run(line: &str, more: &[PickerItem], cx: &ViewContext<'_>) -> SlashOutcome {
     let Some(rest) = line.strip_prefix('/') else {
-        return Ran::NotOne;
+        return SlashOutcome::NotBuiltIn;
     };
     let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let arguments = arguments.trim();
@@ -228,68 +264,72 @@ pub(crate) fn run(line: &str, more: &[Choice], cx: &Cx<'_>) -> Ran {
         return command.run(arguments, cx);
     }
     if more.iter().any(|choice| choice.name == name) {
-        // The agent knows what it stands for.
-        return Ran::NotOne;
+        // The agent expands it.
+        return SlashOutcome::NotBuiltIn;
     }
     match name.is_empty() || name.contains(['/', '.']) {
-        // A path, or a lone slash.
-        true => Ran::NotOne,
-        false => Ran::Wrong(format!("there is no command /{name}; / alone lists them")),
+        // A path or a lone slash.
+        true => SlashOutcome::NotBuiltIn,
+        false => SlashOutcome::Invalid(format!("unknown command /{name}; type / to list commands")),
     }
 }
 
-/// The built-in command of this name, or with this other name.
-pub(crate) fn find(name: &str) -> Option<&'static Slash> {
+/// The built-in command with this name or alias.
+pub(crate) fn find(name: &str) -> Option<&'static BuiltInCommand> {
     COMMANDS
         .iter()
         .find(|command| command.name == name || command.aliases.contains(&name))
 }
 
-impl Slash {
-    /// What a key would do for it, where there is one.
-    pub(crate) fn deed(&self) -> Option<Deed> {
-        Some(match self.does {
-            Does::Deed(deed) => deed,
-            Does::Model => Deed::Models,
-            Does::Mode => Deed::Modes,
-            Does::Theme => Deed::Themes,
-            Does::Undo => Deed::UndoTurn,
-            Does::Redo => Deed::RedoTurn,
-            Does::Quit => Deed::Leave,
-            Does::Compact | Does::Continue | Does::Fork | Does::Init | Does::Rename => return None,
+impl BuiltInCommand {
+    /// The key action that is equivalent to it.
+    pub(crate) fn key_action(&self) -> Option<KeyAction> {
+        Some(match self.action {
+            SlashAction::Key(action) => action,
+            SlashAction::Model => KeyAction::Models,
+            SlashAction::Mode => KeyAction::Modes,
+            SlashAction::Theme => KeyAction::Themes,
+            SlashAction::Undo => KeyAction::UndoTurn,
+            SlashAction::Redo => KeyAction::RedoTurn,
+            SlashAction::Quit => KeyAction::Leave,
+            SlashAction::Compact
+            | SlashAction::Continue
+            | SlashAction::Fork
+            | SlashAction::Init
+            | SlashAction::Rename => return None,
         })
     }
 
-    /// Does it.
-    pub(crate) fn run(&self, arguments: &str, cx: &Cx<'_>) -> Ran {
-        let named = |deed: Deed, make: &dyn Fn(String) -> Wish| match arguments.is_empty() {
-            true => Wish::Act(deed),
+    /// Runs the command.
+    pub(crate) fn run(&self, arguments: &str, cx: &ViewContext<'_>) -> SlashOutcome {
+        let named = |action: KeyAction, make: &dyn Fn(String) -> AppAction| match arguments.is_empty() {
+            true => AppAction::Key(action),
             false => make(arguments.to_owned()),
         };
-        Ran::Wish(match self.does {
-            Does::Deed(deed) => Wish::Act(deed),
-            Does::Model => named(Deed::Models, &|name| Wish::Send(Command::SetModel { name })),
-            Does::Mode => named(Deed::Modes, &|name| Wish::Send(Command::SetMode { name })),
-            Does::Theme => named(Deed::Themes, &Wish::ThemeNamed),
-            Does::Compact => Wish::Send(Command::Compact {
+        SlashOutcome::Action(match self.action {
+            SlashAction::Key(action) => AppAction::Key(action),
+            SlashAction::Model => named(KeyAction::Models, &|name| AppAction::Send(Command::SetModel { name })),
+            SlashAction::Mode => named(KeyAction::Modes, &|name| AppAction::Send(Command::SetMode { name })),
+            SlashAction::Theme => named(KeyAction::Themes, &AppAction::SetTheme),
+            SlashAction::Compact => AppAction::Send(Command::Compact {
                 instructions: (!arguments.is_empty()).then(|| arguments.to_owned()),
             }),
-            Does::Continue => Wish::Send(Command::Continue),
-            Does::Init => Wish::Say(INIT.into()),
-            Does::Undo => Wish::Act(Deed::UndoTurn),
-            Does::Redo => Wish::Act(Deed::RedoTurn),
-            Does::Quit => Wish::Quit,
-            Does::Fork => match cx.state.session {
-                Some(session) => Wish::Switch(Which::Fork {
+            SlashAction::Continue => AppAction::Send(Command::Continue),
+            SlashAction::Init => AppAction::Prompt(INIT.into()),
+            SlashAction::Undo => AppAction::Key(KeyAction::UndoTurn),
+            SlashAction::Redo => AppAction::Key(KeyAction::RedoTurn),
+            SlashAction::Quit => AppAction::Quit,
+            SlashAction::Fork => match cx.state.session {
+                Some(session) => AppAction::OpenSession(SessionTarget::Fork {
                     session,
                     upto: None::<ItemId>,
                 }),
-                None => return Ran::Wrong("no session is open yet".into()),
+                None => return SlashOutcome::Invalid("no session is open".into()),
             },
-            Does::Rename => match (cx.state.session, arguments) {
-                (_, "") => return Ran::Wrong("write the new title behind /rename".into()),
-                (Some(session), title) => Wish::Rename(session, title.to_owned()),
-                (None, _) => return Ran::Wrong("no session is open yet".into()),
+            SlashAction::Rename => match (cx.state.session, arguments) {
+                (_, "") => return SlashOutcome::Invalid("usage: /rename TITLE".into()),
+                (Some(session), title) => AppAction::RenameSession(session, title.to_owned()),
+                (None, _) => return SlashOutcome::Invalid("no session is open".into()),
             },
         })
     }
@@ -299,10 +339,10 @@ impl Slash {
 mod tests {
     use super::*;
 
-    /// The table of all commands for the book, in Markdown.
+    /// A Markdown table of all commands for the documentation.
     fn markdown() -> String {
-        let row = |command: &Slash| {
-            let takes = match command.takes {
+        let row = |command: &BuiltInCommand| {
+            let takes = match command.arguments {
                 "" => String::new(),
                 takes => format!(" {takes}"),
             };
@@ -311,7 +351,7 @@ mod tests {
                 "| `/{}{takes}` | {} | {} |\n",
                 command.name,
                 others.join(", "),
-                command.says
+                command.description
             )
         };
         let rows: String = COMMANDS.iter().map(row).collect();
@@ -319,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_book_lists_every_command() {
+    fn the_documentation_lists_every_command() {
         assert!(
             include_str!("../../../docs/tui.md").contains(&markdown()),
             "docs/tui.md needs this:\n{}",

@@ -1,77 +1,73 @@
-//! What is known about the session that is open: everything that is drawn is drawn from here.
+//! State of the open session, from which everything is drawn.
 
-mod asked;
+mod pending_question;
 mod subtasks;
 mod turn;
 
-pub(crate) use asked::Asked;
-pub(crate) use subtasks::Subtask;
-pub(crate) use turn::{Doing, Turn};
+pub(crate) use pending_question::PendingQuestion;
+pub(crate) use subtasks::SubtaskState;
+pub(crate) use turn::{RunningTurn, TurnActivity};
 
-use crate::conversation::Conversation;
-use crate::house::{Facts, Opened};
+use crate::backend::{OpenedSession, SessionInfo};
+use crate::conversation::ConversationLog;
 use model::{Message, Usage};
-use session::{Body, Event, Level, RequestId, SessionId, Todo, Totals};
+use session::{Body, Event, NoticeLevel, RequestId, SessionId, Todo, Totals};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What is known about the session that is open.
+/// State of the open session.
 #[derive(Default)]
-pub(crate) struct State {
-    /// The session; absent while it is being opened.
+pub(crate) struct AppState {
+    /// The session; `None` while it is being opened.
     pub(crate) session: Option<SessionId>,
-    /// What is known about it.
-    pub(crate) facts: Facts,
-    /// The branch that is checked out.
+    pub(crate) info: SessionInfo,
+    /// The checked-out Git branch.
     pub(crate) branch: Option<String>,
-    /// What was said and done.
-    pub(crate) conversation: Conversation,
-    /// The turn that runs.
-    pub(crate) turn: Option<Turn>,
-    /// Questions that wait for the person; the first one is shown.
-    pub(crate) asked: VecDeque<Asked>,
-    /// Prompts that were sent and that no item says yet.
-    pub(crate) queue: VecDeque<Queued>,
-    /// Tokens, money and requests so far.
+    pub(crate) conversation: ConversationLog,
+    /// The running turn.
+    pub(crate) turn: Option<RunningTurn>,
+    /// Pending questions; the first one is shown.
+    pub(crate) questions: VecDeque<PendingQuestion>,
+    /// Prompts that were submitted but are not yet part of the conversation.
+    pub(crate) queue: VecDeque<WaitingPrompt>,
+    /// Total usage and cost.
     pub(crate) totals: Totals,
-    /// The request of the newest reply.
+    /// Usage of the last reply's request.
     pub(crate) usage: Usage,
-    /// Requests whose replies have not been seen.
-    counted: VecDeque<(RequestId, Usage)>,
-    replied: Option<RequestId>,
-    /// The list of things to do.
+    /// Usage of requests that have no finished reply yet.
+    unmatched_usage: VecDeque<(RequestId, Usage)>,
+    last_reply: Option<RequestId>,
     pub(crate) todos: Vec<Todo>,
-    /// Subtasks of the session, oldest first.
-    pub(crate) subtasks: Vec<Subtask>,
-    /// Something that was just told and is shown until the next key.
+    /// Subtasks, oldest first.
+    pub(crate) subtasks: Vec<SubtaskState>,
+    /// A message that is shown until the next key.
     pub(crate) flash: Option<String>,
 }
 
-/// A prompt that waits for its turn.
+/// A prompt that waits for delivery.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Queued {
-    /// What was said.
+pub(crate) struct WaitingPrompt {
     pub(crate) message: Message,
-    /// What happens with it when the turn runs on.
+    /// How it is delivered.
     pub(crate) delivery: session::Delivery,
 }
 
-impl State {
-    /// Another session is open now.
-    pub(crate) fn opened(&mut self, opened: &Opened) {
+impl AppState {
+    /// Resets the state for an opened session.
+    pub(crate) fn reset_for(&mut self, opened: &OpenedSession) {
         let branch = self.branch.take();
         let queue = std::mem::take(&mut self.queue);
-        *self = State {
+        *self = AppState {
             session: Some(opened.id),
-            facts: opened.facts.clone(),
-            totals: opened.facts.totals,
+            info: opened.info.clone(),
+            totals: opened.info.totals,
             branch,
             queue,
-            ..State::default()
+            ..AppState::default()
         };
         self.conversation.restore(&opened.items);
         if opened.items.is_empty() {
-            self.conversation.begin(&opened.facts.place);
+            self.conversation.set_heading(&opened.info.display_path);
         }
         self.todos = opened
             .items
@@ -82,58 +78,52 @@ impl State {
                 _ => None,
             })
             .unwrap_or_default();
-        for text in &opened.told {
-            self.conversation.notice(Level::Warning, text);
+        for text in &opened.notices {
+            self.conversation.notice(NoticeLevel::Warning, text);
         }
     }
 
-    /// Something happened in the session.
-    pub(crate) fn hear(&mut self, event: &Event) {
-        self.conversation.hear(event);
+    /// Applies a session event.
+    pub(crate) fn handle_event(&mut self, event: &Event) {
+        self.conversation.handle_event(event);
         match event {
-            Event::TurnStarted => self.turn = Some(Turn::begin()),
+            Event::TurnStarted => self.turn = Some(RunningTurn::start()),
             Event::ItemFinished { item } => match &item.body {
-                Body::Prompt { message } => self.delivered(message),
-                Body::Mode { name, .. } => self.facts.mode.clone_from(name),
+                Body::Prompt { message } => self.remove_delivered(message),
+                Body::Mode { name, .. } => self.info.mode.clone_from(name),
                 Body::Todos { list } => self.todos.clone_from(list),
                 Body::Reply { request, .. } => {
-                    self.replied = Some(*request);
-                    self.count();
+                    self.last_reply = Some(*request);
+                    self.update_usage();
                 }
-                Body::Result { .. }
-                | Body::Summary { .. }
-                | Body::Notice { .. }
-                | Body::Wake { .. }
-                | Body::Review { .. }
-                | Body::Panels { .. }
-                | Body::Restored { .. } => {}
+                _ => {}
             },
             Event::Usage {
                 request, usage, totals, ..
             } => {
-                if self.counted.len() >= 8 {
-                    self.counted.pop_front();
+                if self.unmatched_usage.len() >= 8 {
+                    self.unmatched_usage.pop_front();
                 }
-                self.counted.push_back((*request, *usage));
+                self.unmatched_usage.push_back((*request, *usage));
                 self.totals = *totals;
-                self.count();
+                self.update_usage();
             }
-            Event::Titled { title } => self.facts.title = Some(title.clone()),
-            Event::Asked { question } => self.asked.push_back(Asked::new(None, question.clone())),
-            Event::Answered { question } => {
-                let asked = self.asked.iter().find(|asked| asked.question.id == *question);
+            Event::TitleChanged { title } => self.info.title = Some(title.clone()),
+            Event::QuestionAsked { question } => self.questions.push_back(PendingQuestion::new(None, question.clone())),
+            Event::QuestionAnswered { question } => {
+                let asked = self.questions.iter().find(|asked| asked.question.id == *question);
                 if let Some(call) = asked.and_then(|asked| asked.question.call.clone()) {
-                    self.conversation.answered(&call);
+                    self.conversation.restart_clock(&call);
                 }
-                self.asked.retain(|asked| asked.question.id != *question);
+                self.questions.retain(|asked| asked.question.id != *question);
             }
             Event::Subtask { session, event, .. } => {
-                subtasks::hear(&mut self.subtasks, *session, event);
-                self.hear_below(*session, event);
+                subtasks::handle_event(&mut self.subtasks, *session, event);
+                self.handle_subtask_event(*session, event);
             }
             Event::TurnFinished { .. } => {
                 self.turn = None;
-                self.asked.clear();
+                self.questions.clear();
             }
             Event::ItemStarted { .. }
             | Event::ItemDelta { .. }
@@ -142,27 +132,30 @@ impl State {
             | Event::Notice { .. } => {}
         }
         if let Some(turn) = &mut self.turn {
-            turn.hear(event);
+            turn.handle_event(event);
         }
     }
 
-    /// What the newest reply's own request took. Others, such as the one for the title, say nothing about the context.
-    fn count(&mut self) {
+    /// Updates the usage from the last reply's request. Other requests, such as title generation, do not count for the
+    /// context.
+    fn update_usage(&mut self) {
         let found = self
-            .counted
+            .unmatched_usage
             .iter()
-            .position(|(request, _)| Some(*request) == self.replied);
-        if let Some((_, usage)) = found.and_then(|at| self.counted.remove(at)) {
+            .position(|(request, _)| Some(*request) == self.last_reply);
+        if let Some((_, usage)) = found.and_then(|at| self.unmatched_usage.remove(at)) {
             self.usage = usage;
         }
     }
 
-    /// Something happened in a subtask: only questions concern the whole.
-    fn hear_below(&mut self, session: SessionId, event: &Event) {
+    /// Applies a subtask's event; only questions are relevant.
+    fn handle_subtask_event(&mut self, session: SessionId, event: &Event) {
         match event {
-            Event::Asked { question } => self.asked.push_back(Asked::new(Some(session), question.clone())),
-            Event::Answered { question } => self.asked.retain(|asked| asked.question.id != *question),
-            Event::Subtask { session, event, .. } => self.hear_below(*session, event),
+            Event::QuestionAsked { question } => self
+                .questions
+                .push_back(PendingQuestion::new(Some(session), question.clone())),
+            Event::QuestionAnswered { question } => self.questions.retain(|asked| asked.question.id != *question),
+            Event::Subtask { session, event, .. } => self.handle_subtask_event(*session, event),
             Event::TurnStarted
             | Event::ItemStarted { .. }
             | Event::ItemDelta { .. }
@@ -171,13 +164,13 @@ impl State {
             | Event::Usage { .. }
             | Event::Retrying { .. }
             | Event::Notice { .. }
-            | Event::Titled { .. }
+            | Event::TitleChanged { .. }
             | Event::TurnFinished { .. } => {}
         }
     }
 
-    /// A prompt has become part of the conversation.
-    fn delivered(&mut self, message: &Arc<Message>) {
+    /// Removes a prompt that is now part of the conversation.
+    fn remove_delivered(&mut self, message: &Arc<Message>) {
         let words = message.text();
         let found = self
             .queue
@@ -188,7 +181,7 @@ impl State {
         }
     }
 
-    /// Whether a turn runs.
+    /// Whether a turn is running.
     pub(crate) fn is_working(&self) -> bool {
         self.turn.is_some()
     }

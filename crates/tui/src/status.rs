@@ -1,25 +1,25 @@
-//! The status line: what it does and for how long on the left; mode, model, context, cost, cache, branch on the right.
+//! The status line: activity on the left; mode, model, context, cost, cache and branch on the right.
 
-use crate::conversation::took;
-use crate::row::{Piece, Row};
-use crate::state::Doing;
-use crate::view::Cx;
+use crate::conversation::elapsed;
+use crate::row::{StyledRow, StyledSpan};
+use crate::state::TurnActivity;
+use crate::view::ViewContext;
 use std::time::Instant;
 use unicode_width::UnicodeWidthStr as _;
 
-/// The status line in so many columns: what does not fit is left out, the least important first.
-pub(crate) fn row(cx: &Cx<'_>, badge: Option<&str>, width: u16) -> Row {
+/// The status line in `width` columns; the least important parts are dropped first.
+pub(crate) fn row(cx: &ViewContext<'_>, badge: Option<&str>, width: u16) -> StyledRow {
     let theme = cx.theme;
     let width = usize::from(width);
-    let left = left(cx);
-    let mut parts = right(cx);
-    // The mode of vim's keys, where they are on.
+    let left = activity(cx);
+    let mut parts = details(cx);
+    // The Vim mode.
     if let Some(badge) = badge {
-        let piece = Piece::new(badge.to_owned(), theme.accent);
-        parts.insert(0, Part { piece, weight: 10 });
+        let piece = StyledSpan::new(badge.to_owned(), theme.accent);
+        parts.insert(0, StatusPart { piece, weight: 10 });
     }
     let room = width.saturating_sub(left.width() + 2);
-    let total = |parts: &[Part]| parts.iter().map(|part| part.piece.text.width() + 3).sum::<usize>();
+    let total = |parts: &[StatusPart]| parts.iter().map(|part| part.piece.text.width() + 3).sum::<usize>();
     while total(&parts) > room + 3 {
         let least = parts
             .iter()
@@ -33,90 +33,90 @@ pub(crate) fn row(cx: &Cx<'_>, badge: Option<&str>, width: u16) -> Row {
     }
     let mut row = left;
     let used = row.width() + total(&parts).saturating_sub(3);
-    row = row.and(" ".repeat(width.saturating_sub(used)), theme.dim);
+    row = row.push(" ".repeat(width.saturating_sub(used)), theme.dim);
     for (index, part) in parts.into_iter().enumerate() {
         if index > 0 {
-            row = row.and(" · ", theme.border);
+            row = row.push(" · ", theme.border);
         }
-        row.pieces.push(part.piece);
+        row.spans.push(part.piece);
     }
-    row.cut(width)
+    row.truncate(width)
 }
 
-/// A part of the line and how much it matters.
-struct Part {
-    piece: Piece,
+/// A part of the line and its importance.
+struct StatusPart {
+    piece: StyledSpan,
     weight: u8,
 }
 
-fn left(cx: &Cx<'_>) -> Row {
+fn activity(cx: &ViewContext<'_>) -> StyledRow {
     let (theme, state) = (cx.theme, cx.state);
     if let Some(flash) = &state.flash {
-        return Row::of(flash.clone(), theme.warn);
+        return StyledRow::new(flash.clone(), theme.warn);
     }
-    if !state.asked.is_empty() {
-        return Row::of("? waiting for you", theme.warn);
+    if !state.questions.is_empty() {
+        return StyledRow::new("? waiting for your answer", theme.warn);
     }
     let Some(turn) = &state.turn else {
         return match state.session {
-            Some(_) => Row::of("? help", theme.dim),
-            None => Row::of("opening …", theme.dim),
+            Some(_) => StyledRow::new("? help", theme.dim),
+            None => StyledRow::new("opening …", theme.dim),
         };
     };
     if let Some((_, attempt, when)) = &turn.retrying {
         let left = when.saturating_duration_since(Instant::now());
-        return Row::of(format!("↻ attempt {attempt} in {}", took(left)), theme.warn);
+        return StyledRow::new(format!("↻ attempt {attempt} in {}", elapsed(left)), theme.warn);
     }
-    let word = match turn.doing {
-        Doing::Waiting => "waiting",
-        Doing::Thinking => "thinking",
-        Doing::Writing => "writing",
-        Doing::Calling => "calling",
-        Doing::Working => "working",
+    let word = match turn.activity {
+        TurnActivity::Waiting => "waiting",
+        TurnActivity::Thinking => "thinking",
+        TurnActivity::Writing => "writing",
+        TurnActivity::Calling => "calling",
+        TurnActivity::Working => "working",
     };
-    let life = usize::try_from(turn.elapsed().as_millis() / 200).unwrap_or(0) % LIFE.len();
-    Row::of(LIFE.get(life).copied().unwrap_or_default(), theme.accent)
-        .and(format!(" {word} {}", took(turn.elapsed())), theme.text)
-        .and(" · esc stops", theme.dim)
+    let life = usize::try_from(turn.elapsed().as_millis() / 200).unwrap_or(0) % SPINNER.len();
+    StyledRow::new(SPINNER.get(life).copied().unwrap_or_default(), theme.accent)
+        .push(format!(" {word} {}", elapsed(turn.elapsed())), theme.text)
+        .push(" · esc to interrupt", theme.dim)
 }
 
-const LIFE: [&str; 6] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇"];
+const SPINNER: [&str; 6] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇"];
 
-fn right(cx: &Cx<'_>) -> Vec<Part> {
-    let (theme, state, facts) = (cx.theme, cx.state, &cx.state.facts);
+fn details(cx: &ViewContext<'_>) -> Vec<StatusPart> {
+    let (theme, state, info) = (cx.theme, cx.state, &cx.state.info);
     if state.session.is_none() {
         return Vec::new();
     }
-    let part = |text: String, style, weight| Part {
-        piece: Piece::new(text, style),
+    let part = |text: String, style, weight| StatusPart {
+        piece: StyledSpan::new(text, style),
         weight,
     };
-    let mut parts = vec![part(facts.mode.clone(), theme.accent, 9)];
-    if !facts.permission.is_empty() && facts.permission != "workspace" {
-        parts.push(part(facts.permission.clone(), theme.warn, 8));
+    let mut parts = vec![part(info.mode.clone(), theme.accent, 9)];
+    if !info.permission.is_empty() && info.permission != "workspace" {
+        parts.push(part(info.permission.clone(), theme.warn, 8));
     }
-    let model = facts.model.rsplit('/').next().unwrap_or_default();
+    let model = info.model.rsplit('/').next().unwrap_or_default();
     parts.push(part(model.into(), theme.dim, 7));
-    let used = state.usage.prompt() + state.usage.output;
+    let used = state.usage.prompt_tokens() + state.usage.output;
     if used > 0 {
-        let (text, style) = match (used * 100).checked_div(facts.window) {
+        let (text, style) = match (used * 100).checked_div(info.context_window) {
             Some(percent) => {
                 let style = if percent >= 80 { theme.warn } else { theme.dim };
                 let percent = match percent {
-                    0..10 => format!("{:.1}", used as f64 * 100.0 / facts.window as f64),
+                    0..10 => format!("{:.1}", used as f64 * 100.0 / info.context_window as f64),
                     _ => percent.to_string(),
                 };
-                (format!("{percent}% of {}", thousands(facts.window)), style)
+                (format!("{percent}% of {}", short_count(info.context_window)), style)
             }
-            None => (thousands(used), theme.dim),
+            None => (short_count(used), theme.dim),
         };
         parts.push(part(text, style, 6));
     }
-    if let Some(hits) = (state.totals.usage.cache_read * 100).checked_div(state.totals.usage.prompt()) {
+    if let Some(hits) = (state.totals.usage.cache_read * 100).checked_div(state.totals.usage.prompt_tokens()) {
         parts.push(part(format!("{hits}% cached"), theme.dim, 3));
     }
     if state.totals.cost.nano_usd > 0 {
-        parts.push(part(money(state.totals.cost.usd()), theme.dim, 5));
+        parts.push(part(format_usd(state.totals.cost.usd()), theme.dim, 5));
     }
     if let Some(branch) = &state.branch {
         parts.push(part(format!("⎇ {branch}"), theme.dim, 4));
@@ -125,7 +125,7 @@ fn right(cx: &Cx<'_>) -> Vec<Part> {
 }
 
 /// `$0.0042`, `$0.31`, `$12.40`
-pub(crate) fn money(usd: f64) -> String {
+pub(crate) fn format_usd(usd: f64) -> String {
     if usd < 0.01 {
         format!("${usd:.4}")
     } else {
@@ -134,7 +134,7 @@ pub(crate) fn money(usd: f64) -> String {
 }
 
 /// `812`, `12.4k`, `200k`, `1.0M`
-pub(crate) fn thousands(tokens: u64) -> String {
+pub(crate) fn short_count(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
         1_000..100_000 => format!("{:.1}k", tokens as f64 / 1e3),
@@ -148,11 +148,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_short() {
+    fn numbers_are_short() {
         assert_eq!(
-            [812, 12_400, 200_000, 1_000_000].map(thousands),
+            [812, 12_400, 200_000, 1_000_000].map(short_count),
             ["812", "12.4k", "200k", "1.0M"]
         );
-        assert_eq!([0.0042, 0.314, 12.4].map(money), ["$0.0042", "$0.31", "$12.40"]);
+        assert_eq!([0.0042, 0.314, 12.4].map(format_usd), ["$0.0042", "$0.31", "$12.40"]);
     }
 }

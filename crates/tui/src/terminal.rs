@@ -1,244 +1,246 @@
-//! The terminal: what is set when the front end begins is put back when it ends, however it ends.
+//! The terminal's modes and contents. Modes are restored however the front end exits.
 
 use crate::screen::{
-    ASK_KITTY, Drawn, ENTER, Found, Full, HOW_WIDE, Inline, LEAVE, Painter, Pictures, Reflow, Rest, Search,
+    AnsiEncoder, CursorRest, CursorSearch, CursorSearchResult, DrawTiming, ENTER_FULL_SCREEN, FullScreen,
+    ImageProtocol, LEAVE_FULL_SCREEN, LiveRegion, QUERY_KITTY, QUERY_SIZE, Reflow,
 };
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Size};
 use std::io::{self, Write};
 
-/// Bracketed paste, focus reports, and keys as kitty writes them (only where they would otherwise be ambiguous).
-const SET: &str = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[>4;1m";
-/// The same put back.
-const RESET: &str = "\x1b[<u\x1b[>4;0m\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?7h\x1b[?25h\x1b[0m";
-/// Which colour is behind the text? The answer to the second question says that there is none to the first.
-const ASK: &str = "\x1b]11;?\x1b\\\x1b[c";
+/// Bracketed paste, focus reports, and the kitty keyboard protocol for ambiguous keys.
+const SET_MODES: &str = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[>4;1m";
+/// Resets the modes.
+const RESET_MODES: &str = "\x1b[<u\x1b[>4;0m\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?7h\x1b[?25h\x1b[0m";
+/// Queries the background colour. The reply to the second query shows that the first is not supported.
+const QUERY_BACKGROUND: &str = "\x1b]11;?\x1b\\\x1b[c";
 
-/// How wide the live region is while the size changes.
-const NARROW: u16 = 40;
+/// Width of the live region while the size changes.
+const RESIZING_WIDTH: u16 = 40;
 
-/// A terminal and what stands on it.
-pub(crate) struct Terminal<W: Write> {
+/// A terminal and its contents.
+pub(crate) struct TerminalDisplay<W: Write> {
     out: W,
-    painter: Painter,
-    /// How it may show images.
-    pictures: Pictures,
+    encoder: AnsiEncoder,
+    /// The image protocol to use if the terminal confirms it.
+    image_protocol: ImageProtocol,
     reflow: Reflow,
     size: Size,
-    inline: Inline,
-    /// The screen beside the history, while it is shown.
-    full: Option<Full>,
-    /// The history's width when the other screen was opened.
-    width: u16,
-    /// The cursor is on its way to the beginning of the live region.
-    search: Option<Search>,
-    /// Whether the size changed a moment ago and may change again.
-    unsettled: bool,
+    live_region: LiveRegion,
+    /// The alternate screen, while it is shown.
+    full: Option<FullScreen>,
+    /// The width when the alternate screen was entered.
+    inline_width: u16,
+    /// A cursor move that waits for confirmation.
+    cursor_search: Option<CursorSearch>,
+    /// Whether the size changed recently and may change again.
+    resizing: bool,
 }
 
-impl<W: Write> Terminal<W> {
-    /// A terminal of this size.
-    pub(crate) fn new(out: W, size: Size, painter: Painter, reflow: Reflow) -> Self {
-        Terminal {
+impl<W: Write> TerminalDisplay<W> {
+    pub(crate) fn new(out: W, size: Size, painter: AnsiEncoder, reflow: Reflow) -> Self {
+        TerminalDisplay {
             out,
-            painter,
-            pictures: Pictures::None,
+            encoder: painter,
+            image_protocol: ImageProtocol::None,
             reflow,
             size,
-            inline: Inline::default(),
+            live_region: LiveRegion::default(),
             full: None,
-            width: size.width,
-            search: None,
-            unsettled: false,
+            inline_width: size.width,
+            cursor_search: None,
+            resizing: false,
         }
     }
 
-    /// Begins to use it.
-    pub(crate) fn set(&mut self) -> io::Result<()> {
-        self.write(SET)
+    /// Sets the modes.
+    pub(crate) fn set_modes(&mut self) -> io::Result<()> {
+        self.write(SET_MODES)
     }
 
-    /// Asks what it looks like, and whether it shows images; the answers come as input.
-    pub(crate) fn ask(&mut self, pictures: Pictures) -> io::Result<()> {
-        self.pictures = pictures;
+    /// Queries the background colour and image support; replies arrive as input.
+    pub(crate) fn query_features(&mut self, pictures: ImageProtocol) -> io::Result<()> {
+        self.image_protocol = pictures;
         match pictures {
-            Pictures::None => {}
-            Pictures::Iterm => self.painter.pictures = pictures,
-            Pictures::Kitty => self.write(ASK_KITTY)?,
+            ImageProtocol::None => {}
+            ImageProtocol::Iterm => self.encoder.images = pictures,
+            ImageProtocol::Kitty => self.write(QUERY_KITTY)?,
         }
-        self.write(ASK)
+        self.write(QUERY_BACKGROUND)
     }
 
-    /// It says that it knows kitty's graphics.
-    pub(crate) fn shows_pictures(&mut self) {
-        self.painter.pictures = self.pictures;
+    /// Enables images after the terminal confirmed kitty graphics.
+    pub(crate) fn enable_images(&mut self) {
+        self.encoder.images = self.image_protocol;
     }
 
-    /// Takes the live region off and puts everything back.
+    /// Erases the live region and resets the modes.
     pub(crate) fn reset(&mut self) -> io::Result<()> {
         let mut out = String::new();
         if self.full.take().is_some() {
-            out.push_str(LEAVE);
+            out.push_str(LEAVE_FULL_SCREEN);
         }
-        if self.search.take().is_some() {
-            self.inline.wipe(&mut out);
+        if self.cursor_search.take().is_some() {
+            self.live_region.wipe(&mut out);
         }
-        self.inline.clear(&mut out);
-        out.push_str(RESET);
+        self.live_region.clear(&mut out);
+        out.push_str(RESET_MODES);
         self.write(&out)
     }
 
-    /// Its size.
     pub(crate) fn size(&self) -> Size {
         self.size
     }
 
-    /// How wide the live region is drawn. While the size changes it is as narrow as terminals hardly become: rows that are
-    /// broken push others into the history, from where nobody gets them back.
+    /// The width of the live region. While the size changes, it is narrower than most terminals, because wrapped rows
+    /// push others into the scrollback, where they cannot be erased.
     pub(crate) fn live_width(&self) -> u16 {
-        if self.unsettled {
-            self.size.width.min(NARROW)
+        if self.resizing {
+            self.size.width.min(RESIZING_WIDTH)
         } else {
             self.size.width
         }
     }
 
-    /// It has another size now.
-    pub(crate) fn resize(&mut self, size: Size, drawn: Drawn) -> io::Result<()> {
+    /// Applies a new size.
+    pub(crate) fn resize(&mut self, size: Size, drawn: DrawTiming) -> io::Result<()> {
         if size == self.size {
             return Ok(());
         }
         self.size = size;
-        self.unsettled = true;
+        self.resizing = true;
         if let Some(full) = &mut self.full {
-            full.forget();
+            full.invalidate();
             return Ok(());
         }
-        // Where the cursor is on its way already, the answer decides.
-        if self.search.is_none() {
+        // If the cursor is already moving, the reply decides.
+        if self.cursor_search.is_none() {
             let mut out = String::new();
-            self.search = self.inline.seek(size.width, self.reflow, drawn, &mut out);
-            if self.search.is_none() {
-                self.inline.wipe(&mut out);
+            self.cursor_search = self
+                .live_region
+                .move_to_start_after_resize(size.width, self.reflow, drawn, &mut out);
+            if self.cursor_search.is_none() {
+                self.live_region.wipe(&mut out);
             }
             self.write(&out)?;
         }
         Ok(())
     }
 
-    /// It says how wide it was when the cursor had moved.
-    pub(crate) fn is_wide(&mut self, width: u16) -> io::Result<()> {
-        let Some(search) = self.search.take() else {
+    /// Handles the reported width at the time of a cursor move.
+    pub(crate) fn handle_width(&mut self, width: u16) -> io::Result<()> {
+        let Some(search) = self.cursor_search.take() else {
             return Ok(());
         };
         let mut out = String::new();
-        match self.inline.answer(search, width, &mut out) {
-            Found::There | Found::Lost => self.inline.wipe(&mut out),
-            Found::Further(search) => self.search = Some(search),
+        match self.live_region.handle_width(search, width, &mut out) {
+            CursorSearchResult::AtStart | CursorSearchResult::Lost => self.live_region.wipe(&mut out),
+            CursorSearchResult::Moving(search) => self.cursor_search = Some(search),
         }
         self.write(&out)
     }
 
-    /// It says nothing: some do not. What was believed is taken for true.
-    pub(crate) fn is_silent(&mut self) -> io::Result<()> {
-        if self.search.take().is_none() {
+    /// Assumes the expected width if the terminal does not reply.
+    pub(crate) fn assume_width(&mut self) -> io::Result<()> {
+        if self.cursor_search.take().is_none() {
             return Ok(());
         }
         let mut out = String::new();
-        self.inline.wipe(&mut out);
+        self.live_region.wipe(&mut out);
         self.write(&out)
     }
 
-    /// Whether nothing can be drawn until it has answered.
-    pub(crate) fn is_searching(&self) -> bool {
-        self.search.is_some()
+    /// Whether nothing can be drawn until the terminal replies.
+    pub(crate) fn is_cursor_moving(&self) -> bool {
+        self.cursor_search.is_some()
     }
 
-    /// Whether the cursor is at the caret, and only the terminal knows how far that is from the beginning of the live region.
-    pub(crate) fn is_away(&self) -> bool {
-        self.full.is_none() && self.inline.is_away()
+    /// Whether the cursor is at the caret, so that its distance from the start of the live region depends on the
+    /// terminal's width.
+    pub(crate) fn is_cursor_at_caret(&self) -> bool {
+        self.full.is_none() && self.live_region.is_cursor_away()
     }
 
-    /// Asks how wide it is; the answer comes as input.
-    pub(crate) fn ask_width(&mut self) -> io::Result<()> {
-        self.write(HOW_WIDE)
+    /// Queries the width; the reply arrives as input.
+    pub(crate) fn query_width(&mut self) -> io::Result<()> {
+        self.write(QUERY_SIZE)
     }
 
-    /// Its size has not changed for a while.
-    pub(crate) fn settle(&mut self) {
-        self.unsettled = false;
+    /// Marks the size as stable.
+    pub(crate) fn mark_stable(&mut self) {
+        self.resizing = false;
     }
 
-    /// Whether its size changed a moment ago.
-    pub(crate) fn is_unsettled(&self) -> bool {
-        self.unsettled
+    /// Whether the size changed recently.
+    pub(crate) fn is_resizing(&self) -> bool {
+        self.resizing
     }
 
-    /// Draws the live region, and finished rows above it.
-    pub(crate) fn inline(
+    /// Draws the live region and finished rows above it.
+    pub(crate) fn draw_inline(
         &mut self,
         history: &[String],
         buf: &mut Buffer,
         caret: Option<Position>,
-        rest: Rest,
+        rest: CursorRest,
     ) -> io::Result<()> {
         let mut out = String::new();
         if self.full.take().is_some() {
-            out.push_str(LEAVE);
+            out.push_str(LEAVE_FULL_SCREEN);
             out.push_str("\x1b[?25l");
-            if self.width != self.size.width {
-                self.inline.wipe(&mut out);
+            if self.inline_width != self.size.width {
+                self.live_region.wipe(&mut out);
             }
         }
-        let rest = if self.unsettled {
-            // Rows may be anywhere by now: single ones would be written over others.
-            self.inline.forget();
-            Rest::Top
+        let rest = if self.resizing {
+            // Rows may have moved, so changed rows cannot be written separately.
+            self.live_region.invalidate();
+            CursorRest::Top
         } else {
             rest
         };
-        self.inline.frame(history, buf, caret, rest, &self.painter, &mut out);
+        self.live_region
+            .frame(history, buf, caret, rest, &self.encoder, &mut out);
         self.write(&out)
     }
 
-    /// Draws the screen beside the history.
-    pub(crate) fn full(&mut self, buf: &Buffer, caret: Option<Position>) -> io::Result<()> {
+    /// Draws the alternate screen.
+    pub(crate) fn draw_full(&mut self, buf: &Buffer, caret: Option<Position>) -> io::Result<()> {
         let mut out = String::new();
-        let painter = self.painter;
+        let painter = self.encoder;
         if self.full.is_none() {
-            // The terminal keeps where the cursor is, and carries it along while the other screen is shown.
-            self.inline.park(&mut out);
-            self.width = self.size.width;
+            // The terminal keeps the cursor's position while the alternate screen is shown.
+            self.live_region.move_to_start(&mut out);
+            self.inline_width = self.size.width;
         }
         let full = self.full.get_or_insert_with(|| {
-            out.push_str(ENTER);
-            Full::default()
+            out.push_str(ENTER_FULL_SCREEN);
+            FullScreen::default()
         });
         full.frame(buf, caret, &painter, &mut out);
         self.write(&out)
     }
 
-    /// What stands on it is not what was drawn: everything is drawn anew.
-    pub(crate) fn forget(&mut self) -> io::Result<()> {
+    /// Redraws everything.
+    pub(crate) fn redraw(&mut self) -> io::Result<()> {
         match &mut self.full {
             Some(full) => {
-                full.forget();
+                full.invalidate();
                 Ok(())
             }
             None => {
                 let mut out = String::new();
-                self.inline.clear(&mut out);
+                self.live_region.clear(&mut out);
                 self.write(&out)
             }
         }
     }
 
-    /// How colours are written.
-    pub(crate) fn painter(&self) -> &Painter {
-        &self.painter
+    pub(crate) fn painter(&self) -> &AnsiEncoder {
+        &self.encoder
     }
 
-    /// Writes bytes as they are; nothing where there are none.
+    /// Writes text; nothing if it is empty.
     pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
@@ -249,29 +251,29 @@ impl<W: Write> Terminal<W> {
 }
 
 #[cfg(test)]
-impl Terminal<Vec<u8>> {
-    /// Everything that was written.
+impl TerminalDisplay<Vec<u8>> {
+    /// All output.
     pub(crate) fn written(&self) -> &[u8] {
         &self.out
     }
 
-    /// What was written since the last time.
+    /// Takes the output since the last call.
     pub(crate) fn take_written(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// It is one that does this with long rows.
+    /// Sets how the terminal treats long rows.
     pub(crate) fn reflow_as(&mut self, reflow: Reflow) {
         self.reflow = reflow;
     }
 }
 
-/// Everything put back, for a program that is about to fall: written without knowing what stands there.
-pub(crate) fn restore_after_fall() {
+/// Resets the terminal after a panic, without knowledge of its contents.
+pub(crate) fn restore_after_panic() {
     let mut out = io::stdout();
-    // There is nobody left to tell.
+    // There is no way to report an error.
     drop(
-        out.write_all(format!("{LEAVE}{RESET}\r\n").as_bytes())
+        out.write_all(format!("{LEAVE_FULL_SCREEN}{RESET_MODES}\r\n").as_bytes())
             .and_then(|()| out.flush()),
     );
     drop(crossterm::terminal::disable_raw_mode());

@@ -1,57 +1,57 @@
-//! Colours and emphasis by what they mean, in themes that are data.
+//! Themes: styles by role.
 
 mod built_in;
-mod words;
+mod style_parser;
 
 pub use built_in::NAMES;
 
-use crate::house::Token;
+use crate::backend::SyntaxToken;
 use ratatui::style::Style;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Why a theme cannot be used.
+/// Why a theme is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A name that no theme has.
-    #[error("there is no theme `{0}`; `dark`, `light` and `plain` always exist")]
+    /// An unknown theme.
+    #[error("unknown theme `{0}`; built-in themes include `dark`, `light` and `plain`")]
     Unknown(String),
-    /// A role that themes do not have.
-    #[error("themes have no `{0}`")]
+    /// An unknown role.
+    #[error("unknown theme role `{0}`")]
     Role(String),
-    /// A style that cannot be read.
-    #[error("`{0}` is not a style; write it as `bold red`, `#ff8800 on black` or `dim`")]
+    /// An invalid style.
+    #[error("invalid style `{0}`; use the form `bold red`, `#ff8800 on black` or `dim`")]
     Style(String),
 }
 
-/// A theme as it stands in a file: another theme and what differs from it.
+/// A theme file: a base theme and its overrides.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Spec {
-    /// The theme that it begins with; `dark` unless said.
+pub struct ThemeSpec {
+    /// The base theme; `dark` by default.
     pub base: Option<String>,
     /// Styles by role, such as `accent = "bold #ff8800"`.
     pub styles: BTreeMap<String, String>,
 }
 
 macro_rules! roles {
-    ($($field:ident $name:literal $says:literal;)*) => {
-        /// How things look, by what they are.
+    ($($field:ident $name:literal $description:literal;)*) => {
+        /// Styles by role.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Theme {
-            /// Its name.
+            /// The name.
             pub name: String,
             $(
-                #[doc = $says]
+                #[doc = $description]
                 pub $field: Style,
             )*
         }
 
-        /// Every role with its name in a theme file and what it is for.
-        pub const ROLES: &[(&str, &str)] = &[$(($name, $says),)*];
+        /// All roles with their names in theme files and descriptions.
+        pub const ROLES: &[(&str, &str)] = &[$(($name, $description),)*];
 
         impl Theme {
-            /// A theme in which nothing is set off.
+            /// A theme without styles.
             pub(crate) fn bare(name: &str) -> Theme {
                 Theme { name: name.to_owned(), $($field: Style::new(),)* }
             }
@@ -68,19 +68,19 @@ macro_rules! roles {
 
 roles! {
     text "text" "Ordinary text.";
-    dim "dim" "What matters less: hints, times, line numbers.";
-    strong "strong" "What matters more.";
-    accent "accent" "hew's own colour: marks, the caret's line, what is chosen.";
+    dim "dim" "Less important text: hints, times, line numbers.";
+    strong "strong" "Important text.";
+    accent "accent" "The accent colour: markers and keys.";
     title "title" "The title of a view.";
-    border "border" "Lines around and between things.";
-    chosen "chosen" "The row that a key acts on.";
-    found "found" "The letters that a search found.";
-    person "person" "What the person said.";
-    quiet "quiet" "What the model thinks; quotes.";
+    border "border" "Borders and separators.";
+    chosen "chosen" "The selected row.";
+    found "found" "Matched letters of a search.";
+    person "person" "User prompts.";
+    quiet "quiet" "The model's thinking; quotes.";
     tool "tool" "The name of a tool.";
-    good "good" "What went well.";
-    warn "warn" "What needs a look.";
-    bad "bad" "What went wrong.";
+    good "good" "Success.";
+    warn "warn" "Warnings.";
+    bad "bad" "Errors.";
     mode "mode" "The mode in the status line.";
     status "status" "The rest of the status line.";
     added "added" "Added lines of a diff.";
@@ -89,7 +89,7 @@ roles! {
     removed_words "removed-words" "Removed words inside a changed line.";
     hunk "hunk" "The heading of a hunk.";
     heading "heading" "Headings of Markdown.";
-    code "code" "Code in a sentence.";
+    code "code" "Inline code.";
     link "link" "Links.";
     chip "chip" "Attachments in the prompt.";
     keyword "keyword" "Keywords of a language.";
@@ -108,41 +108,42 @@ impl Theme {
         built_in::find(name)
     }
 
-    /// A theme by name: one of the person's own, or a built-in one.
-    pub fn find(name: &str, own: &BTreeMap<String, Spec>) -> Result<Theme, Error> {
+    /// A theme by name: user-defined or built-in.
+    pub fn find(name: &str, own: &BTreeMap<String, ThemeSpec>) -> Result<Theme, Error> {
         let Some(spec) = own.get(name) else {
             return Theme::built_in(name).ok_or_else(|| Error::Unknown(name.to_owned()));
         };
         let base = spec.base.as_deref().unwrap_or("dark");
         let mut theme = Theme::built_in(base).ok_or_else(|| Error::Unknown(base.to_owned()))?;
         for (role, style) in &spec.styles {
-            let parsed = words::style(style).ok_or_else(|| Error::Style(style.clone()))?;
+            let parsed = style_parser::parse_style(style).ok_or_else(|| Error::Style(style.clone()))?;
             *theme.role(role).ok_or_else(|| Error::Role(role.clone()))? = parsed;
         }
         theme.name = name.to_owned();
         Ok(theme)
     }
 
-    /// What lies behind the chosen row: only the background of [`Theme::chosen`], so that its words keep their own colours.
-    pub(crate) fn behind_chosen(&self) -> Style {
+    /// The background of the selected row. Only the background of [`Theme::chosen`], so that the text keeps its
+    /// colours.
+    pub(crate) fn selected_background(&self) -> Style {
         Style {
             bg: self.chosen.bg,
             ..Style::new()
         }
     }
 
-    /// The style of a piece of source text.
-    pub(crate) fn token(&self, token: Token) -> Style {
+    /// The style of a syntax token.
+    pub(crate) fn token_style(&self, token: SyntaxToken) -> Style {
         match token {
-            Token::Comment => self.comment,
-            Token::Keyword => self.keyword,
-            Token::String => self.string,
-            Token::Number | Token::Constant => self.number,
-            Token::Type => self.kind,
-            Token::Function => self.function,
-            Token::Property => self.property,
-            Token::Tag => self.tag,
-            Token::Variable | Token::Operator | Token::Punctuation => self.text,
+            SyntaxToken::Comment => self.comment,
+            SyntaxToken::Keyword => self.keyword,
+            SyntaxToken::String => self.string,
+            SyntaxToken::Number | SyntaxToken::Constant => self.number,
+            SyntaxToken::Type => self.kind,
+            SyntaxToken::Function => self.function,
+            SyntaxToken::Property => self.property,
+            SyntaxToken::Tag => self.tag,
+            SyntaxToken::Variable | SyntaxToken::Operator | SyntaxToken::Punctuation => self.text,
         }
     }
 }
@@ -159,7 +160,7 @@ mod tests {
     use ratatui::style::{Color, Modifier};
 
     #[test]
-    fn every_built_in_theme_can_be_read_and_sets_the_important_roles_apart() {
+    fn every_built_in_theme_is_valid_and_distinguishes_important_roles() {
         for name in NAMES {
             let theme = Theme::built_in(name).unwrap();
             assert_eq!(theme.name, *name);
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_book_lists_every_theme_and_every_style() {
+    fn the_documentation_lists_every_theme_and_style() {
         let page = include_str!("../../../docs/tui.md");
         for name in NAMES {
             assert!(page.contains(&format!("`{name}`")), "docs/tui.md lacks {name}");
@@ -190,8 +191,8 @@ mod tests {
     }
 
     #[test]
-    fn a_theme_of_ones_own_changes_what_it_names() {
-        let spec = Spec {
+    fn a_user_theme_overrides_the_styles_it_names() {
+        let spec = ThemeSpec {
             base: Some("light".into()),
             styles: BTreeMap::from([("accent".into(), "bold #ff8800 on black".into())]),
         };
@@ -206,12 +207,12 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_a_theme_are_named() {
+    fn theme_errors_name_the_problem() {
         let of = |base: &str, role: &str, style: &str| {
             let styles = BTreeMap::from([(role.to_owned(), style.to_owned())]);
             let own = BTreeMap::from([(
                 "mine".to_owned(),
-                Spec {
+                ThemeSpec {
                     base: Some(base.into()),
                     styles,
                 },

@@ -1,4 +1,4 @@
-//! The views beside the conversation, one file each.
+//! Views next to the conversation, one file each.
 
 pub(crate) mod changes;
 pub(crate) mod context;
@@ -22,33 +22,33 @@ pub(crate) mod transcript;
 #[cfg(test)]
 mod tests;
 
-use crate::house::Choice;
-use crate::keys::Deed;
-use crate::view::{Cx, View};
-use list::List;
+use crate::backend::PickerItem;
+use crate::keys::KeyAction;
+use crate::view::{ModalView, ViewContext};
+use list::ListView;
 
-/// The view that a deed opens; `commands` are those that files define. `None` where it opens none.
-pub(crate) fn open(deed: Deed, commands: &[Choice], cx: &Cx<'_>) -> Option<Box<dyn View>> {
-    Some(match deed {
-        Deed::Palette => Box::new(List::new(palette::Palette::new(commands))),
-        Deed::Help => Box::new(List::new(help::Help)),
-        Deed::Models => Box::new(List::new(pickers::Models)),
-        Deed::Modes => Box::new(List::new(pickers::Modes)),
-        Deed::Themes => Box::new(List::new(pickers::Themes::new(cx.theme.clone()))),
-        Deed::Sessions => Box::new(List::new(sessions::Sessions::default())),
-        Deed::Rewind => Box::new(List::new(rewind::Rewind::default())),
-        Deed::Todo => Box::new(List::new(todo::Todo)),
-        Deed::Jobs => Box::new(List::new(jobs::Jobs)),
-        Deed::Subagents => Box::new(List::new(subagents::Subagents)),
-        Deed::Servers => Box::new(List::new(servers::Servers)),
-        Deed::Permissions => Box::new(List::new(permissions::Permissions)),
-        Deed::Settings => Box::new(List::new(settings::Settings)),
-        Deed::Changes => Box::new(changes::Changes::default()),
-        Deed::ContextView => Box::new(context::Context::default()),
-        Deed::Setup => Box::new(setup::Setup::default()),
-        Deed::Transcript => Box::new(transcript::Transcript::default()),
-        Deed::Search => Box::new(transcript::Transcript::searching()),
-        Deed::ToggleThinking | Deed::ToggleDetails => Box::new(transcript::Transcript::unfolded()),
+/// Opens the view of an action; `commands` are custom commands. `None` if the action opens no view.
+pub(crate) fn open(action: KeyAction, commands: &[PickerItem], cx: &ViewContext<'_>) -> Option<Box<dyn ModalView>> {
+    Some(match action {
+        KeyAction::Palette => Box::new(ListView::new(palette::CommandPalette::new(commands))),
+        KeyAction::Help => Box::new(ListView::new(help::HelpPicker)),
+        KeyAction::Models => Box::new(ListView::new(pickers::ModelPicker)),
+        KeyAction::Modes => Box::new(ListView::new(pickers::ModePicker)),
+        KeyAction::Themes => Box::new(ListView::new(pickers::ThemePicker::new(cx.theme.clone()))),
+        KeyAction::Sessions => Box::new(ListView::new(sessions::SessionPicker::default())),
+        KeyAction::Rewind => Box::new(ListView::new(rewind::RewindPicker::default())),
+        KeyAction::Todo => Box::new(ListView::new(todo::TodoPicker)),
+        KeyAction::Jobs => Box::new(ListView::new(jobs::JobPicker)),
+        KeyAction::Subagents => Box::new(ListView::new(subagents::SubagentPicker)),
+        KeyAction::Servers => Box::new(ListView::new(servers::ServerPicker)),
+        KeyAction::Permissions => Box::new(ListView::new(permissions::PermissionPicker)),
+        KeyAction::Settings => Box::new(ListView::new(settings::SettingPicker)),
+        KeyAction::Changes => Box::new(changes::ChangesView::default()),
+        KeyAction::ContextView => Box::new(context::ContextView::default()),
+        KeyAction::Setup => Box::new(setup::SetupView::default()),
+        KeyAction::Transcript => Box::new(transcript::TranscriptView::default()),
+        KeyAction::Search => Box::new(transcript::TranscriptView::searching()),
+        KeyAction::ToggleThinking | KeyAction::ToggleDetails => Box::new(transcript::TranscriptView::expanded()),
         _ => return None,
     })
 }

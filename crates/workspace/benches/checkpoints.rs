@@ -1,4 +1,4 @@
-//! What it costs to note what a command changes: the pictures before and after a command that changes one file.
+//! Cost of checkpoints: the snapshots before and after a command that changes one file.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
@@ -6,9 +6,9 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
-use workspace::checkpoint::{Checkpoints, Depot, Limits};
+use workspace::checkpoint::{BlobDir, BlobLimits, Checkpointer};
 
-/// A project with so many files of about two kilobytes, a hundred in each folder.
+/// A project with this many files of about two kilobytes, a hundred per folder.
 fn project(root: &Path, files: usize) {
     for number in 0..files {
         let folder = root.join(format!("d{}/e{}", number / 1000, number / 100));
@@ -28,14 +28,14 @@ fn pictures(criterion: &mut Criterion) {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap().join("project");
         project(&root, files);
-        let depot = Depot::new(&temp.path().join("data/files"), Limits::default());
+        let blobs = BlobDir::new(&temp.path().join("data/files"), BlobLimits::default());
         let mut group = criterion.benchmark_group(format!("checkpoint, {files} files"));
         group.sample_size(10).measurement_time(Duration::from_secs(3));
         group.bench_function("first command of a session, all known", |bench| {
-            Checkpoints::new(&root, depot.clone()).before();
-            bench.iter(|| Checkpoints::new(&root, depot.clone()).before().after());
+            Checkpointer::new(&root, blobs.clone()).before();
+            bench.iter(|| Checkpointer::new(&root, blobs.clone()).before().after());
         });
-        let checkpoints = Checkpoints::new(&root, depot.clone());
+        let checkpoints = Checkpointer::new(&root, blobs.clone());
         checkpoints.before().after();
         group.bench_function("another command that changes nothing", |bench| {
             bench.iter(|| checkpoints.before().after());

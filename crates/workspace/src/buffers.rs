@@ -1,62 +1,62 @@
-//! Files as an editor shows them: what it has not saved is read, and what is written goes through it.
+//! Files open in an editor: reads see unsaved text, and writes go through the editor.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{Location, Place, Workspace};
+use crate::{Location, LocationPlace, Workspace};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// An editor that has files of the project open. Its functions block, for a bounded time.
-pub trait Buffers: Send + Sync {
-    /// The text of a file as the editor shows it; `None` where it shows none, or does not say.
+/// An editor with open files of the project. Its functions block for a bounded time.
+pub trait EditorBuffers: Send + Sync {
+    /// The text of an open file; `None` if it is not open or the editor does not answer.
     fn read(&self, path: &Path) -> Option<String>;
 
-    /// Has the editor replace the text of a file and save it; `false` where it does not.
+    /// Asks the editor to replace the text of a file and save it; `false` if it does not.
     fn write(&self, path: &Path, text: &str) -> bool;
 }
 
-/// The editor of a project, where there is one. It is the same for all locations, and so no part of what makes them equal.
+/// The editor of a project, if any. It is the same for all locations, so it is ignored by comparison.
 #[derive(Clone, Default)]
-pub(crate) struct Editor(pub(crate) Option<Arc<dyn Buffers>>);
+pub(crate) struct AttachedEditor(pub(crate) Option<Arc<dyn EditorBuffers>>);
 
-impl fmt::Debug for Editor {
+impl fmt::Debug for AttachedEditor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "Editor" } else { "NoEditor" })
     }
 }
 
-impl PartialEq for Editor {
+impl PartialEq for AttachedEditor {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Editor {}
+impl Eq for AttachedEditor {}
 
-impl Hash for Editor {
+impl Hash for AttachedEditor {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 impl Workspace {
-    /// The same project, as this editor shows it.
-    pub fn shown_by(mut self, buffers: Arc<dyn Buffers>) -> Self {
-        self.editor = Editor(Some(buffers));
+    /// The same project, with this editor attached.
+    pub fn with_editor(mut self, buffers: Arc<dyn EditorBuffers>) -> Self {
+        self.editor = AttachedEditor(Some(buffers));
         self
     }
 }
 
 impl Location {
-    /// The editor that shows this file, if one may.
-    pub(crate) fn editor(&self) -> Option<&Arc<dyn Buffers>> {
-        let inside = self.place() == Place::Inside && !self.hiding().hides(self.path());
-        self.buffers().0.as_ref().filter(|_| inside)
+    /// The editor, if it may show this file.
+    pub(crate) fn editor(&self) -> Option<&Arc<dyn EditorBuffers>> {
+        let inside = self.place() == LocationPlace::Inside && !self.hiding().contains(self.path());
+        self.attached_editor().0.as_ref().filter(|_| inside)
     }
 
-    /// What the editor has not saved of a file that holds `disk`: its bytes as they would be saved.
-    pub(crate) fn unsaved(&self, disk: &[u8]) -> Option<Vec<u8>> {
+    /// The unsaved content of a file that holds `disk`, as it would be saved; `None` if there is none.
+    pub(crate) fn unsaved_content(&self, disk: &[u8]) -> Option<Vec<u8>> {
         let editor = self.editor()?;
         let text = std::str::from_utf8(disk).ok().filter(|text| !text.contains('\0'))?;
         let shown = editor.read(self.path())?;
@@ -64,7 +64,7 @@ impl Location {
         if plain(&shown) == plain(text) {
             return None;
         }
-        // Editors keep line ends and the byte order mark apart from the text.
+        // Editors handle line endings and the byte order mark separately from the text.
         let shown = match text.contains("\r\n") && !shown.contains('\r') {
             true => shown.replace('\n', "\r\n"),
             false => shown,
@@ -76,7 +76,7 @@ impl Location {
         })
     }
 
-    /// Has the editor write the file; says whether it did.
+    /// Writes the file through the editor; returns whether it did.
     pub(crate) fn write_in_editor(&self, content: &[u8]) -> bool {
         let (Some(editor), Ok(text)) = (self.editor(), std::str::from_utf8(content)) else {
             return false;
@@ -88,17 +88,17 @@ impl Location {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Expect, Window};
+    use crate::{ExpectedContent, LineWindow};
     use std::collections::BTreeMap;
     use std::fs;
     use std::path::PathBuf;
     use std::sync::Mutex;
 
-    /// An editor with buffers that are not saved.
+    /// An editor with unsaved buffers.
     #[derive(Default)]
     struct Open(Mutex<BTreeMap<PathBuf, String>>);
 
-    impl Buffers for Open {
+    impl EditorBuffers for Open {
         fn read(&self, path: &Path) -> Option<String> {
             self.0.lock().unwrap().get(path).cloned()
         }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_saved_is_read_and_what_is_written_goes_through_the_editor() {
+    fn unsaved_text_is_read_and_writes_go_through_the_editor() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         fs::write(root.join("a.txt"), "old\r\nline\r\n").unwrap();
@@ -126,11 +126,11 @@ mod tests {
             .lock()
             .unwrap()
             .extend(shown.map(|(name, text)| (root.join(name), text.to_owned())));
-        let workspace = Workspace::open(&root).unwrap().shown_by(open.clone());
+        let workspace = Workspace::open(&root).unwrap().with_editor(open.clone());
         let read = |name: &str| workspace.locate(name).unwrap().read_text().unwrap();
         assert_eq!(read("a.txt").content, "new\r\nline\r\n");
         assert_eq!(read("same.txt").content, "one\r\ntwo\r\n");
-        let window = Window {
+        let window = LineWindow {
             first: 1,
             last: usize::MAX,
             max_lines: 9,
@@ -140,18 +140,21 @@ mod tests {
         let excerpt = workspace.locate("a.txt").unwrap().read_lines(&window).unwrap();
         assert_eq!(excerpt.lines[0].text, "new");
         assert_eq!(excerpt.snapshot, read("a.txt").snapshot);
-        assert_eq!(workspace.locate("a.txt").unwrap().snapshot().unwrap(), excerpt.snapshot);
+        assert_eq!(
+            workspace.locate("a.txt").unwrap().fingerprint().unwrap(),
+            excerpt.snapshot
+        );
 
         let written = workspace
             .locate("a.txt")
             .unwrap()
-            .write(b"newer\n", Expect::Content(excerpt.snapshot));
+            .write(b"newer\n", ExpectedContent::Content(excerpt.snapshot));
         assert_eq!(written.unwrap().before.unwrap(), b"new\r\nline\r\n");
         assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "newer\n(saved)");
         workspace
             .locate("refused.txt")
             .unwrap()
-            .write(b"y", Expect::Anything)
+            .write(b"y", ExpectedContent::Anything)
             .unwrap();
         assert_eq!(fs::read_to_string(root.join("refused.txt")).unwrap(), "y");
     }

@@ -1,39 +1,40 @@
-//! Checkpoints: what a command changes can be taken back.
+//! Checkpoints: changes made by a command can be reverted.
 //!
-//! Before a command, [`Checkpoints::before`] takes a picture of the project, by metadata alone where it can, and makes sure
-//! that the bytes of every file in it can be had back: from git where a tracked file is unchanged, else from a copy in the
-//! [`Depot`]. Afterwards [`Before::after`] takes another and tells the difference. The second command costs little more than
-//! looking at each file's metadata twice. [`restore`] makes paths again what they were.
+//! Before a command, [`Checkpointer::before`] takes a snapshot of the project, by metadata alone if possible, and
+//! makes sure that the content of every file can be restored: from git if a tracked file is unchanged, otherwise from
+//! a copy in the [`BlobDir`]. Afterwards [`PendingCheckpoint::after`] takes another snapshot and returns the
+//! difference. The second command costs little more than reading each file's metadata twice. [`restore`] reverts
+//! paths.
 //!
-//! What is copied around one command is bounded by a [`Budget`]: of a very large folder outside git the files that were written
-//! last are copied, more before each further command, and the person is told that undo does not cover the rest yet.
+//! A [`CopyBudget`] bounds the copies per command: in a very large folder outside git, the most recently written files
+//! are copied first, more before each further command, and the user is warned that undo does not cover the rest yet.
 //!
-//! Left out are what git ignores (unless it is tracked), `node_modules`, `__pycache__`, folders marked as caches by a
-//! `CACHEDIR.TAG`, what is hidden in the project, and always the folders of version control themselves.
+//! Excluded are files that git ignores (unless tracked), `node_modules`, `__pycache__`, folders with a `CACHEDIR.TAG`,
+//! hidden paths of the project, and the folders of version control.
 
+mod blob_dir;
 mod budget;
 mod compare;
-mod depot;
-mod picture;
-mod repository;
+mod git_index;
+mod ignore_rules;
 mod restore;
-mod rules;
+mod scan;
 mod stamp;
 
-pub use budget::Budget;
-pub use depot::{Depot, Held, Limits, NotKept, Put};
-pub use restore::{Contents, Failed, Outcome, Step, is_off_limits, look, restore};
+pub use blob_dir::{BlobDir, BlobLimits, NotStored, PutOutcome, StoredBlob};
+pub use budget::CopyBudget;
+pub use restore::{BlobSource, RestoreError, RestoreOutcome, RestoreStep, current_version, is_protected, restore};
 
 use crate::Workspace;
-use crate::hiding::Hiding;
-use budget::{Candidate, Spending};
-use compare::{Difference, compare};
-use depot::open_file;
-use picture::{Camera, Folder, Known, Leaf, Node, Source, TooMuch, View};
-use repository::{Objects, Repository};
-use rules::Rules;
-use session::{BlobId, Change, Kind, Version};
-use stamp::{Nanos, Stamp, now};
+use crate::hidden::HiddenPaths;
+use blob_dir::open_file;
+use budget::{CopyCandidate, CopySpending};
+use compare::{NodeDifference, compare};
+use git_index::{GitIndex, GitObjects};
+use ignore_rules::CheckpointIgnore;
+use scan::{ContentSource, DirSnapshot, FileNode, KnownContent, ScanMode, Scanner, SnapshotNode, TooManyNames};
+use session::{BlobId, Change, FileKind, FileVersion};
+use stamp::{FileStamp, Nanos, now};
 use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::io;
@@ -41,189 +42,189 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A project with more names than this is not looked at before each command.
-const MOST_NAMES: usize = 300_000;
-/// More changes than this by one command are not kept.
-const MOST_CHANGES: usize = 20_000;
-/// Files that are named when they are not covered.
-const NAMED: usize = 3;
+/// Checkpoints are disabled for a project with more names than this.
+const MAX_NAMES: usize = 300_000;
+/// Maximum number of recorded changes per command.
+const MAX_CHANGES: usize = 20_000;
+/// Maximum number of files named in a warning.
+const MAX_NAMED_FILES: usize = 3;
 
-/// Pictures of a project before and after commands. Clones share what they know; all functions block.
+/// Takes snapshots of a project before and after commands. Clones share their state; all functions block.
 #[derive(Clone)]
-pub struct Checkpoints {
+pub struct Checkpointer {
     root: Arc<Path>,
-    depot: Depot,
-    hiding: Hiding,
-    budget: Budget,
-    /// What is known; nothing before the first command.
-    state: Arc<Mutex<Option<State>>>,
+    blobs: BlobDir,
+    hiding: HiddenPaths,
+    budget: CopyBudget,
+    /// `None` before the first command.
+    state: Arc<Mutex<Option<CheckpointState>>>,
 }
 
-/// A command that is about to run, or runs.
-pub struct Before {
-    state: Arc<Mutex<Option<State>>>,
-    picture: Option<Folder>,
+/// The snapshot before a command.
+pub struct PendingCheckpoint {
+    state: Arc<Mutex<Option<CheckpointState>>>,
+    snapshot: Option<DirSnapshot>,
 }
 
-/// What a command has changed.
+/// The changes made by a command.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// What it has changed, folders before what is in them.
+pub struct CommandChanges {
+    /// The changes, folders before their content.
     pub changes: Vec<Change>,
-    /// What the person should know about what cannot be taken back; told once.
+    /// A warning for the user about changes that cannot be reverted; given once.
     pub note: Option<String>,
 }
 
-struct State {
+struct CheckpointState {
     root: PathBuf,
-    depot: Depot,
-    apart: Vec<PathBuf>,
-    hiding: Hiding,
-    budget: Budget,
-    /// Files and bytes that were copied before commands.
+    blobs: BlobDir,
+    excluded: Vec<PathBuf>,
+    hiding: HiddenPaths,
+    budget: CopyBudget,
+    /// Files and bytes copied before commands so far.
     copied: (usize, u64),
-    repository: Option<Repository>,
-    rules: Rules,
-    /// The newest picture.
-    newest: Option<Folder>,
-    /// Why no pictures are taken any more.
-    off: Option<&'static str>,
-    /// What the person has been told already.
-    told: BTreeSet<String>,
-    /// What the person is still to be told.
-    untold: Vec<String>,
+    repository: Option<GitIndex>,
+    rules: CheckpointIgnore,
+    /// The newest snapshot.
+    newest: Option<DirSnapshot>,
+    /// Why checkpoints are disabled.
+    disabled: Option<&'static str>,
+    /// Warnings already given.
+    warned: BTreeSet<String>,
+    /// Warnings not given yet.
+    pending_warnings: Vec<String>,
 }
 
-impl std::fmt::Debug for Checkpoints {
+impl std::fmt::Debug for Checkpointer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Checkpoints").finish_non_exhaustive()
     }
 }
 
-impl Checkpoints {
-    /// Checkpoints of the project in this folder, which is canonical. Nothing is looked at yet.
-    pub fn new(root: &Path, depot: Depot) -> Self {
-        Checkpoints {
+impl Checkpointer {
+    /// Checkpoints of the project in this canonical folder. Nothing is read yet.
+    pub fn new(root: &Path, blobs: BlobDir) -> Self {
+        Checkpointer {
             root: root.into(),
-            depot,
-            hiding: Hiding::default(),
-            budget: Budget::default(),
+            blobs,
+            hiding: HiddenPaths::default(),
+            budget: CopyBudget::default(),
             state: Arc::default(),
         }
     }
 
-    /// The same, of which nothing is kept that is hidden in the project.
-    pub fn hiding_as(mut self, project: &Workspace) -> Self {
+    /// Excludes the hidden paths of the project.
+    pub fn with_hidden_paths(mut self, project: &Workspace) -> Self {
         self.hiding = project.hiding.clone();
         self
     }
 
-    /// The same, with another budget.
-    pub fn within(mut self, budget: Budget) -> Self {
+    /// Sets the copy budget.
+    pub fn with_budget(mut self, budget: CopyBudget) -> Self {
         self.budget = budget;
         self
     }
 
-    /// Takes a picture before a command, and copies what could get lost.
-    pub fn before(&self) -> Before {
+    /// Takes a snapshot before a command and copies contents that could be lost.
+    pub fn before(&self) -> PendingCheckpoint {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = || State::new(&self.root, self.depot.clone(), self.hiding.clone(), self.budget);
+        let make = || CheckpointState::new(&self.root, self.blobs.clone(), self.hiding.clone(), self.budget);
         let state = state.get_or_insert_with(make);
-        let picture = state.before();
-        Before {
+        let snapshot = state.before();
+        PendingCheckpoint {
             state: Arc::clone(&self.state),
-            picture,
+            snapshot,
         }
     }
 }
 
-impl Before {
-    /// Takes another picture and tells what differs.
-    pub fn after(self) -> Found {
+impl PendingCheckpoint {
+    /// Takes another snapshot and returns the difference.
+    pub fn after(self) -> CommandChanges {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(state) = state.as_mut() else {
-            return Found::default();
+            return CommandChanges::default();
         };
-        let changes = match self.picture {
-            Some(picture) => state.after(&picture),
+        let changes = match self.snapshot {
+            Some(snapshot) => state.after(&snapshot),
             None => Vec::new(),
         };
-        let note = match state.untold.is_empty() {
+        let note = match state.pending_warnings.is_empty() {
             true => None,
-            false => Some(std::mem::take(&mut state.untold).join("; ")),
+            false => Some(std::mem::take(&mut state.pending_warnings).join("; ")),
         };
-        Found { changes, note }
+        CommandChanges { changes, note }
     }
 }
 
-impl State {
-    fn new(root: &Path, depot: Depot, hiding: Hiding, budget: Budget) -> Self {
-        let mut apart = vec![depot.folder().to_owned()];
+impl CheckpointState {
+    fn new(root: &Path, blobs: BlobDir, hiding: HiddenPaths, budget: CopyBudget) -> Self {
+        let mut apart = vec![blobs.folder().to_owned()];
         // hew's own database changes with every command.
-        let data = depot.folder().parent().filter(|folder| *folder != root);
+        let data = blobs.folder().parent().filter(|folder| *folder != root);
         apart.extend(data.map(Path::to_owned));
-        let repository = Repository::around(root);
+        let repository = GitIndex::containing(root);
         let git = repository.as_ref().map(|git| (git.top(), git.directory()));
-        State {
-            rules: Rules::outside(root, git),
+        CheckpointState {
+            rules: CheckpointIgnore::for_root(root, git),
             root: root.to_owned(),
-            depot,
-            apart,
+            blobs,
+            excluded: apart,
             hiding,
             budget,
             copied: (0, 0),
             repository,
             newest: None,
-            off: None,
-            told: BTreeSet::new(),
-            untold: Vec::new(),
+            disabled: None,
+            warned: BTreeSet::new(),
+            pending_warnings: Vec::new(),
         }
     }
 
-    fn before(&mut self) -> Option<Folder> {
-        if self.off.is_some() {
+    fn before(&mut self) -> Option<DirSnapshot> {
+        if self.disabled.is_some() {
             return None;
         }
         if let Some(repository) = &mut self.repository {
             repository.refresh();
         }
         let old = self.newest.take();
-        let mut picture = self.picture(View::Fresh, old.as_ref())?;
-        self.cover(&mut picture);
-        self.newest = Some(picture.clone());
-        Some(picture)
+        let mut snapshot = self.scan(ScanMode::Fresh, old.as_ref())?;
+        self.copy_contents(&mut snapshot);
+        self.newest = Some(snapshot.clone());
+        Some(snapshot)
     }
 
-    fn picture(&mut self, view: View, old: Option<&Folder>) -> Option<Folder> {
-        let mut camera = Camera {
+    fn scan(&mut self, view: ScanMode, old: Option<&DirSnapshot>) -> Option<DirSnapshot> {
+        let mut scanner = Scanner {
             view,
             repository: self.repository.as_ref(),
-            apart: &self.apart,
+            excluded: &self.excluded,
             hiding: &self.hiding,
-            left: MOST_NAMES,
+            names_left: MAX_NAMES,
         };
-        match camera.take(&self.root, &self.rules, old) {
+        match scanner.scan(&self.root, &self.rules, old) {
             Ok(Ok(folder)) => Some(folder),
-            Ok(Err(TooMuch)) => {
-                self.off = Some("the project has too many files");
-                self.tell("the project has too many files for undo to cover commands".into());
+            Ok(Err(TooManyNames)) => {
+                self.disabled = Some("the project has too many files");
+                self.warn_once("the project has too many files; undo does not cover changes by commands".into());
                 None
             }
             Err(_) => None,
         }
     }
 
-    /// Makes sure that the bytes of every file can be had back.
-    fn cover(&mut self, picture: &mut Folder) {
-        let (repository, depot) = (self.repository.as_ref(), &self.depot);
+    /// Makes sure that the content of every file can be restored.
+    fn copy_contents(&mut self, snapshot: &mut DirSnapshot) {
+        let (repository, blobs) = (self.repository.as_ref(), &self.blobs);
         let mut objects = None;
         let root = self.root.clone();
         let mut candidates = Vec::new();
         let mut files = 0;
-        picture.each_file(&root, &mut |path, leaf| {
+        snapshot.each_file(&root, &mut |path, leaf| {
             let place = files;
             files += 1;
-            if !leaf.is_uncovered() {
+            if !leaf.needs_copy() {
                 return;
             }
             let at = now();
@@ -232,192 +233,187 @@ impl State {
             {
                 let objects = objects.get_or_insert_with(|| repository.objects());
                 if let Some(id) = repository.clean(path, &leaf.stamp, objects) {
-                    let source = Source::Git(id);
-                    leaf.known = Some(Known { source, at });
+                    let source = ContentSource::Git(id);
+                    leaf.known = Some(KnownContent { source, at });
                     return;
                 }
             }
-            candidates.push(Candidate {
+            candidates.push(CopyCandidate {
                 place,
                 size: leaf.stamp.size,
                 modified: leaf.stamp.modified,
             });
         });
-        let wanted = candidates.len();
-        let budget = self.budget.left(self.copied);
+        let needed = candidates.len();
+        let budget = self.budget.remaining(self.copied);
         let chosen = budget.choose(candidates);
-        let mut spending = Spending::new(budget);
-        let mut lost = Vec::new();
+        let mut spending = CopySpending::new(budget);
+        let mut not_stored = Vec::new();
         let (mut place, mut done) = (0, 0);
-        picture.each_file(&root, &mut |path, leaf| {
+        snapshot.each_file(&root, &mut |path, leaf| {
             let is_chosen = chosen.contains(&place);
             place += 1;
             let at = now();
             if is_chosen && spending.allows() {
-                let (source, why) = match depot.would_keep(leaf.stamp.size) {
-                    Ok(()) => keep(path, leaf, depot),
-                    Err(why) => (Source::Unread, Some(why)),
+                let (source, why) = match blobs.check_space(leaf.stamp.size) {
+                    Ok(()) => store_file(path, leaf, blobs),
+                    Err(why) => (ContentSource::Unreadable, Some(why)),
                 };
-                // What is not copied costs nothing.
+                // Only copies count against the budget.
                 if why.is_none() {
                     spending.spend(leaf.stamp.size);
                 }
                 done += 1;
-                lost.extend(why.map(|why| (path.to_owned(), why)));
-                leaf.known = Some(Known { source, at });
+                not_stored.extend(why.map(|why| (path.to_owned(), why)));
+                leaf.known = Some(KnownContent { source, at });
             } else if leaf.known.is_none() {
-                let source = Source::Owed(None);
-                leaf.known = Some(Known { source, at });
+                let source = ContentSource::NotCopied(None);
+                leaf.known = Some(KnownContent { source, at });
             }
         });
         self.copied = spending.added_to(self.copied);
-        self.tell_lost(lost);
-        self.tell_owed(wanted - done, files);
+        self.warn_not_stored(not_stored);
+        self.warn_uncopied(needed - done, files);
     }
 
-    /// Tells once that there are files which a command may change beyond recall.
-    fn tell_owed(&mut self, owed: usize, files: usize) {
-        if owed > 0 && self.told.insert("owed".into()) {
-            self.untold.push(format!(
-                "undo does not cover {owed} of {files} files yet: the folder is large, the newest are copied, more before each \
+    /// Warns once about files that cannot be restored yet.
+    fn warn_uncopied(&mut self, uncopied: usize, files: usize) {
+        if uncopied > 0 && self.warned.insert("uncopied".into()) {
+            self.pending_warnings.push(format!(
+                "undo does not cover {uncopied} of {files} files yet: the folder is large; the newest files are copied first, more before each \
                  command"
             ));
         }
     }
 
-    fn after(&mut self, before: &Folder) -> Vec<Change> {
-        let Some(mut after) = self.picture(View::Comparable, Some(before)) else {
+    fn after(&mut self, before: &DirSnapshot) -> Vec<Change> {
+        let Some(mut after) = self.scan(ScanMode::Comparable, Some(before)) else {
             return Vec::new();
         };
-        let mut lost = Vec::new();
-        // First the new versions, so that files which were only touched are known again.
+        let mut not_stored = Vec::new();
+        // New versions first, so that files that were only touched are recognised.
         let root = self.root.clone();
-        let depot = self.depot.clone();
-        let mut spending = Spending::new(self.budget);
+        let blobs = self.blobs.clone();
+        let mut spending = CopySpending::new(self.budget);
         after.each_file(&root, &mut |path, leaf| {
             if leaf.known.is_none() {
                 let at = now();
                 let (source, why) = match spending.allows() {
-                    true => keep(path, leaf, &depot),
-                    false => (Source::Owed(name(path)), None),
+                    true => store_file(path, leaf, &blobs),
+                    false => (ContentSource::NotCopied(hash_file(path)), None),
                 };
                 spending.spend(leaf.stamp.size);
-                lost.extend(why.map(|why| (path.to_owned(), why)));
-                leaf.known = Some(Known { source, at });
+                not_stored.extend(why.map(|why| (path.to_owned(), why)));
+                leaf.known = Some(KnownContent { source, at });
             }
         });
         let mut changes = Vec::new();
-        let mut history = History {
-            depot: &self.depot,
+        let mut history = ChangeBuilder {
+            blobs: &self.blobs,
             repository: self.repository.as_ref(),
             objects: None,
-            lost: &mut lost,
+            not_stored: &mut not_stored,
         };
         for difference in compare(before, &after) {
-            if changes.len() >= MOST_CHANGES {
+            if changes.len() >= MAX_CHANGES {
                 break;
             }
             changes.extend(history.change(difference, &self.root));
         }
         self.newest = Some(after);
-        self.tell_lost(lost);
-        if changes.len() >= MOST_CHANGES {
-            self.tell(format!(
-                "undo covers the first {MOST_CHANGES} changes of a command only"
-            ));
+        self.warn_not_stored(not_stored);
+        if changes.len() >= MAX_CHANGES {
+            self.warn_once(format!("undo covers only the first {MAX_CHANGES} changes of a command"));
         }
         changes
     }
 
-    fn tell_lost(&mut self, lost: Vec<(PathBuf, NotKept)>) {
+    fn warn_not_stored(&mut self, not_stored: Vec<(PathBuf, NotStored)>) {
         let mut large = Vec::new();
-        for (path, why) in lost {
+        for (path, why) in not_stored {
             match why {
-                NotKept::TooLarge => large.push(path),
-                NotKept::Full => self.tell(
-                    "the room for checkpoints is used up, so undo cannot bring everything back; `checkpoints.quota` sets it"
+                NotStored::TooLarge => large.push(path),
+                NotStored::Full => self.warn_once(
+                    "the quota for checkpoints is used up, so undo cannot restore everything; increase `checkpoints.quota`"
                         .into(),
                 ),
             }
         }
-        large.retain(|path| !self.told.contains(&*path.to_string_lossy()));
+        large.retain(|path| !self.warned.contains(&*path.to_string_lossy()));
         if large.is_empty() {
             return;
         }
-        self.told
+        self.warned
             .extend(large.iter().map(|path| path.to_string_lossy().into_owned()));
-        let shown = large.iter().take(NAMED).map(|path| {
+        let shown = large.iter().take(MAX_NAMED_FILES).map(|path| {
             let path = path.strip_prefix(&self.root).unwrap_or(path);
             path.display().to_string()
         });
-        let mut text = format!(
-            "too large for undo to bring back: {}",
-            shown.collect::<Vec<_>>().join(", ")
-        );
-        if large.len() > NAMED {
-            text.push_str(&format!(" and {} more", large.len() - NAMED));
+        let mut text = format!("too large for undo: {}", shown.collect::<Vec<_>>().join(", "));
+        if large.len() > MAX_NAMED_FILES {
+            text.push_str(&format!(" and {} more", large.len() - MAX_NAMED_FILES));
         }
-        self.untold.push(text);
+        self.pending_warnings.push(text);
     }
 
-    fn tell(&mut self, text: String) {
-        if self.told.insert(text.clone()) {
-            self.untold.push(text);
+    fn warn_once(&mut self, text: String) {
+        if self.warned.insert(text.clone()) {
+            self.pending_warnings.push(text);
         }
     }
 }
 
-/// Keeps what a file holds now.
-fn keep(path: &Path, leaf: &Leaf, depot: &Depot) -> (Source, Option<NotKept>) {
+/// Stores the current content of a file.
+fn store_file(path: &Path, leaf: &FileNode, blobs: &BlobDir) -> (ContentSource, Option<NotStored>) {
     for _ in 0..2 {
-        match put(path, leaf.stamp.size, depot) {
+        match put_unchanged(path, leaf.stamp.size, blobs) {
             Ok(Some(put)) => {
-                return match put.kept {
-                    Ok(()) => (Source::Depot(put.id), None),
-                    Err(why) => (Source::Named(put.id), Some(why)),
+                return match put.stored {
+                    Ok(()) => (ContentSource::BlobDir(put.id), None),
+                    Err(why) => (ContentSource::HashOnly(put.id), Some(why)),
                 };
             }
-            // It was written to meanwhile.
+            // The file was written to meanwhile.
             Ok(None) => {}
-            Err(_) => return (Source::Unread, None),
+            Err(_) => return (ContentSource::Unreadable, None),
         }
     }
-    (Source::Unread, None)
+    (ContentSource::Unreadable, None)
 }
 
-/// The name of what a file holds now, where it can be read.
-fn name(path: &Path) -> Option<BlobId> {
-    depot::name_of(&mut open_file(path).ok()?).ok()
+/// The hash of a file's current content, if it can be read.
+fn hash_file(path: &Path) -> Option<BlobId> {
+    blob_dir::hash_reader(&mut open_file(path).ok()?).ok()
 }
 
-fn put(path: &Path, size: u64, depot: &Depot) -> io::Result<Option<Put>> {
+fn put_unchanged(path: &Path, size: u64, blobs: &BlobDir) -> io::Result<Option<PutOutcome>> {
     let mut file = open_file(path)?;
-    let before = Stamp::of(&file.metadata()?);
-    let put = depot.put_file(&mut file, size.max(before.size))?;
-    let after = Stamp::of(&file.metadata()?);
+    let before = FileStamp::of(&file.metadata()?);
+    let put = blobs.put_file(&mut file, size.max(before.size))?;
+    let after = FileStamp::of(&file.metadata()?);
     Ok((before == after).then_some(put))
 }
 
-/// Turns differences into changes whose bytes can be had back.
-struct History<'a> {
-    depot: &'a Depot,
-    repository: Option<&'a Repository>,
-    objects: Option<Objects>,
-    lost: &'a mut Vec<(PathBuf, NotKept)>,
+/// Turns differences into changes with stored contents.
+struct ChangeBuilder<'a> {
+    blobs: &'a BlobDir,
+    repository: Option<&'a GitIndex>,
+    objects: Option<GitObjects>,
+    not_stored: &'a mut Vec<(PathBuf, NotStored)>,
 }
 
-impl History<'_> {
-    fn change(&mut self, difference: Difference<'_>, root: &Path) -> Option<Change> {
-        let Difference { path, before, after } = difference;
+impl ChangeBuilder<'_> {
+    fn change(&mut self, difference: NodeDifference<'_>, root: &Path) -> Option<Change> {
+        let NodeDifference { path, before, after } = difference;
         let (old, new) = match (before, after) {
-            // Only its permissions have changed, and one of both versions was not read: they hold the same.
-            (Some(Node::File(old)), Some(Node::File(new)))
+            // Only the permissions changed, and one of the versions was not read: the content is the same.
+            (Some(SnapshotNode::File(old)), Some(SnapshotNode::File(new)))
                 if old.stamp.is_same_content(&new.stamp) && (old.is_unread() || new.is_unread()) =>
             {
                 let read = if old.is_unread() { new } else { old };
                 let version = self.file(read, &root.join(&path));
-                let with = |leaf: &Leaf| Version {
-                    kind: Kind::File {
+                let with = |leaf: &FileNode| FileVersion {
+                    kind: FileKind::File {
                         mode: Some(leaf.stamp.mode),
                     },
                     ..version.clone()
@@ -433,53 +429,54 @@ impl History<'_> {
         })
     }
 
-    fn version(&mut self, node: Option<&Node>, root: &Path, path: &Path) -> Option<Version> {
+    fn version(&mut self, node: Option<&SnapshotNode>, root: &Path, path: &Path) -> Option<FileVersion> {
         match node? {
-            Node::File(leaf) => Some(self.file(leaf, &root.join(path))),
-            Node::Link(target) => {
+            SnapshotNode::File(leaf) => Some(self.file(leaf, &root.join(path))),
+            SnapshotNode::Link(target) => {
                 let bytes = target.as_os_str().as_bytes();
-                let put = self.depot.put(bytes);
-                let kept = put.as_ref().is_ok_and(|put| put.kept.is_ok());
-                Some(Version {
-                    kind: Kind::Link,
-                    content: Some(depot::name_of_bytes(bytes)),
-                    kept,
+                let put = self.blobs.put(bytes);
+                let kept = put.as_ref().is_ok_and(|put| put.stored.is_ok());
+                Some(FileVersion {
+                    kind: FileKind::Link,
+                    content: Some(blob_dir::hash_bytes(bytes)),
+                    is_stored: kept,
                 })
             }
-            Node::Folder(folder) => Some(Version::folder(folder.stamp.mode)),
-            Node::LeftOut | Node::Other => None,
+            SnapshotNode::Folder(folder) => Some(FileVersion::folder(folder.stamp.mode)),
+            SnapshotNode::Ignored | SnapshotNode::Other => None,
         }
     }
 
-    fn file(&mut self, leaf: &Leaf, path: &Path) -> Version {
-        let kind = Kind::File {
+    fn file(&mut self, leaf: &FileNode, path: &Path) -> FileVersion {
+        let kind = FileKind::File {
             mode: Some(leaf.stamp.mode),
         };
-        let named = |content, kept| Version {
+        let named = |content, kept| FileVersion {
             kind,
             content: Some(content),
-            kept,
+            is_stored: kept,
         };
-        let nothing = Version {
+        let nothing = FileVersion {
             kind,
             content: None,
-            kept: false,
+            is_stored: false,
         };
         match leaf.known.as_ref().map(|known| &known.source) {
-            // Another hew may have made room meanwhile.
-            Some(Source::Depot(id)) => named(id.clone(), self.depot.has(id)),
-            Some(Source::Named(id) | Source::Owed(Some(id))) => named(id.clone(), false),
-            Some(Source::Unread | Source::Owed(None)) | None => nothing,
-            Some(Source::Git(id)) => {
+            // Another process may have pruned the blob meanwhile.
+            Some(ContentSource::BlobDir(id)) => named(id.clone(), self.blobs.has(id)),
+            Some(ContentSource::HashOnly(id) | ContentSource::NotCopied(Some(id))) => named(id.clone(), false),
+            Some(ContentSource::Unreadable | ContentSource::NotCopied(None)) | None => nothing,
+            Some(ContentSource::Git(id)) => {
                 let repository = self.repository;
                 let objects = self
                     .objects
-                    .get_or_insert_with(|| repository.map_or(Objects::none(), Repository::objects));
+                    .get_or_insert_with(|| repository.map_or(GitObjects::none(), GitIndex::objects));
                 let bytes = objects.read(id).filter(|bytes| bytes.len() as u64 == leaf.stamp.size);
-                match bytes.map(|bytes| self.depot.put(&bytes)) {
+                match bytes.map(|bytes| self.blobs.put(&bytes)) {
                     Some(Ok(put)) => {
-                        self.lost.extend(put.kept.err().map(|why| (path.to_owned(), why)));
-                        named(put.id, put.kept.is_ok())
+                        self.not_stored
+                            .extend(put.stored.err().map(|why| (path.to_owned(), why)));
+                        named(put.id, put.stored.is_ok())
                     }
                     Some(Err(_)) | None => nothing,
                 }
@@ -488,26 +485,29 @@ impl History<'_> {
     }
 }
 
-impl Leaf {
+impl FileNode {
     fn is_unread(&self) -> bool {
         let source = self.known.as_ref().map(|known| &known.source);
-        matches!(source, Some(Source::Unread | Source::Owed(None)) | None)
+        matches!(
+            source,
+            Some(ContentSource::Unreadable | ContentSource::NotCopied(None)) | None
+        )
     }
 
-    /// Whether its bytes are still to be looked for.
-    fn is_uncovered(&self) -> bool {
+    /// Whether the content is not stored yet.
+    fn needs_copy(&self) -> bool {
         let source = self.known.as_ref().map(|known| &known.source);
-        matches!(source, Some(Source::Owed(_)) | None)
+        matches!(source, Some(ContentSource::NotCopied(_)) | None)
     }
 }
 
-/// The files that git tracks around a folder, with the sizes and times that they had when they were staged; nothing without a
-/// repository, or where there are more than this.
+/// The files tracked by git, with their sizes and times when staged; `None` without a repository or if there are more
+/// than `most`.
 pub(crate) fn tracked_files(root: &Path, most: usize) -> Option<Vec<(PathBuf, (u64, Nanos))>> {
-    Repository::around(root)?.files(most)
+    GitIndex::containing(root)?.files(most)
 }
 
-/// When a file was last written.
-pub(crate) fn modified(about: &Metadata) -> Nanos {
-    Stamp::of(about).modified
+/// When a file was last modified.
+pub(crate) fn modified(metadata: &Metadata) -> Nanos {
+    FileStamp::of(metadata).modified
 }

@@ -1,181 +1,181 @@
-//! What can go wrong with a file, in sentences a model or a person can act on.
+//! File errors, with messages that a model or a user can act on.
 
 use std::io;
 
 use rustix::io::Errno;
 
-/// A failed operation on the project's files. Paths are written as the caller would write them.
+/// A failed file operation. Paths are written as the caller wrote them.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nothing is there; names that come close are offered.
+    /// The path does not exist; similar names are suggested.
     #[error("{path} does not exist{}", suggestion(.similar))]
     Missing {
-        /// The path asked for.
+        /// The requested path.
         path: String,
-        /// Up to three existing paths that look like it.
+        /// Up to three similar existing paths.
         similar: Vec<String>,
     },
-    /// A folder where a file was wanted.
+    /// A folder instead of a file.
     #[error("{path} is a directory, not a file")]
     Directory {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
-    /// A file where a folder was wanted, or in the middle of the path.
+    /// A file instead of a folder, or inside the path.
     #[error("{path}: a part of this path is a file, not a directory")]
     NotADirectory {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
     /// A device, pipe or socket.
     #[error("{path} is a device, pipe or socket, not a regular file")]
     NotAFile {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
     /// The content is not text.
     #[error("{path} is a binary file ({size} bytes)")]
     Binary {
-        /// The path asked for.
+        /// The requested path.
         path: String,
         /// Its length in bytes.
         size: u64,
     },
-    /// Neither UTF-8 nor another encoding that is read.
+    /// Neither UTF-8 nor another supported encoding.
     #[error("{path} is not UTF-8 text: invalid bytes in line {line}")]
     NotUtf8 {
-        /// The path asked for.
+        /// The requested path.
         path: String,
         /// The first line that cannot be decoded, from 1.
         line: usize,
     },
-    /// Text that begins with a UTF-16 byte order mark and does not go on like that.
+    /// Invalid UTF-16 after a UTF-16 byte order mark.
     #[error("{path} is damaged UTF-16 text")]
     Utf16 {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
-    /// A letter that the encoding of a file does not have.
-    #[error("{path} is {encoding} text, which has no letter for {letter:?} (line {line}); nothing was written")]
-    Unfit {
-        /// The path asked for.
+    /// A character that the encoding of the file cannot represent.
+    #[error("{path} is {encoding} text, which cannot represent {letter:?} (line {line}); nothing was written")]
+    Unencodable {
+        /// The requested path.
         path: String,
         /// The encoding of the file.
         encoding: &'static str,
-        /// The letter.
+        /// The character.
         letter: char,
-        /// The line that it is in, from 1.
+        /// Its line, from 1.
         line: usize,
     },
-    /// There is such a name, but with bytes that are not UTF-8.
+    /// The name exists, but contains bytes that are not UTF-8.
     #[error("{path}: this name is not UTF-8 on disk, so the file tools cannot reach it; rename it, or use commands")]
-    Name {
-        /// The path asked for, with marks in the place of those bytes.
+    Unnameable {
+        /// The requested path, with replacement characters for those bytes.
         path: String,
     },
-    /// More bytes than this operation takes at once.
-    #[error("{path} has {size} bytes, more than the {limit} that can be handled at once")]
+    /// More bytes than the operation supports.
+    #[error("{path} has {size} bytes, more than the {limit} that can be processed")]
     TooLarge {
-        /// The path asked for.
+        /// The requested path.
         path: String,
         /// Its length in bytes.
         size: u64,
-        /// The most that would have been taken.
+        /// The limit.
         limit: u64,
     },
-    /// More files than this operation takes at once.
-    #[error("{path} holds more than {limit} files, more than can be handled at once")]
+    /// More files than the operation supports.
+    #[error("{path} holds more than {limit} files, which is too many")]
     TooMany {
-        /// The path asked for.
+        /// The requested path.
         path: String,
-        /// The most that would have been taken.
+        /// The limit.
         limit: usize,
     },
-    /// A folder cannot be put into itself.
-    #[error("{path} cannot be put into itself ({to})")]
+    /// A folder cannot be moved or copied into itself.
+    #[error("{path} cannot be moved or copied into itself ({to})")]
     IntoItself {
-        /// The path asked for.
+        /// The requested path.
         path: String,
-        /// Where it should have gone.
+        /// The destination.
         to: String,
     },
-    /// The operating system refused.
+    /// Permission denied.
     #[error("permission denied: {path}")]
     Denied {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
-    /// Symbolic links that lead in a circle.
+    /// A cycle of symbolic links.
     #[error("{path}: its symbolic links form a loop")]
     Loop {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
-    /// A home directory shorthand, which only a shell expands.
-    #[error("{path}: `~` is not expanded here; give a path relative to the project or an absolute one")]
+    /// A path with `~`, which only a shell expands.
+    #[error("{path}: `~` is not expanded; use an absolute path or a path relative to the project")]
     Tilde {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
-    /// A NUL byte, which no path can hold.
-    #[error("{path:?} contains a NUL byte, which no path can")]
+    /// A NUL byte in a path.
+    #[error("{path:?} contains a NUL byte")]
     Nul {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
-    /// The file is not what the caller expected to replace.
+    /// The file has changed since it was read.
     #[error("{path} has changed on disk since it was read")]
     Changed {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
-    /// A file is there where none was expected.
+    /// The path exists already.
     #[error("{path} already exists")]
     Exists {
-        /// The path asked for.
+        /// The requested path.
         path: String,
     },
-    /// A type of file that nobody knows.
-    #[error("no file type is called {name:?}{}", suggestion(.similar))]
+    /// An unknown file type.
+    #[error("unknown file type {name:?}{}", suggestion(.similar))]
     FileType {
-        /// The name as given.
+        /// The name.
         name: String,
-        /// Names that come close.
+        /// Similar names.
         similar: Vec<String>,
     },
-    /// A glob that cannot be read.
-    #[error("the glob {pattern:?} cannot be read")]
+    /// An invalid glob.
+    #[error("invalid glob {pattern:?}")]
     Glob {
-        /// The glob as given.
+        /// The glob.
         pattern: String,
-        /// What the parser said.
+        /// The parser's error.
         #[source]
         source: globset::Error,
     },
-    /// A regular expression that cannot be read.
-    #[error("the regular expression {pattern:?} cannot be read: {reason}")]
+    /// An invalid regular expression.
+    #[error("invalid regular expression {pattern:?}: {reason}")]
     Regex {
-        /// The expression as given.
+        /// The expression.
         pattern: String,
-        /// What the parser said, on one line.
+        /// The parser's error, on one line.
         reason: String,
     },
-    /// The caller lost interest.
+    /// The caller cancelled the operation.
     #[error("cancelled")]
     Cancelled,
-    /// Anything else the operating system reported.
+    /// Any other error of the operating system.
     #[error("{path}: {source}")]
     Io {
-        /// The path asked for.
+        /// The requested path.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
 }
 
 impl Error {
-    /// Gives an operating-system error its own kind where there is one.
+    /// Converts an error of the operating system.
     pub(crate) fn from_io(path: impl Into<String>, source: io::Error) -> Self {
         let path = path.into();
         match source.kind() {

@@ -1,29 +1,34 @@
-//! Listing the files below a folder.
+//! Lists the files below a folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::{Ended, Error, Location, Stop, walk};
+use crate::{Error, Location, SearchEnd, StopSignal, walk};
 
 /// The files below a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Files {
-    /// The files in alphabetical order, at most as many as asked for.
+pub struct FileList {
+    /// The files in alphabetical order, at most `limit`.
     pub files: Vec<Location>,
-    /// How many there are.
+    /// The total number.
     pub total: usize,
-    /// Whether everything was seen.
-    pub ended: Ended,
-    /// How many folders could not be read.
+    /// Whether the search is complete.
+    pub ended: SearchEnd,
+    /// The number of unreadable folders.
     pub unreadable: usize,
 }
 
 impl Location {
-    /// Lists the files below this folder that are wanted and not ignored. No link is followed.
-    pub fn files(&self, wanted: &(dyn Fn(&Path) -> bool + Sync), limit: usize, stop: &Stop) -> Result<Files, Error> {
+    /// Lists the files below this folder that match `wanted` and are not ignored. Links are not followed.
+    pub fn files(
+        &self,
+        wanted: &(dyn Fn(&Path) -> bool + Sync),
+        limit: usize,
+        stop: &StopSignal,
+    ) -> Result<FileList, Error> {
         self.require_folder()?;
         let found: Mutex<Vec<PathBuf>> = Mutex::default();
-        let walked = walk::each(self, None, stop, || {
+        let walked = walk::visit_entries(self, None, stop, || {
             |entry: ignore::DirEntry| {
                 let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
                 if is_file && wanted(entry.path()) {
@@ -38,8 +43,8 @@ impl Location {
         found.sort_unstable();
         let total = found.len();
         found.truncate(limit);
-        Ok(Files {
-            files: found.iter().map(|path| self.beside(path)).collect(),
+        Ok(FileList {
+            files: found.iter().map(|path| self.with_path(path)).collect(),
             total,
             ended: walked.ended,
             unreadable: walked.unreadable,

@@ -1,4 +1,4 @@
-//! Globs as people mean them: `*.rs` is any such file, `src/**/*.rs` starts at the searched folder.
+//! Globs: `*.rs` matches any such file name, `src/**/*.rs` is relative to the searched folder.
 
 use std::path::Path;
 
@@ -7,20 +7,20 @@ use globset::{GlobBuilder, GlobMatcher};
 use crate::{Error, Location};
 
 /// A compiled glob.
-pub(crate) struct Glob {
+pub(crate) struct FileGlob {
     matcher: GlobMatcher,
-    subject: Subject,
+    subject: GlobTarget,
 }
 
-/// What a glob is held against.
-enum Subject {
+/// What a glob is matched against.
+enum GlobTarget {
     Name,
     Path,
 }
 
-impl Glob {
-    /// Reads a glob. One without `/` is matched against names, any other against paths relative to `folder`; an absolute
-    /// one below `folder` is made relative first.
+impl FileGlob {
+    /// Parses a glob. One without `/` is matched against names, any other against paths relative to `folder`; an
+    /// absolute glob below `folder` is made relative first.
     pub(crate) fn parse(pattern: &str, folder: &Location) -> Result<Self, Error> {
         let below = folder.path().to_str().and_then(|folder| pattern.strip_prefix(folder));
         let relative = match below {
@@ -28,8 +28,8 @@ impl Glob {
             _ => pattern.trim_start_matches("./"),
         };
         let subject = match relative.contains('/') {
-            true => Subject::Path,
-            false => Subject::Name,
+            true => GlobTarget::Path,
+            false => GlobTarget::Name,
         };
         let glob = GlobBuilder::new(relative.trim_end_matches('/'))
             .literal_separator(true)
@@ -43,11 +43,11 @@ impl Glob {
         Ok(Self { matcher, subject })
     }
 
-    /// Whether `path`, found below `folder`, is meant.
+    /// Whether `path`, below `folder`, matches.
     pub(crate) fn matches(&self, path: &Path, folder: &Path) -> bool {
         match self.subject {
-            Subject::Name => path.file_name().is_some_and(|name| self.matcher.is_match(name)),
-            Subject::Path => self.matcher.is_match(path.strip_prefix(folder).unwrap_or(path)),
+            GlobTarget::Name => path.file_name().is_some_and(|name| self.matcher.is_match(name)),
+            GlobTarget::Path => self.matcher.is_match(path.strip_prefix(folder).unwrap_or(path)),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Searching file contents with a regular expression.
+//! Searches file contents with a regular expression.
 
-mod kept;
-mod kind;
+mod collector;
+mod file_types;
 mod search;
 
 use std::fs::File;
@@ -9,55 +9,55 @@ use std::sync::{Mutex, PoisonError};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
-use crate::glob::Glob;
-use crate::{Ended, Error, Location, Page, Stop, walk};
-use kept::Kept;
-use search::Search;
+use crate::glob::FileGlob;
+use crate::{Error, Location, ResultPage, SearchEnd, StopSignal, walk};
+use collector::MatchCollector;
+use search::FileSearcher;
 
-/// A search in contents.
+/// A search in file contents.
 #[derive(Debug, Clone)]
-pub struct Grep<'a> {
+pub struct GrepQuery<'a> {
     /// A regular expression.
     pub pattern: &'a str,
-    /// Whether case counts.
-    pub case: Case,
+    /// Case sensitivity.
+    pub case: CaseSensitivity,
     /// Only files that match this glob.
     pub include: Option<&'a str>,
-    /// Only files of this type, by one of ripgrep's names (`rust`, `py`) or an ending.
+    /// Only files of this type: a type name of ripgrep (`rust`, `py`) or an extension.
     pub kind: Option<&'a str>,
-    /// How many lines around each match are wanted.
+    /// The number of context lines around each match.
     pub context: usize,
-    /// Which matches are wanted.
-    pub page: Page,
-    /// At most so many bytes of each line; a longer one is cut around its match.
+    /// The requested page.
+    pub page: ResultPage,
+    /// Maximum bytes per line; a longer line is truncated around its match.
     pub max_line: usize,
-    /// Whether a match may go over the end of a line, and `.` with it.
+    /// Whether matches may span lines, and `.` matches line endings.
     pub multiline: bool,
 }
 
-/// Whether upper and lower case differ.
+/// Case sensitivity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Case {
-    /// They do.
+pub enum CaseSensitivity {
+    /// Upper and lower case differ.
     Sensitive,
-    /// They do not.
+    /// Upper and lower case are equal.
     Insensitive,
 }
 
-/// What a search in contents found.
+/// The result of a search in file contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Matches {
+pub struct GrepMatches {
     /// One page of matches, by path and line.
     pub files: Vec<FileMatches>,
-    /// How many matches the page holds.
+    /// The number of matches on the page.
     pub shown: usize,
-    /// How many lines match in all.
+    /// The total number of matching lines.
     pub total: usize,
-    /// In how many files.
+    /// The total number of files with matches.
     pub total_files: usize,
-    /// Whether everything was seen.
-    pub ended: Ended,
-    /// How many files or folders could not be read.
+    /// Whether the search is complete.
+    pub ended: SearchEnd,
+    /// The number of unreadable files and folders.
     pub unreadable: usize,
 }
 
@@ -66,43 +66,45 @@ pub struct Matches {
 pub struct FileMatches {
     /// The file, as [`Location::shown`] writes it.
     pub path: String,
-    /// Matching lines and their surroundings, in order.
-    pub lines: Vec<Line>,
+    /// Matching lines and context lines, in order.
+    pub lines: Vec<GrepLine>,
 }
 
-/// A line of a file in which something matched.
+/// A matching line or a context line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct GrepLine {
     /// Its number, from 1.
     pub number: u64,
-    /// Its text, perhaps cut, bytes that are not UTF-8 replaced.
+    /// Its text, possibly truncated; invalid UTF-8 is replaced.
     pub text: String,
-    /// Why it is here.
-    pub kind: LineKind,
+    /// Its role in the result.
+    pub kind: GrepLineKind,
 }
 
-/// Why a line is part of an answer.
+/// The role of a line in a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineKind {
+pub enum GrepLineKind {
     /// It matches.
     Match,
-    /// It is a further line of the match before it.
+    /// It continues a multi-line match.
     Inside,
-    /// It is near a match.
+    /// It is a context line.
     Context,
 }
 
 impl Location {
     /// Searches this file, or the files below this folder. Binary files are skipped.
-    pub fn grep(&self, grep: &Grep<'_>, stop: &Stop) -> Result<Matches, Error> {
+    pub fn grep(&self, grep: &GrepQuery<'_>, stop: &StopSignal) -> Result<GrepMatches, Error> {
         let matcher = matcher(grep)?;
-        let include = grep.include.map(|pattern| Glob::parse(pattern, self)).transpose()?;
-        let types = grep.kind.map(kind::types).transpose()?;
-        let kept = Mutex::new(Kept::first(grep.page.offset.saturating_add(grep.page.limit)));
-        let (mut ended, mut unreadable) = (Ended::Complete, 0);
+        let include = grep.include.map(|pattern| FileGlob::parse(pattern, self)).transpose()?;
+        let types = grep.kind.map(file_types::types).transpose()?;
+        let kept = Mutex::new(MatchCollector::with_limit(
+            grep.page.offset.saturating_add(grep.page.limit),
+        ));
+        let (mut ended, mut unreadable) = (SearchEnd::Complete, 0);
         if self.is_dir() {
-            let walked = walk::each(self, types, stop, || {
-                let mut search = Search::new(grep, &matcher, stop, &kept);
+            let walked = walk::visit_entries(self, types, stop, || {
+                let mut search = FileSearcher::new(grep, &matcher, stop, &kept);
                 let include = include.as_ref();
                 move |entry: ignore::DirEntry| {
                     let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
@@ -113,22 +115,22 @@ impl Location {
             })?;
             (ended, unreadable) = (walked.ended, walked.unreadable);
         } else {
-            Search::new(grep, &matcher, stop, &kept).file(self.path(), Ok(self.open()?));
+            FileSearcher::new(grep, &matcher, stop, &kept).file(self.path(), Ok(self.open()?));
         }
-        if stop.cancelled() {
+        if stop.is_cancelled() {
             return Err(Error::Cancelled);
         }
         let kept = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
         if kept.timed_out {
-            ended = Ended::TimedOut;
+            ended = SearchEnd::TimedOut;
         }
         Ok(kept.page(self, grep, ended, unreadable))
     }
 }
 
-fn matcher(grep: &Grep<'_>) -> Result<RegexMatcher, Error> {
+fn matcher(grep: &GrepQuery<'_>) -> Result<RegexMatcher, Error> {
     RegexMatcherBuilder::new()
-        .case_insensitive(grep.case == Case::Insensitive)
+        .case_insensitive(grep.case == CaseSensitivity::Insensitive)
         .multi_line(true)
         .crlf(!grep.multiline)
         .dot_matches_new_line(grep.multiline)

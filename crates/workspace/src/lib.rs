@@ -1,8 +1,8 @@
 //! The project on disk: read, write, ignore, search.
 //!
-//! A [`Workspace`] turns what a model calls a file into a [`Location`], a resolved path that knows whether it lies inside
-//! the project. Everything else starts from a `Location`, so no unresolved path is ever opened. All functions block;
-//! asynchronous callers run them on a blocking thread and cancel searches by dropping a [`StopOnDrop`].
+//! A [`Workspace`] resolves a path to a [`Location`], which records whether it is inside the project. All operations
+//! start from a `Location`, so no unresolved path is ever opened. All functions block; asynchronous callers run them
+//! on a blocking thread and cancel searches by dropping a [`StopGuard`].
 
 mod buffers;
 pub mod checkpoint;
@@ -10,40 +10,40 @@ mod encoding;
 mod error;
 mod files;
 mod find;
+mod fingerprint;
 mod git;
 mod glob;
 mod grep;
-mod hiding;
+mod hidden;
 mod list;
 mod location;
+mod overview;
 mod read;
 mod remove;
-mod scratch;
-mod similar;
-mod sketch;
-mod snapshot;
-mod stop;
+mod scratch_folder;
+mod stop_signal;
+mod suggestions;
 mod tree;
 mod walk;
 mod workspace;
 mod write;
 
-pub use buffers::Buffers;
+pub use buffers::EditorBuffers;
 pub use encoding::Encoding;
 pub use error::Error;
-pub use files::Files;
-pub use find::{Find, Found};
-pub use git::{Git, Head, blob_name};
-pub use grep::{Case, FileMatches, Grep, Line as GrepLine, LineKind, Matches};
-pub use hiding::Cover;
-pub use list::{Entry, Kind, Listing, Tracked};
-pub use location::{Location, Place};
-pub use read::{Excerpt, Line, MAX_FILE, Text, Window};
-pub use remove::Removed;
-pub use scratch::{Scratch, Sheet};
-pub use snapshot::Snapshot;
-pub use stop::{Ended, Stop, StopOnDrop};
-pub use tree::{Bounds, Leaf, LeafContent, Made};
-pub use walk::Page;
+pub use files::FileList;
+pub use find::{FindMatches, FindQuery};
+pub use fingerprint::Fingerprint;
+pub use git::{GitHead, GitRepository, blob_name};
+pub use grep::{CaseSensitivity, FileMatches, GrepLine, GrepLineKind, GrepMatches, GrepQuery};
+pub use hidden::PathCover;
+pub use list::{EntryKind, FolderListing, IgnoreStatus, ListEntry};
+pub use location::{Location, LocationPlace};
+pub use read::{Excerpt, LineWindow, MAX_FILE, TextFile, TextLine};
+pub use remove::RemovedFile;
+pub use scratch_folder::{ScratchFile, ScratchFolder};
+pub use stop_signal::{SearchEnd, StopGuard, StopSignal};
+pub use tree::{FolderCreation, TreeEntry, TreeEntryContent, TreeLimits};
+pub use walk::ResultPage;
 pub use workspace::Workspace;
-pub use write::{Expect, Written};
+pub use write::{ExpectedContent, WriteOutcome};

@@ -1,4 +1,4 @@
-//! Listing one folder.
+//! Lists one folder.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -6,29 +6,29 @@ use std::fs;
 
 use crate::{Error, Location, walk};
 
-/// What a folder holds.
+/// The entries of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listing {
-    /// Folders first, then the rest, each in alphabetical order, at most as many as asked for.
-    pub entries: Vec<Entry>,
-    /// How many there are.
+pub struct FolderListing {
+    /// Folders first, then the rest, each in alphabetical order, at most `limit`.
+    pub entries: Vec<ListEntry>,
+    /// The total number.
     pub total: usize,
 }
 
-/// One thing in a folder.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Its name; bytes that are not UTF-8 are replaced.
+pub struct ListEntry {
+    /// Its name; invalid UTF-8 is replaced.
     pub name: String,
-    /// What it is.
-    pub kind: Kind,
-    /// Whether searches see it.
-    pub tracked: Tracked,
+    /// Its kind.
+    pub kind: EntryKind,
+    /// Whether searches include it.
+    pub ignore_status: IgnoreStatus,
 }
 
-/// What an entry is. The order is the one in which they are listed.
+/// The kind of an entry, in listing order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum EntryKind {
     /// A folder.
     Directory,
     /// A regular file of this many bytes.
@@ -42,22 +42,22 @@ pub enum Kind {
     Other,
 }
 
-/// Whether an entry is hidden from searches.
+/// Whether searches ignore an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tracked {
-    /// Searches see it.
+pub enum IgnoreStatus {
+    /// Searches include it.
     Yes,
-    /// An ignore file names it, or version control owns it.
+    /// An ignore file matches it, or it belongs to version control.
     Ignored,
 }
 
 impl Location {
-    /// Lists this folder, at most `limit` entries of it.
-    pub fn list(&self, limit: usize) -> Result<Listing, Error> {
+    /// Lists at most `limit` entries of this folder.
+    pub fn list(&self, limit: usize) -> Result<FolderListing, Error> {
         let folder = fs::read_dir(self.path()).map_err(|error| self.error(error))?;
         let mut entries: Vec<(bool, OsString, fs::DirEntry)> = folder
             .flatten()
-            .filter(|entry| !self.hiding().hides(&entry.path()))
+            .filter(|entry| !self.hiding().contains(&entry.path()))
             .map(|entry| {
                 (
                     !entry.file_type().is_ok_and(|kind| kind.is_dir()),
@@ -69,24 +69,24 @@ impl Location {
         entries.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         let total = entries.len();
         entries.truncate(limit);
-        let seen = self.seen();
+        let seen = self.unignored_names();
         let entries = entries
             .into_iter()
-            .map(|(_, name, entry)| Entry {
+            .map(|(_, name, entry)| ListEntry {
                 kind: kind(&entry),
-                tracked: if seen.contains(&name) {
-                    Tracked::Yes
+                ignore_status: if seen.contains(&name) {
+                    IgnoreStatus::Yes
                 } else {
-                    Tracked::Ignored
+                    IgnoreStatus::Ignored
                 },
                 name: name.to_string_lossy().into_owned(),
             })
             .collect();
-        Ok(Listing { entries, total })
+        Ok(FolderListing { entries, total })
     }
 
-    /// The names in this folder that no ignore file hides.
-    fn seen(&self) -> HashSet<OsString> {
+    /// The names in this folder that are not ignored.
+    fn unignored_names(&self) -> HashSet<OsString> {
         let walk = walk::builder(self.path(), self.hiding()).max_depth(Some(1)).build();
         walk.flatten()
             .filter(|entry| entry.depth() == 1)
@@ -95,12 +95,12 @@ impl Location {
     }
 }
 
-fn kind(entry: &fs::DirEntry) -> Kind {
+fn kind(entry: &fs::DirEntry) -> EntryKind {
     // `DirEntry::metadata` does not follow links.
     match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => Kind::Directory,
-        Ok(metadata) if metadata.is_symlink() => Kind::Link,
-        Ok(metadata) if metadata.is_file() => Kind::File { size: metadata.len() },
-        Ok(_) | Err(_) => Kind::Other,
+        Ok(metadata) if metadata.is_dir() => EntryKind::Directory,
+        Ok(metadata) if metadata.is_symlink() => EntryKind::Link,
+        Ok(metadata) if metadata.is_file() => EntryKind::File { size: metadata.len() },
+        Ok(_) | Err(_) => EntryKind::Other,
     }
 }

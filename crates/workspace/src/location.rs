@@ -1,4 +1,4 @@
-//! A path that has been resolved, and the side of the project's border on which it lies.
+//! Resolved paths, inside or outside the project.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -12,28 +12,28 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use crate::Error;
-use crate::buffers::Editor;
-use crate::hiding::Hiding;
+use crate::buffers::AttachedEditor;
+use crate::hidden::HiddenPaths;
 
-/// As many symbolic links as Linux itself follows in one path.
+/// The limit of Linux for symbolic links in one path.
 const MAX_LINKS: usize = 40;
 
-/// A resolved path. What it names may not exist, but no part of it is a symbolic link or `..`.
+/// A resolved path. It may not exist, but no component is a symbolic link or `..`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
     root: Arc<Path>,
-    more: Arc<[PathBuf]>,
-    hiding: Hiding,
-    editor: Editor,
+    extra_roots: Arc<[PathBuf]>,
+    hidden: HiddenPaths,
+    attached_editor: AttachedEditor,
     path: PathBuf,
 }
 
-/// Which side of the project's border a path is on.
+/// Whether a path is inside the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// The project folder itself or below it, or another folder that belongs to the project.
+pub enum LocationPlace {
+    /// In the project folder or an additional project folder.
     Inside,
-    /// Anywhere else, also when reached by a symbolic link within the project.
+    /// Anywhere else, even if reached by a symbolic link in the project.
     Outside,
 }
 
@@ -43,48 +43,53 @@ impl Location {
         &self.path
     }
 
-    /// Whether it lies in the project.
-    pub fn place(&self) -> Place {
+    /// Whether it is inside the project.
+    pub fn place(&self) -> LocationPlace {
         let is_in = |root: &PathBuf| self.path.starts_with(root);
-        match self.path.starts_with(&self.root) || self.more.iter().any(is_in) {
-            true => Place::Inside,
-            false => Place::Outside,
+        match self.path.starts_with(&self.root) || self.extra_roots.iter().any(is_in) {
+            true => LocationPlace::Inside,
+            false => LocationPlace::Outside,
         }
     }
 
-    /// The path as it is told to people and models: relative to the project inside it (`.` for its root), absolute
-    /// outside. Bytes that are not UTF-8 are replaced.
+    /// The path for display: relative to the project inside it (`.` for its root), absolute outside. Invalid UTF-8 is
+    /// replaced.
     pub fn shown(&self) -> Cow<'_, str> {
         self.show(&self.path)
     }
 
-    /// The path from the project's root inside it, the absolute one outside.
+    /// The path relative to the project's root inside it, absolute outside.
     pub fn relative(&self) -> &Path {
         self.path.strip_prefix(&self.root).unwrap_or(&self.path)
     }
 
-    /// Whether anything is there.
+    /// Whether the path exists.
     pub fn exists(&self) -> bool {
         self.path.exists()
     }
 
-    /// The permissions of what is there, as the twelve bits of a Unix mode.
+    /// The permissions, as the twelve bits of a Unix mode.
     pub fn mode(&self) -> Option<u32> {
         let about = fs::symlink_metadata(&self.path).ok()?;
         Some(about.permissions().mode() & 0o7777)
     }
 
-    /// Whether a folder is there.
+    /// Whether it is a folder.
     pub fn is_dir(&self) -> bool {
         self.path.is_dir()
     }
 
-    /// Another path of the same project, from its root or absolute.
+    /// Resolves another path of the same project, relative to its root or absolute.
     pub fn sibling(&self, path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::resolve(&self.root, &self.more, (&self.hiding, &self.editor), path.as_ref())
+        Self::resolve(
+            &self.root,
+            &self.extra_roots,
+            (&self.hidden, &self.attached_editor),
+            path.as_ref(),
+        )
     }
 
-    /// Another path, shown in the way this one is shown.
+    /// Another path, for display.
     pub fn show_path<'a>(&self, path: &'a Path) -> Cow<'a, str> {
         self.show(path)
     }
@@ -93,33 +98,33 @@ impl Location {
         &self.root
     }
 
-    /// The further folders of the project.
-    pub(crate) fn more(&self) -> &[PathBuf] {
-        &self.more
+    /// The additional folders of the project.
+    pub(crate) fn extra_roots(&self) -> &[PathBuf] {
+        &self.extra_roots
     }
 
-    /// What is hidden in the project.
-    pub(crate) fn hiding(&self) -> &Hiding {
-        &self.hiding
+    /// The hidden paths of the project.
+    pub(crate) fn hiding(&self) -> &HiddenPaths {
+        &self.hidden
     }
 
-    /// Who shows the project.
-    pub(crate) fn buffers(&self) -> &Editor {
-        &self.editor
+    /// The editor attached to the project.
+    pub(crate) fn attached_editor(&self) -> &AttachedEditor {
+        &self.attached_editor
     }
 
     /// Another resolved path of the same project.
-    pub(crate) fn beside(&self, path: &Path) -> Self {
+    pub(crate) fn with_path(&self, path: &Path) -> Self {
         Self {
             root: Arc::clone(&self.root),
-            more: Arc::clone(&self.more),
-            hiding: self.hiding.clone(),
-            editor: self.editor.clone(),
+            extra_roots: Arc::clone(&self.extra_roots),
+            hidden: self.hidden.clone(),
+            attached_editor: self.attached_editor.clone(),
             path: path.to_owned(),
         }
     }
 
-    /// Shows another path in the way this one is shown.
+    /// Another path, for display.
     pub(crate) fn show<'a>(&self, path: &'a Path) -> Cow<'a, str> {
         match path.strip_prefix(&self.root) {
             Ok(relative) if relative.as_os_str().is_empty() => ".".into(),
@@ -130,8 +135,8 @@ impl Location {
 
     pub(crate) fn resolve(
         root: &Arc<Path>,
-        more: &Arc<[PathBuf]>,
-        (hiding, editor): (&Hiding, &Editor),
+        extra_roots: &Arc<[PathBuf]>,
+        (hiding, editor): (&HiddenPaths, &AttachedEditor),
         path: &Path,
     ) -> Result<Self, Error> {
         let shown = || path.to_string_lossy().into_owned();
@@ -144,19 +149,19 @@ impl Location {
         let path = resolve(&root.join(path)).map_err(|error| Error::from_io(shown(), error))?;
         Ok(Self {
             root: Arc::clone(root),
-            more: Arc::clone(more),
-            hiding: hiding.clone(),
-            editor: editor.clone(),
+            extra_roots: Arc::clone(extra_roots),
+            hidden: hiding.clone(),
+            attached_editor: editor.clone(),
             path,
         })
     }
 
-    /// The error for this path, with close names when nothing is there.
+    /// The error for this path, with similar names if it does not exist.
     pub(crate) fn error(&self, source: io::Error) -> Error {
         match Error::from_io(self.shown(), source) {
-            Error::Missing { path, .. } if crate::similar::is_unnameable(self) => Error::Name { path },
+            Error::Missing { path, .. } if crate::suggestions::is_unnameable(self) => Error::Unnameable { path },
             Error::Missing { path, .. } => Error::Missing {
-                similar: crate::similar::to(self),
+                similar: crate::suggestions::suggestions_for(self),
                 path,
             },
             other => other,
@@ -164,24 +169,24 @@ impl Location {
     }
 }
 
-/// Follows an absolute path component by component. Unlike `canonicalize` it goes on where nothing exists yet, and it
-/// follows a dangling link to the place it points at, so a write cannot leave the project unnoticed.
+/// Resolves an absolute path component by component. Unlike `canonicalize` it also resolves paths that do not exist
+/// yet, and it follows a dangling link to its target, so a write cannot leave the project unnoticed.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut real = PathBuf::from("/");
-    let mut pending: Vec<Step> = Vec::new();
+    let mut pending: Vec<PathStep> = Vec::new();
     push(&mut pending, path);
     let mut links = 0;
     while let Some(step) = pending.pop() {
         let name = match step {
-            Step::Root => {
+            PathStep::Root => {
                 real = PathBuf::from("/");
                 continue;
             }
-            Step::Up => {
+            PathStep::Up => {
                 real.pop();
                 continue;
             }
-            Step::Down(name) => name,
+            PathStep::Down(name) => name,
         };
         real.push(name);
         match fs::symlink_metadata(&real) {
@@ -204,19 +209,19 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
     Ok(real)
 }
 
-enum Step {
+enum PathStep {
     Root,
     Up,
     Down(OsString),
 }
 
-/// Puts the steps of `path` on the stack, the first one on top.
-fn push(pending: &mut Vec<Step>, path: &Path) {
+/// Pushes the steps of `path` on the stack, the first on top.
+fn push(pending: &mut Vec<PathStep>, path: &Path) {
     for component in path.components().rev() {
         match component {
-            Component::RootDir => pending.push(Step::Root),
-            Component::ParentDir => pending.push(Step::Up),
-            Component::Normal(name) => pending.push(Step::Down(name.to_owned())),
+            Component::RootDir => pending.push(PathStep::Root),
+            Component::ParentDir => pending.push(PathStep::Up),
+            Component::Normal(name) => pending.push(PathStep::Down(name.to_owned())),
             Component::CurDir | Component::Prefix(_) => {}
         }
     }

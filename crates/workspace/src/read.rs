@@ -1,11 +1,11 @@
-//! Reading files: whole, as bytes, or a window of lines out of a file of any size.
+//! Reads files: whole, as bytes, or a window of lines of a file of any size.
 
 use std::fs::File;
 use std::io::{self, Read};
 
-use crate::encoding::{self, Encoding, NotText};
-use crate::snapshot::Hashing;
-use crate::{Error, Location, Snapshot};
+use crate::encoding::{self, DecodeError, Encoding};
+use crate::fingerprint::FingerprintHasher;
+use crate::{Error, Fingerprint, Location};
 
 /// The largest file that is read, edited or replaced as a whole.
 pub const MAX_FILE: u64 = 32 * 1024 * 1024;
@@ -17,70 +17,70 @@ const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// A whole text file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text {
-    /// The text, without its byte order mark, line ends as they are.
+pub struct TextFile {
+    /// The text without its byte order mark, with original line endings.
     pub content: String,
-    /// How its letters are written as bytes, which must stay so.
+    /// The encoding, to be kept when the file is written.
     pub encoding: Encoding,
     /// The fingerprint of the bytes on disk.
-    pub snapshot: Snapshot,
+    pub snapshot: Fingerprint,
 }
 
-/// Which lines are wanted, and how much of them may come back.
+/// The requested lines and the limits of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
+pub struct LineWindow {
     /// The first line, from 1.
     pub first: usize,
     /// The last line; `usize::MAX` for the end of the file.
     pub last: usize,
-    /// At most so many lines.
+    /// Maximum number of lines.
     pub max_lines: usize,
-    /// At most so many bytes in all; at least one line is always returned.
+    /// Maximum number of bytes in total; at least one line is returned.
     pub max_bytes: usize,
-    /// At most so many bytes of each line.
+    /// Maximum number of bytes per line.
     pub max_line: usize,
 }
 
-/// A window of lines and what is known about the whole file.
+/// A window of lines with properties of the whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The lines that fit.
-    pub lines: Vec<Line>,
-    /// How many lines the file has.
+    /// The lines within the limits.
+    pub lines: Vec<TextLine>,
+    /// The number of lines in the file.
     pub total: usize,
-    /// How many bytes the file has.
+    /// The size of the file in bytes.
     pub size: u64,
     /// The fingerprint of the whole file.
-    pub snapshot: Snapshot,
-    /// How its letters are written as bytes, as far as that was looked at.
+    pub snapshot: Fingerprint,
+    /// The encoding, as far as it was checked.
     pub encoding: Encoding,
 }
 
-/// One line without its end.
+/// One line without its line ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct TextLine {
     /// Its number, from 1.
     pub number: usize,
-    /// Its text, perhaps cut.
+    /// Its text, possibly truncated.
     pub text: String,
-    /// How many bytes were cut off at its end.
+    /// The number of bytes cut off at its end.
     pub cut: usize,
 }
 
 impl Location {
     /// Reads a whole text file of at most [`MAX_FILE`] bytes.
-    pub fn read_text(&self) -> Result<Text, Error> {
+    pub fn read_text(&self) -> Result<TextFile, Error> {
         let bytes = self.read_bytes(MAX_FILE)?;
-        let snapshot = Snapshot::of(&bytes);
+        let snapshot = Fingerprint::of(&bytes);
         let (encoding, content) = self.decode(bytes)?;
-        Ok(Text {
+        Ok(TextFile {
             content,
             encoding,
             snapshot,
         })
     }
 
-    /// The bytes of this file when it holds `content` in this encoding.
+    /// Encodes `content` as the bytes of this file.
     pub fn encode(&self, encoding: Encoding, content: &str) -> Result<Vec<u8>, Error> {
         encoding.encode(content, &self.shown())
     }
@@ -89,8 +89,8 @@ impl Location {
         self.refuse_binary(&bytes, bytes.len() as u64)?;
         let path = || self.shown().into_owned();
         encoding::decode(bytes).map_err(|why| match why {
-            NotText::Utf16 => Error::Utf16 { path: path() },
-            NotText::Other { line } => Error::NotUtf8 { path: path(), line },
+            DecodeError::Utf16 => Error::Utf16 { path: path() },
+            DecodeError::Other { line } => Error::NotUtf8 { path: path(), line },
         })
     }
 
@@ -99,7 +99,7 @@ impl Location {
         let file = self.open()?;
         let size = file.metadata().map_err(|error| self.error(error))?.len();
         let mut bytes = Vec::with_capacity(size.min(limit) as usize);
-        // One byte more than allowed tells a file that grew after its length was asked.
+        // One byte more than allowed detects a file that grew in the meantime.
         file.take(limit.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|error| self.error(error))?;
@@ -109,20 +109,20 @@ impl Location {
                 size: size.max(limit + 1),
                 limit,
             }),
-            false => Ok(self.unsaved(&bytes).unwrap_or(bytes)),
+            false => Ok(self.unsaved_content(&bytes).unwrap_or(bytes)),
         }
     }
 
-    /// Reads a window of lines. The file may be of any size: it is streamed, and only what is returned is kept.
-    pub fn read_lines(&self, window: &Window) -> Result<Excerpt, Error> {
-        // Only a whole file tells what else it is.
+    /// Reads a window of lines. The file may be of any size: it is streamed.
+    pub fn read_lines(&self, window: &LineWindow) -> Result<Excerpt, Error> {
+        // Other encodings are detected on the whole file.
         let other = |_: usize| self.read_decoded(window);
         let mut file = self.open()?;
         let size = file.metadata().map_err(|error| self.error(error))?.len();
-        let mut reading = Reading::new(window);
+        let mut reading = LineReader::new(window);
         if self.editor().is_some() && size <= MAX_FILE {
             let bytes = self.read_bytes(MAX_FILE)?;
-            if encoding::is_wide(&bytes) {
+            if encoding::is_utf16(&bytes) {
                 return self.read_decoded(window);
             }
             self.refuse_binary(&bytes, size)?;
@@ -138,7 +138,7 @@ impl Location {
                 Err(error) => return Err(self.error(error)),
             };
             if reading.seen == 0 {
-                if encoding::is_wide(&buffer[..count]) {
+                if encoding::is_utf16(&buffer[..count]) {
                     return self.read_decoded(window);
                 }
                 self.refuse_binary(&buffer[..count], size)?;
@@ -149,11 +149,11 @@ impl Location {
     }
 
     /// Reads a window of lines of a file that may be in another encoding than UTF-8.
-    fn read_decoded(&self, window: &Window) -> Result<Excerpt, Error> {
+    fn read_decoded(&self, window: &LineWindow) -> Result<Excerpt, Error> {
         let bytes = self.read_bytes(MAX_FILE)?;
-        let (size, snapshot) = (bytes.len() as u64, Snapshot::of(&bytes));
+        let (size, snapshot) = (bytes.len() as u64, Fingerprint::of(&bytes));
         let (encoding, content) = self.decode(bytes)?;
-        let mut reading = Reading::new(window);
+        let mut reading = LineReader::new(window);
         reading.add(content.as_bytes());
         let excerpt = reading.finish().map_err(|line| Error::NotUtf8 {
             path: self.shown().into_owned(),
@@ -167,7 +167,7 @@ impl Location {
         })
     }
 
-    /// Opens a regular file for reading. The kind is asked first, since opening a pipe could wait for ever.
+    /// Opens a regular file for reading. The file type is checked first, because opening a pipe could block.
     pub(crate) fn open(&self) -> Result<File, Error> {
         let metadata = std::fs::metadata(self.path()).map_err(|error| self.error(error))?;
         if metadata.is_dir() {
@@ -185,7 +185,7 @@ impl Location {
 
     fn refuse_binary(&self, start: &[u8], size: u64) -> Result<(), Error> {
         let has_nul = memchr::memchr(0, &start[..start.len().min(SNIFF)]).is_some();
-        match has_nul && !encoding::is_wide(start) {
+        match has_nul && !encoding::is_utf16(start) {
             true => Err(Error::Binary {
                 path: self.shown().into_owned(),
                 size,
@@ -195,14 +195,14 @@ impl Location {
     }
 }
 
-/// A file streaming by while the lines of a window are picked out of it.
-struct Reading<'a> {
-    window: &'a Window,
-    hashing: Hashing,
+/// Extracts a window of lines from a stream.
+struct LineReader<'a> {
+    window: &'a LineWindow,
+    hashing: FingerprintHasher,
     seen: u64,
-    /// The number of the line the next byte belongs to.
+    /// The number of the current line.
     number: usize,
-    /// The kept start of that line, and how many bytes it has had in all.
+    /// The stored start of that line, and its length so far.
     line: Vec<u8>,
     line_bytes: usize,
     kept: Vec<(usize, Vec<u8>, usize)>,
@@ -210,11 +210,11 @@ struct Reading<'a> {
     full: bool,
 }
 
-impl<'a> Reading<'a> {
-    fn new(window: &'a Window) -> Self {
+impl<'a> LineReader<'a> {
+    fn new(window: &'a LineWindow) -> Self {
         Self {
             window,
-            hashing: Hashing::default(),
+            hashing: FingerprintHasher::default(),
             seen: 0,
             number: 1,
             line: Vec::new(),
@@ -242,29 +242,29 @@ impl<'a> Reading<'a> {
         self.extend(&bytes[start..]);
     }
 
-    fn wanted(&self) -> bool {
+    fn is_in_window(&self) -> bool {
         !self.full && (self.window.first..=self.window.last).contains(&self.number)
     }
 
     fn extend(&mut self, bytes: &[u8]) {
         self.line_bytes += bytes.len();
-        if self.wanted() {
-            // A little more than is shown, so that a cut never splits a character.
+        if self.is_in_window() {
+            // A little more than the limit, so that truncation never splits a character.
             let room = (self.window.max_line + 4).saturating_sub(self.line.len());
             self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
     }
 
     fn end_line(&mut self) {
-        if self.wanted() {
-            self.keep();
+        if self.is_in_window() {
+            self.store_line();
         }
         self.line.clear();
         self.line_bytes = 0;
         self.number += 1;
     }
 
-    fn keep(&mut self) {
+    fn store_line(&mut self) {
         let mut line = std::mem::take(&mut self.line);
         let mut bytes = self.line_bytes;
         if line.len() == bytes && line.last() == Some(&b'\r') {
@@ -286,7 +286,7 @@ impl<'a> Reading<'a> {
             self.end_line();
         }
         let max_line = self.window.max_line;
-        let lines: Result<Vec<Line>, usize> = self
+        let lines: Result<Vec<TextLine>, usize> = self
             .kept
             .into_iter()
             .map(|(number, line, bytes)| decode(number, line, bytes, max_line))
@@ -301,12 +301,12 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Decodes the kept start of a line of `bytes` bytes; the error is the number of a line that is not UTF-8.
-fn decode(number: usize, line: Vec<u8>, bytes: usize, max_line: usize) -> Result<Line, usize> {
+/// Decodes the stored start of a line of `bytes` bytes; the error is the number of a line that is not UTF-8.
+fn decode(number: usize, line: Vec<u8>, bytes: usize, max_line: usize) -> Result<TextLine, usize> {
     let complete = line.len() == bytes;
     let mut text = match String::from_utf8(line) {
         Ok(text) => text,
-        // The kept start of a longer line may end inside a character; that alone is no error.
+        // The stored start of a longer line may end inside a character.
         Err(error) if !complete && error.utf8_error().error_len().is_none() => {
             let valid = error.utf8_error().valid_up_to();
             String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned()
@@ -314,7 +314,7 @@ fn decode(number: usize, line: Vec<u8>, bytes: usize, max_line: usize) -> Result
         Err(_) => return Err(number),
     };
     text.truncate(text.floor_char_boundary(max_line));
-    Ok(Line {
+    Ok(TextLine {
         number,
         cut: bytes - text.len(),
         text,

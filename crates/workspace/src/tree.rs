@@ -1,4 +1,4 @@
-//! Copying, moving and removing files and whole folders, within bounds, so that each can be recorded and undone.
+//! Copies, moves and removes files and folders, within limits, so that each operation can be recorded and undone.
 
 use std::fs::{self, Metadata};
 use std::io::{self, Read, Write};
@@ -8,58 +8,58 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, FileType};
 use rustix::io::Errno;
 
-use crate::write::{Held, is_folder};
+use crate::write::{EntryHandle, is_folder};
 use crate::{Error, Location, Workspace};
 
-/// How large a tree may be.
+/// The maximum size of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    /// Files, links and folders in all.
+pub struct TreeLimits {
+    /// Number of files, links and folders.
     pub entries: usize,
-    /// Bytes of content in all.
+    /// Total bytes of content.
     pub bytes: u64,
 }
 
-/// A file, link or folder of a tree. A folder comes before what is in it.
+/// A file, link or folder of a tree. A folder precedes its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leaf {
-    /// Where it is, from the top of the tree; empty for a tree that is a single file.
+pub struct TreeEntry {
+    /// The path relative to the top of the tree; empty if the tree is a single file.
     pub path: PathBuf,
-    /// What it is.
-    pub content: LeafContent,
+    /// Its content.
+    pub content: TreeEntryContent,
     /// The twelve permission bits of its mode.
     pub mode: u32,
 }
 
-/// What a leaf is.
+/// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LeafContent {
-    /// A file and what it holds.
+pub enum TreeEntryContent {
+    /// A file with its content.
     File(Vec<u8>),
-    /// A symbolic link and where it points.
+    /// A symbolic link with its target.
     Link(PathBuf),
     /// A folder.
     Folder,
 }
 
-/// Whether a folder had to be made.
+/// Whether a folder was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Made {
-    /// It had.
-    New,
-    /// It was there.
-    Before,
+pub enum FolderCreation {
+    /// It was created.
+    Created,
+    /// It existed already.
+    Existed,
 }
 
 impl Workspace {
-    /// Resolves all of a path but its last part: what that names is meant itself, even if it is a symbolic link.
+    /// Resolves a path except for its last component, which may be a symbolic link.
     pub fn locate_entry(&self, path: impl AsRef<Path>) -> Result<Location, Error> {
         let path = path.as_ref();
         let whole = self.root().join(path);
         match (whole.parent(), whole.file_name()) {
             (Some(parent), Some(name)) if !path.as_os_str().is_empty() && !path.starts_with("~") => {
                 let parent = self.locate(parent)?;
-                Ok(parent.beside(&parent.path().join(name)))
+                Ok(parent.with_path(&parent.path().join(name)))
             }
             _ => self.locate(path),
         }
@@ -67,34 +67,34 @@ impl Workspace {
 }
 
 impl Location {
-    /// The location of this name in this folder.
+    /// The location of an entry of this folder.
     pub fn within(&self, name: &Path) -> Location {
-        self.beside(&self.path().join(name))
+        self.with_path(&self.path().join(name))
     }
 
-    /// Whether anything is there, be it a symbolic link that leads nowhere.
+    /// Whether the path exists, even as a dangling symbolic link.
     pub fn is_taken(&self) -> bool {
         fs::symlink_metadata(self.path()).is_ok()
     }
 
-    /// Whether this is a symbolic link itself.
+    /// Whether this is a symbolic link.
     pub fn is_link(&self) -> bool {
         fs::symlink_metadata(self.path()).is_ok_and(|metadata| metadata.is_symlink())
     }
 
-    /// Whether a path lies in this one or is the same.
+    /// Whether this path is `other` or an ancestor of it.
     pub fn contains(&self, other: &Location) -> bool {
         other.path().starts_with(self.path())
     }
 
-    /// Whether the project lies in this path or is the same.
+    /// Whether this path is a project folder or an ancestor of one.
     pub fn contains_project(&self) -> bool {
-        self.root().starts_with(self.path()) || self.more().iter().any(|root| root.starts_with(self.path()))
+        self.root().starts_with(self.path()) || self.extra_roots().iter().any(|root| root.starts_with(self.path()))
     }
 
-    /// Reads everything below this path, or the one file that it is.
-    pub fn leaves(&self, bounds: Bounds) -> Result<Vec<Leaf>, Error> {
-        let mut reading = Reading {
+    /// Reads everything below this path, or the single file.
+    pub fn tree_entries(&self, bounds: TreeLimits) -> Result<Vec<TreeEntry>, Error> {
+        let mut reading = TreeReader {
             top: self,
             bounds,
             entries: 0,
@@ -106,12 +106,12 @@ impl Location {
         Ok(reading.leaves)
     }
 
-    /// The paths of everything below this one, at most so many; none for a file.
+    /// All paths below this one, at most `most`; none for a file.
     pub fn names_below(&self, most: usize) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut folders = vec![self.path().to_owned()];
         while let Some(folder) = folders.pop() {
-            // What cannot be read is reported when it is worked on.
+            // Unreadable folders are reported by the operation itself.
             let Ok(entries) = fs::read_dir(&folder) else { continue };
             for entry in entries.flatten() {
                 if found.len() >= most {
@@ -127,37 +127,37 @@ impl Location {
         found
     }
 
-    /// Copies this file or folder to where nothing stands yet; folders above are made. Links in a folder stay links. What
-    /// was copied before an error is removed again.
-    pub fn copy(&self, to: &Location, bounds: Bounds) -> Result<Vec<Leaf>, Error> {
-        self.refuse_into_itself(to)?;
-        let leaves = self.leaves(bounds)?;
+    /// Copies this file or folder to a path that must not exist; missing folders are created. Links in a folder stay
+    /// links. A partial copy is removed after an error.
+    pub fn copy(&self, to: &Location, bounds: TreeLimits) -> Result<Vec<TreeEntry>, Error> {
+        self.reject_move_into_itself(to)?;
+        let leaves = self.tree_entries(bounds)?;
         let target = to.make_parent()?;
         if target.is_taken() {
-            return Err(to.exists_already());
+            return Err(to.exists_error());
         }
         match self.copy_all(to, &leaves) {
             Ok(()) => Ok(leaves),
             Err(error) => {
-                // The first error is the one that tells why.
+                // The first error is the cause.
                 drop(target.remove_all());
                 Err(error)
             }
         }
     }
 
-    /// Moves this file, link or folder to where nothing stands yet; folders above are made.
-    pub fn shift(&self, to: &Location, bounds: Bounds) -> Result<(), Error> {
-        self.refuse_into_itself(to)?;
-        let held = Held::of(self.path()).map_err(|error| self.error(error))?;
+    /// Moves this file, link or folder to a path that must not exist; missing folders are created.
+    pub fn move_to(&self, to: &Location, bounds: TreeLimits) -> Result<(), Error> {
+        self.reject_move_into_itself(to)?;
+        let handle = EntryHandle::open_parent(self.path()).map_err(|error| self.error(error))?;
         if !self.is_link() {
-            held.require_writable().map_err(|error| self.error(error))?;
+            handle.require_writable().map_err(|error| self.error(error))?;
         }
         let target = to.make_parent()?;
-        match held.rename(&target) {
+        match handle.rename(&target) {
             Ok(()) => Ok(()),
-            Err(Errno::EXIST) => Err(to.exists_already()),
-            // Another file system: what cannot be renamed is copied.
+            Err(Errno::EXIST) => Err(to.exists_error()),
+            // Another file system: copy instead of rename.
             Err(Errno::XDEV) => {
                 self.copy(to, bounds)?;
                 self.remove_all()
@@ -166,36 +166,36 @@ impl Location {
         }
     }
 
-    /// Removes this file, link or folder with all that is in it. What is write-protected stays.
+    /// Removes this file, link or folder with its content, unless it is write-protected.
     pub fn remove_all(&self) -> Result<(), Error> {
-        let held = Held::of(self.path()).map_err(|error| self.error(error))?;
-        let about = held.about().map_err(|error| self.error(error))?;
-        match FileType::from_raw_mode(about.st_mode) {
-            FileType::RegularFile => held.require_writable().map_err(|error| self.error(error))?,
+        let handle = EntryHandle::open_parent(self.path()).map_err(|error| self.error(error))?;
+        let stat = handle.metadata().map_err(|error| self.error(error))?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => handle.require_writable().map_err(|error| self.error(error))?,
             FileType::Directory => self.require_open_folders(self.path())?,
             _ => {}
         }
-        held.remove_all().map_err(|error| self.error(error))
+        handle.remove_all().map_err(|error| self.error(error))
     }
 
-    /// Makes this folder and those above it.
-    pub fn create_folder(&self) -> Result<Made, Error> {
+    /// Creates this folder and its parents.
+    pub fn create_folder(&self) -> Result<FolderCreation, Error> {
         match fs::symlink_metadata(self.path()) {
-            Ok(metadata) if metadata.is_dir() => return Ok(Made::Before),
-            Ok(_) => return Err(self.exists_already()),
+            Ok(metadata) if metadata.is_dir() => return Ok(FolderCreation::Existed),
+            Ok(_) => return Err(self.exists_error()),
             Err(_) => {}
         }
-        let held = self.make_parent()?;
-        match held.create_folder() {
-            Ok(()) => Ok(Made::New),
-            // Somebody else made it meanwhile.
-            Err(_) if held.about().is_ok_and(|about| is_folder(&about)) => Ok(Made::Before),
+        let handle = self.make_parent()?;
+        match handle.create_folder() {
+            Ok(()) => Ok(FolderCreation::Created),
+            // Another process created it meanwhile.
+            Err(_) if handle.metadata().is_ok_and(|stat| is_folder(&stat)) => Ok(FolderCreation::Existed),
             Err(error) => Err(self.error(error)),
         }
     }
 
-    /// The first bytes of this file, at most so many.
-    pub fn head(&self, most: usize) -> Result<Vec<u8>, Error> {
+    /// At most the first `most` bytes of this file.
+    pub fn first_bytes(&self, most: usize) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
         let file = self.open()?;
         file.take(most as u64)
@@ -204,30 +204,30 @@ impl Location {
         Ok(bytes)
     }
 
-    fn copy_all(&self, to: &Location, leaves: &[Leaf]) -> Result<(), Error> {
+    fn copy_all(&self, to: &Location, leaves: &[TreeEntry]) -> Result<(), Error> {
         for leaf in leaves {
             let target = join(to.path(), &leaf.path);
-            let copied = Held::of(&target).and_then(|held| match &leaf.content {
-                LeafContent::Folder => held.create_folder(),
-                LeafContent::Link(points_to) => held.create_link(points_to),
-                LeafContent::File(bytes) => {
-                    let mut file = held.create(0o600)?;
+            let copied = EntryHandle::open_parent(&target).and_then(|handle| match &leaf.content {
+                TreeEntryContent::Folder => handle.create_folder(),
+                TreeEntryContent::Link(points_to) => handle.create_link(points_to),
+                TreeEntryContent::File(bytes) => {
+                    let mut file = handle.create(0o600)?;
                     file.write_all(bytes)?;
                     file.set_permissions(fs::Permissions::from_mode(leaf.mode))
                 }
             });
             copied.map_err(|error| Error::from_io(self.show(&target), error))?;
         }
-        // Last, since a folder that may not be written to could not have been filled.
-        for leaf in leaves.iter().filter(|leaf| leaf.content == LeafContent::Folder) {
+        // Last, because a read-only folder could not have been filled.
+        for leaf in leaves.iter().filter(|leaf| leaf.content == TreeEntryContent::Folder) {
             let target = join(to.path(), &leaf.path);
-            let given = Held::of(&target).and_then(|held| held.set_mode(leaf.mode));
+            let given = EntryHandle::open_parent(&target).and_then(|handle| handle.set_mode(leaf.mode));
             given.map_err(|error| Error::from_io(self.show(&target), error))?;
         }
         Ok(())
     }
 
-    fn refuse_into_itself(&self, to: &Location) -> Result<(), Error> {
+    fn reject_move_into_itself(&self, to: &Location) -> Result<(), Error> {
         match self.contains(to) {
             true => Err(Error::IntoItself {
                 path: self.shown().into_owned(),
@@ -237,11 +237,11 @@ impl Location {
         }
     }
 
-    fn make_parent(&self) -> Result<Held, Error> {
-        Held::made(self.path()).map_err(|error| self.error(error))
+    fn make_parent(&self) -> Result<EntryHandle, Error> {
+        EntryHandle::create_parents(self.path()).map_err(|error| self.error(error))
     }
 
-    /// A folder that could be emptied only in part stays whole.
+    /// Fails before removing anything if a folder below cannot be emptied.
     fn require_open_folders(&self, folder: &Path) -> Result<(), Error> {
         let failed = |error: io::Error| Error::from_io(self.show(folder), error);
         rustix::fs::access(folder, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)
@@ -255,23 +255,23 @@ impl Location {
         Ok(())
     }
 
-    fn exists_already(&self) -> Error {
+    pub(crate) fn exists_error(&self) -> Error {
         Error::Exists {
             path: self.shown().into_owned(),
         }
     }
 }
 
-/// A tree that is being read.
-struct Reading<'a> {
+/// Reads a tree.
+struct TreeReader<'a> {
     top: &'a Location,
-    bounds: Bounds,
+    bounds: TreeLimits,
     entries: usize,
     bytes: u64,
-    leaves: Vec<Leaf>,
+    leaves: Vec<TreeEntry>,
 }
 
-impl Reading<'_> {
+impl TreeReader<'_> {
     fn add(&mut self, path: &Path) -> Result<(), Error> {
         let failed = |error: io::Error| match path == self.top.path() {
             true => self.top.error(error),
@@ -280,19 +280,28 @@ impl Reading<'_> {
         let metadata = fs::symlink_metadata(path).map_err(failed)?;
         self.count(path, &metadata)?;
         let content = if metadata.is_symlink() {
-            LeafContent::Link(Held::of(path).and_then(|held| held.link()).map_err(failed)?.into())
+            TreeEntryContent::Link(
+                EntryHandle::open_parent(path)
+                    .and_then(|handle| handle.link())
+                    .map_err(failed)?
+                    .into(),
+            )
         } else if metadata.is_dir() {
             for entry in fs::read_dir(path).map_err(failed)? {
                 let entry = entry.map_err(|error| Error::from_io(self.top.show(path), error))?;
                 self.add(&entry.path())?;
             }
-            LeafContent::Folder
+            TreeEntryContent::Folder
         } else {
-            LeafContent::File(Held::of(path).and_then(|held| read(&held)).map_err(failed)?)
+            TreeEntryContent::File(
+                EntryHandle::open_parent(path)
+                    .and_then(|handle| read(&handle))
+                    .map_err(failed)?,
+            )
         };
         let path = path.strip_prefix(self.top.path()).unwrap_or(path).to_owned();
         let mode = metadata.permissions().mode() & 0o7777;
-        self.leaves.push(Leaf { path, content, mode });
+        self.leaves.push(TreeEntry { path, content, mode });
         Ok(())
     }
 
@@ -332,8 +341,8 @@ fn join(top: &Path, rest: &Path) -> PathBuf {
     }
 }
 
-fn read(held: &Held) -> io::Result<Vec<u8>> {
+fn read(handle: &EntryHandle) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    held.open()?.read_to_end(&mut bytes)?;
+    handle.open_file()?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -1,4 +1,4 @@
-//! Walking the project: what every search sees, and in what portions it answers.
+//! Walks the project: the entries visible to searches.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,24 +6,24 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use ignore::types::Types;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use crate::hiding::Hiding;
-use crate::{Ended, Error, Location, Stop};
+use crate::hidden::HiddenPaths;
+use crate::{Error, Location, SearchEnd, StopSignal};
 
-/// Where version control keeps its own files.
+/// The folders of version control.
 pub(crate) const INTERNAL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
-/// A portion of a long answer.
+/// A page of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
-    /// How many results come before it.
+pub struct ResultPage {
+    /// The number of preceding results.
     pub offset: usize,
-    /// How many it may hold.
+    /// The maximum number of results.
     pub limit: usize,
 }
 
-/// A walk that honours `.gitignore`, `.ignore` and `.hewignore`, in and outside of git repositories; sees other hidden
-/// files, since projects keep much of themselves there; not what is hidden from everybody; and follows no symbolic link, so it can neither loop nor leave.
-pub(crate) fn builder(folder: &Path, hiding: &Hiding) -> WalkBuilder {
+/// A walk that respects `.gitignore`, `.ignore` and `.hewignore`, in and outside of git repositories, and includes dot
+/// files, but not hidden paths. It follows no symbolic link, so it can neither loop nor leave the folder.
+pub(crate) fn builder(folder: &Path, hiding: &HiddenPaths) -> WalkBuilder {
     let hiding = hiding.clone();
     let mut builder = WalkBuilder::new(folder);
     builder
@@ -33,26 +33,25 @@ pub(crate) fn builder(folder: &Path, hiding: &Hiding) -> WalkBuilder {
         .add_custom_ignore_filename(".hewignore")
         .filter_entry(move |entry| {
             let internal = || INTERNAL.iter().any(|name| entry.file_name() == *name);
-            entry.depth() == 0 || !(internal() || hiding.hides(entry.path()))
+            entry.depth() == 0 || !(internal() || hiding.contains(entry.path()))
         });
     builder
 }
 
-/// How a walk went.
-pub(crate) struct Walked {
-    pub(crate) ended: Ended,
-    /// How many folders or files could not be read.
+/// The outcome of a walk.
+pub(crate) struct WalkSummary {
+    pub(crate) ended: SearchEnd,
+    /// The number of unreadable folders and files.
     pub(crate) unreadable: usize,
 }
 
-/// Shows every entry below the folder to `visit`, on several threads; each thread makes its own visitor. With types, files
-/// of others are left out.
-pub(crate) fn each<'a, V>(
+/// Visits every entry below the folder, on several threads with their own visitors; `types` restricts the files.
+pub(crate) fn visit_entries<'a, V>(
     folder: &Location,
     types: Option<Types>,
-    stop: &Stop,
+    stop: &StopSignal,
     visitor: impl Fn() -> V + Sync,
-) -> Result<Walked, Error>
+) -> Result<WalkSummary, Error>
 where
     V: FnMut(DirEntry) + Send + 'a,
 {
@@ -66,7 +65,7 @@ where
         let mut visit = visitor();
         let (timed_out, unreadable) = (&timed_out, &unreadable);
         Box::new(move |entry| {
-            if stop.due() {
+            if stop.is_due() {
                 timed_out.store(true, Ordering::Relaxed);
                 return WalkState::Quit;
             }
@@ -80,21 +79,21 @@ where
             WalkState::Continue
         })
     });
-    if stop.cancelled() {
+    if stop.is_cancelled() {
         return Err(Error::Cancelled);
     }
     let ended = match timed_out.into_inner() {
-        true => Ended::TimedOut,
-        false => Ended::Complete,
+        true => SearchEnd::TimedOut,
+        false => SearchEnd::Complete,
     };
-    Ok(Walked {
+    Ok(WalkSummary {
         ended,
         unreadable: unreadable.into_inner(),
     })
 }
 
 impl Location {
-    /// Refuses to search what is not there or not a folder.
+    /// Fails if the path is not an existing folder.
     pub(crate) fn require_folder(&self) -> Result<(), Error> {
         match std::fs::metadata(self.path()) {
             Ok(metadata) if metadata.is_dir() => Ok(()),

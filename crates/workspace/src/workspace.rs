@@ -1,24 +1,24 @@
-//! A project folder, the root from which paths are resolved.
+//! The project folder, relative to which paths are resolved.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::buffers::Editor;
-use crate::hiding::Hiding;
+use crate::buffers::AttachedEditor;
+use crate::hidden::HiddenPaths;
 use crate::{Error, Location};
 
 /// A project folder. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     root: Arc<Path>,
-    /// Other folders that belong to the project.
+    /// Additional folders of the project.
     more: Arc<[PathBuf]>,
-    pub(crate) hiding: Hiding,
-    pub(crate) editor: Editor,
+    pub(crate) hiding: HiddenPaths,
+    pub(crate) editor: AttachedEditor,
 }
 
 impl Workspace {
-    /// Opens the project at `root`, which must be an existing directory; it is kept in canonical form.
+    /// Opens the project at `root`, which must be an existing folder; it is stored in canonical form.
     pub fn open(root: &Path) -> Result<Self, Error> {
         let shown = root.to_string_lossy();
         let canonical = root
@@ -28,8 +28,8 @@ impl Workspace {
             true => Ok(Self {
                 root: canonical.into(),
                 more: Arc::default(),
-                hiding: Hiding::default(),
-                editor: Editor::default(),
+                hiding: HiddenPaths::default(),
+                editor: AttachedEditor::default(),
             }),
             false => Err(Error::NotADirectory {
                 path: shown.into_owned(),
@@ -37,8 +37,8 @@ impl Workspace {
         }
     }
 
-    /// The same project, with further folders that belong to it. Each must be an existing directory, and is kept in canonical
-    /// form; what lies in the project already adds nothing.
+    /// The same project with additional folders. Each must be an existing folder and is stored in canonical form;
+    /// folders inside the project are skipped.
     pub fn with(mut self, folders: &[PathBuf]) -> Result<Self, Error> {
         let mut more: Vec<PathBuf> = Vec::new();
         for folder in folders {
@@ -51,7 +51,7 @@ impl Workspace {
         Ok(self)
     }
 
-    /// The further folders that belong to the project.
+    /// The additional folders of the project.
     pub fn more(&self) -> &[PathBuf] {
         &self.more
     }
@@ -61,8 +61,8 @@ impl Workspace {
         &self.root
     }
 
-    /// Resolves a path: relative ones start at the root, `..` and symbolic links are followed to where they lead. The
-    /// target need not exist. An empty path is the root.
+    /// Resolves a path relative to the root, including `..` and symbolic links. The target need not exist. An empty
+    /// path is the root.
     pub fn locate(&self, path: impl AsRef<Path>) -> Result<Location, Error> {
         Location::resolve(&self.root, &self.more, (&self.hiding, &self.editor), path.as_ref())
     }

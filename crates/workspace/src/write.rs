@@ -1,8 +1,8 @@
-//! Replacing a file's content in one step.
+//! Replaces a file's content atomically.
 
-mod held;
+mod entry_handle;
 
-pub(crate) use held::{Held, is_folder};
+pub(crate) use entry_handle::{EntryHandle, is_folder};
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,90 +11,89 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{FileType, Mode, Stat};
 use rustix::io::Errno;
 
-use crate::{Error, Location, MAX_FILE, Snapshot};
+use crate::{Error, Fingerprint, Location, MAX_FILE};
 
-/// What must be true of a file for it to be replaced.
+/// The precondition for replacing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
-    /// Whatever is there may be replaced.
+pub enum ExpectedContent {
+    /// Any content may be replaced.
     Anything,
-    /// Nothing is there.
+    /// The file must not exist.
     Absent,
-    /// The file holds what it held when this was taken.
-    Content(Snapshot),
+    /// The file must match this fingerprint.
+    Content(Fingerprint),
 }
 
 /// A finished write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
-    /// What the file held before; nothing if it is new.
+pub struct WriteOutcome {
+    /// The previous content; `None` for a new file.
     pub before: Option<Vec<u8>>,
-    /// The fingerprint of what it holds now.
-    pub snapshot: Snapshot,
+    /// The fingerprint of the new content.
+    pub snapshot: Fingerprint,
 }
 
 impl Location {
-    /// Makes `content` the whole content of this file, creating folders as needed. Readers see the old file or the new
-    /// one, never half of it. Mode bits and owner stay; a new file gets the usual ones. A link that has come into the path
-    /// since it was resolved is not followed: nothing is written then.
+    /// Replaces the whole content of this file, creating folders as needed. Readers see either the old or the new
+    /// file. Mode bits and owner are kept; a new file gets the default ones. If a component of the path has become a
+    /// link since it was resolved, nothing is written.
     ///
-    /// The data is not forced to the disk: a power cut may bring the old file back, which costs far less than a
-    /// `fsync` at every edit.
-    pub fn write(&self, content: &[u8], expect: Expect) -> Result<Written, Error> {
-        let before = self.before(expect)?;
+    /// The data is not synced: a power cut may restore the old file, which is cheaper than an `fsync` per edit.
+    pub fn write(&self, content: &[u8], expect: ExpectedContent) -> Result<WriteOutcome, Error> {
+        let before = self.check_expected(expect)?;
         let by_editor = self.write_in_editor(content);
         match &before {
             _ if by_editor => {}
             None => self.create(content, expect)?,
-            Some((held, about, _)) => self.replace(held, content, about)?,
+            Some((handle, stat, _)) => self.replace(handle, content, stat)?,
         }
         let snapshot = match by_editor {
-            // It may have formatted what it saved.
-            true => self.snapshot()?,
-            false => Snapshot::of(content),
+            // The editor may have formatted the file.
+            true => self.fingerprint()?,
+            false => Fingerprint::of(content),
         };
-        Ok(Written {
+        Ok(WriteOutcome {
             before: before.map(|(_, _, bytes)| bytes),
             snapshot,
         })
     }
 
-    fn before(&self, expect: Expect) -> Result<Option<(Held, Stat, Vec<u8>)>, Error> {
-        let found = Held::of(self.path()).and_then(|held| Ok((held.about()?, held)));
-        let (about, held) = match found {
+    fn check_expected(&self, expect: ExpectedContent) -> Result<Option<(EntryHandle, Stat, Vec<u8>)>, Error> {
+        let found = EntryHandle::open_parent(self.path()).and_then(|handle| Ok((handle.metadata()?, handle)));
+        let (stat, handle) = match found {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return match expect {
-                    Expect::Anything | Expect::Absent => Ok(None),
-                    Expect::Content(_) => Err(self.error(error)),
+                    ExpectedContent::Anything | ExpectedContent::Absent => Ok(None),
+                    ExpectedContent::Content(_) => Err(self.error(error)),
                 };
             }
             Err(error) => return Err(self.error(error)),
         };
-        // It was none when the path was resolved.
-        if FileType::from_raw_mode(about.st_mode) == FileType::Symlink {
+        // It was not a link when the path was resolved.
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
             return Err(self.error(Errno::LOOP.into()));
         }
         let bytes = self.read_bytes(MAX_FILE)?;
         let path = || self.shown().into_owned();
         match expect {
-            Expect::Anything => {}
-            Expect::Absent => return Err(Error::Exists { path: path() }),
-            Expect::Content(snapshot) if snapshot == Snapshot::of(&bytes) => {}
-            Expect::Content(_) => return Err(Error::Changed { path: path() }),
+            ExpectedContent::Anything => {}
+            ExpectedContent::Absent => return Err(Error::Exists { path: path() }),
+            ExpectedContent::Content(snapshot) if snapshot == Fingerprint::of(&bytes) => {}
+            ExpectedContent::Content(_) => return Err(Error::Changed { path: path() }),
         }
-        // A rename would replace a write-protected file without asking.
-        held.require_writable().map_err(|error| self.error(error))?;
-        Ok(Some((held, about, bytes)))
+        // A rename would replace a write-protected file.
+        handle.require_writable().map_err(|error| self.error(error))?;
+        Ok(Some((handle, stat, bytes)))
     }
 
-    fn create(&self, content: &[u8], expect: Expect) -> Result<(), Error> {
-        let made = Held::made(self.path()).and_then(|held| {
-            let mut beside = held.beside(0o666)?;
-            beside.file.write_all(content)?;
+    fn create(&self, content: &[u8], expect: ExpectedContent) -> Result<(), Error> {
+        let made = EntryHandle::create_parents(self.path()).and_then(|handle| {
+            let mut replacement = handle.create_replacement(0o666)?;
+            replacement.file.write_all(content)?;
             match expect {
-                Expect::Absent => beside.take_free(),
-                Expect::Anything | Expect::Content(_) => beside.replace(),
+                ExpectedContent::Absent => replacement.persist_new(),
+                ExpectedContent::Anything | ExpectedContent::Content(_) => replacement.persist(),
             }
         });
         match made {
@@ -106,28 +105,28 @@ impl Location {
         }
     }
 
-    fn replace(&self, held: &Held, content: &[u8], about: &Stat) -> Result<(), Error> {
-        let renamed = held.beside(0o600).and_then(|mut beside| {
-            beside.file.write_all(content)?;
-            take_after(&beside.file, about)?;
-            beside.replace()
+    fn replace(&self, handle: &EntryHandle, content: &[u8], stat: &Stat) -> Result<(), Error> {
+        let renamed = handle.create_replacement(0o600).and_then(|mut replacement| {
+            replacement.file.write_all(content)?;
+            copy_owner_and_mode(&replacement.file, stat)?;
+            replacement.persist()
         });
         match renamed {
             Ok(()) => Ok(()),
-            // The file may be ours to write although the folder, or the owner we would have to give it, is not.
+            // The file may be writable although the folder is not, or its owner cannot be set.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                held.overwrite(content).map_err(|error| self.error(error))
+                handle.overwrite(content).map_err(|error| self.error(error))
             }
             Err(error) => Err(self.error(error)),
         }
     }
 }
 
-/// Gives a file the owner and the mode bits of another; the owner first, since changing it clears bits.
-fn take_after(file: &File, about: &Stat) -> io::Result<()> {
+/// Copies owner and mode bits; the owner first, because changing it clears bits.
+fn copy_owner_and_mode(file: &File, stat: &Stat) -> io::Result<()> {
     let ours = file.metadata()?;
-    if (ours.uid(), ours.gid()) != (about.st_uid, about.st_gid) {
-        std::os::unix::fs::fchown(file, Some(about.st_uid), Some(about.st_gid))?;
+    if (ours.uid(), ours.gid()) != (stat.st_uid, stat.st_gid) {
+        std::os::unix::fs::fchown(file, Some(stat.st_uid), Some(stat.st_gid))?;
     }
-    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(about.st_mode))?)
+    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(stat.st_mode))?)
 }

@@ -1,25 +1,27 @@
-//! Checkpoints on a real disk: what happens between two pictures is told exactly, and can be taken back exactly.
+//! Checkpoints on a real disk: changes between two snapshots are found and reverted exactly.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use session::{BlobId, Change, Kind, Version};
+use session::{BlobId, Change, FileKind, FileVersion};
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use workspace::checkpoint::{Budget, Checkpoints, Contents, Depot, Limits, Step, look, restore};
+use workspace::checkpoint::{
+    BlobDir, BlobLimits, BlobSource, Checkpointer, CopyBudget, RestoreStep, current_version, restore,
+};
 
-/// A project and a depot.
+/// A project and a blob folder.
 struct World {
     temp: tempfile::TempDir,
-    depot: Depot,
-    checkpoints: Checkpoints,
+    blobs: BlobDir,
+    checkpoints: Checkpointer,
 }
 
-struct FromDepot<'a>(&'a Depot);
+struct StoredContents<'a>(&'a BlobDir);
 
-impl Contents for FromDepot<'_> {
+impl BlobSource for StoredContents<'_> {
     fn open(&self, id: &BlobId) -> io::Result<Option<Box<dyn Read + '_>>> {
         Ok(self.0.open(id)?.map(|file| Box::new(file) as Box<dyn Read>))
     }
@@ -27,10 +29,10 @@ impl Contents for FromDepot<'_> {
 
 impl World {
     fn new(files: &[(&str, &str)]) -> Self {
-        Self::limited(files, Limits::default())
+        Self::limited(files, BlobLimits::default())
     }
 
-    fn limited(files: &[(&str, &str)], limits: Limits) -> Self {
+    fn limited(files: &[(&str, &str)], limits: BlobLimits) -> Self {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap().join("project");
         fs::create_dir(&root).unwrap();
@@ -39,11 +41,11 @@ impl World {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let depot = Depot::new(&temp.path().join("data/files"), limits);
-        let checkpoints = Checkpoints::new(&root, depot.clone());
+        let blobs = BlobDir::new(&temp.path().join("data/files"), limits);
+        let checkpoints = Checkpointer::new(&root, blobs.clone());
         World {
             temp,
-            depot,
+            blobs,
             checkpoints,
         }
     }
@@ -56,7 +58,7 @@ impl World {
         self.root().join(path)
     }
 
-    /// What changes while this runs, and what the person is told.
+    /// The changes while `command` runs, and the warning.
     fn watch(&self, work: impl FnOnce(&Path)) -> (Vec<Change>, Option<String>) {
         let before = self.checkpoints.before();
         work(&self.root());
@@ -65,15 +67,17 @@ impl World {
     }
 
     fn back(&self, changes: &[Change]) -> Vec<PathBuf> {
-        let steps: Vec<Step> = changes
+        let steps: Vec<RestoreStep> = changes
             .iter()
-            .map(|change| Step {
+            .map(|change| RestoreStep {
                 path: change.path.clone(),
                 from: change.after.clone(),
                 to: change.before.clone(),
             })
             .collect();
-        restore(&self.root(), &steps, &FromDepot(&self.depot)).unwrap().left
+        restore(&self.root(), &steps, &StoredContents(&self.blobs))
+            .unwrap()
+            .remaining_folders
     }
 
     fn tree(&self) -> BTreeMap<PathBuf, String> {
@@ -88,7 +92,7 @@ fn tree(root: &Path, folder: &Path, all: &mut BTreeMap<PathBuf, String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let about = fs::symlink_metadata(&path).unwrap();
-        let told = if about.is_symlink() {
+        let entry_text = if about.is_symlink() {
             format!("-> {}", fs::read_link(&path).unwrap().display())
         } else if about.is_dir() {
             tree(root, &path, all);
@@ -100,16 +104,16 @@ fn tree(root: &Path, folder: &Path, all: &mut BTreeMap<PathBuf, String>) {
                 fs::read(&path).unwrap().escape_ascii().to_string()
             )
         };
-        all.insert(path.strip_prefix(root).unwrap().to_owned(), told);
+        all.insert(path.strip_prefix(root).unwrap().to_owned(), entry_text);
     }
 }
 
-fn told(changes: &[Change]) -> Vec<String> {
-    let side = |version: &Option<Version>| match version.as_ref().map(|version| (version.kind, version.kept)) {
+fn describe(changes: &[Change]) -> Vec<String> {
+    let side = |version: &Option<FileVersion>| match version.as_ref().map(|version| (version.kind, version.is_stored)) {
         None => "-".to_owned(),
-        Some((Kind::File { mode }, kept)) => format!("f{:o}{}", mode.unwrap(), if kept { "" } else { "!" }),
-        Some((Kind::Link, _)) => "l".into(),
-        Some((Kind::Folder { mode }, _)) => format!("d{:o}", mode.unwrap()),
+        Some((FileKind::File { mode }, kept)) => format!("f{:o}{}", mode.unwrap(), if kept { "" } else { "!" }),
+        Some((FileKind::Link, _)) => "l".into(),
+        Some((FileKind::Folder { mode }, _)) => format!("d{:o}", mode.unwrap()),
     };
     let each = changes.iter().map(|change| {
         format!(
@@ -127,7 +131,7 @@ fn mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn every_kind_of_change_is_told_and_taken_back() {
+fn every_kind_of_change_is_found_and_reverted() {
     let world = World::new(&[
         ("a", "a"),
         ("b", "b"),
@@ -162,7 +166,7 @@ fn every_kind_of_change_is_told_and_taken_back() {
     });
     assert_eq!(note, None);
     assert_eq!(
-        told(&changes),
+        describe(&changes),
         [
             "a f644>f644",
             "b f644>-",
@@ -180,16 +184,16 @@ fn every_kind_of_change_is_told_and_taken_back() {
     assert_eq!(world.back(&changes), Vec::<PathBuf>::new());
     assert_eq!(world.tree(), before);
     let (changes, _) = world.watch(|_| {});
-    assert_eq!(told(&changes), Vec::<String>::new());
+    assert_eq!(describe(&changes), Vec::<String>::new());
 }
 
 #[test]
-fn no_copy_is_made_of_what_is_hidden() {
+fn hidden_files_are_not_copied() {
     let world = World::new(&[(".env", "secret"), ("keys/a", "secret"), ("b", "b")]);
     let (file, folder) = (world.at(".env"), world.at("keys"));
     let workspace = workspace::Workspace::open(&world.root()).unwrap();
-    let workspace = workspace.hiding(move |path| path == file || path == folder);
-    let checkpoints = Checkpoints::new(&world.root(), world.depot.clone()).hiding_as(&workspace);
+    let workspace = workspace.hiding_paths(move |path| path == file || path == folder);
+    let checkpoints = Checkpointer::new(&world.root(), world.blobs.clone()).with_hidden_paths(&workspace);
     let before = checkpoints.before();
     for name in [".env", "keys/a", "b"] {
         fs::write(world.at(name), "new").unwrap();
@@ -199,12 +203,12 @@ fn no_copy_is_made_of_what_is_hidden() {
         changes.iter().map(|change| &change.path).collect::<Vec<_>>(),
         [Path::new("b")]
     );
-    let held: u64 = world.depot.contents().iter().map(|held| held.size).sum();
-    assert_eq!(held, "bnew".len() as u64);
+    let used: u64 = world.blobs.contents().iter().map(|blob| blob.size).sum();
+    assert_eq!(used, "bnew".len() as u64);
 }
 
 #[test]
-fn what_is_written_again_within_one_tick_of_the_clock_is_noticed() {
+fn a_second_write_within_one_clock_tick_is_noticed() {
     let world = World::new(&[("a", "1")]);
     for round in 0..20 {
         fs::write(world.at("a"), "1").unwrap();
@@ -219,7 +223,7 @@ fn what_is_written_again_within_one_tick_of_the_clock_is_noticed() {
 }
 
 #[test]
-fn what_can_be_made_again_is_left_out_and_what_was_covered_stays_so() {
+fn ignored_files_are_excluded_but_files_of_the_first_snapshot_are_compared() {
     let world = World::new(&[
         (".gitignore", "out/\n*.log\n!keep.log\n"),
         ("out/x", "x"),
@@ -241,7 +245,7 @@ fn what_can_be_made_again_is_left_out_and_what_was_covered_stays_so() {
         )
         .unwrap();
         fs::write(root.join("cache/big"), "big").unwrap();
-        // A folder that says itself that git ignores it, as virtual environments do.
+        // A folder with its own `.gitignore`, like a virtual environment.
         fs::create_dir(root.join("venv")).unwrap();
         fs::write(root.join("venv/.gitignore"), "*\n").unwrap();
         fs::write(root.join("venv/python"), "big").unwrap();
@@ -253,7 +257,7 @@ fn what_can_be_made_again_is_left_out_and_what_was_covered_stays_so() {
         [Path::new("venv")],
         "it holds what is not covered"
     );
-    // A file that is ignored from now on was covered before this command, so its change is told.
+    // A file that is ignored from now on was part of the snapshot, so its change is reported.
     let (changes, _) = world.watch(|root| {
         fs::write(root.join(".gitignore"), "src\n").unwrap();
         fs::write(root.join("src/plain"), "2").unwrap();
@@ -261,14 +265,14 @@ fn what_can_be_made_again_is_left_out_and_what_was_covered_stays_so() {
     });
     let paths: Vec<&Path> = changes.iter().map(|change| change.path.as_path()).collect();
     assert_eq!(paths, [Path::new(".gitignore"), Path::new("src/plain")]);
-    // And from the next command on it is not.
+    // From the next command on it is not.
     let (changes, _) = world.watch(|root| fs::write(root.join("src/plain"), "3").unwrap());
     assert_eq!(changes, []);
 }
 
 #[test]
-fn what_is_too_large_or_too_much_is_told_once_and_new_files_still_go() {
-    let limits = Limits {
+fn contents_beyond_the_limits_are_reported_once_and_new_files_are_still_removed() {
+    let limits = BlobLimits {
         quota: 100,
         max_file: 50,
     };
@@ -278,12 +282,9 @@ fn what_is_too_large_or_too_much_is_told_once_and_new_files_still_go() {
         fs::write(root.join("new"), "n".repeat(70)).unwrap();
     });
     let note = note.unwrap();
-    assert_eq!(
-        note,
-        "too large for undo to bring back: big; too large for undo to bring back: new"
-    );
+    assert_eq!(note, "too large for undo: big; too large for undo: new");
     let steps = |path: &str| changes.iter().find(|change| change.path == Path::new(path)).unwrap();
-    assert!(!steps("big").before.as_ref().unwrap().kept);
+    assert!(!steps("big").before.as_ref().unwrap().is_stored);
     world.back(std::slice::from_ref(steps("new")));
     assert!(!world.at("new").exists());
     let (_, note) = world.watch(|root| {
@@ -291,14 +292,14 @@ fn what_is_too_large_or_too_much_is_told_once_and_new_files_still_go() {
             fs::write(root.join(name), name.repeat(40)).unwrap();
         }
     });
-    assert!(note.unwrap().contains("`checkpoints.quota` sets it"));
+    assert!(note.unwrap().contains("increase `checkpoints.quota`"));
     let (_, note) = world.watch(|root| fs::write(root.join("5"), "5".repeat(40)).unwrap());
     assert_eq!(note, None, "once is enough");
-    assert!(world.depot.used() <= limits.quota);
+    assert!(world.blobs.used() <= limits.quota);
 }
 
 #[test]
-fn nothing_is_changed_when_something_cannot_be_put_back() {
+fn nothing_is_changed_if_a_step_cannot_be_restored() {
     let world = World::new(&[("a", "1"), ("b", "1")]);
     let (changes, _) = world.watch(|root| {
         fs::write(root.join("a"), "2").unwrap();
@@ -307,20 +308,20 @@ fn nothing_is_changed_when_something_cannot_be_put_back() {
     });
     let after = world.tree();
     let lost = changes[1].before.clone().unwrap().content.unwrap();
-    let steps: Vec<Step> = changes
+    let steps: Vec<RestoreStep> = changes
         .iter()
-        .map(|change| Step {
+        .map(|change| RestoreStep {
             path: change.path.clone(),
             from: change.after.clone(),
             to: change.before.clone(),
         })
         .collect();
-    struct Without<'a>(&'a Depot, BlobId, bool);
-    impl Contents for Without<'_> {
+    struct Without<'a>(&'a BlobDir, BlobId, bool);
+    impl BlobSource for Without<'_> {
         fn open(&self, id: &BlobId) -> io::Result<Option<Box<dyn Read + '_>>> {
             let hidden = *id == self.1;
             if hidden && self.2 {
-                // It is there, and breaks when it is read.
+                // It exists, and reading it fails.
                 return Ok(Some(Box::new(Broken)));
             }
             let found = self.0.open(id)?.filter(|_| !hidden);
@@ -333,26 +334,25 @@ fn nothing_is_changed_when_something_cannot_be_put_back() {
             Err(io::Error::other("broken"))
         }
     }
-    // Both files have the same content, so a change of the second is told apart by hiding the first's name too.
     for breaks in [false, true] {
-        let failed = restore(&world.root(), &steps, &Without(&world.depot, lost.clone(), breaks)).unwrap_err();
-        assert_eq!(failed.left, Vec::<PathBuf>::new());
+        let failed = restore(&world.root(), &steps, &Without(&world.blobs, lost.clone(), breaks)).unwrap_err();
+        assert_eq!(failed.not_restored, Vec::<PathBuf>::new());
         assert_eq!(world.tree(), after);
     }
-    // Refused before anything is touched, so nothing is made again what it was said to be.
+    // Fails before anything is changed, so nothing is rolled back.
     fs::create_dir_all(world.at(".git")).unwrap();
     fs::write(world.at(".git/config"), "own").unwrap();
     fs::write(world.at("a"), "by others").unwrap();
     let now = world.tree();
-    let git = Step {
+    let git = RestoreStep {
         path: ".git/config".into(),
         from: changes[0].before.clone(),
         to: None,
     };
-    let steps: Vec<Step> = steps.into_iter().chain([git]).collect();
-    let failed = restore(&world.root(), &steps, &FromDepot(&world.depot)).unwrap_err();
+    let steps: Vec<RestoreStep> = steps.into_iter().chain([git]).collect();
+    let failed = restore(&world.root(), &steps, &StoredContents(&world.blobs)).unwrap_err();
     assert_eq!(failed.path, Path::new(".git/config"));
-    assert_eq!(failed.left, Vec::<PathBuf>::new());
+    assert_eq!(failed.not_restored, Vec::<PathBuf>::new());
     assert_eq!(world.tree(), now);
     assert_eq!(fs::read(world.at(".git/config")).unwrap(), b"own");
 }
@@ -366,24 +366,24 @@ fn nothing_is_written_through_a_link() {
     let (changes, _) = world.watch(|root| fs::write(root.join("d/f"), "2").unwrap());
     fs::remove_dir_all(world.at("d")).unwrap();
     symlink(&outside, world.at("d")).unwrap();
-    assert_eq!(look(&world.root(), Path::new("d/f")).unwrap(), None);
-    let steps = [Step {
+    assert_eq!(current_version(&world.root(), Path::new("d/f")).unwrap(), None);
+    let steps = [RestoreStep {
         path: "d/f".into(),
         from: None,
         to: changes[0].before.clone(),
     }];
-    assert!(restore(&world.root(), &steps, &FromDepot(&world.depot)).is_err());
+    assert!(restore(&world.root(), &steps, &StoredContents(&world.blobs)).is_err());
     assert_eq!(fs::read_to_string(outside.join("f")).unwrap(), "theirs");
 }
 
 #[test]
-fn a_tracked_file_that_is_unchanged_is_not_copied_and_comes_back_from_git() {
+fn an_unchanged_tracked_file_is_restored_from_git_without_a_copy() {
     let world = World::new(&[("plain", "plain\n"), ("other", "other\n")]);
     // A repository as git writes it: one commit of both files.
     if !git(&world.root(), &["init", "-q"]) {
         return;
     }
-    // git is only sure of files that are older than its list of them.
+    // Git is only certain of files that are older than its index.
     wait_for_the_clock();
     assert!(git(&world.root(), &["add", "."]));
     assert!(git(
@@ -391,11 +391,11 @@ fn a_tracked_file_that_is_unchanged_is_not_copied_and_comes_back_from_git() {
         &["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x"]
     ));
     fs::write(world.at("untracked"), "untracked\n").unwrap();
-    let checkpoints = Checkpoints::new(&world.root(), world.depot.clone());
+    let checkpoints = Checkpointer::new(&world.root(), world.blobs.clone());
     let before = checkpoints.before();
-    let held: u64 = world.depot.contents().iter().map(|held| held.size).sum();
+    let used: u64 = world.blobs.contents().iter().map(|blob| blob.size).sum();
     assert_eq!(
-        held,
+        used,
         "untracked\n".len() as u64,
         "only what git does not have is copied"
     );
@@ -419,7 +419,7 @@ fn git(root: &Path, arguments: &[&str]) -> bool {
     ran.is_ok_and(|status| status.success())
 }
 
-/// Lets pass what could have been written again without a trace: two ticks of the slowest clock.
+/// Waits two ticks of the slowest clock.
 fn wait_until_settled() {
     let since = std::time::Instant::now();
     while since.elapsed() < std::time::Duration::from_millis(45) {
@@ -427,7 +427,7 @@ fn wait_until_settled() {
     }
 }
 
-/// Lets the file system's clock tick.
+/// Waits for a tick of the file system's clock.
 fn wait_for_the_clock() {
     let temp = tempfile::tempdir().unwrap();
     let stamp = |name: &str| {
@@ -441,8 +441,8 @@ fn wait_for_the_clock() {
 }
 
 #[test]
-fn the_permissions_of_a_file_that_is_too_large_to_keep_come_back() {
-    let limits = Limits {
+fn the_permissions_of_a_file_beyond_the_limit_are_restored() {
+    let limits = BlobLimits {
         quota: 1 << 20,
         max_file: 300 << 10,
     };
@@ -450,15 +450,15 @@ fn the_permissions_of_a_file_that_is_too_large_to_keep_come_back() {
     mode(&world.at("big"), 0o644);
     let before = world.tree();
     let (changes, note) = world.watch(|root| mode(&root.join("big"), 0o600));
-    assert_eq!(told(&changes), ["big f644!>f600!"]);
-    assert_eq!(note.as_deref(), Some("too large for undo to bring back: big"));
+    assert_eq!(describe(&changes), ["big f644!>f600!"]);
+    assert_eq!(note.as_deref(), Some("too large for undo: big"));
     world.back(&changes);
     assert_eq!(world.tree(), before);
-    assert_eq!(world.depot.contents(), []);
+    assert_eq!(world.blobs.contents(), []);
 }
 
 #[test]
-fn of_a_very_large_folder_the_newest_files_are_copied_and_the_person_is_told() {
+fn in_a_very_large_folder_the_newest_files_are_copied_and_the_user_is_warned() {
     let names: Vec<String> = (0..10).map(|number| format!("{number}")).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), name.as_str())).collect();
     let mut world = World::new(&files);
@@ -468,8 +468,8 @@ fn of_a_very_large_folder_the_newest_files_are_copied_and_the_person_is_told() {
         file.set_modified(at).unwrap();
     }
     wait_until_settled();
-    let budget = Budget { files: 2, bytes: 1000 };
-    world.checkpoints = Checkpoints::new(&world.root(), world.depot.clone()).within(budget);
+    let budget = CopyBudget { files: 2, bytes: 1000 };
+    world.checkpoints = Checkpointer::new(&world.root(), world.blobs.clone()).with_budget(budget);
     let (changes, note) = world.watch(|root| {
         fs::write(root.join("0"), "changed").unwrap();
         fs::write(root.join("9"), "changed").unwrap();
@@ -479,12 +479,12 @@ fn of_a_very_large_folder_the_newest_files_are_copied_and_the_person_is_told() {
     assert_eq!(
         note.as_deref(),
         Some(
-            "undo does not cover 8 of 10 files yet: the folder is large, the newest are copied, more before each command"
+            "undo does not cover 8 of 10 files yet: the folder is large; the newest files are copied first, more before each command"
         )
     );
     let kept = |path: &str| {
         let change = changes.iter().find(|change| change.path == Path::new(path)).unwrap();
-        change.before.as_ref().map(|version| version.kept)
+        change.before.as_ref().map(|version| version.is_stored)
     };
     assert_eq!((kept("0"), kept("9"), kept("new0")), (Some(true), Some(false), None));
     let fine: Vec<Change> = changes
@@ -496,11 +496,11 @@ fn of_a_very_large_folder_the_newest_files_are_copied_and_the_person_is_told() {
     assert_eq!(fs::read_to_string(world.at("0")).unwrap(), "0");
     assert!(!world.at("new2").exists(), "what is new goes, copied or not");
     wait_until_settled();
-    // Before each further command two more are copied, and the same is not told again.
+    // Before each further command two more are copied, without another warning.
     for _ in 0..3 {
         assert_eq!(world.watch(|_| {}), (Vec::new(), None));
     }
     let (changes, _) = world.watch(|root| fs::write(root.join("7"), "changed").unwrap());
-    assert!(changes[0].before.as_ref().unwrap().kept);
-    assert!(world.depot.contents().len() <= 10 + 6);
+    assert!(changes[0].before.as_ref().unwrap().is_stored);
+    assert!(world.blobs.contents().len() <= 10 + 6);
 }

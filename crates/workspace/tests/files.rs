@@ -1,4 +1,4 @@
-//! Reading and writing single files.
+//! Reads and writes single files.
 
 #![allow(clippy::unwrap_used, reason = "a failed preparation is a failed test")]
 
@@ -6,9 +6,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use rustix::process::{Uid, geteuid};
-use workspace::{Encoding, Error, Expect, Line, Location, MAX_FILE, Snapshot, Window, Workspace};
+use workspace::{Encoding, Error, ExpectedContent, Fingerprint, LineWindow, Location, MAX_FILE, TextLine, Workspace};
 
-const ALL: Window = Window {
+const ALL: LineWindow = LineWindow {
     first: 1,
     last: usize::MAX,
     max_lines: 2_000,
@@ -52,7 +52,7 @@ impl Project {
     }
 }
 
-/// Runs work without the power of root. On Linux each thread has its own user.
+/// Runs `work` without root privileges. On Linux each thread has its own user.
 fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -80,7 +80,7 @@ fn a_text_file_is_read_without_its_byte_order_mark() {
 }
 
 #[test]
-fn what_is_not_utf8_text_is_refused_with_the_reason() {
+fn files_that_are_not_text_are_rejected_with_the_reason() {
     let project = project();
     fs::create_dir(project.dir.path().join("folder")).unwrap();
     project.with("binary", b"\x7fELF\0\0");
@@ -103,7 +103,7 @@ fn what_is_not_utf8_text_is_refused_with_the_reason() {
 }
 
 #[test]
-fn old_encodings_are_read_by_lines_and_known_again() {
+fn other_encodings_are_read_by_lines_with_the_same_fingerprint() {
     let project = project();
     for (name, bytes, encoding) in [
         ("latin1", b"one\r\ncaf\xE9\r\n".as_slice(), Encoding::Windows1252),
@@ -125,7 +125,7 @@ fn old_encodings_are_read_by_lines_and_known_again() {
 }
 
 #[test]
-fn a_name_that_is_not_utf8_is_said_to_be_one() {
+fn a_name_that_is_not_utf8_is_reported() {
     use std::os::unix::ffi::OsStrExt;
     let project = project();
     let name = std::ffi::OsStr::from_bytes(b"bad\xFFname.txt");
@@ -144,7 +144,7 @@ fn a_name_that_is_not_utf8_is_said_to_be_one() {
 }
 
 #[test]
-fn a_file_may_be_too_large_to_read_whole_but_not_to_page_through() {
+fn a_large_file_can_be_read_by_lines() {
     let project = project();
     let huge = project.at("huge");
     let file = fs::File::create(huge.path()).unwrap();
@@ -159,9 +159,9 @@ fn a_file_may_be_too_large_to_read_whole_but_not_to_page_through() {
     assert!(size > MAX_FILE);
     assert_eq!(
         huge.read_text().unwrap_err().to_string(),
-        format!("huge has {size} bytes, more than the {MAX_FILE} that can be handled at once")
+        format!("huge has {size} bytes, more than the {MAX_FILE} that can be processed")
     );
-    let window = Window {
+    let window = LineWindow {
         first: 2_999_999,
         ..ALL
     };
@@ -171,14 +171,14 @@ fn a_file_may_be_too_large_to_read_whole_but_not_to_page_through() {
         (texts, excerpt.total, excerpt.size),
         (vec!["line 2999999", "line 3000000"], 3_000_000, size)
     );
-    assert_eq!(excerpt.snapshot, huge.snapshot().unwrap());
+    assert_eq!(excerpt.snapshot, huge.fingerprint().unwrap());
 }
 
 #[test]
-fn a_window_of_lines_is_bounded_in_every_direction() {
+fn a_window_of_lines_respects_all_limits() {
     let project = project();
     let numbered = project.with("n", "1\n2\n3\n4\n5\n");
-    let window = |first, last, max_lines, max_bytes, max_line| Window {
+    let window = |first, last, max_lines, max_bytes, max_line| LineWindow {
         first,
         last,
         max_lines,
@@ -205,9 +205,9 @@ fn a_window_of_lines_is_bounded_in_every_direction() {
 }
 
 #[test]
-fn lines_are_counted_and_cut_as_an_editor_would() {
+fn lines_are_counted_as_in_an_editor() {
     let project = project();
-    let line = |number, text: &str, cut| Line {
+    let line = |number, text: &str, cut| TextLine {
         number,
         text: text.into(),
         cut,
@@ -225,7 +225,7 @@ fn lines_are_counted_and_cut_as_an_editor_would() {
     ] {
         let excerpt = project
             .with("f", content)
-            .read_lines(&Window { max_line: 4, ..ALL })
+            .read_lines(&LineWindow { max_line: 4, ..ALL })
             .unwrap();
         assert_eq!((excerpt.total, excerpt.lines), (total, lines), "{content:?}");
     }
@@ -239,37 +239,37 @@ fn lines_are_counted_and_cut_as_an_editor_would() {
 }
 
 #[test]
-fn a_snapshot_changes_exactly_when_the_bytes_do() {
+fn a_fingerprint_changes_exactly_when_the_bytes_do() {
     let project = project();
     let content = vec![b'x'; 200_000];
     let file = project.with("f", &content);
-    let before = file.snapshot().unwrap();
-    assert_eq!(before, Snapshot::of(&content));
+    let before = file.fingerprint().unwrap();
+    assert_eq!(before, Fingerprint::of(&content));
     assert_eq!(before, file.read_text().unwrap().snapshot);
     assert_eq!(before, file.read_lines(&ALL).unwrap().snapshot);
     let mut other = content.clone();
     other[199_999] = b'y';
-    assert_ne!(before, project.with("f", &other).snapshot().unwrap());
-    assert_eq!(before, project.with("f", &content).snapshot().unwrap());
+    assert_ne!(before, project.with("f", &other).fingerprint().unwrap());
+    assert_eq!(before, project.with("f", &content).fingerprint().unwrap());
 }
 
 #[test]
-fn a_new_file_gets_its_folders_and_the_usual_mode() {
+fn a_new_file_gets_its_folders_and_the_default_mode() {
     let project = project();
     project.with("plain", "");
     let file = project.at("a/b/c.txt");
-    let written = file.write(b"new", Expect::Absent).unwrap();
-    assert_eq!((written.before, written.snapshot), (None, Snapshot::of(b"new")));
+    let written = file.write(b"new", ExpectedContent::Absent).unwrap();
+    assert_eq!((written.before, written.snapshot), (None, Fingerprint::of(b"new")));
     assert_eq!(file.read_bytes(9).unwrap(), b"new");
     assert_eq!(project.mode("a/b/c.txt"), project.mode("plain"));
 }
 
 #[test]
-fn replacing_a_file_keeps_its_mode_and_returns_what_it_held() {
+fn replacing_a_file_keeps_its_mode_and_returns_the_old_content() {
     let project = project();
     let file = project.with("run.sh", "old");
     fs::set_permissions(file.path(), fs::Permissions::from_mode(0o751)).unwrap();
-    let written = file.write(b"new", Expect::Anything).unwrap();
+    let written = file.write(b"new", ExpectedContent::Anything).unwrap();
     assert_eq!(written.before.as_deref(), Some(&b"old"[..]));
     assert_eq!(
         (file.read_bytes(9).unwrap(), project.mode("run.sh")),
@@ -283,28 +283,31 @@ fn writing_through_a_link_changes_its_target() {
     let project = project();
     project.with("real", "old");
     symlink("real", project.dir.path().join("link")).unwrap();
-    project.at("link").write(b"new", Expect::Anything).unwrap();
+    project.at("link").write(b"new", ExpectedContent::Anything).unwrap();
     assert_eq!(fs::read(project.dir.path().join("real")).unwrap(), b"new");
     assert!(project.dir.path().join("link").is_symlink());
 }
 
 #[test]
-fn a_write_is_refused_when_the_file_is_not_what_was_expected() {
+fn a_write_fails_if_the_file_is_not_as_expected() {
     let project = project();
     let file = project.with("f", "mine");
-    let read = file.snapshot().unwrap();
+    let read = file.fingerprint().unwrap();
     project.with("f", "theirs");
     assert!(matches!(
-        file.write(b"new", Expect::Content(read)),
+        file.write(b"new", ExpectedContent::Content(read)),
         Err(Error::Changed { .. })
     ));
-    assert!(matches!(file.write(b"new", Expect::Absent), Err(Error::Exists { .. })));
     assert!(matches!(
-        project.at("gone").write(b"", Expect::Content(read)),
+        file.write(b"new", ExpectedContent::Absent),
+        Err(Error::Exists { .. })
+    ));
+    assert!(matches!(
+        project.at("gone").write(b"", ExpectedContent::Content(read)),
         Err(Error::Missing { .. })
     ));
     assert!(matches!(
-        project.at(".").write(b"", Expect::Anything),
+        project.at(".").write(b"", ExpectedContent::Anything),
         Err(Error::Directory { .. })
     ));
     assert!(matches!(
@@ -316,7 +319,7 @@ fn a_write_is_refused_when_the_file_is_not_what_was_expected() {
 }
 
 #[test]
-fn what_the_system_forbids_is_said_and_nothing_changes() {
+fn denied_operations_are_reported_and_change_nothing() {
     let project = project();
     let secret = project.with("secret", "x");
     fs::set_permissions(secret.path(), fs::Permissions::from_mode(0o000)).unwrap();
@@ -326,14 +329,19 @@ fn what_the_system_forbids_is_said_and_nothing_changes() {
     as_nobody(|| {
         assert!(matches!(secret.read_text(), Err(Error::Denied { .. })));
         assert!(matches!(
-            locked.write(b"y", Expect::Anything),
+            locked.write(b"y", ExpectedContent::Anything),
             Err(Error::Denied { .. })
         ));
         assert_eq!(locked.read_bytes(9).unwrap(), b"x");
     });
     fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o555)).unwrap();
     let new = project.at("new");
-    as_nobody(|| assert!(matches!(new.write(b"y", Expect::Anything), Err(Error::Denied { .. }))));
+    as_nobody(|| {
+        assert!(matches!(
+            new.write(b"y", ExpectedContent::Anything),
+            Err(Error::Denied { .. })
+        ))
+    });
     fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(project.names(), ["locked", "secret"]);
 }
@@ -344,21 +352,21 @@ fn a_writable_file_in_a_locked_folder_is_written_in_place() {
     let file = project.with("f", "a longer old text");
     fs::set_permissions(file.path(), fs::Permissions::from_mode(0o666)).unwrap();
     fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o555)).unwrap();
-    as_nobody(|| file.write(b"new", Expect::Anything)).unwrap();
+    as_nobody(|| file.write(b"new", ExpectedContent::Anything)).unwrap();
     fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(file.read_bytes(99).unwrap(), b"new");
 }
 
 #[test]
-fn a_file_that_was_removed_comes_back_as_it_was() {
+fn a_removed_file_is_restored_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(dir.path()).unwrap();
     let file = workspace.locate("run.sh").unwrap();
     fs::write(file.path(), "#!/bin/sh\n").unwrap();
     fs::set_permissions(file.path(), fs::Permissions::from_mode(0o750)).unwrap();
-    let old = Snapshot::of(b"something else");
+    let old = Fingerprint::of(b"something else");
     assert!(matches!(file.remove(old), Err(Error::Changed { .. })));
-    let removed = file.remove(Snapshot::of(b"#!/bin/sh\n")).unwrap();
+    let removed = file.remove(Fingerprint::of(b"#!/bin/sh\n")).unwrap();
     assert!(!file.exists());
     file.restore(&removed).unwrap();
     assert_eq!(fs::read(file.path()).unwrap(), b"#!/bin/sh\n");
@@ -367,7 +375,7 @@ fn a_file_that_was_removed_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_file_gets_another_name_only_where_nothing_stands() {
+fn a_rename_fails_if_the_target_exists() {
     let dir = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(dir.path()).unwrap();
     let [from, to, taken] = ["a", "x/y/b", "c"].map(|name| workspace.locate(name).unwrap());
@@ -392,8 +400,8 @@ fn a_file_gets_another_name_only_where_nothing_stands() {
 }
 
 #[test]
-fn a_link_that_comes_into_a_resolved_path_is_not_followed() {
-    const BOUNDS: workspace::Bounds = workspace::Bounds {
+fn a_link_created_in_a_resolved_path_is_not_followed() {
+    const BOUNDS: workspace::TreeLimits = workspace::TreeLimits {
         entries: 100,
         bytes: 1 << 20,
     };
@@ -401,19 +409,19 @@ fn a_link_that_comes_into_a_resolved_path_is_not_followed() {
     let works: [(&str, Work); 9] = [
         ("write new", |project| {
             let new = project.at("d/new");
-            Box::new(move || new.write(b"x", Expect::Absent).map(drop))
+            Box::new(move || new.write(b"x", ExpectedContent::Absent).map(drop))
         }),
         ("write deep", |project| {
             let new = project.at("d/deep/new");
-            Box::new(move || new.write(b"x", Expect::Anything).map(drop))
+            Box::new(move || new.write(b"x", ExpectedContent::Anything).map(drop))
         }),
         ("replace", |project| {
             let file = project.at("d/file");
-            Box::new(move || file.write(b"x", Expect::Anything).map(drop))
+            Box::new(move || file.write(b"x", ExpectedContent::Anything).map(drop))
         }),
         ("remove", |project| {
             let file = project.at("d/file");
-            let snapshot = file.snapshot().unwrap();
+            let snapshot = file.fingerprint().unwrap();
             Box::new(move || file.remove(snapshot).map(drop))
         }),
         ("remove all", |project| {
@@ -426,7 +434,7 @@ fn a_link_that_comes_into_a_resolved_path_is_not_followed() {
         }),
         ("shift", |project| {
             let (from, to) = (project.at("d/folder"), project.at("new"));
-            Box::new(move || from.shift(&to, BOUNDS))
+            Box::new(move || from.move_to(&to, BOUNDS))
         }),
         ("copy", |project| {
             let (from, to) = (project.at("own"), project.at("d/new"));
@@ -471,11 +479,11 @@ fn a_file_that_became_a_link_is_not_written_through() {
     let target = other.path().join("target");
     fs::write(&target, "same").unwrap();
     let file = project.with("file", "same");
-    let snapshot = file.snapshot().unwrap();
+    let snapshot = file.fingerprint().unwrap();
     fs::remove_file(project.dir.path().join("file")).unwrap();
     symlink(&target, project.dir.path().join("file")).unwrap();
 
-    file.write(b"x", Expect::Content(snapshot)).unwrap_err();
+    file.write(b"x", ExpectedContent::Content(snapshot)).unwrap_err();
 
     assert_eq!(fs::read(&target).unwrap(), b"same");
     assert_eq!(project.names(), ["file"]);

@@ -1,4 +1,4 @@
-//! Where a path leads, and what is said when it leads nowhere.
+//! Path resolution and its errors.
 
 #![allow(clippy::unwrap_used, reason = "a failed preparation is a failed test")]
 
@@ -7,14 +7,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use workspace::{Error, Git, Head, Place, Workspace};
+use workspace::{Error, GitHead, GitRepository, LocationPlace, Workspace};
 
 struct Project {
     _dir: tempfile::TempDir,
     workspace: Workspace,
 }
 
-/// A folder `project` beside a folder `other`, with links that stay, leave, dangle and loop.
+/// A folder `project` next to a folder `other`, with links inside, outside, dangling and cyclic.
 fn project() -> Project {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("project");
@@ -33,35 +33,43 @@ fn project() -> Project {
 }
 
 #[test]
-fn every_spelling_of_a_path_leads_to_one_place() {
+fn every_spelling_of_a_path_resolves_to_one_location() {
     let project = project();
     let root = project.workspace.root().to_owned();
     let above = root.parent().unwrap().to_owned();
-    let cases: &[(&str, &Path, Place)] = &[
-        ("", &root, Place::Inside),
-        (".", &root, Place::Inside),
-        ("src/main.rs", &root.join("src/main.rs"), Place::Inside),
-        ("./src//main.rs", &root.join("src/main.rs"), Place::Inside),
-        ("src/../src/main.rs", &root.join("src/main.rs"), Place::Inside),
-        ("inward/main.rs", &root.join("src/main.rs"), Place::Inside),
-        ("new/deeper/file.rs", &root.join("new/deeper/file.rs"), Place::Inside),
-        ("new/../src/main.rs", &root.join("src/main.rs"), Place::Inside),
-        // A link's `..` is the parent of what it leads to.
-        ("deep/../main.rs", &root.join("src/main.rs"), Place::Inside),
-        ("~notes", &root.join("~notes"), Place::Inside),
-        ("..", &above, Place::Outside),
-        ("../project/src", &root.join("src"), Place::Inside),
-        ("../project-two/x", &above.join("project-two/x"), Place::Outside),
+    let cases: &[(&str, &Path, LocationPlace)] = &[
+        ("", &root, LocationPlace::Inside),
+        (".", &root, LocationPlace::Inside),
+        ("src/main.rs", &root.join("src/main.rs"), LocationPlace::Inside),
+        ("./src//main.rs", &root.join("src/main.rs"), LocationPlace::Inside),
+        ("src/../src/main.rs", &root.join("src/main.rs"), LocationPlace::Inside),
+        ("inward/main.rs", &root.join("src/main.rs"), LocationPlace::Inside),
+        (
+            "new/deeper/file.rs",
+            &root.join("new/deeper/file.rs"),
+            LocationPlace::Inside,
+        ),
+        ("new/../src/main.rs", &root.join("src/main.rs"), LocationPlace::Inside),
+        // `..` after a link is the parent of its target.
+        ("deep/../main.rs", &root.join("src/main.rs"), LocationPlace::Inside),
+        ("~notes", &root.join("~notes"), LocationPlace::Inside),
+        ("..", &above, LocationPlace::Outside),
+        ("../project/src", &root.join("src"), LocationPlace::Inside),
+        ("../project-two/x", &above.join("project-two/x"), LocationPlace::Outside),
         (
             "../../../../../../../../etc/passwd",
             Path::new("/etc/passwd"),
-            Place::Outside,
+            LocationPlace::Outside,
         ),
-        ("new/../../other/secret", &above.join("other/secret"), Place::Outside),
-        ("outward/secret", &above.join("other/secret"), Place::Outside),
-        ("outward/new", &above.join("other/new"), Place::Outside),
-        ("dangling", &above.join("other/not-yet"), Place::Outside),
-        ("/etc/passwd", Path::new("/etc/passwd"), Place::Outside),
+        (
+            "new/../../other/secret",
+            &above.join("other/secret"),
+            LocationPlace::Outside,
+        ),
+        ("outward/secret", &above.join("other/secret"), LocationPlace::Outside),
+        ("outward/new", &above.join("other/new"), LocationPlace::Outside),
+        ("dangling", &above.join("other/not-yet"), LocationPlace::Outside),
+        ("/etc/passwd", Path::new("/etc/passwd"), LocationPlace::Outside),
     ];
     for (path, leads_to, place) in cases {
         let location = project.workspace.locate(path).unwrap();
@@ -70,7 +78,7 @@ fn every_spelling_of_a_path_leads_to_one_place() {
 }
 
 #[test]
-fn a_path_is_shown_relative_inside_and_absolute_outside() {
+fn a_path_is_displayed_relative_inside_and_absolute_outside() {
     let project = project();
     for (path, shown) in [
         ("", "."),
@@ -89,11 +97,11 @@ fn a_path_that_cannot_be_followed_is_refused() {
     for (path, message) in [
         (
             "~/x",
-            "~/x: `~` is not expanded here; give a path relative to the project or an absolute one",
+            "~/x: `~` is not expanded; use an absolute path or a path relative to the project",
         ),
         (
             "~",
-            "~: `~` is not expanded here; give a path relative to the project or an absolute one",
+            "~: `~` is not expanded; use an absolute path or a path relative to the project",
         ),
         ("loop-a", "loop-a: its symbolic links form a loop"),
         ("loop-a/x", "loop-a/x: its symbolic links form a loop"),
@@ -101,7 +109,7 @@ fn a_path_that_cannot_be_followed_is_refused() {
             "src/main.rs/x",
             "src/main.rs/x: a part of this path is a file, not a directory",
         ),
-        ("a\0b", "\"a\\0b\" contains a NUL byte, which no path can"),
+        ("a\0b", "\"a\\0b\" contains a NUL byte"),
     ] {
         assert_eq!(project.workspace.locate(path).unwrap_err().to_string(), message);
     }
@@ -119,7 +127,7 @@ fn a_project_must_be_a_directory() {
 }
 
 #[test]
-fn a_missing_file_is_told_with_names_that_come_close() {
+fn a_missing_file_is_reported_with_similar_names() {
     let project = project();
     let root = project.workspace.root();
     for name in ["config.toml", "config.yaml", "README.md", "src/lib.rs"] {
@@ -152,16 +160,16 @@ fn git_state_is_read_without_git() {
 
     let commit = "0123456789abcdef0123456789abcdef01234567";
     for (content, head) in [
-        ("ref: refs/heads/main\n", Head::Branch("main".into())),
-        ("ref: refs/heads/feature/x\n", Head::Branch("feature/x".into())),
-        (&format!("{commit}\n") as &str, Head::Detached(commit.into())),
-        ("nonsense", Head::Unknown),
+        ("ref: refs/heads/main\n", GitHead::Branch("main".into())),
+        ("ref: refs/heads/feature/x\n", GitHead::Branch("feature/x".into())),
+        (&format!("{commit}\n") as &str, GitHead::Detached(commit.into())),
+        ("nonsense", GitHead::Unknown),
     ] {
         fs::create_dir_all(above.join(".git")).unwrap();
         fs::write(above.join(".git/HEAD"), content).unwrap();
         assert_eq!(
             project.workspace.git(),
-            Some(Git {
+            Some(GitRepository {
                 root: above.to_owned(),
                 head,
                 folder: Some(above.join(".git")),
@@ -169,17 +177,17 @@ fn git_state_is_read_without_git() {
         );
     }
 
-    // A linked worktree: `.git` is a file that says where the rest is.
+    // A linked worktree: `.git` is a file with the path of the git directory.
     let place = above.join(".git/worktrees/project");
     fs::create_dir_all(&place).unwrap();
     fs::write(place.join("HEAD"), "ref: refs/heads/side\n").unwrap();
     fs::write(root.join(".git"), "gitdir: ../.git/worktrees/project\n").unwrap();
-    let expected = |folder| Git {
+    let expected = |folder| GitRepository {
         root: root.to_owned(),
-        head: Head::Branch("side".into()),
+        head: GitHead::Branch("side".into()),
         folder,
     };
-    // Only if the rest knows of it too: the file comes with the project, and could name any folder.
+    // Only if the git directory refers back: the file is part of the project and could name any folder.
     assert_eq!(project.workspace.git(), Some(expected(None)));
     fs::write(place.join("gitdir"), root.join(".git").display().to_string()).unwrap();
     fs::create_dir_all(above.join(".git/objects")).unwrap();

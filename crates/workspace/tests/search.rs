@@ -1,4 +1,4 @@
-//! Listing, finding and searching.
+//! Listing, finding and searching files.
 
 #![allow(clippy::unwrap_used, reason = "a failed preparation is a failed test")]
 
@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use rustix::process::{Uid, geteuid};
 use workspace::{
-    Case, Ended, Entry, Error, Find, Found, Grep, Kind, LineKind, Location, Matches, Page, Stop, Tracked, Workspace,
+    CaseSensitivity, EntryKind, Error, FindMatches, FindQuery, GrepLineKind, GrepMatches, GrepQuery, IgnoreStatus,
+    ListEntry, Location, ResultPage, SearchEnd, StopSignal, Workspace,
 };
 
 struct Project {
@@ -36,24 +37,24 @@ impl Project {
     }
 
     fn find(&self, path: &str, pattern: &str) -> Vec<String> {
-        let page = Page { offset: 0, limit: 100 };
-        self.at(path).find(&Find { pattern, page }, &soon()).unwrap().paths
+        let page = ResultPage { offset: 0, limit: 100 };
+        self.at(path).find(&FindQuery { pattern, page }, &soon()).unwrap().paths
     }
 
-    fn grep(&self, path: &str, grep: Grep<'_>) -> Matches {
+    fn grep(&self, path: &str, grep: GrepQuery<'_>) -> GrepMatches {
         self.at(path).grep(&grep, &soon()).unwrap()
     }
 }
 
-fn soon() -> Stop {
-    Stop::after(Duration::from_secs(60))
+fn soon() -> StopSignal {
+    StopSignal::after(Duration::from_secs(60))
 }
 
-fn pattern(pattern: &str) -> Grep<'_> {
-    let page = Page { offset: 0, limit: 100 };
-    Grep {
+fn pattern(pattern: &str) -> GrepQuery<'_> {
+    let page = ResultPage { offset: 0, limit: 100 };
+    GrepQuery {
         pattern,
-        case: Case::Insensitive,
+        case: CaseSensitivity::Insensitive,
         include: None,
         kind: None,
         context: 0,
@@ -63,8 +64,8 @@ fn pattern(pattern: &str) -> Grep<'_> {
     }
 }
 
-/// Matches as `path:line:text`, surroundings as `path-line-text`.
-fn rendered(matches: &Matches) -> Vec<String> {
+/// Matches as `path:line:text`, context lines as `path-line-text`.
+fn rendered(matches: &GrepMatches) -> Vec<String> {
     let lines = matches
         .files
         .iter()
@@ -72,8 +73,8 @@ fn rendered(matches: &Matches) -> Vec<String> {
     lines
         .map(|(file, line)| {
             let mark = match line.kind {
-                LineKind::Match | LineKind::Inside => ':',
-                LineKind::Context => '-',
+                GrepLineKind::Match | GrepLineKind::Inside => ':',
+                GrepLineKind::Context => '-',
             };
             format!("{}{mark}{}{mark}{}", file.path, line.number, line.text)
         })
@@ -96,24 +97,24 @@ fn tree() -> Project {
 }
 
 #[test]
-fn a_listing_shows_folders_first_and_marks_what_is_ignored() {
+fn a_listing_shows_folders_first_and_marks_ignored_entries() {
     let project = tree();
     let listing = project.at("").list(100).unwrap();
-    let entry = |name: &str, kind, tracked| Entry {
+    let entry = |name: &str, kind, tracked| ListEntry {
         name: name.into(),
         kind,
-        tracked,
+        ignore_status: tracked,
     };
     let expected = [
-        entry(".git", Kind::Directory, Tracked::Ignored),
-        entry(".github", Kind::Directory, Tracked::Yes),
-        entry("private", Kind::Directory, Tracked::Ignored),
-        entry("src", Kind::Directory, Tracked::Yes),
-        entry("target", Kind::Directory, Tracked::Ignored),
-        entry(".gitignore", Kind::File { size: 14 }, Tracked::Yes),
-        entry(".hewignore", Kind::File { size: 9 }, Tracked::Yes),
-        entry("README.md", Kind::File { size: 11 }, Tracked::Yes),
-        entry("debug.log", Kind::File { size: 6 }, Tracked::Ignored),
+        entry(".git", EntryKind::Directory, IgnoreStatus::Ignored),
+        entry(".github", EntryKind::Directory, IgnoreStatus::Yes),
+        entry("private", EntryKind::Directory, IgnoreStatus::Ignored),
+        entry("src", EntryKind::Directory, IgnoreStatus::Yes),
+        entry("target", EntryKind::Directory, IgnoreStatus::Ignored),
+        entry(".gitignore", EntryKind::File { size: 14 }, IgnoreStatus::Yes),
+        entry(".hewignore", EntryKind::File { size: 9 }, IgnoreStatus::Yes),
+        entry("README.md", EntryKind::File { size: 11 }, IgnoreStatus::Yes),
+        entry("debug.log", EntryKind::File { size: 6 }, IgnoreStatus::Ignored),
     ];
     assert_eq!((listing.entries.as_slice(), listing.total), (&expected[..], 9));
     let short = project.at("").list(2).unwrap();
@@ -126,7 +127,7 @@ fn a_listing_shows_folders_first_and_marks_what_is_ignored() {
 }
 
 #[test]
-fn a_glob_finds_names_anywhere_and_paths_from_the_searched_folder() {
+fn a_glob_matches_names_anywhere_and_paths_from_the_searched_folder() {
     let project = tree();
     let absolute = format!("{}/src/*.rs", project.workspace.root().display());
     for (path, pattern, found) in [
@@ -144,13 +145,16 @@ fn a_glob_finds_names_anywhere_and_paths_from_the_searched_folder() {
     ] {
         assert_eq!(project.find(path, pattern), found, "{path:?} {pattern:?}");
     }
-    let page = Page { offset: 0, limit: 9 };
-    let bad = project.at("").find(&Find { pattern: "a[", page }, &soon()).unwrap_err();
-    assert_eq!(bad.to_string(), "the glob \"a[\" cannot be read");
+    let page = ResultPage { offset: 0, limit: 9 };
+    let bad = project
+        .at("")
+        .find(&FindQuery { pattern: "a[", page }, &soon())
+        .unwrap_err();
+    assert_eq!(bad.to_string(), "invalid glob \"a[\"");
 }
 
 #[test]
-fn found_paths_come_in_pages_of_one_order() {
+fn found_paths_are_paged_in_a_stable_order() {
     let names: Vec<String> = (0..250)
         .map(|number| format!("d{}/f{number:03}.txt", number % 7))
         .collect();
@@ -160,16 +164,19 @@ fn found_paths_come_in_pages_of_one_order() {
     sorted.sort();
     let mut seen = Vec::new();
     for offset in (0..300).step_by(100) {
-        let page = Page { offset, limit: 100 };
-        let found = project.at("").find(&Find { pattern: "*.txt", page }, &soon()).unwrap();
-        assert_eq!((found.total, found.ended), (250, Ended::Complete));
+        let page = ResultPage { offset, limit: 100 };
+        let found = project
+            .at("")
+            .find(&FindQuery { pattern: "*.txt", page }, &soon())
+            .unwrap();
+        assert_eq!((found.total, found.ended), (250, SearchEnd::Complete));
         seen.extend(found.paths);
     }
     assert_eq!(seen, sorted);
 }
 
 #[test]
-fn contents_are_searched_where_the_project_looks() {
+fn only_visible_files_are_searched() {
     let project = tree();
     let everywhere = project.grep("", pattern("alpha"));
     assert_eq!(
@@ -183,21 +190,21 @@ fn contents_are_searched_where_the_project_looks() {
     assert_eq!((everywhere.shown, everywhere.total, everywhere.total_files), (3, 3, 3));
     let exact = project.grep(
         "",
-        Grep {
-            case: Case::Sensitive,
+        GrepQuery {
+            case: CaseSensitivity::Sensitive,
             ..pattern("ALPHA")
         },
     );
     assert_eq!(rendered(&exact), ["src/deep/mod.rs:1:// ALPHA"]);
     let included = project.grep(
         "",
-        Grep {
+        GrepQuery {
             include: Some("src/*.rs"),
             ..pattern("alpha")
         },
     );
     assert_eq!(rendered(&included), ["src/main.rs:2:    alpha();"]);
-    // What is named outright is searched, ignored or not.
+    // An explicitly named path is searched even if ignored.
     assert_eq!(
         rendered(&project.grep("debug.log", pattern("alpha"))),
         ["debug.log:1:alpha"]
@@ -210,11 +217,11 @@ fn contents_are_searched_where_the_project_looks() {
 }
 
 #[test]
-fn lines_around_a_match_are_shown_once() {
+fn overlapping_context_lines_are_returned_once() {
     let project = project(&[("f", "1\n2 x\n3\n4 x\n5\n6\n7\n8 x\n")]);
     let near = project.grep(
         "",
-        Grep {
+        GrepQuery {
             context: 1,
             ..pattern("x")
         },
@@ -223,10 +230,10 @@ fn lines_around_a_match_are_shown_once() {
         rendered(&near),
         ["f-1-1", "f:2:2 x", "f-3-3", "f:4:4 x", "f-5-5", "f-7-7", "f:8:8 x"]
     );
-    let page = Page { offset: 1, limit: 1 };
+    let page = ResultPage { offset: 1, limit: 1 };
     let second = project.grep(
         "",
-        Grep {
+        GrepQuery {
             context: 1,
             page,
             ..pattern("x")
@@ -236,7 +243,7 @@ fn lines_around_a_match_are_shown_once() {
 }
 
 #[test]
-fn matches_come_in_pages_of_one_order_however_many_there_are() {
+fn matches_are_paged_in_a_stable_order() {
     let content = "hit\n".repeat(40);
     let names: Vec<String> = (0..60).map(|number| format!("d{}/f{number:02}", number % 5)).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), content.as_str())).collect();
@@ -249,8 +256,8 @@ fn matches_come_in_pages_of_one_order_however_many_there_are() {
         .collect();
     let mut seen = Vec::new();
     for offset in (0..=2_400).step_by(100) {
-        let page = Page { offset, limit: 100 };
-        let matches = project.grep("", Grep { page, ..pattern("hit") });
+        let page = ResultPage { offset, limit: 100 };
+        let matches = project.grep("", GrepQuery { page, ..pattern("hit") });
         assert_eq!((matches.total, matches.total_files), (2_400, 60));
         seen.extend(rendered(&matches));
     }
@@ -258,7 +265,7 @@ fn matches_come_in_pages_of_one_order_however_many_there_are() {
 }
 
 #[test]
-fn odd_contents_do_not_disturb_a_search() {
+fn binary_and_invalid_files_do_not_disturb_a_search() {
     let project = project(&[("text", "needle\n"), ("crlf", "needle\r\nother\r\n")]);
     let root = project.dir.path();
     fs::write(root.join("binary"), b"needle\n\0\x01\x02").unwrap();
@@ -275,7 +282,7 @@ fn odd_contents_do_not_disturb_a_search() {
     symlink("..", root.join("up")).unwrap();
     let matches = project.grep(
         "",
-        Grep {
+        GrepQuery {
             max_line: 40,
             ..pattern("needle$|needleb")
         },
@@ -294,13 +301,13 @@ fn odd_contents_do_not_disturb_a_search() {
 }
 
 #[test]
-fn a_pattern_that_cannot_be_read_is_explained() {
+fn an_invalid_pattern_is_reported_with_the_reason() {
     let project = tree();
     for (text, message) in [
-        ("foo(", "the regular expression \"foo(\" cannot be read: unclosed group"),
+        ("foo(", "invalid regular expression \"foo(\": unclosed group"),
         (
             "a\\nb",
-            "the regular expression \"a\\\\nb\" cannot be read: the literal \"\\n\" is not allowed in a regex",
+            "invalid regular expression \"a\\\\nb\": the literal \"\\n\" is not allowed in a regex",
         ),
     ] {
         let error = project.at("").grep(&pattern(text), &soon()).unwrap_err();
@@ -313,21 +320,21 @@ fn a_pattern_that_cannot_be_read_is_explained() {
 }
 
 #[test]
-fn a_search_ends_when_its_time_is_up_or_nobody_waits() {
+fn a_search_ends_at_its_deadline_or_when_cancelled() {
     let project = tree();
-    let find = Find {
+    let find = FindQuery {
         pattern: "*",
-        page: Page { offset: 0, limit: 9 },
+        page: ResultPage { offset: 0, limit: 9 },
     };
-    let late = Stop::after(Duration::ZERO);
-    assert_eq!(project.at("").find(&find, &late).unwrap().ended, Ended::TimedOut);
+    let late = StopSignal::after(Duration::ZERO);
+    assert_eq!(project.at("").find(&find, &late).unwrap().ended, SearchEnd::TimedOut);
     assert_eq!(
         project.at("").grep(&pattern("alpha"), &late).unwrap().ended,
-        Ended::TimedOut
+        SearchEnd::TimedOut
     );
     assert_eq!(
         project.at("README.md").grep(&pattern("alpha"), &late).unwrap().ended,
-        Ended::TimedOut
+        SearchEnd::TimedOut
     );
     let cancelled = soon();
     drop(cancelled.on_drop());
@@ -339,7 +346,7 @@ fn a_search_ends_when_its_time_is_up_or_nobody_waits() {
 }
 
 #[test]
-fn what_cannot_be_read_is_counted() {
+fn unreadable_entries_are_counted() {
     let project = project(&[("open", "x\n"), ("closed/inner", "x\n"), ("shut", "x\n")]);
     let root = project.dir.path();
     for path in ["closed", "shut"] {
@@ -350,9 +357,9 @@ fn what_cannot_be_read_is_counted() {
             if geteuid().is_root() {
                 rustix::thread::set_thread_uid(Uid::from_raw(65_534)).unwrap();
             }
-            let find = Find {
+            let find = FindQuery {
                 pattern: "*",
-                page: Page { offset: 0, limit: 9 },
+                page: ResultPage { offset: 0, limit: 9 },
             };
             (
                 project.at("").find(&find, &soon()).unwrap(),
@@ -365,10 +372,10 @@ fn what_cannot_be_read_is_counted() {
     let paths = ["closed/", "open", "shut"].map(str::to_owned).to_vec();
     assert_eq!(
         found,
-        Found {
+        FindMatches {
             paths,
             total: 3,
-            ended: Ended::Complete,
+            ended: SearchEnd::Complete,
             unreadable: 1
         }
     );
@@ -379,7 +386,7 @@ fn what_cannot_be_read_is_counted() {
 }
 
 #[test]
-fn a_type_narrows_a_search_by_its_name_or_an_ending() {
+fn a_search_is_restricted_by_type_name_or_extension() {
     let project = project(&[
         ("a.rs", "x\n"),
         ("b.py", "x\n"),
@@ -397,7 +404,7 @@ fn a_type_narrows_a_search_by_its_name_or_an_ending() {
     ] {
         let matches = project.grep(
             "",
-            Grep {
+            GrepQuery {
                 kind: Some(kind),
                 ..pattern("x")
             },
@@ -408,41 +415,38 @@ fn a_type_narrows_a_search_by_its_name_or_an_ending() {
     let folder = project.at("");
     let error = folder
         .grep(
-            &Grep {
+            &GrepQuery {
                 kind: Some("rustt"),
                 ..pattern("x")
             },
             &soon(),
         )
         .unwrap_err();
-    assert!(
-        error.to_string().starts_with("no file type is called \"rustt\""),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("unknown file type \"rustt\""), "{error}");
     assert!(error.to_string().contains("rust"), "{error}");
 }
 
 #[test]
-fn a_match_may_go_over_lines_where_that_is_wanted() {
+fn a_multiline_search_matches_across_lines() {
     let project = project(&[("f", "a {\n  b\n}\nc\na {\n}\n")]);
-    let over = |limit| Grep {
+    let over = |limit| GrepQuery {
         multiline: true,
-        page: Page { offset: 0, limit },
+        page: ResultPage { offset: 0, limit },
         ..pattern(r"a \{.*?\}")
     };
     let matches = project.grep("", over(9));
     assert_eq!((matches.total, matches.shown), (2, 2));
-    let lines: Vec<(u64, LineKind)> = matches.files[0]
+    let lines: Vec<(u64, GrepLineKind)> = matches.files[0]
         .lines
         .iter()
         .map(|line| (line.number, line.kind))
         .collect();
     let expected = [
-        (1, LineKind::Match),
-        (2, LineKind::Inside),
-        (3, LineKind::Inside),
-        (5, LineKind::Match),
-        (6, LineKind::Inside),
+        (1, GrepLineKind::Match),
+        (2, GrepLineKind::Inside),
+        (3, GrepLineKind::Inside),
+        (5, GrepLineKind::Match),
+        (6, GrepLineKind::Inside),
     ];
     assert_eq!(lines, expected);
     assert_eq!(project.grep("", over(1)).files[0].lines.len(), 3);
@@ -459,7 +463,10 @@ fn files_are_listed_without_ignored_ones_and_links() {
     ]);
     let wanted = |path: &std::path::Path| path.extension().is_some_and(|ending| ending == "rs");
     let files = project.at("").files(&wanted, 1, &soon()).unwrap();
-    assert_eq!((files.total, files.ended, files.unreadable), (2, Ended::Complete, 0));
+    assert_eq!(
+        (files.total, files.ended, files.unreadable),
+        (2, SearchEnd::Complete, 0)
+    );
     assert_eq!(
         files
             .files
@@ -471,7 +478,7 @@ fn files_are_listed_without_ignored_ones_and_links() {
 }
 
 #[test]
-fn what_is_hidden_is_neither_listed_nor_found_nor_searched_nor_suggested() {
+fn hidden_paths_are_not_listed_found_searched_or_suggested() {
     let Project { dir, workspace } = project(&[
         ("secret.txt", "needle\n"),
         ("open.txt", "needle\n"),
@@ -479,7 +486,7 @@ fn what_is_hidden_is_neither_listed_nor_found_nor_searched_nor_suggested() {
     ]);
     let root = workspace.root().to_owned();
     let (secret, keys) = (root.join("secret.txt"), root.join("keys"));
-    let workspace = workspace.hiding(move |path| path == secret || path.starts_with(&keys));
+    let workspace = workspace.hiding_paths(move |path| path == secret || path.starts_with(&keys));
     let project = Project { dir, workspace };
     let entries = project.at("").list(100).unwrap().entries;
     assert_eq!(
@@ -488,7 +495,7 @@ fn what_is_hidden_is_neither_listed_nor_found_nor_searched_nor_suggested() {
     );
     assert_eq!(project.find("", "*.txt"), ["open.txt"]);
     assert_eq!(rendered(&project.grep("", pattern("needle"))), ["open.txt:1:needle"]);
-    let error = project.at("secrets.txt").snapshot().unwrap_err().to_string();
+    let error = project.at("secrets.txt").fingerprint().unwrap_err().to_string();
     assert!(
         !error.contains("secret.txt,") && !error.contains("secret.txt?"),
         "{error}"

@@ -1,11 +1,11 @@
-//! A screen with escape sequences becomes a picture that browsers draw.
+//! Converts a screen with escape sequences to SVG.
 
 /// The width and the height of a character.
 const CELL: (f64, f64) = (8.4, 18.0);
 const BACKGROUND: &str = "#16181d";
 const FOREGROUND: &str = "#d7dae0";
 
-/// How a piece of text looks.
+/// The style of a piece of text.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Look {
     fg: Option<String>,
@@ -17,7 +17,7 @@ struct Look {
     reverse: bool,
 }
 
-/// Draws a screen of this size.
+/// Renders a screen of this size.
 pub(super) fn draw(screen: &str, (columns, lines): (usize, usize)) -> String {
     let rows: Vec<Vec<(usize, String, Look)>> = rows(screen);
     let (width, height) = (columns as f64 * CELL.0 + 24.0, lines as f64 * CELL.1 + 24.0);
@@ -67,7 +67,7 @@ fn piece(x: f64, y: f64, text: &str, look: &Look) -> String {
         style.push_str(" text-decoration=\"underline\"");
     }
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    // Blanks in a row would be drawn as one.
+    // SVG collapses consecutive blanks.
     let text = text.replace(' ', "\u{a0}");
     svg.push_str(&format!(
         "<text x=\"{x:.1}\" y=\"{:.1}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\" fill=\"{fg}\"{style}>{text}</text>\n",
@@ -76,7 +76,7 @@ fn piece(x: f64, y: f64, text: &str, look: &Look) -> String {
     svg
 }
 
-/// How many columns a character takes, as far as the pictures need to know.
+/// The columns of a character, for the characters in the screenshots.
 fn columns_of(c: char) -> usize {
     match c {
         '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff00}'..='\u{ff60}' => 2,
@@ -85,7 +85,7 @@ fn columns_of(c: char) -> usize {
     }
 }
 
-/// Each row as pieces of one look, with the column in which each begins.
+/// Each row as pieces of one style, with the column in which each begins.
 fn rows(screen: &str) -> Vec<Vec<(usize, String, Look)>> {
     let mut look = Look::default();
     let lines = screen.trim_end_matches('\n').split('\n');
@@ -115,7 +115,7 @@ fn rows(screen: &str) -> Vec<Vec<(usize, String, Look)>> {
         .collect()
 }
 
-/// What a sequence of numbers changes.
+/// Applies the parameters of an SGR sequence.
 fn turn(look: &mut Look, sequence: &str) {
     let mut numbers = sequence.split(';').map(|number| number.parse::<u16>().unwrap_or(0));
     while let Some(number) = numbers.next() {

@@ -1,7 +1,7 @@
-//! Rule: no unfinished code, and no test that is switched off without saying why.
+//! Rule: no unfinished code, and no disabled test without a reason.
 //!
-//! Looks at code only: what stands in comments and string literals is blanked out first, because tests and the demo
-//! project carry other people's source in strings.
+//! Comments and string literals are blanked out first, because tests and the demo project contain source code in
+//! strings.
 
 use super::{File, Problem};
 
@@ -10,7 +10,7 @@ const UNFINISHED: &[&str] = &["todo!", "unimplemented!"];
 /// Checks every Rust file of the repository.
 pub(super) fn check(files: &[File]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    // Data folders hold other projects' sources, which follow other rules.
+    // Data folders contain other projects' sources.
     for file in files
         .iter()
         .filter(|file| file.path.ends_with(".rs") && !file.path.contains("/data/"))
@@ -24,7 +24,7 @@ pub(super) fn check(files: &[File]) -> Vec<Problem> {
             if dense.contains("#[ignore]") || dense.contains("#[ignore=\"\"]") {
                 problems.push(Problem::new(
                     place(),
-                    "an ignored test must say why: #[ignore = \"reason\"]",
+                    "an ignored test needs a reason: #[ignore = \"reason\"]",
                 ));
             }
         }
@@ -32,7 +32,7 @@ pub(super) fn check(files: &[File]) -> Vec<Problem> {
     problems
 }
 
-/// Whether `line` calls the macro `name` itself, not one whose name ends alike.
+/// Whether `line` calls the macro `name`, not another macro with the same ending.
 fn calls(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -57,7 +57,7 @@ fn blank(text: &str) -> String {
     out
 }
 
-/// A stretch of source in three lengths in bytes: what is shown, what is hidden, and what is shown after it.
+/// A piece of source as three byte lengths: visible, hidden, and visible again.
 struct Token {
     open: usize,
     hidden: usize,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_code_is_found_where_it_stands() {
+    fn unfinished_code_is_reported_with_its_line() {
         assert_eq!(lines("fn a() {\n    todo!()\n}\n"), ["crates/a/src/lib.rs:2"]);
         assert_eq!(
             lines("fn a() { std::unimplemented!(\"later\") }\n"),

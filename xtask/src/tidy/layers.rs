@@ -1,34 +1,32 @@
-//! Rule: crates depend downwards only, along the rows of the picture in ARCHITECTURE.md.
+//! Rule: crates depend downwards only, along the rows of the diagram in ARCHITECTURE.md.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::Problem;
 
-/// The rows from the ground up. A crate may use every row below its own, and no other crate of its own row.
-/// Crates that are planned have their place already.
+/// The rows from bottom to top. A crate may use every row below its own, and no other crate of its own row.
 const ROWS: &[(&str, &[&str])] = &[
-    ("contracts, ground", &["model", "policy"]),
-    ("contracts", &["session", "tool"]),
-    ("adapters, ground", &["sandbox", "workspace"]),
+    ("contracts: models and policy", &["model", "policy"]),
+    ("contracts: sessions", &["session"]),
+    ("contracts: tools", &["tool"]),
+    ("adapters: processes and files", &["sandbox", "workspace"]),
     ("adapters", &["acp", "index", "lsp", "mcp", "providers", "store"]),
     ("pure engines", &["edit", "prompt"]),
-    ("composition", &["agent", "toolbox"]),
+    ("project context", &["context"]),
+    ("composition", &["agent", "review", "toolbox"]),
+    ("host", &["host"]),
     ("front ends", &["server", "tui"]),
     ("binary", &["cli"]),
 ];
 
-/// Crates that keep away from more than the rows above them, and why.
-const KEEP_AWAY: &[(&str, &[&str], &str)] = &[
+/// Crates that avoid more than the rows above them, with the reason.
+const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("agent", ADAPTERS, "a whole turn must run in memory"),
-    ("edit", ADAPTERS, "edits are worked out on text, not on disk"),
+    ("edit", ADAPTERS, "edits are computed on text, not on disk"),
     ("prompt", ADAPTERS, "same inputs, same bytes"),
-    (
-        "server",
-        &["agent"],
-        "front ends know commands and events, not the loop",
-    ),
-    ("tui", &["agent"], "front ends know commands and events, not the loop"),
+    ("server", &["agent"], "front ends use commands and events, not the loop"),
+    ("tui", &["agent"], "front ends use commands and events, not the loop"),
 ];
 
 const ADAPTERS: &[&str] = &[
@@ -42,13 +40,13 @@ const ADAPTERS: &[&str] = &[
     "workspace",
 ];
 
-/// Test support: every crate may use it in tests, and `cli` for the scripted model of `hew demo`.
+/// Test support: any crate may use it in tests, and `cli` uses it for the scripted model of `hew demo`.
 const TESTKIT: &str = "testkit";
 const TESTKIT_USERS: &[&str] = &["cli"];
-/// What test support may use itself: the contracts, so that no crate's tests drag in another crate's work.
+/// The crates that test support may use: contracts only, so that a crate's tests do not build unrelated crates.
 const TESTKIT_USES: &[&str] = &["model", "policy", "session", "tool"];
 
-/// The tasks of this repository: they build in seconds on a fresh clone because they use nothing of the product.
+/// Repository tasks. They use no product crate, so that they build in seconds on a fresh clone.
 const XTASK: &str = "xtask";
 
 /// A package of the workspace and its edges to other packages of the workspace.
@@ -67,16 +65,16 @@ pub(super) struct Edge {
     pub(super) kind: Kind,
 }
 
-/// When a dependency counts.
+/// Where a dependency is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// In the product, or in its build script.
+    /// In the product or its build script.
     Product,
     /// In tests, examples and benches.
     Test,
 }
 
-/// Reads the workspace's packages from what `cargo metadata --no-deps` prints.
+/// Parses the workspace's packages from the output of `cargo metadata --no-deps`.
 pub(super) fn packages(metadata: &Value) -> Result<Vec<Package>> {
     let root = metadata["workspace_root"]
         .as_str()
@@ -100,7 +98,7 @@ fn read_package(package: &Value, root: &str, names: &[&str]) -> Result<Package> 
         .to_owned();
     let mut edges = Vec::new();
     for dependency in package["dependencies"].as_array().into_iter().flatten() {
-        // An outside package may share a name with one of ours; only path dependencies are ours.
+        // A registry package may share a name with a workspace crate; only path dependencies belong to the workspace.
         let Some(to) = dependency["name"]
             .as_str()
             .filter(|to| names.contains(to) && dependency["path"].is_string())
@@ -132,12 +130,12 @@ pub(super) fn check(packages: &[Package]) -> Vec<Problem> {
         if row(&package.name).is_none() && package.name != TESTKIT && package.name != XTASK {
             problems.push(Problem::new(
                 &place,
-                "this crate has no row in xtask/src/tidy/layers.rs; give it one",
+                "this crate has no row in xtask/src/tidy/layers.rs; add it to one",
             ));
             continue;
         }
         for edge in &package.edges {
-            if let Some(why) = objection(&package.name, edge) {
+            if let Some(why) = violation(&package.name, edge) {
                 problems.push(Problem::new(
                     &place,
                     format!("`{}` may not use `{}`: {why}", package.name, edge.to),
@@ -148,26 +146,26 @@ pub(super) fn check(packages: &[Package]) -> Vec<Problem> {
     problems
 }
 
-fn objection(from: &str, edge: &Edge) -> Option<String> {
+fn violation(from: &str, edge: &Edge) -> Option<String> {
     let to = edge.to.as_str();
     if from == XTASK {
-        return Some("the tasks use nothing of the product".into());
+        return Some("tasks use no product crate".into());
     }
     if to == TESTKIT {
-        let fine = edge.kind == Kind::Test || TESTKIT_USERS.contains(&from);
-        return (!fine).then(|| "test support is a dev-dependency".into());
+        let allowed = edge.kind == Kind::Test || TESTKIT_USERS.contains(&from);
+        return (!allowed).then(|| "test support is a dev-dependency".into());
     }
     if from == TESTKIT {
         return (!TESTKIT_USES.contains(&to)).then(|| "test support uses contracts only".into());
     }
-    if let Some((_, _, why)) = KEEP_AWAY
+    if let Some((_, _, why)) = FORBIDDEN
         .iter()
         .find(|(name, avoided, _)| *name == from && avoided.contains(&to))
     {
         return Some((*why).into());
     }
     let (Some((own, own_name)), Some((other, other_name))) = (row(from), row(to)) else {
-        return Some(format!("`{to}` is not a crate to build on"));
+        return Some(format!("`{to}` has no row"));
     };
     (other >= own).then(|| format!("the row \"{other_name}\" is not below \"{own_name}\""))
 }
@@ -181,7 +179,7 @@ fn row(name: &str) -> Option<(usize, &'static str)> {
 mod tests {
     use super::*;
 
-    fn complaints(from: &str, to: &str, kind: Kind) -> Vec<String> {
+    fn violations(from: &str, to: &str, kind: Kind) -> Vec<String> {
         let edges = vec![Edge { to: to.into(), kind }];
         let package = Package {
             name: from.into(),
@@ -192,9 +190,10 @@ mod tests {
     }
 
     #[test]
-    fn edges_that_go_down_are_fine() {
-        let fine = [
+    fn downward_edges_are_allowed() {
+        let allowed = [
             ("session", "model"),
+            ("tool", "session"),
             ("tool", "policy"),
             ("workspace", "session"),
             ("store", "workspace"),
@@ -206,13 +205,15 @@ mod tests {
             ("toolbox", "prompt"),
             ("tui", "session"),
             ("server", "mcp"),
-            ("cli", "agent"),
+            ("host", "agent"),
+            ("host", "review"),
+            ("cli", "host"),
             ("cli", "testkit"),
             ("testkit", "model"),
         ];
-        for (from, to) in fine {
+        for (from, to) in allowed {
             assert_eq!(
-                complaints(from, to, Kind::Product),
+                violations(from, to, Kind::Product),
                 Vec::<String>::new(),
                 "{from} -> {to}"
             );
@@ -236,28 +237,30 @@ mod tests {
             ("tui", "agent"),
             ("server", "agent"),
             ("agent", "cli"),
+            ("review", "agent"),
+            ("host", "tui"),
             ("testkit", "store"),
             ("xtask", "model"),
             ("cli", "xtask"),
         ];
         for (from, to) in bad {
             for kind in [Kind::Product, Kind::Test] {
-                assert_eq!(complaints(from, to, kind).len(), 1, "{from} -> {to} {kind:?}");
+                assert_eq!(violations(from, to, kind).len(), 1, "{from} -> {to} {kind:?}");
             }
         }
     }
 
     #[test]
     fn test_support_is_for_tests_except_in_the_binary() {
-        assert_eq!(complaints("agent", "testkit", Kind::Test), Vec::<String>::new());
+        assert_eq!(violations("agent", "testkit", Kind::Test), Vec::<String>::new());
         assert_eq!(
-            complaints("agent", "testkit", Kind::Product),
+            violations("agent", "testkit", Kind::Product),
             ["`agent` may not use `testkit`: test support is a dev-dependency"]
         );
     }
 
     #[test]
-    fn a_crate_without_a_row_is_told_to_get_one() {
+    fn a_crate_without_a_row_is_reported() {
         let package = Package {
             name: "novelty".into(),
             folder: "crates/novelty".into(),
@@ -267,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn no_crate_stands_in_two_rows() {
+    fn no_crate_is_in_two_rows() {
         let mut names: Vec<&str> = ROWS.iter().flat_map(|(_, crates)| crates.iter().copied()).collect();
         let count = names.len();
         names.sort_unstable();
@@ -276,14 +279,14 @@ mod tests {
     }
 
     #[test]
-    fn metadata_gives_packages_with_their_inside_edges() {
+    fn metadata_gives_packages_with_their_workspace_edges() {
         let metadata = serde_json::json!({
-            "workspace_root": "/somewhere/hew",
+            "workspace_root": "/src/hew",
             "packages": [
-                { "name": "model", "manifest_path": "/somewhere/hew/crates/model/Cargo.toml", "dependencies": [
+                { "name": "model", "manifest_path": "/src/hew/crates/model/Cargo.toml", "dependencies": [
                     { "name": "serde", "kind": null },
-                    { "name": "testkit", "kind": "dev", "path": "/somewhere/hew/crates/testkit" } ] },
-                { "name": "testkit", "manifest_path": "/somewhere/hew/crates/testkit/Cargo.toml", "dependencies": [
+                    { "name": "testkit", "kind": "dev", "path": "/src/hew/crates/testkit" } ] },
+                { "name": "testkit", "manifest_path": "/src/hew/crates/testkit/Cargo.toml", "dependencies": [
                     { "name": "model", "kind": null } ] },
             ]
         });
@@ -296,7 +299,7 @@ mod tests {
                     kind: Kind::Test,
                 }],
             },
-            // The second `model` has no path: a stranger of the same name.
+            // The second `model` has no path: it is another package of the same name.
             Package {
                 name: "testkit".into(),
                 folder: "crates/testkit".into(),

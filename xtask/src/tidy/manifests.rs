@@ -1,4 +1,4 @@
-//! Rule: versions and features live in the one table of the root manifest, and tables are sorted.
+//! Rule: versions and features are in the dependency table of the root manifest, and tables are sorted.
 
 use toml_edit::{DocumentMut, Item, TableLike};
 
@@ -35,7 +35,7 @@ pub(super) fn check(files: &[File]) -> Vec<Problem> {
     problems
 }
 
-/// The root's manifest and those of the members; manifests kept as test data are somebody else's.
+/// The manifests of the workspace, without those in test data.
 fn is_manifest(path: &str) -> bool {
     let member = |path: &str| {
         path.strip_prefix("crates/")
@@ -44,7 +44,7 @@ fn is_manifest(path: &str) -> bool {
     path == "Cargo.toml" || path == "xtask/Cargo.toml" || (path.ends_with("/Cargo.toml") && member(path))
 }
 
-/// Every dependency table of a member, the ones for a single platform included.
+/// Every dependency table of a member, including those for a single platform.
 fn tables(document: &DocumentMut) -> Vec<(String, &dyn TableLike)> {
     let mut found = Vec::new();
     for kind in KINDS {
@@ -67,7 +67,7 @@ fn tables(document: &DocumentMut) -> Vec<(String, &dyn TableLike)> {
     found
 }
 
-/// The first key of a table that stands in the wrong place. A blank line or a comment line starts a new group.
+/// The first key of a table that is out of order. A blank line or a comment line starts a new group.
 fn unsorted(place: &str, name: &str, table: &dyn TableLike) -> Option<Problem> {
     let mut previous: Option<&str> = None;
     for (key, item) in table.iter() {

@@ -1,14 +1,14 @@
-//! Rule: ARCHITECTURE.md is a short map with one entry per crate, each with its invariant.
+//! Rule: ARCHITECTURE.md is short, has one entry per crate with its invariant, and names files that exist.
 
-use super::Problem;
+use super::{File, Problem};
 
 const PLACE: &str = "ARCHITECTURE.md";
 const SECTION: &str = "Code map";
 const WORD_LIMIT: usize = 2_000;
 
 /// Compares the `###` headings of the code map with the crates that exist.
-pub(super) fn check(text: &str, crates: &[&str]) -> Vec<Problem> {
-    let mut problems = Vec::new();
+pub(super) fn check(text: &str, crates: &[&str], files: &[File]) -> Vec<Problem> {
+    let mut problems = missing_files(text, crates, files);
     let words = text.split_whitespace().count();
     if words > WORD_LIMIT {
         problems.push(Problem::new(
@@ -43,7 +43,24 @@ pub(super) fn check(text: &str, crates: &[&str]) -> Vec<Problem> {
     problems
 }
 
-/// One crate's part of the code map.
+/// Reports source files that the text names and that do not exist. `agent/turn.rs` is `crates/agent/src/turn.rs`.
+fn missing_files(text: &str, crates: &[&str], files: &[File]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for name in text.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs")) {
+        let path = match name.split_once('/') {
+            Some((first, rest)) if crates.contains(&first) => format!("crates/{first}/src/{rest}"),
+            Some(("crates" | "xtask", _)) => name.to_owned(),
+            // A file of the crate that the paragraph describes.
+            Some(_) | None => continue,
+        };
+        if !files.iter().any(|file| file.path == path) {
+            problems.push(Problem::new(PLACE, format!("names `{name}`, which does not exist")));
+        }
+    }
+    problems
+}
+
+/// The entry of a crate in the code map.
 struct Entry<'a> {
     name: &'a str,
     body: String,
@@ -76,7 +93,10 @@ mod tests {
                         ### `tool`\n\n*Invariant:* b.\n\n## After\n\n### also no crate\n";
 
     fn messages(text: &str, crates: &[&str]) -> Vec<String> {
-        check(text, crates).into_iter().map(|problem| problem.message).collect()
+        check(text, crates, &[File::new("crates/model/src/lib.rs", "")])
+            .into_iter()
+            .map(|problem| problem.message)
+            .collect()
     }
 
     #[test]
@@ -123,6 +143,15 @@ mod tests {
     fn a_map_that_grew_too_long_is_found() {
         let text = format!("{GOOD}{}", "word ".repeat(WORD_LIMIT));
         assert!(messages(&text, &["model", "tool"])[0].contains("keep it at 2000"));
+    }
+
+    #[test]
+    fn a_file_that_does_not_exist_is_reported() {
+        let text = format!("{GOOD}`model/lib.rs`, `model/gone.rs`, `other.rs` and `crates/model/src/lib.rs`\n");
+        assert_eq!(
+            messages(&text, &["model", "tool"]),
+            ["names `model/gone.rs`, which does not exist"]
+        );
     }
 
     #[test]

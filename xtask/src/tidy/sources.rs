@@ -1,17 +1,17 @@
-//! Rule: a source file says in its first line what it is, and stays short; crates have honest names.
+//! Rule: a source file states its purpose in the first line and stays short; crates have specific names.
 
 use super::{File, Problem};
 
 const LINE_LIMIT: usize = 700;
-const EMPTY_NAMES: &[&str] = &["common", "core", "helpers", "misc", "shared", "util", "utils"];
+const VAGUE_NAMES: &[&str] = &["common", "core", "helpers", "misc", "shared", "util", "utils"];
 
-/// Checks the names of crates and the shape of each file of the product and of the tasks.
+/// Checks crate names and the sources of the product and the tasks.
 pub(super) fn check(files: &[File], crates: &[&str]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for name in crates.iter().filter(|name| EMPTY_NAMES.contains(name)) {
+    for name in crates.iter().filter(|name| VAGUE_NAMES.contains(name)) {
         problems.push(Problem::new(
             format!("crates/{name}"),
-            "this name says nothing; name the crate by its noun",
+            "this name is vague; name the crate after its content",
         ));
     }
     for file in files.iter().filter(|file| is_source(&file.path)) {
@@ -35,7 +35,7 @@ fn check_file(file: &File) -> Vec<Problem> {
     if first.strip_prefix("//!").is_none_or(|rest| rest.trim().is_empty()) {
         problems.push(Problem::new(
             &file.path,
-            "the first line must be `//! ` and what this file is",
+            "the first line must be `//! ` and the file's purpose",
         ));
     }
     let lines = file.text.lines().count();
@@ -48,7 +48,7 @@ fn check_file(file: &File) -> Vec<Problem> {
     if file.path.ends_with("/mod.rs") {
         problems.push(Problem::new(
             &file.path,
-            "name it `foo.rs` beside `foo/`, not `foo/mod.rs`",
+            "name it `foo.rs` next to `foo/`, not `foo/mod.rs`",
         ));
     }
     problems
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_file_that_introduces_itself_is_fine() {
+    fn a_short_file_with_a_purpose_passes() {
         let files = [File::new(
             "crates/model/src/chunk.rs",
             "//! A piece of an answer.\n\npub struct Chunk;\n",
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_its_sentence_is_found() {
+    fn a_file_without_a_purpose_is_reported() {
         for text in [
             "",
             "use std::fs;\n",
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_may_have_seven_hundred_lines_and_not_one_more() {
+    fn the_line_limit_is_seven_hundred() {
         let text = format!("//! Long.\n{}", "\n".repeat(LINE_LIMIT - 1));
         assert_eq!(
             places(&[File::new("crates/a/src/lib.rs", &text)], &[]),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mod_rs_is_found() {
+    fn a_mod_rs_is_reported() {
         assert_eq!(
             places(&[File::new("crates/a/src/b/mod.rs", "//! B.\n")], &[]),
             ["crates/a/src/b/mod.rs"]
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_and_data_are_free_in_form() {
+    fn tests_and_data_are_exempt() {
         let files = [
             File::new("crates/a/tests/turn.rs", "use a::b;\n"),
             File::new("crates/a/src/table.txt", "x\n"),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_named_like_a_drawer_is_found() {
+    fn a_vague_crate_name_is_reported() {
         assert_eq!(
             places(&[], &["core", "model", "common", "utils"]),
             ["crates/core", "crates/common", "crates/utils"]

@@ -1,10 +1,10 @@
-//! Rule: data that came from elsewhere says where from and under which licence.
+//! Rule: test data from other projects names its source and licence.
 
 use std::collections::BTreeMap;
 
 use super::{File, Problem};
 
-/// Folder names that hold data. What our own tests write, such as `snapshots/`, is not data.
+/// Names of data folders. Output of our own tests, such as `snapshots/`, is not data.
 const DATA_FOLDERS: &[&str] = &["data", "fixtures", "recordings", "testdata"];
 
 /// Every data folder of a crate needs a README.md that names a source and a licence.
@@ -29,7 +29,7 @@ fn judge(folder: &str, readme: Option<&str>) -> Option<Problem> {
     let Some(readme) = readme else {
         return Some(Problem::new(
             folder,
-            "needs a README.md that says where the data is from and under which licence",
+            "needs a README.md that names the data's source and licence",
         ));
     };
     let text = readme.to_lowercase();

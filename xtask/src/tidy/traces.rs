@@ -1,13 +1,13 @@
-//! Rule: nothing in the repository points at the machine it was written on or at a package registry's host.
+//! Rule: no file names the machine on which it was written or the host of a package registry.
 //!
-//! The words are put together from pieces, so that this file does not find itself.
+//! The words are concatenated from pieces, so that this file does not violate the rule.
 
 use super::{File, Problem};
 
-/// Written by package managers, who name their registry in every entry.
+/// Written by package managers, with the registry in every entry.
 const LOCK_FILES: &[&str] = &["Cargo.lock", "package-lock.json"];
 
-/// Looks for the forbidden words in every file.
+/// Searches every file for the forbidden words.
 pub(super) fn check(files: &[File]) -> Vec<Problem> {
     let (paths, hosts) = (local_paths(), registry_hosts());
     let mut problems = Vec::new();

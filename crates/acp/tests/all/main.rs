@@ -1,26 +1,26 @@
-//! Other agents, driven for real: made with the official Python SDK, well behaved and otherwise.
+//! External agents made with the official Python SDK, well-behaved and misbehaving.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
-use acp::{Agents, Definition, Fault, Place};
+use acp::{AcpAgents, AgentDefinition, AgentEnvironment, AgentError};
 use futures::StreamExt as _;
 use futures::future::{BoxFuture, FutureExt as _};
 use model::{Chunk, Error, Message, Model, Part, Reply, Request, Stop};
-use policy::{Action, Level};
+use policy::{AccessLevel, Action};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tool::{Desk, Inquiry, Report, Task};
+use tool::{SubtaskReport, SubtaskRequest, ToolHost, UserQuestion};
 use workspace::Workspace;
 
-/// Allows what happens inside the project, and remembers what it was asked.
+/// Allows actions inside the project, and records the requests.
 #[derive(Default)]
 struct Inside(Mutex<Vec<Action>>);
 
-impl Desk for Inside {
+impl ToolHost for Inside {
     fn permit(&self, action: Action) -> BoxFuture<'static, Result<(), tool::Error>> {
         let inside = match &action {
-            Action::Read { place, .. } | Action::Write { place, .. } => *place == policy::Place::Inside,
+            Action::Read { place, .. } | Action::Write { place, .. } => *place == policy::PathArea::Inside,
             Action::Run { .. } => true,
             _ => false,
         };
@@ -34,11 +34,11 @@ impl Desk for Inside {
         .boxed()
     }
 
-    fn ask(&self, _: Inquiry) -> BoxFuture<'static, Result<String, tool::Error>> {
+    fn ask(&self, _: UserQuestion) -> BoxFuture<'static, Result<String, tool::Error>> {
         async { Err(tool::Error::Failed("nobody".into())) }.boxed()
     }
 
-    fn delegate(&self, _: Task) -> BoxFuture<'static, Result<Report, tool::Error>> {
+    fn delegate(&self, _: SubtaskRequest) -> BoxFuture<'static, Result<SubtaskReport, tool::Error>> {
         async { Err(tool::Error::Failed("nobody".into())) }.boxed()
     }
 }
@@ -57,43 +57,45 @@ fn python() -> Option<PathBuf> {
 
 struct World {
     temp: tempfile::TempDir,
-    agents: Agents,
-    desk: Arc<Inside>,
+    agents: AcpAgents,
+    host: Arc<Inside>,
 }
 
-/// A project with an agent for each way to behave.
+/// A project with one agent per behaviour.
 fn world(timeout: Duration) -> Option<World> {
     let python = python()?;
     let temp = tempfile::tempdir().unwrap();
     let root = temp.path().canonicalize().unwrap();
     std::fs::write(root.join("a.txt"), "old\n").unwrap();
     std::fs::write(root.join(".env"), "SECRET=1\n").unwrap();
-    let workspace = Workspace::open(&root).unwrap().hiding(|path| path.ends_with(".env"));
+    let workspace = Workspace::open(&root)
+        .unwrap()
+        .hiding_paths(|path| path.ends_with(".env"));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/peer.py");
     let ways = [
         "talk", "work", "silent", "newer", "login", "die", "garbage", "slow", "hang", "refuse",
     ];
-    let mut definitions: Vec<Definition> = ways
+    let mut definitions: Vec<AgentDefinition> = ways
         .iter()
-        .map(|how| Definition {
+        .map(|how| AgentDefinition {
             name: (*how).to_owned(),
             command: python.display().to_string(),
             args: vec![script.display().to_string(), (*how).to_owned()],
             env: [("MARK".to_owned(), root.join("mark").display().to_string())].into(),
-            files: acp::Files::Ours,
+            files: acp::FileAccess::ThroughClient,
             timeout,
         })
         .collect();
-    definitions.push(Definition {
+    definitions.push(AgentDefinition {
         name: "missing".into(),
         command: "no-such-program".into(),
         args: Vec::new(),
         env: Default::default(),
-        files: acp::Files::Ours,
+        files: acp::FileAccess::ThroughClient,
         timeout,
     });
-    let environment = sandbox::Environment::scrubbed(std::env::vars_os(), &[""; 0], &[""; 0]);
-    let place = Place {
+    let environment = sandbox::ProcessEnvironment::scrubbed(std::env::vars_os(), &[""; 0], &[""; 0]);
+    let place = AgentEnvironment {
         root,
         environment,
         workspace,
@@ -101,15 +103,15 @@ fn world(timeout: Duration) -> Option<World> {
     };
     Some(World {
         temp,
-        agents: Agents::new(definitions, place),
-        desk: Arc::default(),
+        agents: AcpAgents::new(definitions, place),
+        host: Arc::default(),
     })
 }
 
 impl World {
     fn open(&self, name: &str) -> Arc<dyn Model> {
-        let desk = Arc::clone(&self.desk) as Arc<dyn Desk>;
-        self.agents.open(name, desk, Level::Workspace).unwrap()
+        let host = Arc::clone(&self.host) as Arc<dyn ToolHost>;
+        self.agents.open(name, host, AccessLevel::Workspace).unwrap()
     }
 }
 
@@ -120,7 +122,7 @@ fn request(messages: Vec<Message>) -> Request {
     }
 }
 
-/// What an agent replies, and how it stops.
+/// The reply of an agent and its stop reason.
 async fn reply(model: &Arc<dyn Model>, messages: Vec<Message>) -> Result<(Message, Stop), Error> {
     let mut chunks = model.stream(request(messages)).await?;
     let (mut reply, mut stop) = (Reply::default(), None);
@@ -137,7 +139,7 @@ async fn reply(model: &Arc<dyn Model>, messages: Vec<Message>) -> Result<(Messag
 const LONG: Duration = Duration::from_secs(120);
 
 #[tokio::test]
-async fn an_agent_works_in_our_project_under_our_rules() {
+async fn an_agent_works_in_the_project_under_its_rules() {
     let Some(world) = world(LONG) else { return };
     let (message, stop) = reply(&world.open("work"), vec![Message::user("do it")]).await.unwrap();
     assert_eq!(stop, Stop::End);
@@ -168,7 +170,7 @@ async fn an_agent_works_in_our_project_under_our_rules() {
         std::fs::read_to_string(world.temp.path().join("a.txt")).unwrap(),
         "new\n"
     );
-    let asked = world.desk.0.lock().unwrap();
+    let asked = world.host.0.lock().unwrap();
     assert!(
         asked
             .iter()
@@ -177,7 +179,7 @@ async fn an_agent_works_in_our_project_under_our_rules() {
 }
 
 #[tokio::test]
-async fn a_session_goes_on_in_the_same_process_and_is_loaded_again_in_another() {
+async fn a_session_continues_in_the_same_process_and_is_loaded_in_another() {
     let Some(world) = world(LONG) else { return };
     let model = world.open("talk");
     let (first, _) = reply(&model, vec![Message::user("one")]).await.unwrap();
@@ -185,7 +187,7 @@ async fn a_session_goes_on_in_the_same_process_and_is_loaded_again_in_another() 
         .await
         .unwrap();
     assert_eq!(second.text(), "Heard 'two' in first, known: [].");
-    // Another process, which knows the session only from what the first reply carries.
+    // Another process, which knows the session only from the first reply.
     let again = world.open("talk");
     let (third, _) = reply(&again, vec![Message::user("one"), first, Message::user("three")])
         .await
@@ -194,13 +196,13 @@ async fn a_session_goes_on_in_the_same_process_and_is_loaded_again_in_another() 
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_said_plainly() {
+async fn failures_are_reported_with_their_cause() {
     let Some(world) = world(LONG) else { return };
     for (name, why) in [
-        ("missing", "it could not be started"),
-        ("newer", "it speaks version 9 of the protocol"),
-        ("login", "it wants you to log in first"),
-        ("die", "it ended unexpectedly"),
+        ("missing", "cannot start"),
+        ("newer", "it uses protocol version 9"),
+        ("login", "it requires a login"),
+        ("die", "it exited unexpectedly"),
     ] {
         let error = reply(&world.open(name), vec![Message::user("x")]).await.unwrap_err();
         assert!(
@@ -213,29 +215,29 @@ async fn what_goes_wrong_is_said_plainly() {
     assert!(message.text().starts_with("Heard 'x'"));
     let (_, stop) = reply(&world.open("refuse"), vec![Message::user("x")]).await.unwrap();
     assert_eq!(stop, Stop::Refusal { detail: None });
-    assert!(matches!(world.agents.test("nobody").await, Err(Fault::Unknown(_))));
+    assert!(matches!(world.agents.test("nobody").await, Err(AgentError::Unknown(_))));
     let about = world.agents.test("talk").await.unwrap();
     assert_eq!(
-        (about.name.as_str(), about.can.as_slice()),
+        (about.name.as_str(), about.capabilities.as_slice()),
         ("peer 1", ["session/load".to_owned()].as_slice())
     );
 }
 
 #[tokio::test]
-async fn an_agent_that_hangs_is_given_up() {
+async fn an_agent_that_hangs_times_out() {
     let Some(world) = world(Duration::from_secs(3)) else {
         return;
     };
     let error = reply(&world.open("hang"), vec![Message::user("x")]).await.unwrap_err();
-    assert!(error.to_string().contains("it said nothing for 3 s"), "{error}");
+    assert!(error.to_string().contains("no response for 3 s"), "{error}");
     let error = reply(&world.open("silent"), vec![Message::user("x")])
         .await
         .unwrap_err();
-    assert!(error.to_string().contains("it said nothing for 3 s"), "{error}");
+    assert!(error.to_string().contains("no response for 3 s"), "{error}");
 }
 
 #[tokio::test]
-async fn an_agent_is_told_when_nobody_waits_any_more() {
+async fn an_agent_is_notified_when_its_prompt_is_cancelled() {
     let Some(world) = world(LONG) else { return };
     let model = world.open("slow");
     let mut chunks = model.stream(request(vec![Message::user("x")])).await.unwrap();

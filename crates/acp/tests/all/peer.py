@@ -1,4 +1,4 @@
-"""An agent made with the official Python SDK. Its argument says how it behaves."""
+"""An agent built with the official Python SDK. Its argument selects its behaviour."""
 
 import asyncio
 import os

@@ -1,33 +1,36 @@
-//! The person's own programs around the loop.
+//! Hooks, through the loop.
 
-use crate::world::{World, call_chunks, calls, says, world_with};
-use agent::{Approvals, Setup};
+use crate::fixture::{World, call_chunks, calls, says, world_with};
+use agent::{Approvals, SessionSetup};
 use futures::future::{BoxFuture, FutureExt};
 use model::{Chunk, Stop, Usage};
 use policy::Ruling;
 use serde_json::json;
-use session::{Answer, Command, Delivery, Ending, Event, Happening, Hooks, Moment, Reaction, SessionId};
+use session::{Answer, Command, Delivery, Event, HookEvent, HookKind, HookOutcome, Hooks, SessionId, TurnEnd};
 use std::sync::{Arc, Mutex};
 
-type React = fn(&Happening) -> Reaction;
+type React = fn(&HookEvent) -> HookOutcome;
 
-/// Writes down what it hears and reacts by a function.
+/// Records its events and returns the outcome of a function.
 struct Listener {
     react: React,
     heard: Mutex<Vec<String>>,
 }
 
 impl Hooks for Listener {
-    fn hears(&self, _: Moment) -> bool {
+    fn is_registered(&self, _: HookKind) -> bool {
         true
     }
 
-    fn call(&self, _: SessionId, happening: Happening) -> BoxFuture<'static, Reaction> {
+    fn call(&self, _: SessionId, happening: HookEvent) -> BoxFuture<'static, HookOutcome> {
         let line = match &happening {
-            Happening::PreToolUse { tool, input, .. } => format!("before {tool} {input}"),
-            Happening::PostToolUse { tool, output, ok, .. } => format!("after {tool} {:?} {ok}", output.trim()),
-            Happening::UserPromptSubmit { prompt } => format!("prompt {prompt}"),
-            Happening::Stop { answer, again } => format!("stop {answer} {again}"),
+            HookEvent::PreToolUse { tool, input, .. } => format!("before {tool} {input}"),
+            HookEvent::PostToolUse { tool, output, ok, .. } => format!("after {tool} {:?} {ok}", output.trim()),
+            HookEvent::UserPromptSubmit { prompt } => format!("prompt {prompt}"),
+            HookEvent::Stop {
+                answer,
+                stop_hook_active: again,
+            } => format!("stop {answer} {again}"),
             other => format!("{other:?}"),
         };
         self.heard.lock().unwrap().push(line);
@@ -36,23 +39,23 @@ impl Hooks for Listener {
     }
 }
 
-fn hooked(react: React) -> (Arc<Listener>, impl FnOnce(&mut Setup)) {
+fn hooked(react: React) -> (Arc<Listener>, impl FnOnce(&mut SessionSetup)) {
     let listener = Arc::new(Listener {
         react,
         heard: Mutex::default(),
     });
     let hooks = Arc::clone(&listener) as Arc<dyn Hooks>;
-    (listener, |setup: &mut Setup| setup.hooks = hooks)
+    (listener, |setup: &mut SessionSetup| setup.config.hooks = hooks)
 }
 
-fn ruling(ruling: Ruling) -> Reaction {
-    Reaction {
+fn ruling(ruling: Ruling) -> HookOutcome {
+    HookOutcome {
         ruling,
-        ..Reaction::default()
+        ..HookOutcome::default()
     }
 }
 
-fn one_look(text: &str) -> Vec<crate::world::Answer> {
+fn one_look(text: &str) -> Vec<crate::fixture::Answer> {
     let input = json!({"text": text}).to_string();
     vec![calls(&[("1", "look", &input)]), says("done")]
 }
@@ -62,10 +65,10 @@ fn answer_to_first(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn hooks_hear_of_everything_in_order() {
-    let (listener, adjust) = hooked(|_| Reaction::default());
+async fn hooks_receive_all_events_in_order() {
+    let (listener, adjust) = hooked(|_| HookOutcome::default());
     let mut world = world_with(one_look("a"), adjust);
-    assert_eq!(world.turn("go").await.0, Ending::Completed);
+    assert_eq!(world.turn("go").await.0, TurnEnd::Completed);
     world.send(Command::Close).await;
     while world.handle.events.recv().await.is_some() {}
     assert_eq!(
@@ -84,8 +87,8 @@ async fn hooks_hear_of_everything_in_order() {
 #[tokio::test]
 async fn a_hook_blocks_a_call_and_the_model_reads_why() {
     let (_, adjust) = hooked(|happening| match happening {
-        Happening::PreToolUse { .. } => ruling(Ruling::Deny("not on Fridays".into())),
-        _ => Reaction::default(),
+        HookEvent::PreToolUse { .. } => ruling(Ruling::Deny("not on Fridays".into())),
+        _ => HookOutcome::default(),
     });
     let mut world = world_with(one_look("a"), adjust);
     world.turn("go").await;
@@ -97,13 +100,13 @@ async fn a_hook_blocks_a_call_and_the_model_reads_why() {
 }
 
 #[tokio::test]
-async fn a_hook_changes_input_and_adds_context_and_the_rules_decide_about_the_new_input() {
+async fn a_hook_changes_the_input_and_the_policy_decides_about_the_new_input() {
     let (_, adjust) = hooked(|happening| match happening {
-        Happening::PreToolUse { .. } => Reaction {
+        HookEvent::PreToolUse { .. } => HookOutcome {
             input: Some(json!({"text": "outside"})),
-            ..Reaction::default()
+            ..HookOutcome::default()
         },
-        _ => Reaction::default(),
+        _ => HookOutcome::default(),
     });
     let mut world = world_with(one_look("a"), adjust);
     world.turn("go").await;
@@ -114,28 +117,28 @@ async fn a_hook_changes_input_and_adds_context_and_the_rules_decide_about_the_ne
     );
 
     let (_, adjust) = hooked(|happening| match happening {
-        Happening::PreToolUse { .. } => Reaction {
+        HookEvent::PreToolUse { .. } => HookOutcome {
             input: Some(json!({"text": "b"})),
             context: Some("mind the step".into()),
-            ..Reaction::default()
+            ..HookOutcome::default()
         },
-        Happening::PostToolUse { .. } => ruling(Ruling::Deny("it smells".into())),
-        _ => Reaction::default(),
+        HookEvent::PostToolUse { .. } => ruling(Ruling::Deny("it smells".into())),
+        _ => HookOutcome::default(),
     });
     let mut world = world_with(one_look("a"), adjust);
     world.turn("go").await;
     assert_eq!(
         answer_to_first(&world),
         "Ok (1): A hook changed the input of this call to: {\"text\":\"b\"} | mind the step | b | \
-         A hook objects to this, though it is done: it smells"
+         A hook rejects this call, which has already run: it smells"
     );
 }
 
 #[tokio::test]
-async fn a_hook_may_allow_what_would_be_asked_but_not_what_is_denied() {
+async fn a_hook_can_allow_an_action_that_needs_approval_but_not_a_denied_one() {
     let allow: React = |happening| match happening {
-        Happening::PreToolUse { .. } => ruling(Ruling::Allow),
-        _ => Reaction::default(),
+        HookEvent::PreToolUse { .. } => ruling(Ruling::Allow),
+        _ => HookOutcome::default(),
     };
     let (_, adjust) = hooked(allow);
     let mut world = world_with(one_look("outside"), adjust);
@@ -146,31 +149,32 @@ async fn a_hook_may_allow_what_would_be_asked_but_not_what_is_denied() {
         vec![calls(&[("1", "change", r#"{"text":"c"}"#)]), says("done")],
         |setup| {
             adjust(setup);
-            setup.policy.level = policy::Level::ReadOnly;
+            setup.policy.level = policy::AccessLevel::ReadOnly;
         },
     );
     world.turn("go").await;
     assert_eq!(
         answer_to_first(&world),
-        "Error (1): Not allowed: this run may not change files."
+        "Error (1): Not allowed: changing files is not allowed in this run."
     );
 }
 
 #[tokio::test]
-async fn a_hook_may_have_the_person_asked() {
+async fn a_hook_can_request_an_approval() {
     let (listener, adjust) = hooked(|happening| match happening {
-        Happening::PreToolUse { .. } => ruling(Ruling::Ask("the hook is unsure".into())),
-        _ => Reaction::default(),
+        HookEvent::PreToolUse { .. } => ruling(Ruling::Ask("the hook is unsure".into())),
+        _ => HookOutcome::default(),
     });
     let mut world = world_with(one_look("a"), |setup| {
         adjust(setup);
-        setup.approvals = Approvals::Ask;
+        setup.config.approvals = Approvals::Ask;
     });
     world.prompt("go", Delivery::Queue).await;
-    let Event::Asked { question } = world.until(|event| matches!(event, Event::Asked { .. })).await else {
+    let Event::QuestionAsked { question } = world.until(|event| matches!(event, Event::QuestionAsked { .. })).await
+    else {
         unreachable!()
     };
-    let session::Subject::Permission { why, .. } = &question.subject else {
+    let session::QuestionSubject::Permission { reason: why, .. } = &question.subject else {
         panic!("{question:?}")
     };
     assert_eq!(why, "the hook is unsure");
@@ -185,27 +189,27 @@ async fn a_hook_may_have_the_person_asked() {
 #[tokio::test]
 async fn a_hook_blocks_a_prompt_or_adds_to_it() {
     let (_, adjust) = hooked(|happening| match happening {
-        Happening::SessionStart { .. } => Reaction {
+        HookEvent::SessionStart { .. } => HookOutcome {
             context: Some("the weather is fine".into()),
-            ..Reaction::default()
+            ..HookOutcome::default()
         },
-        Happening::UserPromptSubmit { prompt } if prompt == "secret" => ruling(Ruling::Deny("no secrets".into())),
-        Happening::UserPromptSubmit { .. } => Reaction {
+        HookEvent::UserPromptSubmit { prompt } if prompt == "secret" => ruling(Ruling::Deny("no secrets".into())),
+        HookEvent::UserPromptSubmit { .. } => HookOutcome {
             context: Some("it is Monday".into()),
             notices: vec!["a hook was slow".into()],
-            ..Reaction::default()
+            ..HookOutcome::default()
         },
-        _ => Reaction::default(),
+        _ => HookOutcome::default(),
     });
     let mut world = world_with(vec![says("done")], adjust);
     let (ending, _) = world.turn("secret").await;
     assert!(
-        matches!(&ending, Ending::Failed { error, .. } if error == "a hook blocked the prompt: no secrets"),
+        matches!(&ending, TurnEnd::Failed { error, .. } if error == "a hook blocked the prompt: no secrets"),
         "{ending:?}"
     );
     assert_eq!(world.story(), Vec::<String>::new());
     let (ending, events) = world.turn("hello").await;
-    assert_eq!(ending, Ending::Completed);
+    assert_eq!(ending, TurnEnd::Completed);
     assert!(
         events
             .iter()
@@ -223,16 +227,16 @@ async fn a_hook_blocks_a_prompt_or_adds_to_it() {
 }
 
 #[tokio::test]
-async fn a_hook_makes_the_model_go_on_but_not_for_ever() {
+async fn a_stop_hook_continues_the_turn_a_limited_number_of_times() {
     let (listener, adjust) = hooked(|happening| match happening {
-        Happening::Stop { .. } => ruling(Ruling::Deny("the tests fail".into())),
-        _ => Reaction::default(),
+        HookEvent::Stop { .. } => ruling(Ruling::Deny("the tests fail".into())),
+        _ => HookOutcome::default(),
     });
     let mut world = world_with((0..20).map(|n| says(&format!("{n}"))).collect(), adjust);
-    assert_eq!(world.turn("go").await.0, Ending::Completed);
+    assert_eq!(world.turn("go").await.0, TurnEnd::Completed);
     assert_eq!(
         world.story()[2],
-        "user: A hook says that this is not done yet: the tests fail"
+        "user: A hook reports that the task is not complete: the tests fail"
     );
     let stops = listener
         .heard
@@ -245,10 +249,13 @@ async fn a_hook_makes_the_model_go_on_but_not_for_ever() {
 }
 
 #[tokio::test]
-async fn what_was_declared_done_too_early_is_not_the_answer() {
+async fn the_answer_before_a_stop_hook_continuation_is_not_the_final_answer() {
     let (_, adjust) = hooked(|happening| match happening {
-        Happening::Stop { again: false, .. } => ruling(Ruling::Deny("the tests fail".into())),
-        _ => Reaction::default(),
+        HookEvent::Stop {
+            stop_hook_active: false,
+            ..
+        } => ruling(Ruling::Deny("the tests fail".into())),
+        _ => HookOutcome::default(),
     });
     let script = vec![calls(&[("1", "finish", r#"{"text":"early"}"#)]), says("late")];
     let mut world = world_with(script, adjust);
@@ -261,7 +268,7 @@ async fn what_was_declared_done_too_early_is_not_the_answer() {
 }
 
 #[tokio::test]
-async fn hooks_do_not_hear_of_a_summary_where_there_is_nothing_to_sum_up() {
+async fn compact_hooks_do_not_run_if_there_is_nothing_to_summarise() {
     let full = |chunks: Vec<Chunk>, stop: Stop| {
         let (input, output) = (85_000, 10);
         let usage = Chunk::Usage(Usage {
@@ -269,17 +276,17 @@ async fn hooks_do_not_hear_of_a_summary_where_there_is_nothing_to_sum_up() {
             output,
             ..Usage::default()
         });
-        crate::world::Answer::Chunks([chunks, vec![usage, Chunk::Stop(stop)]].concat())
+        crate::fixture::Answer::Chunks([chunks, vec![usage, Chunk::Stop(stop)]].concat())
     };
     let input = json!({"text": "x".repeat(5_000)}).to_string();
     let script = vec![
         full(call_chunks(&[("1", "look", &input)]), Stop::ToolUse),
         full(vec![Chunk::Text("done".into())], Stop::End),
     ];
-    let (listener, adjust) = hooked(|_| Reaction::default());
+    let (listener, adjust) = hooked(|_| HookOutcome::default());
     let mut world = world_with(script, adjust);
-    assert_eq!(world.turn("go").await.0, Ending::Completed);
-    // The newest result still fits: it is sent as it is.
+    assert_eq!(world.turn("go").await.0, TurnEnd::Completed);
+    // The newest result still fits and is sent unchanged.
     assert_eq!(world.last_request().len(), 3);
     let heard = listener.heard.lock().unwrap().clone();
     assert!(!heard.iter().any(|line| line.starts_with("PreCompact")), "{heard:?}");

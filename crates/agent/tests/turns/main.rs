@@ -1,19 +1,19 @@
-//! Whole turns in memory: a scripted model, real loop, small tools, a store that keeps everything in a list.
+//! Whole turns in memory: a scripted model, the real loop, small tools, a store in memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod ends;
+mod accounting;
+mod approval;
+mod autonomy;
+mod compaction;
+mod fixture;
 mod hooks;
-mod memory;
+mod interruption;
+mod memory_store;
 mod modes;
 mod panels;
-mod permissions;
-mod prompts;
-mod room;
-mod spending;
-mod stops;
+mod project_context;
+mod prompt_submission;
 mod subtasks;
-mod surroundings;
-mod tools;
-mod wakes;
-mod world;
+mod tool_calls;
+mod turn_ends;

@@ -1,26 +1,26 @@
-//! Going on in another mode, through the loop.
+//! Mode changes, through the loop.
 
-use crate::world::{Answer, Scripted, World, calls, says, world_with};
-use agent::{Approvals, Setup};
+use crate::fixture::{Answer, Scripted, World, calls, says, world_with};
+use agent::{Approvals, SessionSetup};
 use model::Model;
 use policy::{Action, Mode};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use session::{Answer as Reply, Body, Command, Delivery, Ending, Event};
+use session::{Answer as Reply, Body, Command, Delivery, Event, TurnEnd};
 use std::sync::{Arc, Mutex};
-use tool::{Context, Effect, Next, Output, Tool};
+use tool::{CallContext, NextStep, Output, Tool, ToolEffect};
 
 #[derive(Deserialize, JsonSchema)]
 struct To {
     mode: String,
 }
 
-/// Goes on in another mode.
+/// Switches the mode.
 struct Switch;
 
 impl Tool for Switch {
     const NAME: &'static str = "switch";
-    const EFFECT: Effect = Effect::Changes;
+    const EFFECT: ToolEffect = ToolEffect::Mutating;
     type Input = To;
 
     fn title(&self, input: &To) -> String {
@@ -31,20 +31,20 @@ impl Tool for Switch {
         vec![Action::SwitchMode { to: input.mode.clone() }]
     }
 
-    async fn run(&self, input: To, _: Context) -> Result<Output, tool::Error> {
+    async fn run(&self, input: To, _: CallContext) -> Result<Output, tool::Error> {
         Ok(Output {
-            next: Next::SwitchMode(input.mode),
+            next: NextStep::SwitchMode(input.mode),
             ..Output::text("switched")
         })
     }
 }
 
-fn switching(setup: &mut Setup) {
-    setup.tools = setup.tools.clone().with(Switch);
-    setup.approvals = Approvals::Ask;
+fn switching(setup: &mut SessionSetup) {
+    setup.config.tools = setup.config.tools.clone().with(Switch);
+    setup.config.approvals = Approvals::Ask;
 }
 
-/// Switches to `ask`, then tries to change something.
+/// Switches to `ask`, then calls a mutating tool.
 fn script() -> Vec<Answer> {
     vec![
         calls(&[("1", "switch", r#"{"mode":"ask"}"#)]),
@@ -53,9 +53,10 @@ fn script() -> Vec<Answer> {
     ]
 }
 
-async fn answered(world: &mut World, answer: Reply) -> Ending {
+async fn answered(world: &mut World, answer: Reply) -> TurnEnd {
     world.prompt("go", Delivery::Queue).await;
-    let Event::Asked { question } = world.until(|event| matches!(event, Event::Asked { .. })).await else {
+    let Event::QuestionAsked { question } = world.until(|event| matches!(event, Event::QuestionAsked { .. })).await
+    else {
         unreachable!()
     };
     let question = question.id;
@@ -78,9 +79,9 @@ fn kept(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_switch_is_asked_about_and_changes_prompt_rules_and_record_but_not_the_tools() {
+async fn an_approved_switch_changes_prompt_rules_and_record_but_not_the_tools() {
     let mut world = world_with(script(), switching);
-    assert_eq!(answered(&mut world, Reply::once()).await, Ending::Completed);
+    assert_eq!(answered(&mut world, Reply::once()).await, TurnEnd::Completed);
     assert_eq!(systems(&world), ["code", "ask", "ask"]);
     assert_eq!(kept(&world), ["ask"]);
     let refused = "Error (2): Not allowed: the mode `ask` does not include changing files.".to_string();
@@ -90,11 +91,11 @@ async fn a_switch_is_asked_about_and_changes_prompt_rules_and_record_but_not_the
 }
 
 #[tokio::test]
-async fn a_switch_that_is_refused_changes_nothing() {
+async fn a_denied_switch_changes_nothing() {
     let mut world = world_with(script(), switching);
     assert_eq!(
         answered(&mut world, Reply::Reject { reason: None }).await,
-        Ending::Completed
+        TurnEnd::Completed
     );
     assert_eq!(systems(&world), ["code", "code", "code"]);
     assert_eq!(kept(&world), Vec::<String>::new());
@@ -102,7 +103,7 @@ async fn a_switch_that_is_refused_changes_nothing() {
 }
 
 #[tokio::test]
-async fn nobody_lets_a_model_out_of_its_mode_when_nobody_is_there() {
+async fn a_switch_is_denied_if_approvals_cannot_be_requested() {
     let mut world = world_with(
         vec![
             calls(&[("1", "switch", r#"{"mode":"code"}"#)]),
@@ -111,7 +112,7 @@ async fn nobody_lets_a_model_out_of_its_mode_when_nobody_is_there() {
         ],
         |setup| {
             switching(setup);
-            setup.approvals = Approvals::Deny;
+            setup.config.approvals = Approvals::Deny;
             setup.mode = Mode::ask();
         },
     );
@@ -121,7 +122,7 @@ async fn nobody_lets_a_model_out_of_its_mode_when_nobody_is_there() {
 }
 
 #[tokio::test]
-async fn the_person_switches_between_turns_and_within_one_and_hears_of_modes_that_do_not_exist() {
+async fn the_user_switches_between_and_within_turns_and_unknown_modes_are_reported() {
     let mut world = world_with(vec![says("one"), says("two")], |_| {});
     world
         .send(Command::SetMode {
@@ -139,7 +140,7 @@ async fn the_person_switches_between_turns_and_within_one_and_hears_of_modes_tha
     world.send(Command::SetMode { name: "debug".into() }).await;
     world.turn("b").await;
     assert_eq!(systems(&world), ["code", "debug"]);
-    // Going back in the conversation goes back to the mode of that time.
+    // A rewind restores the mode of that item.
     let first = world.items()[0].id;
     world.send(Command::Rewind { to: first }).await;
     world.send(Command::Close).await;
@@ -147,7 +148,7 @@ async fn the_person_switches_between_turns_and_within_one_and_hears_of_modes_tha
 }
 
 #[tokio::test]
-async fn a_mode_may_have_a_model_of_its_own_and_the_usual_one_comes_back_after_it() {
+async fn a_mode_can_have_its_own_model_and_the_default_model_returns_after_it() {
     let other = Scripted::new(vec![says("from the other")]);
     let model = Arc::clone(&other) as Arc<dyn Model>;
     let mut world = world_with(vec![says("one"), says("three")], |setup| {
@@ -161,8 +162,8 @@ async fn a_mode_may_have_a_model_of_its_own_and_the_usual_one_comes_back_after_i
             model: Some("no/such".into()),
             ..Mode::code()
         };
-        setup.modes.add(vec![special, broken]);
-        setup.models = Arc::new(move |name| match name {
+        setup.config.modes.add(vec![special, broken]);
+        setup.config.models = Arc::new(move |name| match name {
             "some/other" => Ok(Arc::clone(&model)),
             name => Err(format!("no model {name}")),
         });
@@ -175,14 +176,14 @@ async fn a_mode_may_have_a_model_of_its_own_and_the_usual_one_comes_back_after_i
     let Event::Notice { text, .. } = world.until(|event| matches!(event, Event::Notice { .. })).await else {
         unreachable!()
     };
-    assert!(text.contains("the mode `broken` goes on with"), "{text}");
+    assert!(text.contains("mode `broken` continues with"), "{text}");
     world.send(Command::SetMode { name: "code".into() }).await;
     world.turn("c").await;
     assert_eq!(world.story().last().unwrap(), "model: three");
 }
 
 #[tokio::test]
-async fn a_mode_that_was_chosen_too_late_for_a_turn_does_not_count_over_a_later_choice() {
+async fn a_later_mode_choice_replaces_one_that_came_too_late_for_a_turn() {
     let mut world = world_with(vec![Answer::Hanging(Vec::new()), says("two")], |_| {});
     world.prompt("a", Delivery::Queue).await;
     world.until(|event| matches!(event, Event::ItemStarted { .. })).await;
@@ -196,25 +197,25 @@ async fn a_mode_that_was_chosen_too_late_for_a_turn_does_not_count_over_a_later_
 }
 
 #[tokio::test]
-async fn a_reply_may_switch_and_finish_and_calls_after_a_switch_are_held_to_the_new_mode() {
+async fn calls_after_a_switch_are_checked_against_the_new_mode() {
     let script = vec![calls(&[
         ("1", "switch", r#"{"mode":"ask"}"#),
         ("2", "change", r#"{"text":"c"}"#),
         ("3", "finish", r#"{"text":"bye"}"#),
     ])];
     let mut world = world_with(script, switching);
-    assert_eq!(answered(&mut world, Reply::once()).await, Ending::Completed);
+    assert_eq!(answered(&mut world, Reply::once()).await, TurnEnd::Completed);
     assert_eq!(kept(&world), ["ask"]);
     let refused = "Error (2): Not allowed: the mode `ask` does not include changing files.".to_string();
     assert!(world.story().contains(&refused), "{:?}", world.story());
 }
 
-/// Would hand work to another mode.
+/// Delegates to another mode.
 struct Handing;
 
 impl Tool for Handing {
     const NAME: &'static str = "handing";
-    const EFFECT: Effect = Effect::Delegates;
+    const EFFECT: ToolEffect = ToolEffect::Delegating;
     type Input = To;
 
     fn title(&self, input: &To) -> String {
@@ -227,13 +228,13 @@ impl Tool for Handing {
         }]
     }
 
-    async fn run(&self, _: To, _: Context) -> Result<Output, tool::Error> {
+    async fn run(&self, _: To, _: CallContext) -> Result<Output, tool::Error> {
         Ok(Output::text("handed on"))
     }
 }
 
 #[tokio::test]
-async fn work_for_a_mode_that_may_do_more_is_asked_about_however_the_mode_is_named() {
+async fn a_subtask_in_a_mode_with_more_permissions_needs_an_approval() {
     let narrow = || Mode {
         name: "narrow".into(),
         only: Some(vec!["a.rs".into()]),
@@ -242,7 +243,7 @@ async fn work_for_a_mode_that_may_do_more_is_asked_about_however_the_mode_is_nam
     let prose = || Mode {
         name: "prose".into(),
         files: vec![policy::FileRule {
-            group: policy::Group::Edit,
+            group: policy::ToolGroup::Edit,
             pattern: r"\.md$".into(),
             description: None,
         }],
@@ -264,11 +265,11 @@ async fn work_for_a_mode_that_may_do_more_is_asked_about_however_the_mode_is_nam
         let input = format!(r#"{{"mode":"{to}"}}"#);
         let mut world = world_with(vec![calls(&[("1", "handing", &input)]), says("done")], |setup| {
             let mut mode = mode;
-            if !mode.includes(policy::Group::Modes) {
-                mode.groups.push(policy::Group::Modes);
+            if !mode.includes(policy::ToolGroup::Modes) {
+                mode.groups.push(policy::ToolGroup::Modes);
             }
-            setup.tools = setup.tools.clone().with(Handing);
-            setup.modes.add(vec![narrow(), prose()]);
+            setup.config.tools = setup.config.tools.clone().with(Handing);
+            setup.config.modes.add(vec![narrow(), prose()]);
             setup.mode = mode;
         });
         world.turn("go").await;
@@ -289,13 +290,13 @@ async fn the_system_prompt_is_rendered_when_the_mode_changes_and_not_for_each_re
     let rendered = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&rendered);
     let mut world = world_with(script, |setup| {
-        setup.system = Arc::new(move |scene| {
+        setup.config.system_prompt = Arc::new(move |scene| {
             noted.lock().unwrap().push(scene.mode.name.clone());
             let problems = vec![format!("rules.hbs:3: wrong in {}", scene.mode.name)];
-            prompt::Rendered {
+            prompt::SystemPrompt {
                 blocks: vec!["be good".into(), scene.mode.name.as_str().into()],
                 problems,
-                ..prompt::Rendered::default()
+                ..prompt::SystemPrompt::default()
             }
         });
     });
@@ -306,7 +307,7 @@ async fn the_system_prompt_is_rendered_when_the_mode_changes_and_not_for_each_re
     world.send(Command::SetMode { name: "ask".into() }).await;
     let (_, events) = world.turn("and now?").await;
     assert_eq!(*rendered.lock().unwrap(), ["code", "ask"]);
-    let told = |event: &Event| matches!(event, Event::Notice { text, .. } if text == "rules.hbs:3: wrong in ask");
-    assert!(events.iter().any(told), "{events:?}");
+    let is_notice = |event: &Event| matches!(event, Event::Notice { text, .. } if text == "rules.hbs:3: wrong in ask");
+    assert!(events.iter().any(is_notice), "{events:?}");
     assert_eq!(systems(&world), ["code", "code", "code", "code", "ask"]);
 }

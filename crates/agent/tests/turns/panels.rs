@@ -1,15 +1,15 @@
-//! Panels beside the conversation, and conversations that are folded.
+//! Panels and elided conversations.
 
-use crate::world::{World, calls, says, tell, world_with};
-use agent::{Automatic, Compaction};
+use crate::fixture::{World, calls, says, tell, world_with};
+use agent::{AutoCompaction, CompactionSettings};
 use futures::future::{BoxFuture, FutureExt as _};
 use model::{Chunk, Message, Request, Stop, Usage};
-use prompt::panel::{Panel, Shelf, Sight, Volatility};
-use session::{Body, Ending, Event, Item, ItemId, Time};
+use prompt::panel::{Panel, PanelContext, PanelSource, Volatility};
+use session::{Body, Event, Item, ItemId, Time, TurnEnd};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A panel that says what it is told to say, and how often it was looked at.
+/// A panel with a given text that counts its snapshots.
 struct Board {
     says: Mutex<String>,
     looks: AtomicUsize,
@@ -35,7 +35,7 @@ impl Panel for Board {
         self.volatility
     }
 
-    fn snapshot<'a>(&'a self, _: &'a Sight<'a>) -> BoxFuture<'a, Option<String>> {
+    fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
         let look = self.looks.fetch_add(1, Ordering::Relaxed);
         let text = self.says.lock().unwrap().replace("{look}", &look.to_string());
         async move { Some(text) }.boxed()
@@ -44,16 +44,16 @@ impl Panel for Board {
 
 struct Only(Arc<Board>);
 
-impl Shelf for Only {
-    fn open(&self) -> Vec<Arc<dyn Panel>> {
+impl PanelSource for Only {
+    fn panels(&self) -> Vec<Arc<dyn Panel>> {
         vec![Arc::clone(&self.0) as Arc<dyn Panel>]
     }
 }
 
 fn requests(world: &World) -> Vec<Vec<String>> {
     let requests = world.model.requests.lock().unwrap();
-    let told = |request: &Request| request.messages.iter().flat_map(|message| tell(message)).collect();
-    requests.iter().map(told).collect()
+    let lines = |request: &Request| request.messages.iter().flat_map(|message| tell(message)).collect();
+    requests.iter().map(lines).collect()
 }
 
 fn each_extends_the_one_before(requests: &[Vec<String>]) {
@@ -63,7 +63,7 @@ fn each_extends_the_one_before(requests: &[Vec<String>]) {
 }
 
 #[tokio::test]
-async fn a_panel_stands_first_and_its_changes_are_added_at_the_end() {
+async fn a_panel_comes_first_and_its_changes_are_appended() {
     let board = Board::new("state {look}");
     let shelf = Arc::new(Only(Arc::clone(&board)));
     let script = vec![
@@ -72,13 +72,13 @@ async fn a_panel_stands_first_and_its_changes_are_added_at_the_end() {
         says("done"),
         says("done again"),
     ];
-    let mut world = world_with(script, |setup| setup.panels = shelf);
+    let mut world = world_with(script, |setup| setup.config.panels = shelf);
     world.gate.add_permits(10);
     let (ending, _) = world.turn("go").await;
-    assert_eq!(ending, Ending::Completed);
+    assert_eq!(ending, TurnEnd::Completed);
     let seen = requests(&world);
     assert!(seen[0][0].contains("state 0") && seen[0][1] == "user: go", "{seen:#?}");
-    // Looking changed nothing, so that nobody looked at the panel.
+    // A read-only call changes nothing, so that no snapshot was taken.
     assert_eq!(seen[1].len(), 4, "{seen:#?}");
     assert!(seen[2].last().unwrap().contains("state 1"), "{seen:#?}");
     world.turn("and on").await;
@@ -98,7 +98,7 @@ async fn a_panel_that_does_not_change_is_shown_once() {
         says("done"),
         says("done"),
     ];
-    let mut world = world_with(script, |setup| setup.panels = shelf);
+    let mut world = world_with(script, |setup| setup.config.panels = shelf);
     world.gate.add_permits(10);
     world.turn("go").await;
     world.turn("go on").await;
@@ -116,7 +116,7 @@ async fn a_panel_that_does_not_change_is_shown_once() {
 static NOW: AtomicU64 = AtomicU64::new(1_000);
 
 #[tokio::test]
-async fn after_a_pause_in_which_the_cache_is_lost_all_panels_stand_first_again() {
+async fn after_the_cache_expires_all_panels_come_first_again() {
     let shelf = Arc::new(Only(Board::new("state {look}")));
     let script = vec![
         calls(&[("1", "change", r#"{"text":"a"}"#)]),
@@ -124,8 +124,8 @@ async fn after_a_pause_in_which_the_cache_is_lost_all_panels_stand_first_again()
         says("done again"),
     ];
     let mut world = world_with(script, |setup| {
-        setup.panels = shelf;
-        setup.clock = || Time(NOW.load(Ordering::Relaxed));
+        setup.config.panels = shelf;
+        setup.config.clock = || Time(NOW.load(Ordering::Relaxed));
     });
     world.gate.add_permits(10);
     world.turn("go").await;
@@ -142,7 +142,7 @@ async fn after_a_pause_in_which_the_cache_is_lost_all_panels_stand_first_again()
     assert_eq!(last.last().unwrap(), "user: and on");
 }
 
-/// Turns with long words.
+/// Long turns.
 fn past(turns: usize, words: usize) -> Vec<Arc<Item>> {
     let mut items: Vec<Arc<Item>> = Vec::new();
     for turn in 0..turns * 2 {
@@ -154,7 +154,7 @@ fn past(turns: usize, words: usize) -> Vec<Arc<Item>> {
                 message: Arc::new(Message::assistant(text)),
                 model: "script/one".into(),
                 request: session::RequestId::new(),
-                end: session::End::Finished(Stop::End),
+                end: session::ReplyEnd::Finished(Stop::End),
             },
         };
         items.push(Arc::new(Item {
@@ -168,21 +168,21 @@ fn past(turns: usize, words: usize) -> Vec<Arc<Item>> {
 }
 
 #[tokio::test]
-async fn a_conversation_that_does_not_fit_and_is_not_summed_up_is_folded_and_goes_on() {
+async fn a_conversation_that_is_too_long_is_elided_if_compaction_is_off() {
     let script = vec![says("fine"), says("fine again")];
     let mut world = world_with(script, |setup| {
         setup.items = past(60, 1_000);
-        setup.compaction = Compaction {
-            automatic: Automatic::Off,
-            ..Compaction::default()
+        setup.config.compaction = CompactionSettings {
+            automatic: AutoCompaction::Off,
+            ..CompactionSettings::default()
         };
     });
     let (ending, events) = world.turn("go on").await;
-    assert_eq!(ending, Ending::Completed);
-    let told = events
+    assert_eq!(ending, TurnEnd::Completed);
+    let lines = events
         .iter()
-        .any(|event| matches!(event, Event::Notice { text, .. } if text.starts_with("the conversation did not fit")));
-    assert!(told, "{events:?}");
+        .any(|event| matches!(event, Event::Notice { text, .. } if text.starts_with("the conversation was too long")));
+    assert!(lines, "{events:?}");
     world.turn("and on").await;
     let seen = requests(&world);
     let words: usize = seen[0].iter().map(|line| line.split_whitespace().count()).sum();
@@ -196,20 +196,20 @@ async fn a_conversation_that_does_not_fit_and_is_not_summed_up_is_folded_and_goe
 }
 
 #[tokio::test]
-async fn estimates_are_corrected_by_what_the_provider_reported() {
+async fn estimates_are_corrected_by_the_reported_usage() {
     let big = |reported: u64| {
         let usage = Usage {
             input: reported,
             output: 10,
             ..Usage::default()
         };
-        crate::world::Answer::Chunks(vec![
+        crate::fixture::Answer::Chunks(vec![
             Chunk::Text("fine".into()),
             Chunk::Usage(usage),
             Chunk::Stop(Stop::End),
         ])
     };
-    // The window has 100,000 tokens. 30,000 words are 30,000 tokens to us and 60,000 to this provider.
+    // The window has 100,000 tokens. 30,000 words are estimated as 30,000 tokens; the provider counts 60,000.
     let script = vec![big(60_000), says("notes"), says("fine"), says("fine")];
     let mut world = world_with(script, |setup| {
         setup.items = past(15, 1_000);

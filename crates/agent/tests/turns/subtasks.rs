@@ -1,11 +1,12 @@
-//! Work that is handed to sessions of its own: results, costs, limits, and how each is watched, steered and stopped alone.
+//! Subtasks: results, costs, limits, steering and interruption.
 
-use crate::world::*;
-use agent::{Approvals, Delegation, Setup};
+use crate::fixture::*;
+use agent::{Approvals, SessionSetup, SubtaskLimits};
 use model::{Chunk, Message, Model, Usage};
 use session::Time;
 use session::{
-    Answer as Reply, Body, Command, Delivery, End, Ending, Event, Item, ItemId, Limit, New, Parent, SessionId,
+    Answer as Reply, Body, Command, Delivery, Event, Item, ItemId, Limit, NewSession, ParentCall, ReplyEnd, SessionId,
+    TurnEnd,
 };
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ fn hand(text: &str) -> Answer {
     calls(&[("1", "hand", &format!(r#"{{"text":"{text}"}}"#))])
 }
 
-/// The items of the only subtask, as a person would note them down.
+/// The items of the only subtask as readable lines.
 fn child_story(world: &World) -> Vec<String> {
     let subtasks = world.store.subtasks.lock().unwrap();
     let (_, items) = subtasks.values().next().unwrap();
@@ -25,7 +26,7 @@ fn child(world: &World) -> SessionId {
     *world.store.subtasks.lock().unwrap().keys().next().unwrap()
 }
 
-/// Whether nobody writes to any subtask any more.
+/// Whether all leases of subtasks are released.
 fn all_given_back(world: &World) -> bool {
     world.store.taken.lock().unwrap().is_empty()
 }
@@ -38,7 +39,7 @@ fn below(event: &Event) -> Option<&Event> {
 }
 
 #[tokio::test]
-async fn a_subtask_works_in_its_own_session_and_its_last_words_are_the_result() {
+async fn a_subtask_runs_in_its_own_session_and_its_answer_is_the_result() {
     let script = vec![
         hand("do it"),
         calls(&[("1", "change", r#"{"text":"x"}"#)]),
@@ -47,7 +48,7 @@ async fn a_subtask_works_in_its_own_session_and_its_last_words_are_the_result() 
     ];
     let mut world = world(script);
     let (ending, events) = world.turn("go").await;
-    assert_eq!(ending, Ending::Completed);
+    assert_eq!(ending, TurnEnd::Completed);
     assert_eq!(
         world.story(),
         [
@@ -107,7 +108,7 @@ async fn a_subtask_works_in_its_own_session_and_its_last_words_are_the_result() 
 }
 
 #[tokio::test]
-async fn calls_that_hand_work_on_run_side_by_side_but_not_beside_others() {
+async fn delegating_calls_run_in_parallel_but_not_with_others() {
     let script = vec![
         calls(&[
             ("1", "look", r#"{"text":"a"}"#),
@@ -119,7 +120,9 @@ async fn calls_that_hand_work_on_run_side_by_side_but_not_beside_others() {
     ];
     let wait = || calls(&[("9", "look", r#"{"text":"wait"}"#)]);
     let small = Scripted::new(vec![wait(), wait(), says("r"), says("r")]);
-    let mut world = world_with(script, |setup| setup.small = Some(Arc::clone(&small) as Arc<dyn Model>));
+    let mut world = world_with(script, |setup| {
+        setup.config.small_model = Some(Arc::clone(&small) as Arc<dyn Model>)
+    });
     world.prompt("go", Delivery::Queue).await;
     let waits = |world: &World| world.log().iter().filter(|line| *line == "look wait").count();
     while waits(&world) < 2 {
@@ -127,15 +130,15 @@ async fn calls_that_hand_work_on_run_side_by_side_but_not_beside_others() {
     }
     assert!(!world.log().contains(&"change b begins".to_string()));
     world.gate.add_permits(2);
-    assert_eq!(world.ending().await.0, Ending::Completed);
+    assert_eq!(world.ending().await.0, TurnEnd::Completed);
     assert!(world.log().contains(&"change b ends".to_string()));
 }
 
 #[tokio::test]
-async fn a_scout_has_the_small_model_and_only_tools_that_look() {
+async fn a_small_model_subtask_has_only_read_only_tools() {
     let small = Scripted::new(vec![says("src/a.rs:1-2")]);
     let mut world = world_with(vec![hand("scout:where is it"), says("ok")], |setup| {
-        setup.small = Some(Arc::clone(&small) as Arc<dyn Model>);
+        setup.config.small_model = Some(Arc::clone(&small) as Arc<dyn Model>);
     });
     world.turn("go").await;
     let requests = small.requests.lock().unwrap();
@@ -145,7 +148,7 @@ async fn a_scout_has_the_small_model_and_only_tools_that_look() {
 }
 
 #[tokio::test]
-async fn interrupting_stops_the_subtask_keeps_it_whole_and_it_can_be_gone_on_with() {
+async fn an_interrupted_subtask_is_complete_and_can_be_resumed() {
     let script = vec![
         hand("do it"),
         Answer::Hanging(vec![Chunk::Text("half".into())]),
@@ -161,21 +164,21 @@ async fn interrupting_stops_the_subtask_keeps_it_whole_and_it_can_be_gone_on_wit
         .until(|event| matches!(below(event), Some(Event::ItemDelta { .. })))
         .await;
     world.send(Command::Interrupt).await;
-    assert_eq!(world.ending().await.0, Ending::Interrupted);
+    assert_eq!(world.ending().await.0, TurnEnd::Interrupted);
     assert_eq!(child_story(&world), ["user: do it", "model: half"]);
     assert!(all_given_back(&world));
-    let told = world.story();
-    assert!(told[2].contains(&child(&world).to_string()), "{told:?}");
-    assert_eq!(world.turn("go on").await.0, Ending::Completed);
+    let story = world.story();
+    assert!(story[2].contains(&child(&world).to_string()), "{story:?}");
+    assert_eq!(world.turn("go on").await.0, TurnEnd::Completed);
     assert_eq!(child_story(&world), ["user: do it", "model: half", "model: the rest"]);
     assert_eq!(world.store.subtasks.lock().unwrap().len(), 1);
-    // One that is done says again what it said, without a request.
+    // A completed subtask returns its answer again without a request.
     world.turn("and?").await;
     assert!(world.story().contains(&"Ok (3): the rest".to_string()));
 }
 
 #[tokio::test]
-async fn a_subtask_is_stopped_alone_and_its_parent_goes_on() {
+async fn a_subtask_can_be_interrupted_alone() {
     let script = vec![
         hand("do it"),
         Answer::Hanging(vec![Chunk::Text("half".into())]),
@@ -189,37 +192,39 @@ async fn a_subtask_is_stopped_alone_and_its_parent_goes_on() {
     let session = child(&world);
     let command = Box::new(Command::Interrupt);
     world.send(Command::Subtask { session, command }).await;
-    assert_eq!(world.ending().await.0, Ending::Completed);
-    let told = world.story();
+    assert_eq!(world.ending().await.0, TurnEnd::Completed);
+    let story = world.story();
     assert!(
-        told[2].starts_with("Error (1): The subtask did not finish: it was stopped."),
-        "{told:?}"
+        story[2].starts_with("Error (1): The subtask did not finish: it was stopped."),
+        "{story:?}"
     );
-    assert!(told[2].ends_with("It said last: half"), "{told:?}");
+    assert!(story[2].ends_with("Its last text: half"), "{story:?}");
     let command = Box::new(Command::Interrupt);
     world.send(Command::Subtask { session, command }).await;
     world
-        .until(|event| matches!(event, Event::Notice { text, .. } if text.contains("no subtask")))
+        .until(|event| matches!(event, Event::Notice { text, .. } if text.contains("is not running")))
         .await;
 }
 
 #[tokio::test]
-async fn a_subtask_is_steered_and_its_questions_reach_the_person() {
+async fn a_subtask_can_be_steered_and_its_questions_reach_the_user() {
     let script = vec![
         hand("do it"),
         calls(&[("1", "look", r#"{"text":"outside"}"#)]),
         says("seen"),
         says("ok"),
     ];
-    let mut world = world_with(script, |setup| setup.approvals = Approvals::Ask);
+    let mut world = world_with(script, |setup| setup.config.approvals = Approvals::Ask);
     world.prompt("go", Delivery::Queue).await;
     let asked = world
-        .until(|event| matches!(below(event), Some(Event::Asked { .. })))
+        .until(|event| matches!(below(event), Some(Event::QuestionAsked { .. })))
         .await;
     let Event::Subtask { session, event, .. } = asked else {
         panic!()
     };
-    let Event::Asked { question } = *event else { panic!() };
+    let Event::QuestionAsked { question } = *event else {
+        panic!()
+    };
     let send = |command: Command| Command::Subtask {
         session,
         command: Box::new(command),
@@ -234,7 +239,7 @@ async fn a_subtask_is_steered_and_its_questions_reach_the_person() {
         answer: Reply::once(),
     };
     world.send(send(answer)).await;
-    assert_eq!(world.ending().await.0, Ending::Completed);
+    assert_eq!(world.ending().await.0, TurnEnd::Completed);
     assert_eq!(
         child_story(&world),
         [
@@ -248,27 +253,27 @@ async fn a_subtask_is_steered_and_its_questions_reach_the_person() {
 }
 
 #[tokio::test]
-async fn work_is_handed_on_only_so_deep_and_only_to_modes_that_exist() {
+async fn subtasks_have_a_maximum_depth_and_need_an_existing_mode() {
     let depth = |depth| {
-        move |setup: &mut Setup| {
-            setup.delegation = Delegation { depth, parallel: 1 };
+        move |setup: &mut SessionSetup| {
+            setup.config.subtask_limits = SubtaskLimits { depth, parallel: 1 };
         }
     };
     let mut world = world_with(vec![hand("do it"), says("ok")], depth(0));
     world.turn("go").await;
-    assert!(world.story()[2].contains("do it yourself"), "{:?}", world.story());
+    assert!(world.story()[2].contains("do the work yourself"), "{:?}", world.story());
     let mut world = world_with(vec![hand("do it"), says("done"), says("ok")], depth(1));
     world.turn("go").await;
     let offered = |request: &model::Request| request.tools.iter().any(|tool| tool.name == "hand");
     let offers: Vec<bool> = world.model.requests.lock().unwrap().iter().map(offered).collect();
     assert_eq!(offers, [true, false, true]);
-    let mut world = crate::world::world(vec![hand("mode=pirate:x"), says("ok")]);
+    let mut world = crate::fixture::world(vec![hand("mode=pirate:x"), says("ok")]);
     world.turn("go").await;
     assert!(world.story()[2].contains("the modes are: "), "{:?}", world.story());
 }
 
 #[tokio::test]
-async fn a_mode_counts_for_the_subtask_only() {
+async fn the_mode_of_a_subtask_applies_to_it_only() {
     let change = |id| calls(&[(id, "change", r#"{"text":"x"}"#)]);
     let script = vec![hand("mode=ask:x"), change("1"), says("no"), change("2"), says("ok")];
     let mut world = world(script);
@@ -285,20 +290,20 @@ async fn a_mode_counts_for_the_subtask_only() {
 async fn limits_are_shared_with_subtasks() {
     let look = || calls(&[("1", "look", r#"{"text":"x"}"#)]);
     let mut world = world_with(vec![hand("do it"), look(), look()], |setup| {
-        setup.limits.steps = Some(3)
+        setup.config.limits.steps = Some(3)
     });
-    assert_eq!(world.turn("go").await.0, Ending::Limit(Limit::Steps(3)));
+    assert_eq!(world.turn("go").await.0, TurnEnd::Limit(Limit::Steps(3)));
     assert!(world.story()[2].contains("a limit was reached"), "{:?}", world.story());
     // Each request costs 110 millionths of a dollar.
     let most = model::Cost::from_usd(0.000_3);
     let mut world = world_with(vec![hand("do it"), look(), look()], |setup| {
-        setup.limits.cost = Some(most)
+        setup.config.limits.cost = Some(most)
     });
-    assert_eq!(world.turn("go").await.0, Ending::Limit(Limit::Cost(most)));
+    assert_eq!(world.turn("go").await.0, TurnEnd::Limit(Limit::Cost(most)));
 }
 
 #[tokio::test]
-async fn after_a_crash_the_result_of_the_call_names_its_subtasks() {
+async fn after_a_crash_the_result_of_a_call_lists_its_subtasks() {
     let kept = SessionId::new();
     let mut world = world_with(vec![says("ok")], |setup| {
         let item = |parent: Option<ItemId>, body| {
@@ -314,10 +319,10 @@ async fn after_a_crash_the_result_of_the_call_names_its_subtasks() {
             chunks.into_iter().for_each(|chunk| reply.push(chunk));
             Arc::new(reply.into_message())
         };
-        let said = |text: &str| Body::Prompt {
+        let prompt_body = |text: &str| Body::Prompt {
             message: Arc::new(Message::user(text)),
         };
-        let prompt = item(None, said("go"));
+        let prompt = item(None, prompt_body("go"));
         let reply = item(
             Some(prompt.id),
             Body::Reply {
@@ -327,22 +332,22 @@ async fn after_a_crash_the_result_of_the_call_names_its_subtasks() {
                 ])),
                 model: "m".into(),
                 request: session::RequestId::new(),
-                end: End::Interrupted,
+                end: ReplyEnd::Interrupted,
             },
         );
         setup.items = vec![prompt, reply];
-        let parent = Parent {
+        let parent = ParentCall {
             session: setup.session,
             call: "1".into(),
         };
-        drop(setup.store.create(New {
+        drop(setup.config.store.create(NewSession {
             id: kept,
             root: "/p".into(),
             model: "m".into(),
             at: Time(1),
             parent: Some(parent),
         }));
-        drop(setup.store.append(kept, item(None, said("a"))));
+        drop(setup.config.store.append(kept, item(None, prompt_body("a"))));
     });
     world.turn("go on").await;
     let story = world.story();
@@ -357,7 +362,7 @@ async fn after_a_crash_the_result_of_the_call_names_its_subtasks() {
 }
 
 #[tokio::test]
-async fn a_subtask_in_the_background_reports_when_it_is_done_and_ends_with_the_session() {
+async fn a_background_subtask_reports_when_done_and_ends_with_the_session() {
     let wait = || calls(&[("9", "look", r#"{"text":"wait"}"#)]);
     let small = Scripted::new(vec![wait(), says("found"), wait()]);
     let script = vec![
@@ -368,13 +373,13 @@ async fn a_subtask_in_the_background_reports_when_it_is_done_and_ends_with_the_s
         says("bye"),
     ];
     let mut world = world_with(script, |setup| {
-        setup.small = Some(Arc::clone(&small) as Arc<dyn Model>);
+        setup.config.small_model = Some(Arc::clone(&small) as Arc<dyn Model>);
         setup.autonomy.allowed = true;
     });
-    assert_eq!(world.turn("go").await.0, Ending::Completed);
+    assert_eq!(world.turn("go").await.0, TurnEnd::Completed);
     world.gate.add_permits(1);
     let (ending, _) = world.ending().await;
-    assert_eq!(ending, Ending::Completed);
+    assert_eq!(ending, TurnEnd::Completed);
     let story = world.story();
     assert!(story[4].contains("subtask part: The subtask \"part\""), "{story:?}");
     assert!(

@@ -1,48 +1,48 @@
-//! Arguments of the commands about the Agent Client Protocol.
+//! Arguments of `hew acp` and `hew agents`.
 
-use crate::args::Turn;
-use crate::config::{Layer, Permission};
+use crate::args::TurnArgs;
+use crate::config::{ConfigLayer, PermissionLevel};
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Acp {
+pub(crate) struct AcpArgs {
     /// The model of new sessions, as provider/id
     #[arg(long, short, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// The mode of new sessions
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<String>,
-    /// What may happen without a question
+    /// What is allowed without asking
     #[arg(long, value_enum, value_name = "LEVEL")]
-    pub(crate) permission: Option<Permission>,
+    pub(crate) permission: Option<PermissionLevel>,
 }
 
-impl Acp {
+impl AcpArgs {
     /// The flags that set configuration keys.
-    pub(crate) fn layers(&self) -> Vec<Layer> {
-        let turn = Turn {
+    pub(crate) fn layers(&self) -> Vec<ConfigLayer> {
+        let turn = TurnArgs {
             model: self.model.clone(),
             mode: self.mode.clone(),
             permission: self.permission,
-            ..Turn::default()
+            ..TurnArgs::default()
         };
         turn.layers()
     }
 }
 
 #[derive(Debug, Clone, Subcommand)]
-pub(crate) enum Agents {
-    /// List the agents that are configured
+pub(crate) enum AgentsCommand {
+    /// List the configured agents
     List {
         /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
-    /// Start an agent, and show what it says of itself
+    /// Start an agent and show its capabilities
     Test {
         /// The agent; all if absent
         name: Option<String>,
-        /// Also have it answer this prompt, in a session of its own
+        /// Also send this prompt in a new session
         #[arg(long, value_name = "TEXT")]
         prompt: Option<String>,
         /// Print JSON

@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct PromptExplain {
-    /// The session, and which of its requests: `SESSION:7`, `last:7`, `:7`; all of the newest session's if absent
+pub(crate) struct PromptExplainArgs {
+    /// A session or request: `SESSION:7`, `last:7`, `:7`; by default all requests of the newest session
     #[arg(value_name = "SESSION[:REQUEST]")]
     pub(crate) request: Option<String>,
     /// Print JSON
@@ -13,11 +13,11 @@ pub(crate) struct PromptExplain {
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct PromptDiff {
-    /// A request, as `SESSION:7`, `last:7` or `:7`; the newest if absent. By itself it is compared with the one before it
+pub(crate) struct PromptDiffArgs {
+    /// A request: `SESSION:7`, `last:7` or `:7`; by default the newest. Alone, it is compared with the previous one
     #[arg(value_name = "SESSION[:REQUEST]")]
     pub(crate) request: Option<String>,
-    /// Another one: what it has that the first has not, and the other way round
+    /// The request to compare with
     #[arg(value_name = "SESSION[:REQUEST]")]
     pub(crate) to: Option<String>,
     /// Print JSON
@@ -26,16 +26,16 @@ pub(crate) struct PromptDiff {
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Cost {
-    /// One session, by its id or the beginning of it, or `last`; all of this project if absent
+pub(crate) struct CostArgs {
+    /// Session id or prefix, or `last`; by default all sessions of this project
     pub(crate) session: Option<String>,
-    /// Add up by this
+    /// Group by this
     #[arg(long, value_enum, default_value = "model")]
-    pub(crate) by: By,
+    pub(crate) by: CostGrouping,
     /// Only requests since then: a day as 2026-11-01, or 12h, 7d, 4w ago
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
-    /// The sessions of all projects
+    /// Include the sessions of all projects
     #[arg(long, short, conflicts_with = "session")]
     pub(crate) all: bool,
     /// Print JSON
@@ -43,10 +43,10 @@ pub(crate) struct Cost {
     pub(crate) json: bool,
 }
 
-/// What costs are added up by.
+/// The grouping of costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
-    /// Parts of the prompt, and the replies
+pub(crate) enum CostGrouping {
+    /// Prompt sections and replies
     Section,
     /// Tools: their descriptions, calls and results in the prompt
     Tool,

@@ -1,18 +1,18 @@
-//! Arguments of the commands about MCP servers.
+//! Arguments of `hew mcp`.
 
-use crate::config::McpType;
+use crate::config::McpTransportKind;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Clone, Subcommand)]
-pub(crate) enum Mcp {
-    /// List the servers that are defined, and what they offer
+pub(crate) enum McpCommand {
+    /// List the configured servers and their tools
     List {
         /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
     /// Add a server to your configuration
-    Add(Box<McpAdd>),
+    Add(Box<McpAddArgs>),
     /// Remove a server from your configuration
     Remove {
         /// The server
@@ -21,7 +21,7 @@ pub(crate) enum Mcp {
         #[arg(long)]
         project: bool,
     },
-    /// Start a server or connect to it, and show what it offers
+    /// Connect to a server and show its tools, resources and prompts
     Test {
         /// The server; all if absent
         name: Option<String>,
@@ -29,42 +29,42 @@ pub(crate) enum Mcp {
         #[arg(long)]
         json: bool,
     },
-    /// Show what a server wrote to its standard error the last time
+    /// Show a server's last stderr output
     Logs {
         /// The server
         name: String,
     },
-    /// Log in at a server, with a browser on this machine
+    /// Log in to a server with a browser on this machine
     Login {
         /// The server
         name: String,
     },
-    /// Forget the login at a server
+    /// Remove the login for a server
     Logout {
         /// The server
         name: String,
     },
-    /// Be an MCP server: search, edit and work on this project for another agent, over standard input and output
-    Serve(McpServe),
+    /// Run as an MCP server on stdin and stdout: search, edit and run tasks in this project
+    Serve(McpServeArgs),
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct McpAdd {
-    /// What to call it
+pub(crate) struct McpAddArgs {
+    /// The server's name
     pub(crate) name: String,
-    /// The program to start, and its arguments, after `--`
+    /// The program and its arguments, after `--`
     #[arg(last = true, required_unless_present = "url", conflicts_with = "url")]
     pub(crate) command: Vec<String>,
-    /// The address of a server elsewhere
+    /// The address of a remote server
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// How the address is spoken to
+    /// The transport
     #[arg(long = "type", value_enum, value_name = "TYPE", requires = "url")]
-    pub(crate) kind: Option<McpType>,
-    /// A variable that the program sees; `${env:X}` stands for one of yours
+    pub(crate) kind: Option<McpTransportKind>,
+    /// An environment variable for the program; `${env:X}` is replaced by yours
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
-    /// A header of every request; `${env:X}` stands for a variable
+    /// A header for every request; `${env:X}` is replaced by a variable
     #[arg(long, value_name = "NAME=VALUE", requires = "url")]
     pub(crate) header: Vec<String>,
     /// Write to the project's file, .hew/config.toml, instead
@@ -73,8 +73,8 @@ pub(crate) struct McpAdd {
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct McpServe {
-    /// Offer the tools that look and edit, but not the one that works on whole tasks
+pub(crate) struct McpServeArgs {
+    /// Offer the search and edit tools, but not `run_task`
     #[arg(long)]
     pub(crate) no_tasks: bool,
 }

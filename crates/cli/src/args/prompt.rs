@@ -1,30 +1,30 @@
 //! The arguments of `hew prompt`.
 
-use super::{PromptDiff, PromptExplain};
+use super::{PromptDiffArgs, PromptExplainArgs};
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Clone, Subcommand)]
-pub(crate) enum Prompt {
-    /// Print what the model is told: the system prompt and the tools, or a request of a session as it was
-    Show(PromptShow),
-    /// Say what requests were made of, what came from the cache, and what broke it
-    Explain(PromptExplain),
-    /// Compare two requests of sessions
-    Diff(PromptDiff),
+pub(crate) enum PromptSubcommand {
+    /// Print the system prompt and the tools, or a request of a session
+    Show(PromptShowArgs),
+    /// Show what requests contained, what was cached, and what caused cache misses
+    Explain(PromptExplainArgs),
+    /// Compare two requests
+    Diff(PromptDiffArgs),
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct PromptShow {
-    /// A request of a session, such as `last`, `last:7` or `SESSION:7`; what a new session would begin with if absent
+pub(crate) struct PromptShowArgs {
+    /// A request such as `last`, `last:7` or `SESSION:7`; by default the first request of a new session
     #[arg(value_name = "SESSION[:REQUEST]", conflicts_with_all = ["mode", "model"])]
     pub(crate) request: Option<String>,
-    /// For this mode, instead of the configured one
+    /// Use this mode instead of the configured one
     #[arg(long, value_name = "NAME")]
     pub(crate) mode: Option<String>,
-    /// For this model, instead of the configured one
+    /// Use this model instead of the configured one
     #[arg(long, short, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Print JSON; of a request, the very body that was sent
+    /// Print JSON; for a request, the exact body
     #[arg(long)]
     pub(crate) json: bool,
 }

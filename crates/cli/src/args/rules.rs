@@ -1,11 +1,11 @@
-//! Arguments of the commands about permissions, trust and modes.
+//! Arguments of `hew permissions`, `hew trust` and `hew modes`.
 
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, Subcommand)]
-pub(crate) enum Permissions {
-    /// List the rules and the answers that are remembered for this project
+pub(crate) enum PermissionsCommand {
+    /// List rules and remembered answers for this project
     List {
         /// Print JSON
         #[arg(long)]
@@ -13,7 +13,7 @@ pub(crate) enum Permissions {
     },
     /// Add a rule such as `run(git push)` to your configuration
     Add {
-        /// What the rule does
+        /// The rule's effect
         #[arg(value_enum)]
         effect: RuleEffect,
         /// The rule
@@ -22,24 +22,24 @@ pub(crate) enum Permissions {
         #[arg(long)]
         project: bool,
     },
-    /// Take back a remembered answer, or remove a rule from your configuration
+    /// Revoke a remembered answer, or remove a rule from your configuration
     Revoke {
         /// The rule, as `hew permissions list` prints it
         #[arg(required_unless_present = "all")]
         rule: Option<String>,
-        /// Take back all answers that count in this project
+        /// Revoke all remembered answers for this project
         #[arg(long, conflicts_with = "rule")]
         all: bool,
     },
-    /// Say what would be decided about something, such as `run git push --force`
-    Test(Test),
-    /// Say what would be decided about something, and what decides it
-    Explain(Test),
+    /// Show the decision for an action, such as `run git push --force`
+    Test(PermissionsTestArgs),
+    /// Show the decision for an action and its reason
+    Explain(PermissionsTestArgs),
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Test {
-    /// What is done: read, write, run, escalate, fetch, mcp, mode or task, and with what
+pub(crate) struct PermissionsTestArgs {
+    /// The action: read, write, run, escalate, fetch, mcp, mode or task, and its target
     #[arg(
         required = true,
         value_name = "DEED",
@@ -47,10 +47,10 @@ pub(crate) struct Test {
         allow_hyphen_values = true
     )]
     pub(crate) deed: Vec<String>,
-    /// The tool that does it; the usual one if absent
+    /// The tool; by default the usual one for the action
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
-    /// In this mode instead of the configured one
+    /// Use this mode instead of the configured one
     #[arg(long, value_name = "NAME")]
     pub(crate) mode: Option<String>,
     /// Fail unless this is the decision
@@ -63,16 +63,16 @@ pub(crate) struct Test {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RuleEffect {
-    /// It happens without a question
+    /// Allow without asking
     Allow,
-    /// You are asked
+    /// Ask
     Ask,
-    /// It does not happen
+    /// Deny
     Deny,
 }
 
 impl RuleEffect {
-    /// The word for it.
+    /// The name in rules.
     pub(crate) fn word(self) -> &'static str {
         match self {
             RuleEffect::Allow => "allow",
@@ -83,14 +83,14 @@ impl RuleEffect {
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Trust {
-    /// The folder; the project's if absent
+pub(crate) struct TrustArgs {
+    /// The folder; by default the project's
     #[arg(value_hint = clap::ValueHint::DirPath)]
     pub(crate) path: Option<PathBuf>,
-    /// Trust it no longer
+    /// Revoke trust
     #[arg(long)]
     pub(crate) remove: bool,
-    /// List what was said about folders
+    /// List trusted and untrusted folders
     #[arg(long, conflicts_with_all = ["path", "remove"])]
     pub(crate) list: bool,
     /// Print JSON, with --list
@@ -99,7 +99,7 @@ pub(crate) struct Trust {
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Modes {
+pub(crate) struct ModesArgs {
     /// Print a JSON array
     #[arg(long)]
     pub(crate) json: bool,

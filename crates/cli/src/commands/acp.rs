@@ -1,20 +1,18 @@
 //! `hew acp`: sessions for an editor that speaks the Agent Client Protocol.
 
-use crate::args::{Acp, Global};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::acp_backend::AcpBackend;
+use crate::args::{AcpArgs, GlobalArgs};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::wiring::acp::Home;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-pub(super) fn acp(args: Acp, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) fn acp(args: AcpArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     if std::io::stdin().is_terminal() {
-        output::complain(
-            "hew acp speaks JSON-RPC with an editor on stdin and stdout; docs/acp.md says how to set one up\n",
-        );
+        output::complain("hew acp exchanges JSON-RPC messages with an editor on stdin and stdout; see docs/acp.md\n");
     }
     let cannot = |error: std::io::Error| Failure::failed(format!("cannot start: {error}"));
     let (own, wire) = (runtime().map_err(cannot)?, runtime().map_err(cannot)?);
@@ -41,8 +39,8 @@ fn runtime() -> std::io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-async fn serve(args: Acp, global: &Global, env: &Environment, wire: &Handle) -> Result<Exit> {
-    let home = Home::new(args, global.clone(), env.clone())?;
+async fn serve(args: AcpArgs, global: &GlobalArgs, env: &ProcessEnv, wire: &Handle) -> Result<ExitStatus> {
+    let home = AcpBackend::new(args, global.clone(), env.clone())?;
     server::acp::serve(Arc::new(home), wire, tokio::io::stdin(), tokio::io::stdout()).await;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }

@@ -1,47 +1,47 @@
-//! `hew agents`: the other agents that are configured, and what each says of itself.
+//! `hew agents`: the configured agents and their capabilities.
 
 use super::load;
-use crate::args::{Agents as Args, Global};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{AgentsCommand as Args, GlobalArgs};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::wiring::{self, agents, permissions};
-use acp::{About, Agents, Fault};
+use acp::{AcpAgents, AgentError, AgentInfo};
 use futures::StreamExt as _;
+use host::{acp_agents, permissions};
 use model::{Chunk, Message, Request};
-use policy::Level;
+use policy::AccessLevel;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-pub(super) async fn agents(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn agents(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
-    let (permissions, _) = permissions::permissions(&loaded.layers, loaded.trust, &root, env);
-    let workspace = wiring::open_workspace(&root, &permissions)?;
-    let (found, problems) = agents::agents(&loaded.config, env, &root, &workspace, None);
+    let (permissions, _) = permissions::load(&loaded.layers, loaded.trust, &root, env);
+    let workspace = host::project_context::open_workspace(&root, &permissions)?;
+    let (found, problems) = acp_agents::load(&loaded.config, env, &root, &workspace, None);
     for problem in problems {
         output::complain(&format!("warning: {problem}\n"));
     }
     match args {
         Args::List { json } => list(*json, &loaded.config),
         Args::Test { name, prompt, json } => {
-            let none = || Failure::usage("no agents are configured").hint("docs/acp.md says how to add one");
+            let none = || Failure::usage("no agents are configured").hint("see docs/acp.md");
             let found = found.ok_or_else(none)?;
             test(&found, name.as_deref(), prompt.as_deref(), *json).await
         }
     }
 }
 
-fn list(json: bool, config: &crate::config::Config) -> Result<Exit> {
+fn list(json: bool, config: &crate::config::Config) -> Result<ExitStatus> {
     if json {
         let all = config.agents.iter().map(|(name, entry)| {
             json!({"name": name, "command": entry.command, "args": entry.args, "disabled": entry.disabled})
         });
         output::deliver(&output::pretty(&all.collect::<Vec<Value>>())?)?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     if config.agents.is_empty() {
-        output::deliver("no agents are configured; docs/acp.md says how to add one\n")?;
+        output::deliver("no agents are configured; see docs/acp.md\n")?;
     }
     for (name, entry) in &config.agents {
         let words = std::iter::once(&entry.command).chain(&entry.args);
@@ -49,10 +49,10 @@ fn list(json: bool, config: &crate::config::Config) -> Result<Exit> {
         let off = if entry.disabled { "  (disabled)" } else { "" };
         output::deliver(&format!("{name}  {line}{off}\n"))?;
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-async fn test(agents: &Agents, name: Option<&str>, prompt: Option<&str>, json: bool) -> Result<Exit> {
+async fn test(agents: &AcpAgents, name: Option<&str>, prompt: Option<&str>, json: bool) -> Result<ExitStatus> {
     let names = match name {
         Some(name) => vec![name.to_owned()],
         None => agents.names(),
@@ -73,14 +73,14 @@ async fn test(agents: &Agents, name: Option<&str>, prompt: Option<&str>, json: b
     if json {
         output::deliver(&output::pretty(&all)?)?;
     }
-    Ok(if well { Exit::Done } else { Exit::Failed })
+    Ok(if well { ExitStatus::Done } else { ExitStatus::Failed })
 }
 
 /// Has an agent answer a prompt. It may do nothing that needs our leave.
-async fn ask(agents: &Agents, name: &str, prompt: &str) -> Result<String, String> {
+async fn ask(agents: &AcpAgents, name: &str, prompt: &str) -> Result<String, String> {
     let words = |error: &dyn std::fmt::Display| error.to_string();
     let model = agents
-        .open(name, Arc::new(tool::Nobody), Level::ReadOnly)
+        .open(name, Arc::new(tool::DetachedHost), AccessLevel::ReadOnly)
         .map_err(|error| words(&error))?;
     let request = Request {
         messages: Arc::new(vec![Arc::new(Message::user(prompt))]),
@@ -96,12 +96,12 @@ async fn ask(agents: &Agents, name: &str, prompt: &str) -> Result<String, String
     Ok(answer)
 }
 
-fn told(name: &str, about: &Result<About, Fault>, answer: Option<&Result<String, String>>) -> String {
+fn told(name: &str, about: &Result<AgentInfo, AgentError>, answer: Option<&Result<String, String>>) -> String {
     let mut text = match about {
         Ok(about) => {
             let mut text = format!("{name}: {}\n", about.name);
-            if !about.can.is_empty() {
-                text.push_str(&format!("    can: {}\n", about.can.join(", ")));
+            if !about.capabilities.is_empty() {
+                text.push_str(&format!("    can: {}\n", about.capabilities.join(", ")));
             }
             if !about.login.is_empty() {
                 text.push_str(&format!("    login: {}\n", about.login.join(", ")));
@@ -111,14 +111,14 @@ fn told(name: &str, about: &Result<About, Fault>, answer: Option<&Result<String,
         Err(fault) => format!("{name}: {fault}\n"),
     };
     match answer {
-        Some(Ok(answer)) => text.push_str(&format!("    it says: {}\n", answer.trim())),
+        Some(Ok(answer)) => text.push_str(&format!("    answer: {}\n", answer.trim())),
         Some(Err(why)) => text.push_str(&format!("    {why}\n")),
         None => {}
     }
     text
 }
 
-fn described(name: &str, about: &Result<About, Fault>, answer: Option<&Result<String, String>>) -> Value {
+fn described(name: &str, about: &Result<AgentInfo, AgentError>, answer: Option<&Result<String, String>>) -> Value {
     let answered = answer.and_then(|answer| answer.as_ref().ok());
     let failed = match (about, answer) {
         (Err(fault), _) => Some(fault.to_string()),
@@ -129,7 +129,7 @@ fn described(name: &str, about: &Result<About, Fault>, answer: Option<&Result<St
     json!({
         "name": name,
         "agent": about.map(|about| &about.name),
-        "can": about.map(|about| &about.can),
+        "can": about.map(|about| &about.capabilities),
         "login": about.map(|about| &about.login),
         "answer": answered,
         "error": failed,

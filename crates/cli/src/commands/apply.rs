@@ -1,86 +1,86 @@
-//! `hew apply`: carries out edit text from stdin, all of it or nothing.
+//! `hew apply`: applies edit text from stdin, all of it or nothing.
 
-use crate::args::{Apply, EditFormat};
-use crate::exit::Exit;
+use crate::args::{ApplyArgs, EditFormatArg};
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result, plain};
 use crate::output;
 use clap::ValueEnum;
-use edit::{FileChange, Format, Plan, Refused, Report, Why};
+use edit::{EditFormat, EditPlan, EditReport, FileChange, RefusalReason, RefusedEdits};
 use serde::Serialize;
 use std::io::Read as _;
 use std::path::Path;
-use toolbox::{Carry, NotApplied};
+use toolbox::{ApplyError, ApplyMode};
 use workspace::Workspace;
 
-/// More edit text than this is refused.
-const LONGEST: u64 = 64 << 20;
+/// Maximum length of the edit text in bytes.
+const MAX_BYTES: u64 = 64 << 20;
 
-pub(super) fn apply(args: &Apply) -> Result<Exit> {
+pub(super) fn apply(args: &ApplyArgs) -> Result<ExitStatus> {
     let workspace = Workspace::open(&args.root).map_err(|error| {
         Failure::usage(format!("cannot work in {}: {error}", args.root.display())).hint("check --root")
     })?;
     let text = edit_text()?;
-    let carry = match args.dry_run {
-        true => Carry::Nothing,
-        false => Carry::Out,
+    let mode = match args.dry_run {
+        true => ApplyMode::DryRun,
+        false => ApplyMode::Write,
     };
-    let done = toolbox::apply(workspace, &text, args.format.into(), args.file.as_deref(), carry);
+    let applied = toolbox::apply_edit_text(workspace, &text, args.format.into(), args.file.as_deref(), mode);
     if args.json {
-        output::deliver(&output::pretty(&Told::of(&done, &text, args))?)?;
+        output::deliver(&output::pretty(&ApplyJson::of(&applied, &text, args))?)?;
     }
-    match done {
+    match applied {
         Ok(plan) => {
             if !args.json {
-                output::deliver(&summary(&plan, carry))?;
+                output::deliver(&summary(&plan, mode))?;
             }
-            Ok(Exit::Done)
+            Ok(ExitStatus::Done)
         }
-        Err(_) if args.json => Ok(Exit::Failed),
-        Err(why) => Err(Failure::failed(why.to_string().trim_end_matches('.')).hint(advice(&why))),
+        Err(_) if args.json => Ok(ExitStatus::Failed),
+        Err(error) => Err(Failure::failed(error.to_string().trim_end_matches('.')).hint(hint(&error))),
     }
 }
 
-/// What the person can do about a refusal.
-fn advice(why: &NotApplied) -> String {
-    let is = |wanted: fn(&Why) -> bool| match why {
-        NotApplied::Refused(refused) => refused.refusals.iter().any(|refusal| wanted(&refusal.why)),
-        NotApplied::Failed(_) => false,
+/// The hint for a refused edit.
+fn hint(error: &ApplyError) -> String {
+    let any = |matches: fn(&RefusalReason) -> bool| match error {
+        ApplyError::Refused(refused) => refused.refusals.iter().any(|refusal| matches(&refusal.reason)),
+        ApplyError::Failed(_) => false,
     };
-    if is(|why| matches!(why, Why::NoPath)) {
-        return "name the file with --file PATH; nothing was written".into();
+    if any(|why| matches!(why, RefusalReason::NoPath)) {
+        return "specify the file with --file PATH; nothing was written".into();
     }
-    if is(|why| matches!(why, Why::UnknownFormat)) {
-        let formats = EditFormat::value_variants()
+    if any(|why| matches!(why, RefusalReason::UnknownFormat)) {
+        let formats = EditFormatArg::value_variants()
             .iter()
             .filter_map(ValueEnum::to_possible_value);
         let names: Vec<String> = formats.map(|format| format.get_name().to_string()).collect();
-        return format!("--format names one: {}; nothing was written", names.join(", "));
+        return format!("specify --format: {}; nothing was written", names.join(", "));
     }
     "nothing was written".into()
 }
 
 fn edit_text() -> Result<String> {
     let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes);
+    let read = std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| Failure::usage(format!("cannot read stdin: {}", plain(&error))))?;
-    if bytes.len() as u64 > LONGEST {
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(Failure::usage(format!(
             "the edit text is longer than {} MB",
-            LONGEST >> 20
+            MAX_BYTES >> 20
         )));
     }
     let text = String::from_utf8(bytes).map_err(|_| Failure::usage("the edit text on stdin is not UTF-8"))?;
     match text.trim().is_empty() {
-        true => Err(Failure::usage("there is no edit text on stdin").hint("pipe it in: hew apply < change.patch")),
+        true => Err(Failure::usage("no edit text on stdin").hint("redirect it: hew apply < change.patch")),
         false => Ok(text),
     }
 }
 
-/// One line for each file, then one for each edit that was not found as quoted.
-fn summary(plan: &Plan, carry: Carry) -> String {
-    let would = match carry {
-        Carry::Out => "",
-        Carry::Nothing => "would have ",
+/// One line for each file, then one for each edit.
+fn summary(plan: &EditPlan, mode: ApplyMode) -> String {
+    let would = match mode {
+        ApplyMode::Write => "",
+        ApplyMode::DryRun => "would have ",
     };
     let mut text = String::new();
     for file in &plan.files {
@@ -105,8 +105,8 @@ fn summary(plan: &Plan, carry: Carry) -> String {
     text
 }
 
-/// The lines that an edit touches, in the file as it was; `None` where there was no file.
-fn lines(plan: &Plan, edit: &Report) -> Option<(usize, usize)> {
+/// The lines that an edit changes, in the original file; `None` for a new file.
+fn lines(plan: &EditPlan, edit: &EditReport) -> Option<(usize, usize)> {
     let is_new = plan.files.iter().any(|file| match file {
         FileChange::Create { path, .. } => *path == edit.path,
         FileChange::Update { .. } | FileChange::Move { .. } | FileChange::Delete { .. } => false,
@@ -114,21 +114,21 @@ fn lines(plan: &Plan, edit: &Report) -> Option<(usize, usize)> {
     (!is_new).then_some((edit.first_line, edit.last_line))
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
-struct Told {
+struct ApplyJson {
     applied: bool,
     dry_run: bool,
     format: &'static str,
-    edits: Vec<Edit>,
-    /// What went wrong apart from single edits.
+    edits: Vec<AppliedEditJson>,
+    /// An error that does not belong to a single edit.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
-/// One edit: where it went, or why it did not.
+/// An edit: its location, or why it was refused.
 #[derive(Serialize)]
-struct Edit {
+struct AppliedEditJson {
     edit: usize,
     path: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,41 +140,41 @@ struct Edit {
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    nearest: Option<Nearest>,
+    nearest: Option<NearestLinesJson>,
 }
 
-/// The lines that come nearest to what was quoted.
+/// The lines most similar to the quoted text.
 #[derive(Serialize)]
-struct Nearest {
+struct NearestLinesJson {
     first_line: usize,
     lines: Vec<String>,
 }
 
-impl Told {
-    fn of(done: &std::result::Result<Plan, NotApplied>, text: &str, args: &Apply) -> Self {
+impl ApplyJson {
+    fn of(applied: &std::result::Result<EditPlan, ApplyError>, text: &str, args: &ApplyArgs) -> Self {
         let format = match args.format.into() {
-            Format::Auto => edit::detect(text).unwrap_or(Format::Auto),
+            EditFormat::Auto => edit::detect(text).unwrap_or(EditFormat::Auto),
             named => named,
         };
-        let told = |applied, format: Format, edits, error| Told {
+        let json = |applied, format: EditFormat, edits, error| ApplyJson {
             applied,
             dry_run: args.dry_run,
             format: format.name(),
             edits,
             error,
         };
-        match done {
-            Ok(plan) => told(!args.dry_run, plan.format, placed(plan), None),
-            Err(NotApplied::Refused(refused)) => told(false, format, refusals(refused), None),
-            Err(NotApplied::Failed(why)) => told(false, format, Vec::new(), Some(why.clone())),
+        match applied {
+            Ok(plan) => json(!args.dry_run, plan.format, placed(plan), None),
+            Err(ApplyError::Refused(refused)) => json(false, format, refusals(refused), None),
+            Err(ApplyError::Failed(why)) => json(false, format, Vec::new(), Some(why.clone())),
         }
     }
 }
 
-fn placed(plan: &Plan) -> Vec<Edit> {
-    let edits = plan.edits.iter().map(|report| Edit {
+fn placed(plan: &EditPlan) -> Vec<AppliedEditJson> {
+    let edits = plan.edits.iter().map(|report| AppliedEditJson {
         edit: report.edit,
-        path: Some(shown(&report.path)),
+        path: Some(display(&report.path)),
         first_line: lines(plan, report).map(|(first, _)| first),
         last_line: lines(plan, report).map(|(_, last)| last),
         how: Some(report.how.name()),
@@ -184,15 +184,15 @@ fn placed(plan: &Plan) -> Vec<Edit> {
     edits.collect()
 }
 
-fn refusals(refused: &Refused) -> Vec<Edit> {
-    let edits = refused.refusals.iter().map(|refusal| Edit {
+fn refusals(refused: &RefusedEdits) -> Vec<AppliedEditJson> {
+    let edits = refused.refusals.iter().map(|refusal| AppliedEditJson {
         edit: refusal.edit,
-        path: refusal.path.as_deref().map(shown),
+        path: refusal.path.as_deref().map(display),
         first_line: None,
         last_line: None,
         how: None,
-        why: Some(refusal.why.to_string()),
-        nearest: refusal.nearest.as_ref().map(|region| Nearest {
+        why: Some(refusal.reason.to_string()),
+        nearest: refusal.nearest.as_ref().map(|region| NearestLinesJson {
             first_line: region.start,
             lines: region.lines.clone(),
         }),
@@ -200,6 +200,6 @@ fn refusals(refused: &Refused) -> Vec<Edit> {
     edits.collect()
 }
 
-fn shown(path: &Path) -> String {
+fn display(path: &Path) -> String {
     path.display().to_string()
 }

@@ -1,49 +1,41 @@
-//! `hew compact`: makes room in a session that has grown long.
+//! `hew compact`: summarizes a long session.
 
-use super::{load_for, run};
-use crate::args::{Compact, Global};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use super::{warn, with_set};
+use crate::args::{CompactArgs, GlobalArgs};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::wiring::{self, Choice, Start, Which};
 use crate::{output, project};
-use agent::{Approvals, Handle, Previews};
+use agent::{Approvals, Previews};
+use host::sessions::{find, open_store};
+use host::{ClientServices, ModelOrigin, SessionProject, SessionRef, SessionRequest};
 use session::{Body, Command, Event};
 
-pub(super) async fn compact(args: Compact, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn compact(args: CompactArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let here = project::root(global.cwd.as_deref(), env)?;
-    let store = wiring::open_store(env)?;
+    let store = open_store(env)?;
     let id = args.session.as_deref().filter(|id| *id != "last");
-    let meta = run::find(&store, id, &here).await?;
-    let root = wiring::session_root(&meta.root)?;
-    let mut loaded = load_for(root.clone(), global, env, Vec::new())?;
-    loaded.config.model = Some(meta.model);
-    let started = wiring::start(Start {
-        config: &loaded.config,
+    let session = SessionRef::Existing(Box::new(find(&store, id, &here).await?));
+    let flags = with_set(Vec::new(), global)?;
+    let project = SessionProject::load(session, None, ModelOrigin::Configured, flags, env)?;
+    warn(&project.loaded.warnings);
+    let mut session = host::open(SessionRequest {
+        project,
         env,
-        root: &root,
         store,
-        which: Which::Existing(meta.id),
         approvals: Approvals::Deny,
         previews: Previews::Skip,
         output_schema: None,
-        layers: &loaded.layers,
-        trust: loaded.trust,
         files: &[],
-        model: Choice::Asked,
-        client: wiring::acp::Client::default(),
+        model_origin: ModelOrigin::Requested,
+        client: ClientServices::default(),
     })
     .await?;
-    let Handle {
-        commands,
-        mut events,
-        task,
-    } = started.handle;
     let instructions = Some(args.instructions.join(" ")).filter(|words| !words.is_empty());
-    // A session that is gone already says why in its events.
-    drop(commands.send(Command::Compact { instructions }).await);
-    drop(commands.send(Command::Close).await);
-    while let Some(event) = events.recv().await {
+    // If the session has already ended, its events give the reason.
+    drop(session.commands.send(Command::Compact { instructions }).await);
+    drop(session.commands.send(Command::Close).await);
+    while let Some(event) = session.events.recv().await {
         match event {
             Event::Notice { text, .. } => output::complain(&format!("{text}\n")),
             Event::ItemFinished { item } => {
@@ -54,8 +46,8 @@ pub(super) async fn compact(args: Compact, global: &Global, env: &Environment) -
             _ => {}
         }
     }
-    task.await
-        .map_err(|_| Failure::usage("the session broke down; its log is whole"))?;
-    drop(started.lease);
-    Ok(Exit::Done)
+    let ended = session.resources.wait().await;
+    warn(&session.resources.close().await);
+    ended.map_err(|_| Failure::usage("the session failed; its log is complete"))?;
+    Ok(ExitStatus::Done)
 }

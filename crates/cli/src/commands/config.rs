@@ -1,20 +1,19 @@
 //! `hew config`: shows and changes the configuration.
 
 use super::load;
-use crate::args::{Config as Args, Global};
-use crate::config::{self, Files, Leaf, Unset};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{ConfigCommand as Args, GlobalArgs};
+use crate::config::{self, ConfigFiles, ConfigValue, KeyRemoval};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::models::Models;
-use crate::output::words::mask;
-use crate::wiring::tui::open_editor;
-use crate::wiring::{sound, usual};
-use crate::{atomic, output, places, project};
+use crate::models::ModelRegistry;
+use crate::output::format::mask;
+use crate::tui_backend::{config_problems, open_editor};
+use crate::{atomic, output, paths, project};
 use std::path::PathBuf;
 use toml::{Table, Value};
 
-pub(super) async fn config(command: Option<&Args>, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn config(command: Option<&Args>, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     match command {
         None => show(false, false, global, env)?,
         Some(Args::Show { origin, json }) => show(*origin, *json, global, env)?,
@@ -24,49 +23,49 @@ pub(super) async fn config(command: Option<&Args>, global: &Global, env: &Enviro
             let file = target(*project, global, env)?;
             check_model(key, value, global, env)?;
             config::set(&file, key, value)?;
-            output::complain(&format!("set in {}\n", places::tidy(&file, env)));
+            output::complain(&format!("set in {}\n", paths::display_path(&file, env)));
         }
         Some(Args::Unset { key, project }) => {
             let file = target(*project, global, env)?;
-            let place = places::tidy(&file, env);
+            let place = paths::display_path(&file, env);
             output::complain(&match config::remove(&file, key)? {
-                Unset::Removed => format!("removed from {place}\n"),
-                Unset::NotThere => format!("`{key}` is not set in {place}\n"),
+                KeyRemoval::Removed => format!("removed from {place}\n"),
+                KeyRemoval::NotSet => format!("`{key}` is not set in {place}\n"),
             });
         }
         Some(Args::Edit { project }) => return edit(*project, global, env).await,
         Some(Args::Schema) => output::deliver(&output::pretty(&config::json_schema())?)?,
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// Opens the file in the person's editor, and says what is wrong with it afterwards.
-async fn edit(project: bool, global: &Global, env: &Environment) -> Result<Exit> {
+/// Opens the file in the user's editor, and reports its errors afterwards.
+async fn edit(project: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let file = target(project, global, env)?;
     let root = project::root(global.cwd.as_deref(), env)?;
     if !file.exists() {
         atomic::write(&file, "").map_err(|error| Failure::file("write", &file, &error))?;
     }
     open_editor(&file, &root, env).await?;
-    let mistakes = config::mistakes(Some(&root), env);
+    let mistakes = config::file_errors(Some(&root), env);
     if !mistakes.is_empty() {
-        mistakes.iter().for_each(Failure::print);
+        mistakes.iter().for_each(output::print_failure);
         output::complain("hint: `hew config edit` opens it again\n");
-        return Ok(Exit::Usage);
+        return Ok(ExitStatus::Usage);
     }
     let (_, loaded) = load(global, env, Vec::new())?;
-    for complaint in sound::complaints(&loaded, &root, env) {
+    for complaint in config_problems(&loaded, &root, env) {
         output::complain(&format!("warning: {complaint}\n"));
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn show(origin: bool, json: bool, global: &Global, env: &Environment) -> Result<()> {
+fn show(origin: bool, json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
     let (root, loaded) = load(global, env, Vec::new())?;
-    for complaint in sound::complaints(&loaded, &root, env) {
+    for complaint in config_problems(&loaded, &root, env) {
         output::complain(&format!("warning: {complaint}\n"));
     }
-    let leaves: Vec<Leaf> = usual::leaves(&loaded).into_iter().map(hide).collect();
+    let leaves: Vec<ConfigValue> = loaded.values().into_iter().map(hide).collect();
     if json {
         let values: Vec<serde_json::Value> = leaves
             .iter()
@@ -83,13 +82,13 @@ fn show(origin: bool, json: bool, global: &Global, env: &Environment) -> Result<
     }
     let mut table = Table::new();
     for leaf in leaves {
-        config::put(&mut table, &config::key_path(&leaf.key)?, leaf.value);
+        config::insert(&mut table, &config::parse_key_path(&leaf.key)?, leaf.value);
     }
     output::deliver(&table.to_string())
 }
 
 /// The value without secrets: keys, and the values of headers.
-fn hide(mut leaf: Leaf) -> Leaf {
+fn hide(mut leaf: ConfigValue) -> ConfigValue {
     let of_provider = leaf.key.starts_with("providers.") && leaf.key.ends_with(".key");
     let of_server =
         leaf.key.starts_with("mcp.") && (leaf.key.contains(".env.") || leaf.key.ends_with(".client_secret"));
@@ -101,9 +100,9 @@ fn hide(mut leaf: Leaf) -> Leaf {
     leaf
 }
 
-fn path(global: &Global, env: &Environment) -> Result<()> {
+fn path(global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
     let root = project::root(global.cwd.as_deref(), env)?;
-    let files = Files::of(Some(&root), env)?;
+    let files = ConfigFiles::find(Some(&root), env)?;
     let state = |path: &PathBuf| if path.exists() { "" } else { "  (not there yet)" };
     let mut text = format!("{}{}\n", files.user.display(), state(&files.user));
     if let Some(project) = &files.project {
@@ -112,13 +111,13 @@ fn path(global: &Global, env: &Environment) -> Result<()> {
     output::deliver(&text)
 }
 
-fn get(key: &str, global: &Global, env: &Environment) -> Result<()> {
-    let wanted = config::key_path(key)?;
+fn get(key: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
+    let wanted = config::parse_key_path(key)?;
     let (_, loaded) = load(global, env, Vec::new())?;
-    let leaves: Vec<Leaf> = usual::leaves(&loaded).into_iter().map(hide).collect();
+    let leaves: Vec<ConfigValue> = loaded.values().into_iter().map(hide).collect();
     let mut inside = Table::new();
     for leaf in leaves {
-        let path = config::key_path(&leaf.key)?;
+        let path = config::parse_key_path(&leaf.key)?;
         if path == wanted {
             let text = match leaf.value {
                 Value::String(text) => text,
@@ -127,30 +126,30 @@ fn get(key: &str, global: &Global, env: &Environment) -> Result<()> {
             return output::deliver(&format!("{text}\n"));
         }
         if let Some(rest) = path.strip_prefix(wanted.as_slice()) {
-            config::put(&mut inside, rest, leaf.value);
+            config::insert(&mut inside, rest, leaf.value);
         }
     }
     if inside.is_empty() {
-        config::known_key(&wanted)?;
+        config::check_key(&wanted)?;
         return Err(Failure::failed(format!("`{key}` is not set")).hint("`hew config schema` describes all keys"));
     }
     output::deliver(&inside.to_string())
 }
 
-/// A model named without its provider must be one that hew knows; else nobody could say who serves it.
-fn check_model(key: &str, value: &str, global: &Global, env: &Environment) -> Result<()> {
+/// A model without a provider must be a known one.
+fn check_model(key: &str, value: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
     let names_model =
         matches!(key, "model" | "small_model") || (matches!(key, "edit_model" | "summary_model") && value != "same");
     if names_model && !config::is_full_name(value) && !value.contains('/') {
         let (_, loaded) = load(global, env, Vec::new())?;
-        Models::new(&loaded.config, env).find(value)?;
+        ModelRegistry::new(&loaded.config, env).find(value)?;
     }
     Ok(())
 }
 
-fn target(project: bool, global: &Global, env: &Environment) -> Result<PathBuf> {
+fn target(project: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<PathBuf> {
     if !project {
-        return places::user_config(env);
+        return paths::user_config_file(env);
     }
     let root = project::root(global.cwd.as_deref(), env)?;
     Ok(project::config_file(&root).unwrap_or_else(|| root.join(".hew").join("config.toml")))

@@ -1,39 +1,39 @@
-//! `hew cost`: what requests cost, added up.
+//! `hew cost`: sums up request costs.
 
 use super::ledger::prices;
-use super::run::{find, short};
-use crate::args::{By, Cost as Args, Global};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{CostArgs as Args, CostGrouping, GlobalArgs};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::output::table::{self, Align};
-use crate::output::words::{line, money, now, plural, tokens};
-use crate::{output, project, wiring};
+use crate::output::format::{dollars, line, now, plural, tokens};
+use crate::output::table::{self, ColumnAlign};
+use crate::{output, project};
+use host::sessions::{find, short_id};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use model::Cost;
 use serde_json::{Value, json};
-use session::{Meta, Record, Store as _, Time};
+use session::{RequestRecord, SessionMeta, Store as _, Time};
 use std::collections::BTreeMap;
 
-/// What was taken and what it cost.
+/// Tokens and cost.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct CostSum {
     requests: u64,
     prompt: u64,
     cached: u64,
     output: u64,
     cost: Cost,
-    /// Requests whose price nobody knows.
+    /// Requests without a known price.
     unpriced: u64,
 }
 
-pub(super) async fn cost(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn cost(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let since = args.since.as_deref().map(|when| parse_since(when, now())).transpose()?;
-    let store = wiring::open_store(env)?;
+    let store = host::sessions::open_store(env)?;
     let here = project::root(global.cwd.as_deref(), env)?;
-    let sessions: Vec<Meta> = match &args.session {
+    let sessions: Vec<SessionMeta> = match &args.session {
         Some(named) => vec![find(&store, Some(named.as_str()).filter(|name| *name != "last"), &here).await?],
         None => {
             let all = store.list((!args.all).then_some(here)).await?.into_iter();
@@ -41,11 +41,11 @@ pub(super) async fn cost(args: &Args, global: &Global, env: &Environment) -> Res
             all.filter(|meta| meta.parent.is_none()).collect()
         }
     };
-    let (mut rows, mut total): (BTreeMap<String, Sum>, Sum) = (BTreeMap::new(), Sum::default());
+    let (mut rows, mut total): (BTreeMap<String, CostSum>, CostSum) = (BTreeMap::new(), CostSum::default());
     for meta in &sessions {
-        for record in store.records(meta.id).await? {
+        for record in store.request_records(meta.id).await? {
             if since.is_none_or(|since| record.at >= since) {
-                total.add(&Sum::of(&record));
+                total.add(&CostSum::of(&record));
                 add(&mut rows, args.by, meta, &record);
             }
         }
@@ -55,55 +55,62 @@ pub(super) async fn cost(args: &Args, global: &Global, env: &Environment) -> Res
     } else {
         output::deliver(&as_text(args.by, &rows, &total))?;
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Adds a request to the rows that it belongs to.
-fn add(rows: &mut BTreeMap<String, Sum>, by: By, meta: &Meta, record: &Record) {
-    let mut put = |name: String, sum: &Sum| rows.entry(name).or_default().add(sum);
+fn add(rows: &mut BTreeMap<String, CostSum>, by: CostGrouping, meta: &SessionMeta, record: &RequestRecord) {
+    let mut put = |name: String, sum: &CostSum| rows.entry(name).or_default().add(sum);
     match by {
-        By::Model => put(record.model.clone(), &Sum::of(record)),
-        By::Day => put(day(record.at), &Sum::of(record)),
-        By::Session => {
+        CostGrouping::Model => put(record.model.clone(), &CostSum::of(record)),
+        CostGrouping::Day => put(day(record.at), &CostSum::of(record)),
+        CostGrouping::Session => {
             let title = meta.title.as_deref().unwrap_or("(no title)");
-            put(format!("{}  {}", short(meta.id), line(title, 50)), &Sum::of(record));
+            put(
+                format!("{}  {}", short_id(meta.id), line(title, 50)),
+                &CostSum::of(record),
+            );
         }
-        By::Section | By::Tool => parts(record, by).iter().for_each(|(name, sum)| put(name.clone(), sum)),
+        CostGrouping::Section | CostGrouping::Tool => {
+            parts(record, by).iter().for_each(|(name, sum)| put(name.clone(), sum))
+        }
     }
 }
 
-/// The parts of a request and what each of them cost.
-fn parts(record: &Record, by: By) -> Vec<(String, Sum)> {
+/// The parts of a request with their costs.
+fn parts(record: &RequestRecord, by: CostGrouping) -> Vec<(String, CostSum)> {
     let prices = prices(record);
     let Some(prices) = prices.filter(|prices| !prices.is_empty()) else {
-        // Titles, summaries and what tools ask models for stand for themselves.
-        return vec![(format!("({})", record.purpose), Sum::of(record))];
+        // Requests for titles, summaries and tools are separate parts.
+        return vec![(format!("({})", record.purpose), CostSum::of(record))];
     };
     let mut parts = Vec::new();
     let mut spent = 0;
     for (section, price) in record.sections.iter().zip(&prices) {
         spent += price.nano_usd;
         let name = match by {
-            By::Tool => tool_of(&section.name),
-            By::Section | By::Model | By::Day | By::Session => section.name.clone(),
+            CostGrouping::Tool => tool_of(&section.name),
+            CostGrouping::Section | CostGrouping::Model | CostGrouping::Day | CostGrouping::Session => {
+                section.name.clone()
+            }
         };
-        let sum = Sum {
+        let sum = CostSum {
             prompt: section.tokens,
             cached: section.cached,
             cost: *price,
-            ..Sum::default()
+            ..CostSum::default()
         };
         parts.push((name, sum));
     }
     let all = record.cost.unwrap_or_default().nano_usd;
     parts.push((
         "(replies)".into(),
-        Sum {
+        CostSum {
             requests: 1,
             output: record.usage.output,
-            // What dividing has left over goes here too, so that everything adds up.
+            // Rounding differences are added here, so that the sum is exact.
             cost: Cost { nano_usd: all - spent },
-            ..Sum::default()
+            ..CostSum::default()
         },
     ));
     parts
@@ -119,19 +126,19 @@ fn tool_of(section: &str) -> String {
     }
 }
 
-impl Sum {
-    fn of(record: &Record) -> Sum {
-        Sum {
+impl CostSum {
+    fn of(record: &RequestRecord) -> CostSum {
+        CostSum {
             requests: 1,
-            prompt: record.usage.prompt(),
+            prompt: record.usage.prompt_tokens(),
             cached: record.usage.cache_read,
             output: record.usage.output,
             cost: record.cost.unwrap_or_default(),
-            unpriced: u64::from(record.cost.is_none() && record.usage.prompt() > 0),
+            unpriced: u64::from(record.cost.is_none() && record.usage.prompt_tokens() > 0),
         }
     }
 
-    fn add(&mut self, other: &Sum) {
+    fn add(&mut self, other: &CostSum) {
         self.requests += other.requests;
         self.prompt += other.prompt;
         self.cached += other.cached;
@@ -148,7 +155,7 @@ impl Sum {
             count(self.prompt),
             count(self.cached),
             count(self.output),
-            money(self.cost),
+            dollars(self.cost),
         ]
     }
 
@@ -164,10 +171,10 @@ impl Sum {
     }
 }
 
-/// Days in order, everything else by what it cost.
-fn sorted(by: By, rows: &BTreeMap<String, Sum>) -> Vec<(&String, &Sum)> {
-    let mut rows: Vec<(&String, &Sum)> = rows.iter().collect();
-    if by != By::Day {
+/// Sorts days by date, everything else by cost.
+fn sorted(by: CostGrouping, rows: &BTreeMap<String, CostSum>) -> Vec<(&String, &CostSum)> {
+    let mut rows: Vec<(&String, &CostSum)> = rows.iter().collect();
+    if by != CostGrouping::Day {
         rows.sort_by_key(|(name, sum)| {
             (
                 -sum.cost.nano_usd,
@@ -179,21 +186,21 @@ fn sorted(by: By, rows: &BTreeMap<String, Sum>) -> Vec<(&String, &Sum)> {
     rows
 }
 
-fn as_text(by: By, rows: &BTreeMap<String, Sum>, total: &Sum) -> String {
+fn as_text(by: CostGrouping, rows: &BTreeMap<String, CostSum>, total: &CostSum) -> String {
     let title = match by {
-        By::Section => "SECTION",
-        By::Tool => "TOOL",
-        By::Model => "MODEL",
-        By::Day => "DAY",
-        By::Session => "SESSION",
+        CostGrouping::Section => "SECTION",
+        CostGrouping::Tool => "TOOL",
+        CostGrouping::Model => "MODEL",
+        CostGrouping::Day => "DAY",
+        CostGrouping::Session => "SESSION",
     };
     let columns = [
-        (title, Align::Left),
-        ("REQUESTS", Align::Right),
-        ("PROMPT", Align::Right),
-        ("CACHED", Align::Right),
-        ("REPLY", Align::Right),
-        ("COST", Align::Right),
+        (title, ColumnAlign::Left),
+        ("REQUESTS", ColumnAlign::Right),
+        ("PROMPT", ColumnAlign::Right),
+        ("CACHED", ColumnAlign::Right),
+        ("REPLY", ColumnAlign::Right),
+        ("COST", ColumnAlign::Right),
     ];
     let mut cells: Vec<Vec<String>> = sorted(by, rows).iter().map(|(name, sum)| sum.cells(name)).collect();
     cells.push(total.cells("all"));
@@ -205,13 +212,13 @@ fn as_text(by: By, rows: &BTreeMap<String, Sum>, total: &Sum) -> String {
     text
 }
 
-fn as_json(by: By, rows: &BTreeMap<String, Sum>, total: &Sum) -> Value {
+fn as_json(by: CostGrouping, rows: &BTreeMap<String, CostSum>, total: &CostSum) -> Value {
     let by_name = match by {
-        By::Section => "section",
-        By::Tool => "tool",
-        By::Model => "model",
-        By::Day => "day",
-        By::Session => "session",
+        CostGrouping::Section => "section",
+        CostGrouping::Tool => "tool",
+        CostGrouping::Model => "model",
+        CostGrouping::Day => "day",
+        CostGrouping::Session => "session",
     };
     let rows: Vec<Value> = sorted(by, rows)
         .into_iter()
@@ -219,8 +226,8 @@ fn as_json(by: By, rows: &BTreeMap<String, Sum>, total: &Sum) -> Value {
             let mut row = sum.as_json();
             if let Some(row) = row.as_object_mut() {
                 let name = match by {
-                    By::Session => name.split("  ").next().unwrap_or(name),
-                    By::Section | By::Tool | By::Model | By::Day => name,
+                    CostGrouping::Session => name.split("  ").next().unwrap_or(name),
+                    CostGrouping::Section | CostGrouping::Tool | CostGrouping::Model | CostGrouping::Day => name,
                 };
                 row.insert("name".into(), name.into());
             }
@@ -230,7 +237,7 @@ fn as_json(by: By, rows: &BTreeMap<String, Sum>, total: &Sum) -> Value {
     json!({"by": by_name, "rows": rows, "total": total.as_json()})
 }
 
-/// The day of a moment, where the person is.
+/// The local date of a time.
 fn day(at: Time) -> String {
     let millis = i64::try_from(at.0).unwrap_or(i64::MAX);
     match Timestamp::from_millisecond(millis) {

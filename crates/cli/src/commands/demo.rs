@@ -5,32 +5,32 @@
 
 mod story;
 
-use super::drive::{self, Told};
-use crate::args::Demo as Args;
-use crate::config::{Config, Effort, ModelEntry, Permission, ProviderEntry, WireName};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use super::turn_driver::{self, RunReporting};
+use crate::args::DemoArgs as Args;
+use crate::config::{Config, EffortName, LoadedConfig, ModelConfig, ProviderConfig, WireName};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::output::paint::Paint;
-use crate::trust::Trust;
-use crate::wiring::{self, Choice, Start, Which};
+use crate::output::color::ColorMode;
+use crate::trust::ProjectTrust;
 use agent::{Approvals, Previews};
+use host::{ClientServices, ModelOrigin, SessionProject, SessionRef, SessionRequest};
 use model::Message;
-use sandbox::{Cap, Program, Request, Status};
+use sandbox::{CaptureCap, ProcessRequest, ProcessStatus, Program};
 use session::{Command, Delivery, SessionId};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use store::Sqlite;
+use store::SqliteStore;
 use testkit::Server;
 
-pub(super) async fn demo(args: &Args, env: &Environment) -> Result<Exit> {
+pub(super) async fn demo(args: &Args, env: &ProcessEnv) -> Result<ExitStatus> {
     let folder = make_folder(args.at.as_deref(), env)?;
     let project = folder.join("project");
     make_project(&project)?;
-    let paint = Paint::of(&std::io::stderr(), env);
+    let paint = ColorMode::of(&std::io::stderr(), env);
     output::complain(&format!(
         "{}\n{}\n\nThe project: {}\n\n",
         paint.bold("hew demo"),
@@ -55,20 +55,20 @@ pub(super) async fn demo(args: &Args, env: &Environment) -> Result<Exit> {
          HEW_DATA_DIR={} hew sessions show {}\n\n{}\n",
         project.display(),
         data.display(),
-        super::run::short(id),
+        host::sessions::short_id(id),
         paint.dim("With a key of your own: ANTHROPIC_API_KEY=… hew run \"…\"   (`hew doctor` shows what is there)")
     ));
     match (exit, passed) {
-        (Exit::Done, false) => Err(Failure::failed("the tests of the demo project still fail")),
+        (ExitStatus::Done, false) => Err(Failure::failed("the tests of the demo project still fail")),
         (exit, _) => Ok(exit),
     }
 }
 
-fn make_folder(asked: Option<&Path>, env: &Environment) -> Result<PathBuf> {
+fn make_folder(asked: Option<&Path>, env: &ProcessEnv) -> Result<PathBuf> {
     let folder = match (asked, &env.cwd) {
         (Some(path), Some(cwd)) => cwd.join(path),
         (Some(path), None) => path.into(),
-        (None, _) => std::env::temp_dir().join(format!("hew-demo-{}", super::run::short(SessionId::new()))),
+        (None, _) => std::env::temp_dir().join(format!("hew-demo-{}", host::sessions::short_id(SessionId::new()))),
     };
     std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("/")))
         .and_then(|()| std::fs::create_dir(&folder))
@@ -89,82 +89,85 @@ fn make_project(project: &Path) -> Result<()> {
     Ok(())
 }
 
-async fn work(project: &Path, folder: &Path, server: &Server, env: &Environment) -> Result<(Exit, SessionId)> {
-    // Nothing of the person's is touched, nor made beside it.
+async fn work(project: &Path, folder: &Path, server: &Server, env: &ProcessEnv) -> Result<(ExitStatus, SessionId)> {
+    // The user's own files and folders are not used.
     let env = &env
         .clone()
         .with("HEW_DATA_DIR", &folder.join("data"))
         .with("XDG_CACHE_HOME", &folder.join("cache"));
-    let store = Arc::new(Sqlite::open(&folder.join("data"))?);
-    let started = wiring::start(Start {
-        config: &config(server),
+    let store = Arc::new(SqliteStore::open(&folder.join("data"))?);
+    let session = host::open(SessionRequest {
+        project: SessionProject {
+            session: SessionRef::New,
+            root: project.into(),
+            loaded: LoadedConfig {
+                config: config(server),
+                layers: Vec::new(),
+                warnings: Vec::new(),
+                trust: ProjectTrust::Unknown,
+            },
+        },
         env,
-        root: project,
         store,
-        which: Which::New,
         approvals: Approvals::Deny,
         previews: Previews::Skip,
         output_schema: None,
-        layers: &[],
-        trust: Trust::Unknown,
         files: &[],
-        model: Choice::Configured,
-        client: wiring::acp::Client::default(),
+        model_origin: ModelOrigin::Configured,
+        client: ClientServices::default(),
     })
     .await?;
-    let id = started.id;
+    let id = session.resources.id;
     let command = Command::Prompt {
         message: Message::user(story::TASK),
         delivery: Delivery::Queue,
     };
-    let told = Told {
+    let told = RunReporting {
         json: false,
         quiet: false,
         resumed: false,
         root: project,
         prefix: &format!("HEW_DATA_DIR={} ", folder.join("data").display()),
     };
-    Ok((drive::drive(started, command, None, &told, env).await?, id))
+    Ok((turn_driver::drive(session, command, None, &told, env).await?, id))
 }
 
 fn config(server: &Server) -> Config {
-    let provider = ProviderEntry {
+    let provider = ProviderConfig {
         wire: Some(WireName::AnthropicMessages),
         base_url: Some(server.url()),
-        ..ProviderEntry::default()
+        ..ProviderConfig::default()
     };
-    let model = ModelEntry {
+    let model = ModelConfig {
         window: Some(200_000),
         output: Some(16_000),
         caching: Some(true),
         reasoning: Some(true),
-        ..ModelEntry::default()
+        ..ModelConfig::default()
     };
     Config {
         model: Some("demo/scripted".into()),
-        mode: Some("code".into()),
-        permission: Some(Permission::Workspace),
-        effort: Some(Effort::Low),
-        title: Some(false),
+        effort: Some(EffortName::Low),
+        title: false,
         providers: [("demo".to_string(), provider)].into(),
         models: [("demo/scripted".to_string(), model)].into(),
         ..Config::default()
     }
 }
 
-/// What the project's tests print, and whether they pass.
-async fn tests(project: &Path, env: &Environment) -> Result<(String, bool)> {
+/// The output of the project's tests, and whether they pass.
+async fn tests(project: &Path, env: &ProcessEnv) -> Result<(String, bool)> {
     let variables = env
         .all()
         .iter()
         .map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    let request = Request {
+    let request = ProcessRequest {
         program: Program::Shell("sh test.sh".into()),
         cwd: project.into(),
-        environment: sandbox::Environment::scrubbed(variables, &[] as &[&str], &[] as &[&str]),
+        environment: sandbox::ProcessEnvironment::scrubbed(variables, &[] as &[&str], &[] as &[&str]),
         timeout: Some(Duration::from_secs(20)),
-        grace: Request::GRACE,
-        output: Cap {
+        grace: ProcessRequest::GRACE,
+        output: CaptureCap {
             head: 16 * 1024,
             tail: 0,
         },
@@ -172,5 +175,5 @@ async fn tests(project: &Path, env: &Environment) -> Result<(String, bool)> {
     };
     let mut process = sandbox::spawn(&request).map_err(|error| Failure::failed(error.to_string()))?;
     let exit = process.exit().await;
-    Ok((exit.output.head, exit.status == Status::Exited(0)))
+    Ok((exit.output.head, exit.status == ProcessStatus::Exited(0)))
 }

@@ -1,24 +1,24 @@
-//! `hew doctor`: what is configured, what is missing, and whether each provider answers.
+//! `hew doctor`: checks the configuration and whether each provider answers.
 
-use crate::args::{Doctor as Args, Global};
-use crate::config::{self, Config, Files};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{DoctorArgs as Args, GlobalArgs};
+use crate::config::{self, Config, ConfigFiles};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::keys::Keyring;
-use crate::models::{Models, Provider};
-use crate::output::paint::Paint;
-use crate::output::words::{mask, took};
-use crate::trust::{Trust, TrustList};
-use crate::wiring::commands::confinement;
-use crate::wiring::sound;
-use crate::{output, places, project};
-use providers::Settings;
+use crate::keys::SystemKeyring;
+use crate::models::{ModelRegistry, ResolvedProvider};
+use crate::output::color::ColorMode;
+use crate::output::format::{duration, mask};
+use crate::trust::{ProjectTrust, TrustList};
+use crate::tui_backend::config_problems;
+use crate::{output, paths, project};
+use host::confinement::confinement;
+use providers::ProviderSettings;
 use providers::discover::{self, probe};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
-use store::Sqlite;
+use store::SqliteStore;
 
 /// How long a provider may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -28,9 +28,9 @@ const FILE: &str = "hew.db";
 
 /// One thing that was looked at.
 #[derive(Debug, Serialize)]
-struct Check {
+struct DoctorCheck {
     name: String,
-    state: State,
+    state: CheckResult,
     detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
@@ -38,7 +38,7 @@ struct Check {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum CheckResult {
     /// As it should be.
     Ok,
     /// Not there, and perhaps not needed.
@@ -47,9 +47,9 @@ enum State {
     Problem,
 }
 
-impl Check {
-    fn new(name: impl Into<String>, state: State, detail: impl Into<String>) -> Self {
-        Check {
+impl DoctorCheck {
+    fn new(name: impl Into<String>, state: CheckResult, detail: impl Into<String>) -> Self {
+        DoctorCheck {
             name: name.into(),
             state,
             detail: detail.into(),
@@ -58,10 +58,10 @@ impl Check {
     }
 
     fn problem(name: impl Into<String>, failure: Failure) -> Self {
-        Check {
+        DoctorCheck {
             name: name.into(),
-            state: State::Problem,
-            detail: failure.what,
+            state: CheckResult::Problem,
+            detail: failure.message,
             // Who asks the doctor is not sent to the doctor.
             hint: failure.hint.map(|hint| {
                 let hint = hint.replace(" (`hew doctor`)", "");
@@ -72,35 +72,39 @@ impl Check {
     }
 }
 
-pub(super) async fn doctor(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn doctor(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let version = format!(
         "{} on {} {}",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,
         std::env::consts::ARCH
     );
-    let mut checks = vec![Check::new("hew", State::Ok, version)];
+    let mut checks = vec![DoctorCheck::new("hew", CheckResult::Ok, version)];
     let root = project::root(global.cwd.as_deref(), env);
     let config = configuration(root.as_deref().ok(), env, &mut checks);
     match root {
         Ok(root) => {
-            checks.push(Check::new("project", State::Ok, places::tidy(&root, env)));
+            checks.push(DoctorCheck::new(
+                "project",
+                CheckResult::Ok,
+                paths::display_path(&root, env),
+            ));
             checks.push(sandbox(&config, &root, env));
             checks.push(trust(&root, env));
         }
-        Err(failure) => checks.push(Check::problem("project", failure)),
+        Err(failure) => checks.push(DoctorCheck::problem("project", failure)),
     }
     checks.extend(data(env).await);
-    let keyring = Keyring::new(env);
-    checks.push(match keyring.present() {
-        true => Check::new("keyring", State::Ok, "there is one"),
-        false => Check::new(
+    let keyring = SystemKeyring::new(env);
+    checks.push(match keyring.is_available() {
+        true => DoctorCheck::new("keyring", CheckResult::Ok, "there is one"),
+        false => DoctorCheck::new(
             "keyring",
-            State::Absent,
+            CheckResult::Absent,
             "none that hew can use; `hew keys set PROVIDER --file` keeps a key in a file",
         ),
     });
-    let models = Models::new(&config, env);
+    let models = ModelRegistry::new(&config, env);
     checks.push(default_model(&models, &config).await);
     checks.extend(cloud(&models, args.offline).await);
     if !args.offline {
@@ -109,89 +113,104 @@ pub(super) async fn doctor(args: &Args, global: &Global, env: &Environment) -> R
     if args.json {
         output::deliver(&output::pretty(&serde_json::json!({ "v": 1, "checks": checks }))?)?;
     } else {
-        output::deliver(&render(&checks, Paint::of(&std::io::stdout(), env)))?;
+        output::deliver(&render(&checks, ColorMode::of(&std::io::stdout(), env)))?;
     }
-    let sick = checks.iter().any(|check| check.state == State::Problem);
-    Ok(if sick { Exit::Failed } else { Exit::Done })
+    let sick = checks.iter().any(|check| check.state == CheckResult::Problem);
+    Ok(if sick { ExitStatus::Failed } else { ExitStatus::Done })
 }
 
-fn configuration(root: Option<&Path>, env: &Environment, checks: &mut Vec<Check>) -> Config {
+fn configuration(root: Option<&Path>, env: &ProcessEnv, checks: &mut Vec<DoctorCheck>) -> Config {
     let loaded = match config::load(root, env, Vec::new()) {
         Ok(loaded) => loaded,
         Err(failure) => {
-            let mut all = config::mistakes(root, env);
+            let mut all = config::file_errors(root, env);
             if !all.contains(&failure) {
                 all.insert(0, failure);
             }
-            checks.extend(all.into_iter().map(|failure| Check::problem("configuration", failure)));
+            checks.extend(
+                all.into_iter()
+                    .map(|failure| DoctorCheck::problem("configuration", failure)),
+            );
             return Config::default();
         }
     };
     let mut complaints = loaded.warnings.clone();
     if let Some(root) = root {
-        complaints.extend(sound::complaints(&loaded, root, env));
+        complaints.extend(config_problems(&loaded, root, env));
     }
-    if let Ok(files) = Files::of(root, env) {
+    if let Ok(files) = ConfigFiles::find(root, env) {
         let all = [Some(files.user), files.project];
         let found: Vec<String> = all
             .iter()
             .flatten()
             .filter(|file| file.exists())
-            .map(|file| places::tidy(file, env))
+            .map(|file| paths::display_path(file, env))
             .collect();
         checks.push(match (found.is_empty(), complaints.is_empty()) {
-            (true, _) => Check::new("configuration", State::Absent, "no file; built-in values are used"),
-            (false, true) => Check::new("configuration", State::Ok, found.join(", ")),
-            (false, false) => Check::new("configuration", State::Problem, format!("{}:", found.join(", "))),
+            (true, _) => DoctorCheck::new(
+                "configuration",
+                CheckResult::Absent,
+                "no file; built-in values are used",
+            ),
+            (false, true) => DoctorCheck::new("configuration", CheckResult::Ok, found.join(", ")),
+            (false, false) => DoctorCheck::new("configuration", CheckResult::Problem, format!("{}:", found.join(", "))),
         });
     }
     let complaints = complaints.into_iter();
-    checks.extend(complaints.map(|told| Check::new("configuration", State::Problem, told)));
+    checks.extend(complaints.map(|told| DoctorCheck::new("configuration", CheckResult::Problem, told)));
     loaded.config
 }
 
-/// What holds commands on this machine.
-fn sandbox(config: &Config, root: &Path, env: &Environment) -> Check {
+/// The sandbox layers of this machine.
+fn sandbox(config: &Config, root: &Path, env: &ProcessEnv) -> DoctorCheck {
     let name = "sandbox";
     let workspace = match workspace::Workspace::open(root) {
         Ok(workspace) => workspace,
-        Err(error) => return Check::new(name, State::Problem, error.to_string()),
+        Err(error) => return DoctorCheck::new(name, CheckResult::Problem, error.to_string()),
     };
     let confinement = confinement(config, env, &workspace);
     match confinement.report() {
         Ok(report) if report.gaps().is_empty() => {
-            Check::new(name, State::Ok, format!("{report}; {}", confinement.summary()))
+            DoctorCheck::new(name, CheckResult::Ok, format!("{report}; {}", confinement.summary()))
         }
-        Ok(report) => Check {
-            hint: Some("docs/sandbox.md says what that means, and what a newer kernel or other settings add".into()),
-            ..Check::new(name, State::Absent, format!("{report}; {}", report.gaps().join("; ")))
+        Ok(report) => DoctorCheck {
+            hint: Some("see docs/sandbox.md".into()),
+            ..DoctorCheck::new(
+                name,
+                CheckResult::Absent,
+                format!("{report}; {}", report.gaps().join("; ")),
+            )
         },
-        Err(error) => Check::new(name, State::Problem, error.to_string()),
+        Err(error) => DoctorCheck::new(name, CheckResult::Problem, error.to_string()),
     }
 }
 
 /// Whether the project is trusted.
-fn trust(root: &Path, env: &Environment) -> Check {
-    match TrustList::load(env).map(|list| list.of(&project::top(root))) {
-        Ok(Trust::Trusted) => Check::new("trust", State::Ok, "the project is trusted: its settings count in full"),
-        Ok(Trust::Declined | Trust::Unknown) => Check::new(
+fn trust(root: &Path, env: &ProcessEnv) -> DoctorCheck {
+    match TrustList::load(env).map(|list| list.get(&project::repository_root(root))) {
+        Ok(ProjectTrust::Trusted) => DoctorCheck::new(
             "trust",
-            State::Absent,
+            CheckResult::Ok,
+            "the project is trusted: its settings count in full",
+        ),
+        Ok(ProjectTrust::Declined | ProjectTrust::Unknown) => DoctorCheck::new(
+            "trust",
+            CheckResult::Absent,
             "the project is not trusted: its settings may tighten, not loosen; `hew trust` trusts it",
         ),
-        Err(failure) => Check::problem("trust", failure),
+        Err(failure) => DoctorCheck::problem("trust", failure),
     }
 }
 
-async fn data(env: &Environment) -> Vec<Check> {
-    let folder = match places::data(env) {
+async fn data(env: &ProcessEnv) -> Vec<DoctorCheck> {
+    let folder = match paths::data_dir(env) {
         Ok(folder) => folder,
-        Err(failure) => return vec![Check::problem("data folder", failure)],
+        Err(failure) => return vec![DoctorCheck::problem("data folder", failure)],
     };
     if !folder.join(FILE).exists() {
         return vec![none_yet(&folder, env)];
     }
-    let store = match Sqlite::open(&folder) {
+    let store = match SqliteStore::open(&folder) {
         Ok(store) => store,
         Err(error) => return vec![unsound(error, &folder)],
     };
@@ -199,20 +218,20 @@ async fn data(env: &Environment) -> Vec<Check> {
         .into_iter()
         .find(|path| !may_write(path))
     {
-        let failure = Failure::failed(format!("{} cannot be written", places::tidy(stiff, env)));
-        return vec![Check::problem(
+        let failure = Failure::failed(format!("{} cannot be written", paths::display_path(stiff, env)));
+        return vec![DoctorCheck::problem(
             "sessions",
             failure.hint("HEW_DATA_DIR names another folder"),
         )];
     }
     let size = std::fs::metadata(store.path()).map_or(0, |meta| meta.len());
     let sound = match store.integrity().await {
-        Ok(()) => Check::new(
+        Ok(()) => DoctorCheck::new(
             "sessions",
-            State::Ok,
+            CheckResult::Ok,
             format!(
                 "{} is sound, {} KB",
-                places::tidy(store.path(), env),
+                paths::display_path(store.path(), env),
                 size.div_ceil(1024)
             ),
         ),
@@ -221,21 +240,21 @@ async fn data(env: &Environment) -> Vec<Check> {
     vec![sound]
 }
 
-/// Nothing has been kept so far; looking must not change that.
-fn none_yet(folder: &Path, env: &Environment) -> Check {
-    let place = places::tidy(folder, env);
+/// No data exists yet; the check must not create any.
+fn none_yet(folder: &Path, env: &ProcessEnv) -> DoctorCheck {
+    let place = paths::display_path(folder, env);
     let there = folder.ancestors().find(|path| path.exists());
     match there.is_some_and(|path| path.is_dir() && may_write(path)) {
-        true => Check::new(
+        true => DoctorCheck::new(
             "sessions",
-            State::Absent,
+            CheckResult::Absent,
             format!("none yet; they will be kept in {place}"),
         ),
-        false => Check {
+        false => DoctorCheck {
             hint: Some("HEW_DATA_DIR names another folder".into()),
-            ..Check::new(
+            ..DoctorCheck::new(
                 "sessions",
-                State::Problem,
+                CheckResult::Problem,
                 format!("none yet, and {place} cannot be written"),
             )
         },
@@ -246,10 +265,10 @@ fn may_write(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// What is wrong with the sessions. Who asks the doctor is not sent to the doctor.
-fn unsound(error: session::Error, folder: &Path) -> Check {
+/// Problems of the session database, without the hint to run `hew doctor`.
+fn unsound(error: session::Error, folder: &Path) -> DoctorCheck {
     let is_damaged = matches!(error, session::Error::Damaged { .. });
-    let mut check = Check::problem("sessions", error.into());
+    let mut check = DoctorCheck::problem("sessions", error.into());
     if is_damaged {
         let file = folder.join(FILE);
         check.hint = Some(format!(
@@ -260,27 +279,27 @@ fn unsound(error: session::Error, folder: &Path) -> Check {
     check
 }
 
-async fn default_model(models: &Models<'_>, config: &Config) -> Check {
+async fn default_model(models: &ModelRegistry<'_>, config: &Config) -> DoctorCheck {
     let name = match &config.model {
         Some(name) => Ok(name.clone()),
         None => models.default_name().await,
     };
     match name.and_then(|name| models.find(&name)) {
-        Ok(info) => Check::new("model", State::Ok, info.name()),
-        Err(failure) => Check::problem("model", failure),
+        Ok(info) => DoctorCheck::new("model", CheckResult::Ok, info.name()),
+        Err(failure) => DoctorCheck::problem("model", failure),
     }
 }
 
 /// Providers on the internet: those with a key or an entry in the configuration.
-async fn cloud(models: &Models<'_>, offline: bool) -> Vec<Check> {
+async fn cloud(models: &ModelRegistry<'_>, offline: bool) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     let mut asked = Vec::new();
     let mut without = Vec::new();
-    for provider in models.providers().into_iter().filter(|provider| !provider.local()) {
+    for provider in models.providers().into_iter().filter(|provider| !provider.is_local()) {
         let key = match models.key(&provider).await {
             Ok(key) => key,
             Err(failure) => {
-                checks.push(Check::problem(provider.name, failure));
+                checks.push(DoctorCheck::problem(provider.name, failure));
                 continue;
             }
         };
@@ -291,16 +310,16 @@ async fn cloud(models: &Models<'_>, offline: bool) -> Vec<Check> {
             without.push(provider.name);
             continue;
         }
-        match models.settings_with(&models.any_info(&provider), &provider, key) {
+        match models.settings_with(&models.representative(&provider), &provider, key) {
             Ok(settings) => asked.push((provider, found.unwrap_or_else(|| "no key".into()), settings)),
-            Err(failure) => checks.push(Check::problem(provider.name, failure)),
+            Err(failure) => checks.push(DoctorCheck::problem(provider.name, failure)),
         }
     }
     if offline {
         checks.extend(
             asked
                 .into_iter()
-                .map(|(provider, found, _)| Check::new(provider.name, State::Ok, found)),
+                .map(|(provider, found, _)| DoctorCheck::new(provider.name, CheckResult::Ok, found)),
         );
     } else {
         let asking = asked
@@ -309,12 +328,12 @@ async fn cloud(models: &Models<'_>, offline: bool) -> Vec<Check> {
         checks.extend(futures::future::join_all(asking).await);
     }
     if !without.is_empty() {
-        checks.push(Check::new("no key", State::Absent, without.join(", ")));
+        checks.push(DoctorCheck::new("no key", CheckResult::Absent, without.join(", ")));
     }
     checks
 }
 
-async fn answers(provider: Provider<'_>, found: String, settings: Settings) -> Check {
+async fn answers(provider: ResolvedProvider<'_>, found: String, settings: ProviderSettings) -> DoctorCheck {
     let place = match settings.base_url.as_str() {
         "" => String::new(),
         url => format!(" at {url}"),
@@ -325,11 +344,11 @@ async fn answers(provider: Provider<'_>, found: String, settings: Settings) -> C
                 .models
                 .map(|count| format!(", {count} models"))
                 .unwrap_or_default();
-            let detail = format!("{found}; answers{place} in {}{models}", took(answer.took));
-            Check::new(provider.name, State::Ok, detail)
+            let detail = format!("{found}; answers{place} in {}{models}", duration(answer.took));
+            DoctorCheck::new(provider.name, CheckResult::Ok, detail)
         }
         Err(error) => {
-            let mut check = Check::problem(provider.name, error.into());
+            let mut check = DoctorCheck::problem(provider.name, error.into());
             check.detail = format!("{found}; {}", check.detail);
             check
         }
@@ -337,17 +356,19 @@ async fn answers(provider: Provider<'_>, found: String, settings: Settings) -> C
 }
 
 /// Servers on this machine.
-async fn local(models: &Models<'_>) -> Vec<Check> {
+async fn local(models: &ModelRegistry<'_>) -> Vec<DoctorCheck> {
     let providers = models.providers();
-    let servers: Vec<Settings> = providers
+    let servers: Vec<ProviderSettings> = providers
         .iter()
-        .filter(|provider| provider.local())
+        .filter(|provider| provider.is_local())
         .filter_map(|provider| {
-            let key = models.key_at_hand(provider);
-            models.settings_with(&models.any_info(provider), provider, key).ok()
+            let key = models.immediate_key(provider);
+            models
+                .settings_with(&models.representative(provider), provider, key)
+                .ok()
         })
         .collect();
-    let found = discover::discover(&servers, discover::PATIENCE).await;
+    let found = discover::discover(&servers, discover::DISCOVERY_TIMEOUT).await;
     let described = |name: &str| models.provider(name).is_some_and(|provider| provider.entry.is_some());
     found
         .into_iter()
@@ -355,25 +376,25 @@ async fn local(models: &Models<'_>) -> Vec<Check> {
             Ok(infos) => {
                 let names: Vec<String> = infos.iter().take(5).map(|info| info.name()).collect();
                 let more = if infos.len() > 5 { ", …" } else { "" };
-                Check::new(
+                DoctorCheck::new(
                     found.provider,
-                    State::Ok,
+                    CheckResult::Ok,
                     format!("runs here: {}{more}", names.join(", ")),
                 )
             }
-            Err(error) if described(&found.provider) => Check::problem(found.provider, error.into()),
-            Err(_) => Check::new(found.provider, State::Absent, "no server on this machine"),
+            Err(error) if described(&found.provider) => DoctorCheck::problem(found.provider, error.into()),
+            Err(_) => DoctorCheck::new(found.provider, CheckResult::Absent, "no server on this machine"),
         })
         .collect()
 }
 
-fn render(checks: &[Check], paint: Paint) -> String {
+fn render(checks: &[DoctorCheck], paint: ColorMode) -> String {
     let mut out = String::new();
     for check in checks {
         let mark = match check.state {
-            State::Ok => paint.green("✓"),
-            State::Absent => paint.dim("·"),
-            State::Problem => paint.red("✗"),
+            CheckResult::Ok => paint.green("✓"),
+            CheckResult::Absent => paint.dim("·"),
+            CheckResult::Problem => paint.red("✗"),
         };
         let name = format!("{:<14}", check.name);
         out.push_str(&format!("{mark} {} {}\n", paint.bold(name), check.detail));

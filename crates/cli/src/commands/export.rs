@@ -1,22 +1,22 @@
 //! `hew sessions export`: a session as Markdown or JSON.
 
-use super::diff::one;
-use super::past::{Kept, changes};
+use super::diff::change_as_patch;
 use crate::args::ExportFormat;
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::output::events::{Entry, Sum, Tokens, VERSION};
-use crate::output::markdown::{self, Detail};
-use crate::output::words::{moment, tame};
+use crate::output::events::{JsonItem, JsonTotals, JsonUsage, VERSION};
+use crate::output::format::{rfc3339, sanitise};
+use crate::output::markdown::{self, MarkdownDetail};
+use review::VersionContents;
 use serde::Serialize;
-use session::{Loaded, Meta, Record, Version};
+use session::{FileVersion, LoadedSession, RequestRecord, SessionMeta};
 use std::io::IsTerminal;
 use std::path::Path;
-use store::Sqlite;
+use store::SqliteStore;
 
 /// A session as JSON. Items have the form that `hew run --json` gives them.
 #[derive(Serialize)]
-struct Exported<'a> {
+struct SessionExport<'a> {
     v: u32,
     session: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,14 +27,14 @@ struct Exported<'a> {
     model: &'a str,
     created: String,
     updated: String,
-    totals: Sum,
-    items: Vec<Entry<'a>>,
-    requests: Vec<Asked<'a>>,
+    totals: JsonTotals,
+    items: Vec<JsonItem<'a>>,
+    requests: Vec<RequestExport<'a>>,
 }
 
 /// A request to the model.
 #[derive(Serialize)]
-struct Asked<'a> {
+struct RequestExport<'a> {
     id: String,
     item: Option<String>,
     purpose: &'a str,
@@ -43,39 +43,47 @@ struct Asked<'a> {
     at: String,
     first_chunk_ms: Option<u64>,
     total_ms: u64,
-    usage: Tokens,
+    usage: JsonUsage,
     cost_usd: Option<f64>,
-    outcome: &'a str,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'a str>,
 }
 
 pub(super) async fn export(
-    store: &Sqlite,
-    loaded: &Loaded,
-    subtasks: &[Meta],
-    records: &[Record],
+    store: &SqliteStore,
+    loaded: &LoadedSession,
+    subtasks: &[SessionMeta],
+    records: &[RequestRecord],
     format: ExportFormat,
     file: Option<&Path>,
 ) -> Result<()> {
     let text = match format {
         ExportFormat::Markdown => {
-            let changes = loaded.items.iter().flat_map(|item| changes(item));
-            let versions: Vec<&Version> = changes.flat_map(|one| one.before.iter().chain(&one.after)).collect();
-            let kept = Kept::find(store, &versions).await?;
-            markdown::render(loaded, subtasks, Detail::Full, &|change| Some(one(change, &kept)))
+            let changes = loaded.items.iter().flat_map(|item| item.changes());
+            let versions: Vec<&FileVersion> = changes.flat_map(|one| one.before.iter().chain(&one.after)).collect();
+            let kept = VersionContents::load(store, &versions).await?;
+            markdown::render(loaded, subtasks, MarkdownDetail::Full, &|change| {
+                Some(change_as_patch(change, &kept))
+            })
         }
         ExportFormat::Json => output::pretty(&exported(loaded, subtasks, records))?,
     };
     match file {
         Some(path) => std::fs::write(path, text).map_err(|error| Failure::file("write", path, &error)),
-        // What was said and written may hold what would take over a terminal.
-        None if std::io::stdout().is_terminal() => output::deliver(&tame(&text)),
+        // The conversation may contain terminal escape sequences.
+        None if std::io::stdout().is_terminal() => output::deliver(&sanitise(&text)),
         None => output::deliver(&text),
     }
 }
 
-fn exported<'a>(loaded: &'a Loaded, subtasks: &[Meta], records: &'a [Record]) -> Exported<'a> {
+fn exported<'a>(
+    loaded: &'a LoadedSession,
+    subtasks: &[SessionMeta],
+    records: &'a [RequestRecord],
+) -> SessionExport<'a> {
     let meta = &loaded.meta;
-    Exported {
+    SessionExport {
         v: VERSION,
         session: meta.id.to_string(),
         parent: meta.parent.as_ref().map(|parent| parent.session.to_string()),
@@ -83,28 +91,29 @@ fn exported<'a>(loaded: &'a Loaded, subtasks: &[Meta], records: &'a [Record]) ->
         title: meta.title.as_deref(),
         project: meta.root.display().to_string(),
         model: &meta.model,
-        created: moment(meta.created),
-        updated: moment(meta.updated),
-        totals: Sum::of(&meta.totals),
-        items: loaded.items.iter().map(|item| Entry::of(item)).collect(),
-        requests: records.iter().map(Asked::of).collect(),
+        created: rfc3339(meta.created),
+        updated: rfc3339(meta.updated),
+        totals: JsonTotals::of(&meta.totals),
+        items: loaded.items.iter().map(|item| JsonItem::of(item)).collect(),
+        requests: records.iter().map(RequestExport::of).collect(),
     }
 }
 
-impl<'a> Asked<'a> {
-    fn of(record: &'a Record) -> Self {
-        Asked {
+impl<'a> RequestExport<'a> {
+    fn of(record: &'a RequestRecord) -> Self {
+        RequestExport {
             id: record.id.to_string(),
             item: record.item.map(|item| item.to_string()),
             purpose: &record.purpose,
             model: &record.model,
             attempt: record.attempt,
-            at: moment(record.at),
+            at: rfc3339(record.at),
             first_chunk_ms: record.first_chunk,
             total_ms: record.total,
-            usage: Tokens::of(&record.usage),
+            usage: JsonUsage::of(&record.usage),
             cost_usd: record.cost.map(model::Cost::usd),
-            outcome: &record.outcome,
+            outcome: record.outcome.name(),
+            detail: record.outcome.detail(),
         }
     }
 }

@@ -1,33 +1,33 @@
 //! `hew schema`, `hew completions` and `hew man`: texts that follow from definitions.
 
-use crate::args::{self, SchemaOf};
-use crate::exit::Exit;
+use crate::args::{self, SchemaKind};
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::{config, output};
 use clap_complete::Shell;
 use std::path::Path;
 
-pub(super) fn schema(of: SchemaOf) -> Result<Exit> {
+pub(super) fn schema(of: SchemaKind) -> Result<ExitStatus> {
     let schema = match of {
-        SchemaOf::Events => output::events::json_schema(),
-        SchemaOf::Config => config::json_schema(),
-        SchemaOf::Changes => super::changes::json_schema(),
+        SchemaKind::Events => output::events::json_schema(),
+        SchemaKind::Config => config::json_schema(),
+        SchemaKind::Changes => super::changes::json_schema(),
     };
     output::deliver(&output::pretty(&schema)?)?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-pub(super) fn completions(shell: Shell) -> Result<Exit> {
+pub(super) fn completions(shell: Shell) -> Result<ExitStatus> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut args::definition(), "hew", &mut script);
     output::deliver(&String::from_utf8_lossy(&script))?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-pub(super) fn man(folder: Option<&Path>) -> Result<Exit> {
+pub(super) fn man(folder: Option<&Path>) -> Result<ExitStatus> {
     let Some(folder) = folder else {
         output::deliver(&page(&args::definition())?)?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     };
     let refuse = |path: &Path, error: &std::io::Error| Failure::file("write", path, error);
     std::fs::create_dir_all(folder).map_err(|error| refuse(folder, &error))?;
@@ -43,7 +43,7 @@ pub(super) fn man(folder: Option<&Path>) -> Result<Exit> {
             std::fs::write(&path, with_exit_status(&text)).map_err(|error| refuse(&path, &error))?;
         }
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 fn page(command: &clap::Command) -> Result<String> {
@@ -56,7 +56,7 @@ fn page(command: &clap::Command) -> Result<String> {
 
 /// The page with its exit codes under the heading that man pages have for them.
 fn with_exit_status(page: &str) -> String {
-    // The generator knows no such section; the codes are what follows the options, and their lines are not to be joined.
+    // The generator has no such section; the exit codes follow the options, and their lines must not be joined.
     match page.split_once(".SH EXTRA\nExit codes:\n") {
         Some((before, after)) => {
             let (codes, rest) = after

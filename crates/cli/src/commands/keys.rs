@@ -1,44 +1,44 @@
 //! `hew keys`: keeps API keys in the system's keyring.
 
 use super::load;
-use crate::args::{Global, Keys as Args};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{GlobalArgs, KeysCommand as Args};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result, plain};
-use crate::keys::{self, Keyring, file};
-use crate::models::Models;
-use crate::output::table::{self, Align};
-use crate::output::{self, words::mask};
-use crate::places;
+use crate::keys::{self, SystemKeyring, file};
+use crate::models::ModelRegistry;
+use crate::output::table::{self, ColumnAlign};
+use crate::output::{self, format::mask};
+use crate::paths;
 use serde::Serialize;
 use std::io::{BufRead, IsTerminal};
 
 /// A provider in the JSON of `hew keys list --json`.
 #[derive(Serialize)]
-struct Row {
+struct KeyJson {
     provider: String,
     source: String,
     key: String,
 }
 
-pub(super) async fn keys(command: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn keys(command: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (_, loaded) = load(global, env, Vec::new())?;
-    let models = Models::new(&loaded.config, env);
-    let keyring = Keyring::new(env);
+    let models = ModelRegistry::new(&loaded.config, env);
+    let keyring = SystemKeyring::new(env);
     match command {
         Args::Set { provider, file } => {
             known(&models, provider)?;
             let place = match file {
-                true => Place::File,
+                true => KeyStore::File,
                 false => place(provider, &keyring, env)?,
             };
             let key = read_key(provider)?;
             let kept = match place {
-                Place::Keyring => {
+                KeyStore::Keyring => {
                     keyring.set(provider, &key).await?;
                     "the keyring".into()
                 }
-                Place::File => places::tidy(&file::set(provider, &key, env)?, env),
+                KeyStore::File => paths::display_path(&file::set(provider, &key, env)?, env),
             };
             output::complain(&format!("the key {} of {provider} is in {kept}\n", mask(&key)));
         }
@@ -46,7 +46,7 @@ pub(super) async fn keys(command: &Args, global: &Global, env: &Environment) -> 
             known(&models, provider)?;
             let was_in_file = file::remove(provider, env)?;
             match keyring.remove(provider).await {
-                // Where there is no keyring, the file was the only place.
+                // Without a keyring, only the file can contain the key.
                 Err(_) if was_in_file => {}
                 removed => removed?,
             }
@@ -54,31 +54,31 @@ pub(super) async fn keys(command: &Args, global: &Global, env: &Environment) -> 
         }
         Args::List { json } => list(&models, *json, env).await?,
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// Where a key is kept.
-enum Place {
+/// The storage of a key.
+enum KeyStore {
     Keyring,
     File,
 }
 
-/// Where a key is kept when nobody said where: in the keyring, or else in the file if the person wants that.
-fn place(provider: &str, keyring: &Keyring<'_>, env: &Environment) -> Result<Place> {
+/// The default storage: the keyring, or the file if the user agrees.
+fn place(provider: &str, keyring: &SystemKeyring<'_>, env: &ProcessEnv) -> Result<KeyStore> {
     let Err(problem) = keyring.check() else {
-        return Ok(Place::Keyring);
+        return Ok(KeyStore::Keyring);
     };
     let failure = Failure::from(problem);
-    let file = places::tidy(&places::keys(env)?, env);
+    let file = paths::display_path(&paths::keys_file(env)?, env);
     if std::io::stdin().is_terminal() {
         output::complain(&format!(
             "{}\nkeep the key in {file} instead, a file that only you can read? [y/N] ",
-            failure.what
+            failure.message
         ));
         let mut answer = String::new();
         let read = std::io::stdin().lock().read_line(&mut answer);
         if read.is_ok() && matches!(answer.trim(), "y" | "yes" | "Y") {
-            return Ok(Place::File);
+            return Ok(KeyStore::File);
         }
     }
     let hint = failure.hint.clone().unwrap_or_default();
@@ -87,7 +87,7 @@ fn place(provider: &str, keyring: &Keyring<'_>, env: &Environment) -> Result<Pla
     )))
 }
 
-fn known(models: &Models<'_>, name: &str) -> Result<()> {
+fn known(models: &ModelRegistry<'_>, name: &str) -> Result<()> {
     if models.provider(name).is_some() {
         return Ok(());
     }
@@ -98,7 +98,7 @@ fn known(models: &Models<'_>, name: &str) -> Result<()> {
 /// One line from stdin; on a terminal it is not shown.
 fn read_key(provider: &str) -> Result<String> {
     let stdin = std::io::stdin();
-    let echo = stdin.is_terminal().then(Echo::off).flatten();
+    let echo = stdin.is_terminal().then(EchoGuard::off).flatten();
     if stdin.is_terminal() {
         output::complain(&format!("key of {provider} (not shown): "));
     }
@@ -111,26 +111,26 @@ fn read_key(provider: &str) -> Result<String> {
     read.map_err(|error| Failure::usage(format!("cannot read the key: {}", plain(&error))))?;
     match line.trim() {
         "" => Err(Failure::usage("no key was given").hint("type it, or pipe it in")),
-        key if !keys::is_likely(key) => Err(Failure::usage(keys::UNLIKELY)),
+        key if !keys::is_plausible(key) => Err(Failure::usage(keys::IMPLAUSIBLE_KEY)),
         key => Ok(key.to_string()),
     }
 }
 
 /// The terminal with its echo turned off, until dropped.
-struct Echo(rustix::termios::Termios);
+struct EchoGuard(rustix::termios::Termios);
 
-impl Echo {
+impl EchoGuard {
     fn off() -> Option<Self> {
         use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
         let before = tcgetattr(rustix::stdio::stdin()).ok()?;
         let mut silent = before.clone();
         silent.local_modes.remove(LocalModes::ECHO);
         tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &silent).ok()?;
-        Some(Echo(before))
+        Some(EchoGuard(before))
     }
 }
 
-impl Drop for Echo {
+impl Drop for EchoGuard {
     fn drop(&mut self) {
         use rustix::termios::{OptionalActions, tcsetattr};
         // A terminal that is gone needs no echo.
@@ -138,11 +138,11 @@ impl Drop for Echo {
     }
 }
 
-async fn list(models: &Models<'_>, json: bool, env: &Environment) -> Result<()> {
+async fn list(models: &ModelRegistry<'_>, json: bool, env: &ProcessEnv) -> Result<()> {
     let mut rows = Vec::new();
     for provider in models.providers() {
         if let Some(key) = models.key(&provider).await? {
-            rows.push(Row {
+            rows.push(KeyJson {
                 provider: provider.name.into(),
                 source: key.source.to_string(),
                 key: mask(key.secret.reveal()),
@@ -163,6 +163,10 @@ async fn list(models: &Models<'_>, json: bool, env: &Environment) -> Result<()> 
         .into_iter()
         .map(|row| vec![row.provider, row.source, row.key])
         .collect();
-    let columns = [("PROVIDER", Align::Left), ("FROM", Align::Left), ("KEY", Align::Left)];
+    let columns = [
+        ("PROVIDER", ColumnAlign::Left),
+        ("FROM", ColumnAlign::Left),
+        ("KEY", ColumnAlign::Left),
+    ];
     output::deliver(&table::render(&columns, &rows))
 }

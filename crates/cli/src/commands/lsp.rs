@@ -1,24 +1,24 @@
-//! `hew lsp`: which language servers serve this folder, and what one finds wrong in a file.
+//! `hew lsp`: the language servers of this folder, and a file's diagnostics.
 
 use super::load;
-use crate::args::{Global, Lsp as Args};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{GlobalArgs, LspArgs as Args};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::trust::Trust;
-use crate::wiring::{code, commands};
-use lsp::{Severity, Spec};
+use crate::trust::ProjectTrust;
+use host::{confinement, language_servers};
+use lsp::{LanguageServerSpec, LspSeverity};
 use workspace::Workspace;
 
-pub(super) async fn lsp(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn lsp(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
-    let seen = commands::environment(&loaded.config, env);
+    let seen = confinement::environment(&loaded.config, env);
     let Some(file) = &args.file else {
-        let specs = code::specs(&loaded.config);
+        let specs = language_servers::specs(&loaded.config);
         let found = specs
             .iter()
-            .filter(|spec| spec.command.first().is_some_and(|name| seen.finds(name)));
+            .filter(|spec| spec.command.first().is_some_and(|name| seen.has_program(name)));
         let mut text: String = found.map(line).collect();
         if text.is_empty() {
             text = format!(
@@ -26,16 +26,16 @@ pub(super) async fn lsp(args: &Args, global: &Global, env: &Environment) -> Resu
                 specs.len()
             );
         }
-        if loaded.config.lsp.enabled == Some(false) {
+        if !loaded.config.lsp.enabled {
             text.push_str("no server is started: lsp.enabled is false\n");
-        } else if loaded.trust != Trust::Trusted {
+        } else if loaded.trust != ProjectTrust::Trusted {
             text.push_str("no server is started: this folder is not trusted; `hew trust` trusts it\n");
         }
         output::deliver(&text)?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     };
     let workspace = Workspace::open(&root).map_err(|error| Failure::usage(error.to_string()))?;
-    let servers = code::servers(&loaded.config, loaded.trust, &workspace, seen).ok_or_else(|| {
+    let servers = language_servers::servers(&loaded.config, loaded.trust, &workspace, seen).ok_or_else(|| {
         let failure = Failure::usage("no language server is started here");
         failure.hint("the folder has to be trusted (`hew trust`), and lsp.enabled must not be false")
     })?;
@@ -57,9 +57,9 @@ pub(super) async fn lsp(args: &Args, global: &Global, env: &Environment) -> Resu
     };
     let lines = found.iter().map(|one| {
         let word = match one.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
+            LspSeverity::Error => "error",
+            LspSeverity::Warning => "warning",
+            LspSeverity::Note => "note",
         };
         format!(
             "{}:{}:{} {word}: {}\n",
@@ -71,11 +71,11 @@ pub(super) async fn lsp(args: &Args, global: &Global, env: &Environment) -> Resu
     });
     let count = found.len();
     output::deliver(&format!("{}{name}: {count} found\n", lines.collect::<String>()))?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// `clangd  c, cc, h: clangd --log=error`.
-fn line(spec: &Spec) -> String {
+fn line(spec: &LanguageServerSpec) -> String {
     let endings: Vec<&str> = spec.languages.keys().map(String::as_str).collect();
     format!("{}  .{}: {}\n", spec.name, endings.join(" ."), spec.command.join(" "))
 }

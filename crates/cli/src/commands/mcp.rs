@@ -3,22 +3,22 @@
 mod serve;
 
 use super::load;
-use crate::args::{Global, Mcp as Args, McpAdd};
-use crate::config::{self, Loaded, McpType, Unset};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{GlobalArgs, McpAddArgs, McpCommand as Args};
+use crate::config::{self, KeyRemoval, LoadedConfig, McpTransportKind};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::mcp_shelf::Shelf;
-use crate::output::table::{self, Align};
-use crate::wiring::mcp::{self as wiring, Place};
-use crate::{output, places, project};
+use crate::mcp_cache::McpFileCache;
+use crate::output::table::{self, ColumnAlign};
+use crate::{output, paths, project};
 use futures::future::join_all;
-use mcp::{Definition, Error, Offer, Servers, Shelf as _, Status, Transport, What};
+use host::mcp_servers::{self, McpContext};
+use mcp::{CacheEntry, Error, McpDefinition, McpServerStatus, McpServers, McpTransport, ServerCache as _, ServerOffer};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use tool::Notices;
+use tool::NotificationSender;
 
-pub(super) async fn mcp(command: Args, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn mcp(command: Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     match command {
         Args::List { json } => list(json, global, env),
         Args::Add(add) => write(&add, global, env),
@@ -33,7 +33,7 @@ pub(super) async fn mcp(command: Args, global: &Global, env: &Environment) -> Re
 
 /// A server in the JSON of `hew mcp list --json` and `hew mcp test --json`.
 #[derive(Serialize)]
-struct Row {
+struct McpServerJson {
     name: String,
     transport: &'static str,
     target: String,
@@ -49,27 +49,27 @@ struct Row {
     resources: usize,
 }
 
-fn row(definition: &Definition, offer: Option<&Offer>, problem: Option<String>) -> Row {
+fn row(definition: &McpDefinition, offer: Option<&ServerOffer>, problem: Option<String>) -> McpServerJson {
     let (transport, target) = match &definition.transport {
-        Ok(Transport::Stdio { command, args, .. }) => {
+        Ok(McpTransport::Stdio { command, args, .. }) => {
             let words = [command].into_iter().chain(args).map(String::as_str);
             ("stdio", words.collect::<Vec<_>>().join(" "))
         }
-        Ok(Transport::Http { url, .. }) => ("http", url.clone()),
-        Ok(Transport::Sse { url, .. }) => ("sse", url.clone()),
+        Ok(McpTransport::Http { url, .. }) => ("http", url.clone()),
+        Ok(McpTransport::Sse { url, .. }) => ("sse", url.clone()),
         Err(_) => ("?", String::new()),
     };
-    Row {
+    McpServerJson {
         name: definition.name.clone(),
         transport,
         target,
         disabled: definition.disabled,
-        problem: problem.or_else(|| definition.transport.clone().err()),
+        problem: problem.or_else(|| definition.transport.as_ref().err().map(ToString::to_string)),
         origin: definition.origin.clone(),
         title: offer.and_then(|offer| offer.title.clone()),
         tools: offer.map(|offer| {
             let names = offer.tools.iter().map(|tool| tool.name.clone());
-            names.filter(|name| definition.offers(name)).collect()
+            names.filter(|name| definition.includes_tool(name)).collect()
         }),
         prompts: offer.map_or_else(Vec::new, |offer| {
             let names = offer
@@ -82,48 +82,48 @@ fn row(definition: &Definition, offer: Option<&Offer>, problem: Option<String>) 
     }
 }
 
-/// The servers, with the problems told.
-fn servers(root: &Path, loaded: &Loaded, env: &Environment) -> Result<Option<Servers>> {
-    let (servers, told) = wiring::servers(place(root, loaded, env), Notices::none(), None, None)?;
+/// The servers; problems are printed.
+fn servers(root: &Path, loaded: &LoadedConfig, env: &ProcessEnv) -> Result<Option<McpServers>> {
+    let (servers, told) = mcp_servers::servers(place(root, loaded, env), NotificationSender::none(), None, None)?;
     told.iter()
         .for_each(|text| output::complain(&format!("warning: {text}\n")));
     Ok(servers)
 }
 
-fn place<'a>(root: &'a Path, loaded: &'a Loaded, env: &'a Environment) -> Place<'a> {
-    Place {
+fn place<'a>(root: &'a Path, loaded: &'a LoadedConfig, env: &'a ProcessEnv) -> McpContext<'a> {
+    McpContext {
         config: &loaded.config,
         layers: &loaded.layers,
         root,
         trust: loaded.trust,
         env,
-        further: &[],
+        extra: &[],
     }
 }
 
-fn list(json: bool, global: &Global, env: &Environment) -> Result<Exit> {
+fn list(json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
     let servers = servers(&root, &loaded, env)?;
     let status = servers.map(|servers| servers.status()).unwrap_or_default();
-    let rows: Vec<Row> = status
+    let rows: Vec<McpServerJson> = status
         .iter()
         .map(|one| row(&one.definition, one.offer.as_deref(), None))
         .collect();
     if json {
         output::deliver(&output::pretty(&rows)?)?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     if rows.is_empty() {
         output::complain("no MCP servers are defined; `hew mcp add` adds one\n");
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     let columns = [
-        ("NAME", Align::Left),
-        ("TYPE", Align::Left),
-        ("TOOLS", Align::Right),
-        ("STATE", Align::Left),
-        ("DEFINED IN", Align::Left),
-        ("TARGET", Align::Left),
+        ("NAME", ColumnAlign::Left),
+        ("TYPE", ColumnAlign::Left),
+        ("TOOLS", ColumnAlign::Right),
+        ("STATE", ColumnAlign::Left),
+        ("DEFINED IN", ColumnAlign::Left),
+        ("TARGET", ColumnAlign::Left),
     ];
     let cells = rows.iter().map(|row| {
         let state = match (row.disabled, &row.problem, &row.tools) {
@@ -136,7 +136,7 @@ fn list(json: bool, global: &Global, env: &Environment) -> Result<Exit> {
             .tools
             .as_ref()
             .map_or_else(String::new, |tools| tools.len().to_string());
-        let origin = places::tidy(Path::new(&row.origin), env);
+        let origin = paths::display_path(Path::new(&row.origin), env);
         vec![
             row.name.clone(),
             row.transport.to_owned(),
@@ -147,10 +147,10 @@ fn list(json: bool, global: &Global, env: &Environment) -> Result<Exit> {
         ]
     });
     output::deliver(&table::render(&columns, &cells.collect::<Vec<_>>()))?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn write(add: &McpAdd, global: &Global, env: &Environment) -> Result<Exit> {
+fn write(add: &McpAddArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     if add.name.is_empty()
         || !add
             .name
@@ -162,7 +162,7 @@ fn write(add: &McpAdd, global: &Global, env: &Environment) -> Result<Exit> {
     }
     let file = target(add.project, global, env)?;
     let base = format!("mcp.{}", toml_edit::Key::new(&add.name).display_repr());
-    // What was there under this name before has no say any more.
+    // A previous entry of this name is replaced.
     config::remove(&file, &base)?;
     let set = |key: &str, value: toml::Value| config::set(&file, &format!("{base}.{key}"), &value.to_string());
     match (&add.url, add.command.split_first()) {
@@ -170,9 +170,9 @@ fn write(add: &McpAdd, global: &Global, env: &Environment) -> Result<Exit> {
             set("url", url.as_str().into())?;
             if let Some(kind) = add.kind {
                 let kind = match kind {
-                    McpType::Stdio => "stdio",
-                    McpType::Http => "http",
-                    McpType::Sse => "sse",
+                    McpTransportKind::Stdio => "stdio",
+                    McpTransportKind::Http => "http",
+                    McpTransportKind::Sse => "sse",
                 };
                 set("type", kind.into())?;
             }
@@ -194,44 +194,47 @@ fn write(add: &McpAdd, global: &Global, env: &Environment) -> Result<Exit> {
             set(&format!("{key}.{name}"), value.into())?;
         }
     }
-    Shelf::new(env)?.clear(&add.name);
-    let tidy = places::tidy(&file, env);
+    McpFileCache::new(env)?.clear(&add.name);
+    let tidy = paths::display_path(&file, env);
     output::complain(&format!("added to {tidy}; `hew mcp test {}` tries it\n", add.name));
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-async fn remove(name: &str, project: bool, global: &Global, env: &Environment) -> Result<Exit> {
+async fn remove(name: &str, project: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let file = target(project, global, env)?;
     let key = format!("mcp.{}", toml_edit::Key::new(name).display_repr());
-    let tidy = places::tidy(&file, env);
+    let tidy = paths::display_path(&file, env);
     match config::remove(&file, &key)? {
-        Unset::Removed => {
-            let shelf = Shelf::new(env)?;
+        KeyRemoval::Removed => {
+            let shelf = McpFileCache::new(env)?;
             shelf.clear(name);
-            shelf.keep_login(name, None).await.map_err(Failure::failed)?;
+            shelf
+                .save_login(name, None)
+                .await
+                .map_err(|error| Failure::failed(error.to_string()))?;
             output::complain(&format!("removed from {tidy}\n"));
-            Ok(Exit::Done)
+            Ok(ExitStatus::Done)
         }
-        Unset::NotThere => Err(Failure::usage(format!("there is no MCP server `{name}` in {tidy}"))
-            .hint("`hew mcp list` says where each is defined")),
+        KeyRemoval::NotSet => Err(Failure::usage(format!("there is no MCP server `{name}` in {tidy}"))
+            .hint("`hew mcp list` shows where each is defined")),
     }
 }
 
-async fn test(name: Option<&str>, json: bool, global: &Global, env: &Environment) -> Result<Exit> {
+async fn test(name: Option<&str>, json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
     let servers = servers(&root, &loaded, env)?;
-    let status = servers.as_ref().map(Servers::status).unwrap_or_default();
-    let wanted: Vec<&Status> = match name {
+    let status = servers.as_ref().map(McpServers::status).unwrap_or_default();
+    let wanted: Vec<&McpServerStatus> = match name {
         Some(name) => vec![find(&status, name)?],
         None => status.iter().filter(|one| !one.definition.disabled).collect(),
     };
     let Some(servers) = &servers else {
         output::complain("no MCP servers are defined\n");
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     };
     let tried = join_all(wanted.iter().map(|one| servers.check(&one.definition.name))).await;
     let failed = tried.iter().any(std::result::Result::is_err);
-    let rows: Vec<Row> = wanted
+    let rows: Vec<McpServerJson> = wanted
         .iter()
         .zip(&tried)
         .map(|(one, tried)| match tried {
@@ -244,11 +247,11 @@ async fn test(name: Option<&str>, json: bool, global: &Global, env: &Environment
     } else {
         output::deliver(&rows.iter().map(told).collect::<String>())?;
     }
-    Ok(if failed { Exit::Failed } else { Exit::Done })
+    Ok(if failed { ExitStatus::Failed } else { ExitStatus::Done })
 }
 
-/// A server in words.
-fn told(row: &Row) -> String {
+/// A server as text.
+fn told(row: &McpServerJson) -> String {
     let mut text = match &row.problem {
         Some(problem) => return format!("{}: {problem}\n", row.name),
         None => format!("{}: {}\n", row.name, row.title.as_deref().unwrap_or("it answers")),
@@ -267,9 +270,9 @@ fn told(row: &Row) -> String {
     text
 }
 
-fn logs(name: &str, global: &Global, env: &Environment) -> Result<Exit> {
+fn logs(name: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
-    match Shelf::new(env)?.load(What::Log, name) {
+    match McpFileCache::new(env)?.load(CacheEntry::Log, name) {
         Some(text) => output::deliver(&text)?,
         None => {
             let servers = servers(&root, &loaded, env)?;
@@ -277,40 +280,43 @@ fn logs(name: &str, global: &Global, env: &Environment) -> Result<Exit> {
             output::complain(&format!("{name} has written nothing yet\n"));
         }
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-async fn login(name: &str, global: &Global, env: &Environment) -> Result<Exit> {
+async fn login(name: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
     let place = place(&root, &loaded, env);
-    let (definitions, _) = wiring::definitions(place);
+    let (definitions, _) = mcp_servers::definitions(place);
     let names: Vec<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
     let definition = definitions
         .iter()
         .find(|definition| definition.name == name)
         .ok_or_else(|| unknown(name, &names))?;
-    let around = wiring::surroundings(place)?;
+    let around = mcp_servers::server_environment(place)?;
     mcp::login(definition, &around, |url| {
         output::complain(&format!("open this address in a browser on this machine:\n{url}\n"));
     })
     .await
     .map_err(failure)?;
     output::complain(&format!("logged in at {name}\n"));
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-async fn logout(name: &str, env: &Environment) -> Result<Exit> {
-    let shelf = Shelf::new(env)?;
+async fn logout(name: &str, env: &ProcessEnv) -> Result<ExitStatus> {
+    let shelf = McpFileCache::new(env)?;
     if shelf.login(name).await.is_none() {
         output::complain(&format!("there was no login at {name}\n"));
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
-    shelf.keep_login(name, None).await.map_err(Failure::failed)?;
+    shelf
+        .save_login(name, None)
+        .await
+        .map_err(|error| Failure::failed(error.to_string()))?;
     output::complain(&format!("the login at {name} is forgotten\n"));
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn find<'a>(status: &'a [Status], name: &str) -> Result<&'a Status> {
+fn find<'a>(status: &'a [McpServerStatus], name: &str) -> Result<&'a McpServerStatus> {
     let names: Vec<&str> = status.iter().map(|one| one.definition.name.as_str()).collect();
     status
         .iter()
@@ -330,9 +336,9 @@ fn failure(error: Error) -> Failure {
     Failure::failed(error.to_string())
 }
 
-fn target(project: bool, global: &Global, env: &Environment) -> Result<PathBuf> {
+fn target(project: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<PathBuf> {
     if !project {
-        return places::user_config(env);
+        return paths::user_config_file(env);
     }
     let root = project::root(global.cwd.as_deref(), env)?;
     Ok(project::config_file(&root).unwrap_or_else(|| root.join(".hew").join("config.toml")))

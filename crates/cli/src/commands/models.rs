@@ -1,13 +1,13 @@
 //! `hew models`: lists models with their prices and abilities.
 
 use super::load;
-use crate::args::{Global, Models as Args};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{GlobalArgs, ModelsArgs as Args};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::models::Models;
-use crate::output::table::{self, Align};
-use crate::output::{self, words::tokens};
+use crate::models::ModelRegistry;
+use crate::output::table::{self, ColumnAlign};
+use crate::output::{self, format::tokens};
 use model::Info;
 use providers::discover;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// A model in the JSON of `hew models --json`.
 #[derive(Serialize)]
-struct Row {
+struct ModelJson {
     name: String,
     wire: &'static str,
     usable: bool,
@@ -33,9 +33,9 @@ struct Row {
     deprecated_on: Option<String>,
 }
 
-pub(super) async fn models(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn models(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (_, loaded) = load(global, env, Vec::new())?;
-    let models = Models::new(&loaded.config, env);
+    let models = ModelRegistry::new(&loaded.config, env);
     if let Some(name) = &args.provider
         && models.provider(name).is_none()
     {
@@ -48,7 +48,7 @@ pub(super) async fn models(args: &Args, global: &Global, env: &Environment) -> R
     for provider in models.providers() {
         let own = provider.preset.is_none();
         // A local server is there or not; that is found out by asking.
-        let ready = !provider.local() && (own || models.key(&provider).await.unwrap_or(None).is_some());
+        let ready = !provider.is_local() && (own || models.key(&provider).await.unwrap_or(None).is_some());
         usable.insert(provider.name.to_string(), ready);
     }
     let mut infos: Vec<Info> = models.iter().cloned().collect();
@@ -65,7 +65,7 @@ pub(super) async fn models(args: &Args, global: &Global, env: &Environment) -> R
                 .is_none_or(|text| info.name().contains(text.as_str()))
             && (ready || !args.usable)
     };
-    let rows: Vec<Row> = infos
+    let rows: Vec<ModelJson> = infos
         .iter()
         .filter(|info| wanted(info))
         .map(|info| row(info, usable.get(&info.provider).copied().unwrap_or(false)))
@@ -78,11 +78,11 @@ pub(super) async fn models(args: &Args, global: &Global, env: &Environment) -> R
         output::deliver(&render(&rows))?;
         output::complain("● can be used now: its provider has a key, or answered\n");
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Models that the configuration only names.
-fn add_listed(models: &Models<'_>, infos: &mut Vec<Info>) {
+fn add_listed(models: &ModelRegistry<'_>, infos: &mut Vec<Info>) {
     for provider in models.providers() {
         for id in provider.entry.map_or(&[] as &[String], |entry| &entry.models) {
             let name = format!("{}/{id}", provider.name);
@@ -96,7 +96,12 @@ fn add_listed(models: &Models<'_>, infos: &mut Vec<Info>) {
 }
 
 /// Models of servers that answer: local ones, and those of the configuration.
-async fn add_discovered(models: &Models<'_>, args: &Args, infos: &mut Vec<Info>, usable: &mut BTreeMap<String, bool>) {
+async fn add_discovered(
+    models: &ModelRegistry<'_>,
+    args: &Args,
+    infos: &mut Vec<Info>,
+    usable: &mut BTreeMap<String, bool>,
+) {
     let mut servers = Vec::new();
     for provider in models.providers() {
         // A filter that is the name of a provider means that provider.
@@ -106,18 +111,18 @@ async fn add_discovered(models: &Models<'_>, args: &Args, infos: &mut Vec<Info>,
             .or(args.filter.as_deref().filter(|name| models.provider(name).is_some()));
         let asked = match named {
             Some(name) => name == provider.name,
-            None => provider.local() || provider.preset.is_none(),
+            None => provider.is_local() || provider.preset.is_none(),
         };
         if !asked {
             continue;
         }
         let key = models.key(&provider).await.unwrap_or(None);
-        let any = models.any_info(&provider);
+        let any = models.representative(&provider);
         if let Ok(settings) = models.settings_with(&any, &provider, key) {
             servers.push(settings);
         }
     }
-    for found in discover::discover(&servers, discover::PATIENCE).await {
+    for found in discover::discover(&servers, discover::DISCOVERY_TIMEOUT).await {
         match found.models {
             Ok(discovered) => {
                 usable.insert(found.provider.clone(), true);
@@ -138,10 +143,10 @@ async fn add_discovered(models: &Models<'_>, args: &Args, infos: &mut Vec<Info>,
     }
 }
 
-fn row(info: &Info, usable: bool) -> Row {
+fn row(info: &Info, usable: bool) -> ModelJson {
     let base = info.prices.as_ref().map(|prices| prices.base);
     let known = |count: u64| (count > 0).then_some(count);
-    Row {
+    ModelJson {
         name: info.name(),
         wire: info.wire.name(),
         usable,
@@ -160,7 +165,7 @@ fn row(info: &Info, usable: bool) -> Row {
     }
 }
 
-fn render(rows: &[Row]) -> String {
+fn render(rows: &[ModelJson]) -> String {
     let price = |usd: Option<f64>| usd.map_or("?".into(), |usd| format!("${usd}"));
     let size = |count: Option<u64>| count.map_or("?".into(), tokens);
     let cells: Vec<Vec<String>> = rows
@@ -189,13 +194,13 @@ fn render(rows: &[Row]) -> String {
         })
         .collect();
     let columns = [
-        ("", Align::Left),
-        ("MODEL", Align::Left),
-        ("WINDOW", Align::Right),
-        ("OUTPUT", Align::Right),
-        ("IN/M", Align::Right),
-        ("OUT/M", Align::Right),
-        ("ABLE TO", Align::Left),
+        ("", ColumnAlign::Left),
+        ("MODEL", ColumnAlign::Left),
+        ("WINDOW", ColumnAlign::Right),
+        ("OUTPUT", ColumnAlign::Right),
+        ("IN/M", ColumnAlign::Right),
+        ("OUT/M", ColumnAlign::Right),
+        ("ABLE TO", ColumnAlign::Left),
     ];
     table::render(&columns, &cells)
 }

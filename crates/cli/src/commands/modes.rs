@@ -1,23 +1,23 @@
-//! `hew modes`: lists the modes that can be chosen.
+//! `hew modes`: lists the available modes.
 
 use super::load;
-use crate::args::{Global, Modes as Args};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{GlobalArgs, ModesArgs as Args};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::Result;
-use crate::wiring::modes;
-use crate::{output, places};
-use policy::{Group, Mode};
+use crate::{output, paths};
+use host::project_context::load_modes;
+use policy::{Mode, ToolGroup};
 use serde_json::{Value, json};
 
-pub(super) fn modes(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) fn modes(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
-    let found = modes::find(&root, loaded.trust, env);
+    let found = load_modes(&root, loaded.trust, env);
     for problem in &found.problems {
         output::complain(&format!("warning: {problem}\n"));
     }
     let source = |mode: &Mode| match found.sources.get(&mode.name) {
-        Some(file) => places::tidy(file, env),
+        Some(file) => paths::display_path(file, env),
         None => "built in".into(),
     };
     let edit = Mode::edit(Vec::new());
@@ -34,13 +34,13 @@ pub(super) fn modes(args: &Args, global: &Global, env: &Environment) -> Result<E
             })
             .collect();
         output::deliver(&output::pretty(&list)?)?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     let mut text = String::new();
     for mode in all {
         text.push_str(&format!("{}  {}\n", mode.name, mode.when_to_use.trim()));
         text.push_str(&format!("    tools: {}\n", groups(mode)));
-        for rule in mode.files.iter().filter(|rule| rule.group == Group::Edit) {
+        for rule in mode.files.iter().filter(|rule| rule.group == ToolGroup::Edit) {
             text.push_str(&format!("    changes only files that match {}\n", rule.pattern));
         }
         if mode.name == "edit" && mode.only.is_some() {
@@ -52,17 +52,17 @@ pub(super) fn modes(args: &Args, global: &Global, env: &Environment) -> Result<E
         text.push_str(&format!("    from: {}\n", source(mode)));
     }
     output::deliver(&text)?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 fn groups(mode: &Mode) -> String {
     let names = mode.groups.iter().map(|group| match group {
-        Group::Read => "read",
-        Group::Edit => "edit",
-        Group::Command => "command",
-        Group::Browser => "browser",
-        Group::Mcp => "mcp",
-        Group::Modes => "modes",
+        ToolGroup::Read => "read",
+        ToolGroup::Edit => "edit",
+        ToolGroup::Command => "command",
+        ToolGroup::Browser => "browser",
+        ToolGroup::Mcp => "mcp",
+        ToolGroup::Modes => "modes",
     });
     names.collect::<Vec<_>>().join(", ")
 }

@@ -1,20 +1,20 @@
-//! `hew` alone: opens the terminal front end, or talks line by line where the terminal can do no more.
+//! `hew` without a command: opens the TUI, or a line-based session on dumb terminals.
 
 use super::run;
-use crate::args::{Demo, Global, Open, Run, Turn};
-use crate::environment::Environment;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
-use crate::wiring::tui::Home;
-use crate::{input, output, project, wiring};
+use crate::args::{DemoArgs, GlobalArgs, OpenArgs, RunArgs, TurnArgs};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
+use crate::failure::{Failure, FailureKind, Result};
+use crate::tui_backend::TuiBackend;
+use crate::{input, output, project};
 use model::Message;
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tui::{Depth, Ended, Options, Pictures, Reflow, Which};
+use tui::{ColorDepth, ImageProtocol, Options, Reflow, SessionTarget, TuiExit};
 
 /// Whether the terminal front end can be shown here.
-pub(super) fn is_possible(env: &Environment) -> bool {
+pub(super) fn is_possible(env: &ProcessEnv) -> bool {
     is_terminal() && !is_dumb(env)
 }
 
@@ -22,11 +22,11 @@ fn is_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-fn is_dumb(env: &Environment) -> bool {
+fn is_dumb(env: &ProcessEnv) -> bool {
     matches!(env.get("TERM"), None | Some("dumb"))
 }
 
-pub(super) async fn open(args: Open, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn open(args: OpenArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     if !is_terminal() {
         return Err(Failure::usage("there is no terminal to open").hint(format!(
             "say what to do: hew run {}; `hew --help` lists the commands",
@@ -45,79 +45,79 @@ pub(super) async fn open(args: Open, global: &Global, env: &Environment) -> Resu
         return talk(args, turn, global, env).await;
     }
     let which = match (args.session, args.continue_last) {
-        (Some(id), _) => Which::Named(id),
-        (None, true) => Which::Newest,
-        (None, false) => Which::New,
+        (Some(id), _) => SessionTarget::Named(id),
+        (None, true) => SessionTarget::Newest,
+        (None, false) => SessionTarget::New,
     };
-    show(which, turn, first, Going::Waits, global, env).await
+    show(which, turn, first, UnfinishedTurn::Waits, global, env).await
 }
 
-/// What happens with a turn that was left unfinished.
+/// How to treat an unfinished turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Going {
-    /// It goes on at once.
+pub(super) enum UnfinishedTurn {
+    /// Continue it.
     On,
-    /// It waits until the person says so.
+    /// Wait for the user.
     Waits,
 }
 
-/// Opens the front end with a session, and says something in it at once where there is something to say.
+/// Opens the front end with a session, and sends the given prompt.
 pub(super) async fn show(
-    which: Which,
-    turn: Turn,
+    which: SessionTarget,
+    turn: TurnArgs,
     first: Option<Message>,
-    going: Going,
-    global: &Global,
-    env: &Environment,
-) -> Result<Exit> {
+    going: UnfinishedTurn,
+    global: &GlobalArgs,
+    env: &ProcessEnv,
+) -> Result<ExitStatus> {
     let root = project::root(global.cwd.as_deref(), env)?;
     super::trust::ask_first(&root, env)?;
     let config = super::load_silently(root.clone(), global, env, turn.layers())?.config;
-    let (theme, keys, problems) = crate::wiring::tui::chosen(&config, env);
+    let (theme, keys, problems) = crate::tui_backend::chosen(&config, env);
     problems
         .iter()
         .for_each(|problem| output::complain(&format!("warning: {problem}\n")));
-    let home = Arc::new(Home::new(root, turn, global.clone(), env.clone()));
+    let home = Arc::new(TuiBackend::new(root, turn, global.clone(), env.clone()));
     let options = Options {
-        which,
+        session: which,
         prompt: first,
-        go_on: going == Going::On,
+        continue_turn: going == UnfinishedTurn::On,
         theme,
         keys,
-        vim: config.tui.vim == Some(true),
+        vim: config.tui.vim,
         depth: depth(env),
         reflow: reflow(env),
         pictures: pictures(env),
     };
     let ended = tui::run(Arc::clone(&home) as _, options).await;
-    let Ended {
-        resume,
+    let TuiExit {
+        resume_command: resume,
         signal,
-        trouble,
+        error: trouble,
         demo,
         ..
     } = ended.map_err(|error| Failure::failed(format!("the terminal cannot be used: {error}")))?;
     if let Some(resume) = resume {
-        output::complain(&format!("to go on: {resume}\n"));
+        output::complain(&format!("to continue: {resume}\n"));
     }
     match (signal, trouble) {
-        (Some(_), _) => Ok(Exit::Terminated),
-        (None, _) if demo => super::demo::demo(&Demo::default(), env).await,
-        (None, Some(trouble)) => Err(home.failed().unwrap_or_else(|| Failure::failed(trouble.what))),
-        (None, None) => Ok(Exit::Done),
+        (Some(_), _) => Ok(ExitStatus::Terminated),
+        (None, _) if demo => super::demo::demo(&DemoArgs::default(), env).await,
+        (None, Some(trouble)) => Err(home.open_failure().unwrap_or_else(|| Failure::failed(trouble.message))),
+        (None, None) => Ok(ExitStatus::Done),
     }
 }
 
 /// Talks line by line: each line is a task, and all of them are one session.
-async fn talk(args: Open, turn: Turn, global: &Global, env: &Environment) -> Result<Exit> {
+async fn talk(args: OpenArgs, turn: TurnArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let root: PathBuf = project::root(global.cwd.as_deref(), env)?;
     let mut session = args.session;
     if args.continue_last {
-        let store = wiring::open_store(env)?;
-        session = match run::find(&store, None, &root).await {
+        let store = host::sessions::open_store(env)?;
+        session = match host::sessions::find(&store, None, &root).await {
             Ok(meta) => Some(meta.id.to_string()),
-            Err(failure) if failure.exit == Exit::Usage => {
-                output::complain(&format!("{}; this is a new one\n", failure.what));
+            Err(failure) if failure.kind == FailureKind::Usage => {
+                output::complain(&format!("{}; this is a new one\n", failure.message));
                 None
             }
             Err(failure) => return Err(failure),
@@ -129,26 +129,26 @@ async fn talk(args: Open, turn: Turn, global: &Global, env: &Environment) -> Res
         let prompt = match first.take() {
             Some(prompt) => prompt,
             None => match line() {
-                Line::Said(line) => vec![line],
-                Line::Nothing => continue,
-                Line::End => return Ok(Exit::Done),
+                LineCommand::Said(line) => vec![line],
+                LineCommand::Nothing => continue,
+                LineCommand::End => return Ok(ExitStatus::Done),
             },
         };
-        let task = Run {
+        let task = RunArgs {
             prompt,
             session: session.clone(),
-            turn: Turn {
+            turn: TurnArgs {
                 file: files.take().unwrap_or_default(),
                 ..turn.clone()
             },
-            ..Run::default()
+            ..RunArgs::default()
         };
         if let Err(failure) = run::run(task, global, env).await {
-            failure.print();
+            output::print_failure(&failure);
         }
         if session.is_none() {
-            let store = wiring::open_store(env)?;
-            session = run::find(&store, None, &root)
+            let store = host::sessions::open_store(env)?;
+            session = host::sessions::find(&store, None, &root)
                 .await
                 .ok()
                 .map(|meta| meta.id.to_string());
@@ -165,57 +165,57 @@ fn quoted(task: &str) -> String {
     }
 }
 
-/// What the person says in a line.
-enum Line {
+/// A line typed by the user.
+enum LineCommand {
     Said(String),
     Nothing,
     End,
 }
 
-fn line() -> Line {
+fn line() -> LineCommand {
     output::complain("> ");
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
     match (read, line.trim()) {
-        (Ok(0) | Err(_), _) | (Ok(_), "/quit" | "/exit") => Line::End,
-        (Ok(_), "") => Line::Nothing,
-        (Ok(_), said) => Line::Said(said.into()),
+        (Ok(0) | Err(_), _) | (Ok(_), "/quit" | "/exit") => LineCommand::End,
+        (Ok(_), "") => LineCommand::Nothing,
+        (Ok(_), said) => LineCommand::Said(said.into()),
     }
 }
 
-/// How many colours the terminal has, as far as it says.
-fn depth(env: &Environment) -> Depth {
+/// The number of colours that the terminal reports.
+fn depth(env: &ProcessEnv) -> ColorDepth {
     if env.get("NO_COLOR").is_some() {
-        return Depth::Mono;
+        return ColorDepth::Mono;
     }
     let term = env.get("TERM").unwrap_or_default();
     match env.get("COLORTERM") {
-        Some("truecolor" | "24bit") => Depth::True,
+        Some("truecolor" | "24bit") => ColorDepth::True,
         Some(_) | None if term.contains("256color") || term.contains("kitty") || term.contains("direct") => {
-            Depth::Indexed
+            ColorDepth::Indexed
         }
-        Some(_) => Depth::Indexed,
-        None => Depth::Basic,
+        Some(_) => ColorDepth::Indexed,
+        None => ColorDepth::Basic,
     }
 }
 
-/// How the terminal shows images, by its name. What stands between, such as tmux, would have to pass them on.
-fn pictures(env: &Environment) -> Pictures {
+/// The image protocol of the terminal, by its name. Multiplexers such as tmux may not forward it.
+fn pictures(env: &ProcessEnv) -> ImageProtocol {
     let term = env.get("TERM").unwrap_or_default();
     let within = env.get("TMUX").is_some() || env.get("STY").is_some() || term.starts_with("screen");
     let program = env.get("TERM_PROGRAM").or(env.get("LC_TERMINAL")).unwrap_or_default();
     match program {
-        _ if within => Pictures::None,
-        "iTerm.app" | "iTerm2" | "WezTerm" | "mintty" => Pictures::Iterm,
-        "ghostty" => Pictures::Kitty,
-        _ if env.get("KITTY_WINDOW_ID").is_some() || env.get("KONSOLE_VERSION").is_some() => Pictures::Kitty,
-        _ if term.contains("kitty") || term.contains("ghostty") => Pictures::Kitty,
-        _ => Pictures::None,
+        _ if within => ImageProtocol::None,
+        "iTerm.app" | "iTerm2" | "WezTerm" | "mintty" => ImageProtocol::Iterm,
+        "ghostty" => ImageProtocol::Kitty,
+        _ if env.get("KITTY_WINDOW_ID").is_some() || env.get("KONSOLE_VERSION").is_some() => ImageProtocol::Kitty,
+        _ if term.contains("kitty") || term.contains("ghostty") => ImageProtocol::Kitty,
+        _ => ImageProtocol::None,
     }
 }
 
-/// What the terminal does with long rows, by its name.
-fn reflow(env: &Environment) -> Reflow {
+/// How the terminal handles long rows on resize, by its name.
+fn reflow(env: &ProcessEnv) -> Reflow {
     let term = env.get("TERM").unwrap_or_default();
     let within = [
         "TMUX",
@@ -228,7 +228,7 @@ fn reflow(env: &Environment) -> Reflow {
     ];
     let is_known = within.iter().any(|name| env.get(name).is_some());
     let cuts = ["xterm", "linux", "rxvt", "screen", "st-", "vt"];
-    // Many terminals call themselves xterm; xterm itself says so in a variable.
+    // Many terminals call themselves xterm; xterm itself sets a variable.
     let is_xterm = env.get("XTERM_VERSION").is_some();
     match is_xterm || (!is_known && !term.starts_with("xterm") && cuts.iter().any(|name| term.starts_with(name))) {
         true => Reflow::Cuts,

@@ -1,22 +1,23 @@
-//! `hew permissions`: shows, changes and tests what may happen without a question.
+//! `hew permissions`: shows, changes and tests permission rules.
 
 use super::load;
-use crate::args::{Global, Permissions as Args, RuleEffect, Test};
-use crate::config::{self, Permission};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{GlobalArgs, PermissionsCommand as Args, PermissionsTestArgs, RuleEffect};
+use crate::config;
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::grants::{self, GrantFile};
-use crate::output::words::plural;
-use crate::wiring::{modes, permissions};
-use crate::{output, places, project};
-use policy::{Action, Decision, Deed, Grants, Match, Origin, Policy, Reading, Revoked, Rule};
+use crate::output::format::plural;
+use crate::{output, paths, project};
+use host::permissions;
+use host::project_context::load_modes;
+use policy::{Action, Decision, Grants, Match, MatchMode, Policy, RevokeOutcome, Rule, RuleOrigin};
 use serde_json::{Value, json};
-use session::Keeper as _;
+use session::GrantStore as _;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) fn permissions(command: Option<&Args>, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) fn permissions(command: Option<&Args>, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     match command {
         None => list(false, global, env),
         Some(Args::List { json }) => list(*json, global, env),
@@ -28,7 +29,7 @@ pub(super) fn permissions(command: Option<&Args>, global: &Global, env: &Environ
             let are = if count == 1 { "is" } else { "are" };
             let answers = plural(count as u64, "remembered answer");
             output::complain(&format!("{answers} {are} gone\n"));
-            Ok(Exit::Done)
+            Ok(ExitStatus::Done)
         }
         Some(Args::Test(test)) => try_out(test, false, global, env),
         Some(Args::Explain(test)) => try_out(test, true, global, env),
@@ -36,9 +37,9 @@ pub(super) fn permissions(command: Option<&Args>, global: &Global, env: &Environ
 }
 
 /// The rules of each layer and the remembered answers.
-fn list(json: bool, global: &Global, env: &Environment) -> Result<Exit> {
+fn list(json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
-    let (permissions, problems) = permissions::permissions(&loaded.layers, loaded.trust, &root, env);
+    let (permissions, problems) = permissions::load(&loaded.layers, loaded.trust, &root, env);
     complain(&problems);
     let kept = GrantFile::open(&root, env)?.load()?;
     let here = kept.projects.get(&root).cloned().unwrap_or_default();
@@ -52,11 +53,11 @@ fn list(json: bool, global: &Global, env: &Environment) -> Result<Exit> {
             })
             .collect();
         let value = json!({
-            "v": 1, "permission": loaded.config.permission, "trusted": loaded.trust == crate::trust::Trust::Trusted,
+            "v": 1, "permission": loaded.config.permission, "trusted": loaded.trust == crate::trust::ProjectTrust::Trusted,
             "rules": rules, "granted": { "project": here, "always": kept.always },
         });
         output::deliver(&output::pretty(&value)?)?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     let mut text = String::new();
     for layer in permissions.rules.iter() {
@@ -82,18 +83,18 @@ fn list(json: bool, global: &Global, env: &Environment) -> Result<Exit> {
         text = "no rules and no remembered answers; `permission` decides alone\n".into();
     }
     output::deliver(&text)?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn heading(origin: Origin) -> &'static str {
+fn heading(origin: RuleOrigin) -> &'static str {
     match origin {
-        Origin::User => "your rules",
-        Origin::TrustedProject => "the project's rules (trusted)",
-        Origin::UntrustedProject => "the project's rules (not trusted: they may forbid, not allow)",
+        RuleOrigin::User => "your rules",
+        RuleOrigin::TrustedProject => "the project's rules (trusted)",
+        RuleOrigin::UntrustedProject => "the project's rules (not trusted: they may forbid, not allow)",
     }
 }
 
-fn add(effect: RuleEffect, rule: &str, project: bool, global: &Global, env: &Environment) -> Result<Exit> {
+fn add(effect: RuleEffect, rule: &str, project: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let rule: Rule = rule.parse().map_err(wrong)?;
     let file = target(project, global, env)?;
     let key = format!("permissions.{}", effect.word());
@@ -102,25 +103,25 @@ fn add(effect: RuleEffect, rule: &str, project: bool, global: &Global, env: &Env
         rules.push(rule.to_string());
     }
     config::set(&file, &key, &toml::Value::from(rules).to_string())?;
-    output::complain(&format!("added to {}\n", places::tidy(&file, env)));
-    Ok(Exit::Done)
+    output::complain(&format!("added to {}\n", paths::display_path(&file, env)));
+    Ok(ExitStatus::Done)
 }
 
-fn revoke(rule: &str, global: &Global, env: &Environment) -> Result<Exit> {
+fn revoke(rule: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let root = project::root(global.cwd.as_deref(), env)?;
     let gone = take_back(rule, &root, env)?;
     output::complain(&format!("{}\n", gone.join("\n")));
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// Takes back a remembered answer, and the person's own rules that say the same; what is gone, in words.
-pub(crate) fn take_back(rule: &str, root: &Path, env: &Environment) -> Result<Vec<String>> {
+/// Revokes a remembered answer and the user's equal rules. Returns descriptions of what was removed.
+pub(crate) fn take_back(rule: &str, root: &Path, env: &ProcessEnv) -> Result<Vec<String>> {
     let parsed: Rule = rule.parse().map_err(wrong)?;
     let mut gone = Vec::new();
-    if GrantFile::open(root, env)?.revoke(&parsed)? == Revoked::Gone {
+    if GrantFile::open(root, env)?.revoke(&parsed)? == RevokeOutcome::Removed {
         gone.push("the remembered answer is gone".to_string());
     }
-    let file = places::user_config(env)?;
+    let file = paths::user_config_file(env)?;
     for word in ["allow", "ask", "deny"] {
         let key = format!("permissions.{word}");
         let rules = config::list(&file, &key)?;
@@ -131,7 +132,7 @@ pub(crate) fn take_back(rule: &str, root: &Path, env: &Environment) -> Result<Ve
             .collect();
         if rest.len() < rules.len() {
             config::set(&file, &key, &toml::Value::from(rest).to_string())?;
-            gone.push(format!("removed from `{word}` in {}", places::tidy(&file, env)));
+            gone.push(format!("removed from `{word}` in {}", paths::display_path(&file, env)));
         }
     }
     if gone.is_empty() {
@@ -143,19 +144,19 @@ pub(crate) fn take_back(rule: &str, root: &Path, env: &Environment) -> Result<Ve
     Ok(gone)
 }
 
-fn try_out(test: &Test, explain: bool, global: &Global, env: &Environment) -> Result<Exit> {
+fn try_out(test: &PermissionsTestArgs, explain: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
-    let (mut permissions, problems) = permissions::permissions(&loaded.layers, loaded.trust, &root, env);
+    let (mut permissions, problems) = permissions::load(&loaded.layers, loaded.trust, &root, env);
     complain(&problems);
     let mut grants = Grants::default();
     let kept = GrantFile::open(&root, env)?.current();
-    kept.iter().for_each(|grant| grants.remember(grant.clone()));
+    kept.iter().for_each(|grant| grants.add(grant.clone()));
     permissions.grants = Arc::new(grants);
-    let action = Action::parse(&test.deed.join(" "), &permissions.places).map_err(wrong)?;
-    let name = test.mode.as_deref().or(loaded.config.mode.as_deref()).unwrap_or("code");
-    let mode = modes::find(&root, loaded.trust, env).choose(name, &[])?;
+    let action = Action::parse(&test.deed.join(" "), &permissions.project).map_err(wrong)?;
+    let name = test.mode.as_deref().unwrap_or(&loaded.config.mode);
+    let mode = load_modes(&root, loaded.trust, env).choose(name, &[])?;
     let tool = test.tool.as_deref().unwrap_or(usual_tool(&action));
-    let level = loaded.config.permission.unwrap_or(Permission::Workspace);
+    let level = loaded.config.permission;
     let policy = Policy {
         level: level.into(),
         permissions,
@@ -188,21 +189,20 @@ fn try_out(test: &Test, explain: bool, global: &Global, env: &Environment) -> Re
         output::deliver(&text)?;
     }
     Ok(match test.expect {
-        Some(expected) if expected.word() != word => Exit::Failed,
-        Some(_) | None => Exit::Done,
+        Some(expected) if expected.word() != word => ExitStatus::Failed,
+        Some(_) | None => ExitStatus::Done,
     })
 }
 
-/// The rules and answers that are about this, in words.
+/// Descriptions of the matching rules and answers.
 fn concerned(policy: &Policy, tool: &str, action: &Action) -> Vec<String> {
-    let deed = Deed::from(action);
     let permissions = &policy.permissions;
     let commands = match action {
         Action::Run { command, .. } | Action::Escalate { command, .. } => policy::shell::parse(command).commands,
         _ => Vec::new(),
     };
-    let is_about = |rule: &Rule, reading: Reading| {
-        rule.matches(tool, &deed, &permissions.places, reading) != Match::No
+    let is_about = |rule: &Rule, reading: MatchMode| {
+        rule.matches(tool, action, &permissions.project, reading) != Match::No
             || commands
                 .iter()
                 .any(|simple| rule.matches_command(tool, simple, reading) != Match::No)
@@ -211,9 +211,9 @@ fn concerned(policy: &Policy, tool: &str, action: &Action) -> Vec<String> {
     for layer in permissions.rules.iter() {
         let [deny, ask, allow] = layer.rules();
         for (word, rules, reading) in [
-            ("deny", deny, Reading::Wide),
-            ("ask", ask, Reading::Wide),
-            ("allow", allow, Reading::Narrow),
+            ("deny", deny, MatchMode::Wide),
+            ("ask", ask, MatchMode::Wide),
+            ("allow", allow, MatchMode::Narrow),
         ] {
             let about = rules.iter().filter(|rule| is_about(rule, reading));
             told.extend(about.map(|rule| format!("{}: {word} {rule}", heading(layer.origin()))));
@@ -222,7 +222,7 @@ fn concerned(policy: &Policy, tool: &str, action: &Action) -> Vec<String> {
     let granted = permissions
         .grants
         .iter()
-        .filter(|grant| is_about(&grant.rule, Reading::Narrow));
+        .filter(|grant| is_about(&grant.rule, MatchMode::Narrow));
     told.extend(granted.map(|grant| format!("remembered: {}", grants::describe(grant))));
     told
 }
@@ -240,9 +240,9 @@ fn usual_tool(action: &Action) -> &'static str {
     }
 }
 
-fn target(project: bool, global: &Global, env: &Environment) -> Result<std::path::PathBuf> {
+fn target(project: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<std::path::PathBuf> {
     if !project {
-        return places::user_config(env);
+        return paths::user_config_file(env);
     }
     let root = project::root(global.cwd.as_deref(), env)?;
     Ok(project::config_file(&root).unwrap_or_else(|| root.join(".hew").join("config.toml")))

@@ -1,25 +1,28 @@
-//! `hew prompt`: shows what a model is told.
+//! `hew prompt`: shows the system prompt and the tools.
 
-use super::ledger::{self, Form};
+use super::ledger::{self, RequestView};
 use super::load;
-use crate::args::{Global, Prompt as Args, PromptShow};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{GlobalArgs, PromptShowArgs, PromptSubcommand as Args};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::Result;
-use crate::models::Models;
+use crate::models::ModelRegistry;
 use crate::output;
-use crate::wiring;
 use model::{Info, Request};
-use prompt::tokens::{Exact, Family};
-use prompt::{Frame, Kept, Rendered, Scene};
+use prompt::tokens::{ExactTokenizer, TokenizerFamily};
+use prompt::{LayoutCache, RequestFrame, SystemPrompt, SystemPromptInput};
 use serde_json::json;
-use toolbox::JobsView;
+use toolbox::JobRegistryView;
 
-pub(super) async fn prompt(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn prompt(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     match args {
         Args::Show(args) => match &args.request {
             Some(request) => {
-                let form = if args.json { Form::Json } else { Form::Text };
+                let form = if args.json {
+                    RequestView::Json
+                } else {
+                    RequestView::Text
+                };
                 ledger::show(request, form, global, env).await
             }
             None => show(args, global, env).await,
@@ -29,53 +32,57 @@ pub(super) async fn prompt(args: &Args, global: &Global, env: &Environment) -> R
     }
 }
 
-/// What would be sent now, without a session.
-async fn show(args: &PromptShow, global: &Global, env: &Environment) -> Result<Exit> {
+/// The first request of a new session.
+async fn show(args: &PromptShowArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
     let config = &loaded.config;
-    let models = Models::new(config, env);
-    let name = match args.model.as_ref().or(config.model.as_ref()) {
+    let models = ModelRegistry::new(config, env);
+    let name = match &args.model {
         Some(name) => name.clone(),
-        None => models.default_name().await?,
+        None => models.main_name().await?,
     };
     let info = models.find(&name)?;
-    let found = wiring::modes::find(&root, loaded.trust, env);
-    let mode = args.mode.as_deref().or(config.mode.as_deref()).unwrap_or("code");
+    let found = host::project_context::load_modes(&root, loaded.trust, env);
+    let mode = args.mode.as_deref().unwrap_or(&config.mode);
     let mode = found.choose(mode, &[])?;
-    let (permissions, _) = wiring::permissions::permissions(&loaded.layers, loaded.trust, &root, env);
-    let tools = wiring::tools_for(config, env, &root, &info, &permissions, &found.modes).await?;
-    let workspace = wiring::open_workspace(&root, &permissions)?;
-    let around = wiring::around(config, loaded.trust, &workspace, JobsView::default(), env);
+    let (permissions, _) = host::permissions::load(&loaded.layers, loaded.trust, &root, env);
+    let tools = host::tools::session_tools(config, env, &root, &info, &permissions, &found.modes).await?;
+    let workspace = host::project_context::open_workspace(&root, &permissions)?;
+    let context =
+        host::project_context::project_context(config, loaded.trust, &workspace, JobRegistryView::default(), env);
     let own: Vec<_> = tools.deferred().collect();
     let further: Vec<&str> = own.iter().map(|tool| tool.spec().name.as_str()).collect();
     let listed = tools.specs();
-    let scene = Scene {
+    let scene = SystemPromptInput {
         mode: &mode,
         model: &info,
         listed: &listed,
-        further: &further,
+        deferred: &further,
     };
-    let place = wiring::mcp::Place {
+    let place = host::mcp_servers::McpContext {
         config,
         layers: &loaded.layers,
         root: &root,
         trust: loaded.trust,
         env,
-        further: &[],
+        extra: &[],
     };
-    let servers = wiring::mcp::definitions(place).0.into_iter().filter(|it| !it.disabled);
+    let servers = host::mcp_servers::definitions(place)
+        .0
+        .into_iter()
+        .filter(|it| !it.disabled);
     let servers: Vec<String> = servers.map(|server| server.name).collect();
-    let rendered = wiring::system::preview(&scene, &around, &workspace, &found.modes, servers, loaded.trust, env);
+    let rendered = host::system_prompt::preview(&scene, &context, &workspace, &found.modes, servers, loaded.trust, env);
     for problem in &rendered.problems {
         output::complain(&format!("warning: {problem}\n"));
     }
-    let frame = Frame {
+    let frame = RequestFrame {
         tools: listed.clone(),
         system: rendered.blocks.clone(),
         protocol: scene.protocol(),
-        ..Frame::default()
+        ..RequestFrame::default()
     };
-    let request = prompt::assemble(&frame, &[], &mut Kept::default()).request;
+    let request = prompt::assemble(&frame, &[], &mut LayoutCache::default()).request;
     match args.json {
         true => output::deliver(&output::pretty(&as_json(
             &request, &rendered, &info, &mode.name, &scene,
@@ -85,11 +92,17 @@ async fn show(args: &PromptShow, global: &Global, env: &Environment) -> Result<E
             output::complain(&summary(&request, &rendered, &info, &mode.name));
         }
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn as_json(request: &Request, rendered: &Rendered, info: &Info, mode: &str, scene: &Scene<'_>) -> serde_json::Value {
-    let counted = Counted::of(request, rendered, info);
+fn as_json(
+    request: &Request,
+    rendered: &SystemPrompt,
+    info: &Info,
+    mode: &str,
+    scene: &SystemPromptInput<'_>,
+) -> serde_json::Value {
+    let counted = SectionTokens::of(request, rendered, info);
     let parts: Vec<_> = counted
         .parts
         .iter()
@@ -99,7 +112,7 @@ fn as_json(request: &Request, rendered: &Rendered, info: &Info, mode: &str, scen
         "model": info.name(),
         "mode": mode,
         "protocol": scene.protocol().name(),
-        "family": prompt::family(&info.id).map(|family| family.name),
+        "family": prompt::model_family(&info.id).map(|family| family.name),
         "tokenizer": counted.by,
         "tokens": counted.system + counted.tools,
         "sections": parts,
@@ -121,8 +134,8 @@ fn as_text(request: &Request) -> String {
 }
 
 /// How many tokens something has.
-struct Counted {
-    /// The tokenizer, where it is public: then it is exact.
+struct SectionTokens {
+    /// The tokenizer, if public: then the count is exact.
     by: Option<&'static str>,
     system: u64,
     tools: u64,
@@ -130,10 +143,10 @@ struct Counted {
     parts: Vec<(String, u64)>,
 }
 
-impl Counted {
-    fn of(request: &Request, rendered: &Rendered, info: &Info) -> Self {
-        let family = Family::of(info);
-        let exact = Exact::load(family);
+impl SectionTokens {
+    fn of(request: &Request, rendered: &SystemPrompt, info: &Info) -> Self {
+        let family = TokenizerFamily::of(info);
+        let exact = ExactTokenizer::load(family);
         let count = |text: &str| match &exact {
             Some(exact) => exact.count(text),
             None => family.estimate(text),
@@ -145,7 +158,7 @@ impl Counted {
             true => 0,
             false => count(&serde_json::to_string(&*request.tools).unwrap_or_default()),
         };
-        Counted {
+        SectionTokens {
             by: exact.and(family.tokenizer()),
             system,
             tools,
@@ -158,14 +171,14 @@ impl Counted {
     }
 }
 
-/// Who is told this, and how much it costs.
-fn summary(request: &Request, rendered: &Rendered, info: &Info, mode: &str) -> String {
-    let Counted {
+/// The model and the token cost.
+fn summary(request: &Request, rendered: &SystemPrompt, info: &Info, mode: &str) -> String {
+    let SectionTokens {
         by,
         system,
         tools,
         parts,
-    } = Counted::of(request, rendered, info);
+    } = SectionTokens::of(request, rendered, info);
     let parts: Vec<String> = parts.iter().map(|(name, tokens)| format!("{name} {tokens}")).collect();
     format!(
         "for {} in mode {mode}: {} {} tokens{}, {system} of them for the system prompt ({}) and {tools} for {} tools\n",

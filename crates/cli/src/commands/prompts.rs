@@ -1,15 +1,14 @@
-//! `hew prompts`: the prompt library. Prompts are Markdown files; a front matter says what they are for and whether every
-//! session is told them.
+//! `hew prompts`: manages saved prompts, Markdown files with a front matter.
 
 use super::load;
-use crate::args::{Global, Prompts, PromptsList};
-use crate::config::Loaded;
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{GlobalArgs, PromptsCommand, PromptsListArgs};
+use crate::config::LoadedConfig;
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::wiring::library::{self, Saved};
-use crate::wiring::shelves;
-use crate::{atomic, input, output, places};
+use crate::{atomic, input, output, paths};
+use context::SavedPrompt;
+use host::project_context;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,71 +16,71 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 pub(super) fn prompts(
-    listed: &PromptsList,
-    command: Option<Prompts>,
-    global: &Global,
-    env: &Environment,
-) -> Result<Exit> {
+    listed: &PromptsListArgs,
+    command: Option<PromptsCommand>,
+    global: &GlobalArgs,
+    env: &ProcessEnv,
+) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
-    let place = Place {
+    let files = PromptFiles {
         root,
         loaded,
         env: env.clone(),
     };
     match command {
-        None => place.list(listed.json)?,
-        Some(Prompts::List(list)) => place.list(list.json || listed.json)?,
-        Some(Prompts::Show { name }) => output::deliver(&format!("{}\n", place.find(&name)?.text))?,
-        Some(Prompts::Add {
+        None => files.list(listed.json)?,
+        Some(PromptsCommand::List(list)) => files.list(list.json || listed.json)?,
+        Some(PromptsCommand::Show { name }) => output::deliver(&format!("{}\n", files.find(&name)?.text))?,
+        Some(PromptsCommand::Add {
             name,
             text,
             description,
             default,
             project,
         }) => {
-            let front = front(description.as_deref(), default);
-            place.add(&name, &text, &front, project)?;
+            let front = front_matter(description.as_deref(), default);
+            files.add(&name, &text, &front, project)?;
         }
-        Some(Prompts::Edit { name, text }) => place.edit(&name, &text)?,
-        Some(Prompts::Remove { name }) => {
-            let path = place.find(&name)?.path;
+        Some(PromptsCommand::Edit { name, text }) => files.edit(&name, &text)?,
+        Some(PromptsCommand::Remove { name }) => {
+            let path = files.find(&name)?.path;
             std::fs::remove_file(&path).map_err(|error| Failure::file("remove", &path, &error))?;
-            output::deliver(&format!("removed {}\n", places::tidy(&path, env)))?;
+            output::deliver(&format!("removed {}\n", paths::display_path(&path, env)))?;
         }
-        Some(Prompts::Default { name, off }) => {
-            let path = place.find(&name)?.path;
+        Some(PromptsCommand::Default { name, off }) => {
+            let path = files.find(&name)?.path;
             let text = read(&path)?;
             write(&path, &with_default(&text, !off))?;
             output::deliver(match off {
-                false => "every session is told it from now on\n",
-                true => "sessions are no longer told it by default\n",
+                false => "included in every session from now on\n",
+                true => "no longer included by default\n",
             })?;
         }
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// The project and the person whose prompts these are.
-struct Place {
+/// The prompt files of the user and of a project.
+struct PromptFiles {
     root: PathBuf,
-    loaded: Loaded,
-    env: Environment,
+    loaded: LoadedConfig,
+    env: ProcessEnv,
 }
 
-impl Place {
-    fn all(&self) -> Result<BTreeMap<String, Saved>> {
-        shelves::prompts(&self.root, &self.loaded, &self.env)
+impl PromptFiles {
+    fn all(&self) -> Result<BTreeMap<String, SavedPrompt>> {
+        project_context::prompts(&self.root, &self.loaded, &self.env)
     }
 
-    fn find(&self, name: &str) -> Result<Saved> {
+    fn find(&self, name: &str) -> Result<SavedPrompt> {
         let mut all = self.all()?;
         let missing = || {
             let names: Vec<&str> = all.keys().map(String::as_str).collect();
             let hint = match names.is_empty() {
-                true => "none are kept yet; `hew prompts add` keeps one".to_owned(),
-                false => format!("there are {}", names.join(", ")),
+                true => "add one with `hew prompts add`".to_owned(),
+                false => format!("saved prompts: {}", names.join(", ")),
             };
-            Failure::usage(format!("there is no prompt `{name}`")).hint(hint)
+            Failure::usage(format!("no prompt named `{name}`")).hint(hint)
         };
         match all.contains_key(name) {
             true => all.remove(name).ok_or_else(|| Failure::failed("it is gone")),
@@ -92,11 +91,11 @@ impl Place {
     fn list(&self, json: bool) -> Result<()> {
         let all = self.all()?;
         if json {
-            let list: Vec<Value> = all.values().map(described).collect();
+            let list: Vec<Value> = all.values().map(prompt_json).collect();
             return output::deliver(&output::pretty(&list)?);
         }
         if all.is_empty() {
-            return output::deliver("no prompts are kept; `hew prompts add NAME \"…\"` keeps one\n");
+            return output::deliver("no saved prompts; add one with `hew prompts add NAME \"…\"`\n");
         }
         let mut text = String::new();
         for saved in all.values() {
@@ -104,7 +103,7 @@ impl Place {
             let first = saved.text.lines().next().unwrap_or_default();
             let about = saved.description.as_deref().unwrap_or(first);
             text.push_str(&format!("{}{marked}  {about}\n", saved.name));
-            text.push_str(&format!("    from: {}\n", places::tidy(&saved.path, &self.env)));
+            text.push_str(&format!("    from: {}\n", paths::display_path(&saved.path, &self.env)));
         }
         output::deliver(&text)
     }
@@ -112,92 +111,95 @@ impl Place {
     fn add(&self, name: &str, words: &[String], front: &str, project: bool) -> Result<()> {
         let path = self.path(name, project)?;
         if path.exists() {
-            return Err(Failure::usage(format!("there is a prompt `{name}` already"))
-                .hint(format!("`hew prompts edit {name}` changes it")));
+            return Err(Failure::usage(format!("the prompt `{name}` already exists"))
+                .hint(format!("edit it with `hew prompts edit {name}`")));
         }
-        let text = match said(words)? {
+        let text = match text_argument(words)? {
             Some(text) => text,
             None => {
                 write(&path, &format!("{front}\n"))?;
                 self.open(&path)?;
                 if read(&path)?.trim().is_empty() {
                     std::fs::remove_file(&path).map_err(|error| Failure::file("remove", &path, &error))?;
-                    return Err(Failure::usage("nothing was written, so nothing is kept"));
+                    return Err(Failure::usage("the prompt is empty; nothing was saved"));
                 }
-                return output::deliver(&self.kept(name, &path));
+                return output::deliver(&self.saved_message(name, &path));
             }
         };
         write(&path, &format!("{front}{}\n", text.trim_end()))?;
-        output::deliver(&self.kept(name, &path))
+        output::deliver(&self.saved_message(name, &path))
     }
 
-    fn kept(&self, name: &str, path: &Path) -> String {
-        format!("kept in {}; @rule:{name} mentions it\n", places::tidy(path, &self.env))
+    fn saved_message(&self, name: &str, path: &Path) -> String {
+        format!(
+            "saved in {}; mention it with @rule:{name}\n",
+            paths::display_path(path, &self.env)
+        )
     }
 
     fn edit(&self, name: &str, words: &[String]) -> Result<()> {
         let path = self.find(name)?.path;
-        let Some(text) = said(words)? else {
+        let Some(text) = text_argument(words)? else {
             return self.open(&path);
         };
         let old = read(&path)?;
-        let (_, body) = prompt::Front::split(&old);
+        let (_, body) = prompt::FrontMatter::split(&old);
         let front = &old[..old.len() - body.len()];
         write(&path, &format!("{front}{}\n", text.trim_end()))
     }
 
-    /// The file of a prompt of this name.
+    /// The file of a prompt.
     fn path(&self, name: &str, project: bool) -> Result<PathBuf> {
         let is_part = |part: &str| {
             let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
             !part.is_empty() && !part.starts_with('.') && part.chars().all(fits)
         };
         if !name.split(':').all(is_part) {
-            return Err(Failure::usage(format!("`{name}` cannot be the name of a prompt"))
-                .hint("names have letters, digits, `-`, `_` and `.`, and `:` between folders"));
+            return Err(Failure::usage(format!("invalid prompt name `{name}`"))
+                .hint("use letters, digits, `-`, `_` and `.`, with `:` between folders"));
         }
         let folder = match project {
-            true => self.root.join(library::PROJECT),
-            false => shelves::own_folder(&self.env)
+            true => self.root.join(context::PROJECT_PROMPTS),
+            false => project_context::user_config_folder(&self.env)
                 .ok_or_else(|| Failure::usage("HOME is not set, so hew does not know where your prompts are"))?
-                .join(library::OWN),
+                .join(context::USER_PROMPTS),
         };
         Ok(folder.join(format!("{}.md", name.replace(':', "/"))))
     }
 
-    /// Opens the person's editor.
+    /// Opens the user's editor.
     fn open(&self, path: &Path) -> Result<()> {
         let editor = self
             .env
             .first(["VISUAL", "EDITOR"])
             .map(|(_, editor)| editor.to_owned());
-        let shown = places::tidy(path, &self.env);
-        let alone = || Failure::usage("there is no text").hint(format!("give one, pipe one in, or edit {shown}"));
-        let editor = editor.filter(|_| std::io::stdin().is_terminal()).ok_or_else(alone)?;
+        let shown = paths::display_path(path, &self.env);
+        let no_text = || Failure::usage("no text given").hint(format!("pass a text, pipe one in, or edit {shown}"));
+        let editor = editor.filter(|_| std::io::stdin().is_terminal()).ok_or_else(no_text)?;
         let mut words = editor.split_whitespace();
-        let program = words.next().ok_or_else(alone)?;
+        let program = words.next().ok_or_else(no_text)?;
         let arguments: Vec<&OsStr> = words.map(OsStr::new).chain([path.as_os_str()]).collect();
-        let ended = sandbox::hand_over(OsStr::new(program), &arguments, &self.root);
-        match ended {
+        let status = sandbox::run_in_terminal(OsStr::new(program), &arguments, &self.root);
+        match status {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(Failure::failed(format!("`{editor}` ended with {status}"))),
+            Ok(status) => Err(Failure::failed(format!("`{editor}` failed: {status}"))),
             Err(error) => Err(Failure::failed(format!("cannot start `{editor}`: {error}"))
                 .hint("set VISUAL or EDITOR to your editor")),
         }
     }
 }
 
-/// The text that was given, if one was.
-fn said(words: &[String]) -> Result<Option<String>> {
+/// The text from the arguments or from stdin.
+fn text_argument(words: &[String]) -> Result<Option<String>> {
     Ok(input::message(words, &[])?.map(|message| message.text()))
 }
 
-fn described(saved: &Saved) -> Value {
+fn prompt_json(saved: &SavedPrompt) -> Value {
     json!({
         "name": saved.name,
         "description": saved.description,
         "default": saved.default,
-        "project": saved.of_project,
+        "project": saved.from_project,
         "path": saved.path,
     })
 }
@@ -210,7 +212,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
     atomic::write(path, text).map_err(|error| Failure::file("write", path, &error))
 }
 
-fn front(description: Option<&str>, default: bool) -> String {
+fn front_matter(description: Option<&str>, default: bool) -> String {
     let described = description.map(|text| format!("description: {}\n", json!(text.trim())));
     let default = default.then(|| "default: true\n".to_owned());
     let lines: String = described.into_iter().chain(default).collect();
@@ -220,9 +222,9 @@ fn front(description: Option<&str>, default: bool) -> String {
     }
 }
 
-/// The text of a file, with `default` in its front matter.
+/// Sets or removes `default` in the front matter of a text.
 fn with_default(text: &str, default: bool) -> String {
-    let (_, body) = prompt::Front::split(text);
+    let (_, body) = prompt::FrontMatter::split(text);
     let front = &text[..text.len() - body.len()];
     let others = front.lines().filter(|line| {
         let line = line.trim_end();
@@ -243,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mark_of_a_default_prompt_goes_into_the_front_matter_and_out_again() {
+    fn default_is_set_and_removed_in_the_front_matter() {
         let cases = [
             ("Text.\n", "---\ndefault: true\n---\nText.\n", "Text.\n"),
             (
@@ -261,13 +263,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_about_a_prompt_can_be_read_again() {
-        let text = format!("{}Body", front(Some("It: \"does\""), true));
-        let (read, body) = prompt::Front::split(&text);
+    fn a_written_front_matter_can_be_read() {
+        let text = format!("{}Body", front_matter(Some("It: \"does\""), true));
+        let (read, body) = prompt::FrontMatter::split(&text);
         assert_eq!(
-            (read.get(&["description"]), read.says("default"), body),
+            (read.get(&["description"]), read.flag("default"), body),
             (Some("It: \"does\""), Some(true), "Body")
         );
-        assert_eq!(front(None, false), "");
+        assert_eq!(front_matter(None, false), "");
     }
 }

@@ -1,42 +1,53 @@
-//! `hew resume` and `hew fork`: go on with a session where it stopped, or with a copy of it.
+//! `hew resume` and `hew fork`: continue a session or a copy of it.
 
-use super::answer::Expected;
+use super::structured_answer::AnswerSchema;
 use super::{open, run};
-use crate::args::{Global, Resume, Turn};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{GlobalArgs, ResumeArgs, TurnArgs};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::{output, project, wiring};
+use crate::{output, project};
 use session::Command;
 
-pub(super) async fn resume(args: Resume, global: &Global, env: &Environment) -> Result<Exit> {
-    let expected = args.turn.output_schema.as_deref().map(Expected::read).transpose()?;
+pub(super) async fn resume(args: ResumeArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
+    let expected = args.turn.output_schema.as_deref().map(AnswerSchema::read).transpose()?;
     let (id, words) = sort_out(args.id, args.prompt);
     let root = project::root(global.cwd.as_deref(), env)?;
-    let store = wiring::open_store(env)?;
-    let found = run::find(&store, id.as_deref(), &root).await;
+    let store = host::sessions::open_store(env)?;
+    let found = host::sessions::find(&store, id.as_deref(), &root).await;
     let meta = found.map_err(|failure| or_a_prompt(failure, id.as_deref()))?;
     if words.is_empty() && args.turn.is_for_a_person() && open::is_possible(env) {
-        let which = tui::Which::Named(meta.id.to_string());
-        return open::show(which, args.turn, None, open::Going::On, global, env).await;
+        let which = tui::SessionTarget::Named(meta.id.to_string());
+        return open::show(which, args.turn, None, open::UnfinishedTurn::On, global, env).await;
     }
     let command = run::prompt(&words, &args.turn)?.unwrap_or(Command::Continue);
-    run::go_on(meta, store, command, args.turn, expected, global, env).await
+    run::resume(meta, store, command, args.turn, expected, global, env).await
 }
 
-/// Goes on from a session in a copy of it: on the screen, or later where there is none.
-pub(super) async fn fork(id: Option<&str>, global: &Global, env: &Environment) -> Result<Exit> {
+/// Forks a session and opens the copy, if there is a terminal.
+pub(super) async fn fork(id: Option<&str>, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let root = project::root(global.cwd.as_deref(), env)?;
-    let store = wiring::open_store(env)?;
-    let meta = run::find(&store, id, &root).await?;
-    let copy = wiring::tui::fork(&store, meta.id, None).await?;
+    let store = host::sessions::open_store(env)?;
+    let meta = host::sessions::find(&store, id, &root).await?;
+    let copy = host::sessions::fork(&store, meta.id, None).await?;
     if open::is_possible(env) {
-        let which = tui::Which::Named(copy.to_string());
-        return open::show(which, Turn::default(), None, open::Going::Waits, global, env).await;
+        let which = tui::SessionTarget::Named(copy.to_string());
+        return open::show(
+            which,
+            TurnArgs::default(),
+            None,
+            open::UnfinishedTurn::Waits,
+            global,
+            env,
+        )
+        .await;
     }
     output::deliver(&format!("{copy}\n"))?;
-    output::complain(&format!("to go on with the copy: {}\n", run::resume_command(copy)));
-    Ok(Exit::Done)
+    output::complain(&format!(
+        "to continue with the copy: {}\n",
+        host::sessions::resume_command(copy)
+    ));
+    Ok(ExitStatus::Done)
 }
 
 /// A lone word that names no session may have been meant for the model.
@@ -48,7 +59,7 @@ fn or_a_prompt(mut failure: Failure, id: Option<&str>) -> Failure {
     failure
 }
 
-/// The first word is an id if it looks like one, or if it is all that is said; else it belongs to the prompt.
+/// The first word is an id if it looks like one or is the only word; otherwise it belongs to the prompt.
 fn sort_out(id: Option<String>, prompt: Vec<String>) -> (Option<String>, Vec<String>) {
     let is_id = |word: &str| looks_like_an_id(word) || (prompt.is_empty() && is_plain(word));
     match id {

@@ -1,135 +1,81 @@
-//! `hew rewind`: goes back to an earlier message of a session, with or without the files.
+//! `hew rewind`: moves a session back to an earlier item, with or without the files.
 
-use super::past::{Access, Clash, Past, Plan, changes, clash, keep_current, print, prompts, sentence, sum};
-use super::run::{resume_command, short};
-use crate::args::{Global, Rewind};
-use crate::environment::Environment;
-use crate::exit::Exit;
-use crate::failure::{Failure, Result};
+use super::history::{PlanState, RestoreReport, access, conflict_policy, open_history, plan_summary};
+use crate::args::{GlobalArgs, RewindArgs};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
+use crate::failure::Result;
 use crate::output;
-use crate::output::paint::columns;
-use crate::output::table::{self, Align};
-use crate::output::words::{ago, line, now};
-use model::Message;
+use crate::output::color::columns;
+use crate::output::format::{ago, line, now};
+use crate::output::table::{self, ColumnAlign};
+use host::sessions::{resume_command, short_id};
+use review::{RewindFiles, RewindPlan, SessionAccess, SessionHistory, prompts};
 use serde::Serialize;
-use session::{Body, Change, Item, ItemId, Restoring, Store, Tally, Version};
+use session::{Body, ChangeCount, Item, ItemId};
 use std::sync::Arc;
 
-pub(super) async fn rewind(args: &Rewind, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn rewind(args: &RewindArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (session, item) = match args.to.as_deref().map(|to| to.split_once('/').unwrap_or((to, ""))) {
         Some((session, item)) => (Some(session).filter(|name| !name.is_empty()), item),
         None => (None, ""),
     };
     if item.is_empty() {
-        let past = Past::open(session, Access::Read, global, env).await?;
-        list(&past, args.going.json)?;
-        return Ok(Exit::Done);
+        list(
+            &open_history(session, SessionAccess::Read, global, env).await?,
+            args.going.json,
+        )?;
+        return Ok(ExitStatus::Done);
     }
-    let access = match args.going.dry_run {
-        true => Access::Read,
-        false => Access::Write,
-    };
-    let past = Past::open(session, access, global, env).await?;
-    let to = past.item(item).await?;
-    go(past, to, args).await
+    let history = open_history(session, access(&args.going), global, env).await?;
+    let to = history.find_item(item).await?;
+    rewind_to(history, to, args).await
 }
 
-async fn go(mut past: Past, to: ItemId, args: &Rewind) -> Result<Exit> {
+async fn rewind_to(mut history: SessionHistory, to: ItemId, args: &RewindArgs) -> Result<ExitStatus> {
     let going = &args.going;
-    let Some(head) = past.items.last().map(|item| item.id).filter(|head| *head != to) else {
-        return Err(Failure::failed("the session is there already"));
+    let id = history.id();
+    let report = RestoreReport {
+        session: id,
+        action: "rewind",
+        items: &[to],
+        json: going.json,
     };
-    let target = past.path_to(to).await?;
-    let moves = past.moves_to(&target);
-    let clash = match args.no_files {
-        // Nothing is touched, so nothing can stand in the way.
-        true => Clash::Overwrite,
-        false => clash(going),
+    let files = match args.no_files {
+        true => RewindFiles::Keep,
+        false => RewindFiles::Restore(conflict_policy(going)),
     };
-    let (mut plan, kept) = past.plan(moves, clash).await?;
-    let id = past.meta.id;
+    let plan = RewindPlan::new(&history, to, files).await?;
     if going.dry_run {
-        print(id, "rewind", &[to], &plan, false, going.json)?;
-        return Ok(Exit::Done);
+        report.print(&plan.restore, PlanState::Planned)?;
+        return Ok(ExitStatus::Done);
     }
-    if args.no_files {
-        past.store.rewind(id, to).await?;
-        past.items = target;
-        leave(&mut past, &plan).await?;
-        plan = Plan::default();
-    } else {
-        if let Err(failure) = plan.check(clash) {
-            print(id, "rewind", &[to], &plan.only_conflicts(), false, going.json)?;
-            return Err(failure);
-        }
-        past.carry_out(&mut plan, &kept)?;
-        past.store.rewind(id, to).await?;
-        past.items = target;
+    if let Err(error) = plan.check() {
+        report.print_conflicts(&plan.restore)?;
+        return Err(error.into());
     }
-    print(id, "rewind", &[to], &plan, true, going.json)?;
+    let from = plan.from();
+    let restored = plan.apply(&mut history, now()).await?;
+    report.print(&restored, PlanState::Applied)?;
     if !going.json {
         let files = match args.no_files {
-            true => "the files stay as they are".into(),
-            false => sum(&plan),
+            true => "files are unchanged".into(),
+            false => plan_summary(&restored),
         };
         output::complain(&format!(
-            "back at {}; {files}\nto go on: {}; to return: hew rewind {}/{}\n",
-            shown(&past.items),
+            "rewound to {}; {files}\nto continue: {}; to return: hew rewind {}/{}\n",
+            describe_head(history.items()),
             resume_command(id),
-            short(id),
-            name(head)
+            short_id(id),
+            short_item_id(from)
         ));
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// Tells the conversation how the files differ from what it knows.
-async fn leave(past: &mut Past, plan: &Plan) -> Result<()> {
-    if plan.steps.is_empty() {
-        return Ok(());
-    }
-    let begin =
-        "The conversation went back to this point and the files did not; compared with what was said here, someone has";
-    let back = Plan {
-        steps: plan
-            .steps
-            .iter()
-            .map(|step| workspace::checkpoint::Step {
-                path: step.path.clone(),
-                from: step.to.clone(),
-                to: step.from.clone(),
-            })
-            .collect(),
-        ..Plan::default()
-    };
-    let message = Arc::new(Message::user(sentence(begin, &back)));
-    let kept = left(past, plan);
-    past.append(Body::Restored {
-        message,
-        how: Restoring::Left,
-        of: Vec::new(),
-        changes: kept,
-    })
-    .await
-}
-
-/// The changes from what a plan would have made of files to what they are, which is kept.
-fn left(past: &Past, plan: &Plan) -> Vec<Change> {
-    let depot = past.depot();
-    let changes = plan.changes().into_iter().map(|change| Change {
-        before: change.after,
-        after: change.before.map(|now| Version {
-            kept: keep_current(&depot, &past.root.join(&change.path), &now),
-            ..now
-        }),
-        path: change.path,
-    });
-    changes.collect()
-}
-
-/// A prompt in the JSON of `hew rewind SESSION --json`.
+/// A prompt in the output of `hew rewind SESSION --json`.
 #[derive(Serialize)]
-struct Row {
+struct PromptRow {
     number: usize,
     item: String,
     at_ms: u64,
@@ -137,69 +83,71 @@ struct Row {
     changed: usize,
 }
 
-/// Lists the prompts of a session, with what each led to.
-fn list(past: &Past, json: bool) -> Result<()> {
-    let starts: Vec<usize> = (0..past.items.len())
-        .filter(|at| matches!(past.items[*at].body, Body::Prompt { .. }))
+/// Lists the prompts of a session, with the number of files changed after each.
+fn list(history: &SessionHistory, json: bool) -> Result<()> {
+    let items = history.items();
+    let starts: Vec<usize> = (0..items.len())
+        .filter(|at| matches!(items[*at].body, Body::Prompt { .. }))
         .collect();
-    let rows = prompts(&past.items).zip(1..).map(|(item, number)| {
-        let from = starts[number - 1];
-        let until = starts.get(number).copied().unwrap_or(past.items.len());
-        let tally = Tally::of(past.items[from..until].iter().flat_map(|item| changes(item)));
-        Row {
+    let rows = prompts(items).zip(1..).map(|(item, number)| {
+        let start = starts[number - 1];
+        let end = starts.get(number).copied().unwrap_or(items.len());
+        let count = ChangeCount::of(items[start..end].iter().flat_map(|item| item.changes()));
+        PromptRow {
             number,
             item: item.id.to_string(),
             at_ms: item.at.0,
-            text: item
-                .message()
-                .map(|message| session::spoken(message))
-                .unwrap_or_default(),
-            changed: tally.files,
+            text: prompt_text(item),
+            changed: count.files,
         }
     });
-    let rows: Vec<Row> = rows.collect();
+    let rows: Vec<PromptRow> = rows.collect();
     if json {
         return output::deliver(&output::pretty(&rows)?);
     }
-    let wide = columns().saturating_sub(40).max(30);
-    let cells: Vec<Vec<String>> = prompts(&past.items)
+    let width = columns().saturating_sub(40).max(30);
+    let cells: Vec<Vec<String>> = prompts(items)
         .zip(&rows)
         .map(|(item, row)| {
             vec![
                 row.number.to_string(),
-                name(item.id),
+                short_item_id(item.id),
                 ago(item.at, now()),
                 row.changed.to_string(),
-                line(row.text.trim(), wide),
+                line(row.text.trim(), width),
             ]
         })
         .collect();
     let heads = [
-        ("#", Align::Right),
-        ("ITEM", Align::Left),
-        ("WHEN", Align::Left),
-        ("CHANGED", Align::Right),
-        ("PROMPT", Align::Left),
+        ("#", ColumnAlign::Right),
+        ("ITEM", ColumnAlign::Left),
+        ("WHEN", ColumnAlign::Left),
+        ("CHANGED", ColumnAlign::Right),
+        ("PROMPT", ColumnAlign::Left),
     ];
     output::deliver(&table::render(&heads, &cells))?;
     output::complain(&format!(
-        "to go back to one: hew rewind {}/ITEM, or with its number\n",
-        short(past.meta.id)
+        "to rewind: hew rewind {0}/ITEM, or {0}/NUMBER\n",
+        short_id(history.id())
     ));
     Ok(())
 }
 
-/// The end of an id, which tells items of a session apart.
-fn name(id: ItemId) -> String {
+/// The end of an id, which identifies an item within its session.
+fn short_item_id(id: ItemId) -> String {
     let text = id.0.as_simple().to_string();
     text[text.len() - 8..].to_owned()
 }
 
-fn shown(items: &[Arc<Item>]) -> String {
-    match items.last().and_then(|item| item.message()) {
-        Some(message) if !session::spoken(message).trim().is_empty() => {
-            format!("“{}”", line(session::spoken(message).trim(), 60))
-        }
-        Some(_) | None => "that point".into(),
+fn describe_head(items: &[Arc<Item>]) -> String {
+    match items.last().map(|item| prompt_text(item)) {
+        Some(text) if !text.trim().is_empty() => format!("“{}”", line(text.trim(), 60)),
+        Some(_) | None => "this item".into(),
     }
+}
+
+fn prompt_text(item: &Item) -> String {
+    item.message()
+        .map(|message| session::user_text(message))
+        .unwrap_or_default()
 }

@@ -1,60 +1,69 @@
 //! `hew sessions`: lists, shows, exports and deletes sessions.
 
-use super::run::{find, short};
-use super::{ask, export};
-use crate::args::{Global, Sessions, SessionsList};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use super::{export, terminal_answers};
+use crate::args::{GlobalArgs, SessionsCommand, SessionsListArgs};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::output::markdown::{self, Detail};
-use crate::output::paint::columns;
-use crate::output::table::{self, Align};
-use crate::output::words::{ago, line, moment, money, now, plural, tame, tokens};
-use crate::{output, places, project, wiring};
+use crate::output::color::columns;
+use crate::output::format::{ago, dollars, line, now, plural, rfc3339, sanitise, tokens};
+use crate::output::markdown::{self, MarkdownDetail};
+use crate::output::table::{self, ColumnAlign};
+use crate::{output, paths, project};
+use host::sessions::{find, short_id};
 use serde::Serialize;
-use session::{Meta, Store};
+use session::{SessionMeta, Store};
 use std::io::IsTerminal;
-use store::Sqlite;
+use store::SqliteStore;
 
 pub(super) async fn sessions(
-    about_list: &SessionsList,
-    command: Option<&Sessions>,
-    global: &Global,
-    env: &Environment,
-) -> Result<Exit> {
-    if !about_list.is_silent() && !matches!(command, None | Some(Sessions::List(_))) {
+    about_list: &SessionsListArgs,
+    command: Option<&SessionsCommand>,
+    global: &GlobalArgs,
+    env: &ProcessEnv,
+) -> Result<ExitStatus> {
+    if !about_list.is_silent() && !matches!(command, None | Some(SessionsCommand::List(_))) {
         return Err(
             Failure::usage("--all, --limit and --json before the command are for `list` only")
                 .hint("`hew sessions --help` lists the commands"),
         );
     }
-    let store = wiring::open_store(env)?;
+    let store = host::sessions::open_store(env)?;
     match command {
         None => list(&store, about_list, global, env).await?,
-        Some(Sessions::List(args)) => list(&store, &args.or(about_list), global, env).await?,
-        Some(Sessions::Show { id, full }) => {
+        Some(SessionsCommand::List(args)) => list(&store, &args.or(about_list), global, env).await?,
+        Some(SessionsCommand::Show { id, full }) => {
             let loaded = load(&store, id.as_deref(), global, env).await?;
-            let detail = if *full { Detail::Full } else { Detail::Short };
+            let detail = if *full {
+                MarkdownDetail::Full
+            } else {
+                MarkdownDetail::Short
+            };
             let subtasks = store.children(loaded.meta.id).await?;
             let text = markdown::render(&loaded, &subtasks, detail, &|_| None);
             output::deliver(&if std::io::stdout().is_terminal() {
-                tame(&text)
+                sanitise(&text)
             } else {
                 text
             })?;
         }
-        Some(Sessions::Export { id, format, output }) => {
+        Some(SessionsCommand::Export { id, format, output }) => {
             let loaded = load(&store, id.as_deref(), global, env).await?;
-            let records = store.records(loaded.meta.id).await?;
+            let records = store.request_records(loaded.meta.id).await?;
             let subtasks = store.children(loaded.meta.id).await?;
             export::export(&store, &loaded, &subtasks, &records, *format, output.as_deref()).await?;
         }
-        Some(Sessions::Delete { ids, yes }) => delete(&store, ids, *yes, env).await?,
+        Some(SessionsCommand::Delete { ids, yes }) => delete(&store, ids, *yes, env).await?,
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-async fn load(store: &Sqlite, id: Option<&str>, global: &Global, env: &Environment) -> Result<session::Loaded> {
+async fn load(
+    store: &SqliteStore,
+    id: Option<&str>,
+    global: &GlobalArgs,
+    env: &ProcessEnv,
+) -> Result<session::LoadedSession> {
     let id = match id {
         Some(prefix) => store.find(prefix).await?,
         None => find(store, None, &project::root(global.cwd.as_deref(), env)?).await?.id,
@@ -64,7 +73,7 @@ async fn load(store: &Sqlite, id: Option<&str>, global: &Global, env: &Environme
 
 /// A session in the JSON of `hew sessions list --json`.
 #[derive(Serialize)]
-struct Row<'a> {
+struct SessionJson<'a> {
     id: String,
     /// The session of which it is a subtask; the figures of that one include its own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,42 +90,42 @@ struct Row<'a> {
     cost_usd: f64,
 }
 
-impl<'a> Row<'a> {
-    fn of(meta: &'a Meta) -> Self {
-        Row {
+impl<'a> SessionJson<'a> {
+    fn of(meta: &'a SessionMeta) -> Self {
+        SessionJson {
             id: meta.id.to_string(),
             parent: meta.parent.as_ref().map(|parent| parent.session.to_string()),
             title: meta.title.as_deref(),
             project: meta.root.display().to_string(),
             model: &meta.model,
-            created: moment(meta.created),
-            updated: moment(meta.updated),
+            created: rfc3339(meta.created),
+            updated: rfc3339(meta.updated),
             items: meta.items,
             requests: meta.totals.requests,
-            input_tokens: meta.totals.usage.prompt(),
+            input_tokens: meta.totals.usage.prompt_tokens(),
             output_tokens: meta.totals.usage.output,
             cost_usd: meta.totals.cost.usd(),
         }
     }
 }
 
-async fn list(store: &Sqlite, args: &SessionsList, global: &Global, env: &Environment) -> Result<()> {
+async fn list(store: &SqliteStore, args: &SessionsListArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
     let root = match args.all {
         true => None,
         false => Some(project::root(global.cwd.as_deref(), env)?),
     };
     let all = store.list(root.clone()).await?;
-    let first: Vec<&Meta> = all.iter().filter(|meta| is_first(meta, &all)).collect();
+    let first: Vec<&SessionMeta> = all.iter().filter(|meta| is_first(meta, &all)).collect();
     let mut shown = Vec::new();
     for meta in first.iter().take(args.most()) {
         family(meta, &all, 0, &mut shown);
     }
     if args.json {
-        let rows: Vec<Row<'_>> = shown.iter().map(|(_, meta)| Row::of(meta)).collect();
+        let rows: Vec<SessionJson<'_>> = shown.iter().map(|(_, meta)| SessionJson::of(meta)).collect();
         return output::deliver(&output::pretty(&rows)?);
     }
     if shown.is_empty() {
-        let place = root.map_or("yet".into(), |root| format!("in {}", places::tidy(&root, env)));
+        let place = root.map_or("yet".into(), |root| format!("in {}", paths::display_path(&root, env)));
         output::complain(&format!("no sessions {place}\n"));
         return Ok(());
     }
@@ -132,7 +141,7 @@ async fn list(store: &Sqlite, args: &SessionsList, global: &Global, env: &Enviro
 }
 
 /// Whether a session is no subtask of one that is listed too.
-fn is_first(meta: &Meta, all: &[Meta]) -> bool {
+fn is_first(meta: &SessionMeta, all: &[SessionMeta]) -> bool {
     match &meta.parent {
         Some(parent) => all.iter().all(|other| other.id != parent.session),
         None => true,
@@ -140,9 +149,9 @@ fn is_first(meta: &Meta, all: &[Meta]) -> bool {
 }
 
 /// A session and, below it, its subtasks, the oldest first.
-fn family<'a>(meta: &'a Meta, all: &'a [Meta], depth: usize, shown: &mut Vec<(usize, &'a Meta)>) {
+fn family<'a>(meta: &'a SessionMeta, all: &'a [SessionMeta], depth: usize, shown: &mut Vec<(usize, &'a SessionMeta)>) {
     shown.push((depth, meta));
-    let is_child = |other: &&Meta| other.parent.as_ref().is_some_and(|parent| parent.session == meta.id);
+    let is_child = |other: &&SessionMeta| other.parent.as_ref().is_some_and(|parent| parent.session == meta.id);
     // Newest first is how they come.
     for child in all.iter().rev().filter(is_child) {
         if shown.iter().all(|(_, known)| known.id != child.id) {
@@ -151,20 +160,20 @@ fn family<'a>(meta: &'a Meta, all: &'a [Meta], depth: usize, shown: &mut Vec<(us
     }
 }
 
-fn render(shown: &[(usize, &Meta)], with_project: bool, env: &Environment) -> String {
+fn render(shown: &[(usize, &SessionMeta)], with_project: bool, env: &ProcessEnv) -> String {
     let time = now();
     let wide = columns().saturating_sub(60).max(30);
     let rows: Vec<Vec<String>> = shown
         .iter()
         .map(|(depth, meta)| {
             let mut row = vec![
-                short(meta.id),
+                short_id(meta.id),
                 ago(meta.updated, time),
-                tokens(meta.totals.usage.prompt() + meta.totals.usage.output),
-                money(meta.totals.cost),
+                tokens(meta.totals.usage.prompt_tokens() + meta.totals.usage.output),
+                dollars(meta.totals.cost),
             ];
             if with_project {
-                row.push(line(&places::tidy(&meta.root, env), 40));
+                row.push(line(&paths::display_path(&meta.root, env), 40));
             }
             let title = line(meta.title.as_deref().unwrap_or("(untitled)"), wide);
             row.push(match depth {
@@ -175,38 +184,37 @@ fn render(shown: &[(usize, &Meta)], with_project: bool, env: &Environment) -> St
         })
         .collect();
     let mut columns = vec![
-        ("ID", Align::Left),
-        ("UPDATED", Align::Left),
-        ("TOKENS", Align::Right),
-        ("COST", Align::Right),
+        ("ID", ColumnAlign::Left),
+        ("UPDATED", ColumnAlign::Left),
+        ("TOKENS", ColumnAlign::Right),
+        ("COST", ColumnAlign::Right),
     ];
     if with_project {
-        columns.push(("PROJECT", Align::Left));
+        columns.push(("PROJECT", ColumnAlign::Left));
     }
-    columns.push(("TITLE", Align::Left));
+    columns.push(("TITLE", ColumnAlign::Left));
     table::render(&columns, &rows)
 }
 
-async fn delete(store: &Sqlite, ids: &[String], yes: bool, env: &Environment) -> Result<()> {
+async fn delete(store: &SqliteStore, ids: &[String], yes: bool, env: &ProcessEnv) -> Result<()> {
     let mut found = Vec::new();
     for id in ids {
         found.push(store.load(store.find(id).await?).await?.meta);
     }
     for meta in found {
         let title = meta.title.as_deref().unwrap_or("untitled");
-        let name = format!("{} ({})", short(meta.id), line(title, 60));
+        let name = format!("{} ({})", short_id(meta.id), line(title, 60));
         if !yes {
             if !std::io::stdin().is_terminal() {
-                return Err(
-                    Failure::usage(format!("deleting {name} needs a yes")).hint("add --yes where nobody can be asked")
-                );
+                return Err(Failure::usage(format!("deleting {name} needs confirmation"))
+                    .hint("add --yes to skip the confirmation"));
             }
-            if !ask::confirm(&format!("delete {name} with {}?", plural(meta.items, "item"))) {
+            if !terminal_answers::confirm(&format!("delete {name} with {}?", plural(meta.items, "item"))) {
                 continue;
             }
         }
         store.delete(meta.id).await?;
-        wiring::spill::forget(env, meta.id);
+        host::long_results::remove(env, meta.id);
         output::complain(&format!("deleted {name}\n"));
     }
     Ok(())

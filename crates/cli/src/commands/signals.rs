@@ -1,19 +1,19 @@
 //! Ctrl-C, SIGTERM, and the terminal that goes away.
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that ask hew to stop.
-pub(super) struct Signals {
+pub(super) struct StopSignals {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
     hangup: Option<Signal>,
 }
 
-impl Signals {
-    /// Takes over the signals. Where that is not possible they end hew at once, as they always do.
+impl StopSignals {
+    /// Installs signal handlers. If that fails, signals end hew as by default.
     pub(super) fn listen() -> Self {
-        Signals {
+        StopSignals {
             interrupt: signal(SignalKind::interrupt()).ok(),
             terminate: signal(SignalKind::terminate()).ok(),
             hangup: signal(SignalKind::hangup()).ok(),
@@ -21,12 +21,12 @@ impl Signals {
     }
 
     /// Waits for the next one.
-    pub(super) async fn next(&mut self) -> Exit {
+    pub(super) async fn next(&mut self) -> ExitStatus {
         tokio::select! {
-            () = received(&mut self.interrupt) => Exit::Interrupted,
-            () = received(&mut self.terminate) => Exit::Terminated,
+            () = received(&mut self.interrupt) => ExitStatus::Interrupted,
+            () = received(&mut self.terminate) => ExitStatus::Terminated,
             // Without this, commands that a tool had started would outlive the terminal.
-            () = received(&mut self.hangup) => Exit::Terminated,
+            () = received(&mut self.hangup) => ExitStatus::Terminated,
         }
     }
 }

@@ -1,17 +1,15 @@
-//! `hew tools`: lists tools with what they cost, shows one, runs one by hand.
+//! `hew tools`: lists tools with their token cost, shows one, runs one.
 
-use super::{ask, load};
-use crate::args::{Global, ToolsArgs, ToolsCommand};
-use crate::config::Permission;
-use crate::environment::Environment;
-use crate::exit::Exit;
+use super::{load, terminal_answers};
+use crate::args::{GlobalArgs, ToolsArgs, ToolsCommand};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::models::Models;
-use crate::output::table::{self, Align};
+use crate::models::ModelRegistry;
+use crate::output::format::plural;
+use crate::output::table::{self, ColumnAlign};
 use crate::output::text::describe;
-use crate::output::words::plural;
 use crate::output::{self};
-use crate::wiring;
 use futures::future::{BoxFuture, FutureExt as _};
 use model::{Block, Features, Info};
 use policy::{Action, Decision, Policy};
@@ -19,18 +17,21 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::Read;
 use std::sync::Arc;
-use tool::{Context, Desk, DynTool, Effect, Inquiry, Output, Registry, Report, Task};
+use tool::{
+    CallContext, CallInput, DynTool, Output, Registry, SubtaskReport, SubtaskRequest, ToolEffect, ToolHost,
+    UserQuestion,
+};
 
-/// What most tokenizers make of so many bytes is one token.
+/// The average number of bytes per token.
 const BYTES_PER_TOKEN: usize = 4;
 /// More input than this was not meant.
 const MOST_INPUT: u64 = 32 * 1024 * 1024;
 
 /// A tool in the JSON of `hew tools --json`.
 #[derive(Serialize)]
-struct Row<'a> {
+struct ToolJson<'a> {
     name: &'a str,
-    /// Whether the model is told of it in every request; else it has to look for it.
+    /// Whether every request lists it; otherwise the model has to search for it.
     listed: bool,
     /// About how many tokens telling of it takes.
     tokens: usize,
@@ -41,27 +42,27 @@ struct Row<'a> {
     input_schema: &'a Value,
 }
 
-pub(super) async fn tools(args: &ToolsArgs, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn tools(args: &ToolsArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
     let config = &loaded.config;
     let info = match args.model.as_ref().or(config.model.as_ref()) {
-        Some(name) => Some(Models::new(config, env).find(name)?),
+        Some(name) => Some(ModelRegistry::new(config, env).find(name)?),
         None => None,
     };
-    let (permissions, _) = wiring::permissions::permissions(&loaded.layers, loaded.trust, &root, env);
-    let found = wiring::modes::find(&root, loaded.trust, env);
-    let registry = wiring::tools_by_hand(config, env, &root, info.as_ref(), &permissions, &found.modes).await?;
+    let (permissions, _) = host::permissions::load(&loaded.layers, loaded.trust, &root, env);
+    let found = host::project_context::load_modes(&root, loaded.trust, env);
+    let registry = host::tools::manual_tools(config, env, &root, info.as_ref(), &permissions, &found.modes).await?;
     match &args.command {
         None => list(&registry, args.json)?,
         Some(ToolsCommand::Show { name }) => show(&registry, find(&registry, name)?, args.json)?,
         Some(ToolsCommand::Run { name, input, yes }) => {
             find(&registry, name)?;
             let policy = Policy {
-                level: config.permission.unwrap_or(Permission::Workspace).into(),
+                level: config.permission.into(),
                 permissions,
             };
-            let mode = found.choose(config.mode.as_deref().unwrap_or("code"), &[])?;
-            let rules = Rules {
+            let mode = found.choose(&config.mode, &[])?;
+            let rules = ManualApprover {
                 policy,
                 mode,
                 yes: *yes,
@@ -69,28 +70,28 @@ pub(super) async fn tools(args: &ToolsArgs, global: &Global, env: &Environment) 
             run(&registry, name, input, rules, info.as_ref(), args.json).await?;
         }
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 fn find<'a>(registry: &'a Registry, name: &str) -> Result<&'a Arc<dyn DynTool>> {
     registry.get(name).ok_or_else(|| {
         let failure = Failure::usage(format!("there is no tool `{name}`"));
-        match toolbox::otherwise(name) {
+        match toolbox::peer_tool_hint(name) {
             Some(what) => failure.hint(format!("in its place there is {what}")),
             None => failure.hint("`hew tools` lists them with their other names"),
         }
     })
 }
 
-fn row<'a>(registry: &Registry, tool: &'a dyn DynTool) -> Row<'a> {
+fn row<'a>(registry: &Registry, tool: &'a dyn DynTool) -> ToolJson<'a> {
     let spec = tool.spec();
     let aliases = registry.aliases_of(&spec.name).collect();
     let told = json!({"name": spec.name, "description": spec.description, "input_schema": spec.input_schema});
-    Row {
+    ToolJson {
         name: &spec.name,
         listed: !registry.is_deferred(&spec.name),
         tokens: told.to_string().len().div_ceil(BYTES_PER_TOKEN),
-        read_only: tool.effect() == Effect::Reads,
+        read_only: tool.effect() == ToolEffect::ReadOnly,
         aliases,
         description: &spec.description,
         input_schema: &spec.input_schema,
@@ -98,16 +99,16 @@ fn row<'a>(registry: &Registry, tool: &'a dyn DynTool) -> Row<'a> {
 }
 
 fn list(registry: &Registry, json: bool) -> Result<()> {
-    let mut rows: Vec<Row<'_>> = registry.iter().map(|tool| row(registry, tool.as_ref())).collect();
+    let mut rows: Vec<ToolJson<'_>> = registry.iter().map(|tool| row(registry, tool.as_ref())).collect();
     rows.sort_by_key(|row| (!row.listed, row.name));
     if json {
         return output::deliver(&output::pretty(&rows)?);
     }
     let columns = [
-        ("tool", Align::Left),
-        ("told", Align::Left),
-        ("tokens", Align::Right),
-        ("other names", Align::Left),
+        ("tool", ColumnAlign::Left),
+        ("listed", ColumnAlign::Left),
+        ("tokens", ColumnAlign::Right),
+        ("other names", ColumnAlign::Left),
     ];
     let lines: Vec<Vec<String>> = rows
         .iter()
@@ -151,10 +152,7 @@ fn show(registry: &Registry, tool: &Arc<dyn DynTool>, json: bool) -> Result<()> 
     if !row.aliases.is_empty() {
         text.push_str(&format!("other names: {}\n", row.aliases.join(", ")));
     }
-    text.push_str(&format!(
-        "the model is told of it {told}, in about {} tokens\n\n",
-        row.tokens
-    ));
+    text.push_str(&format!("listed: {told}, about {} tokens\n\n", row.tokens));
     text.push_str(&output::pretty(row.input_schema)?);
     output::deliver(&text)
 }
@@ -163,15 +161,15 @@ async fn run(
     registry: &Registry,
     name: &str,
     input: &str,
-    rules: Rules,
+    rules: ManualApprover,
     info: Option<&Info>,
     json: bool,
 ) -> Result<()> {
     let input = parse(input)?;
-    let Some((tool, inner)) = registry.serving(name, &input) else {
+    let Some((tool, inner)) = registry.resolve_call(name, &input) else {
         return Err(Failure::usage(format!("there is no tool `{name}`")));
     };
-    let input = inner.unwrap_or(input);
+    let input = CallInput::from(inner.unwrap_or(input));
     let actions = tool
         .actions(&input)
         .map_err(|error| Failure::usage(error.to_string()))?;
@@ -179,10 +177,10 @@ async fn run(
     for action in &actions {
         rules.approve(&name, action)?;
     }
-    let context = Context {
+    let context = CallContext {
         level: rules.policy.level,
-        desk: Arc::new(ByHand { rules, name }),
-        ..Context::alone("by-hand".into(), info.map_or(EVERYTHING, |info| info.features))
+        host: Arc::new(ManualHost { rules, name }),
+        ..CallContext::detached("by-hand".into(), info.map_or(EVERYTHING, |info| info.features))
     };
     let output = tool.run(input, context).await;
     let output = output.map_err(|error| Failure::failed(error.to_string()))?;
@@ -198,7 +196,7 @@ async fn run(
     }
 }
 
-/// Where nobody names a model, nothing is held back.
+/// Without a model, all tools are included.
 const EVERYTHING: Features = Features {
     tools: true,
     parallel_tools: true,
@@ -225,51 +223,52 @@ fn parse(input: &str) -> Result<Value> {
     }
 }
 
-/// The rules that hold for a model; what they would ask, the person is asked.
-struct Rules {
+/// Applies the model's rules; approvals are requested on the terminal.
+struct ManualApprover {
     policy: Policy,
     mode: policy::Mode,
-    /// Whether the person has said yes to all questions already.
+    /// Whether all approvals are given in advance.
     yes: bool,
 }
 
-impl Rules {
+impl ManualApprover {
     fn approve(&self, tool: &str, action: &Action) -> Result<()> {
         match self.policy.decide(&self.mode, tool, action) {
             Decision::Allow => Ok(()),
             Decision::Deny { why } => Err(Failure::failed(format!("not allowed: {why}"))),
             Decision::Ask { .. } if self.yes => Ok(()),
-            Decision::Ask { why } if ask::somebody_is_there() => {
-                match ask::confirm(&format!("{tool} wants {}: {why}; go on?", describe(action))) {
+            Decision::Ask { why } if terminal_answers::somebody_is_there() => {
+                match terminal_answers::confirm(&format!("{tool} wants {}: {why}; continue?", describe(action))) {
                     true => Ok(()),
                     false => Err(Failure::failed("nothing was done")),
                 }
             }
-            Decision::Ask { why } => Err(
-                Failure::failed(format!("not done: {why}, and nobody is there to be asked")).hint("--yes allows it"),
-            ),
+            Decision::Ask { why } => Err(Failure::failed(format!(
+                "not run: {why}, and there is no terminal to ask on"
+            ))
+            .hint("--yes allows it")),
         }
     }
 }
 
-/// Holds what shows only while a tool runs to the same rules.
-struct ByHand {
-    rules: Rules,
+/// Applies the rules to actions that appear only while a tool runs.
+struct ManualHost {
+    rules: ManualApprover,
     name: String,
 }
 
-impl Desk for ByHand {
+impl ToolHost for ManualHost {
     fn permit(&self, action: Action) -> BoxFuture<'static, std::result::Result<(), tool::Error>> {
         let said = self.rules.approve(&self.name, &action);
-        async move { said.map_err(|failure| tool::Error::Failed(failure.what)) }.boxed()
+        async move { said.map_err(|failure| tool::Error::Failed(failure.message)) }.boxed()
     }
 
-    fn ask(&self, inquiry: Inquiry) -> BoxFuture<'static, std::result::Result<String, tool::Error>> {
-        tool::Nobody.ask(inquiry)
+    fn ask(&self, inquiry: UserQuestion) -> BoxFuture<'static, std::result::Result<String, tool::Error>> {
+        tool::DetachedHost.ask(inquiry)
     }
 
-    fn delegate(&self, task: Task) -> BoxFuture<'static, std::result::Result<Report, tool::Error>> {
-        tool::Nobody.delegate(task)
+    fn delegate(&self, task: SubtaskRequest) -> BoxFuture<'static, std::result::Result<SubtaskReport, tool::Error>> {
+        tool::DetachedHost.delegate(task)
     }
 }
 

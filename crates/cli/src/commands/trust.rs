@@ -1,32 +1,32 @@
-//! `hew trust`: says which folders are trusted.
+//! `hew trust`: manages trusted folders.
 
-use super::ask;
-use crate::args::{Global, Trust as Args};
-use crate::config::Files;
-use crate::environment::Environment;
-use crate::exit::Exit;
+use super::terminal_answers;
+use crate::args::{GlobalArgs, TrustArgs as Args};
+use crate::config::{ConfigFiles, restricted_keys};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::Result;
-use crate::trust::{Trust, TrustList};
-use crate::{output, places, project};
+use crate::trust::{ProjectTrust, TrustList};
+use crate::{output, paths, project};
 use ::mcp::PROJECT_FILES;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-pub(super) fn trust(args: &Args, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) fn trust(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let mut list = TrustList::load(env)?;
     if args.list {
         show(&list, args.json, env)?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     let folder = match &args.path {
         Some(path) => project::root(Some(path), env)?,
-        None => project::top(&project::root(global.cwd.as_deref(), env)?),
+        None => project::repository_root(&project::root(global.cwd.as_deref(), env)?),
     };
-    let shown = places::tidy(&folder, env);
+    let shown = paths::display_path(&folder, env);
     if args.remove {
-        let told = match list.of(&folder) {
-            Trust::Trusted => format!("{shown} is trusted no longer\n"),
-            Trust::Declined | Trust::Unknown => format!("{shown} was not trusted\n"),
+        let told = match list.get(&folder) {
+            ProjectTrust::Trusted => format!("{shown} is trusted no longer\n"),
+            ProjectTrust::Declined | ProjectTrust::Unknown => format!("{shown} was not trusted\n"),
         };
         // One above it may be trusted still.
         let rest = match list
@@ -34,25 +34,25 @@ pub(super) fn trust(args: &Args, global: &Global, env: &Environment) -> Result<E
             .iter()
             .any(|above| folder.starts_with(above) && **above != *folder)
         {
-            true => Trust::Declined,
-            false => Trust::Unknown,
+            true => ProjectTrust::Declined,
+            false => ProjectTrust::Unknown,
         };
-        list.say(&folder, rest, env)?;
+        list.set(&folder, rest, env)?;
         output::complain(&told);
     } else {
-        list.say(&folder, Trust::Trusted, env)?;
+        list.set(&folder, ProjectTrust::Trusted, env)?;
         output::complain(&format!(
             "{shown} is trusted: its configuration may allow more, choose models and run hooks\n"
         ));
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn show(list: &TrustList, json: bool, env: &Environment) -> Result<()> {
+fn show(list: &TrustList, json: bool, env: &ProcessEnv) -> Result<()> {
     if json {
         return output::deliver(&output::pretty(list)?);
     }
-    let line = |what: &str, folder: &PathBuf| format!("{what:<9} {}\n", places::tidy(folder, env));
+    let line = |what: &str, folder: &PathBuf| format!("{what:<9} {}\n", paths::display_path(folder, env));
     let trusted = list.trusted.iter().map(|folder| line("trusted", folder));
     let declined = list.declined.iter().map(|folder| line("declined", folder));
     let text: String = trusted.chain(declined).collect();
@@ -64,20 +64,20 @@ fn show(list: &TrustList, json: bool, env: &Environment) -> Result<()> {
 }
 
 /// Asks once whether a project is trusted that brings something which trust decides about.
-pub(super) fn ask_first(root: &Path, env: &Environment) -> Result<()> {
-    let top = project::top(root);
+pub(super) fn ask_first(root: &Path, env: &ProcessEnv) -> Result<()> {
+    let top = project::repository_root(root);
     let mut list = TrustList::load(env)?;
-    if list.of(&top) != Trust::Unknown {
+    if list.get(&top) != ProjectTrust::Unknown {
         return Ok(());
     }
-    let config = Files::of(Some(root), env)?.project;
+    let config = ConfigFiles::find(Some(root), env)?.project;
     let more = [".roomodes", ".hew/modes.yaml"].iter().chain(PROJECT_FILES.iter());
     let more = more.map(|name| root.join(name)).filter(|file| file.is_file());
     let files: Vec<PathBuf> = config.iter().cloned().chain(more).collect();
     if files.is_empty() {
         return Ok(());
     }
-    let brings: Vec<String> = files.iter().map(|file| places::tidy(file, env)).collect();
+    let brings: Vec<String> = files.iter().map(|file| paths::display_path(file, env)).collect();
     let wants = wants(config.as_deref(), &files, root);
     let wants: String = match wants.is_empty() {
         true => "Nothing in them needs trust today; what is changed there later may.".into(),
@@ -86,19 +86,19 @@ pub(super) fn ask_first(root: &Path, env: &Environment) -> Result<()> {
     let question = format!(
         "This project brings its own settings: {}\nIf you trust the folder {}, this counts, and what is changed there later:\n{}\nDo you trust it?",
         brings.join(", "),
-        places::tidy(&top, env),
+        paths::display_path(&top, env),
         wants.trim_end(),
     );
-    let said = match ask::confirm(&question) {
-        true => Trust::Trusted,
-        false => Trust::Declined,
+    let said = match terminal_answers::confirm(&question) {
+        true => ProjectTrust::Trusted,
+        false => ProjectTrust::Declined,
     };
-    list.say(&top, said, env)?;
+    list.set(&top, said, env)?;
     output::complain("`hew trust` and `hew trust --remove` change that later\n");
     Ok(())
 }
 
-/// What a project wants that only a trusted one gets, a line each.
+/// The settings of a project that need trust, one line each.
 fn wants(config: Option<&Path>, files: &[PathBuf], root: &Path) -> Vec<String> {
     let text = config
         .and_then(|file| std::fs::read_to_string(file).ok())
@@ -138,21 +138,9 @@ fn of_config(table: &Table) -> Vec<String> {
         .iter()
         .filter_map(|key| Some(format!("{key} = {}", table.get(*key)?.as_str()?)));
     let level = table.get("permission").and_then(Value::as_str).map(String::from);
-    let others = [
-        "proxy",
-        "autonomy",
-        "delegation",
-        "profile",
-        "sandbox",
-        "web",
-        "lsp",
-        "checkpoints",
-        "panels",
-        "roots",
-    ];
-    let others = others
-        .into_iter()
-        .filter(|key| table.contains_key(*key))
+    let described = ["hooks", "mcp", "agents", "providers"];
+    let others = restricted_keys(table)
+        .filter(|key| !described.contains(key))
         .map(String::from);
     [
         ("it runs programs (hooks)", hooks),
@@ -186,7 +174,7 @@ fn listed(things: &[String]) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    // One line each: nobody adds lines to the question.
+    // One line each, so that a project cannot add lines to the question.
     format!("{}{more}", shown.join(", ").replace(char::is_control, " "))
 }
 

@@ -14,25 +14,25 @@ pub(crate) const VERSION: u32 = 1;
 
 /// One line of output.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Line<'a> {
+pub(crate) struct JsonLine<'a> {
     /// The version of the format.
     v: u32,
     #[serde(flatten)]
-    event: Told<'a>,
+    event: JsonEvent<'a>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> JsonLine<'a> {
     /// A line of the current version.
-    pub(crate) fn new(event: Told<'a>) -> Self {
-        Line { v: VERSION, event }
+    pub(crate) fn new(event: JsonEvent<'a>) -> Self {
+        JsonLine { v: VERSION, event }
     }
 }
 
-/// What happened.
+/// The event.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type")]
-pub(crate) enum Told<'a> {
-    /// The first line: what runs, where and how.
+pub(crate) enum JsonEvent<'a> {
+    /// The first line: the session's settings.
     #[serde(rename = "session.started")]
     SessionStarted {
         /// The session's id, for `hew resume`.
@@ -46,7 +46,7 @@ pub(crate) enum Told<'a> {
         /// The way of working.
         mode: &'a str,
         /// What is allowed without asking.
-        permission: crate::config::Permission,
+        permission: crate::config::PermissionLevel,
         /// The version of hew.
         hew: &'a str,
     },
@@ -65,21 +65,21 @@ pub(crate) enum Told<'a> {
         /// The item's id.
         id: String,
         #[serde(flatten)]
-        kind: Begun<'a>,
+        kind: JsonItemStart<'a>,
     },
     /// An item grows.
     #[serde(rename = "item.delta")]
     ItemDelta {
         /// The item's id.
         id: String,
-        /// What was added.
-        delta: Added<'a>,
+        /// The addition.
+        delta: JsonDelta<'a>,
     },
     /// An item is complete and saved.
     #[serde(rename = "item.finished")]
     ItemFinished {
         /// The item.
-        item: Box<Entry<'a>>,
+        item: Box<JsonItem<'a>>,
     },
     /// An item that had begun will not come, because its request is sent again.
     #[serde(rename = "item.dropped")]
@@ -87,19 +87,19 @@ pub(crate) enum Told<'a> {
         /// The item's id.
         id: String,
     },
-    /// A tool wants to do something that is not allowed without asking, or the model wants to know something.
+    /// An action needs approval, or the model asks a question.
     #[serde(rename = "question")]
     Question {
         /// The question's id.
         id: String,
-        /// The tool call that waits, where one does.
+        /// The waiting tool call, if any.
         #[serde(skip_serializing_if = "Option::is_none")]
         call: Option<&'a str>,
         /// Who asks: the tool's name, or hew's.
         tool: &'a str,
-        /// What it is about.
+        /// The subject.
         #[serde(flatten)]
-        subject: Asked<'a>,
+        subject: JsonQuestion<'a>,
     },
     /// A question was answered.
     #[serde(rename = "question.answered")]
@@ -113,16 +113,16 @@ pub(crate) enum Told<'a> {
         /// The request's id.
         request: String,
         /// Its tokens.
-        usage: Tokens,
-        /// Its price in US dollars, where one is known.
+        usage: JsonUsage,
+        /// Its price in US dollars, if known.
         cost_usd: Option<f64>,
         /// The whole session so far.
-        totals: Sum,
+        totals: JsonTotals,
     },
     /// A request failed and will be sent again.
     #[serde(rename = "retrying")]
     Retrying {
-        /// What happened.
+        /// The event.
         error: &'a str,
         /// Which attempt comes next, counting from 2.
         attempt: u32,
@@ -133,8 +133,8 @@ pub(crate) enum Told<'a> {
     #[serde(rename = "notice")]
     Notice {
         /// How much it matters.
-        level: Weight,
-        /// What is worth knowing.
+        level: JsonLevel,
+        /// The text.
         text: &'a str,
     },
     /// Something happened in a subtask.
@@ -144,8 +144,8 @@ pub(crate) enum Told<'a> {
         session: String,
         /// The tool call that handed the work over.
         call: &'a str,
-        /// What happened.
-        event: Box<Told<'a>>,
+        /// The event.
+        event: Box<JsonEvent<'a>>,
     },
     /// The turn of a subtask is over.
     #[serde(rename = "subtask.finished")]
@@ -155,7 +155,7 @@ pub(crate) enum Told<'a> {
         /// The tool call that handed the work over.
         call: &'a str,
         /// How it ended.
-        ending: Close<'a>,
+        ending: JsonTurnEnd<'a>,
         /// The text of its last reply.
         answer: &'a str,
     },
@@ -163,35 +163,35 @@ pub(crate) enum Told<'a> {
     #[serde(rename = "turn.finished")]
     TurnFinished {
         /// How it ended.
-        ending: Close<'a>,
+        ending: JsonTurnEnd<'a>,
         /// The text of the model's last reply.
         answer: &'a str,
-        /// The answer as JSON, where an output schema was given and the answer matches it.
+        /// The answer as JSON, if it matches the given output schema.
         #[serde(skip_serializing_if = "Option::is_none")]
         output: Option<&'a Value>,
         /// How long the turn took.
         duration_ms: u64,
         /// The whole session so far.
-        totals: Sum,
+        totals: JsonTotals,
         /// The code with which hew exits if this is the last turn.
         exit_code: u8,
     },
-    /// hew could not do what it was asked. Always the last line.
+    /// hew could not run the task. Always the last line.
     #[serde(rename = "error")]
     Error {
-        /// What happened.
+        /// The event.
         message: &'a str,
-        /// What can be done about it.
+        /// A hint.
         hint: Option<&'a str>,
         /// The code with which hew exits.
         exit_code: u8,
     },
 }
 
-/// What kind of item begins.
+/// The kind of a started item.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum Begun<'a> {
+pub(crate) enum JsonItemStart<'a> {
     /// The model replies.
     Reply,
     /// A tool works.
@@ -200,25 +200,25 @@ pub(crate) enum Begun<'a> {
         call: &'a str,
         /// The tool's name.
         tool: &'a str,
-        /// What the call does, in one line.
+        /// A one-line description of the call.
         title: &'a str,
     },
 }
 
-/// What a question is about.
+/// The subject of a question.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub(crate) enum Asked<'a> {
-    /// Something that a tool wants to do.
+pub(crate) enum JsonQuestion<'a> {
+    /// An action that needs approval.
     Permission {
-        /// What it wants to do.
+        /// The action.
         action: Value,
-        /// Why it is asked.
+        /// The reason for asking.
         why: &'a str,
         /// Rules that could be remembered, the exact one first.
         rules: &'a [String],
     },
-    /// Something that the model wants to know.
+    /// A question by the model.
     Inquiry {
         /// The question.
         question: &'a str,
@@ -229,10 +229,10 @@ pub(crate) enum Asked<'a> {
     },
 }
 
-/// What was added to an item.
+/// An addition to an item.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Added<'a> {
+pub(crate) enum JsonDelta<'a> {
     /// Text of the reply.
     Text {
         /// More of it.
@@ -257,16 +257,16 @@ pub(crate) enum Added<'a> {
         /// Raw JSON text.
         json: &'a str,
     },
-    /// What a tool call will change, seen while the model still writes it. Nothing in it is binding.
+    /// A preview of a change while the model is writing it. Not final.
     Preview {
         /// The tool call's id.
         call: &'a str,
         /// Which change of the call, counted from 1.
         edit: usize,
-        /// The file, where it is known.
+        /// The file, if known.
         path: Option<String>,
-        /// What can be seen.
-        sight: Seen<'a>,
+        /// The state of the preview.
+        sight: JsonPreview<'a>,
     },
     /// Live output of a tool.
     Output {
@@ -275,10 +275,10 @@ pub(crate) enum Added<'a> {
     },
 }
 
-/// What can be seen of a change that is being written. Lines are counted from 1.
+/// The preview of a change. Lines are counted from 1.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub(crate) enum Seen<'a> {
+pub(crate) enum JsonPreview<'a> {
     /// The old text is being quoted and can only be here.
     Resolving {
         /// The first line.
@@ -288,7 +288,7 @@ pub(crate) enum Seen<'a> {
     },
     /// The old text fits several places.
     Ambiguous {
-        /// Where they begin.
+        /// The first line.
         lines: &'a [usize],
     },
     /// The old text has not been found.
@@ -298,7 +298,7 @@ pub(crate) enum Seen<'a> {
         /// The first line of the text that the operations are for; 0 when it is a new file.
         first_line: usize,
         /// The next operations, on bytes.
-        ops: Vec<Operation<'a>>,
+        ops: Vec<JsonTextOp<'a>>,
     },
     /// The change is written out.
     Finished,
@@ -307,7 +307,7 @@ pub(crate) enum Seen<'a> {
 /// One operation on text.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Operation<'a> {
+pub(crate) enum JsonTextOp<'a> {
     /// So many bytes stay.
     Keep(usize),
     /// So many bytes go.
@@ -318,7 +318,7 @@ pub(crate) enum Operation<'a> {
 
 /// A saved item of the session's log.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct JsonItem<'a> {
     /// The item's id.
     id: String,
     /// The item before it.
@@ -326,24 +326,24 @@ pub(crate) struct Entry<'a> {
     /// When it happened, in milliseconds since 1970.
     at_ms: u64,
     #[serde(flatten)]
-    body: Content<'a>,
+    body: JsonBody<'a>,
 }
 
-/// What an item holds.
+/// The content of an item.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum Content<'a> {
-    /// The person said something.
+pub(crate) enum JsonBody<'a> {
+    /// A prompt by the user.
     Prompt {
-        /// What was said.
-        parts: Vec<Piece<'a>>,
+        /// The prompt.
+        parts: Vec<JsonPart<'a>>,
     },
     /// The model replied.
     Reply {
         /// The model, as provider/id.
         model: &'a str,
-        /// What it said.
-        parts: Vec<Piece<'a>>,
+        /// Its content.
+        parts: Vec<JsonPart<'a>>,
         /// How the reply ended: `end`, `tool_use`, `max_tokens`, `refusal`, `interrupted`, `cut`, or the vendor's own word.
         end: Cow<'a, str>,
     },
@@ -353,35 +353,35 @@ pub(crate) enum Content<'a> {
         call: &'a str,
         /// The tool's name.
         tool: &'a str,
-        /// What the call did, in one line.
+        /// A one-line description of the call.
         title: &'a str,
-        /// What came of it, in one line.
+        /// The result in one line.
         summary: Option<&'a str>,
-        /// Whether the tool did what it was asked.
+        /// Whether the call succeeded.
         ok: bool,
-        /// What the model sees.
-        parts: Vec<Piece<'a>>,
+        /// The content for the model.
+        parts: Vec<JsonPart<'a>>,
         /// How long the tool took.
         duration_ms: u64,
         /// Files that the tool changed.
-        changes: Vec<Changed>,
+        changes: Vec<JsonFileChange>,
     },
     /// Stands for everything before it.
     Summary {
         /// The summary.
-        parts: Vec<Piece<'a>>,
+        parts: Vec<JsonPart<'a>>,
     },
     /// Something worth knowing about how a turn ended.
     Notice {
-        /// What it is.
+        /// The text.
         text: &'a str,
     },
-    /// Something happened beside the conversation, and the agent goes on because of it.
+    /// An event outside the conversation, after which the agent continues.
     Wake {
-        /// What told it.
+        /// The source of the event.
         cause: &'a str,
-        /// What the model is told.
-        parts: Vec<Piece<'a>>,
+        /// The content for the model.
+        parts: Vec<JsonPart<'a>>,
     },
     /// The session went on in another mode.
     Mode {
@@ -398,28 +398,28 @@ pub(crate) enum Content<'a> {
     /// The list of things to do has changed.
     Todos {
         /// The whole list.
-        list: Vec<ToDo<'a>>,
+        list: Vec<JsonTodo<'a>>,
     },
-    /// The person looked at changes of files and took some as good or back.
+    /// The user accepted or rejected file changes.
     Review {
         /// The files that were looked at.
-        files: Vec<LookedAt>,
+        files: Vec<JsonReviewedFile>,
     },
-    /// The person had files put back, or forward again.
+    /// The user undid or redid file changes.
     Restored {
         /// `undo`, `redo`, or `left`: the conversation went back and the files did not.
         how: &'static str,
-        /// What the model is told about it.
-        parts: Vec<Piece<'a>>,
+        /// The note for the model.
+        parts: Vec<JsonPart<'a>>,
         /// Files that this changed.
-        changes: Vec<Changed>,
+        changes: Vec<JsonFileChange>,
     },
 }
 
 /// A part of a message.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Piece<'a> {
+pub(crate) enum JsonPart<'a> {
     /// Text.
     Text {
         /// The text.
@@ -452,7 +452,7 @@ pub(crate) enum Piece<'a> {
 
 /// A file that a tool changed.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Changed {
+pub(crate) struct JsonFileChange {
     /// The file.
     path: String,
     /// `created`, `modified` or `deleted`.
@@ -461,16 +461,16 @@ pub(crate) struct Changed {
 
 /// A thing to do.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ToDo<'a> {
-    /// What is to be done.
+pub(crate) struct JsonTodo<'a> {
+    /// The task.
     text: &'a str,
     /// `pending`, `in_progress`, `completed` or `cancelled`.
     status: &'static str,
 }
 
-/// A file whose changes were looked at.
+/// A reviewed file.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct LookedAt {
+pub(crate) struct JsonReviewedFile {
     /// The file.
     path: String,
     /// Whether nothing of it was left to look at.
@@ -479,7 +479,7 @@ pub(crate) struct LookedAt {
 
 /// Tokens of a request or a session. The prompt is `input` + `cache_read` + `cache_write`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Tokens {
+pub(crate) struct JsonUsage {
     /// Prompt at the full price.
     input: u64,
     /// Prompt read from the provider's cache.
@@ -488,7 +488,7 @@ pub(crate) struct Tokens {
     cache_write: u64,
     /// Reply, thinking included.
     output: u64,
-    /// Of these, spent thinking, where the provider says so.
+    /// Of these, thinking tokens, if the provider reports them.
     thinking: u64,
     /// Whether hew estimated some of the figures.
     estimated: bool,
@@ -496,9 +496,9 @@ pub(crate) struct Tokens {
 
 /// A session's tokens, money and requests so far.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Sum {
+pub(crate) struct JsonTotals {
     /// All tokens.
-    usage: Tokens,
+    usage: JsonUsage,
     /// All money in US dollars, as far as prices are known.
     cost_usd: f64,
     /// All requests, failed ones and titles included.
@@ -508,7 +508,7 @@ pub(crate) struct Sum {
 /// How much a notice matters.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Weight {
+pub(crate) enum JsonLevel {
     /// Good to know.
     Info,
     /// Something did not go as it should.
@@ -518,17 +518,17 @@ pub(crate) enum Weight {
 /// How a turn ended.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "snake_case")]
-pub(crate) enum Close<'a> {
-    /// The model has said what it wanted to say.
+pub(crate) enum JsonTurnEnd<'a> {
+    /// The model finished.
     Completed,
     /// The output limit cut the last reply.
     MaxTokens,
     /// The model declined.
     Refused {
-        /// The vendor's own words.
+        /// The vendor's value.
         detail: Option<&'a str>,
     },
-    /// The person stopped it.
+    /// The user stopped it.
     Interrupted,
     /// A limit stopped it.
     Limit {
@@ -544,18 +544,18 @@ pub(crate) enum Close<'a> {
         /// How often.
         times: u32,
     },
-    /// It could not go on.
+    /// It failed.
     Failed {
-        /// What happened.
+        /// The event.
         error: &'a str,
-        /// What can be done about it.
+        /// A hint.
         hint: &'a str,
     },
 }
 
 /// The JSON schema of a line.
 pub(crate) fn json_schema() -> Value {
-    let mut schema = schemars::schema_for!(Line<'static>).to_value();
+    let mut schema = schemars::schema_for!(JsonLine<'static>).to_value();
     if let Some(object) = schema.as_object_mut() {
         object.insert(
             "title".into(),

@@ -1,28 +1,29 @@
 //! Events as JSON lines.
 
-use super::events::{Close, Line, Sum, Told};
-use super::lost::Lost;
+use super::events::{JsonEvent, JsonLine, JsonTotals, JsonTurnEnd};
+use super::write_failures::WriteFailures;
+use crate::exit::ExitStatus;
 use crate::failure::Failure;
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use session::{Ending, Event, Totals};
+use session::{Event, Totals, TurnEnd};
 use std::borrow::Cow;
 use std::io::{BufWriter, Stdout, Write};
 use std::time::Duration;
 
 /// Writes one JSON object per line.
-pub(crate) struct Json<W: Write = BufWriter<Stdout>> {
+pub(crate) struct JsonWriter<W: Write = BufWriter<Stdout>> {
     out: W,
-    lost: Lost,
+    lost: WriteFailures,
 }
 
-/// What there is to say when a turn is over.
-pub(crate) struct Finish<'a> {
+/// The data of a finished turn.
+pub(crate) struct TurnResult<'a> {
     /// How it ended.
-    pub(crate) ending: &'a Ending,
+    pub(crate) ending: &'a TurnEnd,
     /// The text of the model's last reply.
     pub(crate) answer: &'a str,
-    /// The answer as JSON, where a schema was given and it matches.
+    /// The answer as JSON, if it matches the given schema.
     pub(crate) output: Option<&'a Value>,
     /// How long it took.
     pub(crate) duration: Duration,
@@ -34,8 +35,8 @@ pub(crate) struct Finish<'a> {
     pub(crate) exit_code: u8,
 }
 
-impl Finish<'_> {
-    /// The answer for people and for pipes: JSON that was asked for stands alone, whatever the model wrote around it.
+impl TurnResult<'_> {
+    /// The answer to print: requested JSON without the text around it.
     pub(crate) fn to_print(&self) -> Cow<'_, str> {
         match self.output {
             Some(value) if serde_json::from_str::<IgnoredAny>(self.answer).is_err() => value.to_string().into(),
@@ -44,72 +45,72 @@ impl Finish<'_> {
     }
 }
 
-impl Json {
+impl JsonWriter {
     /// Lines on stdout.
     pub(crate) fn stdout() -> Self {
-        Json::new(BufWriter::with_capacity(64 * 1024, std::io::stdout()))
+        JsonWriter::new(BufWriter::with_capacity(64 * 1024, std::io::stdout()))
     }
 }
 
-impl<W: Write> Json<W> {
+impl<W: Write> JsonWriter<W> {
     /// Lines on any writer.
     pub(crate) fn new(out: W) -> Self {
-        Json {
+        JsonWriter {
             out,
-            lost: Lost::default(),
+            lost: WriteFailures::default(),
         }
     }
 
-    /// Tells of an event. The end of a turn is told by [`Json::finish`].
+    /// Writes an event, except the end of a turn, which [`JsonWriter::finish`] writes.
     pub(crate) fn event(&mut self, event: &Event) {
-        if let Some(told) = Told::of(event) {
+        if let Some(told) = JsonEvent::of(event) {
             self.tell(told);
         }
     }
 
     /// Writes a line.
-    pub(crate) fn tell(&mut self, told: Told<'_>) {
-        let written = serde_json::to_writer(&mut self.out, &Line::new(told)).map_err(std::io::Error::from);
+    pub(crate) fn tell(&mut self, told: JsonEvent<'_>) {
+        let written = serde_json::to_writer(&mut self.out, &JsonLine::new(told)).map_err(std::io::Error::from);
         let ended = written.and_then(|()| self.out.write_all(b"\n"));
         self.lost.note(ended);
     }
 
     /// Tells that a turn is over.
-    pub(crate) fn finish(&mut self, finish: &Finish<'_>) {
-        self.tell(Told::TurnFinished {
-            ending: Close::of(finish.ending),
+    pub(crate) fn finish(&mut self, finish: &TurnResult<'_>) {
+        self.tell(JsonEvent::TurnFinished {
+            ending: JsonTurnEnd::of(finish.ending),
             answer: finish.answer,
             output: finish.output,
             duration_ms: u64::try_from(finish.duration.as_millis()).unwrap_or(u64::MAX),
-            totals: Sum::of(finish.totals),
+            totals: JsonTotals::of(finish.totals),
             exit_code: finish.exit_code,
         });
         self.flush();
     }
 
-    /// Tells that hew could not do what it was asked.
+    /// Writes that hew could not run the task.
     pub(crate) fn error(&mut self, failure: &Failure) {
         let hint = failure.hint.as_deref().map(one_line);
-        self.tell(Told::Error {
-            message: &failure.what,
+        self.tell(JsonEvent::Error {
+            message: &failure.message,
             hint: hint.as_deref(),
-            exit_code: failure.exit.code(),
+            exit_code: ExitStatus::from(failure).code(),
         });
         self.flush();
     }
 
-    /// Hands over what was written so far.
+    /// Flushes the output.
     pub(crate) fn flush(&mut self) {
         self.lost.note(self.out.flush());
     }
 
-    /// What could not be written.
+    /// The first write error.
     pub(crate) fn lost(&self) -> Option<Failure> {
         self.lost.failure()
     }
 }
 
-/// Hints for people stand on lines of their own; a program gets them as one.
+/// Joins hints, which are separate lines in text output.
 fn one_line(hints: &str) -> String {
     let hints = hints.lines().map(|line| {
         let line = line.trim();
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn several_hints_are_one_clean_string() {
         let failure = Failure::usage("no key").hint("set a key\n  hint: or name a model\nhint: or watch the demo");
-        let mut json = Json::new(Vec::new());
+        let mut json = JsonWriter::new(Vec::new());
         json.error(&failure);
         let line: Value = serde_json::from_slice(&json.out).unwrap();
         assert_eq!(line["hint"], "set a key; or name a model; or watch the demo");

@@ -1,9 +1,9 @@
 //! A session as Markdown, for people.
 
 use super::events::succeeded;
-use super::words::{moment, money, tokens};
+use super::format::{dollars, rfc3339, tokens};
 use model::{Block, Message, Part};
-use session::{Body, Change, End, Loaded, Meta, Restoring, Status};
+use session::{Body, Change, LoadedSession, ReplyEnd, RestoreKind, SessionMeta, TodoStatus};
 use std::fmt::Write;
 
 /// How much of a change is shown.
@@ -12,8 +12,8 @@ const MOST_BYTES: usize = 16 * 1024;
 
 /// How much of a session is written out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Detail {
-    /// What was said, and a line for each tool.
+pub(crate) enum MarkdownDetail {
+    /// The conversation, and a line per tool call.
     Short,
     /// Thinking and tool results too.
     Full,
@@ -21,9 +21,9 @@ pub(crate) enum Detail {
 
 /// A session as Markdown, with the names of its subtasks, and changes of files as `diff` shows them.
 pub(crate) fn render(
-    loaded: &Loaded,
-    subtasks: &[Meta],
-    detail: Detail,
+    loaded: &LoadedSession,
+    subtasks: &[SessionMeta],
+    detail: MarkdownDetail,
     diff: &dyn Fn(&Change) -> Option<String>,
 ) -> String {
     let mut out = String::new();
@@ -35,21 +35,21 @@ pub(crate) fn render(
     out
 }
 
-fn head(out: &mut String, loaded: &Loaded, subtasks: &[Meta]) -> std::fmt::Result {
+fn head(out: &mut String, loaded: &LoadedSession, subtasks: &[SessionMeta]) -> std::fmt::Result {
     let meta = &loaded.meta;
     let usage = meta.totals.usage;
     writeln!(out, "# {}\n", meta.title.as_deref().unwrap_or("Untitled session"))?;
     writeln!(out, "- Session: {}", meta.id)?;
     writeln!(out, "- Project: {}", meta.root.display())?;
     writeln!(out, "- Model: {}", meta.model)?;
-    writeln!(out, "- Began: {}", moment(meta.created))?;
+    writeln!(out, "- Began: {}", rfc3339(meta.created))?;
     writeln!(
         out,
         "- Requests: {}, {} tokens in, {} out, {}",
         meta.totals.requests,
-        tokens(usage.prompt()),
+        tokens(usage.prompt_tokens()),
         tokens(usage.output),
-        money(meta.totals.cost)
+        dollars(meta.totals.cost)
     )?;
     if let Some(parent) = &meta.parent {
         writeln!(out, "- Subtask of: {}", parent.session)?;
@@ -61,7 +61,12 @@ fn head(out: &mut String, loaded: &Loaded, subtasks: &[Meta]) -> std::fmt::Resul
     Ok(())
 }
 
-fn body(out: &mut String, body: &Body, detail: Detail, diff: &dyn Fn(&Change) -> Option<String>) -> std::fmt::Result {
+fn body(
+    out: &mut String,
+    body: &Body,
+    detail: MarkdownDetail,
+    diff: &dyn Fn(&Change) -> Option<String>,
+) -> std::fmt::Result {
     match body {
         Body::Prompt { message } => {
             writeln!(out, "\n## You\n")?;
@@ -70,7 +75,7 @@ fn body(out: &mut String, body: &Body, detail: Detail, diff: &dyn Fn(&Change) ->
         Body::Reply { message, end, .. } => {
             let said = message.parts.iter().any(|part| match part {
                 Part::Text { .. } | Part::Media(_) => true,
-                Part::Thinking { .. } => detail == Detail::Full,
+                Part::Thinking { .. } => detail == MarkdownDetail::Full,
                 Part::ToolCall { .. } | Part::ToolResult { .. } => false,
             });
             if said {
@@ -78,9 +83,9 @@ fn body(out: &mut String, body: &Body, detail: Detail, diff: &dyn Fn(&Change) ->
                 parts(out, message, detail)?;
             }
             match end {
-                End::Finished(_) => Ok(()),
-                End::Interrupted => writeln!(out, "\n*(interrupted)*"),
-                End::Cut { error } => writeln!(out, "\n*(cut off: {error})*"),
+                ReplyEnd::Finished(_) => Ok(()),
+                ReplyEnd::Interrupted => writeln!(out, "\n*(interrupted)*"),
+                ReplyEnd::Cut { error } => writeln!(out, "\n*(cut off: {error})*"),
             }
         }
         Body::Result {
@@ -101,7 +106,7 @@ fn body(out: &mut String, body: &Body, detail: Detail, diff: &dyn Fn(&Change) ->
                 writeln!(out)?;
                 fenced(out, "diff", &cut(&text))?;
             }
-            if detail == Detail::Full {
+            if detail == MarkdownDetail::Full {
                 parts(out, message, detail)?;
             }
             Ok(())
@@ -111,7 +116,7 @@ fn body(out: &mut String, body: &Body, detail: Detail, diff: &dyn Fn(&Change) ->
             parts(out, message, detail)
         }
         Body::Notice { text } => writeln!(out, "\n*{text}*"),
-        Body::Wake { message, .. } => {
+        Body::Notification { message, .. } => {
             writeln!(out, "\n## Notification\n")?;
             parts(out, message, detail)
         }
@@ -119,16 +124,20 @@ fn body(out: &mut String, body: &Body, detail: Detail, diff: &dyn Fn(&Change) ->
             writeln!(out)?;
             for todo in list {
                 let mark = match todo.status {
-                    Status::Pending => "[ ]",
-                    Status::InProgress => "[-]",
-                    Status::Completed => "[x]",
-                    Status::Cancelled => "[cancelled]",
+                    TodoStatus::Pending => "[ ]",
+                    TodoStatus::InProgress => "[-]",
+                    TodoStatus::Completed => "[x]",
+                    TodoStatus::Cancelled => "[cancelled]",
                 };
                 writeln!(out, "- {mark} {}", todo.text)?;
             }
             Ok(())
         }
-        Body::Panels { messages, shown, .. } => {
+        Body::Panels {
+            messages,
+            states: shown,
+            ..
+        } => {
             let names: Vec<&str> = shown.iter().map(|shown| shown.panel.as_str()).collect();
             writeln!(out, "\n## Panels: {}\n", names.join(", "))?;
             messages.iter().try_for_each(|message| parts(out, message, detail))
@@ -141,11 +150,11 @@ fn body(out: &mut String, body: &Body, detail: Detail, diff: &dyn Fn(&Change) ->
             }
             Ok(())
         }
-        Body::Restored { how, changes, .. } => {
+        Body::Restored { kind: how, changes, .. } => {
             let what = match how {
-                Restoring::Undo => "You undid changes of:",
-                Restoring::Redo => "You made changes again in:",
-                Restoring::Left => "You went back in the conversation and left these files as they were:",
+                RestoreKind::Undo => "You undid changes of:",
+                RestoreKind::Redo => "You made changes again in:",
+                RestoreKind::FilesKept => "You went back in the conversation and left these files as they were:",
             };
             writeln!(out, "\n*{what}*")?;
             for change in changes {
@@ -156,13 +165,13 @@ fn body(out: &mut String, body: &Body, detail: Detail, diff: &dyn Fn(&Change) ->
     }
 }
 
-fn parts(out: &mut String, message: &Message, detail: Detail) -> std::fmt::Result {
+fn parts(out: &mut String, message: &Message, detail: MarkdownDetail) -> std::fmt::Result {
     for part in &message.parts {
         match part {
-            // What hew put behind a prompt was not said by anybody.
-            Part::Text { text, .. } if detail != Detail::Full && session::is_note(text) => {}
+            // Context that hew added to a prompt is not part of it.
+            Part::Text { origin, .. } if detail != MarkdownDetail::Full && !session::is_user_text(*origin) => {}
             Part::Text { text, .. } => writeln!(out, "{}", text.trim_end())?,
-            Part::Thinking { text, .. } if detail == Detail::Full && !text.trim().is_empty() => {
+            Part::Thinking { text, .. } if detail == MarkdownDetail::Full && !text.trim().is_empty() => {
                 for line in text.trim().lines() {
                     writeln!(out, "> {line}")?;
                 }

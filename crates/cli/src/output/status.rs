@@ -1,31 +1,31 @@
-//! The live line at the bottom: what is going on, for how long, at what price.
+//! The status line: activity, elapsed time, cost.
 
-use super::closing::Done;
-use super::words::{self, line, money, tokens, took};
+use super::format::{self, dollars, duration, line, tokens};
+use super::summary::RunSummary;
 use session::ItemId;
 use std::time::Instant;
 
-/// What the live line says.
+/// The content of the status line.
 #[derive(Debug)]
-pub(crate) struct Status {
+pub(crate) struct LiveStatus {
     /// The model's name.
     model: String,
     started: Instant,
     /// The step that is under way, or the last one.
     pub(crate) step: u32,
-    /// What the model is doing.
-    pub(crate) doing: Doing,
+    /// The model's activity.
+    pub(crate) doing: ModelActivity,
     /// The tools that run, with their titles and the last line that each printed.
     running: Vec<(ItemId, String, String)>,
     frame: usize,
 }
 
-/// What the model is doing.
+/// The model's activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Doing {
+pub(crate) enum ModelActivity {
     /// It has not begun to answer.
     Waiting,
-    /// It thinks; the last words of it.
+    /// Thinking, with its last words.
     Thinking(String),
     /// It writes its answer.
     Writing,
@@ -37,15 +37,15 @@ pub(crate) enum Doing {
 
 const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-impl Status {
+impl LiveStatus {
     /// A status for a model that starts now.
     pub(crate) fn new(model: &str) -> Self {
         let name = model.split_once('/').map_or(model, |(_, id)| id);
-        Status {
+        LiveStatus {
             model: name.into(),
             started: Instant::now(),
             step: 0,
-            doing: Doing::Nothing,
+            doing: ModelActivity::Nothing,
             running: Vec::new(),
             frame: 0,
         }
@@ -77,34 +77,34 @@ impl Status {
     /// A new turn begins.
     pub(crate) fn restart(&mut self) {
         self.running.clear();
-        self.doing = Doing::Waiting;
+        self.doing = ModelActivity::Waiting;
     }
 
     /// The line at its next frame, for a terminal of this width.
-    pub(crate) fn render(&mut self, done: &Done, width: usize) -> String {
+    pub(crate) fn render(&mut self, done: &RunSummary, width: usize) -> String {
         self.frame = (self.frame + 1) % FRAMES.len();
-        // Two columns stay free: some terminals wrap when the last one is filled, and some signs are wider than told.
+        // Two columns stay free: some terminals wrap after the last column, and some characters are wider than reported.
         let room = width.saturating_sub(2);
         let figures = self.figures(done, width);
-        let activity = self.activity(room.saturating_sub(words::width(&figures) + 5).max(16));
+        let activity = self.activity(room.saturating_sub(format::width(&figures) + 5).max(16));
         line(&format!("{} {activity} · {figures}", FRAMES[self.frame]), room)
     }
 
-    fn figures(&self, done: &Done, width: usize) -> String {
+    fn figures(&self, done: &RunSummary, width: usize) -> String {
         let mut parts = vec![took_whole(self.elapsed())];
-        // Where there is little room, what a tool prints is worth more than a name that does not change.
+        // In narrow terminals, tool output has priority over the constant name.
         if self.running.is_empty() || width >= WIDE {
             parts.insert(0, self.model.clone());
         }
         if self.step > 0 {
             parts.push(format!("step {}", self.step));
         }
-        let count = done.usage.prompt() + done.usage.output;
+        let count = done.usage.prompt_tokens() + done.usage.output;
         if count > 0 {
             parts.push(format!("{} tokens", tokens(count)));
         }
         if done.cost.nano_usd > 0 {
-            parts.push(money(done.cost));
+            parts.push(dollars(done.cost));
         }
         parts.join(" · ")
     }
@@ -112,23 +112,23 @@ impl Status {
     fn activity(&self, room: usize) -> String {
         let text = match self.running.as_slice() {
             [] => match &self.doing {
-                Doing::Waiting => "waiting for the model".into(),
-                Doing::Thinking(words) => format!("thinking: {words}"),
-                Doing::Writing => "writing".into(),
-                Doing::Calling(tool) => format!("calling {tool}"),
-                Doing::Nothing => "working".into(),
+                ModelActivity::Waiting => "waiting for the model".into(),
+                ModelActivity::Thinking(words) => format!("thinking: {words}"),
+                ModelActivity::Writing => "writing".into(),
+                ModelActivity::Calling(tool) => format!("calling {tool}"),
+                ModelActivity::Nothing => "working".into(),
             },
             [(_, label, printed), more @ ..] => {
                 let others = match more.len() {
                     0 => String::new(),
                     more => format!(" (+{more} more)"),
                 };
-                let left = room.saturating_sub(words::width(&others));
+                let left = room.saturating_sub(format::width(&others));
                 if printed.is_empty() {
                     return line(label, left) + &others;
                 }
-                // Both get half of the room, and what the other does not need.
-                let label = line(label, (left / 2).max(left.saturating_sub(words::width(printed) + 3)));
+                // Both get half of the width, plus what the other does not need.
+                let label = line(label, (left / 2).max(left.saturating_sub(format::width(printed) + 3)));
                 format!("{label}{others} › {printed}")
             }
         };
@@ -143,6 +143,6 @@ const WIDE: usize = 100;
 fn took_whole(time: std::time::Duration) -> String {
     match time.as_secs() {
         seconds @ 0..10 => format!("{seconds}s"),
-        _ => took(time),
+        _ => duration(time),
     }
 }

@@ -1,10 +1,10 @@
 //! Plain tables.
 
-use super::words::width;
+use super::format::width;
 
 /// How a column is lined up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
+pub(crate) enum ColumnAlign {
     /// Text.
     Left,
     /// Numbers.
@@ -12,7 +12,7 @@ pub(crate) enum Align {
 }
 
 /// A table of text; the last column is never padded.
-pub(crate) fn render(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String {
+pub(crate) fn render(columns: &[(&str, ColumnAlign)], rows: &[Vec<String>]) -> String {
     let widths: Vec<usize> = columns
         .iter()
         .enumerate()
@@ -28,8 +28,8 @@ pub(crate) fn render(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String 
         for (at, cell) in row.iter().enumerate() {
             let space = " ".repeat(widths.get(at).map_or(0, |wide| wide.saturating_sub(width(cell))));
             match columns.get(at).map(|(_, align)| align) {
-                Some(Align::Right) => line.push_str(&format!("{space}{cell}  ")),
-                Some(Align::Left) | None => line.push_str(&format!("{cell}{space}  ")),
+                Some(ColumnAlign::Right) => line.push_str(&format!("{space}{cell}  ")),
+                Some(ColumnAlign::Left) | None => line.push_str(&format!("{cell}{space}  ")),
             }
         }
         out.push_str(line.trim_end());
@@ -48,7 +48,14 @@ mod tests {
             vec!["名".into(), "5".into(), "x".into()],
             vec!["abc".into(), "10".into(), "y".into()],
         ];
-        let table = render(&[("A", Align::Left), ("B", Align::Right), ("C", Align::Left)], &rows);
+        let table = render(
+            &[
+                ("A", ColumnAlign::Left),
+                ("B", ColumnAlign::Right),
+                ("C", ColumnAlign::Left),
+            ],
+            &rows,
+        );
         assert_eq!(table, "A     B  C\n名    5  x\nabc  10  y\n");
     }
 }

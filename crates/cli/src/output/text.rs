@@ -1,20 +1,20 @@
 //! Events as text: the answer goes to stdout, everything else to stderr.
 //!
-//! On a terminal the answer streams and a live line shows what is going on. Elsewhere stdout gets the last answer and
+//! On a terminal the answer streams and a status line shows the activity. Elsewhere stdout gets the last answer and
 //! nothing more, so that it can be piped on.
 
-use super::call::Call;
-use super::closing::{Commands, Done, explain};
-use super::json::Finish;
-use super::live::{Cursor, Live, Row};
-use super::lost::Lost;
-use super::paint::{self, Paint};
-use super::status::{Doing, Status};
-use super::words::{line, tame, took, wrap};
-use crate::environment::Environment;
+use super::call_line::CallLine;
+use super::color::{self, ColorMode};
+use super::format::{duration, line, sanitise, wrap};
+use super::json::TurnResult;
+use super::status::{LiveStatus, ModelActivity};
+use super::status_line::{CursorPosition, StatusLine, StatusRow};
+use super::summary::{FollowUpCommands, RunSummary, explain};
+use super::write_failures::WriteFailures;
+use crate::environment::ProcessEnv;
 use crate::failure::Failure;
 use model::Part;
-use session::{Body, Delta, Ending, Event, Item, ItemKind, Level, Question, SessionId, Subject};
+use session::{Body, Event, Item, ItemDelta, ItemStart, NoticeLevel, Question, QuestionSubject, SessionId, TurnEnd};
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -24,16 +24,16 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// In fewer columns there is no live line.
 const NARROW: usize = 20;
 
-/// What the streams can do and what the person wants to see.
+/// Capabilities of the streams, and options.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Style {
+pub(crate) struct TextStyle {
     /// Whether the answer is shown while it comes.
-    pub(crate) answer: Showing,
+    pub(crate) answer: AnswerDisplay,
     /// How stdout is coloured.
-    pub(crate) out: Paint,
+    pub(crate) out: ColorMode,
     /// How stderr is coloured.
-    pub(crate) err: Paint,
-    /// Whether there is a live line.
+    pub(crate) err: ColorMode,
+    /// Whether there is a status line.
     pub(crate) live: bool,
     /// Whether tool calls and notices are shown.
     pub(crate) quiet: bool,
@@ -43,38 +43,42 @@ pub(crate) struct Style {
 
 /// When the answer is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Showing {
+pub(crate) enum AnswerDisplay {
     /// While it comes.
     Streaming,
     /// When it is complete, and only the last one.
     Last,
 }
 
-impl Style {
-    /// What fits the streams of this process.
-    pub(crate) fn of_process(env: &Environment, quiet: bool, answer: Showing) -> Self {
+impl TextStyle {
+    /// The style for the streams of this process.
+    pub(crate) fn of_process(env: &ProcessEnv, quiet: bool, answer: AnswerDisplay) -> Self {
         let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
-        let out = Paint::of(&stdout, env);
-        let err = Paint::of(&stderr, env);
-        Style {
-            answer: if stdout.is_terminal() { answer } else { Showing::Last },
+        let out = ColorMode::of(&stdout, env);
+        let err = ColorMode::of(&stderr, env);
+        TextStyle {
+            answer: if stdout.is_terminal() {
+                answer
+            } else {
+                AnswerDisplay::Last
+            },
             out,
             err,
-            live: err == Paint::Colour && !quiet,
+            live: err == ColorMode::Colour && !quiet,
             quiet,
-            columns: paint::columns,
+            columns: color::columns,
         }
     }
 }
 
 /// Writes events as text.
-pub(crate) struct Text {
+pub(crate) struct TextWriter {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
-    style: Style,
-    status: Status,
-    live: Live,
-    done: Done,
+    style: TextStyle,
+    status: LiveStatus,
+    live: StatusLine,
+    done: RunSummary,
     /// Whether the answer's last line is still open.
     open: bool,
     /// When the answer last grew.
@@ -82,30 +86,30 @@ pub(crate) struct Text {
     thinking: String,
     /// The text of the newest reply.
     replied: String,
-    /// Subtasks in the order of their first words.
+    /// Subtasks in the order of their first output.
     subtasks: Vec<SessionId>,
     /// Whether a question waits for its answer on the screen.
     asking: bool,
-    /// What happened meanwhile, shown after the answer.
+    /// Events during a question, shown after its answer.
     held: VecDeque<Event>,
-    lost: Lost,
+    lost: WriteFailures,
 }
 
-impl Text {
+impl TextWriter {
     /// Text for the streams of this process.
-    pub(crate) fn of_process(style: Style, model: &str) -> Self {
-        Text::new(Box::new(std::io::stdout()), Box::new(std::io::stderr()), style, model)
+    pub(crate) fn of_process(style: TextStyle, model: &str) -> Self {
+        TextWriter::new(Box::new(std::io::stdout()), Box::new(std::io::stderr()), style, model)
     }
 
     /// Text for any streams.
-    pub(crate) fn new(out: Box<dyn Write>, err: Box<dyn Write>, style: Style, model: &str) -> Self {
-        Text {
+    pub(crate) fn new(out: Box<dyn Write>, err: Box<dyn Write>, style: TextStyle, model: &str) -> Self {
+        TextWriter {
             out,
             err,
             style,
-            status: Status::new(model),
-            live: Live::default(),
-            done: Done::default(),
+            status: LiveStatus::new(model),
+            live: StatusLine::default(),
+            done: RunSummary::default(),
             open: false,
             wrote: Instant::now(),
             thinking: String::new(),
@@ -113,17 +117,17 @@ impl Text {
             subtasks: Vec::new(),
             asking: false,
             held: VecDeque::new(),
-            lost: Lost::default(),
+            lost: WriteFailures::default(),
         }
     }
 
-    /// Tells of an event. The end of a turn is told by [`Text::finish`].
+    /// Shows an event, except the end of a turn, which [`TextWriter::finish`] shows.
     pub(crate) fn event(&mut self, event: &Event) {
-        // Only the live line shows what a tool prints: there is nothing to hold back.
+        // Tool output appears in the status line only.
         let printed = matches!(
             event,
             Event::ItemDelta {
-                delta: Delta::Output(_),
+                delta: ItemDelta::Output(_),
                 ..
             }
         );
@@ -134,7 +138,7 @@ impl Text {
         }
     }
 
-    /// The question on the screen was answered: what happened meanwhile is shown, up to the next question.
+    /// The current question was answered: shows the deferred events up to the next question.
     pub(crate) fn answered(&mut self) {
         self.asking = false;
         while !self.asking
@@ -148,26 +152,26 @@ impl Text {
         match event {
             Event::TurnStarted => self.status.restart(),
             Event::ItemStarted { id, kind } => match kind {
-                ItemKind::Reply => {
+                ItemStart::Reply => {
                     self.status.step = self.done.steps + 1;
-                    self.status.doing = Doing::Waiting;
+                    self.status.doing = ModelActivity::Waiting;
                 }
-                ItemKind::Result { tool, title, .. } => {
+                ItemStart::Result { tool, title, .. } => {
                     self.end_line();
-                    self.status.doing = Doing::Nothing;
+                    self.status.doing = ModelActivity::Nothing;
                     self.status.begin(*id, format!("{tool} {}", line(title, 60)));
                 }
             },
             Event::ItemDelta { id, delta } => match delta {
-                Delta::Text(text) => self.text(text),
-                Delta::Thinking(text) => self.think(text),
-                Delta::Call { tool, .. } => {
+                ItemDelta::Text(text) => self.text(text),
+                ItemDelta::Thinking(text) => self.think(text),
+                ItemDelta::Call { tool, .. } => {
                     self.end_thinking();
                     self.end_line();
-                    self.status.doing = Doing::Calling(tool.clone());
+                    self.status.doing = ModelActivity::Calling(tool.clone());
                 }
-                Delta::Input { .. } | Delta::Preview { .. } => {}
-                Delta::Output(text) => self.status.printed(*id, text),
+                ItemDelta::Input { .. } | ItemDelta::Preview { .. } => {}
+                ItemDelta::Output(text) => self.status.printed(*id, text),
             },
             Event::ItemFinished { item } => self.item(item),
             Event::ItemDropped { id } => {
@@ -177,8 +181,8 @@ impl Text {
                     self.end_line();
                 }
             }
-            Event::Asked { question } => self.asked(question),
-            Event::Answered { .. } => {}
+            Event::QuestionAsked { question } => self.asked(question),
+            Event::QuestionAnswered { .. } => {}
             Event::Usage { usage, cost, .. } => {
                 self.done.usage += *usage;
                 self.done.cost += cost.unwrap_or_default();
@@ -187,23 +191,23 @@ impl Text {
                 let when = if delay.is_zero() {
                     "now".into()
                 } else {
-                    format!("in {}", took(*delay))
+                    format!("in {}", duration(*delay))
                 };
                 self.say(&self.style.err.yellow(format!("↻ {error}; attempt {attempt} {when}")));
             }
             Event::Notice { level, text } => match level {
-                Level::Info => self.say(&self.style.err.dim(format!("note: {text}"))),
-                Level::Warning => self.say(&self.style.err.yellow(format!("warning: {text}"))),
+                NoticeLevel::Info => self.say(&self.style.err.dim(format!("note: {text}"))),
+                NoticeLevel::Warning => self.say(&self.style.err.yellow(format!("warning: {text}"))),
             },
             Event::Subtask { session, event, .. } => self.subtask(*session, event),
-            Event::Titled { .. } | Event::TurnFinished { .. } => {}
+            Event::TitleChanged { .. } | Event::TurnFinished { .. } => {}
         }
     }
 
     /// Tells that the turn is over.
-    pub(crate) fn finish(&mut self, finish: &Finish<'_>, commands: &Commands) {
+    pub(crate) fn finish(&mut self, finish: &TurnResult<'_>, commands: &FollowUpCommands) {
         if self.asking {
-            // Nobody waits for the answer any more, and the cursor still stands behind the question.
+            // The question is obsolete, and the cursor is still behind it.
             put(&mut self.err, "\n");
         }
         while self.asking {
@@ -214,14 +218,14 @@ impl Text {
         self.clear();
         let whole = matches!(
             finish.ending,
-            Ending::Completed | Ending::MaxTokens | Ending::Refused { .. }
+            TurnEnd::Completed | TurnEnd::MaxTokens | TurnEnd::Refused { .. }
         );
-        let shown = self.style.answer == Showing::Streaming && finish.answer == self.replied;
+        let shown = self.style.answer == AnswerDisplay::Streaming && finish.answer == self.replied;
         if !shown && whole && !finish.answer.is_empty() {
             let answer = finish.to_print();
             let text = match self.style.out {
-                Paint::Colour => tame(&answer),
-                Paint::Plain => answer.into_owned(),
+                ColorMode::Colour => sanitise(&answer),
+                ColorMode::Plain => answer.into_owned(),
             };
             self.print(&format!("{}\n", text.trim_end()));
         }
@@ -248,20 +252,20 @@ impl Text {
         if columns < NARROW || (self.open && self.wrote.elapsed() < SILENCE) {
             return;
         }
-        let row = if self.open { Row::Below } else { Row::Here };
+        let row = if self.open { StatusRow::Below } else { StatusRow::Here };
         let text = self.status.render(&self.done, columns);
         let before = self.live.draw(&text, columns, row);
         put(&mut self.err, &format!("{before}{}", self.style.err.dim(text)));
         drop(self.err.flush());
     }
 
-    /// Hands over what was written so far.
+    /// Flushes the output.
     pub(crate) fn flush(&mut self) {
         self.lost.note(self.out.flush());
         drop(self.err.flush());
     }
 
-    /// What of the answer could not be written.
+    /// The first error while writing the answer.
     pub(crate) fn lost(&self) -> Option<Failure> {
         self.lost.failure()
     }
@@ -278,12 +282,12 @@ impl Text {
 
     fn text(&mut self, text: &str) {
         self.end_thinking();
-        self.status.doing = Doing::Writing;
-        if self.style.answer == Showing::Last || text.is_empty() {
+        self.status.doing = ModelActivity::Writing;
+        if self.style.answer == AnswerDisplay::Last || text.is_empty() {
             return;
         }
         self.clear();
-        self.print(&tame(text));
+        self.print(&sanitise(text));
         self.wrote = Instant::now();
         self.open = !text.ends_with('\n');
     }
@@ -294,16 +298,18 @@ impl Text {
         if self.thinking.len() < KEPT {
             self.thinking.push_str(text);
         }
-        let mut words = match std::mem::replace(&mut self.status.doing, Doing::Nothing) {
-            Doing::Thinking(words) => words,
-            Doing::Waiting | Doing::Writing | Doing::Calling(_) | Doing::Nothing => String::new(),
+        let mut words = match std::mem::replace(&mut self.status.doing, ModelActivity::Nothing) {
+            ModelActivity::Thinking(words) => words,
+            ModelActivity::Waiting | ModelActivity::Writing | ModelActivity::Calling(_) | ModelActivity::Nothing => {
+                String::new()
+            }
         };
         words.push_str(text);
         let tail: String = words.chars().rev().take(80).collect();
-        self.status.doing = Doing::Thinking(tail.chars().rev().collect());
+        self.status.doing = ModelActivity::Thinking(tail.chars().rev().collect());
     }
 
-    /// Thinking is shown in one line: where it began.
+    /// Thinking is shown as one line: its beginning.
     fn end_thinking(&mut self) {
         let thinking = std::mem::take(&mut self.thinking);
         if !thinking.trim().is_empty() {
@@ -318,12 +324,12 @@ impl Text {
                 self.end_thinking();
                 self.end_line();
                 self.done.steps += 1;
-                self.status.doing = Doing::Nothing;
+                self.status.doing = ModelActivity::Nothing;
                 let calls = message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
                 let text = message.text();
                 self.replied.clone_from(&text);
-                if self.style.answer == Showing::Last && calls && !text.trim().is_empty() {
-                    self.say(&tame(text.trim()));
+                if self.style.answer == AnswerDisplay::Last && calls && !text.trim().is_empty() {
+                    self.say(&sanitise(text.trim()));
                 }
             }
             Body::Result {
@@ -337,25 +343,22 @@ impl Text {
             } => {
                 self.status.end(item.id);
                 self.done.changed(changes);
-                let call = Call {
+                let call = CallLine {
                     tool,
                     title,
                     summary: summary.as_deref(),
                     parts: &message.parts,
                     millis: *millis,
-                    failed: item.failed(),
+                    failed: item.has_failed(),
                 };
                 self.say(&call.render(self.style.err, (self.style.columns)()));
             }
-            Body::Wake { cause, .. } => self.say(&self.style.err.dim(format!("● going on because of {cause}"))),
+            Body::Notification { source: cause, .. } => {
+                self.say(&self.style.err.dim(format!("● going on because of {cause}")))
+            }
             Body::Todos { list } => self.say(&self.style.err.dim(subtasks::todos(list))),
             Body::Mode { name, .. } => self.say(&self.style.err.dim(format!("mode: {name}"))),
-            Body::Prompt { .. }
-            | Body::Summary { .. }
-            | Body::Notice { .. }
-            | Body::Panels { .. }
-            | Body::Review { .. }
-            | Body::Restored { .. } => {}
+            _ => {}
         }
     }
 
@@ -367,15 +370,15 @@ impl Text {
         self.end_line();
         self.clear();
         let text = match &question.subject {
-            Subject::Permission { action, why, .. } => {
-                flat(&format!("? {} wants {}: {why}", question.tool, describe(action)))
-            }
-            Subject::Inquiry { question, choices, .. } => {
+            QuestionSubject::Permission {
+                action, reason: why, ..
+            } => flat(&format!("? {} wants {}: {why}", question.tool, describe(action))),
+            QuestionSubject::Inquiry { question, choices, .. } => {
                 let choices = choices.iter().zip(1..).map(|((label, meaning), number)| match meaning {
                     Some(meaning) => format!("\n  {number}. {label}: {meaning}"),
                     None => format!("\n  {number}. {label}"),
                 });
-                tame(&format!("? {question}{}", choices.collect::<String>()))
+                sanitise(&format!("? {question}{}", choices.collect::<String>()))
             }
         };
         let text = wrap(&format!("{asker}{text}"), (self.style.columns)());
@@ -399,7 +402,7 @@ impl Text {
         if let Some((wipe, cursor)) = self.live.wipe((self.style.columns)()) {
             put(&mut self.err, &wipe);
             drop(self.err.flush());
-            self.open &= cursor == Cursor::Back;
+            self.open &= cursor == CursorPosition::Back;
         }
     }
 
@@ -409,12 +412,12 @@ impl Text {
     }
 }
 
-/// Text in one line, without what could take over a terminal.
+/// Text in one line, without control characters.
 pub(crate) fn flat(text: &str) -> String {
-    tame(&text.replace(['\n', '\t'], " "))
+    sanitise(&text.replace(['\n', '\t'], " "))
 }
 
-/// What a tool wants to do, in words and in one line.
+/// An action, described in one line.
 pub(crate) fn describe(action: &policy::Action) -> String {
     let text = match action {
         policy::Action::Read { path, .. } => format!("to read {}", path.display()),
@@ -423,14 +426,14 @@ pub(crate) fn describe(action: &policy::Action) -> String {
         policy::Action::Escalate { command, .. } => format!("to run `{}` outside the sandbox", line(command, 200)),
         policy::Action::Fetch { url } => format!("to fetch {}", line(url, 200)),
         policy::Action::Mcp { server, tool } => format!("to call `{tool}` of the MCP server `{server}`"),
-        policy::Action::SwitchMode { to } => format!("to go on in the mode `{to}`"),
+        policy::Action::SwitchMode { to } => format!("to switch to mode `{to}`"),
         policy::Action::Subtask { mode } => format!("to hand a part of the work to the mode `{mode}`"),
     };
     flat(&text)
 }
 
 fn put(out: &mut Box<dyn Write>, text: &str) {
-    // Nobody can be told that stderr cannot be written.
+    // A failure to write to stderr cannot be reported.
     drop(out.write_all(text.as_bytes()));
 }
 

@@ -1,22 +1,22 @@
 //! Holds what was said on the wire against the protocol's published schema.
 
-use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
+use testkit::JsonSchemaValidator;
 
 /// The types of one method.
 #[derive(Default)]
 struct Method {
-    params: Option<Validator>,
-    result: Option<Validator>,
+    params: Option<JsonSchemaValidator>,
+    result: Option<JsonSchemaValidator>,
 }
 
 /// Checks every message of a log: the envelope, and what belongs to its method.
 pub(crate) fn check(log: &Path) {
     let text = std::fs::read_to_string(log).unwrap();
     let schema: Value = serde_json::from_str(include_str!("schema.json")).unwrap();
-    let whole = jsonschema::validator_for(&schema).unwrap();
+    let whole = JsonSchemaValidator::new(&schema).unwrap();
     let methods = methods(&schema);
     let mut asked: HashMap<(String, String), String> = HashMap::new();
     let mut count = 0;
@@ -25,8 +25,7 @@ pub(crate) fn check(log: &Path) {
         let by = entry["by"].as_str().unwrap().to_owned();
         let message: Value = serde_json::from_str(entry["line"].as_str().unwrap()).expect(line);
         count += 1;
-        let problems: Vec<String> = whole.iter_errors(&message).map(|error| error.to_string()).collect();
-        assert!(problems.is_empty(), "{by}: {message}\n{problems:?}");
+        assert_eq!(whole.violations(&message), None, "{by}: {message}");
         let id = message["id"].to_string();
         match message["method"].as_str() {
             Some(method) => {
@@ -50,10 +49,9 @@ pub(crate) fn check(log: &Path) {
     assert!(count > 10, "only {count} messages were seen");
 }
 
-fn hold(schema: Option<&Validator>, value: &Value, method: &str) {
+fn hold(schema: Option<&JsonSchemaValidator>, value: &Value, method: &str) {
     let schema = schema.unwrap_or_else(|| panic!("{method} has no such type"));
-    let problems: Vec<String> = schema.iter_errors(value).map(|error| error.to_string()).collect();
-    assert!(problems.is_empty(), "{method}: {value}\n{problems:?}");
+    assert_eq!(schema.violations(value), None, "{method}: {value}");
 }
 
 fn methods(schema: &Value) -> HashMap<String, Method> {
@@ -63,7 +61,7 @@ fn methods(schema: &Value) -> HashMap<String, Method> {
             continue;
         };
         let part = json!({"$ref": format!("#/$defs/{name}"), "$defs": schema["$defs"]});
-        let validator = jsonschema::validator_for(&part).unwrap();
+        let validator = JsonSchemaValidator::new(&part).unwrap();
         let known = methods.entry(method.to_owned()).or_default();
         match name.ends_with("Response") {
             true => known.result = Some(validator),

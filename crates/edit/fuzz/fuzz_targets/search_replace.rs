@@ -1,4 +1,4 @@
 //! Any text as search-replace: no panic, the same edits in any chunks, and plans that fit the files.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| edit_fuzz::check(input, edit::Format::SearchReplace));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| edit_fuzz::check(input, edit::EditFormat::SearchReplace));

@@ -1,59 +1,59 @@
-//! One file under review: the text that was accepted and the text that is there.
+//! One file under review: its accepted text and its current text.
 
 use std::ops::Range;
 
-use crate::compare::compare;
+use crate::text_diff::compare;
 
-/// What the agent did to a file as a whole.
+/// The agent's change to a file as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It was not there before.
+pub enum FileStatus {
+    /// The agent created it.
     Created,
-    /// It was changed.
+    /// The agent modified it.
     Modified,
-    /// It is gone.
+    /// The agent deleted it.
     Deleted,
 }
 
 /// One change to accept or reject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewHunk {
-    /// The first line of the change in the file as it is, counted from 1.
+    /// The first line of the change in the current file, counted from 1.
     pub first_line: usize,
     /// The first line of the change in the accepted text, counted from 1.
     pub first_line_before: usize,
-    /// The text before.
+    /// The old text.
     pub before: String,
-    /// The text now.
+    /// The new text.
     pub after: String,
-    /// Whose it is.
-    pub authors: Authors,
+    /// The authors.
+    pub authors: HunkAuthors,
 }
 
 /// Who made a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Authors {
+pub enum HunkAuthors {
     /// The agent alone.
     Agent,
-    /// The agent and someone else, who changed what touches it: taking it back takes their part back as well.
+    /// The agent and the user, who edited adjacent lines: rejecting the change also rejects the user's part.
     Mixed,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Tracked {
-    /// The text with every accepted and every foreign change, but none of the agent's.
+pub(crate) struct TrackedFile {
+    /// The text with all accepted and all user changes, but none of the agent's.
     base: Option<String>,
     current: Option<String>,
-    /// Whether someone else has written the file since the agent did.
+    /// Whether the user has written the file since the agent did.
     is_shared: bool,
-    /// Lines of the current text where someone else changed what touches a change of the agent. One that removed lines is empty.
+    /// Lines of the current text where the user edited lines next to an agent's change. Empty ranges are deletions.
     mixed: Vec<Range<usize>>,
 }
 
-/// Lines of the base and the lines that stand for them now.
-type Region = (Range<usize>, Range<usize>);
+/// Lines of the base and the corresponding current lines.
+type LineRegion = (Range<usize>, Range<usize>);
 
-impl Tracked {
+impl TrackedFile {
     pub(crate) fn new(before: Option<&str>) -> Self {
         let text = before.map(str::to_owned);
         Self {
@@ -72,11 +72,11 @@ impl Tracked {
         self.current.as_deref()
     }
 
-    pub(crate) fn status(&self) -> Status {
+    pub(crate) fn status(&self) -> FileStatus {
         match (&self.base, &self.current) {
-            (None, _) => Status::Created,
-            (Some(_), None) => Status::Deleted,
-            (Some(_), Some(_)) => Status::Modified,
+            (None, _) => FileStatus::Created,
+            (Some(_), None) => FileStatus::Deleted,
+            (Some(_), Some(_)) => FileStatus::Modified,
         }
     }
 
@@ -84,17 +84,17 @@ impl Tracked {
         self.base == self.current
     }
 
-    pub(crate) fn agent_wrote(&mut self, after: Option<&str>) {
+    pub(crate) fn record_agent_write(&mut self, after: Option<&str>) {
         self.replace_current(after.map(str::to_owned));
     }
 
-    pub(crate) fn reviewed(&mut self, base: Option<&str>) {
+    pub(crate) fn set_base(&mut self, base: Option<&str>) {
         self.base = base.map(str::to_owned);
-        self.forget_mixed();
+        self.drop_mixed();
     }
 
-    /// Carries a foreign change over into the base where it does not touch a change of the agent.
-    pub(crate) fn person_wrote(&mut self, after: Option<&str>) {
+    /// Applies a user's change to the base if it does not touch an agent's change.
+    pub(crate) fn record_user_write(&mut self, after: Option<&str>) {
         let (Some(base), Some(current), Some(after)) = (&self.base, &self.current, after) else {
             self.is_shared |= self.current.as_deref() != after;
             self.current = after.map(str::to_owned);
@@ -127,7 +127,7 @@ impl Tracked {
         self.replace_current(Some(after.to_owned()));
         self.base = Some(rebased);
         self.mixed.append(&mut met);
-        self.forget_mixed();
+        self.drop_mixed();
     }
 
     pub(crate) fn hunks(&self) -> Vec<ReviewHunk> {
@@ -135,7 +135,7 @@ impl Tracked {
         let (base, current) = (lines(base), lines(current));
         let mut found = regions(&base, &current);
         if found.is_empty() && self.is_whole() {
-            // An empty file comes or goes without a line.
+            // Creating or deleting an empty file changes no line.
             found.push((0..0, 0..0));
         }
         found
@@ -150,7 +150,7 @@ impl Tracked {
             .collect()
     }
 
-    /// Takes changes as good or back, all of them found in one comparison. A file that is new or gone is one change.
+    /// Accepts and rejects changes, all of them from one comparison. A created or deleted file is one change.
     pub(crate) fn decide(&mut self, accepted: &[usize], rejected: &[usize]) -> Option<()> {
         if self.is_whole() {
             if !rejected.is_empty() {
@@ -173,51 +173,33 @@ impl Tracked {
         let (new_base, new_current) = (new_base.concat(), new_current.concat());
         self.replace_current(Some(new_current));
         self.base = Some(new_base);
-        self.forget_mixed();
+        self.drop_mixed();
         Some(())
     }
 
-    /// The content after every change is taken back; nothing for a new file that others have worked on.
-    pub(crate) fn reject_all(&self) -> Option<Option<String>> {
+    /// The content after all changes are rejected; `None` for a new file that the user has changed as well.
+    fn reject_all(&self) -> Option<Option<String>> {
         (self.base.is_some() || !self.is_shared).then(|| self.base.clone())
     }
 
-    pub(crate) fn committed(&mut self, head: &str) {
-        if self.current.as_deref() == Some(head) {
-            self.base.clone_from(&self.current);
-            return;
-        }
-        let (base, current) = self.texts();
-        let (base_lines, current_lines, head_lines) = (lines(base), lines(current), lines(head));
-        let in_head = regions(&base_lines, &head_lines);
-        let mut accepted: Vec<&str> = base_lines.clone();
-        for (before, after) in regions(&base_lines, &current_lines).into_iter().rev() {
-            let is_in_head = in_head
-                .iter()
-                .any(|(other, text)| *other == before && head_lines[text.clone()] == current_lines[after.clone()]);
-            if is_in_head {
-                accepted.splice(before, current_lines[after].iter().copied());
-            }
-        }
-        if self.base.is_some() {
-            self.base = Some(accepted.concat());
-        }
-    }
-
-    /// Whether the file as a whole came or went.
+    /// Whether the file as a whole was created or deleted.
     fn is_whole(&self) -> bool {
         self.base.is_none() || self.current.is_none()
     }
 
-    fn authors(&self, hunk: &Range<usize>) -> Authors {
+    fn authors(&self, hunk: &Range<usize>) -> HunkAuthors {
         let is_mixed = match self.is_whole() {
             true => self.is_shared,
             false => self.mixed.iter().any(|theirs| conflicts(hunk, theirs)),
         };
-        if is_mixed { Authors::Mixed } else { Authors::Agent }
+        if is_mixed {
+            HunkAuthors::Mixed
+        } else {
+            HunkAuthors::Agent
+        }
     }
 
-    /// Puts another text in place of the current one; the lines that are known by their numbers move along.
+    /// Replaces the current text and moves the recorded line ranges.
     fn replace_current(&mut self, text: Option<String>) {
         if !self.mixed.is_empty() {
             let (old, new) = (self.current.as_deref(), text.as_deref());
@@ -229,8 +211,8 @@ impl Tracked {
         self.current = text;
     }
 
-    /// Forgets where others met the agent's changes once those are decided.
-    fn forget_mixed(&mut self) {
+    /// Drops the mixed ranges of decided changes.
+    fn drop_mixed(&mut self) {
         if self.mixed.is_empty() {
             return;
         }
@@ -253,8 +235,8 @@ fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-fn regions(old: &[&str], new: &[&str]) -> Vec<Region> {
-    let mut regions: Vec<Region> = Vec::new();
+fn regions(old: &[&str], new: &[&str]) -> Vec<LineRegion> {
+    let mut regions: Vec<LineRegion> = Vec::new();
     for part in compare(old, new, None) {
         let (tag, old_range, new_range) = part.as_tag_tuple();
         if tag == similar::DiffTag::Equal {
@@ -271,7 +253,7 @@ fn regions(old: &[&str], new: &[&str]) -> Vec<Region> {
     regions
 }
 
-/// Changes side by side are apart; where one of them is empty, touching is already meeting.
+/// Adjacent changes are separate; an empty one conflicts when it touches.
 fn conflicts(agent: &Range<usize>, theirs: &Range<usize>) -> bool {
     if agent.is_empty() || theirs.is_empty() {
         agent.start <= theirs.end && theirs.start <= agent.end
@@ -280,8 +262,8 @@ fn conflicts(agent: &Range<usize>, theirs: &Range<usize>) -> bool {
     }
 }
 
-/// Where lines are after these changes. What is changed itself becomes all that stands in its place.
-fn moved(range: &Range<usize>, moves: &[Region]) -> Range<usize> {
+/// The position of lines after these changes. A changed line maps to its whole replacement.
+fn moved(range: &Range<usize>, moves: &[LineRegion]) -> Range<usize> {
     let place = |line: usize, at_end: bool| {
         let mut shift = 0;
         for (old, new) in moves {

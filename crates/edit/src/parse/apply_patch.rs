@@ -1,23 +1,23 @@
-//! `*** Begin Patch`: files added, updated, moved and deleted; forgiving about marks, headers and wrappers.
+//! `*** Begin Patch`: files added, updated, moved and deleted; tolerates errors in markers, headers and wrappers.
 
-use crate::format::{Delta, Event, Malformed};
-use crate::parse::{Lines, ended, event};
-use crate::script::{Change, Edit, EndOfFile, Hunk, HunkLine};
+use crate::format::{EditDelta, EditEvent, MalformedEdit};
+use crate::parse::{LineBuffer, event, with_newline};
+use crate::parsed_edit::{EditChange, EndOfFile, HunkLine, ParsedEdit, PatchHunk};
 
-/// Reads a patch line by line.
+/// Parses a patch line by line.
 #[derive(Debug, Default)]
-pub(crate) struct ApplyPatch {
-    lines: Lines,
+pub(crate) struct ApplyPatchParser {
+    lines: LineBuffer,
     number: usize,
-    edits: Vec<Edit>,
-    section: Section,
+    edits: Vec<ParsedEdit>,
+    section: PatchSection,
     has_begun: bool,
     has_ended: bool,
-    problem: Option<Malformed>,
+    problem: Option<MalformedEdit>,
 }
 
 #[derive(Debug, Default)]
-enum Section {
+enum PatchSection {
     #[default]
     None,
     Add {
@@ -30,14 +30,14 @@ enum Section {
         path: String,
         to: Option<String>,
         started: usize,
-        hunks: Vec<Hunk>,
-        hunk: Hunk,
+        hunks: Vec<PatchHunk>,
+        hunk: PatchHunk,
     },
-    /// After a deletion nothing but the next file may come.
+    /// After a deletion only the next file may follow.
     Deleted,
 }
 
-enum Mark<'a> {
+enum PatchMarker<'a> {
     Begin,
     End,
     Add(&'a str),
@@ -48,8 +48,8 @@ enum Mark<'a> {
     Unknown,
 }
 
-impl ApplyPatch {
-    pub(crate) fn push(&mut self, chunk: &str) -> Vec<Event> {
+impl ApplyPatchParser {
+    pub(crate) fn push(&mut self, chunk: &str) -> Vec<EditEvent> {
         let mut events = Vec::new();
         for line in self.lines.push(chunk) {
             self.line(&line, &mut events);
@@ -57,7 +57,7 @@ impl ApplyPatch {
         events
     }
 
-    pub(crate) fn finish(mut self) -> Result<Vec<Edit>, Malformed> {
+    pub(crate) fn finish(mut self) -> Result<Vec<ParsedEdit>, MalformedEdit> {
         if let Some(line) = self.lines.finish() {
             self.line(&line, &mut Vec::new());
         }
@@ -67,12 +67,16 @@ impl ApplyPatch {
         self.close(&mut Vec::new());
         match self.problem {
             Some(problem) => Err(problem),
-            None if !self.has_begun => Err(Malformed::new(0, 1, "the patch does not start with `*** Begin Patch`")),
+            None if !self.has_begun => Err(MalformedEdit::new(
+                0,
+                1,
+                "the patch does not start with `*** Begin Patch`",
+            )),
             None => Ok(self.edits),
         }
     }
 
-    fn line(&mut self, line: &str, events: &mut Vec<Event>) {
+    fn line(&mut self, line: &str, events: &mut Vec<EditEvent>) {
         self.number += 1;
         if self.has_ended && line.trim() == "*** Begin Patch" {
             self.has_ended = false;
@@ -81,8 +85,8 @@ impl ApplyPatch {
         if self.problem.is_some() || self.has_ended {
             return;
         }
-        // Inside a hunk a padded instruction is context; elsewhere it can only be an instruction.
-        let is_padded = !matches!(self.section, Section::Update { .. }) && line.trim_start().starts_with("*** ");
+        // In a hunk, an indented instruction is context; elsewhere it can only be an instruction.
+        let is_padded = !matches!(self.section, PatchSection::Update { .. }) && line.trim_start().starts_with("*** ");
         match mark(if is_padded { line.trim_start() } else { line }) {
             Some(mark) => self.mark(mark, line, events),
             None if self.has_begun => self.content(line, events),
@@ -90,52 +94,53 @@ impl ApplyPatch {
         }
     }
 
-    fn mark(&mut self, mark: Mark<'_>, line: &str, events: &mut Vec<Event>) {
+    fn mark(&mut self, mark: PatchMarker<'_>, line: &str, events: &mut Vec<EditEvent>) {
         match mark {
-            Mark::Begin if !self.has_begun => self.has_begun = true,
-            Mark::Begin => self.fail("a second `*** Begin Patch`"),
-            Mark::End => {
+            PatchMarker::Begin if !self.has_begun => self.has_begun = true,
+            PatchMarker::Begin => self.fail("a second `*** Begin Patch`"),
+            PatchMarker::End => {
                 self.close(events);
                 self.has_ended = self.has_begun;
             }
-            Mark::Add(path) => {
+            PatchMarker::Add(path) => {
                 self.open(path, events);
-                self.section = Section::Add {
+                self.section = PatchSection::Add {
                     path: path.to_owned(),
                     content: String::new(),
                     blanks: 0,
                 };
             }
-            Mark::Update(path) => {
+            PatchMarker::Update(path) => {
                 self.open(path, events);
-                self.section = Section::Update {
+                self.section = PatchSection::Update {
                     path: path.to_owned(),
                     to: None,
                     started: self.number,
                     hunks: Vec::new(),
-                    hunk: Hunk::default(),
+                    hunk: PatchHunk::default(),
                 };
             }
-            Mark::Delete(path) => {
+            PatchMarker::Delete(path) => {
                 self.open(path, events);
-                self.edits.push(Edit::stated(vec![path.to_owned()], Change::Delete));
-                events.push(event(self.edits.len() - 1, Delta::Finished));
-                self.section = Section::Deleted;
+                self.edits
+                    .push(ParsedEdit::stated(vec![path.to_owned()], EditChange::Delete));
+                events.push(event(self.edits.len() - 1, EditDelta::Finished));
+                self.section = PatchSection::Deleted;
             }
-            Mark::Move(target) => match &mut self.section {
-                Section::Update { to, .. } if to.is_none() => *to = Some(target.to_owned()),
+            PatchMarker::Move(target) => match &mut self.section {
+                PatchSection::Update { to, .. } if to.is_none() => *to = Some(target.to_owned()),
                 _ => self.fail("`*** Move to:` outside an update"),
             },
-            Mark::EndOfFile => match &mut self.section {
-                Section::Update { hunk, .. } => hunk.at_end = true,
+            PatchMarker::EndOfFile => match &mut self.section {
+                PatchSection::Update { hunk, .. } => hunk.at_end = true,
                 _ => self.content(line, events),
             },
-            Mark::Unknown if self.has_begun => self.fail(&format!("unknown instruction `{}`", line.trim())),
-            Mark::Unknown => {}
+            PatchMarker::Unknown if self.has_begun => self.fail(&format!("unknown instruction `{}`", line.trim())),
+            PatchMarker::Unknown => {}
         }
     }
 
-    fn open(&mut self, path: &str, events: &mut Vec<Event>) {
+    fn open(&mut self, path: &str, events: &mut Vec<EditEvent>) {
         self.has_begun = true;
         self.close(events);
         if path.is_empty() {
@@ -143,17 +148,17 @@ impl ApplyPatch {
         }
         events.push(event(
             self.edits.len(),
-            Delta::Started {
+            EditDelta::Started {
                 name: Some(path.to_owned()),
                 hint: None,
             },
         ));
     }
 
-    fn content(&mut self, line: &str, events: &mut Vec<Event>) {
+    fn content(&mut self, line: &str, events: &mut Vec<EditEvent>) {
         let edit = self.edits.len();
         match &mut self.section {
-            Section::None | Section::Deleted => {
+            PatchSection::None | PatchSection::Deleted => {
                 if !line.trim().is_empty() {
                     self.fail(&format!(
                         "`{}` is neither an instruction nor part of one",
@@ -161,17 +166,17 @@ impl ApplyPatch {
                     ));
                 }
             }
-            Section::Add { content, blanks, .. } => match line.strip_prefix('+') {
+            PatchSection::Add { content, blanks, .. } => match line.strip_prefix('+') {
                 Some(text) => {
                     content.push_str(&"\n".repeat(std::mem::take(blanks)));
                     content.push_str(text);
                     content.push('\n');
-                    events.push(event(edit, Delta::New(ended(text))));
+                    events.push(event(edit, EditDelta::New(with_newline(text))));
                 }
                 None if line.trim().is_empty() => *blanks += 1,
                 None => self.fail("every line of an added file must start with `+`"),
             },
-            Section::Update { hunks, hunk, .. } => {
+            PatchSection::Update { hunks, hunk, .. } => {
                 if let Some(header) = line.strip_prefix("@@") {
                     next_hunk(hunks, hunk, header);
                 } else {
@@ -185,14 +190,15 @@ impl ApplyPatch {
         }
     }
 
-    fn close(&mut self, events: &mut Vec<Event>) {
+    fn close(&mut self, events: &mut Vec<EditEvent>) {
         match std::mem::take(&mut self.section) {
-            Section::None | Section::Deleted => {}
-            Section::Add { path, content, .. } => {
-                self.edits.push(Edit::stated(vec![path], Change::Create(content)));
-                events.push(event(self.edits.len() - 1, Delta::Finished));
+            PatchSection::None | PatchSection::Deleted => {}
+            PatchSection::Add { path, content, .. } => {
+                self.edits
+                    .push(ParsedEdit::stated(vec![path], EditChange::Create(content)));
+                events.push(event(self.edits.len() - 1, EditDelta::Finished));
             }
-            Section::Update {
+            PatchSection::Update {
                 path,
                 to,
                 started,
@@ -200,10 +206,10 @@ impl ApplyPatch {
                 mut hunk,
             } => {
                 next_hunk(&mut hunks, &mut hunk, "");
-                let hunks = settled(hunks);
+                let hunks = without_empty_hunks(hunks);
                 if hunks.is_empty() && to.is_none() && self.problem.is_none() {
                     let edit = self.edits.len() + 1;
-                    self.problem = Some(Malformed::new(
+                    self.problem = Some(MalformedEdit::new(
                         edit,
                         started,
                         "the update changes nothing: it has no `+` or `-` line",
@@ -211,12 +217,13 @@ impl ApplyPatch {
                     return;
                 }
                 for hunk in hunks {
-                    self.edits.push(Edit::stated(vec![path.clone()], Change::Hunk(hunk)));
-                    events.push(event(self.edits.len() - 1, Delta::Finished));
+                    self.edits
+                        .push(ParsedEdit::stated(vec![path.clone()], EditChange::Hunk(hunk)));
+                    events.push(event(self.edits.len() - 1, EditDelta::Finished));
                 }
                 if let Some(to) = to {
-                    self.edits.push(Edit::stated(vec![path], Change::Move(to)));
-                    events.push(event(self.edits.len() - 1, Delta::Finished));
+                    self.edits.push(ParsedEdit::stated(vec![path], EditChange::Move(to)));
+                    events.push(event(self.edits.len() - 1, EditDelta::Finished));
                 }
             }
         }
@@ -224,7 +231,7 @@ impl ApplyPatch {
 
     /// Without an end marker, the end of a here-document or a fence is not content.
     fn drop_wrapper(&mut self) {
-        if let Section::Update { hunk, .. } = &mut self.section {
+        if let PatchSection::Update { hunk, .. } = &mut self.section {
             while let Some(HunkLine::Keep { text, bare: true }) = hunk.lines.last() {
                 if !matches!(text.trim(), "" | "```" | "EOF" | "PATCH") {
                     break;
@@ -236,7 +243,7 @@ impl ApplyPatch {
 
     fn fail(&mut self, problem: &str) {
         if self.problem.is_none() {
-            self.problem = Some(Malformed::new(self.edits.len() + 1, self.number, problem));
+            self.problem = Some(MalformedEdit::new(self.edits.len() + 1, self.number, problem));
         }
     }
 }
@@ -245,39 +252,39 @@ fn shortened(line: &str) -> String {
     line.chars().take(60).collect()
 }
 
-fn line_delta(line: Option<&HunkLine>) -> Delta {
+fn line_delta(line: Option<&HunkLine>) -> EditDelta {
     match line {
-        Some(HunkLine::Add(text)) => Delta::New(ended(text)),
-        Some(HunkLine::Remove(text)) => Delta::Old(ended(text)),
-        Some(HunkLine::Keep { text, .. }) => Delta::Kept(ended(text)),
-        None => Delta::Finished,
+        Some(HunkLine::Add(text)) => EditDelta::New(with_newline(text)),
+        Some(HunkLine::Remove(text)) => EditDelta::Old(with_newline(text)),
+        Some(HunkLine::Keep { text, .. }) => EditDelta::Kept(with_newline(text)),
+        None => EditDelta::Finished,
     }
 }
 
-/// The marks stand at the start of a line; begin and end may be padded.
-fn mark(line: &str) -> Option<Mark<'_>> {
+/// Markers are at the start of a line; begin and end may be indented.
+fn mark(line: &str) -> Option<PatchMarker<'_>> {
     match line.trim() {
-        "*** Begin Patch" => return Some(Mark::Begin),
-        "*** End Patch" => return Some(Mark::End),
+        "*** Begin Patch" => return Some(PatchMarker::Begin),
+        "*** End Patch" => return Some(PatchMarker::End),
         _ => {}
     }
     let rest = line.strip_prefix("***")?;
     if let Some(name) = rest.strip_prefix(" Add File:") {
-        Some(Mark::Add(name.trim()))
+        Some(PatchMarker::Add(name.trim()))
     } else if let Some(name) = rest.strip_prefix(" Update File:") {
-        Some(Mark::Update(name.trim()))
+        Some(PatchMarker::Update(name.trim()))
     } else if let Some(name) = rest.strip_prefix(" Delete File:") {
-        Some(Mark::Delete(name.trim()))
+        Some(PatchMarker::Delete(name.trim()))
     } else if let Some(name) = rest.strip_prefix(" Move to:") {
-        Some(Mark::Move(name.trim()))
+        Some(PatchMarker::Move(name.trim()))
     } else if rest.trim() == "End of File" {
-        Some(Mark::EndOfFile)
+        Some(PatchMarker::EndOfFile)
     } else {
-        Some(Mark::Unknown)
+        Some(PatchMarker::Unknown)
     }
 }
 
-/// One line inside a hunk. Without its mark it is context.
+/// A line in a hunk. Without a marker it is context.
 pub(crate) fn hunk_line(line: &str) -> HunkLine {
     match line.split_at_checked(1) {
         Some(("+", text)) => HunkLine::Add(text.to_owned()),
@@ -293,8 +300,8 @@ pub(crate) fn hunk_line(line: &str) -> HunkLine {
     }
 }
 
-/// Ends the current hunk and starts one under `header`; headers without lines between them stack.
-fn next_hunk(hunks: &mut Vec<Hunk>, hunk: &mut Hunk, header: &str) {
+/// Ends the current hunk and starts one under `header`; consecutive headers are stacked.
+fn next_hunk(hunks: &mut Vec<PatchHunk>, hunk: &mut PatchHunk, header: &str) {
     let (name, hint) = header_parts(header);
     if hunk
         .lines
@@ -322,7 +329,8 @@ pub(crate) fn header_parts(header: &str) -> (Option<String>, Option<usize>) {
     {
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         hint = digits.parse().ok();
-        // What follows the second `@@` only names the enclosing definition and may be cut short: not needed with a line.
+        // The text after the second `@@` names the enclosing definition and may be truncated: it is not needed if there
+        // is a line number.
         text = "";
     }
     text = text.strip_suffix("@@").unwrap_or(text).trim();
@@ -330,15 +338,15 @@ pub(crate) fn header_parts(header: &str) -> (Option<String>, Option<usize>) {
     (is_name.then(|| text.to_owned()), hint)
 }
 
-/// Hunks that only quote lines become headers of the one after them.
-fn settled(hunks: Vec<Hunk>) -> Vec<Hunk> {
-    let mut out: Vec<Hunk> = Vec::new();
+/// Hunks that only quote lines become headers of the next one.
+fn without_empty_hunks(hunks: Vec<PatchHunk>) -> Vec<PatchHunk> {
+    let mut out: Vec<PatchHunk> = Vec::new();
     let mut waiting: Vec<String> = Vec::new();
     for mut hunk in hunks {
         if hunk.is_change() {
             waiting.append(&mut hunk.headers);
             hunk.headers = std::mem::take(&mut waiting);
-            hunk.end = EndOfFile::Unsaid;
+            hunk.end = EndOfFile::Unspecified;
             out.push(hunk);
         } else {
             waiting.append(&mut hunk.headers);

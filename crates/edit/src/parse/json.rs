@@ -1,9 +1,9 @@
-//! Tool arguments: a path and edits of old and new text, an insertion, whole content, or a patch inside a string.
+//! Tool arguments: a path and edits of old and new text, an insertion, whole content, or a patch in a string.
 
-use crate::format::{Delta, Event, Format, Malformed, detect, parse};
+use crate::format::{EditDelta, EditEvent, EditFormat, MalformedEdit, detect, parse};
 use crate::parse::event;
-use crate::parse::json_value::{Growth, Reader, Step, Value};
-use crate::script::{Change, Edit, Place, Replace, Scope, Unit};
+use crate::parse::json_value::{IncrementalJsonReader, JsonPathStep, LooseJson, StringGrowth};
+use crate::parsed_edit::{EditChange, InsertPosition, ParsedEdit, ReplaceScope, ReplaceUnit, Replacement};
 
 const PATH: &[&str] = &[
     "path",
@@ -38,19 +38,19 @@ const LINE: &[&str] = &["line", "start_line", "line_hint"];
 const CONTENT: &[&str] = &["content", "contents", "file_text"];
 const PATCH: &[&str] = &["patch", "patchText", "patch_text", "input", "diff"];
 
-/// Reads tool arguments while they stream.
+/// Parses streaming tool arguments.
 #[derive(Debug, Default)]
-pub(crate) struct Json {
-    reader: Reader,
+pub(crate) struct JsonParser {
+    reader: IncrementalJsonReader,
     name: Option<String>,
     started: usize,
-    /// New text that came before its old text was complete.
+    /// New text that arrived before its old text was complete.
     held: Option<(usize, String)>,
     old_done: Option<usize>,
 }
 
-impl Json {
-    pub(crate) fn push(&mut self, chunk: &str) -> Vec<Event> {
+impl JsonParser {
+    pub(crate) fn push(&mut self, chunk: &str) -> Vec<EditEvent> {
         let mut events = Vec::new();
         for growth in self.reader.push(chunk) {
             self.growth(growth, &mut events);
@@ -58,11 +58,11 @@ impl Json {
         events
     }
 
-    pub(crate) fn finish(self) -> Result<Vec<Edit>, Malformed> {
+    pub(crate) fn finish(self) -> Result<Vec<ParsedEdit>, MalformedEdit> {
         let documents = self
             .reader
             .finish()
-            .map_err(|(line, problem)| Malformed::new(0, line, problem))?;
+            .map_err(|(line, problem)| MalformedEdit::new(0, line, problem))?;
         let mut edits = Vec::new();
         for document in &documents {
             collect(document, &[], &mut edits)?;
@@ -70,10 +70,14 @@ impl Json {
         Ok(edits)
     }
 
-    fn growth(&mut self, growth: Growth, events: &mut Vec<Event>) {
+    fn growth(&mut self, growth: StringGrowth, events: &mut Vec<EditEvent>) {
         let (edit, key) = match growth.path.as_slice() {
-            [Step::Key(key)] => (0, key),
-            [Step::Key(edits), Step::At(at), Step::Key(key)] if EDITS.contains(&edits.as_str()) => (*at, key),
+            [JsonPathStep::Key(key)] => (0, key),
+            [JsonPathStep::Key(edits), JsonPathStep::At(at), JsonPathStep::Key(key)]
+                if EDITS.contains(&edits.as_str()) =>
+            {
+                (*at, key)
+            }
             _ => return,
         };
         let key = key.as_str();
@@ -90,63 +94,63 @@ impl Json {
             self.started = edit + 1;
             events.push(event(
                 edit,
-                Delta::Started {
+                EditDelta::Started {
                     name: self.name.clone(),
                     hint: None,
                 },
             ));
         }
         if is_old {
-            events.push(event(edit, Delta::Old(growth.text)));
+            events.push(event(edit, EditDelta::Old(growth.text)));
             if growth.done {
                 self.old_done = Some(edit);
                 self.flush(events);
             }
         } else if self.old_done == Some(edit) || CONTENT.contains(&key) {
-            events.push(event(edit, Delta::New(growth.text)));
+            events.push(event(edit, EditDelta::New(growth.text)));
             if growth.done {
-                events.push(event(edit, Delta::Finished));
+                events.push(event(edit, EditDelta::Finished));
             }
         } else {
             self.held.get_or_insert((edit, String::new())).1.push_str(&growth.text);
         }
     }
 
-    fn flush(&mut self, events: &mut Vec<Event>) {
+    fn flush(&mut self, events: &mut Vec<EditEvent>) {
         if let Some((edit, text)) = self.held.take() {
-            events.push(event(edit, Delta::New(text)));
+            events.push(event(edit, EditDelta::New(text)));
         }
     }
 }
 
-fn collect(value: &Value, names: &[String], edits: &mut Vec<Edit>) -> Result<(), Malformed> {
+fn collect(value: &LooseJson, names: &[String], edits: &mut Vec<ParsedEdit>) -> Result<(), MalformedEdit> {
     match value {
-        Value::Array(values) => values.iter().try_for_each(|value| collect(value, names, edits)),
-        Value::Object(entries) => object(entries, names, edits),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+        LooseJson::Array(values) => values.iter().try_for_each(|value| collect(value, names, edits)),
+        LooseJson::Object(entries) => object(entries, names, edits),
+        LooseJson::Null | LooseJson::Bool(_) | LooseJson::Number(_) | LooseJson::String(_) => {
             Err(problem(edits, "expected an object with a path and edits"))
         }
     }
 }
 
-type Entries = [(String, Value)];
+type JsonEntries = [(String, LooseJson)];
 
-fn object(entries: &Entries, names: &[String], edits: &mut Vec<Edit>) -> Result<(), Malformed> {
+fn object(entries: &JsonEntries, names: &[String], edits: &mut Vec<ParsedEdit>) -> Result<(), MalformedEdit> {
     let names = match text_field(entries, PATH, edits)? {
         Some((_, path)) => vec![path.to_owned()],
         None => names.to_vec(),
     };
     match field(entries, EDITS) {
-        Some((_, Value::String(inner))) => return nested(inner, &names, edits),
+        Some((_, LooseJson::String(inner))) => return nested(inner, &names, edits),
         Some((_, value)) => return collect(value, &names, edits),
         None => {}
     }
     if let Some(change) = change(entries, edits)? {
-        edits.push(Edit::stated(names, change));
+        edits.push(ParsedEdit::stated(names, change));
         return Ok(());
     }
     if let Some((_, patch)) = text_field(entries, PATCH, edits)? {
-        let format = detect(patch).filter(|format| !matches!(format, Format::Json | Format::Whole));
+        let format = detect(patch).filter(|format| !matches!(format, EditFormat::Json | EditFormat::Whole));
         let format = format.ok_or_else(|| problem(edits, "the patch is in no known format"))?;
         for mut edit in parse(patch, format)? {
             if edit.names.is_empty() {
@@ -162,7 +166,7 @@ fn object(entries: &Entries, names: &[String], edits: &mut Vec<Edit>) -> Result<
     ))
 }
 
-fn change(entries: &Entries, edits: &[Edit]) -> Result<Option<Change>, Malformed> {
+fn change(entries: &JsonEntries, edits: &[ParsedEdit]) -> Result<Option<EditChange>, MalformedEdit> {
     let old = text_field(entries, OLD, edits)?;
     let new = text_field(entries, NEW, edits)?;
     let content = text_field(entries, CONTENT, edits)?;
@@ -171,32 +175,36 @@ fn change(entries: &Entries, edits: &[Edit]) -> Result<Option<Change>, Malformed
         let (_, text) = new
             .or(content)
             .ok_or_else(|| problem(edits, "the insertion has no `new_text`"))?;
-        return Ok(Some(Change::Insert {
-            place: Place::After(after),
+        return Ok(Some(EditChange::Insert {
+            position: InsertPosition::After(after),
             text: text.to_owned(),
         }));
     }
     match (old, new, content) {
         (Some((_, old)), Some((_, new)), _) => {
-            let scope = if flag(entries, ALL) { Scope::All } else { Scope::One };
+            let scope = if flag(entries, ALL) {
+                ReplaceScope::All
+            } else {
+                ReplaceScope::One
+            };
             let readings = vec![(old.to_owned(), new.to_owned())];
-            Ok(Some(Change::Replace(Replace {
+            Ok(Some(EditChange::Replace(Replacement {
                 readings,
                 hint: line,
                 scope,
-                unit: Unit::Text,
+                unit: ReplaceUnit::Text,
             })))
         }
-        (Some((name, _)), None, _) => Err(problem(edits, &format!("`{name}` is there but `new_text` is missing"))),
-        (None, Some((name, _)), _) => Err(problem(edits, &format!("`{name}` is there but `old_text` is missing"))),
+        (Some((name, _)), None, _) => Err(problem(edits, &format!("`{name}` is given but `new_text` is missing"))),
+        (None, Some((name, _)), _) => Err(problem(edits, &format!("`{name}` is given but `old_text` is missing"))),
         (None, None, Some((_, content))) => Ok(Some(match line {
-            None => Change::Write(content.to_owned()),
-            Some(0) => Change::Insert {
-                place: Place::End,
+            None => EditChange::Write(content.to_owned()),
+            Some(0) => EditChange::Insert {
+                position: InsertPosition::End,
                 text: content.to_owned(),
             },
-            Some(line) => Change::Insert {
-                place: Place::Before(line),
+            Some(line) => EditChange::Insert {
+                position: InsertPosition::Before(line),
                 text: content.to_owned(),
             },
         })),
@@ -204,44 +212,48 @@ fn change(entries: &Entries, edits: &[Edit]) -> Result<Option<Change>, Malformed
     }
 }
 
-/// Edits that came as a string which holds JSON.
-fn nested(text: &str, names: &[String], edits: &mut Vec<Edit>) -> Result<(), Malformed> {
-    let mut reader = Reader::default();
+/// Edits encoded as a JSON string.
+fn nested(text: &str, names: &[String], edits: &mut Vec<ParsedEdit>) -> Result<(), MalformedEdit> {
+    let mut reader = IncrementalJsonReader::default();
     reader.push(text);
     let documents = reader
         .finish()
         .map_err(|(line, what)| problem(edits, &format!("the edits string, line {line}: {what}")))?;
     if documents.is_empty() {
-        return Err(problem(edits, "the edits string holds no edits"));
+        return Err(problem(edits, "the edits string contains no edits"));
     }
     documents
         .iter()
         .try_for_each(|document| collect(document, names, edits))
 }
 
-fn field<'a>(entries: &'a Entries, names: &[&'static str]) -> Option<(&'static str, &'a Value)> {
+fn field<'a>(entries: &'a JsonEntries, names: &[&'static str]) -> Option<(&'static str, &'a LooseJson)> {
     names.iter().find_map(|name| {
         let (_, value) = entries.iter().rev().find(|(key, _)| key == name)?;
-        (*value != Value::Null).then_some((*name, value))
+        (*value != LooseJson::Null).then_some((*name, value))
     })
 }
 
 fn text_field<'a>(
-    entries: &'a Entries,
+    entries: &'a JsonEntries,
     names: &[&'static str],
-    edits: &[Edit],
-) -> Result<Option<(&'static str, &'a str)>, Malformed> {
+    edits: &[ParsedEdit],
+) -> Result<Option<(&'static str, &'a str)>, MalformedEdit> {
     match field(entries, names) {
         None => Ok(None),
-        Some((name, Value::String(text))) => Ok(Some((name, text))),
+        Some((name, LooseJson::String(text))) => Ok(Some((name, text))),
         Some((name, _)) => Err(problem(edits, &format!("`{name}` must be a string"))),
     }
 }
 
-fn number_field(entries: &Entries, names: &[&'static str], edits: &[Edit]) -> Result<Option<usize>, Malformed> {
+fn number_field(
+    entries: &JsonEntries,
+    names: &[&'static str],
+    edits: &[ParsedEdit],
+) -> Result<Option<usize>, MalformedEdit> {
     match field(entries, names) {
         None => Ok(None),
-        Some((name, Value::Number(text) | Value::String(text))) => match text.trim().parse() {
+        Some((name, LooseJson::Number(text) | LooseJson::String(text))) => match text.trim().parse() {
             Ok(number) => Ok(Some(number)),
             Err(_) => Err(problem(edits, &format!("`{name}` must be a line number"))),
         },
@@ -249,14 +261,14 @@ fn number_field(entries: &Entries, names: &[&'static str], edits: &[Edit]) -> Re
     }
 }
 
-fn flag(entries: &Entries, names: &[&'static str]) -> bool {
+fn flag(entries: &JsonEntries, names: &[&'static str]) -> bool {
     match field(entries, names) {
-        Some((_, Value::Bool(yes))) => *yes,
-        Some((_, Value::String(text))) => text.eq_ignore_ascii_case("true"),
+        Some((_, LooseJson::Bool(yes))) => *yes,
+        Some((_, LooseJson::String(text))) => text.eq_ignore_ascii_case("true"),
         _ => false,
     }
 }
 
-fn problem(edits: &[Edit], what: &str) -> Malformed {
-    Malformed::new(edits.len() + 1, 1, what)
+fn problem(edits: &[ParsedEdit], what: &str) -> MalformedEdit {
+    MalformedEdit::new(edits.len() + 1, 1, what)
 }

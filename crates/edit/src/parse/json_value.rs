@@ -1,43 +1,43 @@
-//! A JSON reader that takes text in any pieces, reports strings as they grow, and forgives what models get wrong.
+//! An incremental JSON parser that reports growing strings and tolerates common errors of models.
 
-/// A JSON value; numbers stay text.
+/// A JSON value; numbers are kept as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum LooseJson {
     Null,
     Bool(bool),
     Number(String),
     String(String),
-    Array(Vec<Value>),
-    Object(Vec<(String, Value)>),
+    Array(Vec<LooseJson>),
+    Object(Vec<(String, LooseJson)>),
 }
 
-/// Where in the document a string stands.
+/// A step of a string's path in the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum JsonPathStep {
     Key(String),
     At(usize),
 }
 
-/// More of a string that is a value.
+/// A delta of a string value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Growth {
-    pub(crate) path: Vec<Step>,
+pub(crate) struct StringGrowth {
+    pub(crate) path: Vec<JsonPathStep>,
     pub(crate) text: String,
     pub(crate) done: bool,
 }
 
 #[derive(Debug)]
-enum Frame {
-    Array(Vec<Value>),
+enum JsonFrame {
+    Array(Vec<LooseJson>),
     Object {
-        entries: Vec<(String, Value)>,
+        entries: Vec<(String, LooseJson)>,
         key: Option<String>,
     },
 }
 
 #[derive(Debug, Default)]
-enum State {
-    /// Between documents: anything up to `{` or `[` is skipped.
+enum JsonState {
+    /// Between documents: everything up to `{` or `[` is skipped.
     #[default]
     Outside,
     Value,
@@ -48,13 +48,13 @@ enum State {
         text: String,
         reported: usize,
         is_key: bool,
-        escape: Escape,
+        escape: JsonEscape,
     },
     Literal(String),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum Escape {
+enum JsonEscape {
     #[default]
     None,
     Backslash,
@@ -67,21 +67,21 @@ enum Escape {
     HalfBackslash(u16),
 }
 
-/// Reads one document after the other.
+/// Parses consecutive documents.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
-    state: State,
-    frames: Vec<Frame>,
-    pub(crate) documents: Vec<Value>,
+pub(crate) struct IncrementalJsonReader {
+    state: JsonState,
+    frames: Vec<JsonFrame>,
+    pub(crate) documents: Vec<LooseJson>,
     line: usize,
     problem: Option<(usize, String)>,
 }
 
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
-impl Reader {
-    /// Takes in more text.
-    pub(crate) fn push(&mut self, chunk: &str) -> Vec<Growth> {
+impl IncrementalJsonReader {
+    /// Adds text.
+    pub(crate) fn push(&mut self, chunk: &str) -> Vec<StringGrowth> {
         let mut growths = Vec::new();
         for character in chunk.chars() {
             if character == '\n' {
@@ -95,41 +95,41 @@ impl Reader {
         growths
     }
 
-    /// The documents, or the line (from 1) and nature of the first problem.
-    pub(crate) fn finish(self) -> Result<Vec<Value>, (usize, String)> {
+    /// The documents, or the line (from 1) and description of the first error.
+    pub(crate) fn finish(self) -> Result<Vec<LooseJson>, (usize, String)> {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
         match self.state {
-            State::Outside => Ok(self.documents),
+            JsonState::Outside => Ok(self.documents),
             _ => Err((self.line + 1, "the JSON is cut off".to_owned())),
         }
     }
 
-    fn character(&mut self, character: char, growths: &mut Vec<Growth>) {
+    fn character(&mut self, character: char, growths: &mut Vec<StringGrowth>) {
         match std::mem::take(&mut self.state) {
-            State::Outside => {
+            JsonState::Outside => {
                 if matches!(character, '{' | '[') {
                     self.open(character);
                 }
             }
-            State::Value => self.value(character),
-            State::KeyOrEnd => match character {
+            JsonState::Value => self.value(character),
+            JsonState::KeyOrEnd => match character {
                 '"' => self.state = string(true),
                 '}' => self.close(),
-                c if c.is_whitespace() || c == ',' => self.state = State::KeyOrEnd,
+                c if c.is_whitespace() || c == ',' => self.state = JsonState::KeyOrEnd,
                 c => self.fail(&format!("expected a field name, found `{c}`")),
             },
-            State::Colon => match character {
-                ':' => self.state = State::Value,
-                c if c.is_whitespace() => self.state = State::Colon,
+            JsonState::Colon => match character {
+                ':' => self.state = JsonState::Value,
+                c if c.is_whitespace() => self.state = JsonState::Colon,
                 c => self.fail(&format!("expected `:`, found `{c}`")),
             },
-            State::CommaOrEnd => self.after_value(character),
-            State::Literal(mut text) => {
+            JsonState::CommaOrEnd => self.after_value(character),
+            JsonState::Literal(mut text) => {
                 if character.is_alphanumeric() || matches!(character, '+' | '-' | '.') {
                     text.push(character);
-                    self.state = State::Literal(text);
+                    self.state = JsonState::Literal(text);
                 } else {
                     self.literal(&text);
                     if self.problem.is_none() {
@@ -137,14 +137,14 @@ impl Reader {
                     }
                 }
             }
-            State::String {
+            JsonState::String {
                 mut text,
                 reported,
                 is_key,
                 mut escape,
             } => {
                 if self.in_string(character, &mut text, &mut escape) {
-                    self.state = State::String {
+                    self.state = JsonState::String {
                         text,
                         reported,
                         is_key,
@@ -162,53 +162,53 @@ impl Reader {
             '{' | '[' => self.open(character),
             '"' => self.state = string(false),
             ']' => self.close(),
-            c if c.is_whitespace() => self.state = State::Value,
-            c if c.is_alphanumeric() || c == '-' => self.state = State::Literal(c.to_string()),
+            c if c.is_whitespace() => self.state = JsonState::Value,
+            c if c.is_alphanumeric() || c == '-' => self.state = JsonState::Literal(c.to_string()),
             c => self.fail(&format!("expected a value, found `{c}`")),
         }
     }
 
     fn after_value(&mut self, character: char) {
         match (character, self.frames.last()) {
-            (',', Some(Frame::Array(_))) => self.state = State::Value,
-            (',', Some(Frame::Object { .. })) => self.state = State::KeyOrEnd,
-            (']', Some(Frame::Array(_))) | ('}', Some(Frame::Object { .. })) => self.close(),
-            (c, _) if c.is_whitespace() => self.state = State::CommaOrEnd,
+            (',', Some(JsonFrame::Array(_))) => self.state = JsonState::Value,
+            (',', Some(JsonFrame::Object { .. })) => self.state = JsonState::KeyOrEnd,
+            (']', Some(JsonFrame::Array(_))) | ('}', Some(JsonFrame::Object { .. })) => self.close(),
+            (c, _) if c.is_whitespace() => self.state = JsonState::CommaOrEnd,
             (c, _) => self.fail(&format!("expected `,` or the end, found `{c}`")),
         }
     }
 
-    /// Takes one character of a string; false when it was the closing quote.
-    fn in_string(&mut self, character: char, text: &mut String, escape: &mut Escape) -> bool {
+    /// Processes one character of a string; false if it was the closing quote.
+    fn in_string(&mut self, character: char, text: &mut String, escape: &mut JsonEscape) -> bool {
         *escape = match (std::mem::take(escape), character) {
-            (Escape::None, '"') => return false,
-            (Escape::None, '\\') => Escape::Backslash,
-            (Escape::None, plain) => {
+            (JsonEscape::None, '"') => return false,
+            (JsonEscape::None, '\\') => JsonEscape::Backslash,
+            (JsonEscape::None, plain) => {
                 text.push(plain);
-                Escape::None
+                JsonEscape::None
             }
-            (Escape::Backslash, 'u') => Escape::Unicode {
+            (JsonEscape::Backslash, 'u') => JsonEscape::Unicode {
                 digits: String::new(),
                 high: None,
             },
-            (Escape::Backslash, other) => {
+            (JsonEscape::Backslash, other) => {
                 unescape(other, text);
-                Escape::None
+                JsonEscape::None
             }
-            (Escape::Unicode { mut digits, high }, digit) if digit.is_ascii_hexdigit() => {
+            (JsonEscape::Unicode { mut digits, high }, digit) if digit.is_ascii_hexdigit() => {
                 digits.push(digit);
                 if digits.len() < 4 {
-                    Escape::Unicode { digits, high }
+                    JsonEscape::Unicode { digits, high }
                 } else {
                     self.unit(&digits, high, text)
                 }
             }
-            (Escape::Half(high), '\\') => Escape::HalfBackslash(high),
-            (Escape::HalfBackslash(high), 'u') => Escape::Unicode {
+            (JsonEscape::Half(high), '\\') => JsonEscape::HalfBackslash(high),
+            (JsonEscape::HalfBackslash(high), 'u') => JsonEscape::Unicode {
                 digits: String::new(),
                 high: Some(high),
             },
-            (Escape::Unicode { .. } | Escape::Half(_) | Escape::HalfBackslash(_), _) => {
+            (JsonEscape::Unicode { .. } | JsonEscape::Half(_) | JsonEscape::HalfBackslash(_), _) => {
                 self.fail("a broken `\\u` escape");
                 return false;
             }
@@ -216,91 +216,91 @@ impl Reader {
         true
     }
 
-    fn unit(&mut self, digits: &str, high: Option<u16>, text: &mut String) -> Escape {
+    fn unit(&mut self, digits: &str, high: Option<u16>, text: &mut String) -> JsonEscape {
         let unit = u16::from_str_radix(digits, 16).unwrap_or(0xfffd);
         match (high, unit) {
-            (None, 0xd800..=0xdbff) => return Escape::Half(unit),
+            (None, 0xd800..=0xdbff) => return JsonEscape::Half(unit),
             (high, low) => match char::decode_utf16(high.into_iter().chain([low])).next() {
                 Some(Ok(character)) => text.push(character),
                 _ => self.fail("a broken `\\u` escape"),
             },
         }
-        Escape::None
+        JsonEscape::None
     }
 
-    fn end_string(&mut self, text: String, reported: usize, is_key: bool, growths: &mut Vec<Growth>) {
+    fn end_string(&mut self, text: String, reported: usize, is_key: bool, growths: &mut Vec<StringGrowth>) {
         if is_key {
-            if let Some(Frame::Object { key, .. }) = self.frames.last_mut() {
+            if let Some(JsonFrame::Object { key, .. }) = self.frames.last_mut() {
                 *key = Some(text);
             }
-            self.state = State::Colon;
+            self.state = JsonState::Colon;
             return;
         }
         let rest = text.get(reported..).unwrap_or_default().to_owned();
-        growths.push(Growth {
+        growths.push(StringGrowth {
             path: self.path(),
             text: rest,
             done: true,
         });
-        self.put(Value::String(text));
+        self.put(LooseJson::String(text));
     }
 
     fn literal(&mut self, text: &str) {
         let value = match text {
-            "true" | "True" => Value::Bool(true),
-            "false" | "False" => Value::Bool(false),
-            "null" | "None" => Value::Null,
-            number if number.parse::<f64>().is_ok() => Value::Number(number.to_owned()),
+            "true" | "True" => LooseJson::Bool(true),
+            "false" | "False" => LooseJson::Bool(false),
+            "null" | "None" => LooseJson::Null,
+            number if number.parse::<f64>().is_ok() => LooseJson::Number(number.to_owned()),
             other => return self.fail(&format!("`{other}` is not a value")),
         };
         self.put(value);
     }
 
     fn open(&mut self, character: char) {
-        if self.frames.len() >= DEEPEST {
+        if self.frames.len() >= MAX_DEPTH {
             return self.fail("nested too deeply");
         }
         if character == '{' {
-            self.frames.push(Frame::Object {
+            self.frames.push(JsonFrame::Object {
                 entries: Vec::new(),
                 key: None,
             });
-            self.state = State::KeyOrEnd;
+            self.state = JsonState::KeyOrEnd;
         } else {
-            self.frames.push(Frame::Array(Vec::new()));
-            self.state = State::Value;
+            self.frames.push(JsonFrame::Array(Vec::new()));
+            self.state = JsonState::Value;
         }
     }
 
     fn close(&mut self) {
         match self.frames.pop() {
-            Some(Frame::Array(values)) => self.put(Value::Array(values)),
-            Some(Frame::Object { entries, key: None }) => self.put(Value::Object(entries)),
-            Some(Frame::Object { .. }) | None => self.fail("a bracket that closes nothing"),
+            Some(JsonFrame::Array(values)) => self.put(LooseJson::Array(values)),
+            Some(JsonFrame::Object { entries, key: None }) => self.put(LooseJson::Object(entries)),
+            Some(JsonFrame::Object { .. }) | None => self.fail("unmatched closing bracket"),
         }
     }
 
-    fn put(&mut self, value: Value) {
+    fn put(&mut self, value: LooseJson) {
         match self.frames.last_mut() {
             None => {
                 self.documents.push(value);
-                self.state = State::Outside;
+                self.state = JsonState::Outside;
                 return;
             }
-            Some(Frame::Array(values)) => values.push(value),
-            Some(Frame::Object { entries, key }) => {
+            Some(JsonFrame::Array(values)) => values.push(value),
+            Some(JsonFrame::Object { entries, key }) => {
                 if let Some(key) = key.take() {
                     entries.push((key, value));
                 }
             }
         }
-        self.state = State::CommaOrEnd;
+        self.state = JsonState::CommaOrEnd;
     }
 
-    /// Reports what a string that is still growing has gained.
-    fn report(&mut self, growths: &mut Vec<Growth>, done: bool) {
+    /// Reports the new part of a growing string.
+    fn report(&mut self, growths: &mut Vec<StringGrowth>, done: bool) {
         let path = self.path();
-        if let State::String {
+        if let JsonState::String {
             text,
             reported,
             is_key: false,
@@ -308,7 +308,7 @@ impl Reader {
         } = &mut self.state
             && text.len() > *reported
         {
-            growths.push(Growth {
+            growths.push(StringGrowth {
                 path,
                 text: text.get(*reported..).unwrap_or_default().to_owned(),
                 done,
@@ -317,32 +317,32 @@ impl Reader {
         }
     }
 
-    fn path(&self) -> Vec<Step> {
+    fn path(&self) -> Vec<JsonPathStep> {
         self.frames
             .iter()
             .map(|frame| match frame {
-                Frame::Array(values) => Step::At(values.len()),
-                Frame::Object { key, .. } => Step::Key(key.clone().unwrap_or_default()),
+                JsonFrame::Array(values) => JsonPathStep::At(values.len()),
+                JsonFrame::Object { key, .. } => JsonPathStep::Key(key.clone().unwrap_or_default()),
             })
             .collect()
     }
 
     fn fail(&mut self, problem: &str) {
         self.problem = Some((self.line + 1, problem.to_owned()));
-        self.state = State::Value;
+        self.state = JsonState::Value;
     }
 }
 
-fn string(is_key: bool) -> State {
-    State::String {
+fn string(is_key: bool) -> JsonState {
+    JsonState::String {
         text: String::new(),
         reported: 0,
         is_key,
-        escape: Escape::None,
+        escape: JsonEscape::None,
     }
 }
 
-/// Unknown escapes stay as they are written: the old text shows whether that was meant.
+/// Unknown escapes stay unchanged: the old text shows whether that was intended.
 fn unescape(character: char, text: &mut String) {
     match character {
         'n' => text.push('\n'),
@@ -362,14 +362,14 @@ fn unescape(character: char, text: &mut String) {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Value>, (usize, String)> {
-        let mut reader = Reader::default();
+    fn read(text: &str) -> Result<Vec<LooseJson>, (usize, String)> {
+        let mut reader = IncrementalJsonReader::default();
         reader.push(text);
         reader.finish()
     }
 
     #[test]
-    fn documents_are_read_as_serde_reads_them() {
+    fn documents_are_parsed_like_serde_does() {
         for text in [
             r#"{"a": [1, -2.5e3, true, null, "x\n\u00e9\ud83c\udf0d\"\\"], "b": {}}"#,
             "[]",
@@ -382,14 +382,14 @@ mod tests {
         }
     }
 
-    fn as_serde(value: &Value) -> serde_json::Value {
+    fn as_serde(value: &LooseJson) -> serde_json::Value {
         match value {
-            Value::Null => serde_json::Value::Null,
-            Value::Bool(yes) => (*yes).into(),
-            Value::Number(text) => serde_json::from_str(text).unwrap(),
-            Value::String(text) => text.as_str().into(),
-            Value::Array(values) => values.iter().map(as_serde).collect::<Vec<_>>().into(),
-            Value::Object(entries) => serde_json::Value::Object(
+            LooseJson::Null => serde_json::Value::Null,
+            LooseJson::Bool(yes) => (*yes).into(),
+            LooseJson::Number(text) => serde_json::from_str(text).unwrap(),
+            LooseJson::String(text) => text.as_str().into(),
+            LooseJson::Array(values) => values.iter().map(as_serde).collect::<Vec<_>>().into(),
+            LooseJson::Object(entries) => serde_json::Value::Object(
                 entries
                     .iter()
                     .map(|(key, value)| (key.clone(), as_serde(value)))
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_forgiven_but_cut_off_text_is_not() {
+    fn errors_are_tolerated_but_truncation_is_not() {
         assert_eq!(read("```json\n{\"a\": \"x\ny\",}\n```\n").unwrap().len(), 1);
         for text in [
             "{\"a\": \"x",
@@ -415,7 +415,7 @@ mod tests {
 
     #[test]
     fn strings_are_reported_as_they_grow() {
-        let mut reader = Reader::default();
+        let mut reader = IncrementalJsonReader::default();
         assert_eq!(
             reader.push(r#"{"edits": [{"old_text": "ab\"#),
             vec![growth("ab", false)]
@@ -423,13 +423,13 @@ mod tests {
         assert_eq!(reader.push(r#"nc"}"#), vec![growth("\nc", true)]);
     }
 
-    fn growth(text: &str, done: bool) -> Growth {
+    fn growth(text: &str, done: bool) -> StringGrowth {
         let path = vec![
-            Step::Key("edits".to_owned()),
-            Step::At(0),
-            Step::Key("old_text".to_owned()),
+            JsonPathStep::Key("edits".to_owned()),
+            JsonPathStep::At(0),
+            JsonPathStep::Key("old_text".to_owned()),
         ];
-        Growth {
+        StringGrowth {
             path,
             text: text.to_owned(),
             done,

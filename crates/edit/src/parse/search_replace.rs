@@ -1,44 +1,44 @@
-//! `<<<<<<< SEARCH` blocks: with a file name above, with a line hint, with Roo's `:start_line:` header and escaped markers.
+//! `<<<<<<< SEARCH` blocks: with a file name above, a line hint, Roo's `:start_line:` header and escaped markers.
 
-use crate::format::{Delta, Event, Malformed};
-use crate::parse::{Lines, ended, event};
+use crate::format::{EditDelta, EditEvent, MalformedEdit};
+use crate::parse::{LineBuffer, event, with_newline};
+use crate::parsed_edit::{EditChange, ParsedEdit, ReplaceScope, ReplaceUnit, Replacement};
 use crate::plan::looks_like_path;
-use crate::script::{Change, Edit, Replace, Scope, Unit};
 
-/// Reads blocks line by line.
+/// Parses blocks line by line.
 #[derive(Debug, Default)]
-pub(crate) struct SearchReplace {
-    lines: Lines,
+pub(crate) struct SearchReplaceParser {
+    lines: LineBuffer,
     number: usize,
-    edits: Vec<Edit>,
-    /// The lines outside blocks that came last, newest last.
+    edits: Vec<ParsedEdit>,
+    /// The last lines outside of blocks, newest last.
     before: Vec<String>,
     names: Vec<String>,
-    block: Option<Block>,
-    problem: Option<Malformed>,
+    block: Option<SearchReplaceBlock>,
+    problem: Option<MalformedEdit>,
 }
 
 #[derive(Debug)]
-struct Block {
+struct SearchReplaceBlock {
     started: usize,
     hint: Option<usize>,
     indent: String,
-    /// Whether lines so far may still be `:start_line:` and the like.
+    /// Whether the next line may be a header such as `:start_line:`.
     in_header: bool,
-    /// Content with separators among it.
+    /// Content that contains separators.
     content: Vec<String>,
     separators: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mark {
+enum ConflictMarker {
     Search { hint: Option<usize> },
     Separator,
     Replace,
 }
 
-impl SearchReplace {
-    pub(crate) fn push(&mut self, chunk: &str) -> Vec<Event> {
+impl SearchReplaceParser {
+    pub(crate) fn push(&mut self, chunk: &str) -> Vec<EditEvent> {
         let mut events = Vec::new();
         for line in self.lines.push(chunk) {
             self.line(&line, &mut events);
@@ -46,7 +46,7 @@ impl SearchReplace {
         events
     }
 
-    pub(crate) fn finish(mut self) -> Result<Vec<Edit>, Malformed> {
+    pub(crate) fn finish(mut self) -> Result<Vec<ParsedEdit>, MalformedEdit> {
         if let Some(line) = self.lines.finish() {
             self.line(&line, &mut Vec::new());
         }
@@ -60,7 +60,7 @@ impl SearchReplace {
                 } else {
                     "`>>>>>>> REPLACE`"
                 };
-                Err(Malformed::new(
+                Err(MalformedEdit::new(
                     self.edits.len() + 1,
                     block.started,
                     format!("the block that starts here has no {missing}"),
@@ -70,7 +70,7 @@ impl SearchReplace {
         }
     }
 
-    fn line(&mut self, line: &str, events: &mut Vec<Event>) {
+    fn line(&mut self, line: &str, events: &mut Vec<EditEvent>) {
         self.number += 1;
         if self.problem.is_some() {
             return;
@@ -81,22 +81,22 @@ impl SearchReplace {
         }
     }
 
-    fn outside(&mut self, line: &str, events: &mut Vec<Event>) {
+    fn outside(&mut self, line: &str, events: &mut Vec<EditEvent>) {
         let bare = line.trim_start();
         match mark(bare) {
-            Some(Mark::Search { hint }) => {
+            Some(ConflictMarker::Search { hint }) => {
                 let found = names(&self.before);
                 if !found.is_empty() {
                     self.names = found;
                 }
                 self.before.clear();
                 let indent = line[..line.len() - bare.len()].to_owned();
-                let started = Delta::Started {
+                let started = EditDelta::Started {
                     name: self.names.first().cloned(),
                     hint,
                 };
                 events.push(event(self.edits.len(), started));
-                self.block = Some(Block {
+                self.block = Some(SearchReplaceBlock {
                     started: self.number,
                     hint,
                     indent,
@@ -105,14 +105,14 @@ impl SearchReplace {
                     separators: Vec::new(),
                 });
             }
-            Some(Mark::Replace) if line == bare => {
-                self.problem = Some(Malformed::new(
+            Some(ConflictMarker::Replace) if line == bare => {
+                self.problem = Some(MalformedEdit::new(
                     self.edits.len() + 1,
                     self.number,
                     "`>>>>>>> REPLACE` without a `<<<<<<< SEARCH` before it",
                 ));
             }
-            Some(Mark::Replace | Mark::Separator) | None => {
+            Some(ConflictMarker::Replace | ConflictMarker::Separator) | None => {
                 self.before.push(line.to_owned());
                 if self.before.len() > 3 {
                     self.before.remove(0);
@@ -121,33 +121,33 @@ impl SearchReplace {
         }
     }
 
-    fn inside(&mut self, mut block: Block, line: &str, events: &mut Vec<Event>) {
+    fn inside(&mut self, mut block: SearchReplaceBlock, line: &str, events: &mut Vec<EditEvent>) {
         let edit = self.edits.len();
         let text = line.strip_prefix(block.indent.as_str()).unwrap_or(line);
         match mark(text) {
-            Some(Mark::Search { .. }) => {
-                self.problem = Some(Malformed::new(
+            Some(ConflictMarker::Search { .. }) => {
+                self.problem = Some(MalformedEdit::new(
                     edit + 1,
                     self.number,
                     "`<<<<<<< SEARCH` inside a block that is not closed",
                 ));
                 return;
             }
-            Some(Mark::Separator) => {
+            Some(ConflictMarker::Separator) => {
                 block.in_header = false;
                 block.separators.push(block.content.len());
                 block.content.push(text.to_owned());
             }
-            Some(Mark::Replace) => {
+            Some(ConflictMarker::Replace) => {
                 if block.separators.is_empty() {
-                    self.problem = Some(Malformed::new(
+                    self.problem = Some(MalformedEdit::new(
                         edit + 1,
                         self.number,
                         "`>>>>>>> REPLACE` before any `=======`",
                     ));
                     return;
                 }
-                events.push(event(edit, Delta::Finished));
+                events.push(event(edit, EditDelta::Finished));
                 self.close(block);
                 return;
             }
@@ -156,7 +156,7 @@ impl SearchReplace {
         self.block = Some(block);
     }
 
-    fn content(&mut self, block: &mut Block, line: &str, events: &mut Vec<Event>) {
+    fn content(&mut self, block: &mut SearchReplaceBlock, line: &str, events: &mut Vec<EditEvent>) {
         let edit = self.edits.len();
         if block.in_header {
             if let Some(number) = header_number(line, ":start_line:") {
@@ -176,7 +176,7 @@ impl SearchReplace {
         if in_new && (header_number(line, ":start_line:").is_some() || header_number(line, ":end_line:").is_some()) {
             let known = block.content.iter().any(|other| other.trim() == line.trim());
             if !known {
-                self.problem = Some(Malformed::new(
+                self.problem = Some(MalformedEdit::new(
                     edit + 1,
                     self.number,
                     "a line marker inside the new text",
@@ -186,28 +186,28 @@ impl SearchReplace {
         }
         let text = unescaped(line).to_owned();
         let delta = if in_new {
-            Delta::New(ended(&text))
+            EditDelta::New(with_newline(&text))
         } else {
-            Delta::Old(ended(&text))
+            EditDelta::Old(with_newline(&text))
         };
         events.push(event(edit, delta));
         block.content.push(text);
     }
 
-    fn close(&mut self, block: Block) {
+    fn close(&mut self, block: SearchReplaceBlock) {
         let readings = block
             .separators
             .iter()
             .map(|at| (joined(&block.content[..*at]), joined(&block.content[at + 1..])))
             .collect();
-        let replace = Replace {
+        let replace = Replacement {
             readings,
             hint: block.hint,
-            scope: Scope::One,
-            unit: Unit::Lines,
+            scope: ReplaceScope::One,
+            unit: ReplaceUnit::Lines,
         };
         self.edits
-            .push(Edit::guessed(self.names.clone(), Change::Replace(replace)));
+            .push(ParsedEdit::guessed(self.names.clone(), EditChange::Replace(replace)));
     }
 }
 
@@ -215,8 +215,8 @@ fn joined(lines: &[String]) -> String {
     lines.iter().fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// Markers have five to nine signs; a stray `>` or `<` after the word is forgiven.
-fn mark(line: &str) -> Option<Mark> {
+/// Markers have five to nine signs; a stray `>` or `<` after the word is tolerated.
+fn mark(line: &str) -> Option<ConflictMarker> {
     let line = line.trim_end();
     let signs = |sign: char| line.chars().take_while(|c| *c == sign).count();
     let rest = |count: usize| line.get(count..).unwrap_or_default();
@@ -225,18 +225,20 @@ fn mark(line: &str) -> Option<Mark> {
             let rest = rest(signs('<')).trim_start().strip_prefix("SEARCH")?;
             let rest = rest.trim_start_matches([' ', '>']);
             if rest.is_empty() {
-                return Some(Mark::Search { hint: None });
+                return Some(ConflictMarker::Search { hint: None });
             }
             let number = rest.strip_prefix("line")?.trim_start_matches(['=', ':', ' ', '"']);
             let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
-            Some(Mark::Search {
+            Some(ConflictMarker::Search {
                 hint: digits.parse().ok(),
             })
         }
-        '=' if (5..=9).contains(&signs('=')) && rest(signs('=')).is_empty() => Some(Mark::Separator),
+        '=' if (5..=9).contains(&signs('=')) && rest(signs('=')).is_empty() => Some(ConflictMarker::Separator),
         '>' if (5..=9).contains(&signs('>')) => {
             let rest = rest(signs('>')).trim_start().strip_prefix("REPLACE")?;
-            rest.trim_matches([' ', '<', '>']).is_empty().then_some(Mark::Replace)
+            rest.trim_matches([' ', '<', '>'])
+                .is_empty()
+                .then_some(ConflictMarker::Replace)
         }
         _ => None,
     }
@@ -263,14 +265,14 @@ fn header_number(line: &str, name: &str) -> Option<usize> {
     line.trim().strip_prefix(name)?.trim().parse().ok()
 }
 
-/// What the up to three lines above a block may call its file, the nearest first.
+/// Possible file names in the three lines above a block, nearest first.
 fn names(before: &[String]) -> Vec<String> {
     let (mut names, mut mentions) = (Vec::new(), Vec::new());
     for line in before.iter().rev() {
         let bare = line.trim();
         let is_fence = bare.starts_with("```") || bare.starts_with("~~~") || bare.starts_with("<source>");
         if bare.is_empty() || is_fence || bare.starts_with("</") {
-            // A fence that names the file: ```python src/main.py or ```src/main.py.
+            // A fence with the file name: ```python src/main.py or ```src/main.py.
             let info = bare.trim_start_matches(['`', '~']).trim();
             let last = info.rsplit(' ').next().unwrap_or_default();
             if is_fence && looks_like_path(last) && last.contains('.') && !bare.starts_with('<') {

@@ -1,36 +1,36 @@
-//! Unified diffs. Line numbers are hints only; names, creations, deletions and renames are taken from the headers.
+//! Unified diffs. Line numbers are only hints; names, creations, deletions and renames come from the headers.
 
-use crate::format::{Delta, Event, Malformed};
+use crate::format::{EditDelta, EditEvent, MalformedEdit};
 use crate::parse::apply_patch::{header_parts, hunk_line};
-use crate::parse::{Lines, ended, event};
-use crate::script::{Change, Edit, EndOfFile, Hunk, HunkLine};
+use crate::parse::{LineBuffer, event, with_newline};
+use crate::parsed_edit::{EditChange, EndOfFile, HunkLine, ParsedEdit, PatchHunk};
 
-/// Reads a diff line by line.
+/// Parses a diff line by line.
 #[derive(Debug, Default)]
-pub(crate) struct Unified {
-    lines: Lines,
+pub(crate) struct UnifiedDiffParser {
+    lines: LineBuffer,
     number: usize,
-    edits: Vec<Edit>,
-    file: File,
-    hunk: Option<Counted>,
-    /// A `--- ` line that is a header only if a `+++ ` line follows.
+    edits: Vec<ParsedEdit>,
+    file: DiffFile,
+    hunk: Option<CountedHunk>,
+    /// A `--- ` line, which is a header only if a `+++ ` line follows.
     held: Option<String>,
     in_fence: bool,
-    problem: Option<Malformed>,
+    problem: Option<MalformedEdit>,
 }
 
 #[derive(Debug, Default)]
-struct File {
+struct DiffFile {
     old: Option<String>,
     new: Option<String>,
     rename_to: Option<String>,
-    hunks: Vec<Hunk>,
+    hunks: Vec<PatchHunk>,
 }
 
-/// A hunk and how many lines its header still promises.
+/// A hunk and the number of remaining lines according to its header.
 #[derive(Debug)]
-struct Counted {
-    hunk: Hunk,
+struct CountedHunk {
+    hunk: PatchHunk,
     old_left: Option<usize>,
     new_left: Option<usize>,
     /// Whether the last removed and the last added line end without a newline.
@@ -38,8 +38,8 @@ struct Counted {
     bare_new: bool,
 }
 
-impl Unified {
-    pub(crate) fn push(&mut self, chunk: &str) -> Vec<Event> {
+impl UnifiedDiffParser {
+    pub(crate) fn push(&mut self, chunk: &str) -> Vec<EditEvent> {
         let mut events = Vec::new();
         for line in self.lines.push(chunk) {
             self.line(&line, &mut events);
@@ -47,7 +47,7 @@ impl Unified {
         events
     }
 
-    pub(crate) fn finish(mut self) -> Result<Vec<Edit>, Malformed> {
+    pub(crate) fn finish(mut self) -> Result<Vec<ParsedEdit>, MalformedEdit> {
         if let Some(line) = self.lines.finish() {
             self.line(&line, &mut Vec::new());
         }
@@ -58,7 +58,7 @@ impl Unified {
         self.problem.map_or(Ok(self.edits), Err)
     }
 
-    fn line(&mut self, line: &str, events: &mut Vec<Event>) {
+    fn line(&mut self, line: &str, events: &mut Vec<EditEvent>) {
         self.number += 1;
         if let Some(held) = self.held.take() {
             if let Some(name) = line.strip_prefix("+++ ") {
@@ -85,7 +85,7 @@ impl Unified {
         }
     }
 
-    /// Whether the header of the current hunk promises more than `lines` removed lines.
+    /// Whether the header of the current hunk announces more than `lines` removed lines.
     fn expects(&self, lines: usize) -> bool {
         self.hunk
             .as_ref()
@@ -93,8 +93,8 @@ impl Unified {
             .is_some_and(|left| left > lines)
     }
 
-    fn open_file(&mut self, old: &str, new: &str, events: &mut Vec<Event>) {
-        // Headers of git stand before the names and belong to the same file.
+    fn open_file(&mut self, old: &str, new: &str, events: &mut Vec<EditEvent>) {
+        // git's headers precede the names and belong to the same file.
         let is_same = self.file.hunks.is_empty() && self.hunk.is_none();
         let rename_to = if is_same {
             std::mem::take(&mut self.file).rename_to
@@ -102,16 +102,16 @@ impl Unified {
             None
         };
         self.close_file();
-        self.file = File {
+        self.file = DiffFile {
             old: Some(name_of(old)),
             new: Some(name_of(new)),
             rename_to,
             hunks: Vec::new(),
         };
-        let name = if is_nowhere(new) { name_of(old) } else { name_of(new) };
+        let name = if is_dev_null(new) { name_of(old) } else { name_of(new) };
         events.push(event(
             self.edits.len(),
-            Delta::Started {
+            EditDelta::Started {
                 name: Some(name),
                 hint: None,
             },
@@ -120,19 +120,19 @@ impl Unified {
 
     fn open_hunk(&mut self, line: &str) {
         let (old, new) = ranges(line);
-        // With numbers, what follows them only names the enclosing definition and may be cut short.
+        // With line numbers, the text after them only names the enclosing definition and may be truncated.
         let name = if old.is_none() {
             header_parts(line.trim_start_matches('@')).0
         } else {
             None
         };
-        let hunk = Hunk {
+        let hunk = PatchHunk {
             headers: name.into_iter().collect(),
             hint: old.map(|(start, _)| start),
-            end: EndOfFile::AsItWas,
-            ..Hunk::default()
+            end: EndOfFile::Unchanged,
+            ..PatchHunk::default()
         };
-        self.hunk = Some(Counted {
+        self.hunk = Some(CountedHunk {
             hunk,
             old_left: old.map(|(_, count)| count),
             new_left: new.map(|(_, count)| count),
@@ -141,7 +141,7 @@ impl Unified {
         });
     }
 
-    fn content(&mut self, line: &str, events: &mut Vec<Event>) {
+    fn content(&mut self, line: &str, events: &mut Vec<EditEvent>) {
         let edit = self.edits.len() + self.file.hunks.len();
         let Some(hunk) = &mut self.hunk else { return };
         if line.starts_with("\\ ") {
@@ -170,9 +170,9 @@ impl Unified {
         events.push(event(
             edit,
             match &parsed {
-                HunkLine::Keep { text, .. } => Delta::Kept(ended(text)),
-                HunkLine::Remove(text) => Delta::Old(ended(text)),
-                HunkLine::Add(text) => Delta::New(ended(text)),
+                HunkLine::Keep { text, .. } => EditDelta::Kept(with_newline(text)),
+                HunkLine::Remove(text) => EditDelta::Old(with_newline(text)),
+                HunkLine::Add(text) => EditDelta::New(with_newline(text)),
             },
         ));
         hunk.hunk.lines.push(parsed);
@@ -183,7 +183,7 @@ impl Unified {
             counted.hunk.end = match (counted.bare_old, counted.bare_new) {
                 (true, false) => EndOfFile::Newline,
                 (_, true) => EndOfFile::NoNewline,
-                (false, false) => EndOfFile::AsItWas,
+                (false, false) => EndOfFile::Unchanged,
             };
             if counted.hunk.is_change() {
                 self.file.hunks.push(counted.hunk);
@@ -193,14 +193,14 @@ impl Unified {
 
     fn close_file(&mut self) {
         self.close_hunk();
-        let File {
+        let DiffFile {
             old,
             new,
             rename_to,
             hunks,
         } = std::mem::take(&mut self.file);
-        let from_nothing = old.as_deref().is_some_and(is_nowhere);
-        let to_nothing = new.as_deref().is_some_and(is_nowhere);
+        let from_nothing = old.as_deref().is_some_and(is_dev_null);
+        let to_nothing = new.as_deref().is_some_and(is_dev_null);
         let name = if to_nothing || new.is_none() {
             old.clone()
         } else {
@@ -208,25 +208,26 @@ impl Unified {
         };
         let names: Vec<String> = name.iter().flat_map(|name| names(name)).collect();
         if to_nothing {
-            self.edits.push(Edit::stated(names, Change::Delete));
+            self.edits.push(ParsedEdit::stated(names, EditChange::Delete));
             return;
         }
         let only_adds = hunks
             .iter()
             .all(|hunk| hunk.lines.iter().all(|line| matches!(line, HunkLine::Add(_))));
         if from_nothing && only_adds && !hunks.is_empty() {
-            self.edits.push(Edit::stated(names, Change::Create(added(&hunks))));
+            self.edits
+                .push(ParsedEdit::stated(names, EditChange::Create(added(&hunks))));
             return;
         }
         if hunks.is_empty() && rename_to.is_none() && name.is_some() && self.problem.is_none() {
-            self.problem = Some(Malformed::new(
+            self.problem = Some(MalformedEdit::new(
                 self.edits.len() + 1,
                 self.number,
                 "the diff of a file has no hunk",
             ));
             return;
         }
-        // A rename shows in the headers too; the edits are for the old name.
+        // The headers also show a rename; the edits are for the old name.
         let renamed = match (&old, &new) {
             (Some(old), Some(new)) if !from_nothing && plain_name(old) != plain_name(new) => {
                 Some(plain_name(new).to_owned())
@@ -238,15 +239,16 @@ impl Unified {
             _ => names,
         };
         for hunk in hunks {
-            self.edits.push(Edit::stated(names.clone(), Change::Hunk(hunk)));
+            self.edits
+                .push(ParsedEdit::stated(names.clone(), EditChange::Hunk(hunk)));
         }
         if let Some(to) = renamed {
-            self.edits.push(Edit::stated(names, Change::Move(to)));
+            self.edits.push(ParsedEdit::stated(names, EditChange::Move(to)));
         }
     }
 }
 
-fn added(hunks: &[Hunk]) -> String {
+fn added(hunks: &[PatchHunk]) -> String {
     let mut content = String::new();
     for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
         if let HunkLine::Add(text) = line {
@@ -260,7 +262,7 @@ fn added(hunks: &[Hunk]) -> String {
     content
 }
 
-fn is_nowhere(name: &str) -> bool {
+fn is_dev_null(name: &str) -> bool {
     name.trim() == "/dev/null"
 }
 
@@ -280,7 +282,7 @@ fn plain_name(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// The name as it is and without git's `a/` or `b/`; the file that exists wins.
+/// The name as given and without git's `a/` or `b/`; an existing file is preferred.
 fn names(name: &str) -> Vec<String> {
     let plain = plain_name(name);
     if plain == name {
@@ -290,10 +292,10 @@ fn names(name: &str) -> Vec<String> {
     }
 }
 
-type Numbers = Option<(usize, usize)>;
+type HunkRange = Option<(usize, usize)>;
 
 /// The two ranges of `@@ -1,2 +3,4 @@`.
-fn ranges(line: &str) -> (Numbers, Numbers) {
+fn ranges(line: &str) -> (HunkRange, HunkRange) {
     let mut words = line.trim_start_matches('@').split_whitespace();
     let mut range = |sign: char| {
         let word = words.next()?.strip_prefix(sign)?;

@@ -1,41 +1,41 @@
-//! Whole files in code fences, each named by the line above, the fence itself or the prose before it.
+//! Whole files in code fences, each named by the line above, the fence or the prose before it.
 
-use crate::format::{Delta, Event, Malformed};
-use crate::parse::{Lines, ended, event};
+use crate::format::{EditDelta, EditEvent, MalformedEdit};
+use crate::parse::{LineBuffer, event, with_newline};
+use crate::parsed_edit::{EditChange, ParsedEdit};
 use crate::plan::looks_like_path;
-use crate::script::{Change, Edit};
 
-/// Reads fenced files line by line.
+/// Parses fenced files line by line.
 #[derive(Debug, Default)]
-pub(crate) struct Whole {
-    lines: Lines,
+pub(crate) struct WholeFileParser {
+    lines: LineBuffer,
     number: usize,
-    blocks: Vec<Block>,
-    open: Option<Open>,
+    blocks: Vec<WholeFileBlock>,
+    open: Option<OpenFence>,
     /// The prose since the last block.
     before: Vec<String>,
-    /// Everything, for a text without any fence.
+    /// The whole text, in case it has no fence.
     raw: String,
 }
 
 #[derive(Debug)]
-struct Block {
+struct WholeFileBlock {
     named: Option<String>,
     mentioned: Option<String>,
     content: String,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenFence {
     started: usize,
     mark: char,
     length: usize,
     depth: usize,
-    block: Block,
+    block: WholeFileBlock,
 }
 
-impl Whole {
-    pub(crate) fn push(&mut self, chunk: &str) -> Vec<Event> {
+impl WholeFileParser {
+    pub(crate) fn push(&mut self, chunk: &str) -> Vec<EditEvent> {
         let mut events = Vec::new();
         if self.blocks.is_empty() && self.open.is_none() {
             self.raw.push_str(chunk);
@@ -46,12 +46,12 @@ impl Whole {
         events
     }
 
-    pub(crate) fn finish(mut self) -> Result<Vec<Edit>, Malformed> {
+    pub(crate) fn finish(mut self) -> Result<Vec<ParsedEdit>, MalformedEdit> {
         if let Some(line) = self.lines.finish() {
             self.line(&line, &mut Vec::new());
         }
         if let Some(open) = self.open {
-            return Err(Malformed::new(
+            return Err(MalformedEdit::new(
                 self.blocks.len() + 1,
                 open.started,
                 "the fence that starts here is not closed",
@@ -60,7 +60,7 @@ impl Whole {
         if self.blocks.is_empty() {
             let has_text = !self.raw.trim().is_empty();
             return Ok(has_text
-                .then(|| Edit::guessed(Vec::new(), Change::Write(self.raw)))
+                .then(|| ParsedEdit::guessed(Vec::new(), EditChange::Write(self.raw)))
                 .into_iter()
                 .collect());
         }
@@ -71,15 +71,15 @@ impl Whole {
         for block in self.blocks {
             let name = if is_named { block.named } else { block.mentioned };
             match name {
-                Some(name) => edits.push(Edit::guessed(vec![name], Change::Write(block.content))),
-                // Fences without a name next to named ones are illustrations.
+                Some(name) => edits.push(ParsedEdit::guessed(vec![name], EditChange::Write(block.content))),
+                // Unnamed fences next to named ones are illustrations.
                 None if is_named || is_mentioned => {}
-                None if count == 1 => edits.push(Edit::guessed(Vec::new(), Change::Write(block.content))),
+                None if count == 1 => edits.push(ParsedEdit::guessed(Vec::new(), EditChange::Write(block.content))),
                 None => {
-                    return Err(Malformed::new(
+                    return Err(MalformedEdit::new(
                         0,
                         1,
-                        "several code fences and no file names: one of them cannot be chosen",
+                        "several code fences without file names: cannot choose one of them",
                     ));
                 }
             }
@@ -87,7 +87,7 @@ impl Whole {
         Ok(edits)
     }
 
-    fn line(&mut self, line: &str, events: &mut Vec<Event>) {
+    fn line(&mut self, line: &str, events: &mut Vec<EditEvent>) {
         self.number += 1;
         match self.open.take() {
             None => self.outside(line, events),
@@ -95,7 +95,7 @@ impl Whole {
         }
     }
 
-    fn outside(&mut self, line: &str, events: &mut Vec<Event>) {
+    fn outside(&mut self, line: &str, events: &mut Vec<EditEvent>) {
         let Some((mark, length, info)) = fence(line) else {
             self.before.push(line.to_owned());
             return;
@@ -105,17 +105,17 @@ impl Whole {
         self.before.clear();
         events.push(event(
             self.blocks.len(),
-            Delta::Started {
+            EditDelta::Started {
                 name: named.clone().or_else(|| mentioned.clone()),
                 hint: None,
             },
         ));
-        let block = Block {
+        let block = WholeFileBlock {
             named,
             mentioned,
             content: String::new(),
         };
-        self.open = Some(Open {
+        self.open = Some(OpenFence {
             started: self.number,
             mark,
             length,
@@ -124,7 +124,7 @@ impl Whole {
         });
     }
 
-    fn inside(&mut self, mut open: Open, line: &str, events: &mut Vec<Event>) {
+    fn inside(&mut self, mut open: OpenFence, line: &str, events: &mut Vec<EditEvent>) {
         if let Some((mark, length, info)) = fence(line)
             && mark == open.mark
             && length >= open.length
@@ -134,19 +134,19 @@ impl Whole {
             } else if open.depth > 0 {
                 open.depth -= 1;
             } else {
-                events.push(event(self.blocks.len(), Delta::Finished));
+                events.push(event(self.blocks.len(), EditDelta::Finished));
                 self.blocks.push(open.block);
                 return;
             }
         }
-        events.push(event(self.blocks.len(), Delta::New(ended(line))));
+        events.push(event(self.blocks.len(), EditDelta::New(with_newline(line))));
         open.block.content.push_str(line);
         open.block.content.push('\n');
         self.open = Some(open);
     }
 }
 
-/// A fence: its sign, how many, and what follows.
+/// A fence: its character, length and info string.
 fn fence(line: &str) -> Option<(char, usize, &str)> {
     let line = line.trim();
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -160,7 +160,7 @@ fn info_name(info: &str) -> Option<String> {
     (looks_like_path(last) && last.contains(['.', '/'])).then(|| last.to_owned())
 }
 
-/// A line that is nothing but a file name, decoration aside.
+/// A line that contains only a file name, apart from decoration.
 fn line_name(line: &str) -> Option<String> {
     let name = line.trim().trim_start_matches('#').trim();
     let name = name
@@ -175,7 +175,7 @@ fn line_name(line: &str) -> Option<String> {
     looks_like_path(name).then(|| name.to_owned())
 }
 
-/// The one file that the prose mentions in backticks.
+/// The only file that the prose mentions in backticks.
 fn mentioned(before: &[String]) -> Option<String> {
     let mut found: Option<String> = None;
     for line in before {

@@ -1,12 +1,13 @@
-//! `<old_text line=N>` and `<new_text>`: tags inside the content stay content where the structure shows it, else the text is refused.
+//! `<old_text line=N>` and `<new_text>`: tags in the content stay content if the structure is unambiguous, otherwise
+//! the text is refused.
 
-use crate::format::{Delta, Event, Malformed};
+use crate::format::{EditDelta, EditEvent, MalformedEdit};
 use crate::parse::event;
-use crate::script::{Change, Edit, Replace, Scope, Unit};
+use crate::parsed_edit::{EditChange, ParsedEdit, ReplaceScope, ReplaceUnit, Replacement};
 
 const OLD: &str = "<old_text";
 const NEW: &str = "<new_text";
-/// Everything that models have been seen to close a section with.
+/// All closing tags that models have been seen to use.
 const CLOSERS: [&str; 9] = [
     "</old_text>",
     "</new_text>",
@@ -19,23 +20,23 @@ const CLOSERS: [&str; 9] = [
     "</invoke>",
 ];
 
-/// Gathers the text; what it means is only certain at its end.
+/// Buffers the text; its meaning is certain only at the end.
 #[derive(Debug, Default)]
-pub(crate) struct Xml {
+pub(crate) struct XmlParser {
     text: String,
-    preview: Preview,
+    preview: XmlPreview,
 }
 
-/// What has been told about the text so far.
+/// The events reported so far.
 #[derive(Debug, Default)]
-struct Preview {
+struct XmlPreview {
     at: usize,
     edit: usize,
-    section: Section,
+    section: XmlSection,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Section {
+enum XmlSection {
     #[default]
     Outside,
     Old,
@@ -43,15 +44,15 @@ enum Section {
     New,
 }
 
-impl Xml {
-    pub(crate) fn push(&mut self, chunk: &str) -> Vec<Event> {
+impl XmlParser {
+    pub(crate) fn push(&mut self, chunk: &str) -> Vec<EditEvent> {
         self.text.push_str(chunk);
         let mut events = Vec::new();
         while self.preview.step(&self.text, &mut events) {}
         events
     }
 
-    pub(crate) fn finish(self) -> Result<Vec<Edit>, Malformed> {
+    pub(crate) fn finish(self) -> Result<Vec<ParsedEdit>, MalformedEdit> {
         let text = self.text.replace("\r\n", "\n");
         let mut edits = Vec::new();
         let mut names: Vec<String> = Vec::new();
@@ -62,7 +63,7 @@ impl Xml {
             names.extend(named(gap));
             let section = section(&text, start, edits.len())?;
             from = section.end;
-            edits.push(Edit::stated(
+            edits.push(ParsedEdit::stated(
                 names.last().cloned().into_iter().collect(),
                 section.change,
             ));
@@ -72,40 +73,44 @@ impl Xml {
     }
 }
 
-struct Parsed {
-    change: Change,
+struct XmlEdit {
+    change: EditChange,
     end: usize,
 }
 
-fn section(text: &str, start: usize, done: usize) -> Result<Parsed, Malformed> {
-    let fail = |at: usize, problem: &str| Malformed::new(done + 1, line_of(text, at), problem);
+fn section(text: &str, start: usize, done: usize) -> Result<XmlEdit, MalformedEdit> {
+    let fail = |at: usize, problem: &str| MalformedEdit::new(done + 1, line_of(text, at), problem);
     let (attributes, old_start) = tag_end(text, start + OLD.len()).ok_or_else(|| fail(start, "the tag is cut off"))?;
     let (old_end, new_tag) =
         old_section(text, old_start).ok_or_else(|| fail(start, "`<old_text>` is not followed by `<new_text>`"))?;
     let (_, new_start) = tag_end(text, new_tag + NEW.len()).ok_or_else(|| fail(new_tag, "the tag is cut off"))?;
     let (new_end, end) = new_section(text, new_start).ok_or_else(|| fail(new_tag, "`<new_text>` is not closed"))?;
     let (old, new) = (&text[old_start..old_end], &text[new_start..new_end]);
-    let unit = if old.starts_with('\n') { Unit::Lines } else { Unit::Text };
+    let unit = if old.starts_with('\n') {
+        ReplaceUnit::Lines
+    } else {
+        ReplaceUnit::Text
+    };
     let (old, new) = (inner(old, unit), inner(new, unit));
     if let Some(tag) = stray_tag(&old, &new) {
         return Err(fail(
             new_tag,
-            &format!("the new text holds `{tag}`, which may be a mistake in the tags"),
+            &format!("the new text contains `{tag}`, which may be a mistake in the tags"),
         ));
     }
-    let replace = Replace {
+    let replace = Replacement {
         readings: vec![(old, new)],
         hint: line_hint(attributes),
-        scope: Scope::One,
+        scope: ReplaceScope::One,
         unit,
     };
-    Ok(Parsed {
-        change: Change::Replace(replace),
+    Ok(XmlEdit {
+        change: EditChange::Replace(replace),
         end,
     })
 }
 
-/// Where the old text ends and `<new_text` starts: the first closing tag with nothing but space between.
+/// The end of the old text and the start of `<new_text`: the first closing tag followed only by whitespace.
 fn old_section(text: &str, start: usize) -> Option<(usize, usize)> {
     let mut at = start;
     while let Some((closer, length)) = next_closer(text, at) {
@@ -117,12 +122,13 @@ fn old_section(text: &str, start: usize) -> Option<(usize, usize)> {
         }
         at = after;
     }
-    // The closing tag is missing altogether, but the next section starts on its own line.
+    // The closing tag is missing, but the next section starts on its own line.
     let new_tag = find(text, "\n<new_text", start)? + 1;
     Some((new_tag, new_tag))
 }
 
-/// Where the new text ends and what follows starts: the last `</new_text>` before the next edit, or else the first other closing tag.
+/// The end of the new text and the start of the rest: the last `</new_text>` before the next edit, or the first other
+/// closing tag.
 fn new_section(text: &str, start: usize) -> Option<(usize, usize)> {
     let limit = next_edit(text, start);
     let exact = text[start..limit]
@@ -132,7 +138,7 @@ fn new_section(text: &str, start: usize) -> Option<(usize, usize)> {
     Some((closer, closer + length))
 }
 
-/// The next `<old_text` that is not content: it starts a line, or follows a closing tag, after something closed this section.
+/// The next `<old_text` that is not content: it starts a line, or follows a closing tag, after this section was closed.
 fn next_edit(text: &str, start: usize) -> usize {
     let mut at = start;
     while let Some(open) = find(text, OLD, at) {
@@ -153,11 +159,11 @@ fn next_closer(text: &str, from: usize) -> Option<(usize, usize)> {
         .min()
 }
 
-/// Text between edits may be prose, but not half a section.
-fn check_gap(text: &str, gap: &str, at: usize, done: usize) -> Result<(), Malformed> {
+/// Text between edits may be prose, but not part of a section.
+fn check_gap(text: &str, gap: &str, at: usize, done: usize) -> Result<(), MalformedEdit> {
     for tag in ["</new_text>", "</old_text>", NEW] {
         if let Some(found) = gap.find(tag) {
-            return Err(Malformed::new(
+            return Err(MalformedEdit::new(
                 done.max(1),
                 line_of(text, at + found),
                 format!("`{tag}` outside any edit"),
@@ -175,13 +181,13 @@ fn stray_tag(old: &str, new: &str) -> Option<&'static str> {
         .find(|tag| count(new, tag) > count(old, tag))
 }
 
-/// The content without the newline after the opening and the one before the closing tag.
-fn inner(text: &str, unit: Unit) -> String {
+/// The content without the newlines next to the tags.
+fn inner(text: &str, unit: ReplaceUnit) -> String {
     let text = text.strip_prefix('\n').unwrap_or(text);
     let text = text.strip_suffix('\n').unwrap_or(text);
     match unit {
-        Unit::Lines if !text.is_empty() => format!("{text}\n"),
-        Unit::Lines | Unit::Text => text.to_owned(),
+        ReplaceUnit::Lines if !text.is_empty() => format!("{text}\n"),
+        ReplaceUnit::Lines | ReplaceUnit::Text => text.to_owned(),
     }
 }
 
@@ -224,57 +230,61 @@ fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-impl Preview {
-    /// Tells one thing more; false when nothing is certain yet.
-    fn step(&mut self, text: &str, events: &mut Vec<Event>) -> bool {
+impl XmlPreview {
+    /// Reports the next event; false if nothing is certain yet.
+    fn step(&mut self, text: &str, events: &mut Vec<EditEvent>) -> bool {
         match self.section {
-            Section::Outside => match find(text, OLD, self.at).and_then(|at| tag_end(text, at + OLD.len())) {
+            XmlSection::Outside => match find(text, OLD, self.at).and_then(|at| tag_end(text, at + OLD.len())) {
                 Some((attributes, end)) => {
                     let hint = line_hint(attributes);
-                    events.push(event(self.edit, Delta::Started { name: None, hint }));
-                    self.enter(Section::Old, end)
+                    events.push(event(self.edit, EditDelta::Started { name: None, hint }));
+                    self.enter(XmlSection::Old, end)
                 }
                 None => false,
             },
-            Section::Between => match find(text, NEW, self.at).and_then(|at| tag_end(text, at + NEW.len())) {
-                Some((_, end)) => self.enter(Section::New, end),
+            XmlSection::Between => match find(text, NEW, self.at).and_then(|at| tag_end(text, at + NEW.len())) {
+                Some((_, end)) => self.enter(XmlSection::New, end),
                 None => false,
             },
-            Section::Old | Section::New => self.content(text, events),
+            XmlSection::Old | XmlSection::New => self.content(text, events),
         }
     }
 
-    fn content(&mut self, text: &str, events: &mut Vec<Event>) -> bool {
+    fn content(&mut self, text: &str, events: &mut Vec<EditEvent>) -> bool {
         let closer = next_closer(text, self.at);
         let end = closer.map_or_else(|| certain(text, self.at), |(at, _)| at);
-        let is_old = self.section == Section::Old;
+        let is_old = self.section == XmlSection::Old;
         if end > self.at {
             let piece = text[self.at..end].to_owned();
             events.push(event(
                 self.edit,
-                if is_old { Delta::Old(piece) } else { Delta::New(piece) },
+                if is_old {
+                    EditDelta::Old(piece)
+                } else {
+                    EditDelta::New(piece)
+                },
             ));
             self.at = end;
         }
         match closer {
-            Some((at, length)) if is_old => self.enter(Section::Between, at + length),
+            Some((at, length)) if is_old => self.enter(XmlSection::Between, at + length),
             Some((at, length)) => {
-                events.push(event(self.edit, Delta::Finished));
+                events.push(event(self.edit, EditDelta::Finished));
                 self.edit += 1;
-                self.enter(Section::Outside, at + length)
+                self.enter(XmlSection::Outside, at + length)
             }
             None => false,
         }
     }
 
-    fn enter(&mut self, section: Section, at: usize) -> bool {
+    fn enter(&mut self, section: XmlSection, at: usize) -> bool {
         self.section = section;
         self.at = at;
         true
     }
 }
 
-/// Up to where text is certainly content: a closing tag may have begun at its end.
+/// The end of the text that is certainly content: the rest may start a closing tag.
 fn certain(text: &str, from: usize) -> usize {
     let tail = text[from..].rfind('<').map(|at| from + at);
     let end = tail

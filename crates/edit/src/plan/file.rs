@@ -1,41 +1,41 @@
-//! One file of a plan: created, written, deleted, moved as a whole, or edited in places.
+//! One file of a plan: created, written, deleted or moved as a whole, or edited.
 
 use std::path::{Path, PathBuf};
 
-use crate::plan::path::tidy;
-use crate::plan::working::{Refusing, Working};
-use crate::plan::{FileChange, Files, Report};
-use crate::refusal::Why;
-use crate::resolve::{How, Omissions, smuggled};
-use crate::script::{Change, Edit, Replace};
-use crate::text::{Document, Splice, plain};
+use crate::document::{Splice, TextDocument, normalize_newlines};
+use crate::parsed_edit::{EditChange, ParsedEdit, Replacement};
+use crate::plan::path::normalize;
+use crate::plan::working::{RefusalDetail, WorkingDocument};
+use crate::plan::{EditReport, FileChange, PlanFiles};
+use crate::refusal::RefusalReason;
+use crate::resolve::{MatchMethod, OmissionPolicy, hidden_omission};
 
-/// A file on its way to its new content.
-pub(crate) struct Pending {
+/// A file with its pending changes.
+pub(crate) struct FilePlan {
     pub(crate) path: PathBuf,
     before: Option<String>,
-    state: State,
-    reports: Vec<Report>,
+    state: FileState,
+    reports: Vec<EditReport>,
     moved: Option<(PathBuf, Option<String>)>,
     /// The edit that created, deleted or moved the file as a whole.
     whole: Option<usize>,
 }
 
-enum State {
+enum FileState {
     Missing,
-    Text(Box<Working>),
+    Text(Box<WorkingDocument>),
     Deleted,
 }
 
-impl State {
+impl FileState {
     fn text(content: &str) -> Self {
-        Self::Text(Box::new(Working::new(Document::parse(content))))
+        Self::Text(Box::new(WorkingDocument::new(TextDocument::parse(content))))
     }
 }
 
-impl Pending {
+impl FilePlan {
     pub(crate) fn new(path: PathBuf, before: Option<&str>) -> Self {
-        let state = before.map_or(State::Missing, State::text);
+        let state = before.map_or(FileState::Missing, FileState::text);
         let before = before.map(str::to_owned);
         Self {
             path,
@@ -47,38 +47,47 @@ impl Pending {
         }
     }
 
-    /// Places one edit, or says why not. `alike` counts the hunks from this one on that quote the same lines.
-    pub(crate) fn take(&mut self, number: usize, edit: &Edit, alike: usize, files: &Files<'_>) -> Result<(), Refusing> {
+    /// Places one edit, or returns the reason for refusing it. `alike` counts the hunks from this one on that quote the
+    /// same lines.
+    pub(crate) fn apply_edit(
+        &mut self,
+        number: usize,
+        edit: &ParsedEdit,
+        alike: usize,
+        files: &PlanFiles<'_>,
+    ) -> Result<(), RefusalDetail> {
         match &edit.change {
-            Change::Create(content) => self.create(number, content),
-            Change::Write(content) => self.write(number, content),
-            Change::Delete => self.delete(number),
-            Change::Move(to) => self.rename(number, to, files),
-            Change::Replace(replace) if replace.readings.iter().all(|(old, _)| old.trim().is_empty()) => {
-                self.fill(number, replace)
+            EditChange::Create(content) => self.create(number, content),
+            EditChange::Write(content) => self.write(number, content),
+            EditChange::Delete => self.delete(number),
+            EditChange::Move(to) => self.rename(number, to, files),
+            EditChange::Replace(replace) if replace.readings.iter().all(|(old, _)| old.trim().is_empty()) => {
+                self.write_empty(number, replace)
             }
-            Change::Replace(_) | Change::Hunk(_) | Change::Insert { .. } => self.place(number, &edit.change, alike),
+            EditChange::Replace(_) | EditChange::Hunk(_) | EditChange::Insert { .. } => {
+                self.place(number, &edit.change, alike)
+            }
         }
     }
 
-    fn create(&mut self, number: usize, content: &str) -> Result<(), Refusing> {
+    fn create(&mut self, number: usize, content: &str) -> Result<(), RefusalDetail> {
         match self.state {
-            State::Missing | State::Deleted => {
+            FileState::Missing | FileState::Deleted => {
                 self.check_placeholders(content)?;
-                self.state = State::text(content);
-                self.claim(number)
+                self.state = FileState::text(content);
+                self.check_unclaimed(number)
             }
-            State::Text(_) => Err((Why::FileExists, None)),
+            FileState::Text(_) => Err((RefusalReason::FileExists, None)),
         }
     }
 
-    fn write(&mut self, number: usize, content: &str) -> Result<(), Refusing> {
+    fn write(&mut self, number: usize, content: &str) -> Result<(), RefusalDetail> {
         self.check_placeholders(content)?;
         if !self.reports.is_empty() {
-            return Err((Why::Conflict(self.reports[0].edit), None));
+            return Err((RefusalReason::Conflict(self.reports[0].edit), None));
         }
-        let document = Document::parse(self.before.as_deref().unwrap_or_default());
-        let text = plain(content);
+        let document = TextDocument::parse(self.before.as_deref().unwrap_or_default());
+        let text = normalize_newlines(content);
         let content = if self.before.is_some() {
             document.render(&[Splice {
                 range: 0..document.body().len(),
@@ -87,75 +96,79 @@ impl Pending {
         } else {
             content.to_owned()
         };
-        self.state = State::text(&content);
-        self.claim(number)
+        self.state = FileState::text(&content);
+        self.check_unclaimed(number)
     }
 
     /// Old text is empty: the content of a new or empty file.
-    fn fill(&mut self, number: usize, replace: &Replace) -> Result<(), Refusing> {
+    fn write_empty(&mut self, number: usize, replace: &Replacement) -> Result<(), RefusalDetail> {
         let new = replace
             .readings
             .first()
             .map(|(_, new)| new.as_str())
             .unwrap_or_default();
         match &self.state {
-            State::Missing => self.create(number, new),
-            State::Text(working) if working.is_blank() => self.write(number, new),
-            State::Text(_) if replace.readings.iter().any(|(old, _)| !old.is_empty()) => {
-                self.place(number, &Change::Replace(replace.clone()), 1)
+            FileState::Missing => self.create(number, new),
+            FileState::Text(working) if working.is_blank() => self.write(number, new),
+            FileState::Text(_) if replace.readings.iter().any(|(old, _)| !old.is_empty()) => {
+                self.place(number, &EditChange::Replace(replace.clone()), 1)
             }
-            State::Text(_) => Err((Why::EmptyOld, None)),
-            State::Deleted => Err((Why::Conflict(self.whole.unwrap_or(0)), None)),
+            FileState::Text(_) => Err((RefusalReason::EmptyOld, None)),
+            FileState::Deleted => Err((RefusalReason::Conflict(self.whole.unwrap_or(0)), None)),
         }
     }
 
-    fn delete(&mut self, number: usize) -> Result<(), Refusing> {
+    fn delete(&mut self, number: usize) -> Result<(), RefusalDetail> {
         match &self.state {
-            State::Text(working) if working.is_untouched() && self.whole.is_none() => {
-                self.state = State::Deleted;
-                self.claim(number)
+            FileState::Text(working) if working.is_untouched() && self.whole.is_none() => {
+                self.state = FileState::Deleted;
+                self.check_unclaimed(number)
             }
-            State::Text(_) | State::Deleted => Err((Why::Conflict(self.whole.unwrap_or(number - 1)), None)),
-            State::Missing => Err((Why::NoFile, None)),
+            FileState::Text(_) | FileState::Deleted => {
+                Err((RefusalReason::Conflict(self.whole.unwrap_or(number - 1)), None))
+            }
+            FileState::Missing => Err((RefusalReason::NoFile, None)),
         }
     }
 
-    fn rename(&mut self, number: usize, to: &str, files: &Files<'_>) -> Result<(), Refusing> {
-        let target = tidy(to).ok_or_else(|| (Why::PathEscapes(to.to_owned()), None))?;
+    fn rename(&mut self, number: usize, to: &str, files: &PlanFiles<'_>) -> Result<(), RefusalDetail> {
+        let target = normalize(to).ok_or_else(|| (RefusalReason::PathEscapes(to.to_owned()), None))?;
         match &self.state {
-            State::Text(_) if self.moved.is_none() => {
+            FileState::Text(_) if self.moved.is_none() => {
                 let replaced = if target == self.path {
                     None
                 } else {
                     files.read(&target).as_deref().map(str::to_owned)
                 };
                 self.moved = Some((target, replaced));
-                self.report(number, 0..0, How::Whole, true);
+                self.report(number, 0..0, MatchMethod::Whole, true);
                 Ok(())
             }
-            State::Text(_) | State::Deleted => Err((Why::Conflict(self.whole.unwrap_or(number - 1)), None)),
-            State::Missing => Err((Why::NoFile, None)),
+            FileState::Text(_) | FileState::Deleted => {
+                Err((RefusalReason::Conflict(self.whole.unwrap_or(number - 1)), None))
+            }
+            FileState::Missing => Err((RefusalReason::NoFile, None)),
         }
     }
 
-    fn check_placeholders(&self, content: &str) -> Result<(), Refusing> {
-        let document = Document::parse(self.before.as_deref().unwrap_or_default());
-        smuggled(&document, "", content, omissions_in(&self.path)).map_or(Ok(()), |why| Err((why, None)))
+    fn check_placeholders(&self, content: &str) -> Result<(), RefusalDetail> {
+        let document = TextDocument::parse(self.before.as_deref().unwrap_or_default());
+        hidden_omission(&document, "", content, omissions_in(&self.path)).map_or(Ok(()), |why| Err((why, None)))
     }
 
-    fn claim(&mut self, number: usize) -> Result<(), Refusing> {
+    fn check_unclaimed(&mut self, number: usize) -> Result<(), RefusalDetail> {
         self.whole = Some(number);
         let count = self
             .before
             .as_deref()
-            .map_or(0, |before| Document::parse(before).line_count());
-        self.report(number, 0..count, How::Whole, true);
+            .map_or(0, |before| TextDocument::parse(before).line_count());
+        self.report(number, 0..count, MatchMethod::Whole, true);
         Ok(())
     }
 
-    fn report(&mut self, number: usize, lines: std::ops::Range<usize>, how: How, changes: bool) {
+    fn report(&mut self, number: usize, lines: std::ops::Range<usize>, how: MatchMethod, changes: bool) {
         let (first_line, last_line) = (lines.start + 1, lines.end.max(lines.start));
-        self.reports.push(Report {
+        self.reports.push(EditReport {
             edit: number,
             path: self.path.clone(),
             first_line,
@@ -165,26 +178,26 @@ impl Pending {
         });
     }
 
-    fn place(&mut self, number: usize, change: &Change, alike: usize) -> Result<(), Refusing> {
+    fn place(&mut self, number: usize, change: &EditChange, alike: usize) -> Result<(), RefusalDetail> {
         let omissions = omissions_in(&self.path);
-        let State::Text(working) = &mut self.state else {
-            let is_gone = matches!(self.state, State::Deleted);
+        let FileState::Text(working) = &mut self.state else {
+            let is_gone = matches!(self.state, FileState::Deleted);
             return Err((
                 if is_gone {
-                    Why::Conflict(self.whole.unwrap_or(0))
+                    RefusalReason::Conflict(self.whole.unwrap_or(0))
                 } else {
-                    Why::NoFile
+                    RefusalReason::NoFile
                 },
                 None,
             ));
         };
         let (resolved, changes) = working.place(number, change, alike, omissions)?;
-        self.report(number, resolved.lines, resolved.how, changes);
+        self.report(number, resolved.lines, resolved.method, changes);
         Ok(())
     }
 
-    /// The change that the file undergoes, if any, and what became of each edit.
-    pub(crate) fn finish(self) -> (Option<FileChange>, Vec<Report>) {
+    /// The resulting change, if any, and a report for each edit.
+    pub(crate) fn finish(self) -> (Option<FileChange>, Vec<EditReport>) {
         let Self {
             path,
             before,
@@ -194,9 +207,9 @@ impl Pending {
             ..
         } = self;
         let after = match state {
-            State::Missing => return (None, reports),
-            State::Deleted => return (before.map(|before| FileChange::Delete { path, before }), reports),
-            State::Text(working) => working.render(),
+            FileState::Missing => return (None, reports),
+            FileState::Deleted => return (before.map(|before| FileChange::Delete { path, before }), reports),
+            FileState::Text(working) => working.render(),
         };
         let change = match (before, moved) {
             (None, _) => Some(FileChange::Create { path, content: after }),
@@ -214,15 +227,15 @@ impl Pending {
     }
 }
 
-/// What may be left out in a file, judged by its kind.
-fn omissions_in(path: &Path) -> Omissions {
+/// The omission policy for a file type.
+fn omissions_in(path: &Path) -> OmissionPolicy {
     const CODE: [&str; 22] = [
         "rs", "js", "jsx", "ts", "tsx", "mjs", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs", "swift", "php",
         "css", "scss", "html", "vue", "json",
     ];
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("md" | "mdx" | "rst" | "adoc") => Omissions::None,
-        Some(extension) if CODE.contains(&extension) => Omissions::Dotted,
-        _ => Omissions::Worded,
+        Some("md" | "mdx" | "rst" | "adoc") => OmissionPolicy::None,
+        Some(extension) if CODE.contains(&extension) => OmissionPolicy::Dotted,
+        _ => OmissionPolicy::Worded,
     }
 }

@@ -1,53 +1,53 @@
-//! Which file an edit means: what the text calls it, what is there, and what was given.
+//! Selects the file of an edit from the names in the text, the existing files and the given target.
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::plan::Files;
-use crate::refusal::Why;
-use crate::script::{Change, Edit, Naming};
+use crate::parsed_edit::{EditChange, ParsedEdit, PathSource};
+use crate::plan::PlanFiles;
+use crate::refusal::RefusalReason;
 
-/// The file for `edit`. `last` is the file of the edit before it.
+/// The file for `edit`. `last` is the file of the previous edit.
 pub(crate) fn choose(
-    edit: &Edit,
+    edit: &ParsedEdit,
     target: Option<&Path>,
     last: Option<&Path>,
-    files: &Files<'_>,
-) -> Result<PathBuf, Why> {
+    files: &PlanFiles<'_>,
+) -> Result<PathBuf, RefusalReason> {
     let mut named = Vec::new();
     for name in &edit.names {
-        let readings = match edit.naming {
-            Naming::Stated => stated(name),
-            Naming::Guessed => readings(name),
+        let readings = match edit.path_source {
+            PathSource::Stated => stated(name),
+            PathSource::Guessed => readings(name),
         };
         for reading in &readings {
-            if let Some(path) = tidy(reading)
-                && files.holds(&path)
+            if let Some(path) = normalize(reading)
+                && files.exists(&path)
             {
                 return Ok(path);
             }
         }
-        let is_name = |name: &String| edit.naming == Naming::Stated || looks_like_path(name);
+        let is_name = |name: &String| edit.path_source == PathSource::Stated || looks_like_path(name);
         named.extend(readings.into_iter().next_back().filter(is_name));
     }
-    // A file that was asked for wins over a name with a wrong folder, and over prose that looks like a name.
-    let creates = matches!(edit.change, Change::Create(_) | Change::Write(_))
-        || matches!(&edit.change, Change::Replace(replace) if replace.readings.iter().any(|(old, _)| old.trim().is_empty()));
+    // The given target is preferred to a name with a wrong directory and to prose that looks like a name.
+    let creates = matches!(edit.change, EditChange::Create(_) | EditChange::Write(_))
+        || matches!(&edit.change, EditChange::Replace(replace) if replace.readings.iter().any(|(old, _)| old.trim().is_empty()));
     if let Some(target) = target {
         let is_other = named
             .iter()
             .any(|name| Path::new(name).file_name() != target.file_name());
-        if !is_other || edit.naming == Naming::Guessed && !creates {
+        if !is_other || edit.path_source == PathSource::Guessed && !creates {
             return Ok(target.to_owned());
         }
     }
     if let Some(name) = named.first() {
-        return tidy(name).ok_or_else(|| Why::PathEscapes(name.clone()));
+        return normalize(name).ok_or_else(|| RefusalReason::PathEscapes(name.clone()));
     }
-    // Lines above a block that are no names leave it with the file of the block before.
-    last.map(Path::to_owned).ok_or(Why::NoPath)
+    // If the lines above a block are not names, it belongs to the file of the previous block.
+    last.map(Path::to_owned).ok_or(RefusalReason::NoPath)
 }
 
-/// A name in a field of its own, with and without quotes around it and in the slashes of other systems.
+/// A name from a dedicated field, with and without quotes, and with either kind of slash.
 fn stated(name: &str) -> Vec<String> {
     let plain = name.trim();
     let bare = plain.trim_matches(['`', '"', '\'']);
@@ -60,7 +60,7 @@ fn stated(name: &str) -> Vec<String> {
     out
 }
 
-/// A name with and without the decoration that models put around it, the plainest last.
+/// A name with and without the decoration that models add, the plainest last.
 fn readings(name: &str) -> Vec<String> {
     let mut out = vec![name.trim().to_owned()];
     let mut plain = name.trim().trim_start_matches('#').trim();
@@ -89,7 +89,7 @@ fn readings(name: &str) -> Vec<String> {
     out
 }
 
-/// Whether an unknown name could be one: no spaces, and an extension, a folder or a name that is known without them.
+/// Whether an unknown name could be a path: no spaces, and an extension, a directory or a well-known name.
 pub(crate) fn looks_like_path(name: &str) -> bool {
     let solid = !name.is_empty() && !name.contains(char::is_whitespace) && name.len() < 300;
     let last = name.rsplit('/').next().unwrap_or(name);
@@ -118,8 +118,8 @@ fn has_extension(name: &str) -> bool {
         .is_some_and(|(_, extension)| extension.starts_with(|c: char| c.is_alphabetic()))
 }
 
-/// The path without `.` and `..`; nothing when it leads out of the project.
-pub(crate) fn tidy(name: &str) -> Option<PathBuf> {
+/// The path without `.` and `..`; `None` if it leads out of the project.
+pub(crate) fn normalize(name: &str) -> Option<PathBuf> {
     let mut path = PathBuf::new();
     for component in Path::new(name).components() {
         match component {

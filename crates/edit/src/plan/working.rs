@@ -1,32 +1,32 @@
-//! A file's content while its edits are placed one after the other and checked against each other, before any is carried out.
+//! A file's content while its edits are placed and checked against each other, before any is applied.
 
+use crate::alternative_readings::unfenced;
+use crate::document::{FinalNewline, Splice, TextDocument, normalize_newlines};
 use crate::fold::squash;
-use crate::index::Index;
+use crate::line_index::LineIndex;
 use crate::matcher::Haystack;
-use crate::reading::unfenced;
-use crate::refusal::{Region, Why};
-use crate::resolve::hunk::{self, Order, new_text, old_text};
-use crate::resolve::replace::{self, Wanted, present};
-use crate::resolve::{How, Omissions, Resolved, nearest, smuggled};
-use crate::script::{Change, Hunk, HunkLine, Place, Replace};
-use crate::text::{Document, FinalNewline, Splice, plain};
+use crate::parsed_edit::{EditChange, HunkLine, InsertPosition, PatchHunk, Replacement};
+use crate::refusal::{FileRegion, RefusalReason};
+use crate::resolve::hunk::{self, HunkOrder, new_text, old_text};
+use crate::resolve::replace::{self, ReplaceTarget, find_already_applied};
+use crate::resolve::{MatchMethod, OmissionPolicy, ResolvedEdit, hidden_omission, nearest};
 
-/// Why an edit has no place, and the lines that come nearest to one.
-pub(crate) type Refusing = (Why, Option<Region>);
+/// Why an edit cannot be placed, and the most similar lines.
+pub(crate) type RefusalDetail = (RefusalReason, Option<FileRegion>);
 
-/// The content so far and the changes placed in it, each with the edit it is from.
-pub(crate) struct Working {
-    document: Document,
-    index: Index,
+/// The content and the changes placed in it, each with its edit.
+pub(crate) struct WorkingDocument {
+    document: TextDocument,
+    index: LineIndex,
     splices: Vec<(usize, Splice)>,
-    placed: Vec<(usize, Change)>,
+    placed: Vec<(usize, EditChange)>,
     /// The line after the last edit.
     after: usize,
 }
 
-impl Working {
-    pub(crate) fn new(document: Document) -> Self {
-        let index = Index::new(&document);
+impl WorkingDocument {
+    pub(crate) fn new(document: TextDocument) -> Self {
+        let index = LineIndex::new(&document);
         Self {
             document,
             index,
@@ -36,7 +36,7 @@ impl Working {
         }
     }
 
-    /// Whether there is nothing in it, and nothing on its way into it.
+    /// Whether the content and the pending changes are blank.
     pub(crate) fn is_blank(&self) -> bool {
         self.document.body().trim().is_empty() && self.placed.is_empty()
     }
@@ -45,24 +45,24 @@ impl Working {
         self.placed.is_empty()
     }
 
-    /// The content with every change carried out.
+    /// The content with every change applied.
     pub(crate) fn render(&self) -> String {
         self.document.render(&sorted(&self.splices))
     }
 
-    /// Finds the place of `change` and keeps its splices; also says whether it changes anything.
+    /// Finds the location of `change` and stores its splices; returns whether it changes anything.
     pub(crate) fn place(
         &mut self,
         number: usize,
-        change: &Change,
+        change: &EditChange,
         alike: usize,
-        omissions: Omissions,
-    ) -> Result<(Resolved, bool), Refusing> {
-        let is_hunk = matches!(change, Change::Hunk(_));
+        omissions: OmissionPolicy,
+    ) -> Result<(ResolvedEdit, bool), RefusalDetail> {
+        let is_hunk = matches!(change, EditChange::Hunk(_));
         if let Some((other, _)) = self.placed.iter().find(|(_, other)| !is_hunk && other == change) {
-            return Err((Why::Repeated(*other), None));
+            return Err((RefusalReason::Repeated(*other), None));
         }
-        let order = Order {
+        let order = HunkOrder {
             after: self.after,
             alike,
         };
@@ -72,9 +72,9 @@ impl Working {
         };
         let resolved = match resolve(&haystack, change, order, omissions) {
             Ok(resolved) => resolved,
-            Err(Why::NotFound | Why::NoHeader(_)) if !self.splices.is_empty() => {
-                let next = self.chained(change, order, omissions);
-                let (next, resolved) = next.ok_or_else(|| explain(&haystack, change, Why::NotFound))?;
+            Err(RefusalReason::NotFound | RefusalReason::NoHeader(_)) if !self.splices.is_empty() => {
+                let next = self.resolve_in_result(change, order, omissions);
+                let (next, resolved) = next.ok_or_else(|| explain(&haystack, change, RefusalReason::NotFound))?;
                 *self = next;
                 resolved
             }
@@ -84,14 +84,14 @@ impl Working {
             if let Some((other, _)) = self
                 .splices
                 .iter()
-                .find(|(_, other)| touches(&other.range, &splice.range))
+                .find(|(_, other)| overlaps(&other.range, &splice.range))
             {
                 let (from, to) = (
                     resolved.lines.start + 1,
                     resolved.lines.end.max(resolved.lines.start + 1),
                 );
                 return Err((
-                    Why::Overlap {
+                    RefusalReason::Overlap {
                         from,
                         to,
                         other: *other,
@@ -100,7 +100,7 @@ impl Working {
                 ));
             }
         }
-        let changes = !resolved.splices.is_empty() && !is_idle(change);
+        let changes = !resolved.splices.is_empty() && !is_no_op(change);
         self.splices
             .extend(resolved.splices.iter().map(|splice| (number, splice.clone())));
         self.placed.push((number, change.clone()));
@@ -108,20 +108,25 @@ impl Working {
         Ok((resolved, changes))
     }
 
-    /// The text may build on what the edits before it made: they are carried out first, and it must then fit exactly.
-    fn chained(&self, change: &Change, order: Order, omissions: Omissions) -> Option<(Self, Resolved)> {
-        let next = Self::new(Document::parse(&self.render()));
+    /// The text may depend on earlier edits: they are applied first, and it must then match exactly.
+    fn resolve_in_result(
+        &self,
+        change: &EditChange,
+        order: HunkOrder,
+        omissions: OmissionPolicy,
+    ) -> Option<(Self, ResolvedEdit)> {
+        let next = Self::new(TextDocument::parse(&self.render()));
         let haystack = Haystack {
             document: &next.document,
             index: &next.index,
         };
         let found = resolve(&haystack, change, order, omissions).ok()?;
-        (found.how == How::Exact).then_some((next, found))
+        (found.method == MatchMethod::Exact).then_some((next, found))
     }
 }
 
 /// The lines by which a hunk is found.
-pub(crate) fn quoted_lines(hunk: &Hunk) -> Vec<&str> {
+pub(crate) fn quoted_lines(hunk: &PatchHunk) -> Vec<&str> {
     hunk.lines
         .iter()
         .filter_map(|line| match line {
@@ -137,27 +142,32 @@ fn sorted(splices: &[(usize, Splice)]) -> Vec<Splice> {
     all.into_iter().map(|(_, splice)| splice.clone()).collect()
 }
 
-/// Whether two changes meet: they share bytes, or one inserts inside the other.
-fn touches(one: &std::ops::Range<usize>, other: &std::ops::Range<usize>) -> bool {
+/// Whether two changes overlap: they share bytes, or one inserts inside the other.
+fn overlaps(one: &std::ops::Range<usize>, other: &std::ops::Range<usize>) -> bool {
     if one.is_empty() && other.is_empty() {
         return false;
     }
     one.start < other.end && other.start < one.end
 }
 
-fn is_idle(change: &Change) -> bool {
+fn is_no_op(change: &EditChange) -> bool {
     match change {
-        Change::Replace(replace) => replace.readings.iter().all(|(old, new)| old == new),
-        Change::Hunk(hunk) => !hunk.is_change(),
-        Change::Insert { text, .. } => text.is_empty(),
-        Change::Write(_) | Change::Create(_) | Change::Delete | Change::Move(_) => false,
+        EditChange::Replace(replace) => replace.readings.iter().all(|(old, new)| old == new),
+        EditChange::Hunk(hunk) => !hunk.is_change(),
+        EditChange::Insert { text, .. } => text.is_empty(),
+        EditChange::Write(_) | EditChange::Create(_) | EditChange::Delete | EditChange::Move(_) => false,
     }
 }
 
-fn resolve(haystack: &Haystack<'_>, change: &Change, order: Order, omissions: Omissions) -> Result<Resolved, Why> {
+fn resolve(
+    haystack: &Haystack<'_>,
+    change: &EditChange,
+    order: HunkOrder,
+    omissions: OmissionPolicy,
+) -> Result<ResolvedEdit, RefusalReason> {
     match change {
-        Change::Replace(replace) => resolve_replace(haystack, replace, omissions),
-        Change::Hunk(hunk) => {
+        EditChange::Replace(replace) => resolve_replace(haystack, replace, omissions),
+        EditChange::Hunk(hunk) => {
             let found = hunk::resolve(haystack, hunk, order)?;
             check(
                 haystack,
@@ -167,8 +177,10 @@ fn resolve(haystack: &Haystack<'_>, change: &Change, order: Order, omissions: Om
                 omissions,
             )
         }
-        Change::Insert { place, text } => insert(haystack.document, *place, text),
-        Change::Write(_) | Change::Create(_) | Change::Delete | Change::Move(_) => Err(Why::Nothing),
+        EditChange::Insert { position: place, text } => insert(haystack.document, *place, text),
+        EditChange::Write(_) | EditChange::Create(_) | EditChange::Delete | EditChange::Move(_) => {
+            Err(RefusalReason::NoEdits)
+        }
     }
 }
 
@@ -176,40 +188,44 @@ fn check(
     haystack: &Haystack<'_>,
     old: &str,
     new: &str,
-    found: Resolved,
-    omissions: Omissions,
-) -> Result<Resolved, Why> {
-    if found.how == How::Elision {
+    found: ResolvedEdit,
+    omissions: OmissionPolicy,
+) -> Result<ResolvedEdit, RefusalReason> {
+    if found.method == MatchMethod::Elision {
         return Ok(found);
     }
-    smuggled(haystack.document, old, new, omissions).map_or(Ok(found), Err)
+    hidden_omission(haystack.document, old, new, omissions).map_or(Ok(found), Err)
 }
 
-/// Tries every reading of the text; exactly one may fit.
-fn resolve_replace(haystack: &Haystack<'_>, replace: &Replace, omissions: Omissions) -> Result<Resolved, Why> {
+/// Tries every reading of the text; exactly one may match.
+fn resolve_replace(
+    haystack: &Haystack<'_>,
+    replace: &Replacement,
+    omissions: OmissionPolicy,
+) -> Result<ResolvedEdit, RefusalReason> {
     let several = replace.readings.len() > 1;
-    let mut found: Option<Resolved> = None;
+    let mut found: Option<ResolvedEdit> = None;
     let mut first_problem = None;
     for (old, new) in &replace.readings {
-        let (old, mut new) = (plain(old), plain(new));
-        if omissions == Omissions::Dotted
+        let (old, mut new) = (normalize_newlines(old), normalize_newlines(new));
+        if omissions == OmissionPolicy::Dotted
             && let Some(inside) = unfenced(&new).filter(|_| unfenced(&old).is_none())
         {
             new = inside;
         }
-        if several && !is_sound(haystack, &old, &new) {
+        if several && !is_safe_reading(haystack, &old, &new) {
             continue;
         }
         let hint = replace.hint.map(|line| line.saturating_sub(1));
-        let wanted = Wanted {
+        let target = ReplaceTarget {
             old: &old,
             new: &new,
             hint,
             scope: replace.scope,
             unit: replace.unit,
         };
-        match replace::resolve(haystack, wanted).and_then(|found| check(haystack, &old, &new, found, omissions)) {
-            Ok(_) if found.is_some() => return Err(Why::Separators),
+        match replace::resolve(haystack, target).and_then(|found| check(haystack, &old, &new, found, omissions)) {
+            Ok(_) if found.is_some() => return Err(RefusalReason::Separators),
             Ok(resolved) => found = Some(resolved),
             Err(why) => {
                 first_problem.get_or_insert(why);
@@ -218,15 +234,15 @@ fn resolve_replace(haystack: &Haystack<'_>, replace: &Replace, omissions: Omissi
     }
     found.ok_or_else(|| {
         if several {
-            Why::Separators
+            RefusalReason::Separators
         } else {
-            first_problem.unwrap_or(Why::NotFound)
+            first_problem.unwrap_or(RefusalReason::NotFound)
         }
     })
 }
 
-/// With several separators, those left in the new text must have been in the old text too.
-fn is_sound(haystack: &Haystack<'_>, old: &str, new: &str) -> bool {
+/// With several separators, those left in the new text must also be in the old text.
+fn is_safe_reading(haystack: &Haystack<'_>, old: &str, new: &str) -> bool {
     let count = |text: &str| {
         text.lines()
             .filter(|line| line.starts_with("=====") && line.trim_matches('=').trim().is_empty())
@@ -235,56 +251,62 @@ fn is_sound(haystack: &Haystack<'_>, old: &str, new: &str) -> bool {
     !old.trim().is_empty() && (count(new) == 0 || count(new) <= count(old)) && haystack.index.len() > 0
 }
 
-fn insert(document: &Document, place: Place, text: &str) -> Result<Resolved, Why> {
+fn insert(document: &TextDocument, place: InsertPosition, text: &str) -> Result<ResolvedEdit, RefusalReason> {
     let count = document.line_count();
     let at = match place {
-        Place::End => count,
-        Place::After(line) if line <= count => line,
-        Place::Before(line) if (1..=count + 1).contains(&line) => line - 1,
-        Place::After(line) | Place::Before(line) => return Err(Why::NoLine { line, count }),
+        InsertPosition::End => count,
+        InsertPosition::After(line) if line <= count => line,
+        InsertPosition::Before(line) if (1..=count + 1).contains(&line) => line - 1,
+        InsertPosition::After(line) | InsertPosition::Before(line) => {
+            return Err(RefusalReason::NoLine { line, count });
+        }
     };
-    let lines: Vec<String> = plain(text).lines().map(str::to_owned).collect();
+    let lines: Vec<String> = normalize_newlines(text).lines().map(str::to_owned).collect();
     let splice = document.line_splice(at..at, &lines, FinalNewline::Keep);
-    Ok(Resolved {
+    Ok(ResolvedEdit {
         splices: vec![splice],
         lines: at..at,
-        how: How::Place,
+        method: MatchMethod::Place,
     })
 }
 
-/// Whether the new text has a line that the old one has not.
-fn brings_something(old: &str, new: &str) -> bool {
+/// Whether the new text has a line that the old text lacks.
+fn adds_text(old: &str, new: &str) -> bool {
     let squashed: Vec<String> = old.lines().map(squash).collect();
     new.lines()
         .map(squash)
         .any(|line| !line.is_empty() && !squashed.contains(&line))
 }
 
-/// Adds what helps: the nearest lines, or that the change is there already.
-fn explain(haystack: &Haystack<'_>, change: &Change, why: Why) -> Refusing {
+/// Adds details: the most similar lines, or that the change is already applied.
+fn explain(haystack: &Haystack<'_>, change: &EditChange, why: RefusalReason) -> RefusalDetail {
     let (old, new) = match change {
-        Change::Replace(replace) => replace.readings.first().cloned().unwrap_or_default(),
-        Change::Hunk(hunk) => (old_text(&hunk.lines), new_text(&hunk.lines)),
+        EditChange::Replace(replace) => replace.readings.first().cloned().unwrap_or_default(),
+        EditChange::Hunk(hunk) => (old_text(&hunk.lines), new_text(&hunk.lines)),
         _ => return (why, None),
     };
-    let (old, new) = (plain(&old), plain(&new));
+    let (old, new) = (normalize_newlines(&old), normalize_newlines(&new));
     match why {
-        Why::NotFound => match present(haystack, &new).filter(|_| brings_something(&old, &new)) {
+        RefusalReason::NotFound => match find_already_applied(haystack, &new).filter(|_| adds_text(&old, &new)) {
             Some(line) => (
-                Why::AlreadyApplied { line: line + 1 },
-                Some(nearest::around(haystack, line, new.lines().count())),
+                RefusalReason::AlreadyApplied { line: line + 1 },
+                Some(nearest::region_at(haystack, line, new.lines().count())),
             ),
             None => (why, nearest::region(haystack, &old)),
         },
-        Why::AlreadyApplied { line } => (
+        RefusalReason::AlreadyApplied { line } => (
             why,
-            Some(nearest::around(haystack, line.saturating_sub(1), new.lines().count())),
+            Some(nearest::region_at(
+                haystack,
+                line.saturating_sub(1),
+                new.lines().count(),
+            )),
         ),
-        Why::NoHeader(ref header) => {
+        RefusalReason::NoHeader(ref header) => {
             let region = nearest::region(haystack, header);
             (why, region)
         }
-        Why::Elision | Why::NoContext => (why, nearest::region(haystack, &old)),
+        RefusalReason::Elision | RefusalReason::NoContext => (why, nearest::region(haystack, &old)),
         other => (other, None),
     }
 }

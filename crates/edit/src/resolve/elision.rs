@@ -1,30 +1,33 @@
-//! Old text with "..." lines: each part is placed on its own, what is left out stays as it is.
+//! Old text with "..." lines: each part is placed separately, and the omitted lines stay unchanged.
 
 use std::ops::Range;
 
+use crate::document::TextDocument;
 use crate::fold::{indent_of, is_blank};
-use crate::matcher::{Haystack, Pick, Quoted, pick};
+use crate::matcher::{Haystack, MatchPick, QuotedLine, pick};
+use crate::parsed_edit::ReplaceScope;
 use crate::placeholder::is_omission;
-use crate::refusal::Why;
-use crate::resolve::replace::{Wanted, ambiguous, by_lines};
-use crate::resolve::{How, Resolved};
-use crate::script::Scope;
-use crate::text::Document;
+use crate::refusal::RefusalReason;
+use crate::resolve::replace::{ReplaceTarget, ambiguous, by_lines};
+use crate::resolve::{MatchMethod, ResolvedEdit};
 
-/// Nothing when the old text leaves nothing out.
-pub(crate) fn resolve(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Option<Result<Resolved, Why>> {
-    if wanted.scope == Scope::All || !wanted.old.lines().any(is_omission) {
+/// `None` if the old text omits nothing.
+pub(crate) fn resolve(
+    haystack: &Haystack<'_>,
+    target: ReplaceTarget<'_>,
+) -> Option<Result<ResolvedEdit, RefusalReason>> {
+    if target.scope == ReplaceScope::All || !target.old.lines().any(is_omission) {
         return None;
     }
-    let (old, new) = (parts(wanted.old), parts(wanted.new));
+    let (old, new) = (parts(target.old), parts(target.new));
     if old.len() != new.len() {
-        return Some(Err(Why::Elision));
+        return Some(Err(RefusalReason::Elision));
     }
-    Some(place(haystack, &old, &new, wanted.hint))
+    Some(place(haystack, &old, &new, target.hint))
 }
 
-/// Whether the lines left out lead out of the block that the part above them began, or are out of all proportion.
-fn leaves_block(document: &Document, above: &Range<usize>, below: usize) -> bool {
+/// Whether the omitted lines leave the block that the part above started, or are disproportionately many.
+fn leaves_block(document: &TextDocument, above: &Range<usize>, below: usize) -> bool {
     const MOST: usize = 300;
     let width = |line: &str| {
         indent_of(line)
@@ -58,44 +61,44 @@ fn place(
     old: &[Vec<&str>],
     new: &[Vec<&str>],
     mut hint: Option<usize>,
-) -> Result<Resolved, Why> {
+) -> Result<ResolvedEdit, RefusalReason> {
     let mut from = 0;
     let mut above: Option<Range<usize>> = None;
-    let mut all: Option<Resolved> = None;
+    let mut all: Option<ResolvedEdit> = None;
     for (old, new) in old.iter().zip(new) {
         if old.iter().all(|line| is_blank(line)) {
             if new.iter().all(|line| is_blank(line)) {
                 continue;
             }
-            return Err(Why::Elision);
+            return Err(RefusalReason::Elision);
         }
-        let quoted: Vec<Quoted> = old.iter().map(|line| Quoted::plain(*line)).collect();
+        let quoted: Vec<QuotedLine> = old.iter().map(|line| QuotedLine::plain(*line)).collect();
         let candidates: Vec<_> = haystack
             .best(&quoted)
             .into_iter()
             .filter(|candidate| candidate.first() >= from)
             .collect();
         match pick(candidates, hint.take()) {
-            Pick::None => return Err(Why::NotFound),
-            Pick::Many(_) if old == new => {}
-            Pick::Many(lines) => return Err(ambiguous(&lines)),
-            Pick::One(candidate) => {
+            MatchPick::None => return Err(RefusalReason::NotFound),
+            MatchPick::Many(_) if old == new => {}
+            MatchPick::Many(lines) => return Err(ambiguous(&lines)),
+            MatchPick::One(candidate) => {
                 if let Some(above) = above.replace(candidate.first()..candidate.end())
                     && leaves_block(haystack.document, &above, candidate.first())
                 {
-                    return Err(Why::Elision);
+                    return Err(RefusalReason::Elision);
                 }
                 from = candidate.end();
                 let found = by_lines(haystack, &quoted, old, new, &candidate)?;
-                let all = all.get_or_insert(Resolved {
+                let all = all.get_or_insert(ResolvedEdit {
                     splices: Vec::new(),
                     lines: found.lines.clone(),
-                    how: How::Elision,
+                    method: MatchMethod::Elision,
                 });
                 all.lines.end = found.lines.end;
                 all.splices.extend(found.splices);
             }
         }
     }
-    all.ok_or(Why::NotFound)
+    all.ok_or(RefusalReason::NotFound)
 }

@@ -1,34 +1,40 @@
-//! A hunk finds its place by its context; headers, order, line numbers and the end of the file single out one of several.
+//! Places a hunk by its context; headers, order, line numbers and the end of the file select one of several locations.
 
 use std::ops::Range;
 
+use crate::alternative_readings::unescaped_tabs;
+use crate::document::{FinalNewline, TextDocument};
 use crate::fold::{collapse, indent_of, is_blank, squash_key};
-use crate::matcher::{Candidate, Haystack, Pick, Quoted, against_hint, best, is_trivial, pick, solid_lines};
-use crate::reading::unescaped_tabs;
-use crate::refusal::Why;
-use crate::resolve::replace::{self, Wanted, ambiguous};
-use crate::resolve::{How, Op, Resolved, Source, carry_out};
-use crate::script::{EndOfFile, Hunk, HunkLine, Scope, Unit};
-use crate::text::{Document, FinalNewline};
+use crate::matcher::{
+    Haystack, MatchCandidate, MatchPick, QuotedLine, best, contradicts_hint, is_trivial, pick, solid_lines,
+};
+use crate::parsed_edit::{EndOfFile, HunkLine, PatchHunk, ReplaceScope, ReplaceUnit};
+use crate::refusal::RefusalReason;
+use crate::resolve::replace::{self, ReplaceTarget, ambiguous};
+use crate::resolve::{LineOp, MatchMethod, OpSource, ResolvedEdit, build_splices};
 
-/// What is known from the hunks before and after in the same file.
+/// Constraints from the other hunks of the same file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Order {
+pub(crate) struct HunkOrder {
     /// The line (from 0) after the previous hunk.
     pub(crate) after: usize,
-    /// How many hunks from this one on quote the same lines.
+    /// The number of hunks from this one on that quote the same lines.
     pub(crate) alike: usize,
 }
 
-/// Finds the place of `hunk`.
-pub(crate) fn resolve(haystack: &Haystack<'_>, hunk: &Hunk, order: Order) -> Result<Resolved, Why> {
+/// Finds the location of `hunk`.
+pub(crate) fn resolve(
+    haystack: &Haystack<'_>,
+    hunk: &PatchHunk,
+    order: HunkOrder,
+) -> Result<ResolvedEdit, RefusalReason> {
     let spots = header_spots(haystack, &hunk.headers)?;
     if hunk.is_addition() {
         return addition(haystack, hunk, &spots, order);
     }
     let (quoted, ops) = quoted_and_ops(&hunk.lines);
     if solid_lines(&quoted).is_empty() {
-        return Err(Why::NoContext);
+        return Err(RefusalReason::NoContext);
     }
     if let Some(found) = place(haystack, hunk, &quoted, &ops, &spots, order)? {
         return Ok(found);
@@ -45,17 +51,17 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, hunk: &Hunk, order: Order) -> Res
     let hint = hunk.hint.map(|line| line.saturating_sub(1)).or(spots.last().copied());
     replace::resolve(
         haystack,
-        Wanted {
+        ReplaceTarget {
             old: &old,
             new: &new,
             hint,
-            scope: Scope::One,
-            unit: Unit::Lines,
+            scope: ReplaceScope::One,
+            unit: ReplaceUnit::Lines,
         },
     )
 }
 
-/// The lines that a hunk quotes, as text.
+/// The old lines of a hunk as text.
 pub(crate) fn old_text(lines: &[HunkLine]) -> String {
     joined(lines, |line| match line {
         HunkLine::Keep { text, .. } | HunkLine::Remove(text) => Some(text),
@@ -63,7 +69,7 @@ pub(crate) fn old_text(lines: &[HunkLine]) -> String {
     })
 }
 
-/// The lines that a hunk leaves, as text.
+/// The new lines of a hunk as text.
 pub(crate) fn new_text(lines: &[HunkLine]) -> String {
     joined(lines, |line| match line {
         HunkLine::Keep { text, .. } | HunkLine::Add(text) => Some(text),
@@ -78,20 +84,20 @@ fn joined(lines: &[HunkLine], pick: fn(&HunkLine) -> Option<&String>) -> String 
         .fold(String::new(), |text, line| text + line + "\n")
 }
 
-fn quoted_and_ops(lines: &[HunkLine]) -> (Vec<Quoted>, Vec<Op>) {
+fn quoted_and_ops(lines: &[HunkLine]) -> (Vec<QuotedLine>, Vec<LineOp>) {
     let (mut quoted, mut ops) = (Vec::new(), Vec::new());
     for line in lines {
         match line {
             HunkLine::Keep { text, bare } => {
-                ops.push(Op::Keep(quoted.len()));
+                ops.push(LineOp::Keep(quoted.len()));
                 let or = if *bare { None } else { Some(format!(" {text}")) };
-                quoted.push(Quoted { text: text.clone(), or });
+                quoted.push(QuotedLine { text: text.clone(), or });
             }
             HunkLine::Remove(text) => {
-                ops.push(Op::Remove(quoted.len()));
-                quoted.push(Quoted::plain(text));
+                ops.push(LineOp::Remove(quoted.len()));
+                quoted.push(QuotedLine::plain(text));
             }
-            HunkLine::Add(text) => ops.push(Op::Add(text.clone())),
+            HunkLine::Add(text) => ops.push(LineOp::Add(text.clone())),
         }
     }
     (quoted, ops)
@@ -99,14 +105,14 @@ fn quoted_and_ops(lines: &[HunkLine]) -> (Vec<Quoted>, Vec<Op>) {
 
 fn place(
     haystack: &Haystack<'_>,
-    hunk: &Hunk,
-    quoted: &[Quoted],
-    ops: &[Op],
+    hunk: &PatchHunk,
+    quoted: &[QuotedLine],
+    ops: &[LineOp],
     spots: &[usize],
-    order: Order,
-) -> Result<Option<Resolved>, Why> {
+    order: HunkOrder,
+) -> Result<Option<ResolvedEdit>, RefusalReason> {
     let all = haystack.all(quoted);
-    if let Some(lines) = overlooked(quoted, spots, &all) {
+    if let Some(lines) = find_overlooked(quoted, spots, &all) {
         return Err(ambiguous(&lines));
     }
     let is_bare = is_trivial(quoted) && spots.is_empty();
@@ -116,30 +122,30 @@ fn place(
     candidates = in_order(candidates, order);
     let hint = hunk.hint.map(|line| line.saturating_sub(1));
     let is_hinted = candidates.len() > 1;
-    let is_guess = |candidate: &Candidate| is_bare && is_hinted && hint != Some(candidate.first());
+    let is_guess = |candidate: &MatchCandidate| is_bare && is_hinted && hint != Some(candidate.first());
     match pick(candidates, hint) {
-        Pick::None => Ok(None),
-        Pick::Many(lines) => Err(ambiguous(&lines)),
-        Pick::One(candidate) if is_guess(&candidate) => {
-            Err(ambiguous(&all.iter().map(Candidate::first).collect::<Vec<_>>()))
+        MatchPick::None => Ok(None),
+        MatchPick::Many(lines) => Err(ambiguous(&lines)),
+        MatchPick::One(candidate) if is_guess(&candidate) => {
+            Err(ambiguous(&all.iter().map(MatchCandidate::first).collect::<Vec<_>>()))
         }
-        Pick::One(candidate) => {
-            if let Some(lines) = against_hint(&all, &candidate, hint).filter(|_| is_hinted) {
+        MatchPick::One(candidate) => {
+            if let Some(lines) = contradicts_hint(&all, &candidate, hint).filter(|_| is_hinted) {
                 return Err(ambiguous(&lines));
             }
             let ops = with_real_tabs(haystack, ops);
-            let splices = carry_out(haystack, quoted, &candidate, &ops, (Source::Patch, hunk.end))?;
-            Ok(Some(Resolved {
+            let splices = build_splices(haystack, quoted, &candidate, &ops, (OpSource::Patch, hunk.end))?;
+            Ok(Some(ResolvedEdit {
                 splices,
                 lines: candidate.first()..candidate.end(),
-                how: How::of(&candidate),
+                method: MatchMethod::of(&candidate),
             }))
         }
     }
 }
 
-/// A looser fit right below the header and a closer one further down: the header says the one, the text says the other.
-fn overlooked(quoted: &[Quoted], spots: &[usize], all: &[Candidate]) -> Option<Vec<usize>> {
+/// A looser match directly below the header and a closer one further down: header and text contradict each other.
+fn find_overlooked(quoted: &[QuotedLine], spots: &[usize], all: &[MatchCandidate]) -> Option<Vec<usize>> {
     let says_something = quoted.iter().any(|line| line.text.chars().any(char::is_alphanumeric));
     let [spot] = spots else { return None };
     let first = all
@@ -152,27 +158,28 @@ fn overlooked(quoted: &[Quoted], spots: &[usize], all: &[Candidate]) -> Option<V
     (says_something && best.rank() < first.rank()).then(|| vec![first.first(), best.first()])
 }
 
-/// Added lines that start with a literal `\t` mean a tab, unless the file itself has such lines.
-fn with_real_tabs(haystack: &Haystack<'_>, ops: &[Op]) -> Vec<Op> {
+/// Added lines that start with a literal `\t` mean a tab, unless the file has such lines.
+fn with_real_tabs(haystack: &Haystack<'_>, ops: &[LineOp]) -> Vec<LineOp> {
     let literal = |line: &str| line.starts_with("\\t") && !line.starts_with("\\te") && !line.starts_with("\\ti");
-    let has = ops.iter().any(|op| matches!(op, Op::Add(line) if literal(line)));
+    let has = ops.iter().any(|op| matches!(op, LineOp::Add(line) if literal(line)));
     if !has || haystack.document.body().contains("\\t") {
         return ops.to_vec();
     }
     ops.iter()
         .map(|op| match op {
-            Op::Add(line) if literal(line) => Op::Add(unescaped_tabs(line)),
+            LineOp::Add(line) if literal(line) => LineOp::Add(unescaped_tabs(line)),
             other => other.clone(),
         })
         .collect()
 }
 
-fn at_end_of_file(haystack: &Haystack<'_>, hunk: &Hunk, candidates: Vec<Candidate>) -> Vec<Candidate> {
+fn at_end_of_file(haystack: &Haystack<'_>, hunk: &PatchHunk, candidates: Vec<MatchCandidate>) -> Vec<MatchCandidate> {
     if !hunk.at_end {
         return candidates;
     }
     let document = haystack.document;
-    let ends = |candidate: &Candidate| (candidate.end()..document.line_count()).all(|at| is_blank(document.line(at)));
+    let ends =
+        |candidate: &MatchCandidate| (candidate.end()..document.line_count()).all(|at| is_blank(document.line(at)));
     if candidates.iter().any(ends) {
         candidates.into_iter().filter(ends).collect()
     } else {
@@ -180,12 +187,12 @@ fn at_end_of_file(haystack: &Haystack<'_>, hunk: &Hunk, candidates: Vec<Candidat
     }
 }
 
-/// Of several candidates those below a header; of several of these the ones in the block that it opens.
-fn below_header(document: &Document, spots: &[usize], candidates: Vec<Candidate>) -> Vec<Candidate> {
+/// Of several candidates, those below a header; of several of these, those in the block that it opens.
+fn below_header(document: &TextDocument, spots: &[usize], candidates: Vec<MatchCandidate>) -> Vec<MatchCandidate> {
     let Some(top) = spots.iter().copied().min() else {
         return candidates;
     };
-    let below: Vec<Candidate> = candidates
+    let below: Vec<MatchCandidate> = candidates
         .iter()
         .filter(|candidate| candidate.first() >= top)
         .cloned()
@@ -194,7 +201,7 @@ fn below_header(document: &Document, spots: &[usize], candidates: Vec<Candidate>
         return if below.is_empty() { candidates } else { below };
     }
     let blocks: Vec<Range<usize>> = spots.iter().map(|spot| *spot..block_end(document, *spot)).collect();
-    let inside: Vec<Candidate> = below
+    let inside: Vec<MatchCandidate> = below
         .iter()
         .filter(|candidate| {
             blocks
@@ -206,8 +213,8 @@ fn below_header(document: &Document, spots: &[usize], candidates: Vec<Candidate>
     if inside.is_empty() { below } else { inside }
 }
 
-/// The line after the block that the line `spot` opens: what is indented below it, and the line that closes it.
-fn block_end(document: &Document, spot: usize) -> usize {
+/// The line after the block opened by the line `spot`: the indented lines below it and the closing line.
+fn block_end(document: &TextDocument, spot: usize) -> usize {
     let width = |line: &str| {
         indent_of(line)
             .chars()
@@ -223,12 +230,12 @@ fn block_end(document: &Document, spot: usize) -> usize {
     }
 }
 
-/// Of several candidates those after the previous hunk; the first of them when as many hunks alike are still to come.
-fn in_order(candidates: Vec<Candidate>, order: Order) -> Vec<Candidate> {
+/// Of several candidates, those after the previous hunk; the first of them if as many equal hunks follow.
+fn in_order(candidates: Vec<MatchCandidate>, order: HunkOrder) -> Vec<MatchCandidate> {
     if candidates.len() < 2 {
         return candidates;
     }
-    let mut later: Vec<Candidate> = candidates
+    let mut later: Vec<MatchCandidate> = candidates
         .iter()
         .filter(|candidate| candidate.first() >= order.after)
         .cloned()
@@ -239,7 +246,7 @@ fn in_order(candidates: Vec<Candidate>, order: Order) -> Vec<Candidate> {
     if later.is_empty() { candidates } else { later }
 }
 
-/// Unmarked lines between added lines, read as added lines.
+/// Reads unmarked lines between added lines as added.
 fn with_bare_lines_added(lines: &[HunkLine]) -> Option<Vec<HunkLine>> {
     let mut out = lines.to_vec();
     let mut changed = false;
@@ -260,13 +267,18 @@ fn with_bare_lines_added(lines: &[HunkLine]) -> Option<Vec<HunkLine>> {
 }
 
 /// Added lines without context: below their header, or at the end of the file.
-fn addition(haystack: &Haystack<'_>, hunk: &Hunk, spots: &[usize], order: Order) -> Result<Resolved, Why> {
+fn addition(
+    haystack: &Haystack<'_>,
+    hunk: &PatchHunk,
+    spots: &[usize],
+    order: HunkOrder,
+) -> Result<ResolvedEdit, RefusalReason> {
     let document = haystack.document;
     let count = document.line_count();
     let at = match (hunk.headers.is_empty(), hunk.hint) {
         (false, _) => one_spot(spots, order)? + 1,
         (true, Some(0)) => 0,
-        (true, Some(line)) if line < count && !hunk.at_end => return Err(Why::NoContext),
+        (true, Some(line)) if line < count && !hunk.at_end => return Err(RefusalReason::NoContext),
         (true, _) => count,
     };
     let mut lines: Vec<String> = hunk
@@ -283,18 +295,18 @@ fn addition(haystack: &Haystack<'_>, hunk: &Hunk, spots: &[usize], order: Order)
         }
     }
     let newline = match hunk.end {
-        EndOfFile::Unsaid | EndOfFile::Newline => FinalNewline::Add,
-        EndOfFile::AsItWas | EndOfFile::NoNewline => FinalNewline::Keep,
+        EndOfFile::Unspecified | EndOfFile::Newline => FinalNewline::Add,
+        EndOfFile::Unchanged | EndOfFile::NoNewline => FinalNewline::Keep,
     };
     let splice = document.line_splice(at..at, &lines, newline);
-    Ok(Resolved {
+    Ok(ResolvedEdit {
         splices: vec![splice],
         lines: at..at,
-        how: How::Place,
+        method: MatchMethod::Place,
     })
 }
 
-fn one_spot(spots: &[usize], order: Order) -> Result<usize, Why> {
+fn one_spot(spots: &[usize], order: HunkOrder) -> Result<usize, RefusalReason> {
     let later: Vec<usize> = spots.iter().copied().filter(|spot| *spot >= order.after).collect();
     match (spots, later.as_slice()) {
         ([only], _) | (_, [only]) => Ok(*only),
@@ -302,8 +314,8 @@ fn one_spot(spots: &[usize], order: Order) -> Result<usize, Why> {
     }
 }
 
-/// The lines (from 0) of the innermost header, each below one of the header before it.
-fn header_spots(haystack: &Haystack<'_>, headers: &[String]) -> Result<Vec<usize>, Why> {
+/// The lines (from 0) of the innermost header, each below one of the previous header.
+fn header_spots(haystack: &Haystack<'_>, headers: &[String]) -> Result<Vec<usize>, RefusalReason> {
     let mut spots: Option<Vec<usize>> = None;
     for header in headers {
         let all = lines_like(haystack, header);
@@ -319,16 +331,16 @@ fn header_spots(haystack: &Haystack<'_>, headers: &[String]) -> Result<Vec<usize
             }
         };
         if inside.is_empty() {
-            return Err(Why::NoHeader(header.clone()));
+            return Err(RefusalReason::NoHeader(header.clone()));
         }
         spots = Some(inside);
     }
     Ok(spots.unwrap_or_default())
 }
 
-/// The lines equal to `header`, or else those that start with it, or else those that hold it.
+/// The lines equal to `header`, or those that start with it, or those that contain it.
 fn lines_like(haystack: &Haystack<'_>, header: &str) -> Vec<usize> {
-    let equal = haystack.index.places(squash_key(header));
+    let equal = haystack.index.positions(squash_key(header));
     if !equal.is_empty() {
         return equal.iter().map(|place| haystack.index.line(*place as usize)).collect();
     }

@@ -1,27 +1,27 @@
-//! The part of a file that comes nearest to quoted lines, to show when nothing fits.
+//! Finds the lines of a file most similar to quoted lines, for refusals.
 
 use std::collections::HashMap;
 
 use crate::fold::{is_blank, similarity, squash_key};
 use crate::matcher::Haystack;
-use crate::refusal::Region;
+use crate::refusal::FileRegion;
 
-const MOST_LINES: usize = 24;
+const MAX_LINES: usize = 24;
 
-/// The region most like `text`, with a line around it; none when nothing is like it.
-pub(crate) fn region(haystack: &Haystack<'_>, text: &str) -> Option<Region> {
+/// The region most similar to `text`, with one line of context; `None` if nothing is similar.
+pub(crate) fn region(haystack: &Haystack<'_>, text: &str) -> Option<FileRegion> {
     let quoted: Vec<&str> = text.lines().collect();
-    let start = by_equal_lines(haystack, &quoted).or_else(|| by_likeness(haystack, &quoted))?;
-    Some(around(haystack, start, quoted.len()))
+    let start = by_equal_lines(haystack, &quoted).or_else(|| by_similarity(haystack, &quoted))?;
+    Some(region_at(haystack, start, quoted.len()))
 }
 
-/// The lines from `start` (from 0) on, `count` of them and one more on each side.
-pub(crate) fn around(haystack: &Haystack<'_>, start: usize, count: usize) -> Region {
+/// `count` lines from `start` (from 0), with one more on each side.
+pub(crate) fn region_at(haystack: &Haystack<'_>, start: usize, count: usize) -> FileRegion {
     let document = haystack.document;
     let from = start.saturating_sub(1);
-    let to = (start + count + 1).min(document.line_count()).min(from + MOST_LINES);
+    let to = (start + count + 1).min(document.line_count()).min(from + MAX_LINES);
     let lines = (from..to).map(|line| shortened(document.line(line))).collect();
-    Region { start: from + 1, lines }
+    FileRegion { start: from + 1, lines }
 }
 
 fn shortened(line: &str) -> String {
@@ -32,12 +32,12 @@ fn shortened(line: &str) -> String {
     }
 }
 
-/// Where most quoted lines stand at their distance from each other; rare lines count more.
+/// The position where most quoted lines occur at their relative distances; rare lines count more.
 fn by_equal_lines(haystack: &Haystack<'_>, quoted: &[&str]) -> Option<usize> {
     const TOO_COMMON: usize = 64;
     let mut votes: HashMap<usize, usize> = HashMap::new();
     for (offset, line) in quoted.iter().enumerate().filter(|(_, line)| !is_blank(line)) {
-        let places = haystack.index.places(squash_key(line));
+        let places = haystack.index.positions(squash_key(line));
         if places.len() <= TOO_COMMON {
             for place in places {
                 let start = haystack.index.line(*place as usize).saturating_sub(offset);
@@ -51,8 +51,8 @@ fn by_equal_lines(haystack: &Haystack<'_>, quoted: &[&str]) -> Option<usize> {
         .map(|(start, _)| start)
 }
 
-/// Where the line stands that is most like the longest quoted line.
-fn by_likeness(haystack: &Haystack<'_>, quoted: &[&str]) -> Option<usize> {
+/// The position of the line most similar to the longest quoted line.
+fn by_similarity(haystack: &Haystack<'_>, quoted: &[&str]) -> Option<usize> {
     const MOST_COMPARED: usize = 20_000;
     const LONGEST: usize = 200;
     let (offset, sought) = quoted

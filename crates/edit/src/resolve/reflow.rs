@@ -1,25 +1,29 @@
-//! Old text whose line breaks differ from the file's, or that starts or ends inside a line: every visible character still agrees, in order.
+//! Matches old text with different line breaks, or that starts or ends inside a line: all visible characters agree, in
+//! order.
 
+use crate::document::Splice;
 use crate::fold::{indent_of, is_blank, squash};
-use crate::indent::{Reindent, Shift};
+use crate::indent::{IndentShift, Reindent};
 use crate::matcher::{Haystack, nearest};
-use crate::refusal::Why;
-use crate::resolve::replace::{Wanted, ambiguous};
-use crate::resolve::{How, Resolved};
-use crate::script::Scope;
-use crate::text::Splice;
+use crate::parsed_edit::ReplaceScope;
+use crate::refusal::RefusalReason;
+use crate::resolve::replace::{ReplaceTarget, ambiguous};
+use crate::resolve::{MatchMethod, ResolvedEdit};
 
-/// Text shorter than this, spaces aside, says too little to be looked for without them.
-const SHORTEST: usize = 12;
+/// Shorter text, without spaces, is too ambiguous for this search.
+const MIN_LENGTH: usize = 12;
 
-/// Finds the old text with all whitespace left out of account.
-pub(crate) fn resolve(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>, Why> {
-    let sought = squash(wanted.old);
-    if sought.len() < SHORTEST || wanted.scope == Scope::All || is_blank(wanted.new) {
+/// Finds the old text, ignoring all whitespace.
+pub(crate) fn resolve(
+    haystack: &Haystack<'_>,
+    target: ReplaceTarget<'_>,
+) -> Result<Option<ResolvedEdit>, RefusalReason> {
+    let sought = squash(target.old);
+    if sought.len() < MIN_LENGTH || target.scope == ReplaceScope::All || is_blank(target.new) {
         return Ok(None);
     }
     let document = haystack.document;
-    let squashed = Squashed::of(document.body());
+    let squashed = SquashedText::of(document.body());
     let found: Vec<(usize, usize)> = squashed
         .text
         .match_indices(&sought)
@@ -27,7 +31,7 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Opt
         .filter(|(start, end)| is_whole(document.body(), *start, *end))
         .collect();
     let lines: Vec<usize> = found.iter().map(|(start, _)| document.line_at(*start)).collect();
-    let (start, end) = match (found.as_slice(), wanted.hint.and_then(|hint| nearest(&lines, hint))) {
+    let (start, end) = match (found.as_slice(), target.hint.and_then(|hint| nearest(&lines, hint))) {
         ([], _) => return Ok(None),
         ([only], _) => *only,
         (many, Some(at)) => many[at],
@@ -37,26 +41,26 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Opt
     let indent = indent_of(document.line(first));
     let starts_line = document.body()[document.line_start(first)..start].trim().is_empty();
     let text = if starts_line {
-        shifted(wanted, indent)
+        shifted(target, indent)
     } else {
-        wanted.new.trim().to_owned()
+        target.new.trim().to_owned()
     };
     let splice = Splice {
         range: start..end,
         text: text.trim().to_owned(),
     };
-    Ok(Some(Resolved {
+    Ok(Some(ResolvedEdit {
         splices: vec![splice],
         lines: first..last + 1,
-        how: How::Spacing,
+        method: MatchMethod::Spacing,
     }))
 }
 
-/// The new text with the indentation that its first line has in the file.
-fn shifted(wanted: Wanted<'_>, indent: &str) -> String {
-    let quoted = wanted.old.lines().find(|line| !is_blank(line)).map_or("", indent_of);
-    let new: Vec<&str> = wanted.new.lines().collect();
-    let reindent = match Shift::of(&[(quoted, indent)]) {
+/// The new text with the indentation of its first line in the file.
+fn shifted(target: ReplaceTarget<'_>, indent: &str) -> String {
+    let quoted = target.old.lines().find(|line| !is_blank(line)).map_or("", indent_of);
+    let new: Vec<&str> = target.new.lines().collect();
+    let reindent = match IndentShift::of(&[(quoted, indent)]) {
         Some(_) => Reindent::new(&[(0, (quoted, indent))], &new),
         None => Reindent::none(),
     };
@@ -68,7 +72,7 @@ fn shifted(wanted: Wanted<'_>, indent: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether neither end cuts a word in two.
+/// Whether neither end splits a word.
 fn is_whole(body: &str, start: usize, end: usize) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let cuts = |before: &str, after: &str| {
@@ -79,13 +83,13 @@ fn is_whole(body: &str, start: usize, end: usize) -> bool {
     !cuts(head, inside) && !cuts(inside, tail)
 }
 
-/// A text without whitespace, and where in the text each of its bytes comes from.
-struct Squashed {
+/// A text without whitespace, with the original offset of each byte.
+struct SquashedText {
     text: String,
     origins: Vec<(u32, u32)>,
 }
 
-impl Squashed {
+impl SquashedText {
     fn of(body: &str) -> Self {
         let mut squashed = Self {
             text: String::with_capacity(body.len()),

@@ -1,26 +1,28 @@
-//! Quoted old text and its replacement: exact text first, then lines, then other readings of the same text.
+//! Places a replacement: exact text first, then lines, then other readings of the text.
 
-use crate::matcher::{Candidate, Haystack, Level, Pick, Quoted, against_hint, best, is_trivial, nearest, pick};
-use crate::reading::others;
-use crate::refusal::Why;
-use crate::resolve::{How, Resolved, Source, carry_out, elision, line_ops, reflow};
-use crate::script::{EndOfFile, Scope, Unit};
-use crate::text::Splice;
+use crate::alternative_readings::alternative_readings;
+use crate::document::Splice;
+use crate::matcher::{
+    Haystack, MatchCandidate, MatchLevel, MatchPick, QuotedLine, best, contradicts_hint, is_trivial, nearest, pick,
+};
+use crate::parsed_edit::{EndOfFile, ReplaceScope, ReplaceUnit};
+use crate::refusal::RefusalReason;
+use crate::resolve::{MatchMethod, OpSource, ResolvedEdit, build_splices, elision, line_ops, reflow};
 
 /// One replacement to place. The hint is a line counted from 0.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct ReplaceTarget<'a> {
     pub(crate) old: &'a str,
     pub(crate) new: &'a str,
     pub(crate) hint: Option<usize>,
-    pub(crate) scope: Scope,
-    pub(crate) unit: Unit,
+    pub(crate) scope: ReplaceScope,
+    pub(crate) unit: ReplaceUnit,
 }
 
-impl<'a> Wanted<'a> {
-    /// Both texts as lines. A newline at the end counts as the start of an empty line only if the old text does not end in one.
+impl<'a> ReplaceTarget<'a> {
+    /// Both texts as lines. A final newline starts an empty line only if the old text does not end in one.
     fn lines(self) -> (Vec<&'a str>, Vec<&'a str>) {
-        if self.unit == Unit::Lines || self.old.ends_with('\n') {
+        if self.unit == ReplaceUnit::Lines || self.old.ends_with('\n') {
             (self.old.lines().collect(), self.new.lines().collect())
         } else {
             (self.old.split('\n').collect(), self.new.split('\n').collect())
@@ -28,83 +30,86 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Finds the place of `wanted`.
-pub(crate) fn resolve(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Resolved, Why> {
-    if let Some(found) = as_quoted(haystack, wanted)? {
+/// Finds the location of `wanted`.
+pub(crate) fn resolve(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<ResolvedEdit, RefusalReason> {
+    if let Some(found) = resolve_as_quoted(haystack, target)? {
         return Ok(found);
     }
-    for reading in others(wanted.old, wanted.new) {
-        let hint = wanted.hint.or(reading.hint.map(|line| line.saturating_sub(1)));
-        let again = Wanted {
+    for reading in alternative_readings(target.old, target.new) {
+        let hint = target.hint.or(reading.hint.map(|line| line.saturating_sub(1)));
+        let again = ReplaceTarget {
             old: &reading.old,
             new: &reading.new,
             hint,
-            ..wanted
+            ..target
         };
-        if let Some(found) = as_quoted(haystack, again)? {
-            return Ok(Resolved {
-                how: How::dressed(reading.dressing),
+        if let Some(found) = resolve_as_quoted(haystack, again)? {
+            return Ok(ResolvedEdit {
+                method: MatchMethod::from_normalization(reading.dressing),
                 ..found
             });
         }
     }
-    if let Some(found) = reflow::resolve(haystack, wanted)? {
+    if let Some(found) = reflow::resolve(haystack, target)? {
         return Ok(found);
     }
-    if let Some(found) = elision::resolve(haystack, wanted) {
+    if let Some(found) = elision::resolve(haystack, target) {
         return found;
     }
-    if wanted.unit == Unit::Lines
-        && let Some(found) = inside_line(haystack, wanted)?
+    if target.unit == ReplaceUnit::Lines
+        && let Some(found) = inside_line(haystack, target)?
     {
         return Ok(found);
     }
-    let (old, new) = wanted.lines();
-    let quoted: Vec<Quoted> = old.iter().map(|line| Quoted::plain(*line)).collect();
-    match pick(haystack.slips(&quoted), wanted.hint) {
-        Pick::One(candidate) => by_lines(haystack, &quoted, &old, &new, &candidate),
-        Pick::Many(lines) => Err(ambiguous(&lines)),
-        Pick::None => Err(Why::NotFound),
+    let (old, new) = target.lines();
+    let quoted: Vec<QuotedLine> = old.iter().map(|line| QuotedLine::plain(*line)).collect();
+    match pick(haystack.typo_candidates(&quoted), target.hint) {
+        MatchPick::One(candidate) => by_lines(haystack, &quoted, &old, &new, &candidate),
+        MatchPick::Many(lines) => Err(ambiguous(&lines)),
+        MatchPick::None => Err(RefusalReason::NotFound),
     }
 }
 
-/// The text as it stands: exactly, or line by line.
-fn as_quoted(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>, Why> {
-    if wanted.unit == Unit::Text {
-        if let Some(found) = exact(haystack, wanted)? {
+/// The text as quoted: exactly, or line by line.
+fn resolve_as_quoted(
+    haystack: &Haystack<'_>,
+    target: ReplaceTarget<'_>,
+) -> Result<Option<ResolvedEdit>, RefusalReason> {
+    if target.unit == ReplaceUnit::Text {
+        if let Some(found) = exact(haystack, target)? {
             return Ok(Some(found));
         }
-        // The quoted text may end in a newline where the file ends without one.
+        // The quoted text may end in a newline where the file does not.
         let (old, new) = (
-            wanted.old.trim_end_matches('\n'),
-            wanted.new.strip_suffix('\n').unwrap_or(wanted.new),
+            target.old.trim_end_matches('\n'),
+            target.new.strip_suffix('\n').unwrap_or(target.new),
         );
         if !old.is_empty()
-            && old.len() < wanted.old.len()
+            && old.len() < target.old.len()
             && haystack.document.body().ends_with(old)
-            && let Some(found) = exact(haystack, Wanted { old, new, ..wanted })?
+            && let Some(found) = exact(haystack, ReplaceTarget { old, new, ..target })?
         {
             return Ok(Some(found));
         }
     }
-    lines(haystack, wanted)
+    lines(haystack, target)
 }
 
 /// Every exact occurrence of the text.
-fn exact(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>, Why> {
+fn exact(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<ResolvedEdit>, RefusalReason> {
     let document = haystack.document;
     let body = document.body();
-    let starts: Vec<usize> = match wanted.scope {
-        Scope::All => body.match_indices(wanted.old).map(|(start, _)| start).collect(),
-        Scope::One => overlapping(body, wanted.old),
+    let starts: Vec<usize> = match target.scope {
+        ReplaceScope::All => body.match_indices(target.old).map(|(start, _)| start).collect(),
+        ReplaceScope::One => overlapping(body, target.old),
     };
-    let chosen = match (starts.as_slice(), wanted.scope) {
+    let chosen = match (starts.as_slice(), target.scope) {
         ([], _) => return Ok(None),
-        (all, Scope::All) => all.to_vec(),
-        ([only], Scope::One) => vec![*only],
-        (many, Scope::One) => {
+        (all, ReplaceScope::All) => all.to_vec(),
+        ([only], ReplaceScope::One) => vec![*only],
+        (many, ReplaceScope::One) => {
             let lines: Vec<usize> = many.iter().map(|start| document.line_at(*start)).collect();
-            let at = wanted
+            let at = target
                 .hint
                 .and_then(|hint| nearest(&lines, hint))
                 .ok_or_else(|| ambiguous(&lines))?;
@@ -114,42 +119,42 @@ fn exact(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>
     let (Some(first), Some(last)) = (chosen.first(), chosen.last()) else {
         return Ok(None);
     };
-    if wanted.scope == Scope::One && is_there_already(body, *first, wanted) {
-        return Err(Why::AlreadyApplied {
+    if target.scope == ReplaceScope::One && is_already_applied(body, *first, target) {
+        return Err(RefusalReason::AlreadyApplied {
             line: document.line_at(*first) + 1,
         });
     }
-    let lines = document.line_at(*first)..document.line_at(last + wanted.old.len().saturating_sub(1)) + 1;
+    let lines = document.line_at(*first)..document.line_at(last + target.old.len().saturating_sub(1)) + 1;
     let splices = chosen
         .iter()
-        .flat_map(|start| narrowed(*start, wanted.old, wanted.new))
+        .flat_map(|start| narrow_splice(*start, target.old, target.new))
         .collect();
-    Ok(Some(Resolved {
+    Ok(Some(ResolvedEdit {
         splices,
         lines,
-        how: How::Exact,
+        method: MatchMethod::Exact,
     }))
 }
 
-/// Whether the new text only adds to the old, and what it adds stands there already: the edit was made before.
-fn is_there_already(body: &str, start: usize, wanted: Wanted<'_>) -> bool {
+/// Whether the new text only adds to the old text and the addition already exists: the edit was applied before.
+fn is_already_applied(body: &str, start: usize, target: ReplaceTarget<'_>) -> bool {
     let says_something = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count() > 2;
-    let (before, after) = (&body[..start], &body[start + wanted.old.len()..]);
-    let added_after = wanted
+    let (before, after) = (&body[..start], &body[start + target.old.len()..]);
+    let added_after = target
         .new
-        .strip_prefix(wanted.old)
+        .strip_prefix(target.old)
         .filter(|added| says_something(added));
-    let added_before = wanted
+    let added_before = target
         .new
-        .strip_suffix(wanted.old)
+        .strip_suffix(target.old)
         .filter(|added| says_something(added));
     added_after.is_some_and(|added| after.starts_with(added.trim_end_matches('\n')))
         || added_before.is_some_and(|added| before.ends_with(added))
 }
 
-/// Replaces `old` at `start` by `new`: line for line where they have as many, so that each line keeps its own ending, else but for the
-/// whole lines that they share at their ends.
-fn narrowed(start: usize, old: &str, new: &str) -> Vec<Splice> {
+/// Replaces `old` at `start` by `new`: line by line if they have the same number of lines, so that each line keeps its
+/// ending, otherwise without the whole lines they share at their ends.
+fn narrow_splice(start: usize, old: &str, new: &str) -> Vec<Splice> {
     if old.matches('\n').count() == new.matches('\n').count() {
         let mut at = start;
         let mut splices = Vec::new();
@@ -187,7 +192,7 @@ fn narrowed(start: usize, old: &str, new: &str) -> Vec<Splice> {
     }]
 }
 
-/// Where `needle` starts in `text`, overlapping occurrences included; stops after a thousand.
+/// The positions of `needle` in `text`, including overlapping ones; at most a thousand.
 fn overlapping(text: &str, needle: &str) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut from = 0;
@@ -202,41 +207,41 @@ fn overlapping(text: &str, needle: &str) -> Vec<usize> {
     starts
 }
 
-/// The text line by line, whitespace and look-alikes aside.
-fn lines(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>, Why> {
-    let (old, new) = wanted.lines();
-    let quoted: Vec<Quoted> = old.iter().map(|line| Quoted::plain(*line)).collect();
+/// Matches line by line, ignoring whitespace and look-alike characters.
+fn lines(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<ResolvedEdit>, RefusalReason> {
+    let (old, new) = target.lines();
+    let quoted: Vec<QuotedLine> = old.iter().map(|line| QuotedLine::plain(*line)).collect();
     let all = haystack.all(&quoted);
     let candidates = if is_trivial(&quoted) {
         all.clone()
     } else {
         best(all.clone())
     };
-    if wanted.scope == Scope::All && candidates.len() > 1 {
+    if target.scope == ReplaceScope::All && candidates.len() > 1 {
         return all_lines(haystack, &quoted, &old, &new, candidates).map(Some);
     }
-    match pick(candidates, wanted.hint) {
-        Pick::None => Ok(None),
-        Pick::One(candidate) if all.len() > 1 && is_trivial(&quoted) && wanted.hint != Some(candidate.first()) => {
-            Err(ambiguous(&all.iter().map(Candidate::first).collect::<Vec<_>>()))
+    match pick(candidates, target.hint) {
+        MatchPick::None => Ok(None),
+        MatchPick::One(candidate) if all.len() > 1 && is_trivial(&quoted) && target.hint != Some(candidate.first()) => {
+            Err(ambiguous(&all.iter().map(MatchCandidate::first).collect::<Vec<_>>()))
         }
-        Pick::One(candidate) => match against_hint(&all, &candidate, wanted.hint) {
+        MatchPick::One(candidate) => match contradicts_hint(&all, &candidate, target.hint) {
             Some(lines) => Err(ambiguous(&lines)),
             None => by_lines(haystack, &quoted, &old, &new, &candidate).map(Some),
         },
-        Pick::Many(lines) => Err(ambiguous(&lines)),
+        MatchPick::Many(lines) => Err(ambiguous(&lines)),
     }
 }
 
 fn all_lines(
     haystack: &Haystack<'_>,
-    quoted: &[Quoted],
+    quoted: &[QuotedLine],
     old: &[&str],
     new: &[&str],
-    mut candidates: Vec<Candidate>,
-) -> Result<Resolved, Why> {
-    candidates.sort_by_key(Candidate::first);
-    let mut all: Option<Resolved> = None;
+    mut candidates: Vec<MatchCandidate>,
+) -> Result<ResolvedEdit, RefusalReason> {
+    candidates.sort_by_key(MatchCandidate::first);
+    let mut all: Option<ResolvedEdit> = None;
     for candidate in candidates {
         if all.as_ref().is_some_and(|all| candidate.first() < all.lines.end) {
             continue;
@@ -250,34 +255,34 @@ fn all_lines(
             }
         }
     }
-    all.ok_or(Why::NotFound)
+    all.ok_or(RefusalReason::NotFound)
 }
 
 pub(crate) fn by_lines(
     haystack: &Haystack<'_>,
-    quoted: &[Quoted],
+    quoted: &[QuotedLine],
     old: &[&str],
     new: &[&str],
-    candidate: &Candidate,
-) -> Result<Resolved, Why> {
-    let splices = carry_out(
+    candidate: &MatchCandidate,
+) -> Result<ResolvedEdit, RefusalReason> {
+    let splices = build_splices(
         haystack,
         quoted,
         candidate,
         &line_ops(old, new),
-        (Source::Replacement, EndOfFile::AsItWas),
+        (OpSource::Replacement, EndOfFile::Unchanged),
     )?;
-    Ok(Resolved {
+    Ok(ResolvedEdit {
         splices,
         lines: candidate.first()..candidate.end(),
-        how: How::of(candidate),
+        method: MatchMethod::of(candidate),
     })
 }
 
-/// Line formats may still quote a piece of a line; it must be unique and not start or end inside a word.
-fn inside_line(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Resolved>, Why> {
-    let (old, new) = (wanted.old.trim_end_matches('\n'), wanted.new.trim_end_matches('\n'));
-    if old.trim().len() < 2 || wanted.scope == Scope::All {
+/// Line formats may still quote part of a line; it must be unique and not start or end inside a word.
+fn inside_line(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<ResolvedEdit>, RefusalReason> {
+    let (old, new) = (target.old.trim_end_matches('\n'), target.new.trim_end_matches('\n'));
+    if old.trim().len() < 2 || target.scope == ReplaceScope::All {
         return Ok(None);
     }
     let body = haystack.document.body();
@@ -292,22 +297,22 @@ fn inside_line(haystack: &Haystack<'_>, wanted: Wanted<'_>) -> Result<Option<Res
     if !whole {
         return Ok(None);
     }
-    exact(haystack, Wanted { old, new, ..wanted })
+    exact(haystack, ReplaceTarget { old, new, ..target })
 }
 
-pub(crate) fn ambiguous(lines: &[usize]) -> Why {
+pub(crate) fn ambiguous(lines: &[usize]) -> RefusalReason {
     let mut lines: Vec<usize> = lines.iter().map(|line| line + 1).collect();
     lines.sort_unstable();
     lines.dedup();
-    Why::Ambiguous { lines }
+    RefusalReason::Ambiguous { lines }
 }
 
-/// Where `text` already stands as whole lines, if it says enough to be recognised.
-pub(crate) fn present(haystack: &Haystack<'_>, text: &str) -> Option<usize> {
-    let quoted: Vec<Quoted> = text.lines().map(Quoted::plain).collect();
+/// The line where `text` already exists as whole lines, if it is distinctive enough.
+pub(crate) fn find_already_applied(haystack: &Haystack<'_>, text: &str) -> Option<usize> {
+    let quoted: Vec<QuotedLine> = text.lines().map(QuotedLine::plain).collect();
     let found = haystack.best(&quoted);
     let candidate = found
         .first()
-        .filter(|candidate| candidate.level <= Level::UnevenIndent)?;
+        .filter(|candidate| candidate.level <= MatchLevel::UnevenIndent)?;
     (found.len() == 1 && text.trim().len() >= 8).then(|| candidate.first())
 }

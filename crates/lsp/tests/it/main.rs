@@ -1,7 +1,7 @@
-//! Real language servers, and bad ones.
+//! Real and faulty language servers.
 //!
-//! clangd, pyright and typescript-language-server come from `cargo xtask ci`. Elsewhere, a test of a server that is not
-//! on the machine says so and passes.
+//! clangd, pyright and typescript-language-server come from `cargo xtask ci`. Elsewhere, the test of a missing server
+//! prints a message and passes.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,42 +10,42 @@
     reason = "a failed preparation is a failed test"
 )]
 
-mod bad;
-mod real;
+mod misbehaving_servers;
+mod real_servers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lsp::{Limits, Servers, Spec, known};
-use sandbox::Environment;
+use lsp::{LanguageServerSpec, LanguageServers, LspLimits, builtin_servers};
+use sandbox::ProcessEnvironment;
 use tempfile::TempDir;
 use workspace::Workspace;
 
 /// A project on disk with its servers.
 struct World {
     folder: TempDir,
-    servers: Servers,
+    servers: LanguageServers,
 }
 
 const NONE: [&str; 0] = [];
 
 impl World {
-    fn new(files: &[(&str, &str)], specs: Vec<Spec>, limits: Limits) -> Self {
+    fn new(files: &[(&str, &str)], specs: Vec<LanguageServerSpec>, limits: LspLimits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let modules = std::env::var("HEW_NODE_MODULES").unwrap_or_default();
         let path = format!("{modules}/.bin:{}", std::env::var("PATH").unwrap());
         let home = folder.path().join("home");
         let variables = [("PATH", path), ("HOME", home.display().to_string())];
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
-        let environment = Environment::scrubbed(variables, &NONE, &NONE);
+        let environment = ProcessEnvironment::scrubbed(variables, &NONE, &NONE);
         let project = folder.path().join("project");
         fs::create_dir_all(&home).unwrap();
         fs::create_dir(&project).unwrap();
         let workspace = Workspace::open(&project).unwrap();
         let world = Self {
             folder,
-            servers: Servers::new(workspace, environment, specs, limits),
+            servers: LanguageServers::new(workspace, environment, specs, limits),
         };
         for (path, text) in files {
             world.write(path, text);
@@ -61,11 +61,11 @@ impl World {
         fs::write(self.path(path), text).unwrap();
     }
 
-    /// What is new after a file was changed.
+    /// The new diagnostics after a file changed.
     async fn change(&self, path: &str, text: &str) -> Vec<String> {
-        let before = self.servers.before(vec![self.path(path)]).await;
+        let before = self.servers.baseline(vec![self.path(path)]).await;
         self.write(path, text);
-        let new = self.servers.new_since(before).await;
+        let new = self.servers.new_diagnostics_since(before).await;
         let shown = new.iter().map(|one| {
             let name = one.path.file_name().unwrap().to_string_lossy();
             format!("{name}:{} {}", one.line, one.message)
@@ -74,18 +74,18 @@ impl World {
     }
 }
 
-/// Patient, because test machines are slow; nobody waits longer than the server takes.
-fn patient() -> Limits {
-    Limits {
+/// Long timeouts, because test machines are slow.
+fn patient() -> LspLimits {
+    LspLimits {
         wait: Duration::from_secs(60),
         start: Duration::from_secs(60),
-        ..Limits::default()
+        ..LspLimits::default()
     }
 }
 
-/// The server of that name alone, or nothing where it is not installed and need not be.
-fn only(name: &str, file: &str) -> Option<Vec<Spec>> {
-    let specs: Vec<Spec> = known().into_iter().filter(|spec| spec.name == name).collect();
+/// The server with this name; `None` if it is not installed and not required.
+fn only(name: &str, file: &str) -> Option<Vec<LanguageServerSpec>> {
+    let specs: Vec<LanguageServerSpec> = builtin_servers().into_iter().filter(|spec| spec.name == name).collect();
     let world = World::new(&[], specs.clone(), patient());
     if world.servers.serves(Path::new(file)) {
         return Some(specs);

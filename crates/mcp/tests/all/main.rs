@@ -1,4 +1,4 @@
-//! The client against real servers, and against servers that misbehave.
+//! The client with real and with misbehaving servers.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,7 +7,7 @@
     reason = "a failed preparation is a failed test, and tests start servers of their own"
 )]
 
-mod kit;
 mod login;
-mod odd;
-mod real;
+mod misbehaving_servers;
+mod real_servers;
+mod support;

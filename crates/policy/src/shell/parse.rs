@@ -1,125 +1,127 @@
-//! Walks the syntax tree of a command line and lists what it would do.
+//! Walks the syntax tree of a command line and collects what it would do.
 
 mod words;
 
-use super::tree::{
+use super::syntax_tree::{
     adjacent, children, cuts_redirection, destinations, ends_as_in_shell, feeds_shell, first_word, gaps, has_unescaped,
-    heredoc_arguments, is_odd, is_reserved, is_space, is_test, is_text, is_variable, masked, may_be_descriptor,
-    may_comment, may_separate, short, source, unread,
+    heredoc_arguments, is_reserved, is_space, is_test, is_text, is_unusual, is_variable, mask_escapes,
+    may_be_descriptor, may_comment, may_separate, short, source, unread,
 };
-use super::word::Piece;
-use super::{By, Folder, Script, Simple, Target, Unclear, Word, program, target, wrapper};
+use super::word::WordPiece;
+use super::{
+    FileTarget, Script, ShellWord, SimpleCommand, TargetSource, UnclearReason, WorkingDir, programs, targets, wrappers,
+};
 use tree_sitter::{Node, Parser};
 
-/// Longer lines are not looked through.
-const MOST_BYTES: usize = 64 * 1024;
-/// Deeper trees are not looked through.
-const MOST_DEPTH: usize = 200;
-/// Commands in strings in commands in strings, up to here.
-const MOST_NESTED: usize = 8;
-/// More simple commands than this are not looked through.
-const MOST_COMMANDS: usize = 2_000;
-/// A line that changes folder more often than this may run anywhere.
-const MOST_FOLDERS: usize = 6;
+/// Maximum length of a line.
+const MAX_BYTES: usize = 64 * 1024;
+/// Maximum depth of a tree.
+const MAX_DEPTH: usize = 200;
+/// Maximum nesting of commands in strings.
+const MAX_NESTED: usize = 8;
+/// Maximum number of simple commands.
+const MAX_COMMANDS: usize = 2_000;
+/// A line with more directory changes may run anywhere.
+const MAX_FOLDERS: usize = 6;
 
-/// Takes a command line apart.
+/// Parses a command line.
 pub fn parse(line: &str) -> Script {
-    let mut walk = Walk {
+    let mut walk = ScriptWalker {
         script: Script::default(),
-        folders: vec![Folder::At(String::new())],
+        folders: vec![WorkingDir::At(String::new())],
         nested: 0,
         calculates: false,
         holds_substitution: false,
     };
     walk.source(line);
     if walk.calculates && walk.holds_substitution {
-        walk.unclear(Unclear::Expansion("$((…))".into()));
+        walk.unclear(UnclearReason::Expansion("$((…))".into()));
     }
     walk.script.unclear.sort();
     walk.script.unclear.dedup();
     walk.script
 }
 
-struct Walk {
+struct ScriptWalker {
     script: Script,
-    folders: Vec<Folder>,
+    folders: Vec<WorkingDir>,
     nested: usize,
-    /// Whether something is calculated, which runs the substitutions in the values of variables.
+    /// Whether the line contains arithmetic, which evaluates substitutions in variables.
     calculates: bool,
-    /// Whether a text holds a substitution that does not run where it stands.
+    /// Whether a text contains a substitution that is not evaluated in place.
     holds_substitution: bool,
 }
 
-impl Walk {
+impl ScriptWalker {
     fn source(&mut self, text: &str) {
-        if text.len() > MOST_BYTES || self.nested > MOST_NESTED {
-            return self.unclear(Unclear::TooLarge);
+        if text.len() > MAX_BYTES || self.nested > MAX_NESTED {
+            return self.unclear(UnclearReason::TooLarge);
         }
-        if text.chars().any(is_odd) {
-            self.unclear(Unclear::OddCharacters);
+        if text.chars().any(is_unusual) {
+            self.unclear(UnclearReason::UnusualCharacters);
         }
         let text = text.replace("\r\n", "\n");
         if text.contains('\r') {
-            self.unclear(Unclear::OddCharacters);
+            self.unclear(UnclearReason::UnusualCharacters);
         }
         let mut parser = Parser::new();
         if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
-            return self.unclear(Unclear::Unparsed);
+            return self.unclear(UnclearReason::Unparsed);
         }
-        let Some(tree) = parser.parse(masked(&text), None) else {
-            return self.unclear(Unclear::Unparsed);
+        let Some(tree) = parser.parse(mask_escapes(&text), None) else {
+            return self.unclear(UnclearReason::Unparsed);
         };
         let root = tree.root_node();
         let around = [text.get(..root.start_byte()), text.get(root.end_byte()..)];
         if around.into_iter().flatten().any(|text| !is_space(text)) {
-            self.unclear(Unclear::Unparsed);
+            self.unclear(UnclearReason::Unparsed);
         }
         self.node(root, &text, 0);
-        if root.has_error() || self.script.unclear.contains(&Unclear::Unparsed) {
-            self.guess(&text);
+        if root.has_error() || self.script.unclear.contains(&UnclearReason::Unparsed) {
+            self.collect_words(&text);
         }
     }
 
-    /// Guesses the commands in a line that cannot be parsed, so that what is denied is recognised there too.
-    fn guess(&mut self, text: &str) {
+    /// Collects words of a line that cannot be parsed, so that deny rules apply to it.
+    fn collect_words(&mut self, text: &str) {
         for part in text.split([';', '|', '&', '\n', '(', ')', '`']) {
             let quotes: &[char] = &['"', '\'', '\\', '$'];
             for separators in [&[' ', '\t'][..], &[' ', '\t', '{', '}', ','][..]] {
-                let words: Vec<Word> = part
+                let words: Vec<ShellWord> = part
                     .split(separators)
                     .map(|word| word.trim_matches(quotes))
                     .filter(|word| !word.is_empty())
-                    .map(Word::text)
+                    .map(ShellWord::text)
                     .collect();
                 self.simple(Vec::new(), words);
             }
         }
     }
 
-    fn unclear(&mut self, why: Unclear) {
-        if self.script.unclear.len() < MOST_COMMANDS {
+    fn unclear(&mut self, why: UnclearReason) {
+        if self.script.unclear.len() < MAX_COMMANDS {
             self.script.unclear.push(why);
         }
     }
 
     fn node(&mut self, node: Node<'_>, src: &str, depth: usize) {
-        if depth > MOST_DEPTH {
-            return self.unclear(Unclear::TooLarge);
+        if depth > MAX_DEPTH {
+            return self.unclear(UnclearReason::TooLarge);
         }
-        self.doubt(node, src);
+        self.check_unparsed(node, src);
         match node.kind() {
             "heredoc_start" | "heredoc_end" => {}
             "comment" => {
                 if !may_comment(src.get(..node.start_byte()).unwrap_or_default()) {
-                    self.unclear(Unclear::Unparsed);
+                    self.unclear(UnclearReason::Unparsed);
                 }
             }
             "compound_statement" => {
-                // Only a brace that stands alone opens a group; `{a,b}` is a word.
+                // Only a separate brace opens a group; `{a,b}` is a word.
                 let text = source(node, src);
                 self.calculates |= text.starts_with("((");
                 if text.starts_with('{') && !text[1..].starts_with(char::is_whitespace) {
-                    self.unclear(Unclear::Unparsed);
+                    self.unclear(UnclearReason::Unparsed);
                 }
                 self.children(node, src, depth);
             }
@@ -142,9 +144,9 @@ impl Walk {
             }
             "command_substitution" => {
                 let text = source(node, src);
-                // Inside backticks a backslash quotes once more, which the grammar does not undo.
+                // Inside backticks a backslash quotes twice, which the grammar does not handle.
                 if text.starts_with('`') && text.contains('\\') {
-                    self.unclear(Unclear::Expansion(short(text)));
+                    self.unclear(UnclearReason::Expansion(short(text)));
                 }
                 self.scoped(node, src, depth);
             }
@@ -165,10 +167,10 @@ impl Walk {
         }
     }
 
-    /// Looks for places at which the grammar and the shell may disagree.
-    fn doubt(&mut self, node: Node<'_>, src: &str) {
+    /// Finds places where the grammar and the shell may disagree.
+    fn check_unparsed(&mut self, node: Node<'_>, src: &str) {
         if node.is_error() || node.is_missing() {
-            self.unclear(Unclear::Unparsed);
+            self.unclear(UnclearReason::Unparsed);
         }
         if node.is_named() && node.child_count() == 0 {
             self.leaf(node, src);
@@ -176,17 +178,17 @@ impl Walk {
         if is_text(node.kind()) && node.kind() != "heredoc_body" {
             let overlooked = |text: &str| has_unescaped(text, "$(") || has_unescaped(text, "`");
             if gaps(node, src).into_iter().any(overlooked) {
-                self.unclear(Unclear::Unparsed);
+                self.unclear(UnclearReason::Unparsed);
             }
         } else if !is_text(node.kind()) && !gaps(node, src).into_iter().all(|gap| may_separate(gap, node.kind())) {
-            self.unclear(Unclear::Unparsed);
+            self.unclear(UnclearReason::Unparsed);
         }
         if cuts_redirection(node, src) {
-            self.unclear(Unclear::Unparsed);
+            self.unclear(UnclearReason::Unparsed);
         }
     }
 
-    /// The grammar takes some substitutions for mere text, as in ``${x:=`id`}``.
+    /// The grammar treats some substitutions as text, as in ``${x:=`id`}``.
     fn leaf(&mut self, node: Node<'_>, src: &str) {
         let text = source(node, src);
         self.holds_substitution |= node.kind() != "comment" && (text.contains("$(") || text.contains('`'));
@@ -196,11 +198,11 @@ impl Walk {
         );
         let text = source(node, src);
         if !literal && (has_unescaped(text, "`") || has_unescaped(text, "$(")) {
-            self.unclear(Unclear::Expansion(short(text)));
+            self.unclear(UnclearReason::Expansion(short(text)));
         }
     }
 
-    /// What follows a part may run where the part left off or, when it failed, where it began.
+    /// The next part may run where the previous one ended or, if it failed, where it started.
     fn children(&mut self, node: Node<'_>, src: &str, depth: usize) {
         for child in children(node) {
             let before = self.folders.clone();
@@ -219,7 +221,7 @@ impl Walk {
         let before = self.folders.clone();
         for child in children(node) {
             match child.kind() {
-                // Only after `&&` is it certain that a change of folder has worked.
+                // Only after `&&` has a directory change certainly succeeded.
                 "||" => self.merge(before.clone()),
                 "&&" => {}
                 _ => self.node(child, src, depth + 1),
@@ -227,19 +229,19 @@ impl Walk {
         }
     }
 
-    fn merge(&mut self, before: Vec<Folder>) {
+    fn merge(&mut self, before: Vec<WorkingDir>) {
         for folder in before {
             if !self.folders.contains(&folder) {
                 self.folders.push(folder);
             }
         }
-        if self.folders.len() > MOST_FOLDERS {
-            self.folders = vec![Folder::Unknown];
+        if self.folders.len() > MAX_FOLDERS {
+            self.folders = vec![WorkingDir::Unknown];
         }
     }
 
     fn redirected(&mut self, node: Node<'_>, src: &str, depth: usize) {
-        // The grammar takes words after `> file` for further files, while the shell takes them for arguments.
+        // The grammar parses words after `> file` as further files; the shell treats them as arguments.
         let mut more = Vec::new();
         for child in children(node) {
             match child.kind() {
@@ -254,12 +256,12 @@ impl Walk {
         let body = node.child_by_field_name("body");
         match body {
             Some(body) if body.kind() == "command" => {
-                self.doubt(body, src);
+                self.check_unparsed(body, src);
                 self.command(body, more, src, depth + 1);
             }
             Some(body) => {
                 if !more.is_empty() {
-                    self.unclear(Unclear::Unparsed);
+                    self.unclear(UnclearReason::Unparsed);
                 }
                 self.node(body, src, depth + 1);
             }
@@ -305,7 +307,7 @@ impl Walk {
         let before = self.folders.clone();
         for child in children(node) {
             match child.kind() {
-                // The assignments in front of a command end with it.
+                // Assignments before a command end with it.
                 "variable_assignment" => self.children(child, src, depth),
                 _ => self.node(child, src, depth + 1),
             }
@@ -316,7 +318,7 @@ impl Walk {
 
     fn declaration(&mut self, node: Node<'_>, src: &str, depth: usize) {
         let words = children(node).into_iter().map(|child| match child.kind() {
-            "variable_assignment" => Word::text(source(child, src)),
+            "variable_assignment" => ShellWord::text(source(child, src)),
             _ => self.word(child, src),
         });
         let words = words.collect();
@@ -330,67 +332,67 @@ impl Walk {
         };
         let name = source(name, src);
         if !is_variable(name) {
-            self.unclear(Unclear::Unparsed);
+            self.unclear(UnclearReason::Unparsed);
         }
-        if program::changes_programs(name) {
-            self.unclear(Unclear::Variable(name.to_owned()));
+        if programs::changes_programs(name) {
+            self.unclear(UnclearReason::Variable(name.to_owned()));
         }
     }
 
-    /// Takes in one program with its arguments, and what it runs in turn.
-    fn simple(&mut self, env: Vec<(String, Word)>, words: Vec<Word>) {
+    /// Adds a command, and the commands that it runs.
+    fn simple(&mut self, env: Vec<(String, ShellWord)>, words: Vec<ShellWord>) {
         if words.is_empty() {
             for (name, _) in &env {
-                if program::changes_programs(name) {
-                    self.unclear(Unclear::Variable(name.clone()));
+                if programs::changes_programs(name) {
+                    self.unclear(UnclearReason::Variable(name.clone()));
                 }
             }
             return;
         }
-        let simple = Simple {
+        let simple = SimpleCommand {
             env,
             words,
             open_ended: false,
             folders: self.folders.clone(),
         };
-        self.take(simple, 0);
+        self.add_command(simple, 0);
     }
 
-    fn take(&mut self, mut simple: Simple, depth: usize) {
-        // The grammar takes `{` after `!` and `!` after `time` for programs.
+    fn add_command(&mut self, mut simple: SimpleCommand, depth: usize) {
+        // The grammar parses `{` after `!` and `!` after `time` as programs.
         while simple.words.first().is_some_and(is_reserved) {
-            self.unclear(Unclear::Unparsed);
+            self.unclear(UnclearReason::Unparsed);
             simple.words.remove(0);
         }
         if simple.words.is_empty() {
             return;
         }
-        if self.script.commands.len() >= MOST_COMMANDS || depth > MOST_NESTED {
-            return self.unclear(Unclear::TooLarge);
+        if self.script.commands.len() >= MAX_COMMANDS || depth > MAX_NESTED {
+            return self.unclear(UnclearReason::TooLarge);
         }
         match simple.name() {
-            None => self.unclear(Unclear::Program(simple.words[0].to_string())),
+            None => self.unclear(UnclearReason::Program(simple.words[0].to_string())),
             Some(name) => {
                 let evaluates = [
                     "let", "declare", "typeset", "local", "test", "printf", "read", "unset", "export",
                 ];
                 self.calculates |= evaluates.contains(&name.as_str());
-                self.script.writes.extend(target::written(&simple, &name));
+                self.script.writes.extend(targets::written_targets(&simple, &name));
                 self.change_folder(&simple, &name);
             }
         }
-        let opened = wrapper::open(&simple);
-        for why in opened.unclear {
+        let wrapped = wrappers::wrapped_commands(&simple);
+        for why in wrapped.unclear {
             self.unclear(why);
         }
-        match opened.counts {
+        match wrapped.counts {
             true => self.script.commands.push(simple),
             false => self.script.wrappers.push(simple),
         }
-        for inner in opened.commands {
-            self.take(inner, depth + 1);
+        for inner in wrapped.commands {
+            self.add_command(inner, depth + 1);
         }
-        for script in opened.scripts {
+        for script in wrapped.scripts {
             let before = self.folders.clone();
             self.nested += 1;
             self.source(&script);
@@ -399,30 +401,30 @@ impl Walk {
         }
     }
 
-    fn change_folder(&mut self, simple: &Simple, name: &str) {
+    fn change_folder(&mut self, simple: &SimpleCommand, name: &str) {
         match name {
             "cd" | "pushd" => {}
-            "popd" => return self.folders = vec![Folder::Unknown],
+            "popd" => return self.folders = vec![WorkingDir::Unknown],
             _ => return,
         }
         let mut to = None;
         for word in simple.words.iter().skip(1) {
             match word.plain() {
-                None => return self.folders = vec![Folder::Unknown],
-                Some(text) if text == "-" || text.starts_with('+') => return self.folders = vec![Folder::Unknown],
+                None => return self.folders = vec![WorkingDir::Unknown],
+                Some(text) if text == "-" || text.starts_with('+') => return self.folders = vec![WorkingDir::Unknown],
                 Some(text) if text.starts_with('-') => {}
-                Some(_) if matches!(word.pieces.first(), Some(Piece::Tilde(home)) if home != "~") => {
-                    return self.folders = vec![Folder::Unknown];
+                Some(_) if matches!(word.pieces.first(), Some(WordPiece::Tilde(home)) if home != "~") => {
+                    return self.folders = vec![WorkingDir::Unknown];
                 }
                 Some(text) => to = Some(text),
             }
         }
         let to = to.unwrap_or_else(|| "~".into());
         for folder in &mut self.folders {
-            if let Folder::At(from) = folder {
-                *from = program::join(from, &to);
+            if let WorkingDir::At(from) = folder {
+                *from = programs::join(from, &to);
             } else if to.starts_with(['/', '~']) {
-                *folder = Folder::At(to.clone());
+                *folder = WorkingDir::At(to.clone());
             }
         }
     }
@@ -432,7 +434,7 @@ impl Walk {
         if let Some(descriptor) = node.child_by_field_name("descriptor") {
             let number = source(descriptor, src).bytes().all(|byte| byte.is_ascii_digit());
             if !number || !may_be_descriptor(before) {
-                self.unclear(Unclear::Unparsed);
+                self.unclear(UnclearReason::Unparsed);
             }
         }
         let operator = children(node)
@@ -450,24 +452,24 @@ impl Walk {
         self.children(node, src, depth);
     }
 
-    fn redirected_to(&mut self, operator: &str, path: Word) {
+    fn redirected_to(&mut self, operator: &str, path: ShellWord) {
         let text = path.plain().unwrap_or_default();
         if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
-            self.unclear(Unclear::Network(text.clone()));
+            self.unclear(UnclearReason::Network(text.clone()));
         }
-        // The shell expands this word once more before it takes it for a file.
+        // The shell expands this word again before using it as a file name.
         if matches!(operator, ">&" | "<&") && (text.contains("$(") || text.contains('`')) {
-            self.unclear(Unclear::Expansion(short(&text)));
+            self.unclear(UnclearReason::Expansion(short(&text)));
         }
         let duplicates = matches!(operator, ">&" | "<&")
             && (text == "-" || (!text.is_empty() && text.trim_end_matches('-').chars().all(|c| c.is_ascii_digit())));
         if duplicates {
             return;
         }
-        let target = Target {
+        let target = FileTarget {
             path,
             folders: self.folders.clone(),
-            by: By::Redirection,
+            by: TargetSource::Redirection,
         };
         match operator {
             "<" | "<&" => self.script.reads.push(target),
@@ -482,14 +484,14 @@ impl Walk {
         let after = start.and_then(|start| src.get(start.end_byte()..)?.chars().next());
         let odd = after.is_some_and(|after| !after.is_whitespace() && !";|&()<>".contains(after));
         if odd || !ends_as_in_shell(node, src) {
-            self.unclear(Unclear::Unparsed);
+            self.unclear(UnclearReason::Unparsed);
         }
         if let Some(body) = body {
             let text = source(body, src).to_owned();
-            // The grammar overlooks backticks here, and a substitution that comes first; the shell does not.
+            // The grammar misses backticks here, and a leading substitution.
             let overlooked = unread(body, src).into_iter().any(|text| has_unescaped(text, "$("));
             if !quoted && (overlooked || has_unescaped(&text, "`")) {
-                self.unclear(Unclear::Expansion(short(text.trim())));
+                self.unclear(UnclearReason::Expansion(short(text.trim())));
             }
             if feeds_shell(node, src) {
                 self.nested += 1;
@@ -518,19 +520,19 @@ impl Walk {
             "\\0", "\\1", "\\2", "\\3", "\\4", "\\5", "\\6", "\\7", "\\x", "\\u", "\\U",
         ];
         if indirect || transforms || escapes.iter().any(|escape| inside.contains(escape)) {
-            self.unclear(Unclear::Expansion(short(text)));
+            self.unclear(UnclearReason::Expansion(short(text)));
         }
     }
 
-    /// Tests and calculations evaluate their operands once more, even quoted ones: `[[ -v 'a[$(id)]' ]]`.
+    /// Tests and arithmetic evaluate their operands again, even quoted ones: `[[ -v 'a[$(id)]' ]]`.
     fn test(&mut self, node: Node<'_>, src: &str) {
         let text = source(node, src);
         if !is_test(text) {
-            self.unclear(Unclear::Unparsed);
+            self.unclear(UnclearReason::Unparsed);
         }
         let quotes = text.contains('\'') || text.contains('\\');
         if quotes && (text.contains("$(") || text.contains('`')) {
-            self.unclear(Unclear::Expansion(short(text)));
+            self.unclear(UnclearReason::Expansion(short(text)));
         }
         self.calculates = true;
     }

@@ -1,6 +1,6 @@
-//! Undoes the quoting of the shell.
+//! Removes shell quoting.
 
-/// The text of a `$'…'` string without its quotes; nothing when it holds something that has no text.
+/// The text of a `$'…'` string without its quotes; `None` if it cannot be represented.
 pub(crate) fn ansi_c(inside: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut chars = inside.chars().peekable();
@@ -47,7 +47,7 @@ pub(crate) fn ansi_c(inside: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The text of a stretch of a double-quoted string.
+/// The text of part of a double-quoted string.
 pub(crate) fn double(inside: &str) -> String {
     let mut text = String::new();
     let mut chars = inside.chars();
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn c_escapes_become_what_the_shell_makes_of_them() {
+    fn c_escapes_decode_as_in_the_shell() {
         let cases = [
             ("\\x72m", Some("rm")),
             ("\\162\\155", Some("rm")),

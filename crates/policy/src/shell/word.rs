@@ -1,90 +1,90 @@
-//! One word of a command, as far as it is known before the shell has run.
+//! A word of a command, as far as it is known before the shell runs.
 
 use std::fmt;
 
-/// At most this many words come out of one word with braces.
-const MOST_ALTERNATIVES: usize = 64;
+/// Maximum number of words from one brace expansion.
+const MAX_ALTERNATIVES: usize = 64;
 
-/// One word of a command: quotes and escapes are resolved, what only the running shell knows is marked.
+/// A word of a command: quotes and escapes are resolved, parts known only at run time are marked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Word {
-    pub(crate) pieces: Vec<Piece>,
+pub struct ShellWord {
+    pub(crate) pieces: Vec<WordPiece>,
 }
 
-/// A stretch of a word.
+/// A piece of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Piece {
-    /// Text without quotes, in which braces still mean something.
+pub(crate) enum WordPiece {
+    /// Unquoted text, in which braces are significant.
     Bare(String),
-    /// Text as it is.
+    /// Literal text.
     Quoted(String),
-    /// A pattern that the shell replaces by file names.
+    /// A glob that the shell replaces with file names.
     Glob(String),
-    /// A home folder: `~` or `~name`.
+    /// A home directory: `~` or `~name`.
     Tilde(String),
     /// A variable.
     Variable {
         /// Its name.
         name: String,
-        /// Whether it stays one word whatever it holds.
+        /// Whether it is always a single word.
         quoted: bool,
     },
-    /// Anything else that only the running shell knows.
+    /// Anything else that is only known at run time.
     Unknown {
-        /// Whether it stays one word whatever it becomes.
+        /// Whether it is always a single word.
         quoted: bool,
     },
 }
 
-impl Word {
-    /// A word that is exactly this text.
+impl ShellWord {
+    /// A word with exactly this text.
     pub fn text(text: impl Into<String>) -> Self {
-        Word {
-            pieces: vec![Piece::Quoted(text.into())],
+        ShellWord {
+            pieces: vec![WordPiece::Quoted(text.into())],
         }
     }
 
-    /// A word of which nothing is known but that it is one word.
+    /// A single word with unknown content.
     pub(crate) fn unknown() -> Self {
-        Word {
-            pieces: vec![Piece::Unknown { quoted: true }],
+        ShellWord {
+            pieces: vec![WordPiece::Unknown { quoted: true }],
         }
     }
 
-    /// The text of the word, unless the running shell decides about a part of it. A home folder reads `~`.
+    /// The text of the word, unless a part is only known at run time. A home directory is written `~`.
     pub fn plain(&self) -> Option<String> {
         let mut text = String::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Bare(part) | Piece::Quoted(part) | Piece::Tilde(part) => text.push_str(part),
-                Piece::Glob(_) | Piece::Variable { .. } | Piece::Unknown { .. } => return None,
+                WordPiece::Bare(part) | WordPiece::Quoted(part) | WordPiece::Tilde(part) => text.push_str(part),
+                WordPiece::Glob(_) | WordPiece::Variable { .. } | WordPiece::Unknown { .. } => return None,
             }
         }
         Some(text)
     }
 
-    /// Whether the word is exactly one word when the command runs.
+    /// Whether the word is exactly one word at run time.
     pub(crate) fn is_single(&self) -> bool {
         self.pieces.iter().all(|piece| match piece {
-            Piece::Bare(_) | Piece::Quoted(_) | Piece::Tilde(_) => true,
-            Piece::Variable { quoted, .. } | Piece::Unknown { quoted } => *quoted,
-            Piece::Glob(_) => false,
+            WordPiece::Bare(_) | WordPiece::Quoted(_) | WordPiece::Tilde(_) => true,
+            WordPiece::Variable { quoted, .. } | WordPiece::Unknown { quoted } => *quoted,
+            WordPiece::Glob(_) => false,
         })
     }
 
-    /// The text before the first part that only the running shell knows.
+    /// The text before the first unknown part.
     pub(crate) fn known_start(&self) -> String {
         let mut text = String::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Bare(part) | Piece::Quoted(part) | Piece::Tilde(part) => text.push_str(part),
-                Piece::Glob(_) | Piece::Variable { .. } | Piece::Unknown { .. } => break,
+                WordPiece::Bare(part) | WordPiece::Quoted(part) | WordPiece::Tilde(part) => text.push_str(part),
+                WordPiece::Glob(_) | WordPiece::Variable { .. } | WordPiece::Unknown { .. } => break,
             }
         }
         text
     }
 
-    /// Whether the word may turn out to begin with a dash.
+    /// Whether the word may begin with a dash.
     pub(crate) fn may_be_flag(&self) -> bool {
         let start = self.known_start();
         if start.is_empty() {
@@ -94,7 +94,7 @@ impl Word {
         }
     }
 
-    /// Adds unquoted source text, in which backslashes, patterns and a leading tilde mean something.
+    /// Adds unquoted source text, in which backslashes, globs and a leading tilde are significant.
     pub(crate) fn push_bare(&mut self, source: &str) {
         let mut chars = source.chars().peekable();
         if self.pieces.is_empty() && chars.peek() == Some(&'~') {
@@ -106,103 +106,103 @@ impl Word {
                 home.push(next);
                 chars.next();
             }
-            self.pieces.push(Piece::Tilde(home));
+            self.pieces.push(WordPiece::Tilde(home));
         }
         while let Some(next) = chars.next() {
             match next {
                 '\\' => match chars.next() {
                     Some('\n') | None => {}
-                    Some(escaped) => self.push_text(Piece::Quoted(escaped.into())),
+                    Some(escaped) => self.push_text(WordPiece::Quoted(escaped.into())),
                 },
-                '*' | '?' | '[' => self.push_text(Piece::Glob(next.into())),
-                other => self.push_text(Piece::Bare(other.into())),
+                '*' | '?' | '[' => self.push_text(WordPiece::Glob(next.into())),
+                other => self.push_text(WordPiece::Bare(other.into())),
             }
         }
     }
 
-    /// Adds a piece and joins it with the one before it where both are the same kind of text.
-    pub(crate) fn push_text(&mut self, piece: Piece) {
+    /// Adds a piece, merged with the previous one if both are the same kind of text.
+    pub(crate) fn push_text(&mut self, piece: WordPiece) {
         match (self.pieces.last_mut(), &piece) {
-            (Some(Piece::Bare(last)), Piece::Bare(more))
-            | (Some(Piece::Quoted(last)), Piece::Quoted(more))
-            | (Some(Piece::Glob(last)), Piece::Glob(more)) => last.push_str(more),
+            (Some(WordPiece::Bare(last)), WordPiece::Bare(more))
+            | (Some(WordPiece::Quoted(last)), WordPiece::Quoted(more))
+            | (Some(WordPiece::Glob(last)), WordPiece::Glob(more)) => last.push_str(more),
             _ => self.pieces.push(piece),
         }
     }
 
-    /// The words that brace expansion makes of this one.
-    pub(crate) fn expand_braces(self) -> Vec<Word> {
+    /// The words that brace expansion produces.
+    pub(crate) fn expand_braces(self) -> Vec<ShellWord> {
         let mut done = Vec::new();
         let mut open = vec![flatten(&self.pieces)];
-        while let Some(marks) = open.pop() {
-            match alternatives(&marks) {
-                _ if done.len() + open.len() > MOST_ALTERNATIVES => {
-                    return vec![Word {
-                        pieces: vec![Piece::Unknown { quoted: false }],
+        while let Some(tokens) = open.pop() {
+            match alternatives(&tokens) {
+                _ if done.len() + open.len() > MAX_ALTERNATIVES => {
+                    return vec![ShellWord {
+                        pieces: vec![WordPiece::Unknown { quoted: false }],
                     }];
                 }
-                None => done.push(join(marks)),
-                Some(Braces::Range(start, end)) => {
-                    let mut word = join(marks[..start].to_vec());
-                    word.pieces.push(Piece::Unknown { quoted: false });
-                    word.pieces.extend(join(marks[end + 1..].to_vec()).pieces);
+                None => done.push(join(tokens)),
+                Some(BraceExpansion::Range(start, end)) => {
+                    let mut word = join(tokens[..start].to_vec());
+                    word.pieces.push(WordPiece::Unknown { quoted: false });
+                    word.pieces.extend(join(tokens[end + 1..].to_vec()).pieces);
                     done.push(word);
                 }
-                Some(Braces::List(words)) => open.extend(words.into_iter().rev()),
+                Some(BraceExpansion::List(words)) => open.extend(words.into_iter().rev()),
             }
         }
         done
     }
 }
 
-impl fmt::Display for Word {
+impl fmt::Display for ShellWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for piece in &self.pieces {
             match piece {
-                Piece::Bare(text) | Piece::Quoted(text) | Piece::Glob(text) | Piece::Tilde(text) => {
+                WordPiece::Bare(text) | WordPiece::Quoted(text) | WordPiece::Glob(text) | WordPiece::Tilde(text) => {
                     f.write_str(text)?
                 }
-                Piece::Variable { name, .. } => write!(f, "${name}")?,
-                Piece::Unknown { .. } => f.write_str("…")?,
+                WordPiece::Variable { name, .. } => write!(f, "${name}")?,
+                WordPiece::Unknown { .. } => f.write_str("…")?,
             }
         }
         Ok(())
     }
 }
 
-/// A character in which braces may mean something, or a whole piece in which they do not.
+/// A character in which braces are significant, or a piece in which they are not.
 #[derive(Debug, Clone)]
-enum Mark {
+enum BraceToken {
     Char(char),
-    Whole(Piece),
+    Whole(WordPiece),
 }
 
-enum Braces {
-    List(Vec<Vec<Mark>>),
+enum BraceExpansion {
+    List(Vec<Vec<BraceToken>>),
     Range(usize, usize),
 }
 
-fn flatten(pieces: &[Piece]) -> Vec<Mark> {
-    let mut marks = Vec::new();
+fn flatten(pieces: &[WordPiece]) -> Vec<BraceToken> {
+    let mut tokens = Vec::new();
     for piece in pieces {
         match piece {
-            Piece::Bare(text) => marks.extend(text.chars().map(Mark::Char)),
-            other => marks.push(Mark::Whole(other.clone())),
+            WordPiece::Bare(text) => tokens.extend(text.chars().map(BraceToken::Char)),
+            other => tokens.push(BraceToken::Whole(other.clone())),
         }
     }
-    marks
+    tokens
 }
 
-fn join(marks: Vec<Mark>) -> Word {
-    let mut word = Word::default();
-    for mark in marks {
-        match mark {
-            Mark::Char(char) => word.push_text(Piece::Bare(char.into())),
-            Mark::Whole(piece) => word.push_text(piece),
+fn join(tokens: Vec<BraceToken>) -> ShellWord {
+    let mut word = ShellWord::default();
+    for token in tokens {
+        match token {
+            BraceToken::Char(char) => word.push_text(WordPiece::Bare(char.into())),
+            BraceToken::Whole(piece) => word.push_text(piece),
         }
     }
-    // A tilde may come to stand first only now: `{~,x}`.
-    if let Some(Piece::Bare(text)) = word.pieces.first()
+    // A tilde may become the first character only now: `{~,x}`.
+    if let Some(WordPiece::Bare(text)) = word.pieces.first()
         && text.starts_with('~')
     {
         let text = text.clone();
@@ -214,54 +214,54 @@ fn join(marks: Vec<Mark>) -> Word {
     word
 }
 
-/// What the first brace expression makes of the word.
-fn alternatives(marks: &[Mark]) -> Option<Braces> {
-    for (start, mark) in marks.iter().enumerate() {
-        if !matches!(mark, Mark::Char('{')) {
+/// The result of the first brace expression.
+fn alternatives(tokens: &[BraceToken]) -> Option<BraceExpansion> {
+    for (start, token) in tokens.iter().enumerate() {
+        if !matches!(token, BraceToken::Char('{')) {
             continue;
         }
         let (mut depth, mut commas) = (0usize, Vec::new());
-        for (at, mark) in marks.iter().enumerate().skip(start) {
-            match mark {
-                Mark::Char('{') => depth += 1,
-                Mark::Char(',') if depth == 1 => commas.push(at),
-                Mark::Char('}') => {
+        for (at, token) in tokens.iter().enumerate().skip(start) {
+            match token {
+                BraceToken::Char('{') => depth += 1,
+                BraceToken::Char(',') if depth == 1 => commas.push(at),
+                BraceToken::Char('}') => {
                     depth -= 1;
                     if depth > 0 {
                         continue;
                     }
                     if !commas.is_empty() {
-                        return Some(Braces::List(split(marks, start, &commas, at)));
+                        return Some(BraceExpansion::List(split(tokens, start, &commas, at)));
                     }
-                    if is_range(&marks[start + 1..at]) {
-                        return Some(Braces::Range(start, at));
+                    if is_range(&tokens[start + 1..at]) {
+                        return Some(BraceExpansion::Range(start, at));
                     }
                     break;
                 }
-                Mark::Char(_) | Mark::Whole(_) => {}
+                BraceToken::Char(_) | BraceToken::Whole(_) => {}
             }
         }
     }
     None
 }
 
-fn split(marks: &[Mark], start: usize, commas: &[usize], end: usize) -> Vec<Vec<Mark>> {
+fn split(tokens: &[BraceToken], start: usize, commas: &[usize], end: usize) -> Vec<Vec<BraceToken>> {
     let mut words = Vec::new();
     let mut from = start + 1;
     for &to in commas.iter().chain([&end]) {
-        let mut word = marks[..start].to_vec();
-        word.extend_from_slice(&marks[from..to]);
-        word.extend_from_slice(&marks[end + 1..]);
+        let mut word = tokens[..start].to_vec();
+        word.extend_from_slice(&tokens[from..to]);
+        word.extend_from_slice(&tokens[end + 1..]);
         words.push(word);
         from = to + 1;
     }
     words
 }
 
-fn is_range(marks: &[Mark]) -> bool {
-    marks
+fn is_range(tokens: &[BraceToken]) -> bool {
+    tokens
         .windows(2)
-        .any(|pair| matches!(pair, [Mark::Char('.'), Mark::Char('.')]))
+        .any(|pair| matches!(pair, [BraceToken::Char('.'), BraceToken::Char('.')]))
 }
 
 #[cfg(test)]
@@ -269,13 +269,13 @@ mod tests {
     use super::*;
 
     fn bare(source: &str) -> Vec<String> {
-        let mut word = Word::default();
+        let mut word = ShellWord::default();
         word.push_bare(source);
         word.expand_braces().iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn braces_become_the_words_that_the_shell_would_make() {
+    fn braces_expand_as_in_the_shell() {
         let cases: [(&str, &[&str]); 9] = [
             ("plain", &["plain"]),
             ("{a,b}", &["a", "b"]),
@@ -293,13 +293,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tilde_means_home_only_where_the_shell_says_so() {
+    fn a_tilde_is_home_only_where_the_shell_expands_it() {
         let home = |source: &str| {
-            let mut word = Word::default();
+            let mut word = ShellWord::default();
             word.push_bare(source);
             word.expand_braces()
                 .iter()
-                .any(|word| matches!(word.pieces.first(), Some(Piece::Tilde(_))))
+                .any(|word| matches!(word.pieces.first(), Some(WordPiece::Tilde(_))))
         };
         assert!(home("~"));
         assert!(home("~/x"));

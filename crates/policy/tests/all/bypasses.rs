@@ -1,12 +1,12 @@
-//! Commands that slipped past the rules of other agents, and commands that must not be in anyone's way.
+//! Commands that bypassed the rules of other agents, and commands that must be allowed.
 
-use crate::desk::{careful, commands, permissions, run, word};
-use policy::{Level, Permissions};
+use crate::support::{careful, commands, permissions, run, word};
+use policy::{AccessLevel, Permissions};
 
 const CASES: &str = include_str!("../data/commands.txt");
 
 #[test]
-fn every_command_is_decided_as_the_data_says() {
+fn every_command_has_the_expected_decision() {
     let mut rules = None;
     let (mut cautious, mut wrong) = (0, Vec::new());
     for line in CASES.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -30,8 +30,8 @@ fn every_command_is_decided_as_the_data_says() {
     assert!(cautious >= 200, "only {cautious} cases are refused or asked about");
 }
 
-/// Reads a line such as `level: full; allow: ls, cat; deny: rm`.
-fn set_up(text: &str) -> (Permissions, Level) {
+/// Parses a line such as `level: full; allow: ls, cat; deny: rm`.
+fn set_up(text: &str) -> (Permissions, AccessLevel) {
     let (mut allow, mut ask, mut deny) = (Vec::new(), Vec::new(), Vec::new());
     let mut level = None;
     for part in text.split(';') {
@@ -43,9 +43,9 @@ fn set_up(text: &str) -> (Permissions, Level) {
             "deny" => deny.extend(patterns),
             "level" => {
                 level = Some(if value.trim() == "full" {
-                    Level::Full
+                    AccessLevel::Full
                 } else {
-                    Level::Workspace
+                    AccessLevel::Workspace
                 })
             }
             other => panic!("unknown setting {other}"),

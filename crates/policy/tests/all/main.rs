@@ -1,10 +1,10 @@
-//! Stories about what is allowed, asked about and denied.
+//! Tests of what is allowed, needs approval and is denied.
 
 #![allow(clippy::expect_used, reason = "a test may fail")]
 
 mod bypasses;
-mod desk;
 mod modes;
 mod permissions;
 mod properties;
 mod roo;
+mod support;

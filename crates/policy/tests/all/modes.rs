@@ -1,28 +1,29 @@
-//! Modes: those that come with hew, and those that people write.
+//! Built-in and custom modes.
 
-use crate::desk::{ROOT, places};
-use policy::{Deed, Group, Mode, Modes, Place, Profile, Server, Switch, parse_modes};
+use crate::support::{ROOT, places};
+use policy::{Action, DefaultSwitch, Mode, ModeSet, PathArea, ServerToolProfile, ToolGroup, ToolProfile, parse_modes};
 use std::path::{Path, PathBuf};
 
 fn writes(mode: &Mode, path: &str) -> Result<(), String> {
     let path = Path::new(ROOT).join(path);
-    let deed = Deed::Write {
-        path: &path,
-        place: places().place(&path),
+    let action = Action::Write {
+        path: path.clone(),
+        place: places().area_of(&path),
     };
-    mode.permits(&deed, &places())
+    mode.permits(&action, &places())
+        .map_err(|violation| violation.to_string())
 }
 
 #[test]
-fn the_built_in_modes_have_the_groups_of_their_trade() {
-    let modes = Modes::default();
+fn the_built_in_modes_have_their_groups() {
+    let modes = ModeSet::default();
     let groups = |name: &str| -> Vec<&'static str> {
         let all = [
-            (Group::Read, "read"),
-            (Group::Edit, "edit"),
-            (Group::Command, "command"),
-            (Group::Mcp, "mcp"),
-            (Group::Modes, "modes"),
+            (ToolGroup::Read, "read"),
+            (ToolGroup::Edit, "edit"),
+            (ToolGroup::Command, "command"),
+            (ToolGroup::Mcp, "mcp"),
+            (ToolGroup::Modes, "modes"),
         ];
         let mode = modes.get(name).expect("a mode");
         all.iter()
@@ -50,16 +51,16 @@ fn a_refused_file_names_the_mode_the_file_and_the_pattern() {
 }
 
 #[test]
-fn the_edit_intent_changes_the_chosen_files_only() {
+fn the_edit_mode_changes_only_the_selected_files() {
     let mode = Mode::edit(vec![PathBuf::from("src/a.rs")]);
     assert_eq!(writes(&mode, "src/a.rs"), Ok(()));
     assert_eq!(writes(&mode, "src/../src/a.rs"), Ok(()));
     assert!(writes(&mode, "src/b.rs").is_err());
     assert!(writes(&mode, "../src/a.rs").is_err());
     let path = PathBuf::from("/x");
-    let read = Deed::Read {
-        path: &path,
-        place: Place::Outside,
+    let read = Action::Read {
+        path: path.clone(),
+        place: PathArea::Outside,
     };
     assert_eq!(mode.permits(&read, &places()), Ok(()));
 }
@@ -108,7 +109,7 @@ customModes:
 "#;
 
 #[test]
-fn bad_entries_are_reported_and_the_rest_still_counts() {
+fn invalid_entries_are_reported_and_the_rest_is_used() {
     let (modes, problems) = parse_modes(".roomodes", FILE);
     let names: Vec<_> = modes.iter().map(|mode| mode.name.as_str()).collect();
     assert_eq!(names, ["docs-writer", "last"]);
@@ -134,14 +135,17 @@ fn bad_entries_are_reported_and_the_rest_still_counts() {
     assert_eq!(docs.title, "📝 Docs");
     assert_eq!(docs.instructions, "Be brief.");
     assert_eq!(docs.when_to_use, "For documents.");
-    assert_eq!(docs.groups, [Group::Read, Group::Edit, Group::Browser, Group::Modes]);
+    assert_eq!(
+        docs.groups,
+        [ToolGroup::Read, ToolGroup::Edit, ToolGroup::Browser, ToolGroup::Modes]
+    );
     assert_eq!(writes(docs, "a.txt"), Ok(()));
     assert!(writes(docs, "a.rs").expect_err("refused").contains("Documents only"));
     assert_eq!(modes[1].model.as_deref(), Some("small"));
 }
 
 #[test]
-fn an_entry_that_is_no_yaml_does_not_hide_the_others() {
+fn an_invalid_entry_does_not_hide_the_others() {
     let text = "modes:\n  - slug: one\n    role: First.\n    groups: [read]\n  - slug: two\n    role: \"never closed\n    groups: [read]\n  - slug: three\n    role: Third.\n    groups: [read]\n";
     let broken = text.replace("\"never closed", "[never, closed");
     for text in [text, &broken] {
@@ -154,7 +158,7 @@ fn an_entry_that_is_no_yaml_does_not_hide_the_others() {
 }
 
 #[test]
-fn files_are_read_as_people_save_them() {
+fn mode_files_are_parsed_with_common_encodings_and_typography() {
     let json = r#"{"customModes": [{"slug": "a", "name": "A", "roleDefinition": "x", "groups": ["read"]}]}"#;
     let pasted = "\u{feff}modes:\n\u{a0}\u{a0}- slug: a\n\u{a0}\u{a0}  role: \u{201c}x\u{201d}\n    groups: [read]\n";
     for text in [json, pasted] {
@@ -175,7 +179,7 @@ fn files_are_read_as_people_save_them() {
 }
 
 #[test]
-fn a_bomb_of_aliases_is_refused_quickly() {
+fn a_yaml_alias_bomb_is_rejected_quickly() {
     let mut text = String::from("a: &a [x,x,x,x,x,x,x,x,x,x]\n");
     for (name, last) in ('b'..='k').zip('a'..='j') {
         text.push_str(&format!(
@@ -190,8 +194,8 @@ fn a_bomb_of_aliases_is_refused_quickly() {
 }
 
 #[test]
-fn a_custom_mode_takes_the_place_of_a_built_in_one() {
-    let mut modes = Modes::default();
+fn a_custom_mode_replaces_a_built_in_one() {
+    let mut modes = ModeSet::default();
     let count = modes.iter().count();
     let (custom, _) = parse_modes("f", "modes:\n  - slug: ask\n    role: Mine.\n    groups: [read]\n");
     modes.add(custom);
@@ -200,15 +204,15 @@ fn a_custom_mode_takes_the_place_of_a_built_in_one() {
 }
 
 #[test]
-fn profiles_switch_tools_and_servers() {
-    let write = Profile::write();
+fn profiles_enable_and_disable_tools_and_servers() {
+    let write = ToolProfile::write();
     assert!(write.offers("terminal") && write.offers_mcp("any", "tool"));
-    let ask = Profile::ask(&["read_file"]);
+    let ask = ToolProfile::ask(&["read_file"]);
     assert!(ask.offers("read_file") && !ask.offers("terminal") && !ask.offers_mcp("any", "tool"));
-    let mut mixed = Profile::minimal();
-    let server = Server {
+    let mut mixed = ToolProfile::minimal();
+    let server = ServerToolProfile {
         tools: [("delete".to_owned(), false)].into(),
-        other_tools: Switch::On,
+        other_tools: DefaultSwitch::On,
     };
     mixed.servers.insert("github".into(), server);
     assert!(mixed.offers_mcp("github", "list"));
@@ -217,11 +221,11 @@ fn profiles_switch_tools_and_servers() {
 }
 
 #[test]
-fn a_mode_survives_being_stored_and_old_ones_are_still_read() {
+fn a_mode_survives_serialization_and_old_forms_are_read() {
     for mode in Mode::built_in().into_iter().chain([Mode::edit(vec!["a".into()])]) {
         let text = serde_json::to_string(&mode).expect("stored");
         assert_eq!(serde_json::from_str::<Mode>(&text).expect("read"), mode);
     }
     let old: Mode = serde_json::from_str(r#"{"name":"code","groups":["read","edit","command"]}"#).expect("read");
-    assert!(old.includes(Group::Command));
+    assert!(old.includes(ToolGroup::Command));
 }

@@ -1,53 +1,53 @@
-//! Rules, layers, remembered answers and settings.
+//! Rules, layers, grants and settings.
 
-use crate::desk::{ROOT, careful, commands, permissions, places, run, why, word};
+use crate::support::{ROOT, careful, commands, permissions, places, run, why, word};
 use policy::{
-    Approval, Auto, Deed, Examples, Grant, Grants, Ignore, Layer, Level, Limit, Mode, Origin, Permissions, Place,
-    Revoked, Rule, RuleText, Scope, Settings,
+    AccessLevel, Action, ApprovalLimit, ApprovalMode, ApprovalSettings, AutoApproval, Grant, GrantScope, Grants,
+    IgnoreRules, Mode, PathArea, Permissions, RevokeOutcome, Rule, RuleConfig, RuleExamples, RuleLayer, RuleOrigin,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> RuleText {
+fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> RuleConfig {
     let own = |rules: &[&str]| rules.iter().map(|rule| (*rule).to_owned()).collect();
-    RuleText {
+    RuleConfig {
         allow: own(allow),
         ask: own(ask),
         deny: own(deny),
-        ..RuleText::default()
+        ..RuleConfig::default()
     }
 }
 
-/// What is decided about something written as in an example: `write src/a.rs`, `fetch https://x`.
-fn decide(permissions: &Permissions, level: Level, text: &str) -> &'static str {
+/// The decision about an action in example syntax: `write src/a.rs`, `fetch https://x`.
+fn decide(permissions: &Permissions, level: AccessLevel, text: &str) -> &'static str {
     let (what, rest) = text.split_once(' ').expect("what and which");
     let path = match rest.strip_prefix("~/") {
         Some(below) => PathBuf::from("/home/me").join(below),
         None => Path::new(ROOT).join(rest),
     };
-    let place = places().place(&path);
+    let place = places().area_of(&path);
     let (first, second) = rest.split_once('/').unwrap_or((rest, ""));
-    let deed = match what {
-        "read" => Deed::Read { path: &path, place },
-        "write" => Deed::Write { path: &path, place },
-        "run" => Deed::Run {
-            command: rest,
-            cwd: Path::new(ROOT),
+    let action = match what {
+        "read" => Action::Read { path, place },
+        "write" => Action::Write { path, place },
+        "run" => Action::Run {
+            command: rest.into(),
+            cwd: ROOT.into(),
         },
-        "fetch" => Deed::Fetch { url: rest },
-        "mcp" => Deed::Mcp {
-            server: first,
-            tool: second,
+        "fetch" => Action::Fetch { url: rest.into() },
+        "mcp" => Action::Mcp {
+            server: first.into(),
+            tool: second.into(),
         },
-        "mode" => Deed::SwitchMode { to: rest },
-        "task" => Deed::Subtask { mode: rest },
+        "mode" => Action::SwitchMode { to: rest.into() },
+        "task" => Action::Subtask { mode: rest.into() },
         other => panic!("{other}?"),
     };
-    word(&permissions.decide(level, &Mode::code(), "tool_name", &deed))
+    word(&permissions.decide(level, &Mode::code(), "tool_name", &action))
 }
 
 #[test]
-fn rules_match_what_they_say_and_deny_beats_ask_beats_allow() {
+fn rules_match_and_deny_beats_ask_beats_allow() {
     let text = rules(
         &[
             "write(/etc/hosts)",
@@ -68,8 +68,8 @@ fn rules_match_what_they_say_and_deny_beats_ask_beats_allow() {
         ],
     );
     let mut permissions = permissions(&text);
-    permissions.approval = Settings::from(Approval {
-        writes: Auto::Ask,
+    permissions.approval = ApprovalSettings::from(AutoApproval {
+        writes: ApprovalMode::Ask,
         ..careful()
     });
     let cases = [
@@ -111,12 +111,12 @@ fn rules_match_what_they_say_and_deny_beats_ask_beats_allow() {
         ("run makefile", "ask"),
     ];
     for (text, expected) in cases {
-        assert_eq!(decide(&permissions, Level::Workspace, text), expected, "{text}");
+        assert_eq!(decide(&permissions, AccessLevel::Workspace, text), expected, "{text}");
     }
 }
 
 #[test]
-fn a_write_rule_holds_for_commands_that_write() {
+fn a_write_rule_applies_to_commands_that_write() {
     let permissions = permissions(&rules(&["run"], &[], &["write(*.lock)"]));
     for (command, expected) in [
         ("echo x > a.lock", "deny"),
@@ -131,13 +131,13 @@ fn a_write_rule_holds_for_commands_that_write() {
         ("echo x > $F", "ask"),
         ("cat a.lock", "allow"),
     ] {
-        let found = run(&permissions, Level::Workspace, command);
+        let found = run(&permissions, AccessLevel::Workspace, command);
         assert_eq!(word(&found), expected, "{command}: {found:?}");
     }
 }
 
 #[test]
-fn a_read_rule_holds_for_commands_that_read() {
+fn a_read_rule_applies_to_commands_that_read() {
     let permissions = permissions(&rules(
         &["run"],
         &["read(*.env)"],
@@ -156,7 +156,7 @@ fn a_read_rule_holds_for_commands_that_read() {
         ("cat src/main.rs", "allow"),
         ("ls ~/.ssh", "allow"),
     ] {
-        let found = run(&permissions, Level::Workspace, command);
+        let found = run(&permissions, AccessLevel::Workspace, command);
         assert_eq!(word(&found), expected, "{command}: {found:?}");
     }
 }
@@ -177,56 +177,65 @@ fn a_wrapper_can_be_denied_itself() {
         ("timeout 5 ls", "ask"),
         ("sh -c ls", "allow"),
     ] {
-        let found = run(&permissions, Level::Workspace, command);
+        let found = run(&permissions, AccessLevel::Workspace, command);
         assert_eq!(word(&found), expected, "{command}: {found:?}");
     }
 }
 
 #[test]
-fn an_untrusted_project_may_tighten_but_not_loosen() {
+fn an_untrusted_project_may_restrict_but_not_permit() {
     let project = rules(&["run(cargo)"], &["write(src/**)"], &["run(git push)"]);
-    for (origin, cargo) in [(Origin::UntrustedProject, "ask"), (Origin::TrustedProject, "allow")] {
-        let (user, _) = Layer::load(Origin::User, &commands(&["ls", "git"], &[], &[]));
-        let (layer, problems) = Layer::load(origin, &project);
-        assert_eq!(problems.len(), usize::from(origin == Origin::UntrustedProject));
+    for (origin, cargo) in [
+        (RuleOrigin::UntrustedProject, "ask"),
+        (RuleOrigin::TrustedProject, "allow"),
+    ] {
+        let (user, _) = RuleLayer::load(RuleOrigin::User, &commands(&["ls", "git"], &[], &[]));
+        let (layer, problems) = RuleLayer::load(origin, &project);
+        assert_eq!(problems.len(), usize::from(origin == RuleOrigin::UntrustedProject));
         let permissions = Permissions {
             rules: Arc::new(vec![user, layer]),
-            places: Arc::new(places()),
+            project: Arc::new(places()),
             approval: careful().into(),
             ..Permissions::default()
         };
-        let decided = |text| decide(&permissions, Level::Workspace, text);
+        let decided = |text| decide(&permissions, AccessLevel::Workspace, text);
         assert_eq!(decided("run cargo test"), cargo);
         assert_eq!(decided("run ls"), "allow");
         assert_eq!(decided("run git push"), "deny");
         assert_eq!(decided("write src/a"), "ask");
     }
-    let theirs = Settings {
-        writes: Some(Auto::Ask),
-        reads_outside: Some(Auto::Allow),
+    let theirs = ApprovalSettings {
+        writes: Some(ApprovalMode::Ask),
+        reads_outside: Some(ApprovalMode::Allow),
         max_requests: Some(5),
         followup_timeout_ms: Some(1),
-        ..Settings::default()
+        ..ApprovalSettings::default()
     };
-    let mine = Settings {
+    let mine = ApprovalSettings {
         max_requests: Some(9),
-        ..Settings::default()
+        ..ApprovalSettings::default()
     };
-    let tightened = mine.tightened(theirs).over(Level::Workspace);
-    assert_eq!((tightened.writes, tightened.reads_outside), (Auto::Ask, Auto::Ask));
+    let tightened = mine.tightened(theirs).resolve(AccessLevel::Workspace);
+    assert_eq!(
+        (tightened.writes, tightened.reads_outside),
+        (ApprovalMode::Ask, ApprovalMode::Ask)
+    );
     assert_eq!((tightened.max_requests, tightened.followup_timeout_ms), (Some(5), None));
-    let laid_over = mine.overlaid(theirs).over(Level::Workspace);
-    assert_eq!((laid_over.writes, laid_over.reads_outside), (Auto::Ask, Auto::Allow));
+    let laid_over = mine.overlaid(theirs).resolve(AccessLevel::Workspace);
+    assert_eq!(
+        (laid_over.writes, laid_over.reads_outside),
+        (ApprovalMode::Ask, ApprovalMode::Allow)
+    );
     assert_eq!(
         (laid_over.commands, laid_over.followup_timeout_ms),
-        (Auto::Allow, Some(1))
+        (ApprovalMode::Allow, Some(1))
     );
 }
 
 #[test]
 fn examples_are_checked_when_rules_are_loaded() {
     let mut text = rules(&["run(git log)", "run(ls)"], &["write(Cargo.toml)"], &["run(git push)"]);
-    text.examples = Examples {
+    text.examples = RuleExamples {
         allow: vec!["run git log -5 && ls".into()],
         ask: vec![
             "run git log > ~/x".into(),
@@ -236,35 +245,35 @@ fn examples_are_checked_when_rules_are_loaded() {
         ],
         deny: vec!["run bash -c 'git push'".into()],
     };
-    let (_, problems) = Layer::load(Origin::User, &text);
+    let (_, problems) = RuleLayer::load(RuleOrigin::User, &text);
     assert!(problems.is_empty(), "{problems:?}");
 
     text.examples.allow.push("run git push".into());
     text.examples.deny.push("nonsense".into());
-    let (layer, problems) = Layer::load(Origin::User, &text);
+    let (layer, problems) = RuleLayer::load(RuleOrigin::User, &text);
     let told: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
     assert_eq!(
         told,
         [
-            "this example must be `allow` but the rules say `deny`",
+            "expected `allow` for this example, but the rules decide `deny`",
             "the example `nonsense` does not begin with read, write, run, escalate, fetch, mcp, mode or task"
         ]
     );
-    // Rules that do not do what their author thinks allow nothing.
+    // Rules that fail their examples allow nothing.
     assert!(layer.rules()[2].is_empty());
     assert_eq!(layer.rules()[0].len(), 1);
 }
 
 #[test]
-fn a_broken_rule_that_forbids_makes_everything_be_asked_about() {
-    let (layer, problems) = Layer::load(
-        Origin::User,
+fn an_invalid_deny_rule_makes_every_action_need_approval() {
+    let (layer, problems) = RuleLayer::load(
+        RuleOrigin::User,
         &rules(&["run(ls)", "broken("], &[], &["run(rm", "run(curl)"]),
     );
     assert_eq!(problems.len(), 2);
     let permissions = Permissions {
         rules: Arc::new(vec![layer]),
-        places: Arc::new(places()),
+        project: Arc::new(places()),
         ..Permissions::default()
     };
     for (text, expected) in [
@@ -273,22 +282,22 @@ fn a_broken_rule_that_forbids_makes_everything_be_asked_about() {
         ("write src/a", "ask"),
         ("run curl x", "deny"),
     ] {
-        assert_eq!(decide(&permissions, Level::Workspace, text), expected, "{text}");
+        assert_eq!(decide(&permissions, AccessLevel::Workspace, text), expected, "{text}");
     }
-    let found = run(&permissions, Level::Workspace, "ls");
-    assert_eq!(why(found), "the rule `run(rm` in your rules cannot be read");
+    let found = run(&permissions, AccessLevel::Workspace, "ls");
+    assert_eq!(why(found), "the rule `run(rm` in your rules is invalid");
 }
 
 #[test]
-fn rules_that_make_no_sense_are_told() {
+fn invalid_rules_are_reported() {
     for (text, told) in [
-        ("fly(away)", "does not say what it is about"),
+        ("fly(away)", "has no known subject"),
         ("run(", "not of the form"),
         ("run(ls) x", "not of the form"),
         ("run()", "empty pattern"),
         ("run('ls)", "not of the form"),
         ("write(a[)", "not a valid pattern"),
-        ("", "does not say what it is about"),
+        ("", "has no known subject"),
     ] {
         let error = text.parse::<Rule>().expect_err(text).to_string();
         assert!(error.contains(told), "{text}: {error}");
@@ -296,95 +305,84 @@ fn rules_that_make_no_sense_are_told() {
 }
 
 #[test]
-fn an_answer_is_remembered_for_exactly_what_was_asked() {
+fn a_grant_covers_exactly_the_approved_action() {
     let mut permissions = permissions(&commands(&[], &["git push"], &["curl"]));
     permissions.approval = careful().into();
     let cwd = Path::new(ROOT);
-    let deed = |command| Deed::Run { command, cwd };
-    let decided = |permissions: &Permissions, command: &str| word(&run(permissions, Level::Workspace, command));
+    let action = |command: &str| Action::Run {
+        command: command.into(),
+        cwd: cwd.into(),
+    };
+    let decided = |permissions: &Permissions, command: &str| word(&run(permissions, AccessLevel::Workspace, command));
     let granted = "git push origin main && echo \"$X\" > ~/x";
     assert_eq!(decided(&permissions, granted), "ask");
 
     let grants = Arc::make_mut(&mut permissions.grants);
-    grants.remember(Grant::of("terminal", &deed(granted), Scope::Once).expect("a grant"));
+    grants.add(Grant::exact("terminal", &action(granted), GrantScope::Once).expect("a grant"));
     assert_eq!(grants.iter().count(), 0);
-    grants.remember(Grant::of("terminal", &deed(granted), Scope::Session).expect("a grant"));
-    grants.remember(Grant::of("terminal", &deed(granted), Scope::Always).expect("a grant"));
+    grants.add(Grant::exact("terminal", &action(granted), GrantScope::Session).expect("a grant"));
+    grants.add(Grant::exact("terminal", &action(granted), GrantScope::Always).expect("a grant"));
     assert_eq!(grants.iter().count(), 1);
     assert_eq!(decided(&permissions, granted), "allow");
     assert_eq!(decided(&permissions, "git push origin main"), "ask");
     assert_eq!(decided(&permissions, &format!("{granted} && ls")), "ask");
 
     // It is granted there, and to that tool.
-    let elsewhere = Deed::Run {
-        command: granted,
-        cwd: Path::new("/home/me/project/sub"),
+    let elsewhere = Action::Run {
+        command: granted.into(),
+        cwd: "/home/me/project/sub".into(),
     };
     assert_eq!(
-        word(&permissions.decide(Level::Workspace, &Mode::code(), "terminal", &elsewhere)),
+        word(&permissions.decide(AccessLevel::Workspace, &Mode::code(), "terminal", &elsewhere)),
         "ask"
     );
     assert_eq!(
-        word(&permissions.decide(Level::Workspace, &Mode::code(), "other", &deed(granted))),
+        word(&permissions.decide(AccessLevel::Workspace, &Mode::code(), "other", &action(granted))),
         "ask"
     );
 
-    // What is denied cannot be granted.
+    // A denied action cannot be granted.
     let grants = Arc::make_mut(&mut permissions.grants);
-    grants.remember(Grant::of("terminal", &deed("curl x"), Scope::Always).expect("a grant"));
-    grants.remember(Grant::of("terminal", &deed("rm -rf /"), Scope::Always).expect("a grant"));
+    grants.add(Grant::exact("terminal", &action("curl x"), GrantScope::Always).expect("a grant"));
+    grants.add(Grant::exact("terminal", &action("rm -rf /"), GrantScope::Always).expect("a grant"));
     assert_eq!(decided(&permissions, "curl x"), "deny");
     assert_eq!(decided(&permissions, "rm -rf /"), "deny");
 
-    // Grants are stored and read as they are, and a revoked one is gone at once.
+    // Grants survive serialisation, and a revoked one is removed immediately.
     let text = serde_json::to_string(&*permissions.grants).expect("stored");
     let mut stored: Grants = serde_json::from_str(&text).expect("read");
     assert_eq!(stored, *permissions.grants);
     let rule: Rule = format!("run(={granted})").parse().expect("a rule");
-    assert_eq!(stored.revoke(&rule), Revoked::Gone);
-    assert_eq!(stored.revoke(&rule), Revoked::Unknown);
+    assert_eq!(stored.revoke(&rule), RevokeOutcome::Removed);
+    assert_eq!(stored.revoke(&rule), RevokeOutcome::NotFound);
     permissions.grants = Arc::new(stored);
     assert_eq!(decided(&permissions, granted), "ask");
 }
 
 #[test]
-fn a_session_ends_its_own_answers_only() {
-    let mut grants = Grants::default();
-    for (url, scope) in [
-        ("https://a.example", Scope::Session),
-        ("https://b.example", Scope::Project),
-    ] {
-        grants.remember(Grant::of("fetch", &Deed::Fetch { url }, scope).expect("a grant"));
-    }
-    grants.end_session();
-    let left: Vec<_> = grants.iter().map(|grant| grant.rule.to_string()).collect();
-    assert_eq!(left, ["fetch(=b.example)"]);
-}
-
-#[test]
-fn a_protected_file_needs_an_answer_about_itself() {
+fn a_protected_file_needs_a_grant_for_itself() {
     let mut permissions = permissions(&rules(&["write(**)"], &[], &[]));
-    assert_eq!(decide(&permissions, Level::Workspace, "write AGENTS.md"), "ask");
+    assert_eq!(decide(&permissions, AccessLevel::Workspace, "write AGENTS.md"), "ask");
     assert_eq!(
-        decide(&permissions, Level::Workspace, "run echo x > .vscode/tasks.json"),
+        decide(&permissions, AccessLevel::Workspace, "run echo x > .vscode/tasks.json"),
         "ask"
     );
-    assert_eq!(decide(&permissions, Level::Full, "write AGENTS.md"), "allow");
+    assert_eq!(decide(&permissions, AccessLevel::Full, "write AGENTS.md"), "allow");
     let path = Path::new(ROOT).join("AGENTS.md");
-    let deed = Deed::Write {
-        path: &path,
-        place: Place::Inside,
+    let action = Action::Write {
+        path: path.clone(),
+        place: PathArea::Inside,
     };
-    let grant = Grant::of("tool_name", &deed, Scope::Session).expect("a grant");
-    Arc::make_mut(&mut permissions.grants).remember(grant);
-    assert_eq!(decide(&permissions, Level::Workspace, "write AGENTS.md"), "allow");
-    assert_eq!(decide(&permissions, Level::Workspace, "write CLAUDE.md"), "ask");
+    let grant = Grant::exact("tool_name", &action, GrantScope::Session).expect("a grant");
+    Arc::make_mut(&mut permissions.grants).add(grant);
+    assert_eq!(decide(&permissions, AccessLevel::Workspace, "write AGENTS.md"), "allow");
+    assert_eq!(decide(&permissions, AccessLevel::Workspace, "write CLAUDE.md"), "ask");
 }
 
 #[test]
 fn hidden_files_are_hidden_from_every_kind_of_tool() {
     let mut permissions = permissions(&rules(&["run", "read(**)", "write(**)"], &[], &[]));
-    let (ignore, problems) = Ignore::new([(".hewignore", "secrets/\n*.key\n!public.key\nbuild/\n")]);
+    let (ignore, problems) = IgnoreRules::new([(".hewignore", "secrets/\n*.key\n!public.key\nbuild/\n")]);
     assert!(problems.is_empty());
     permissions.ignore = Arc::new(ignore);
     for (text, expected) in [
@@ -413,14 +411,14 @@ fn hidden_files_are_hidden_from_every_kind_of_tool() {
         ("run ls secrets", "allow"),
         ("run git commit -m build", "allow"),
     ] {
-        assert_eq!(decide(&permissions, Level::Full, text), expected, "{text}");
+        assert_eq!(decide(&permissions, AccessLevel::Full, text), expected, "{text}");
     }
 }
 
 #[test]
-fn levels_decide_where_no_rule_does() {
+fn levels_decide_without_a_matching_rule() {
     let permissions = Permissions {
-        places: Arc::new(places()),
+        project: Arc::new(places()),
         ..Permissions::default()
     };
     let cases = [
@@ -439,20 +437,21 @@ fn levels_decide_where_no_rule_does() {
         ("mcp a/b", "ask", "ask", "allow"),
     ];
     for (text, read_only, workspace, full) in cases {
-        let found = [Level::ReadOnly, Level::Workspace, Level::Full].map(|level| decide(&permissions, level, text));
+        let found = [AccessLevel::ReadOnly, AccessLevel::Workspace, AccessLevel::Full]
+            .map(|level| decide(&permissions, level, text));
         assert_eq!(found, [read_only, workspace, full], "{text}");
     }
 }
 
 #[test]
-fn suggestions_go_from_exact_to_broad_and_are_never_too_broad() {
-    let permissions = permissions(&RuleText::default());
-    let suggest = |command| -> Vec<String> {
-        let deed = Deed::Run {
-            command,
-            cwd: Path::new(ROOT),
+fn suggestions_go_from_exact_to_broad_within_bounds() {
+    let permissions = permissions(&RuleConfig::default());
+    let suggest = |command: &str| -> Vec<String> {
+        let action = Action::Run {
+            command: command.into(),
+            cwd: ROOT.into(),
         };
-        permissions.suggest(&deed).iter().map(ToString::to_string).collect()
+        permissions.suggest(&action).iter().map(ToString::to_string).collect()
     };
     assert_eq!(
         suggest("cargo test -p x | tail -5"),
@@ -463,11 +462,11 @@ fn suggestions_go_from_exact_to_broad_and_are_never_too_broad() {
     assert_eq!(suggest("$X y"), ["run(=$X y)"]);
     assert_eq!(suggest("A=1 make"), ["run(=A=1 make)"]);
     let path = Path::new(ROOT).join("src/a[1].rs");
-    let deed = Deed::Write {
-        path: &path,
-        place: Place::Inside,
+    let action = Action::Write {
+        path: path.clone(),
+        place: PathArea::Inside,
     };
-    let found: Vec<_> = permissions.suggest(&deed).iter().map(ToString::to_string).collect();
+    let found: Vec<_> = permissions.suggest(&action).iter().map(ToString::to_string).collect();
     assert_eq!(found, ["write(=/home/me/project/src/a[1].rs)", "write(src/**)"]);
 }
 
@@ -475,40 +474,43 @@ fn suggestions_go_from_exact_to_broad_and_are_never_too_broad() {
 fn the_reasons_name_what_is_not_covered() {
     let mut permissions = permissions(&commands(&["ls"], &[], &["curl"]));
     permissions.approval = careful().into();
-    let told = |command| why(run(&permissions, Level::Workspace, command));
+    let told = |command| why(run(&permissions, AccessLevel::Workspace, command));
     assert_eq!(told("ls && whoami"), "no rule covers `whoami`");
     assert_eq!(told("ls; curl x"), "your rules deny `run(curl)`");
     assert_eq!(
         told("$X"),
-        "your rules deny `run(curl)`, and this may be it; which program `$X` is shows only when it runs"
+        "your rules deny `run(curl)`, which may apply here; the program `$X` is only known at run time"
     );
     assert_eq!(told("ls > ~/x"), "/home/me/x is outside the project");
     assert_eq!(told("rm -rf ~"), "`rm` must not be used on `~`");
 }
 
 #[test]
-fn limits_are_reached_before_the_request_that_would_pass_them() {
-    let approval = Approval {
+fn limits_are_reached_before_the_request_that_would_exceed_them() {
+    let approval = AutoApproval {
         max_requests: Some(3),
         max_cost_micros: Some(1_000),
-        ..Approval::default()
+        ..AutoApproval::default()
     };
     assert_eq!(approval.limit(2, 0), None);
-    assert_eq!(approval.limit(3, 0), Some(Limit::Requests(3)));
+    assert_eq!(approval.limit(3, 0), Some(ApprovalLimit::Requests(3)));
     assert_eq!(approval.limit(0, 1_000), None);
-    assert_eq!(approval.limit(0, 1_001), Some(Limit::Cost(1_000)));
-    assert_eq!(Approval::default().limit(u32::MAX, u64::MAX), None);
+    assert_eq!(approval.limit(0, 1_001), Some(ApprovalLimit::Cost(1_000)));
+    assert_eq!(AutoApproval::default().limit(u32::MAX, u64::MAX), None);
 }
 
 #[test]
 fn settings_are_read_from_configuration() {
-    let settings: Settings = serde_json::from_str(r#"{"commands":"ask","max_requests":7}"#).expect("read");
-    let approval = settings.over(Level::Workspace);
-    assert_eq!((approval.commands, approval.writes), (Auto::Ask, Auto::Allow));
-    assert_eq!(settings.over(Level::ReadOnly).writes, Auto::Ask);
-    let text: RuleText =
+    let settings: ApprovalSettings = serde_json::from_str(r#"{"commands":"ask","max_requests":7}"#).expect("read");
+    let approval = settings.resolve(AccessLevel::Workspace);
+    assert_eq!(
+        (approval.commands, approval.writes),
+        (ApprovalMode::Ask, ApprovalMode::Allow)
+    );
+    assert_eq!(settings.resolve(AccessLevel::ReadOnly).writes, ApprovalMode::Ask);
+    let text: RuleConfig =
         serde_json::from_str(r#"{"deny":["run(rm)"],"examples":{"deny":["run rm x"]}}"#).expect("read");
-    let (_, problems) = Layer::load(Origin::User, &text);
+    let (_, problems) = RuleLayer::load(RuleOrigin::User, &text);
     assert!(problems.is_empty());
-    assert!(serde_json::from_str::<RuleText>(r#"{"denny":[]}"#).is_err());
+    assert!(serde_json::from_str::<RuleConfig>(r#"{"denny":[]}"#).is_err());
 }

@@ -1,11 +1,10 @@
-//! What holds for any input.
+//! Properties for arbitrary input.
 
-use crate::desk::{careful, commands, permissions, run, word};
-use policy::{Deed, Level, Match, Reading, Rule, shell};
+use crate::support::{careful, commands, permissions, run, word};
+use policy::{AccessLevel, Action, Match, MatchMode, Rule, shell};
 use proptest::prelude::*;
-use std::path::Path;
 
-/// One character, written in one of the ways in which the shell lets it be written.
+/// One character in one of its shell spellings.
 fn spelled(character: char) -> impl Strategy<Value = String> {
     (0..6).prop_map(move |way| match way {
         0 => character.to_string(),
@@ -17,7 +16,7 @@ fn spelled(character: char) -> impl Strategy<Value = String> {
     })
 }
 
-/// A word, each of its characters written somehow.
+/// A word in arbitrary spellings.
 fn disguised(word: &'static str) -> impl Strategy<Value = String> {
     word.chars()
         .map(spelled)
@@ -25,7 +24,7 @@ fn disguised(word: &'static str) -> impl Strategy<Value = String> {
         .prop_map(|parts| parts.concat())
 }
 
-/// A command, run by way of something else.
+/// A command, run through another one.
 fn wrapped(command: String) -> impl Strategy<Value = String> {
     let wrappers = [
         "nohup @",
@@ -58,7 +57,7 @@ fn wrapped(command: String) -> impl Strategy<Value = String> {
     let stack = prop::collection::vec(prop::sample::select(wrappers.to_vec()), 0..4);
     stack.prop_map(move |stack| {
         stack.iter().fold(command.clone(), |command, wrapper| {
-            // A program can only run a program, not a list of them.
+            // A program can only run a program, not a list.
             let simple =
                 wrapper.starts_with(['(', '{', '!']) || !wrapper.ends_with(" @") || wrapper.contains(['|', '&']);
             let inner = if simple || is_simple(&command) {
@@ -90,27 +89,27 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_is_decided_about(text in ".{0,200}") {
+    fn any_text_gets_a_decision(text in ".{0,200}") {
         shell::parse(&text);
-        run(&permissions(&commands(&["ls"], &["git"], &["rm"])), Level::Workspace, &text);
+        run(&permissions(&commands(&["ls"], &["git"], &["rm"])), AccessLevel::Workspace, &text);
     }
 
     #[test]
-    fn any_heap_of_shell_is_decided_about(parts in prop::collection::vec(fragment(), 0..30)) {
+    fn any_shell_fragments_get_a_decision(parts in prop::collection::vec(fragment(), 0..30)) {
         let text = parts.concat();
-        run(&permissions(&commands(&["ls"], &["git"], &["rm"])), Level::Workspace, &text);
+        run(&permissions(&commands(&["ls"], &["git"], &["rm"])), AccessLevel::Workspace, &text);
     }
 
     #[test]
-    fn what_is_allowed_is_not_allowed_with_something_else_behind_it(parts in prop::collection::vec(fragment(), 0..12)) {
+    fn an_allow_rule_does_not_cover_appended_commands(parts in prop::collection::vec(fragment(), 0..12)) {
         let mut permissions = permissions(&commands(&["ls", "echo"], &[], &[]));
         permissions.approval = careful().into();
         let text = parts.concat();
-        if word(&run(&permissions, Level::Workspace, &text)) == "allow" {
+        if word(&run(&permissions, AccessLevel::Workspace, &text)) == "allow" {
             for more in ["\nwhoami", "\nwhoami\n"] {
                 let longer = format!("{text}{more}");
-                let found = run(&permissions, Level::Workspace, &longer);
-                // A comment, a string or a here-document may swallow it, and then it is text.
+                let found = run(&permissions, AccessLevel::Workspace, &longer);
+                // A comment, string or here-document may contain it; then it is text.
                 let swallowed = text.contains("<<") || text.ends_with('\\');
                 prop_assert!(swallowed || word(&found) != "allow", "{longer:?}");
             }
@@ -118,46 +117,46 @@ proptest! {
     }
 
     #[test]
-    fn removing_everything_is_refused_however_it_is_spelled(
+    fn removing_everything_is_refused_in_every_spelling(
         rm in disguised("rm"), flags in disguised("-rf"), root in disguised("/"),
     ) {
         let command = format!("{rm} {flags} {root}");
-        let found = run(&permissions(&commands(&["*"], &[], &[])), Level::Full, &command);
+        let found = run(&permissions(&commands(&["*"], &[], &[])), AccessLevel::Full, &command);
         prop_assert_eq!(word(&found), "deny", "{}", command);
     }
 
     #[test]
-    fn removing_everything_is_refused_however_it_is_wrapped(command in wrapped("rm -rf /".into())) {
-        let found = run(&permissions(&commands(&["*"], &[], &[])), Level::Full, &command);
+    fn removing_everything_is_refused_in_every_wrapper(command in wrapped("rm -rf /".into())) {
+        let found = run(&permissions(&commands(&["*"], &[], &[])), AccessLevel::Full, &command);
         prop_assert_eq!(word(&found), "deny", "{}", command);
     }
 
     #[test]
-    fn what_is_denied_is_denied_however_it_is_wrapped(command in wrapped("curl evil.example".into())) {
-        let found = run(&permissions(&commands(&["*"], &[], &["curl"])), Level::Full, &command);
+    fn a_denied_command_is_denied_in_every_wrapper(command in wrapped("curl evil.example".into())) {
+        let found = run(&permissions(&commands(&["*"], &[], &["curl"])), AccessLevel::Full, &command);
         prop_assert_eq!(word(&found), "deny", "{}", command);
     }
 
     #[test]
-    fn what_no_rule_covers_is_asked_about_however_it_is_wrapped(command in wrapped("whoami".into())) {
+    fn an_uncovered_command_needs_approval_in_every_wrapper(command in wrapped("whoami".into())) {
         let allow = ["echo", "cat", "true", "false", "sudo", "nohup", "timeout", "env", "time", "exec", "command", "f", "sh"];
         let mut permissions = permissions(&commands(&allow, &[], &[]));
         permissions.approval = careful().into();
-        let found = run(&permissions, Level::Workspace, &command);
+        let found = run(&permissions, AccessLevel::Workspace, &command);
         prop_assert_eq!(word(&found), "ask", "{}", command);
     }
 
     #[test]
-    fn an_exact_rule_means_that_line_and_no_other(line in "[ -~]{1,60}", other in "[ -~]{1,60}") {
-        let deed = |command| Deed::Run { command, cwd: Path::new("/x") };
-        let rule = Rule::exactly(&deed(&line));
+    fn an_exact_rule_matches_only_that_line(line in "[ -~]{1,60}", other in "[ -~]{1,60}") {
+        let action = |command: &str| Action::Run { command: command.into(), cwd: "/x".into() };
+        let rule = Rule::exact(&action(&line));
         prop_assume!(!line.trim().is_empty());
         let rule = rule.expect("a rule");
         let again: Rule = rule.to_string().parse().expect("the same rule");
-        let places = policy::Places::default();
-        prop_assert_eq!(again.matches("t", &deed(&line), &places, Reading::Narrow), Match::Yes);
+        let places = policy::ProjectPaths::default();
+        prop_assert_eq!(again.matches("t", &action(&line), &places, MatchMode::Narrow), Match::Yes);
         let same = line.trim() == other.trim();
         let expected = if same { Match::Yes } else { Match::No };
-        prop_assert_eq!(again.matches("t", &deed(&other), &places, Reading::Narrow), expected);
+        prop_assert_eq!(again.matches("t", &action(&other), &places, MatchMode::Narrow), expected);
     }
 }

@@ -1,7 +1,10 @@
-//! What Roo Code decided in its own unit tests, decided again. Where hew is stricter, the reason stands in a list.
+//! Compares decisions with Roo Code's unit tests. Where hew is stricter, a list gives the reason.
 
-use crate::desk::{careful, commands, permissions, run, word};
-use policy::{Deed, Group, Ignore, Level, Mode, Modes, Place, Places, Profile, Protected, Switch, parse_modes, shell};
+use crate::support::{careful, commands, permissions, run, word};
+use policy::{
+    AccessLevel, Action, DefaultSwitch, IgnoreRules, Mode, ModeSet, PathArea, ProjectPaths, ProtectedPaths, ToolGroup,
+    ToolProfile, parse_modes, shell,
+};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -26,13 +29,13 @@ fn strings(value: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Commands about which hew is stricter than Roo Code, with the patterns that are allowed and denied, and why.
+/// Commands for which hew is stricter than Roo Code, with the allowed and denied patterns and the reason.
 const STRICTER_COMMANDS: &[(&str, &str, &str, &str)] = &[
     (
         "rm -rf /",
         "npm, echo, git",
         "npm test, git push",
-        "removing `/` is refused whatever the rules say",
+        "removing `/` is always refused",
     ),
     (
         "npm test --coverage",
@@ -82,7 +85,7 @@ fn command_decisions_are_the_same_or_stricter_for_a_listed_reason() {
         }
     }
     for record in records(COMMANDS, "isAutoApprovedSingleCommand") {
-        // A command that Roo Code does not approve may be asked about or denied.
+        // A command that Roo Code does not approve may need approval or be denied.
         let expected = if record["result"] == true { "allow" } else { "not allow" };
         used.extend(check(&record, expected));
         checked += 1;
@@ -98,13 +101,13 @@ fn command_decisions_are_the_same_or_stricter_for_a_listed_reason() {
     }
 }
 
-/// Checks one record and names the listed difference that it needs, if any.
+/// Checks one record and returns the listed difference that it needs, if any.
 fn check(record: &Value, expected: &str) -> Option<usize> {
     let command = record["args"][0].as_str().expect("a command");
     let (allow, deny) = (strings(&record["args"][1]), strings(&record["args"][2]));
     let mut permissions = permissions(&commands(&allow, &[], &deny));
     permissions.approval = careful().into();
-    let found = run(&permissions, Level::Workspace, command);
+    let found = run(&permissions, AccessLevel::Workspace, command);
     let same = match expected {
         "not allow" => word(&found) != "allow",
         "not deny" => word(&found) != "deny",
@@ -126,7 +129,7 @@ fn check(record: &Value, expected: &str) -> Option<usize> {
     listed
 }
 
-/// Lines that Roo Code splits otherwise, and why hew's way is right.
+/// Lines that Roo Code splits differently, and why hew is right.
 const SPLIT_OTHERWISE: &[(&str, &str)] = &[
     (
         "npm test $(echo test)",
@@ -172,7 +175,7 @@ const SPLIT_OTHERWISE: &[(&str, &str)] = &[
     ),
     (
         "command >(gzip > output.gz)",
-        "`command` is a wrapper, and what it runs here is only known when it runs",
+        "`command` is a wrapper, and what it runs here is only known at run time",
     ),
 ];
 
@@ -182,8 +185,8 @@ fn lines_are_split_into_the_same_programs() {
     for record in records(COMMANDS, "parseCommand") {
         let line = record["args"][0].as_str().expect("a line");
         let script = shell::parse(line);
-        let found: Vec<String> = script.commands.iter().filter_map(shell::Simple::name).collect();
-        // Roo Code cuts loops and tests into pieces that are no commands; only the programs count here.
+        let found: Vec<String> = script.commands.iter().filter_map(shell::SimpleCommand::name).collect();
+        // Roo Code splits loops and tests into fragments; only the programs are compared.
         let expected: Vec<String> = strings(&record["result"])
             .iter()
             .filter_map(|part| part.split_whitespace().next())
@@ -198,7 +201,7 @@ fn lines_are_split_into_the_same_programs() {
             same || listed || in_loops || !script.unclear.is_empty(),
             "{line:?}: Roo Code finds {expected:?}, hew {found:?}"
         );
-        // Whatever stands in a loop or a substitution, no program is missed.
+        // No program in a loop or substitution is missed.
         if script.unclear.is_empty() && !listed {
             for program in expected.iter().filter(|program| !KEYWORDS.contains(&program.as_str())) {
                 assert!(found.contains(program), "{line:?} misses {program}: {found:?}");
@@ -217,7 +220,7 @@ fn sorted(words: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn every_expansion_that_roo_code_fears_is_unclear_or_adds_a_command() {
+fn every_expansion_that_roo_code_rejects_is_unclear_or_adds_a_command() {
     for record in records(COMMANDS, "containsDangerousSubstitution") {
         let line = record["args"][0].as_str().expect("a line");
         let script = shell::parse(line);
@@ -228,7 +231,7 @@ fn every_expansion_that_roo_code_fears_is_unclear_or_adds_a_command() {
     }
 }
 
-/// Harmless lines that hew still asks about, and why.
+/// Harmless lines that need approval in hew, and why.
 const MORE_FEARED: &[(&str, &str)] = &[
     (
         "cat ?(foo|bar)",
@@ -243,7 +246,7 @@ const MORE_FEARED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn ordinary_expansions_are_not_feared() {
+fn ordinary_expansions_are_accepted() {
     for record in records(COMMANDS, "containsDangerousSubstitution") {
         let line = record["args"][0].as_str().expect("a line");
         if record["result"] == false {
@@ -254,7 +257,7 @@ fn ordinary_expansions_are_not_feared() {
     }
 }
 
-/// Calls that Roo Code lets pass in a mode and hew does not, and why.
+/// Calls that Roo Code permits in a mode and hew does not, and why.
 const STRICTER_MODES: &[(&str, &str)] = &[
     (
         "write_to_file",
@@ -295,18 +298,18 @@ fn mode_decisions_are_the_same_or_stricter_for_a_listed_reason() {
     }
 }
 
-/// What hew says about a call of one of Roo Code's tools.
+/// hew's decision about a call of one of Roo Code's tools.
 fn mode_allows(args: &Value) -> Result<(), String> {
     let (tool, mode) = (
         args[0].as_str().unwrap_or_default(),
         args[1].as_str().unwrap_or_default(),
     );
-    let mut modes = Modes::default();
+    let mut modes = ModeSet::default();
     let custom = serde_json::json!({ "customModes": args[2].as_array().cloned().unwrap_or_default() });
     let (found, problems) = parse_modes(".roomodes", &custom.to_string());
     assert!(problems.is_empty(), "{problems:?}");
     modes.add(found);
-    let profile = Profile {
+    let profile = ToolProfile {
         tools: args[3]
             .as_object()
             .into_iter()
@@ -314,24 +317,24 @@ fn mode_allows(args: &Value) -> Result<(), String> {
             .filter_map(|(tool, on)| Some((tool.clone(), on.as_bool()?)))
             .filter(|(tool, _)| tool != "__undef")
             .collect(),
-        other_tools: Switch::On,
-        ..Profile::default()
+        other_tools: DefaultSwitch::On,
+        ..ToolProfile::default()
     };
     if !profile.offers(tool) {
         return Err(format!("{tool} is switched off"));
     }
     let included = strings(&args[6]);
     let group = match tool {
-        "read_file" | "search_files" | "list_files" | "codebase_search" => Group::Read,
-        "write_to_file" | "apply_diff" | "generate_image" => Group::Edit,
-        // Roo Code offers these only to models that are used to them.
+        "read_file" | "search_files" | "list_files" | "codebase_search" => ToolGroup::Read,
+        "write_to_file" | "apply_diff" | "generate_image" => ToolGroup::Edit,
+        // Roo Code provides these only to models that are used to them.
         "apply_patch" | "search_replace" | "edit_file" | "search_and_replace" | "edit" if included.contains(&tool) => {
-            Group::Edit
+            ToolGroup::Edit
         }
-        "execute_command" | "read_command_output" => Group::Command,
-        "use_mcp_tool" | "access_mcp_resource" => Group::Mcp,
-        tool if tool.starts_with("mcp_") => Group::Mcp,
-        "switch_mode" | "new_task" => Group::Modes,
+        "execute_command" | "read_command_output" => ToolGroup::Command,
+        "use_mcp_tool" | "access_mcp_resource" => ToolGroup::Mcp,
+        tool if tool.starts_with("mcp_") => ToolGroup::Mcp,
+        "switch_mode" | "new_task" => ToolGroup::Modes,
         "ask_followup_question" | "attempt_completion" | "update_todo_list" | "run_slash_command" | "skill" => {
             return Ok(());
         }
@@ -346,17 +349,18 @@ fn mode_allows(args: &Value) -> Result<(), String> {
         };
     };
     let path = Path::new("/home/me/project").join(path);
-    let deed = match group {
-        Group::Edit => Deed::Write {
-            path: &path,
-            place: Place::Inside,
+    let action = match group {
+        ToolGroup::Edit => Action::Write {
+            path: path.clone(),
+            place: PathArea::Inside,
         },
-        Group::Read | Group::Command | Group::Browser | Group::Mcp | Group::Modes => Deed::Read {
-            path: &path,
-            place: Place::Inside,
+        ToolGroup::Read | ToolGroup::Command | ToolGroup::Browser | ToolGroup::Mcp | ToolGroup::Modes => Action::Read {
+            path: path.clone(),
+            place: PathArea::Inside,
         },
     };
-    mode.permits(&deed, &crate::desk::places())
+    mode.permits(&action, &crate::support::places())
+        .map_err(|violation| violation.to_string())
 }
 
 fn path_of(params: &Value) -> Option<String> {
@@ -367,16 +371,16 @@ fn path_of(params: &Value) -> Option<String> {
     Some(path.to_owned())
 }
 
-fn ignore_of(record: &Value) -> (Ignore, Places) {
-    let (ignore, problems) = Ignore::new(
+fn ignore_of(record: &Value) -> (IgnoreRules, ProjectPaths) {
+    let (ignore, problems) = IgnoreRules::new(
         record["ctx"]["rooIgnoreContent"]
             .as_str()
             .map(|text| (".rooignore", text)),
     );
     assert!(problems.is_empty());
-    let places = Places {
+    let places = ProjectPaths {
         root: record["ctx"]["cwd"].as_str().expect("a folder").into(),
-        ..Places::default()
+        ..ProjectPaths::default()
     };
     (ignore, places)
 }
@@ -386,7 +390,7 @@ fn ignore_files_hide_the_same_paths() {
     for record in records(IGNORE, "RooIgnoreController#validateAccess") {
         let (ignore, places) = ignore_of(&record);
         let path = record["args"][0].as_str().expect("a path");
-        // Recorded while a link `config.json` led to a hidden file: following links is done before hew asks.
+        // Recorded with a link `config.json` to a hidden file: the caller resolves links.
         if path == "config.json" && record["result"] == false {
             continue;
         }
@@ -412,11 +416,11 @@ fn ignore_files_hide_the_same_paths() {
 }
 
 #[test]
-fn commands_that_show_hidden_files_are_the_same() {
+fn commands_that_disclose_hidden_files_are_the_same() {
     for record in records(IGNORE, "RooIgnoreController#validateCommand") {
         let (ignore, places) = ignore_of(&record);
         let script = shell::parse(record["args"][0].as_str().expect("a command"));
-        let shown = ignore.shown_by(&script, &places.root, &places);
+        let shown = ignore.disclosed_by(&script, &places.root, &places);
         let expected: Option<PathBuf> = record["result"].as_str().map(|path| places.root.join(path));
         assert_eq!(shown, expected, "{record}");
     }
@@ -424,14 +428,14 @@ fn commands_that_show_hidden_files_are_the_same() {
 
 #[test]
 fn the_same_files_are_protected() {
-    let (protected, problems) = Protected::new(&[]);
+    let (protected, problems) = ProtectedPaths::new(&[]);
     assert!(problems.is_empty());
     for record in records(PROTECT, "RooProtectedController#isWriteProtected") {
-        let places = Places {
+        let places = ProjectPaths {
             root: record["ctx"]["cwd"].as_str().expect("a folder").into(),
-            ..Places::default()
+            ..ProjectPaths::default()
         };
-        // Windows separators are turned round before hew asks.
+        // The caller converts Windows separators.
         let path = record["args"][0].as_str().expect("a path").replace('\\', "/");
         let found = protected.covers(&places.root.join(&path), &places);
         assert_eq!(Value::from(found), record["result"], "{record}");
@@ -439,20 +443,20 @@ fn the_same_files_are_protected() {
 }
 
 #[test]
-fn a_protected_file_is_asked_about_although_writing_is_allowed() {
-    let permissions = permissions(&policy::RuleText::default());
+fn a_protected_file_needs_approval_although_writing_is_allowed() {
+    let permissions = permissions(&policy::RuleConfig::default());
     for (path, expected) in [
         ("AGENTS.md", "ask"),
         (".roo/x", "ask"),
         ("agents.MD", "ask"),
         ("src/x", "allow"),
     ] {
-        let path = Path::new(crate::desk::ROOT).join(path);
-        let deed = Deed::Write {
-            path: &path,
-            place: Place::Inside,
+        let path = Path::new(crate::support::ROOT).join(path);
+        let action = Action::Write {
+            path: path.clone(),
+            place: PathArea::Inside,
         };
-        let found = permissions.decide(Level::Workspace, &Mode::code(), "write_file", &deed);
+        let found = permissions.decide(AccessLevel::Workspace, &Mode::code(), "write_file", &action);
         assert_eq!(word(&found), expected, "{path:?}");
     }
 }

@@ -1,56 +1,61 @@
-//! The part of a request that stays the same: its tools and its system prompt, as the ledger knows them.
+//! The constant part of a request in the ledger: its tools and its system prompt.
 
-use super::kind::{START, counted, mixed};
-use super::weigh::Weigh;
+use super::message_kind::{FNV_OFFSET, fnv1a, json_size_and_hash};
+use super::token_counter::TokenCounter;
 use model::{Request, ToolSpec};
 use std::sync::Arc;
 
 /// The tools and the system prompt of a request.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Laid {
+pub(crate) struct FrameSections {
     tools: Arc<[ToolSpec]>,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<FrameSection>,
 }
 
 /// The tools, or a section of the system prompt.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct FrameSection {
     /// `tools`, or `system/…`.
     pub(crate) name: String,
     pub(crate) bytes: u64,
-    /// About how many tokens that is.
+    /// Estimated tokens.
     pub(crate) weight: u64,
     hash: u64,
-    /// Of everything up to here.
+    /// Hash of everything up to here.
     pub(crate) chain: u64,
-    /// Its share of the tokens, once they are known.
+    /// Its share of the tokens, once known.
     pub(crate) tokens: u64,
     text: Option<Arc<str>>,
 }
 
-/// Where a frame left another, and what changed.
-pub(crate) struct Left {
+/// Where a frame differs from another, and what changed.
+pub(crate) struct FrameDifference {
     pub(crate) byte: u64,
     pub(crate) part: String,
 }
 
-impl Laid {
-    /// The frame of a request. What is the same as before costs no work.
-    pub(crate) fn of(request: &Request, model: &str, weigh: &dyn Weigh, before: Option<&Laid>) -> Laid {
+impl FrameSections {
+    /// The frame of a request. Unchanged sections cost no work.
+    pub(crate) fn of(
+        request: &Request,
+        model: &str,
+        weigh: &dyn TokenCounter,
+        before: Option<&FrameSections>,
+    ) -> FrameSections {
         let mut parts = Vec::with_capacity(request.system.len() + 1);
-        let mut chain = mixed(START, model.as_bytes());
-        let known = before.filter(|laid| Arc::ptr_eq(&laid.tools, &request.tools));
-        let tools = match known.and_then(|laid| laid.parts.first()) {
+        let mut chain = fnv1a(FNV_OFFSET, model.as_bytes());
+        let known = before.filter(|frame| Arc::ptr_eq(&frame.tools, &request.tools));
+        let tools = match known.and_then(|frame| frame.parts.first()) {
             Some(part) => (part.bytes, part.weight, part.hash),
-            None if request.tools.is_empty() => (0, 0, START),
+            None if request.tools.is_empty() => (0, 0, FNV_OFFSET),
             None => {
-                let (bytes, hash) = counted(&&*request.tools);
+                let (bytes, hash) = json_size_and_hash(&&*request.tools);
                 (bytes, weigh.tools(&request.tools), hash)
             }
         };
         let mut push = |name: String, (bytes, weight, hash): (u64, u64, u64), text: Option<Arc<str>>| {
-            chain = mixed(chain, &hash.to_be_bytes());
-            parts.push(Part {
+            chain = fnv1a(chain, &hash.to_be_bytes());
+            parts.push(FrameSection {
                 name,
                 bytes,
                 weight,
@@ -63,35 +68,35 @@ impl Laid {
         push("tools".into(), tools, None);
         for (place, section) in request.system.iter().enumerate() {
             let same = before
-                .and_then(|laid| laid.parts.get(place + 1))
+                .and_then(|frame| frame.parts.get(place + 1))
                 .filter(|part| part.text.as_ref().is_some_and(|text| Arc::ptr_eq(text, section)));
             let (name, size) = match same {
                 Some(part) => (part.name.clone(), (part.bytes, part.weight, part.hash)),
                 None => {
-                    let hash = mixed(START, section.as_bytes());
+                    let hash = fnv1a(FNV_OFFSET, section.as_bytes());
                     let size = (section.len() as u64, weigh.text(section), hash);
                     (format!("system/{}", section_name(section, place)), size)
                 }
             };
             push(name, size, Some(Arc::clone(section)));
         }
-        Laid {
+        FrameSections {
             tools: Arc::clone(&request.tools),
             parts,
         }
     }
 
-    /// Of everything in it.
+    /// Hash of the whole frame.
     pub(crate) fn chain(&self) -> u64 {
-        self.parts.last().map_or(START, |part| part.chain)
+        self.parts.last().map_or(FNV_OFFSET, |part| part.chain)
     }
 
     pub(crate) fn bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.bytes).sum()
     }
 
-    /// Where it left the one before it.
-    pub(crate) fn left(&self, before: &Laid) -> Option<Left> {
+    /// Where it differs from the previous request.
+    pub(crate) fn difference_from(&self, before: &FrameSections) -> Option<FrameDifference> {
         let pairs = self.parts.iter().zip(&before.parts);
         let same = pairs.take_while(|(now, then)| now.hash == then.hash).count();
         if same == self.parts.len() && same == before.parts.len() {
@@ -100,14 +105,14 @@ impl Laid {
         let bytes: u64 = self.parts[..same].iter().map(|part| part.bytes).sum();
         if same == 0 {
             let (now, then) = (json(&self.tools), json(&before.tools));
-            return Some(Left {
-                byte: alike(&now, &then),
+            return Some(FrameDifference {
+                byte: common_prefix(&now, &then),
                 part: tools_changed(&before.tools, &self.tools),
             });
         }
         let (now, then) = (self.parts.get(same), before.parts.get(same));
-        let text = |part: Option<&Part>| part.and_then(|part| part.text.clone()).unwrap_or_default();
-        let name = |part: &Part| part.name.replacen('/', ": ", 1);
+        let text = |part: Option<&FrameSection>| part.and_then(|part| part.text.clone()).unwrap_or_default();
+        let name = |part: &FrameSection| part.name.replacen('/', ": ", 1);
         let part = match (now, then) {
             (Some(now), Some(then)) if now.name == then.name => format!("{} changed", name(now)),
             (Some(now), Some(then)) if self.has(&then.name) && !before.has(&now.name) => format!("{} added", name(now)),
@@ -119,8 +124,8 @@ impl Laid {
             (None, Some(then)) => format!("{} removed", name(then)),
             (None, None) => "system changed".into(),
         };
-        Some(Left {
-            byte: bytes + alike(text(now).as_bytes(), text(then).as_bytes()),
+        Some(FrameDifference {
+            byte: bytes + common_prefix(text(now).as_bytes(), text(then).as_bytes()),
             part,
         })
     }
@@ -130,9 +135,9 @@ impl Laid {
     }
 }
 
-/// What became of the tools.
+/// Describes changes of the tools.
 fn tools_changed(before: &[ToolSpec], now: &[ToolSpec]) -> String {
-    /// So many are named of each kind.
+    /// Maximum number of names per kind of change.
     const MOST: usize = 5;
     let named = |tools: Vec<&str>, word: &str| {
         let more = tools.len().saturating_sub(MOST);
@@ -160,12 +165,12 @@ fn tools_changed(before: &[ToolSpec], now: &[ToolSpec]) -> String {
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
     match all.is_empty() {
-        true => "tools changed: their order".into(),
+        true => "tools changed: order".into(),
         false => format!("tools changed: {}", all.join("; ")),
     }
 }
 
-/// What a section of the system prompt is called: its first heading.
+/// Name of a section of the system prompt: its first heading.
 fn section_name(section: &str, place: usize) -> String {
     let first = section.trim_start().lines().next().unwrap_or_default();
     match first.strip_prefix('#') {
@@ -187,7 +192,7 @@ fn json(tools: &[ToolSpec]) -> Vec<u8> {
     serde_json::to_vec(tools).unwrap_or_default()
 }
 
-/// How many bytes two texts have in common at their beginning.
-pub(crate) fn alike(one: &[u8], other: &[u8]) -> u64 {
+/// Length of the common prefix in bytes.
+pub(crate) fn common_prefix(one: &[u8], other: &[u8]) -> u64 {
     one.iter().zip(other).take_while(|(a, b)| a == b).count() as u64
 }

@@ -1,7 +1,7 @@
-//! What requests are made of, what of them is cached, and where they differ.
+//! Composition of requests, cached parts, and differences between requests.
 
 use super::*;
-use model::{Block, CallId, Features, Limits, Outcome, Part, Role, ToolSpec, Wire};
+use model::{Block, CallId, Features, Part, PartOrigin, Role, TokenLimits, ToolOutcome, ToolSpec, Wire};
 use serde_json::json;
 
 fn info(wire: Wire) -> Info {
@@ -9,7 +9,7 @@ fn info(wire: Wire) -> Info {
         provider: "p".into(),
         id: "m".into(),
         wire,
-        limits: Limits {
+        limits: TokenLimits {
             window: 100_000,
             output: 1_000,
         },
@@ -54,7 +54,7 @@ fn result(id: usize) -> Arc<Message> {
         id: CallId::from(format!("c{id}")),
         name: "shell".into(),
         content: vec![Block::text("x".repeat(400))],
-        outcome: Outcome::Ok,
+        outcome: ToolOutcome::Ok,
     };
     Arc::new(Message {
         role: Role::User,
@@ -62,16 +62,24 @@ fn result(id: usize) -> Arc<Message> {
     })
 }
 
+fn summary() -> Arc<Message> {
+    let text = "<summary>\nNotes.\n</summary>";
+    Arc::new(Message {
+        role: Role::User,
+        parts: vec![Part::with_origin(text, PartOrigin::Summary)],
+    })
+}
+
 fn said(text: &str) -> Arc<Message> {
     Arc::new(Message::user(text))
 }
 
-/// A provider whose tokens are a quarter of the bytes, and a session with it.
+/// A provider that counts a quarter of the bytes, and a session with it.
 struct World {
     info: Info,
     ledger: Ledger,
     request: Request,
-    /// What it holds, and how many tokens that is.
+    /// Its content in tokens.
     cache: Vec<(Vec<Arc<Message>>, u64)>,
 }
 
@@ -92,29 +100,29 @@ impl World {
     }
 
     fn tokens(&self) -> u64 {
-        self.sent().all().div_ceil(4)
+        self.sent().total().div_ceil(4)
     }
 
-    /// How long the request is as it leaves.
-    fn sent(&self) -> Sent {
+    /// The size of the request as sent.
+    fn sent(&self) -> PromptSize {
         let length = |value: Vec<u8>| value.len() as u64;
         let mut ends = Vec::new();
         for message in self.request.messages.iter() {
             let last = ends.last().copied().unwrap_or(0);
             ends.push(last + length(serde_json::to_vec(&**message).unwrap()));
         }
-        Sent {
+        PromptSize {
             tools: length(serde_json::to_vec(&*self.request.tools).unwrap()),
             system: self.request.system.iter().map(|section| section.len() as u64).sum(),
             messages: ends.into(),
         }
     }
 
-    /// Sends the request; what it is made of, and what was expected of the cache.
-    fn send(&mut self, now: u64) -> (Entry, Vec<Section>) {
+    /// Sends the request; returns its sections and the expected cache content.
+    fn send(&mut self, now: u64) -> (LedgerEntry, Vec<LedgerSection>) {
         let last = self.request.messages.len() - 1;
         self.request.breakpoints = vec![Breakpoint::Tools, Breakpoint::System(1), Breakpoint::Message(last)];
-        let entry = self.ledger.enter(&self.request, &self.info, now);
+        let entry = self.ledger.begin_request(&self.request, &self.info, now);
         let all = self.tokens();
         let read = self
             .cache
@@ -135,12 +143,12 @@ impl World {
                 ..Usage::default()
             },
         };
-        let report = Report {
+        let report = RequestReport {
             usage: &usage,
             sent: None,
             at: now,
         };
-        let sections = self.ledger.settle(&entry, &self.info, &report);
+        let sections = self.ledger.finish_request(&entry, &self.info, &report);
         assert_eq!(
             sections.iter().map(|section| section.tokens).sum::<u64>(),
             all,
@@ -155,26 +163,26 @@ impl World {
     }
 }
 
-fn part(entry: &Entry) -> String {
+fn part(entry: &LedgerEntry) -> String {
     match &entry.difference {
-        Difference::At { part, .. } => part.clone(),
-        Difference::First => "first".into(),
-        Difference::Extends => "extends".into(),
-        Difference::Lost { why } => why.clone(),
+        PromptDifference::At { part, .. } => part.clone(),
+        PromptDifference::First => "first".into(),
+        PromptDifference::Extends => "extends".into(),
+        PromptDifference::CacheExpired { reason: why } => why.clone(),
     }
 }
 
 #[test]
-fn every_request_of_a_long_turn_extends_the_last_and_is_cached_as_far_as_that_one_went() {
+fn every_request_of_a_long_turn_extends_and_reuses_the_previous_one() {
     for wire in [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::Gemini] {
         let mut world = World::new(wire);
-        let step = Caching::of(&world.info).step;
+        let step = CachePolicy::of(&world.info).granularity;
         assert_eq!(part(&world.send(0).0), "first");
         for number in 0..60 {
             let before = world.tokens();
             world.say([call(number), result(number)]);
             let (entry, sections) = world.send(1_000 * number as u64);
-            assert_eq!(entry.difference, Difference::Extends, "{number}");
+            assert_eq!(entry.difference, PromptDifference::Extends, "{number}");
             assert_eq!(entry.shared, 1 + number * 2);
             assert_eq!(entry.cached, before - before % step, "{number} on {wire:?}");
             assert!(sections.iter().any(|section| section.name == "turn/results/shell"));
@@ -183,13 +191,16 @@ fn every_request_of_a_long_turn_extends_the_last_and_is_cached_as_far_as_that_on
 }
 
 #[test]
-fn sections_say_what_a_prompt_is_made_of_and_the_last_turn_stands_apart() {
+fn sections_list_the_prompt_and_separate_the_last_turn() {
     let mut world = World::new(Wire::AnthropicMessages);
     world.send(0);
     world.say([call(1), result(1), Arc::new(Message::assistant("done"))]);
     let context = Message {
         role: Role::User,
-        parts: vec![Part::text("and now?"), Part::text("<context>\nA file.\n</context>")],
+        parts: vec![
+            Part::text("and now?"),
+            Part::with_origin("<context>\nA file.\n</context>", PartOrigin::Mention),
+        ],
     };
     world.say([Arc::new(context)]);
     let (_, sections) = world.send(0);
@@ -218,7 +229,7 @@ fn sections_say_what_a_prompt_is_made_of_and_the_last_turn_stands_apart() {
 }
 
 #[test]
-fn what_broke_the_cache_is_named_with_the_first_byte_that_differs() {
+fn a_cache_break_is_reported_with_the_first_differing_byte() {
     let mut world = World::new(Wire::AnthropicMessages);
     world.send(0);
     let tools = serde_json::to_vec(&*world.request.tools).unwrap().len() as u64;
@@ -228,7 +239,7 @@ fn what_broke_the_cache_is_named_with_the_first_byte_that_differs() {
     let same = "You are hew.".len() + "# Rules of this project\nUse ".len();
     assert_eq!(
         entry.difference,
-        Difference::At {
+        PromptDifference::At {
             byte: tools + same as u64,
             part: "system: rules changed".into()
         }
@@ -239,12 +250,12 @@ fn what_broke_the_cache_is_named_with_the_first_byte_that_differs() {
     world.request.tools = [tool("shell"), tool("read_file"), tool("mcp__github__issues")].into();
     assert_eq!(part(&world.send(0).0), "tools changed: mcp github issues added");
     world.request.tools = [tool("shell"), tool("mcp__github__issues"), tool("read_file")].into();
-    assert_eq!(part(&world.send(0).0), "tools changed: their order");
+    assert_eq!(part(&world.send(0).0), "tools changed: order");
 
     world.say((0..20).flat_map(|number| [call(number), result(number)]));
     assert_eq!(part(&world.send(0).0), "extends");
     let kept = world.request.messages[39..].to_vec();
-    world.request.messages = vec![said("<summary>\nNotes.\n</summary>")].into();
+    world.request.messages = vec![summary()].into();
     world.say(kept);
     assert_eq!(part(&world.send(0).0), "summary replaced messages 1–39");
     Arc::make_mut(&mut world.request.messages).truncate(1);
@@ -258,7 +269,7 @@ fn what_broke_the_cache_is_named_with_the_first_byte_that_differs() {
 }
 
 #[test]
-fn going_back_to_an_earlier_request_finds_what_was_cached_then() {
+fn rewinding_to_an_earlier_request_reuses_its_cache() {
     let mut world = World::new(Wire::AnthropicMessages);
     world.send(0);
     world.say([call(1), result(1)]);
@@ -273,7 +284,7 @@ fn going_back_to_an_earlier_request_finds_what_was_cached_then() {
 }
 
 #[test]
-fn a_cache_that_has_not_been_used_for_too_long_is_not_counted_on() {
+fn an_expired_cache_is_not_expected() {
     let mut world = World::new(Wire::AnthropicMessages);
     world.send(0);
     world.say([call(1), result(1)]);
@@ -285,7 +296,7 @@ fn a_cache_that_has_not_been_used_for_too_long_is_not_counted_on() {
 }
 
 #[test]
-fn a_message_that_is_made_anew_and_says_the_same_is_the_same() {
+fn a_rebuilt_message_with_the_same_content_is_the_same() {
     let mut world = World::new(Wire::OpenaiResponses);
     world.say([call(1), result(1)]);
     world.send(0);
@@ -297,10 +308,10 @@ fn a_message_that_is_made_anew_and_says_the_same_is_the_same() {
         .collect();
     world.request.messages = again.into();
     let (entry, _) = world.send(0);
-    assert_eq!((entry.shared, entry.difference), (3, Difference::Extends));
+    assert_eq!((entry.shared, entry.difference), (3, PromptDifference::Extends));
 }
 
-/// How a server reports: what the request before had, all that this one has, in bytes and in tokens.
+/// A server's report: the size of the previous request and of this one, in bytes and tokens.
 struct Counts {
     before: u64,
     all: u64,
@@ -321,7 +332,7 @@ impl Counts {
         }
     }
 
-    /// Figures of marks that are rounded up apart.
+    /// Figures of breakpoints, rounded separately.
     fn apart(&self) -> Usage {
         Usage {
             cache_read: Counts::tokens(self.before),
@@ -331,45 +342,45 @@ impl Counts {
     }
 }
 
-/// Whether it is known how long requests are as they leave.
+/// Whether the size of requests is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     Known,
     Unknown,
 }
 
-/// Sends requests that extend each other to a provider that reads what the request before had and says so in its own way: for
-/// each, what was expected and what was read.
-fn reported(wire: Wire, caching: bool, length: Length, usage: impl Fn(Counts) -> Usage) -> Vec<(u64, u64, Certainty)> {
+/// Sends requests that extend each other to a provider that reads the previous request and reports in its own way.
+/// Returns the expected and the read tokens of each.
+fn reported(wire: Wire, caching: bool, length: Length, usage: impl Fn(Counts) -> Usage) -> Vec<(u64, u64, CountBasis)> {
     let mut world = World::new(wire);
     world.info.features.caching = caching;
     let mut before = 0;
     let mut seen = Vec::new();
     for number in 0..12 {
-        // No two of them have the same rest.
+        // All have different remainders.
         world.say([call(number), said(&"x".repeat(401 + number * 7))]);
         let last = world.request.messages.len() - 1;
         world.request.breakpoints = vec![Breakpoint::Message(last)];
         let (sent, now) = (world.sent(), number as u64);
-        let entry = world.ledger.enter(&world.request, &world.info, now);
+        let entry = world.ledger.begin_request(&world.request, &world.info, now);
         let usage = usage(Counts {
             before,
-            all: sent.all(),
+            all: sent.total(),
         });
-        let report = Report {
+        let report = RequestReport {
             usage: &usage,
             sent: Some(&sent).filter(|_| length == Length::Known),
             at: now,
         };
-        world.ledger.settle(&entry, &world.info, &report);
+        world.ledger.finish_request(&entry, &world.info, &report);
         seen.push((entry.cached, usage.cache_read, entry.certainty));
-        before = sent.all();
+        before = sent.total();
     }
     seen
 }
 
 #[test]
-fn a_provider_that_counts_hits_to_the_token_is_believed_from_its_first_report_on() {
+fn exact_hit_counts_are_used_from_the_first_report_on() {
     for (wire, caching) in [
         (Wire::OpenaiChat, true),
         (Wire::Gemini, true),
@@ -381,7 +392,7 @@ fn a_provider_that_counts_hits_to_the_token_is_believed_from_its_first_report_on
             "{wire:?} {caching}: {seen:?}"
         );
     }
-    // One that goes by its steps is, too.
+    // A step size is handled as well.
     let rough = |counts: Counts| {
         let usage = counts.exact();
         let rest = usage.cache_read % 128;
@@ -396,22 +407,22 @@ fn a_provider_that_counts_hits_to_the_token_is_believed_from_its_first_report_on
 }
 
 #[test]
-fn counts_that_do_not_add_up_because_they_are_rounded_are_called_estimates() {
+fn separately_rounded_counts_are_estimates() {
     let seen = reported(Wire::AnthropicMessages, true, Length::Unknown, |counts| counts.apart());
-    let off = |(expected, read, _): &(u64, u64, Certainty)| expected.abs_diff(*read);
+    let off = |(expected, read, _): &(u64, u64, CountBasis)| expected.abs_diff(*read);
     assert!(seen.iter().all(|seen| off(seen) <= 1), "{seen:?}");
     let first = seen.iter().position(|seen| off(seen) > 0).unwrap();
     for (place, (_, _, certainty)) in seen.iter().enumerate() {
-        let is_estimate = *certainty == Certainty::Estimated;
+        let is_estimate = *certainty == CountBasis::Estimated;
         assert_eq!(is_estimate, place > first, "request {place}: {seen:?}");
     }
 }
 
 #[test]
-fn hits_of_a_server_that_counts_bytes_are_foreseen_to_the_token_from_the_first_on() {
+fn hits_of_a_byte_counting_server_are_predicted_exactly() {
     let seen = reported(Wire::AnthropicMessages, true, Length::Known, |counts| counts.apart());
     let exact =
-        |(expected, read, certainty): &(u64, u64, Certainty)| expected == read && *certainty == Certainty::Counted;
+        |(expected, read, certainty): &(u64, u64, CountBasis)| expected == read && *certainty == CountBasis::Counted;
     assert!(seen.iter().all(exact), "{seen:?}");
     for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini] {
         let seen = reported(wire, true, Length::Known, |counts| counts.exact());
@@ -420,8 +431,8 @@ fn hits_of_a_server_that_counts_bytes_are_foreseen_to_the_token_from_the_first_o
 }
 
 #[test]
-fn a_provider_that_counts_tokens_is_believed_whatever_the_bytes_say() {
-    // A sixth more than the bytes say, so that only what was reported tells what will be.
+fn token_counts_of_a_provider_override_byte_estimates() {
+    // A sixth more than the bytes suggest, so that only reports allow a prediction.
     let more = |bytes: u64| bytes + bytes / 6;
     let counts = |Counts { before, all }: Counts| {
         let (read, all) = (more(Counts::tokens(before)), more(Counts::tokens(all)));
@@ -434,7 +445,7 @@ fn a_provider_that_counts_tokens_is_believed_whatever_the_bytes_say() {
     let seen = reported(Wire::AnthropicMessages, true, Length::Known, counts);
     assert!(seen.iter().all(|(expected, read, _)| expected == read), "{seen:?}");
 
-    // What agrees by chance is given up at the first figure that does not.
+    // A coincidence is dropped at the first figure that contradicts it.
     let chance = |given: Counts| match given.before {
         0 => given.apart(),
         _ => counts(given),
@@ -444,32 +455,32 @@ fn a_provider_that_counts_tokens_is_believed_whatever_the_bytes_say() {
 }
 
 #[test]
-fn after_a_summary_what_the_cache_keeps_of_tools_and_system_prompt_is_exact_once_it_was_read_by_itself() {
+fn after_a_summary_the_cached_frame_is_exact_once_it_was_read_alone() {
     let mut world = World::new(Wire::AnthropicMessages);
     world.request.system[0] = "You are hew. ".repeat(200).into();
-    // Another session has just sent the same tools and the same system prompt; they have a few tokens more than an estimate says.
-    let frame = world.sent().frame().div_ceil(4) + 7;
+    // Another session has just sent the same tools and system prompt; they have a few tokens more than estimated.
+    let frame = world.sent().prefix().div_ceil(4) + 7;
     let send = |world: &mut World, read: u64| {
         let last = world.request.messages.len() - 1;
         world.request.breakpoints = vec![Breakpoint::Tools, Breakpoint::System(1), Breakpoint::Message(last)];
-        let entry = world.ledger.enter(&world.request, &world.info, 0);
+        let entry = world.ledger.begin_request(&world.request, &world.info, 0);
         let usage = Usage {
             cache_read: read,
             cache_write: world.tokens() + 7 - read,
             ..Usage::default()
         };
-        let report = Report {
+        let report = RequestReport {
             usage: &usage,
             sent: None,
             at: 0,
         };
-        world.ledger.settle(&entry, &world.info, &report);
+        world.ledger.finish_request(&entry, &world.info, &report);
         (entry.cached, entry.certainty)
     };
     assert_eq!(send(&mut world, frame).0, 0);
     world.say([call(1), result(1)]);
     let before = world.tokens() + 7;
     send(&mut world, before - 100);
-    world.request.messages = vec![said("<summary>\nNotes.\n</summary>")].into();
-    assert_eq!(send(&mut world, frame), (frame, Certainty::Counted));
+    world.request.messages = vec![summary()].into();
+    assert_eq!(send(&mut world, frame), (frame, CountBasis::Counted));
 }

@@ -1,11 +1,11 @@
-//! Panels as messages: as results of calls, or as text, whichever the provider takes.
+//! Renders panels as messages: as results of calls, or as text, depending on the model.
 
-use super::Fresh;
-use super::named::CALL;
-use crate::budget::{Budget, Flex, cut, lay_out};
-use crate::history::moment;
-use crate::tokens::Family;
-use model::{Block, CallId, Info, Message, Outcome, Part, Role};
+use super::PanelUpdate;
+use super::recognition::CALL;
+use crate::assembly::history::format_time;
+use crate::budget::{SizeRequest, TokenBudget, allocate, cut_middle};
+use crate::tokens::TokenizerFamily;
+use model::{Block, CallId, Info, Message, Part, Role, ToolOutcome};
 use serde::Deserialize;
 use serde_json::json;
 use session::Time;
@@ -13,147 +13,155 @@ use std::sync::Arc;
 
 /// How panels are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// As calls that the model is said to have made, and their results: it takes them as data that it asked for.
+pub enum PanelForm {
+    /// As results of synthetic calls: the model treats them as requested data.
     Calls,
     /// As text.
     Text,
 }
 
-impl Form {
-    /// How panels are shown to a model. One that thinks has to sign its calls, and one without tools makes none.
+impl PanelForm {
+    /// Returns the form for a model. Reasoning models must sign their calls, and models without tools make none.
     pub fn of(info: &Info) -> Self {
         match info.features.tools && !info.features.reasoning {
-            true => Form::Calls,
-            false => Form::Text,
+            true => PanelForm::Calls,
+            false => PanelForm::Text,
         }
     }
 }
 
-/// What stands around panels, from a file.
+/// Texts around panels.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Texts {
+pub struct PanelTexts {
     /// Before the first panel.
     pub header: String,
-    /// Before a panel, with its name and since when it is as it is.
+    /// Before a panel, with its name and the time of its last change.
     pub open: String,
     /// After a panel.
     pub close: String,
-    /// After the last panel, where all are shown, with the date.
+    /// After the last panel of a full layout, with the date.
     pub footer: String,
-    /// Instead of a panel that is closed.
+    /// Replaces a closed panel.
     pub gone: String,
-    /// At the beginning of a panel of history.
+    /// At the beginning of a history panel.
     pub history: String,
-    /// Before the system prompt, where it is repeated.
+    /// Before the repeated system prompt.
     pub repeated: String,
-    /// What the tool is called whose results panels are.
+    /// Name of the tool in synthetic calls.
     pub tool: String,
 }
 
-impl Texts {
-    /// The texts that are built in.
+impl PanelTexts {
+    /// Returns the built-in texts.
     pub fn load() -> Self {
-        // A test reads them; there is nothing to say about a file that is part of the program.
+        // A test parses the built-in file.
         serde_yaml_ng::from_str(include_str!("../../templates/panels.yaml")).unwrap_or_default()
     }
 }
 
-/// A single panel takes at most so many tokens.
+/// Maximum tokens of one panel.
 const PAGE: u64 = 25_000;
-/// At most so many bytes of panels where nobody knows the window.
+/// Maximum bytes of panels if the window is unknown.
 const UNKNOWN: u64 = 20_000;
 
-/// Which of the panels are shown.
+/// Which panels are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum PanelExtent {
     All,
     Changed,
 }
 
-/// The messages that show these panels. `all` says whether these are all of them, laid out anew: then a footer ends them.
+/// Returns the messages that show these panels. With `all`, they are a complete layout, which ends with a footer.
 pub fn render(
-    fresh: &[Fresh],
+    updates: &[PanelUpdate],
     all: bool,
-    form: Form,
-    family: Family,
-    budget: Option<Budget>,
+    form: PanelForm,
+    family: TokenizerFamily,
+    budget: Option<TokenBudget>,
     at: Time,
 ) -> Vec<Arc<Message>> {
-    if fresh.is_empty() {
+    if updates.is_empty() {
         return Vec::new();
     }
-    let texts = Texts::load();
-    let extent = if all { Extent::All } else { Extent::Changed };
-    let bodies = bodies(fresh, &texts, family, budget);
-    let footer = texts.footer.replace("{date}", &moment(at)[..10]);
+    let texts = PanelTexts::load();
+    let extent = if all { PanelExtent::All } else { PanelExtent::Changed };
+    let bodies = bodies(updates, &texts, family, budget);
+    let footer = texts.footer.replace("{date}", &format_time(at)[..10]);
     let messages = match form {
-        Form::Text => vec![as_text(&texts.header, &bodies, &footer, extent)],
-        Form::Calls => as_calls(fresh, &texts, bodies, &footer, extent, at),
+        PanelForm::Text => vec![as_text(&texts.header, &bodies, &footer, extent)],
+        PanelForm::Calls => as_calls(updates, &texts, bodies, &footer, extent, at),
     };
     messages.into_iter().map(Arc::new).collect()
 }
 
-/// Each panel between its opening and its close, in the room that there is for it.
-fn bodies(fresh: &[Fresh], texts: &Texts, family: Family, budget: Option<Budget>) -> Vec<String> {
-    let wants: Vec<Flex> = fresh
+/// Renders each panel within its share of the budget.
+fn bodies(
+    updates: &[PanelUpdate],
+    texts: &PanelTexts,
+    family: TokenizerFamily,
+    budget: Option<TokenBudget>,
+) -> Vec<String> {
+    let wants: Vec<SizeRequest> = updates
         .iter()
-        .map(|fresh| Flex {
+        .map(|update| SizeRequest {
             limit: Some(PAGE),
-            ..Flex::wanting(fresh.text.as_deref().map_or(0, |text| family.estimate(text)))
+            ..SizeRequest::of_size(update.text.as_deref().map_or(0, |text| family.estimate(text)))
         })
         .collect();
-    let rooms = lay_out(&wants, budget.map_or(UNKNOWN, Budget::panels));
-    let shown = fresh.iter().zip(wants.iter().zip(rooms)).map(|(fresh, (flex, room))| {
-        let body = match &fresh.text {
-            None => texts.gone.clone(),
-            Some(text) if flex.wants > room => {
-                // In proportion, so that dense texts are cut to fewer bytes.
-                let bytes = text.len() as u64 * room / flex.wants.max(1);
-                cut(text.trim_end(), bytes as usize)
-            }
-            Some(text) => text.trim_end().to_owned(),
-        };
-        let open = texts
-            .open
-            .replace("{name}", &fresh.name)
-            .replace("{time}", &moment(fresh.since));
-        format!("{open}\n{body}\n{}", texts.close)
-    });
+    let rooms = allocate(&wants, budget.map_or(UNKNOWN, TokenBudget::panels));
+    let shown = updates
+        .iter()
+        .zip(wants.iter().zip(rooms))
+        .map(|(update, (flex, room))| {
+            let body = match &update.text {
+                None => texts.gone.clone(),
+                Some(text) if flex.wants > room => {
+                    // Cut proportionally, so that dense texts are cut to fewer bytes.
+                    let bytes = text.len() as u64 * room / flex.wants.max(1);
+                    cut_middle(text.trim_end(), bytes as usize)
+                }
+                Some(text) => text.trim_end().to_owned(),
+            };
+            let open = texts
+                .open
+                .replace("{name}", &update.name)
+                .replace("{time}", &format_time(update.since));
+            format!("{open}\n{body}\n{}", texts.close)
+        });
     shown.collect()
 }
 
-fn as_text(header: &str, bodies: &[String], footer: &str, extent: Extent) -> Message {
+fn as_text(header: &str, bodies: &[String], footer: &str, extent: PanelExtent) -> Message {
     let mut text = match extent {
-        Extent::All => format!("{header}\n"),
-        Extent::Changed => String::new(),
+        PanelExtent::All => format!("{header}\n"),
+        PanelExtent::Changed => String::new(),
     };
     text.push_str(&bodies.join("\n"));
-    if extent == Extent::All {
+    if extent == PanelExtent::All {
         text.push_str(&format!("\n{footer}"));
     }
     Message::user(text)
 }
 
-/// One reply with a call for each panel, and their results.
+/// One reply with a call per panel, and their results.
 fn as_calls(
-    fresh: &[Fresh],
-    texts: &Texts,
+    updates: &[PanelUpdate],
+    texts: &PanelTexts,
     bodies: Vec<String>,
     footer: &str,
-    extent: Extent,
+    extent: PanelExtent,
     at: Time,
 ) -> Vec<Message> {
     let id = |place: usize| CallId::from(format!("{CALL}{:x}_{place}", at.0));
-    let mut messages = Vec::with_capacity(fresh.len() + 3);
-    if extent == Extent::All {
+    let mut messages = Vec::with_capacity(updates.len() + 3);
+    if extent == PanelExtent::All {
         messages.push(Message::user(texts.header.clone()));
     }
-    let calls = fresh.iter().enumerate().map(|(place, fresh)| Part::ToolCall {
+    let calls = updates.iter().enumerate().map(|(place, update)| Part::ToolCall {
         id: id(place),
         name: texts.tool.clone(),
-        input: json!({"open": [fresh.name]}),
+        input: json!({"open": [update.name]}),
         malformed: None,
         replay: None,
     });
@@ -167,11 +175,11 @@ fn as_calls(
             id: id(place),
             name: texts.tool.clone(),
             content: vec![Block::text(body)],
-            outcome: Outcome::Ok,
+            outcome: ToolOutcome::Ok,
         }],
     });
     messages.extend(results);
-    if extent == Extent::All {
+    if extent == PanelExtent::All {
         messages.push(Message::user(footer));
     }
     messages

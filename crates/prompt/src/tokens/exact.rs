@@ -1,13 +1,13 @@
-//! Exact counts by OpenAI's own vocabularies, for people who ask. The tables are unpacked only then.
+//! Exact counts with OpenAI's vocabularies. The tables are unpacked on demand.
 
-use super::Family;
+use super::TokenizerFamily;
 use lzma_rust2::LzmaReader;
 use regex::Regex;
 use std::io::Read as _;
 use std::ops::Range;
 
-/// Words, numbers, signs and blanks, as GPT-4o and its successors tell them apart. What the published pattern says by looking
-/// ahead is done in [`Exact::pieces`].
+/// Splits words, numbers, punctuation and whitespace like GPT-4o and its successors. The look-ahead of the published
+/// pattern is implemented in [`ExactTokenizer::pieces`].
 const O200K: &str = concat!(
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
@@ -17,33 +17,33 @@ const O200K: &str = concat!(
 const CL100K: &str =
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+";
 
-/// A vocabulary that counts exactly.
+/// A vocabulary for exact counting.
 #[derive(Debug)]
-pub struct Exact {
+pub struct ExactTokenizer {
     /// The bytes of all tokens, by rank.
     bytes: Vec<u8>,
-    /// Where each token ends in them.
+    /// The end of each token in `bytes`.
     ends: Vec<u32>,
-    /// Ranks by the hash of their bytes; `EMPTY` where there is none.
+    /// Hash table of ranks; `EMPTY` marks a free slot.
     table: Vec<u32>,
     pattern: Regex,
 }
 
 const EMPTY: u32 = u32::MAX;
-/// Longer pieces are counted in parts, so that a line without end costs no more than its length.
+/// Longer pieces are counted in parts, which bounds the cost of very long lines.
 const LONGEST_PIECE: usize = 2_000;
 
-impl Exact {
-    /// Unpacks the vocabulary of a family; `None` where it is not public. Takes a moment and a few megabytes.
-    pub fn load(family: Family) -> Option<Self> {
+impl ExactTokenizer {
+    /// Unpacks the vocabulary of a family; `None` if it is not public. Takes some time and a few megabytes.
+    pub fn load(family: TokenizerFamily) -> Option<Self> {
         let pattern = match family {
-            Family::O200k => O200K,
-            Family::Cl100k => CL100K,
-            Family::Claude | Family::Gemini | Family::Other => return None,
+            TokenizerFamily::O200k => O200K,
+            TokenizerFamily::Cl100k => CL100K,
+            TokenizerFamily::Claude | TokenizerFamily::Gemini | TokenizerFamily::Other => return None,
         };
         let (bytes, ends) = unpack(family)?;
         let count = ends.len();
-        let mut exact = Exact {
+        let mut exact = ExactTokenizer {
             bytes,
             ends,
             table: vec![EMPTY; (count * 2).next_power_of_two()],
@@ -56,7 +56,7 @@ impl Exact {
         Some(exact)
     }
 
-    /// How many tokens a text has.
+    /// Counts the tokens of a text.
     pub fn count(&self, text: &str) -> u64 {
         let mut total = 0;
         self.pieces(text, |piece| {
@@ -68,7 +68,7 @@ impl Exact {
         total
     }
 
-    /// The pieces that are looked up each by itself. A blank before a word goes with the word.
+    /// Splits a text into pieces that are looked up separately. A space before a word belongs to the word.
     fn pieces(&self, text: &str, mut each: impl FnMut(&[u8])) {
         let mut at = 0;
         while let Some(found) = self.pattern.find_at(text, at) {
@@ -86,9 +86,9 @@ impl Exact {
         }
     }
 
-    /// How many tokens are left when neighbours have been merged, lowest rank first, as long as there are any to merge.
+    /// Number of tokens after merging neighbours, lowest rank first, until nothing can be merged.
     fn merged(&self, piece: &[u8]) -> u64 {
-        // Each entry is where a part begins and the rank of this part with the next.
+        // Each entry is the start of a part and the rank of this part merged with the next.
         let mut parts: Vec<(usize, u32)> = (0..=piece.len()).map(|start| (start, EMPTY)).collect();
         for place in 0..parts.len().saturating_sub(2) {
             parts[place].1 = self.pair(piece, &parts, place);
@@ -108,7 +108,7 @@ impl Exact {
         parts.len() as u64 - 1
     }
 
-    /// The rank of the part at this place together with the next one.
+    /// The rank of this part merged with the next one.
     fn pair(&self, piece: &[u8], parts: &[(usize, u32)], place: usize) -> u32 {
         let both = parts.get(place).zip(parts.get(place + 2));
         both.and_then(|((start, _), (end, _))| self.rank(&piece[*start..*end]))
@@ -120,7 +120,7 @@ impl Exact {
         (rank != EMPTY).then_some(rank)
     }
 
-    /// Where this token stands in the table, or would stand.
+    /// The slot of a token, or the free slot for it.
     fn slot(&self, bytes: &[u8]) -> usize {
         let mask = self.table.len() - 1;
         // FNV-1a.
@@ -139,7 +139,7 @@ impl Exact {
     }
 }
 
-/// Where a token stands in the bytes of all.
+/// The byte range of a token.
 fn span(ends: &[u32], rank: usize) -> Range<usize> {
     let start = match rank.checked_sub(1) {
         Some(before) => ends[before],
@@ -148,8 +148,8 @@ fn span(ends: &[u32], rank: usize) -> Range<usize> {
     start as usize..ends[rank] as usize
 }
 
-/// The bytes of all tokens of a family, and where each ends. `data/README.md` says how they are packed.
-fn unpack(family: Family) -> Option<(Vec<u8>, Vec<u32>)> {
+/// The bytes of all tokens of a family, and their ends. `data/README.md` describes the format.
+fn unpack(family: TokenizerFamily) -> Option<(Vec<u8>, Vec<u32>)> {
     let packed = include_bytes!("../../data/vocabularies.lzma");
     let mut blob = Vec::new();
     let mut reader = LzmaReader::new_mem_limit(&packed[..], u32::MAX, None).ok()?;
@@ -158,11 +158,11 @@ fn unpack(family: Family) -> Option<(Vec<u8>, Vec<u32>)> {
     let (second, planes) = rest.split_first_chunk::<4>()?;
     let first = u32::from_le_bytes(*first) as usize;
     let all = first + u32::from_le_bytes(*second) as usize;
-    // The second vocabulary is made of the first, but not the other way round.
-    let count = if family == Family::O200k { first } else { all };
-    let plane = |which: usize, token: usize| planes.get(which * all + token).map(|byte| usize::from(*byte));
-    let number = |which: usize, token: usize| {
-        Some(plane(which, token)? << 16 | plane(which + 1, token)? << 8 | plane(which + 2, token)?)
+    // The second vocabulary is built from the first, but not the other way round.
+    let count = if family == TokenizerFamily::O200k { first } else { all };
+    let plane = |plane_index: usize, token: usize| planes.get(plane_index * all + token).map(|byte| usize::from(*byte));
+    let number = |plane_index: usize, token: usize| {
+        Some(plane(plane_index, token)? << 16 | plane(plane_index + 1, token)? << 8 | plane(plane_index + 2, token)?)
     };
     let (mut bytes, mut ends) = (Vec::with_capacity(8 * count), Vec::with_capacity(count));
     for token in 0..count {
@@ -176,7 +176,7 @@ fn unpack(family: Family) -> Option<(Vec<u8>, Vec<u32>)> {
         }
         ends.push(u32::try_from(bytes.len()).ok()?);
     }
-    if family == Family::Cl100k {
+    if family == TokenizerFamily::Cl100k {
         let before = ends.get(first - 1).copied()?;
         bytes.drain(..before as usize);
         ends.drain(..first);

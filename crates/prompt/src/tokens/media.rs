@@ -1,28 +1,32 @@
-//! About how many tokens an image or a document takes, by the rules that vendors publish.
+//! Estimates the tokens of images and documents by the vendors' published rules.
 
-use super::Family;
+use super::TokenizerFamily;
 use model::Media;
 
-/// For an image whose size cannot be read from its first bytes.
+/// Used for an image of unknown size.
 const UNKNOWN: u64 = 1_500;
-/// So many bytes of a document are about a token, as its pages are sent as text and images both.
+/// Bytes per token of a document; its pages are sent as text and images.
 const DOCUMENT_BYTES: u64 = 8;
 
-/// About how many tokens this takes.
-pub(super) fn tokens(family: Family, media: &Media) -> u64 {
+/// Estimates the tokens of an image or a document.
+pub(super) fn tokens(family: TokenizerFamily, media: &Media) -> u64 {
     if media.is_pdf() {
         return (media.data.len() as u64).div_ceil(DOCUMENT_BYTES).max(UNKNOWN);
     }
     match (size(&media.data), family) {
         (None, _) => UNKNOWN,
-        (Some((width, height)), Family::O200k | Family::Cl100k | Family::Other) => tiles(width, height),
-        (Some((width, height)), Family::Claude) => area(width, height),
-        // A tile of 768 by 768 pixels.
-        (Some((width, height)), Family::Gemini) => 258 * width.div_ceil(768).max(1) * height.div_ceil(768).max(1),
+        (Some((width, height)), TokenizerFamily::O200k | TokenizerFamily::Cl100k | TokenizerFamily::Other) => {
+            tiles(width, height)
+        }
+        (Some((width, height)), TokenizerFamily::Claude) => area(width, height),
+        // Tiles of 768 by 768 pixels.
+        (Some((width, height)), TokenizerFamily::Gemini) => {
+            258 * width.div_ceil(768).max(1) * height.div_ceil(768).max(1)
+        }
     }
 }
 
-/// OpenAI: fitted into 2,048 pixels square, then the short side to 768, then 170 for each tile of 512, and 85.
+/// OpenAI: fit into 2,048 pixels square, scale the short side to 768, then 170 per tile of 512, plus 85.
 fn tiles(width: u64, height: u64) -> u64 {
     let (mut width, mut height) = (width.max(1), height.max(1));
     let long = width.max(height);
@@ -36,7 +40,7 @@ fn tiles(width: u64, height: u64) -> u64 {
     85 + 170 * width.div_ceil(512).max(1) * height.div_ceil(512).max(1)
 }
 
-/// Anthropic: a token for 750 pixels, after the long side was brought to 1,568.
+/// Anthropic: one token per 750 pixels, after scaling the long side to 1,568.
 fn area(width: u64, height: u64) -> u64 {
     let (mut width, mut height) = (width.max(1), height.max(1));
     let long = width.max(height);
@@ -62,7 +66,7 @@ fn size(data: &[u8]) -> Option<(u64, u64)> {
     if !data.starts_with(b"\xff\xd8") {
         return None;
     }
-    // JPEG: segments, until the one that begins a frame.
+    // JPEG: skip segments up to the start of a frame.
     let mut at = 2;
     loop {
         match (data.get(at)?, data.get(at + 1)?) {

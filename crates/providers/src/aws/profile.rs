@@ -1,14 +1,15 @@
 //! Reads a profile from AWS's shared files.
 
 use super::{AwsAuth, AwsKeys, shared_file};
+use crate::environment::ProviderEnvironment;
 use crate::error::Error;
 use crate::settings::Secret;
-use crate::surroundings::Surroundings;
 use std::collections::HashMap;
 
-/// Everything that the shared files say about a profile; the credentials file wins.
-pub(super) fn read(around: &Surroundings<'_>, name: &str) -> HashMap<String, String> {
-    let file = |var: &str, file: &str| shared_file(around, var, file).and_then(|path| around.read(&path));
+/// All settings of a profile in the shared files; the credentials file takes precedence.
+pub(super) fn read(environment: &ProviderEnvironment<'_>, name: &str) -> HashMap<String, String> {
+    let file =
+        |var: &str, file: &str| shared_file(environment, var, file).and_then(|path| environment.read_file(&path));
     let mut profile = HashMap::new();
     if let Some(text) = file("AWS_CONFIG_FILE", "config") {
         collect(&text, &[name, &format!("profile {name}")], &mut profile);
@@ -19,7 +20,7 @@ pub(super) fn read(around: &Surroundings<'_>, name: &str) -> HashMap<String, Str
     profile
 }
 
-/// The keys of a profile, or why it has none.
+/// The keys of a profile, or an error if it has none.
 pub(super) fn keys(profile: &HashMap<String, String>, name: &str) -> Result<AwsAuth, Error> {
     let provider = "bedrock".to_string();
     if let (Some(id), Some(secret)) = (profile.get("aws_access_key_id"), profile.get("aws_secret_access_key")) {
@@ -53,7 +54,7 @@ pub(super) fn keys(profile: &HashMap<String, String>, name: &str) -> Result<AwsA
     })
 }
 
-/// Adds the keys of the sections of these names. Indented lines belong to nested settings and are passed over.
+/// Adds the settings of the sections with these names. Indented lines are nested settings and are skipped.
 fn collect(text: &str, sections: &[&str], into: &mut HashMap<String, String>) {
     let mut inside = false;
     for line in text.lines() {

@@ -5,22 +5,22 @@ use crate::wire::bedrock::encode;
 use jiff::Timestamp;
 use ring::{digest, hmac};
 
-/// What is signed.
+/// The request to sign.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Signing<'a> {
+pub(crate) struct SigV4Request<'a> {
     pub(crate) method: &'a str,
-    /// Host and port, as the `Host` header says them.
+    /// Host and port, as in the `Host` header.
     pub(crate) host: &'a str,
-    /// The path as it stands in the request line, already percent-encoded.
+    /// The path in the request line, already percent-encoded.
     pub(crate) path: &'a str,
     pub(crate) region: &'a str,
     pub(crate) service: &'a str,
     pub(crate) at: Timestamp,
 }
 
-/// The headers that prove who sends a request: names in lower case, and values.
+/// The authentication headers: lower-case names and values.
 pub(crate) fn sign<'a>(
-    what: &Signing<'_>,
+    what: &SigV4Request<'_>,
     keys: &AwsKeys,
     body: impl IntoIterator<Item = &'a [u8]>,
 ) -> Vec<(&'static str, String)> {
@@ -35,7 +35,7 @@ pub(crate) fn sign<'a>(
     let mut hash = digest::Context::new(&digest::SHA256);
     body.into_iter().for_each(|piece| hash.update(piece));
 
-    // The path is encoded once more: services other than S3 want it so.
+    // Services other than S3 require the path to be encoded twice.
     let path: Vec<String> = what.path.split('/').map(encode).collect();
     let headers: String = signed
         .iter()
@@ -54,19 +54,19 @@ pub(crate) fn sign<'a>(
     let secret = format!("AWS4{}", keys.secret.reveal());
     let key = [day, what.region, what.service, "aws4_request"]
         .iter()
-        .fold(secret.into_bytes(), |key, word| mac(&key, word.as_bytes()));
-    let signature = hex(&mac(&key, text.as_bytes()));
+        .fold(secret.into_bytes(), |key, word| hmac_sha256(&key, word.as_bytes()));
+    let signature = hex(&hmac_sha256(&key, text.as_bytes()));
     let authorization = format!(
         "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={signature}",
         keys.id
     );
-    // The host header is the transport's to send.
+    // The transport sends the host header.
     signed.remove(0);
     signed.push(("authorization", authorization));
     signed
 }
 
-fn mac(key: &[u8], text: &[u8]) -> Vec<u8> {
+fn hmac_sha256(key: &[u8], text: &[u8]) -> Vec<u8> {
     hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text)
         .as_ref()
         .to_vec()
@@ -81,9 +81,9 @@ mod tests {
     use super::*;
     use crate::settings::Secret;
 
-    /// The cases `get-vanilla` and `post-vanilla` of AWS's own test suite for Signature Version 4.
+    /// The cases `get-vanilla` and `post-vanilla` of AWS's test suite for Signature Version 4.
     #[test]
-    fn signatures_are_those_of_awss_own_test_suite() {
+    fn signatures_match_awss_own_test_suite() {
         let keys = AwsKeys {
             id: "AKIDEXAMPLE".into(),
             secret: Secret::new("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"),
@@ -100,7 +100,7 @@ mod tests {
             ),
         ];
         for (method, signature) in cases {
-            let what = Signing {
+            let what = SigV4Request {
                 method,
                 host: "example.amazonaws.com",
                 path: "/",
@@ -130,7 +130,7 @@ mod tests {
             secret: Secret::new("s"),
             session: Some(Secret::new("token")),
         };
-        let what = Signing {
+        let what = SigV4Request {
             method: "POST",
             host: "h",
             path: "/model/a%3A0/invoke",
@@ -142,7 +142,7 @@ mod tests {
         assert!(headers.contains(&("x-amz-security-token", "token".to_string())));
         let proof = headers.iter().find(|(name, _)| *name == "authorization").unwrap();
         assert!(proof.1.contains("SignedHeaders=host;x-amz-date;x-amz-security-token"));
-        // Pieces and one piece are the same body.
+        // Splitting the body does not change the signature.
         assert_eq!(headers, sign(&what, &keys, [b"{}".as_slice()]));
     }
 }

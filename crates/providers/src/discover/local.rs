@@ -1,17 +1,17 @@
-//! The ways in which local servers tell what models they have and how long a conversation may be.
+//! Lists the models and context windows of local servers.
 
-use super::ask::{Ask, ask};
-use crate::presets::{Place, preset};
-use crate::settings::Settings;
+use super::query::{QueryMethod, query};
+use crate::presets::{Hosting, preset};
+use crate::settings::ProviderSettings;
 use crate::wire::chat::path_to;
-use model::{Error, Features, Info, Limits, Prices, Tier};
+use model::{Error, Features, Info, ModelPrices, PriceTier, TokenLimits};
 use serde_json::{Map, Value, json};
 
-/// More models than this nobody has on one machine; the rest is not asked about.
-const MOST: usize = 200;
+/// The maximum number of models per server; others are ignored.
+const MAX_MODELS: usize = 200;
 
 /// The models of one server.
-pub(super) async fn models(settings: &Settings) -> Result<Vec<Info>, Error> {
+pub(super) async fn models(settings: &ProviderSettings) -> Result<Vec<Info>, Error> {
     let found = match settings.provider.as_str() {
         "ollama" => ollama(settings).await?,
         "lmstudio" => lmstudio(settings).await?,
@@ -20,12 +20,12 @@ pub(super) async fn models(settings: &Settings) -> Result<Vec<Info>, Error> {
     };
     match found {
         Some(models) => Ok(models),
-        None => listed(settings).await,
+        None => openai_models(settings).await,
     }
 }
 
-/// What is known about a model.
-struct Known<'a> {
+/// Facts that a server reports about a model.
+struct LocalModel<'a> {
     id: &'a str,
     window: u64,
     tools: bool,
@@ -33,21 +33,21 @@ struct Known<'a> {
     reasoning: bool,
 }
 
-impl Known<'_> {
-    fn into_info(self, settings: &Settings) -> Info {
-        let free = Tier {
+impl LocalModel<'_> {
+    fn into_info(self, settings: &ProviderSettings) -> Info {
+        let free = PriceTier {
             input: 0.0,
             output: 0.0,
             cache_read: None,
             cache_write: None,
             cache_write_1h: None,
         };
-        let local = preset(&settings.provider).is_some_and(|preset| preset.place == Place::Local);
+        let local = preset(&settings.provider).is_some_and(|preset| preset.hosting == Hosting::Local);
         Info {
             provider: settings.provider.clone(),
             id: self.id.to_string(),
             wire: settings.wire,
-            limits: Limits {
+            limits: TokenLimits {
                 window: self.window,
                 output: 0,
             },
@@ -59,33 +59,33 @@ impl Known<'_> {
                 reasoning: self.reasoning,
                 caching: true,
             },
-            prices: local.then_some(Prices { base: free, long: None }),
+            prices: local.then_some(ModelPrices { base: free, long: None }),
             deprecated_on: None,
             options: Map::new(),
         }
     }
 }
 
-/// Ollama: a list of names, and a description of each.
-async fn ollama(settings: &Settings) -> Result<Option<Vec<Info>>, Error> {
+/// Ollama: a list of names and details for each.
+async fn ollama(settings: &ProviderSettings) -> Result<Option<Vec<Info>>, Error> {
     let root = root(settings);
     let (tags, loaded) = futures::future::join(
-        ask(settings, &format!("{root}/api/tags"), Ask::Get),
-        ask(settings, &format!("{root}/api/ps"), Ask::Get),
+        query(settings, &format!("{root}/api/tags"), QueryMethod::Get),
+        query(settings, &format!("{root}/api/ps"), QueryMethod::Get),
     )
     .await;
     let Some(tags) = tags? else { return Ok(None) };
-    // Which models are loaded, and how long their conversations really are; older versions do not say.
+    // The context lengths of loaded models; older versions do not report them.
     let loaded = loaded.ok().flatten().unwrap_or_default();
-    let names: Vec<&str> = list(&tags, "models")
+    let names: Vec<&str> = items(&tags, "models")
         .filter_map(|model| model.get("name")?.as_str())
-        .take(MOST)
+        .take(MAX_MODELS)
         .collect();
     let shown = names.iter().map(|name| async move {
-        let shown = ask(
+        let shown = query(
             settings,
             &format!("{root}/api/show"),
-            Ask::Post(&json!({"model": name})),
+            QueryMethod::Post(&json!({"model": name})),
         )
         .await;
         (*name, shown.ok().flatten().unwrap_or_default())
@@ -93,23 +93,23 @@ async fn ollama(settings: &Settings) -> Result<Option<Vec<Info>>, Error> {
     let shown = futures::future::join_all(shown).await;
     let models = shown
         .into_iter()
-        .filter(|(_, shown)| can(shown, "completion").unwrap_or(true));
+        .filter(|(_, shown)| has_capability(shown, "completion").unwrap_or(true));
     let known = models.map(|(name, shown)| {
-        Known {
+        LocalModel {
             id: name,
             window: ollama_window(name, &shown, &loaded),
-            tools: can(&shown, "tools").unwrap_or(true),
-            images: can(&shown, "vision").unwrap_or(false),
-            reasoning: can(&shown, "thinking").unwrap_or(false),
+            tools: has_capability(&shown, "tools").unwrap_or(true),
+            images: has_capability(&shown, "vision").unwrap_or(false),
+            reasoning: has_capability(&shown, "thinking").unwrap_or(false),
         }
         .into_info(settings)
     });
     Ok(Some(known.collect()))
 }
 
-/// How long a conversation may be: as the model is loaded now, as its author set it, or as it was trained.
+/// The context window: as loaded, as set by the model's author, or as trained.
 fn ollama_window(name: &str, shown: &Value, loaded: &Value) -> u64 {
-    let running = list(loaded, "models").find(|model| model.get("name").is_some_and(|own| own == name));
+    let running = items(loaded, "models").find(|model| model.get("name").is_some_and(|own| own == name));
     let now = running.and_then(|model| model.get("context_length")?.as_u64());
     let parameters = shown.get("parameters").and_then(Value::as_str).unwrap_or_default();
     let set = parameters
@@ -123,40 +123,41 @@ fn ollama_window(name: &str, shown: &Value, loaded: &Value) -> u64 {
     now.or(set).or(trained).unwrap_or(0)
 }
 
-/// Whether a list of capabilities has this one; `None` where there is no list.
-fn can(model: &Value, capability: &str) -> Option<bool> {
+/// Whether the list of capabilities contains this one; `None` if there is no list.
+fn has_capability(model: &Value, capability: &str) -> Option<bool> {
     let capabilities = model.get("capabilities")?.as_array()?;
     Some(capabilities.iter().any(|own| own == capability))
 }
 
-/// LM Studio: its own list says more than OpenAI's.
-async fn lmstudio(settings: &Settings) -> Result<Option<Vec<Info>>, Error> {
-    let Some(answer) = ask(settings, &format!("{}/api/v0/models", root(settings)), Ask::Get).await? else {
+/// LM Studio: its own list has more details than OpenAI's.
+async fn lmstudio(settings: &ProviderSettings) -> Result<Option<Vec<Info>>, Error> {
+    let Some(response) = query(settings, &format!("{}/api/v0/models", root(settings)), QueryMethod::Get).await? else {
         return Ok(None);
     };
-    let talk = |model: &&Value| matches!(model.get("type").and_then(Value::as_str), Some("llm" | "vlm") | None);
-    let known = list(&answer, "data").filter(talk).filter_map(|model| {
+    let is_chat_model =
+        |model: &&Value| matches!(model.get("type").and_then(Value::as_str), Some("llm" | "vlm") | None);
+    let known = items(&response, "data").filter(is_chat_model).filter_map(|model| {
         let number = |key: &str| model.get(key).and_then(Value::as_u64);
-        let known = Known {
+        let known = LocalModel {
             id: model.get("id")?.as_str()?,
             window: number("loaded_context_length")
                 .or_else(|| number("max_context_length"))
                 .unwrap_or(0),
-            tools: can(model, "tool_use").unwrap_or(true),
+            tools: has_capability(model, "tool_use").unwrap_or(true),
             images: model.get("type").is_some_and(|kind| kind == "vlm"),
             reasoning: false,
         };
         Some(known.into_info(settings))
     });
-    Ok(Some(known.take(MOST).collect()))
+    Ok(Some(known.take(MAX_MODELS).collect()))
 }
 
-/// llama.cpp: one model, and the server's properties.
-async fn llamacpp(settings: &Settings) -> Result<Option<Vec<Info>>, Error> {
+/// llama.cpp: one model and the server's properties.
+async fn llamacpp(settings: &ProviderSettings) -> Result<Option<Vec<Info>>, Error> {
     let root = root(settings);
     let (models, props) = futures::future::join(
-        ask(settings, &format!("{root}/v1/models"), Ask::Get),
-        ask(settings, &format!("{root}/props"), Ask::Get),
+        query(settings, &format!("{root}/v1/models"), QueryMethod::Get),
+        query(settings, &format!("{root}/props"), QueryMethod::Get),
     )
     .await;
     let Some(models) = models? else { return Ok(None) };
@@ -165,9 +166,9 @@ async fn llamacpp(settings: &Settings) -> Result<Option<Vec<Info>>, Error> {
         .pointer("/default_generation_settings/n_ctx")
         .and_then(Value::as_u64);
     let images = props.pointer("/modalities/vision") == Some(&Value::Bool(true));
-    let known = list(&models, "data").filter_map(|model| {
+    let known = items(&models, "data").filter_map(|model| {
         let trained = model.pointer("/meta/n_ctx_train").and_then(Value::as_u64);
-        let known = Known {
+        let known = LocalModel {
             id: model.get("id")?.as_str()?,
             window: served.filter(|window| *window > 0).or(trained).unwrap_or(0),
             tools: true,
@@ -176,20 +177,20 @@ async fn llamacpp(settings: &Settings) -> Result<Option<Vec<Info>>, Error> {
         };
         Some(known.into_info(settings))
     });
-    Ok(Some(known.take(MOST).collect()))
+    Ok(Some(known.take(MAX_MODELS).collect()))
 }
 
-/// OpenAI's list of models, with the lengths that vLLM and others add to it.
-async fn listed(settings: &Settings) -> Result<Vec<Info>, Error> {
+/// OpenAI's list of models, with the context lengths that vLLM and others add.
+async fn openai_models(settings: &ProviderSettings) -> Result<Vec<Info>, Error> {
     let base = settings.base_url.trim_end_matches('/');
     let path = path_to("models", "", settings);
-    let Some(answer) = ask(settings, &format!("{base}{path}"), Ask::Get).await? else {
+    let Some(response) = query(settings, &format!("{base}{path}"), QueryMethod::Get).await? else {
         return Err(Error::NotFound {
             provider: settings.provider.clone(),
             detail: "it has no list of models".to_string(),
         });
     };
-    let known = list(&answer, "data").filter_map(|model| {
+    let known = items(&response, "data").filter_map(|model| {
         let lengths = [
             "max_model_len",
             "context_length",
@@ -197,7 +198,7 @@ async fn listed(settings: &Settings) -> Result<Vec<Info>, Error> {
             "max_context_length",
             "max_input_tokens",
         ];
-        let known = Known {
+        let known = LocalModel {
             id: model.get("id")?.as_str()?,
             window: lengths.iter().find_map(|key| model.get(*key)?.as_u64()).unwrap_or(0),
             tools: true,
@@ -206,17 +207,17 @@ async fn listed(settings: &Settings) -> Result<Vec<Info>, Error> {
         };
         Some(known.into_info(settings))
     });
-    Ok(known.take(MOST).collect())
+    Ok(known.take(MAX_MODELS).collect())
 }
 
-/// Where the server's own endpoints begin: above OpenAI's.
-fn root(settings: &Settings) -> &str {
+/// The base of the server's own endpoints, above OpenAI's.
+fn root(settings: &ProviderSettings) -> &str {
     let base = settings.base_url.trim_end_matches('/');
     base.strip_suffix("/v1").unwrap_or(base)
 }
 
-fn list<'a>(answer: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    // Some servers send the list itself.
-    let items = answer.get(key).unwrap_or(answer).as_array();
+fn items<'a>(response: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    // Some servers send a bare list.
+    let items = response.get(key).unwrap_or(response).as_array();
     items.into_iter().flatten()
 }

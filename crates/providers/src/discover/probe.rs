@@ -1,10 +1,10 @@
-//! Whether a provider answers, and accepts the credentials: the cheapest question that it takes.
+//! Checks whether a provider responds and accepts the credentials, with its cheapest request.
 
-use super::ask::{Ask, ask, reach, send, unusable};
-use crate::aws::{Aws, AwsAuth, Signing, sign};
+use super::query::{QueryMethod, http_client, query, send, settings_error};
+use crate::aws::{AwsAuth, AwsSettings, SigV4Request, sign};
 use crate::client::headers;
-use crate::google::{Cached, fetch};
-use crate::settings::Settings;
+use crate::google::{TokenCache, fetch_token};
+use crate::settings::ProviderSettings;
 use crate::wire::chat::path_to;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -13,55 +13,64 @@ use reqwest::Url;
 use serde_json::Value;
 use std::time::{Duration, Instant, SystemTime};
 
-/// A provider that answered.
+/// A provider that responded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// How many models it listed, where it lists any.
+pub struct ProbeResult {
+    /// The number of models, if the provider lists them.
     pub models: Option<usize>,
-    /// How long it took.
+    /// The response time.
     pub took: Duration,
 }
 
-/// Asks a provider for the cheapest thing that needs its credentials. No model runs and nothing is paid.
-pub async fn probe(settings: &Settings, patience: Duration) -> Result<Answer, Error> {
-    let begun = Instant::now();
-    let said = match tokio::time::timeout(patience, question(settings)).await {
-        Ok(said) => said?,
+/// Sends the cheapest request that requires credentials. No model runs and no cost arises.
+pub async fn probe(settings: &ProviderSettings, timeout: Duration) -> Result<ProbeResult, Error> {
+    let started = Instant::now();
+    let response = match tokio::time::timeout(timeout, send_probe(settings)).await {
+        Ok(response) => response?,
         Err(_) => {
             return Err(Error::Stalled {
                 provider: settings.provider.clone(),
-                after: patience,
+                after: timeout,
             });
         }
     };
     let lists = ["data", "models", "modelSummaries"];
-    let listed = said
-        .as_ref()
-        .and_then(|said| lists.iter().find_map(|key| said.get(key)).unwrap_or(said).as_array());
-    Ok(Answer {
+    let listed = response.as_ref().and_then(|response| {
+        lists
+            .iter()
+            .find_map(|key| response.get(key))
+            .unwrap_or(response)
+            .as_array()
+    });
+    Ok(ProbeResult {
         models: listed.map(Vec::len),
-        took: begun.elapsed(),
+        took: started.elapsed(),
     })
 }
 
-async fn question(settings: &Settings) -> Result<Option<Value>, Error> {
+async fn send_probe(settings: &ProviderSettings) -> Result<Option<Value>, Error> {
     let base = settings.base_url.trim_end_matches('/');
     match settings.wire {
-        Wire::AnthropicMessages => ask(settings, &format!("{base}/v1/models"), Ask::Get).await,
+        Wire::AnthropicMessages => query(settings, &format!("{base}/v1/models"), QueryMethod::Get).await,
         Wire::OpenaiChat | Wire::OpenaiResponses => {
-            ask(settings, &format!("{base}{}", openai_path(settings)), Ask::Get).await
+            query(settings, &format!("{base}{}", openai_path(settings)), QueryMethod::Get).await
         }
         Wire::Gemini if settings.google.is_none() => {
             let version = if base.contains("/v1") { "" } else { "/v1beta" };
-            ask(settings, &format!("{base}{version}/models?pageSize=1000"), Ask::Get).await
+            query(
+                settings,
+                &format!("{base}{version}/models?pageSize=1000"),
+                QueryMethod::Get,
+            )
+            .await
         }
         Wire::Gemini | Wire::VertexAnthropic => vertex(settings).await,
         Wire::BedrockAnthropic => bedrock(settings).await,
     }
 }
 
-/// The list of models, or what needs a key where the list is public.
-fn openai_path(settings: &Settings) -> String {
+/// The list of models, or an endpoint that requires a key if the list is public.
+fn openai_path(settings: &ProviderSettings) -> String {
     let endpoint = match settings.provider.as_str() {
         "openrouter" => "key",
         "vercel" => "credits",
@@ -70,8 +79,8 @@ fn openai_path(settings: &Settings) -> String {
     path_to(endpoint, "", settings)
 }
 
-/// On Vertex the access token is what may be missing; any answer to it will do.
-async fn vertex(settings: &Settings) -> Result<Option<Value>, Error> {
+/// On Vertex the access token is the credential; any response to it suffices.
+async fn vertex(settings: &ProviderSettings) -> Result<Option<Value>, Error> {
     let Some(google) = &settings.google else {
         return Err(no_credentials(settings, "no Google project and credentials"));
     };
@@ -80,9 +89,9 @@ async fn vertex(settings: &Settings) -> Result<Option<Value>, Error> {
         base => base.to_string(),
     };
     let text = format!("{base}/v1beta1/publishers/google/models?pageSize=1");
-    let (client, url) = reach(settings, &text)?;
-    let token = fetch(&settings.provider, &google.auth, &Cached::default(), &client).await?;
-    let mut headers = headers(settings, &url).map_err(|error| unusable(settings, error))?;
+    let (client, url) = http_client(settings, &text)?;
+    let token = fetch_token(&settings.provider, &google.auth, &TokenCache::default(), &client).await?;
+    let mut headers = headers(settings, &url).map_err(|error| settings_error(settings, error))?;
     insert(
         settings,
         &mut headers,
@@ -95,20 +104,22 @@ async fn vertex(settings: &Settings) -> Result<Option<Value>, Error> {
         HeaderName::from_static("x-goog-user-project"),
         &google.project,
     )?;
-    send(settings, &client, url, headers, Ask::Get).await.map(|_| None)
+    send(settings, &client, url, headers, QueryMethod::Get)
+        .await
+        .map(|_| None)
 }
 
-/// Bedrock lists its models at another host than the one that runs them.
-async fn bedrock(settings: &Settings) -> Result<Option<Value>, Error> {
-    let Some(Aws { region, auth, .. }) = &settings.aws else {
+/// Bedrock lists its models on a different host from the one that runs them.
+async fn bedrock(settings: &ProviderSettings) -> Result<Option<Value>, Error> {
+    let Some(AwsSettings { region, auth, .. }) = &settings.aws else {
         return Err(no_credentials(settings, "no AWS region and credentials"));
     };
     let base = match settings.base_url.trim_end_matches('/') {
         "" => format!("https://bedrock.{region}.amazonaws.com"),
         base => base.to_string(),
     };
-    let (client, url) = reach(settings, &format!("{base}/foundation-models"))?;
-    let mut headers = headers(settings, &url).map_err(|error| unusable(settings, error))?;
+    let (client, url) = http_client(settings, &format!("{base}/foundation-models"))?;
+    let mut headers = headers(settings, &url).map_err(|error| settings_error(settings, error))?;
     match auth {
         AwsAuth::Bearer(token) => {
             insert(
@@ -119,7 +130,7 @@ async fn bedrock(settings: &Settings) -> Result<Option<Value>, Error> {
             )?;
         }
         AwsAuth::Keys(keys) => {
-            let signing = Signing {
+            let signing = SigV4Request {
                 method: "GET",
                 host: &host(&url),
                 path: url.path(),
@@ -132,25 +143,25 @@ async fn bedrock(settings: &Settings) -> Result<Option<Value>, Error> {
             }
         }
     }
-    send(settings, &client, url, headers, Ask::Get).await
+    send(settings, &client, url, headers, QueryMethod::Get).await
 }
 
-fn insert(settings: &Settings, headers: &mut HeaderMap, name: HeaderName, value: &str) -> Result<(), Error> {
-    let refused = |_| no_credentials(settings, "they contain characters that cannot be sent");
+fn insert(settings: &ProviderSettings, headers: &mut HeaderMap, name: HeaderName, value: &str) -> Result<(), Error> {
+    let refused = |_| no_credentials(settings, "they contain characters that HTTP does not allow");
     let mut value = HeaderValue::from_str(value).map_err(refused)?;
     value.set_sensitive(true);
     headers.insert(name, value);
     Ok(())
 }
 
-fn no_credentials(settings: &Settings, detail: &str) -> Error {
+fn no_credentials(settings: &ProviderSettings, detail: &str) -> Error {
     Error::Credentials {
         provider: settings.provider.clone(),
         detail: detail.to_string(),
     }
 }
 
-/// Host and port as the `Host` header says them.
+/// Host and port, as in the `Host` header.
 fn host(url: &Url) -> String {
     match (url.host_str().unwrap_or_default(), url.port()) {
         (host, Some(port)) => format!("{host}:{port}"),

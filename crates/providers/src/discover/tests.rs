@@ -1,8 +1,8 @@
-//! Stories of discovery, told by small servers on loopback.
+//! Discovery against small servers on loopback.
 
 use super::{discover, probe};
 use crate::presets::preset;
-use crate::settings::{Secret, Settings};
+use crate::settings::{ProviderSettings, Secret};
 use model::{Cost, Error, Usage, Wire};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -12,10 +12,10 @@ use tokio::net::TcpListener;
 
 const LONG: Duration = Duration::from_secs(30);
 
-/// Requests as they arrived: the first line and the headers, in lower case.
+/// Received requests: the request line and the headers in lower case.
 type Seen = Arc<Mutex<Vec<String>>>;
 
-/// A server that answers by `METHOD path`; everything else is not found.
+/// A server that responds by `METHOD path`; other requests get 404.
 async fn server(answers: Vec<(&'static str, Value)>) -> (String, Seen) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -75,7 +75,7 @@ async fn models_of(provider: &str, answers: Vec<(&'static str, Value)>) -> Vec<m
 }
 
 #[tokio::test]
-async fn ollama_tells_the_window_that_it_really_uses() {
+async fn ollama_reports_its_actual_context_window() {
     let shown = json!({"capabilities": ["completion", "tools", "vision", "thinking"],
         "model_info": {"general.architecture": "qwen3", "qwen3.context_length": 262_144}, "parameters": "stop x\nnum_ctx    8192"});
     let answers = |ps: Value| {
@@ -108,7 +108,7 @@ async fn ollama_tells_the_window_that_it_really_uses() {
 }
 
 #[tokio::test]
-async fn models_that_only_embed_are_not_offered() {
+async fn embedding_models_are_not_listed() {
     let answers = vec![
         ("GET /api/tags", json!({"models": [{"name": "embedder"}]})),
         ("POST /api/show", json!({"capabilities": ["embedding"]})),
@@ -130,7 +130,7 @@ async fn models_that_only_embed_are_not_offered() {
 }
 
 #[tokio::test]
-async fn llama_cpp_and_vllm_tell_theirs_beside_the_list() {
+async fn llama_cpp_and_vllm_report_their_context_windows() {
     let answers = vec![
         (
             "GET /v1/models",
@@ -147,12 +147,12 @@ async fn llama_cpp_and_vllm_tell_theirs_beside_the_list() {
         json!({"data": [{"id": "m", "max_model_len": 40_960}]}),
     )];
     assert_eq!(models_of("vllm", answers.clone()).await[0].limits.window, 40_960);
-    // An older LM Studio has only OpenAI's list.
+    // Older versions of LM Studio have only OpenAI's list.
     assert_eq!(models_of("lmstudio", answers).await[0].id, "m");
 }
 
 #[tokio::test]
-async fn nobody_waits_for_a_server_that_is_not_there() {
+async fn an_unreachable_server_does_not_delay_discovery() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = format!("http://{}/v1", listener.local_addr().unwrap());
     let mut settings = preset("vllm").unwrap().settings();
@@ -162,7 +162,7 @@ async fn nobody_waits_for_a_server_that_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_probe_sends_the_key_as_the_provider_wants_it_and_counts_the_models() {
+async fn a_probe_sends_the_key_in_the_providers_header_and_counts_the_models() {
     let list = json!({"data": [{"id": "a"}, {"id": "b"}]});
     let cases = [
         (
@@ -202,13 +202,13 @@ async fn a_probe_sends_the_key_as_the_provider_wants_it_and_counts_the_models() 
 }
 
 #[tokio::test]
-async fn a_probe_tells_a_bad_key_from_a_server_that_is_not_there() {
+async fn a_probe_distinguishes_a_bad_key_from_an_unreachable_server() {
     let (address, _) = server(vec![("GET /v1/models", json!(401))]).await;
-    let settings = Settings::new("custom", Wire::OpenaiChat, address);
+    let settings = ProviderSettings::new("custom", Wire::OpenaiChat, address);
     let error = probe(&settings, LONG).await.unwrap_err();
     assert!(matches!(error, Error::Credentials { .. }), "{error:?}");
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let gone = Settings::new(
+    let gone = ProviderSettings::new(
         "custom",
         Wire::OpenaiChat,
         format!("http://{}", listener.local_addr().unwrap()),

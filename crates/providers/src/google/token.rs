@@ -1,4 +1,4 @@
-//! Gets an access token, and keeps it until shortly before it expires.
+//! Requests access tokens and caches them until shortly before they expire.
 
 use super::GoogleAuth;
 use crate::settings::Secret;
@@ -13,18 +13,18 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
-/// A token is renewed this long before it expires, so that it does not expire on the way.
-const MARGIN: Duration = Duration::from_secs(120);
-/// How long the token service may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Tokens are renewed this long before they expire, so that they do not expire in transit.
+const EXPIRY_MARGIN: Duration = Duration::from_secs(120);
+/// The timeout for the token service.
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A token, once got.
+/// A cached access token.
 #[derive(Default)]
-pub(crate) struct Cached {
+pub(crate) struct TokenCache {
     token: Mutex<Option<(Secret, Instant)>>,
 }
 
-impl Cached {
+impl TokenCache {
     fn get(&self) -> Option<Secret> {
         let token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
         token
@@ -34,21 +34,21 @@ impl Cached {
     }
 
     fn put(&self, token: Secret, lasts: Duration) {
-        let until = Instant::now() + lasts.saturating_sub(MARGIN);
+        let until = Instant::now() + lasts.saturating_sub(EXPIRY_MARGIN);
         *self.token.lock().unwrap_or_else(PoisonError::into_inner) = Some((token, until));
     }
 
-    /// Forgets the token, because it was refused.
+    /// Drops the token after the server rejected it.
     pub(crate) fn clear(&self) {
         *self.token.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// A token that is good now.
-pub(crate) async fn fetch(
+/// A valid access token, cached or new.
+pub(crate) async fn fetch_token(
     provider: &str,
     auth: &GoogleAuth,
-    cached: &Cached,
+    cached: &TokenCache,
     client: &reqwest::Client,
 ) -> Result<Secret, Error> {
     let refused = |detail: String| Error::Credentials {
@@ -61,28 +61,31 @@ pub(crate) async fn fetch(
     if let Some(token) = cached.get() {
         return Ok(token);
     }
-    let (uri, form) = exchange(auth).map_err(refused)?;
+    let (uri, form) = token_request(auth).map_err(|error| refused(error.to_string()))?;
     let post = client
         .post(uri)
         .header("content-type", "application/x-www-form-urlencoded")
         .body(form);
     let unreachable = |error: reqwest::Error| Error::Connection {
         provider: provider.to_string(),
-        detail: format!("Google's token service: {}", crate::http::chain(&error.without_url())),
+        detail: format!(
+            "Google's token service: {}",
+            crate::http::error_chain(&error.without_url())
+        ),
     };
-    let answer = post.timeout(PATIENCE).send().await.map_err(unreachable)?;
-    let status = answer.status();
-    let text = answer.text().await.map_err(unreachable)?;
+    let response = post.timeout(TOKEN_TIMEOUT).send().await.map_err(unreachable)?;
+    let status = response.status();
+    let text = response.text().await.map_err(unreachable)?;
 
     #[derive(Deserialize)]
-    struct Answer {
+    struct TokenResponse {
         access_token: String,
         expires_in: Option<u64>,
     }
-    match serde_json::from_str::<Answer>(&text) {
-        Ok(answer) if status.is_success() => {
-            let token = Secret::new(answer.access_token);
-            cached.put(token.clone(), Duration::from_secs(answer.expires_in.unwrap_or(3600)));
+    match serde_json::from_str::<TokenResponse>(&text) {
+        Ok(response) if status.is_success() => {
+            let token = Secret::new(response.access_token);
+            cached.put(token.clone(), Duration::from_secs(response.expires_in.unwrap_or(3600)));
             Ok(token)
         }
         Ok(_) | Err(_) if status.is_server_error() => Err(Error::Server {
@@ -92,20 +95,35 @@ pub(crate) async fn fetch(
             retry_after: None,
         }),
         Ok(_) | Err(_) => {
-            let said = serde_json::from_str::<serde_json::Value>(&text).ok();
-            let said = said
+            let body = serde_json::from_str::<serde_json::Value>(&text).ok();
+            let reason = body
                 .as_ref()
-                .and_then(|said| said.get("error_description").or(said.get("error")));
-            let said = said.and_then(|said| said.as_str()).unwrap_or("no reason given");
-            Err(refused(format!("Google gave no access token (HTTP {status}): {said}")))
+                .and_then(|body| body.get("error_description").or(body.get("error")));
+            let reason = reason.and_then(|reason| reason.as_str()).unwrap_or("no reason given");
+            Err(refused(format!(
+                "Google refused an access token (HTTP {status}): {reason}"
+            )))
         }
     }
 }
 
-/// Where to ask for a token, and with what form.
-fn exchange(auth: &GoogleAuth) -> Result<(&str, String), String> {
+/// Why a token request cannot be created.
+#[derive(Debug, thiserror::Error)]
+enum TokenError {
+    #[error("a configured token cannot be renewed")]
+    NotRenewable,
+    #[error("the service account's private key is not PEM text")]
+    NotPem,
+    #[error("the service account's private key: {0}")]
+    Key(ring::error::KeyRejected),
+    #[error("the service account's private key cannot sign")]
+    CannotSign,
+}
+
+/// The token endpoint and the form to send.
+fn token_request(auth: &GoogleAuth) -> Result<(&str, String), TokenError> {
     match auth {
-        GoogleAuth::Token(_) => Err("a given token cannot be renewed".to_string()),
+        GoogleAuth::Token(_) => Err(TokenError::NotRenewable),
         GoogleAuth::ServiceAccount {
             email,
             key_id,
@@ -117,8 +135,8 @@ fn exchange(auth: &GoogleAuth) -> Result<(&str, String), String> {
                 .map_or(0, |now| now.as_secs());
             let header = json!({"alg": "RS256", "typ": "JWT", "kid": key_id});
             let claims = json!({"iss": email, "scope": SCOPE, "aud": token_uri, "iat": now, "exp": now + 3600});
-            let jwt = jwt(&header, &claims, key)?;
-            let form = form(&[
+            let jwt = signed_jwt(&header, &claims, key)?;
+            let form = form_encode(&[
                 ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
                 ("assertion", &jwt),
             ]);
@@ -130,7 +148,7 @@ fn exchange(auth: &GoogleAuth) -> Result<(&str, String), String> {
             refresh_token,
             token_uri,
         } => {
-            let form = form(&[
+            let form = form_encode(&[
                 ("grant_type", "refresh_token"),
                 ("client_id", client_id),
                 ("client_secret", client_secret.reveal()),
@@ -141,7 +159,7 @@ fn exchange(auth: &GoogleAuth) -> Result<(&str, String), String> {
     }
 }
 
-fn form(fields: &[(&str, &str)]) -> String {
+fn form_encode(fields: &[(&str, &str)]) -> String {
     let pairs: Vec<String> = fields
         .iter()
         .map(|(name, value)| format!("{name}={}", crate::wire::bedrock::encode(value)))
@@ -149,22 +167,20 @@ fn form(fields: &[(&str, &str)]) -> String {
     pairs.join("&")
 }
 
-fn jwt(header: &serde_json::Value, claims: &serde_json::Value, key: &Secret) -> Result<String, String> {
+fn signed_jwt(header: &serde_json::Value, claims: &serde_json::Value, key: &Secret) -> Result<String, TokenError> {
     let body: String = key
         .reveal()
         .lines()
         .filter(|line| !line.starts_with("-----"))
         .map(str::trim)
         .collect();
-    let der = STANDARD
-        .decode(body)
-        .map_err(|_| "the service account's private key is not PEM text".to_string())?;
-    let pair = RsaKeyPair::from_pkcs8(&der).map_err(|error| format!("the service account's private key: {error}"))?;
+    let der = STANDARD.decode(body).map_err(|_| TokenError::NotPem)?;
+    let pair = RsaKeyPair::from_pkcs8(&der).map_err(TokenError::Key)?;
     let encode = |part: &serde_json::Value| URL_SAFE_NO_PAD.encode(part.to_string());
     let text = format!("{}.{}", encode(header), encode(claims));
     let mut signature = vec![0; pair.public().modulus_len()];
     pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), text.as_bytes(), &mut signature)
-        .map_err(|_| "the service account's private key cannot sign".to_string())?;
+        .map_err(|_| TokenError::CannotSign)?;
     Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
 }
 
@@ -173,18 +189,18 @@ mod tests {
     use super::*;
     use ring::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 
-    /// Made for this test; it opens nothing.
+    /// A key generated for this test.
     const KEY: &str = include_str!("../../tests/data/google/key.pem");
 
     #[test]
-    fn a_service_accounts_request_is_signed_with_its_key() {
+    fn a_service_accounts_token_request_is_signed_with_its_key() {
         let auth = GoogleAuth::ServiceAccount {
             email: "robot@example.com".into(),
             key_id: Some("k1".into()),
             key: Secret::new(KEY),
             token_uri: "https://token.example/".into(),
         };
-        let (uri, form) = exchange(&auth).unwrap();
+        let (uri, form) = token_request(&auth).unwrap();
         assert_eq!(uri, "https://token.example/");
         let assertion = form.split_once("&assertion=").unwrap().1;
         let (text, signature) = assertion.rsplit_once('.').unwrap();
@@ -202,20 +218,20 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_none_is_refused_without_showing_it() {
+    fn an_invalid_private_key_is_rejected_without_printing_it() {
         let auth = GoogleAuth::ServiceAccount {
             email: "e".into(),
             key_id: None,
             key: Secret::new("-----BEGIN PRIVATE KEY-----\nbm90IGEga2V5\n-----END PRIVATE KEY-----"),
             token_uri: "u".into(),
         };
-        let said = exchange(&auth).unwrap_err();
-        assert!(said.contains("private key") && !said.contains("bm90"), "{said}");
+        let error = token_request(&auth).unwrap_err().to_string();
+        assert!(error.contains("private key") && !error.contains("bm90"), "{error}");
     }
 
     #[test]
-    fn a_token_is_kept_until_shortly_before_it_expires() {
-        let cached = Cached::default();
+    fn a_token_is_cached_until_shortly_before_it_expires() {
+        let cached = TokenCache::default();
         cached.put(Secret::new("short"), Duration::from_secs(60));
         assert_eq!(cached.get(), None);
         cached.put(Secret::new("long"), Duration::from_secs(3600));

@@ -1,10 +1,10 @@
-//! One connection, driven by whoever waits for its answer.
+//! One HTTP connection, polled by the reader of its response.
 //!
-//! No task of its own stands between the socket and the reader: all that one read has brought is taken in at once, and dropping
-//! the answer closes the connection.
+//! There is no separate task between socket and reader: the reader processes everything that one read returns, and
+//! dropping the response closes the connection.
 
-use super::connect::{Io, Route};
-use super::{IDLE, Pieces, chain};
+use super::route::{BoxedIo, HttpRoute};
+use super::{ConnectionError, IDLE_TIMEOUT, RequestBody};
 use bytes::Bytes;
 use futures::{FutureExt as _, Stream};
 use http::{Request, Response, response};
@@ -20,57 +20,57 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::time::Instant;
 
-/// How many connections are kept for later.
-const MOST_IDLE: usize = 4;
+/// The maximum number of idle connections.
+const MAX_IDLE: usize = 4;
 
-/// Connections that wait for the next request.
+/// Idle connections for the next requests.
 #[derive(Default)]
-pub(crate) struct Pool {
-    idle: Mutex<Vec<Idle>>,
+pub(crate) struct ConnectionPool {
+    idle: Mutex<Vec<IdleConnection>>,
 }
 
-struct Idle {
-    connection: Connection,
-    route: Route,
+struct IdleConnection {
+    connection: HttpConnection,
+    route: HttpRoute,
     since: Instant,
 }
 
-/// An answer whose body is still to come.
-pub(crate) struct Answer {
+/// A response with a streaming body.
+pub(crate) struct HttpResponse {
     pub(crate) head: response::Parts,
-    pub(crate) body: Body,
+    pub(crate) body: ResponseBody,
 }
 
-impl Pool {
-    /// Sends a request on a connection that is open already, or else on a new one.
+impl ConnectionPool {
+    /// Sends a request on an idle connection, or on a new one.
     pub(crate) async fn send(
         self: &Arc<Self>,
-        route: &Route,
+        route: &HttpRoute,
         url: &Url,
-        mut request: Request<Pieces>,
-    ) -> Result<Answer, String> {
-        route.address(url, &mut request)?;
+        mut request: Request<RequestBody>,
+    ) -> Result<HttpResponse, ConnectionError> {
+        route.set_target(url, &mut request)?;
         while let Some(mut connection) = self.take(route) {
             match connection.send(request).await {
-                Ok(response) => return Ok(self.answer(connection, route, response)),
-                // The server closed it meanwhile, and has seen nothing of the request.
+                Ok(response) => return Ok(self.response(connection, route, response)),
+                // The server closed the connection in the meantime and has not seen the request.
                 Err(mut failed) => match failed.take_message() {
                     Some(unsent) => request = unsent,
-                    None => return Err(chain(failed.error())),
+                    None => return Err(ConnectionError::other(failed.into_error())),
                 },
             }
         }
-        let mut connection = Connection::new(route.open().await?).await?;
+        let mut connection = HttpConnection::new(route.connect().await?).await?;
         let response = connection.send(request).await;
-        let response = response.map_err(|failed| chain(failed.error()))?;
-        Ok(self.answer(connection, route, response))
+        let response = response.map_err(|failed| ConnectionError::other(failed.into_error()))?;
+        Ok(self.response(connection, route, response))
     }
 
-    fn take(&self, route: &Route) -> Option<Connection> {
+    fn take(&self, route: &HttpRoute) -> Option<HttpConnection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|idle| idle.since.elapsed() < IDLE);
-        while let Some(place) = idle.iter().rposition(|idle| idle.route.leads_to(route)) {
-            let mut connection = idle.remove(place).connection;
+        idle.retain(|idle| idle.since.elapsed() < IDLE_TIMEOUT);
+        while let Some(index) = idle.iter().rposition(|idle| idle.route.same_target(route)) {
+            let mut connection = idle.remove(index).connection;
             if connection.is_usable() {
                 return Some(connection);
             }
@@ -78,63 +78,71 @@ impl Pool {
         None
     }
 
-    fn keep(&self, connection: Connection, route: Route) {
+    fn put_back(&self, connection: HttpConnection, route: HttpRoute) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() >= MOST_IDLE {
+        if idle.len() >= MAX_IDLE {
             idle.remove(0);
         }
-        idle.push(Idle {
+        idle.push(IdleConnection {
             connection,
             route,
             since: Instant::now(),
         });
     }
 
-    fn answer(self: &Arc<Self>, connection: Connection, route: &Route, response: Response<Incoming>) -> Answer {
+    fn response(
+        self: &Arc<Self>,
+        connection: HttpConnection,
+        route: &HttpRoute,
+        response: Response<Incoming>,
+    ) -> HttpResponse {
         let (head, incoming) = response.into_parts();
-        let body = Body {
+        let body = ResponseBody {
             incoming,
             open: Some((connection, route.clone())),
             pool: Arc::clone(self),
         };
-        Answer { head, body }
+        HttpResponse { head, body }
     }
 }
 
-/// A connection, and what moves bytes over it.
-struct Connection {
-    sender: SendRequest<Pieces>,
-    driver: http1::Connection<TokioIo<Io>, Pieces>,
+/// A connection and the driver of its I/O.
+struct HttpConnection {
+    sender: SendRequest<RequestBody>,
+    driver: http1::Connection<TokioIo<BoxedIo>, RequestBody>,
     closed: bool,
 }
 
-impl Connection {
-    async fn new(io: Io) -> Result<Self, String> {
-        let shaken = http1::handshake(TokioIo::new(io)).await;
-        let (sender, driver) = shaken.map_err(|error| chain(&error))?;
-        Ok(Connection {
+impl HttpConnection {
+    async fn new(io: BoxedIo) -> Result<Self, ConnectionError> {
+        let handshake = http1::handshake(TokioIo::new(io)).await;
+        let (sender, driver) = handshake.map_err(ConnectionError::other)?;
+        Ok(HttpConnection {
             sender,
             driver,
             closed: false,
         })
     }
 
-    async fn send(&mut self, request: Request<Pieces>) -> Result<Response<Incoming>, TrySendError<Request<Pieces>>> {
-        let Connection { sender, driver, closed } = self;
-        let mut answer = pin!(sender.try_send_request(request));
+    async fn send(
+        &mut self,
+        request: Request<RequestBody>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<RequestBody>>> {
+        let HttpConnection { sender, driver, closed } = self;
+        let mut response = pin!(sender.try_send_request(request));
         poll_fn(|cx| {
             drive(driver, closed, cx);
-            answer.as_mut().poll(cx)
+            response.as_mut().poll(cx)
         })
         .await
     }
 
-    /// Moves bytes as far as they go now.
+    /// Drives the I/O as far as possible.
     fn drive(&mut self, cx: &mut Context<'_>) {
         drive(&mut self.driver, &mut self.closed, cx);
     }
 
-    /// Whether nothing has happened to it since it was put aside.
+    /// Whether the connection is still open and idle.
     fn is_usable(&mut self) -> bool {
         let ready = poll_fn(|cx| {
             self.drive(cx);
@@ -144,44 +152,44 @@ impl Connection {
     }
 }
 
-fn drive(driver: &mut http1::Connection<TokioIo<Io>, Pieces>, closed: &mut bool, cx: &mut Context<'_>) {
-    // Why it ended is told to whoever waits for an answer or for more of a body.
+fn drive(driver: &mut http1::Connection<TokioIo<BoxedIo>, RequestBody>, closed: &mut bool, cx: &mut Context<'_>) {
+    // The response or body future reports the reason.
     if !*closed && Pin::new(driver).poll(cx).is_ready() {
         *closed = true;
     }
 }
 
-/// The bytes of an answer as they come. When all have come, the connection is kept for the next request.
-pub(crate) struct Body {
+/// The streaming body of a response. At its end, the connection returns to the pool.
+pub(crate) struct ResponseBody {
     incoming: Incoming,
-    open: Option<(Connection, Route)>,
-    pool: Arc<Pool>,
+    open: Option<(HttpConnection, HttpRoute)>,
+    pool: Arc<ConnectionPool>,
 }
 
-impl Body {
-    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, String>>> {
+impl ResponseBody {
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ConnectionError>>> {
         loop {
             let frame = ready!(Pin::new(&mut self.incoming).poll_frame(cx));
             match frame.map(|frame| frame.map(|frame| frame.into_data())) {
                 Some(Ok(Ok(piece))) => return Poll::Ready(Some(Ok(piece))),
-                // Trailers say nothing that hew wants to know.
+                // Trailers are ignored.
                 Some(Ok(Err(_))) => {}
-                Some(Err(error)) => return Poll::Ready(Some(Err(chain(&error)))),
+                Some(Err(error)) => return Poll::Ready(Some(Err(ConnectionError::other(error)))),
                 None => return Poll::Ready(None),
             }
         }
     }
 }
 
-impl Stream for Body {
-    type Item = Result<Bytes, String>;
+impl Stream for ResponseBody {
+    type Item = Result<Bytes, ConnectionError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        let piece = match (this.poll_piece(cx), &mut this.open) {
+        let piece = match (this.poll_data(cx), &mut this.open) {
             (Poll::Pending, Some((connection, _))) => {
                 connection.drive(cx);
-                ready!(this.poll_piece(cx))
+                ready!(this.poll_data(cx))
             }
             (Poll::Pending, None) => return Poll::Pending,
             (Poll::Ready(piece), _) => piece,
@@ -193,7 +201,7 @@ impl Stream for Body {
                 if let Some((mut connection, route)) = this.open.take() {
                     connection.drive(cx);
                     if !connection.closed {
-                        this.pool.keep(connection, route);
+                        this.pool.put_back(connection, route);
                     }
                 }
             }

@@ -1,12 +1,12 @@
 //! The table of presets: names, addresses, environment variables, default models and quirks.
 
 use super::{
-    AskUsage, Auth, CacheMarks, CallIds, EffortStyle, MaxTokens, Models, Paths, Place, Preset, Quirks, SchemaStyle,
-    Temperature, ThinkingBack, ToolChoiceStyle,
+    AcceptedModels, AuthScheme, CacheMarks, CallIdFormat, EffortStyle, Hosting, MaxTokensField, PathLayout, Preset,
+    Quirks, SchemaStyle, TemperatureSupport, ThinkingReplay, ToolChoiceStyle, UsageRequest,
 };
 use model::Wire;
 
-/// The presets, the vendors' own APIs first, then gateways, then local servers.
+/// The presets: vendors' own APIs, then gateways, then local servers.
 pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "anthropic",
@@ -18,8 +18,8 @@ pub(super) const PRESETS: &[Preset] = &[
         large: "claude-sonnet-5-5",
         small: "claude-haiku-5-5",
         quirks: Quirks {
-            auth: Auth::XApiKey,
-            ..Quirks::PLAIN
+            auth: AuthScheme::XApiKey,
+            ..Quirks::OPENAI
         },
         ..VENDOR
     },
@@ -44,8 +44,8 @@ pub(super) const PRESETS: &[Preset] = &[
         large: "gemini-4-argon",
         small: "gemini-3.8-flash",
         quirks: Quirks {
-            auth: Auth::XGoogApiKey,
-            ..Quirks::PLAIN
+            auth: AuthScheme::XGoogApiKey,
+            ..Quirks::OPENAI
         },
         ..VENDOR
     },
@@ -58,8 +58,8 @@ pub(super) const PRESETS: &[Preset] = &[
         large: "us.anthropic.claude-sonnet-5-5",
         small: "us.anthropic.claude-haiku-5-5",
         quirks: Quirks {
-            auth: Auth::Aws,
-            ..Quirks::PLAIN
+            auth: AuthScheme::Aws,
+            ..Quirks::OPENAI
         },
         ..VENDOR
     },
@@ -70,10 +70,10 @@ pub(super) const PRESETS: &[Preset] = &[
         url_env: &["ANTHROPIC_VERTEX_BASE_URL"],
         large: "claude-sonnet-5-5",
         small: "claude-haiku-5-5",
-        models: Models::Open,
+        models: AcceptedModels::Any,
         quirks: Quirks {
-            auth: Auth::Google,
-            ..Quirks::PLAIN
+            auth: AuthScheme::Google,
+            ..Quirks::OPENAI
         },
         ..VENDOR
     },
@@ -83,12 +83,12 @@ pub(super) const PRESETS: &[Preset] = &[
         wire: Wire::OpenaiResponses,
         key_env: &["AZURE_OPENAI_API_KEY", "AZURE_API_KEY"],
         url_env: &["AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_BASE_URL", "AZURE_API_BASE"],
-        // On Azure a model is named by its deployment, which only the account knows.
-        models: Models::Open,
+        // On Azure the model id is the deployment name, which depends on the account.
+        models: AcceptedModels::Any,
         quirks: Quirks {
-            auth: Auth::ApiKey,
-            paths: Paths::Azure,
-            ..Quirks::PLAIN
+            auth: AuthScheme::ApiKey,
+            paths: PathLayout::Azure,
+            ..Quirks::OPENAI
         },
         ..VENDOR
     },
@@ -102,9 +102,9 @@ pub(super) const PRESETS: &[Preset] = &[
         small: "deepseek-flash",
         quirks: Quirks {
             effort: EffortStyle::Deepseek,
-            thinking: ThinkingBack::ReasoningContent,
+            thinking: ThinkingReplay::ReasoningContent,
             schema: SchemaStyle::JsonObject,
-            ..Quirks::IMITATION
+            ..Quirks::COMPATIBLE
         },
         ..VENDOR
     },
@@ -118,7 +118,7 @@ pub(super) const PRESETS: &[Preset] = &[
         small: "grok-build-latest",
         quirks: Quirks {
             effort: EffortStyle::Xai,
-            ..Quirks::IMITATION
+            ..Quirks::COMPATIBLE
         },
         ..VENDOR
     },
@@ -131,15 +131,15 @@ pub(super) const PRESETS: &[Preset] = &[
         large: "mistral-large-4",
         small: "mistral-small-latest",
         quirks: Quirks {
-            // Usage comes unasked, and `stream_options` is an unknown field there.
-            usage: AskUsage::Unasked,
+            // Mistral always sends usage and rejects `stream_options` as an unknown field.
+            usage: UsageRequest::Omitted,
             effort: EffortStyle::OnOff,
-            thinking: ThinkingBack::ContentParts,
+            thinking: ThinkingReplay::ContentParts,
             bridge_tools: true,
-            call_ids: CallIds::NineAlphanumeric,
+            call_ids: CallIdFormat::NineAlphanumeric,
             tool_choice: ToolChoiceStyle::Any,
             cache_key: true,
-            ..Quirks::IMITATION
+            ..Quirks::COMPATIBLE
         },
         ..VENDOR
     },
@@ -152,9 +152,9 @@ pub(super) const PRESETS: &[Preset] = &[
         large: "openai/gpt-oss-120b",
         small: "openai/gpt-oss-20b",
         quirks: Quirks {
-            max_tokens: MaxTokens::MaxCompletionTokens,
+            max_tokens: MaxTokensField::MaxCompletionTokens,
             effort: EffortStyle::GptOss,
-            ..Quirks::IMITATION
+            ..Quirks::COMPATIBLE
         },
         ..VENDOR
     },
@@ -167,9 +167,9 @@ pub(super) const PRESETS: &[Preset] = &[
         large: "gpt-oss-120b",
         small: "gpt-oss-120b",
         quirks: Quirks {
-            max_tokens: MaxTokens::MaxCompletionTokens,
+            max_tokens: MaxTokensField::MaxCompletionTokens,
             effort: EffortStyle::GptOss,
-            ..Quirks::IMITATION
+            ..Quirks::COMPATIBLE
         },
         ..VENDOR
     },
@@ -183,11 +183,11 @@ pub(super) const PRESETS: &[Preset] = &[
         small: "glm-5.3-flash",
         quirks: Quirks {
             effort: EffortStyle::Zai,
-            thinking: ThinkingBack::ReasoningContent,
+            thinking: ThinkingReplay::ReasoningContent,
             schema: SchemaStyle::JsonObject,
             tool_choice: ToolChoiceStyle::AutoOnly,
             tool_stream: true,
-            ..Quirks::IMITATION
+            ..Quirks::COMPATIBLE
         },
         ..VENDOR
     },
@@ -201,11 +201,11 @@ pub(super) const PRESETS: &[Preset] = &[
         small: "kimi-k2.6",
         quirks: Quirks {
             effort: EffortStyle::Thinking,
-            thinking: ThinkingBack::ReasoningContent,
-            temperature: Temperature::UnlessReasoning,
+            thinking: ThinkingReplay::ReasoningContent,
+            temperature: TemperatureSupport::UnlessReasoning,
             tool_choice: ToolChoiceStyle::Unforced,
             cache_key: true,
-            ..Quirks::IMITATION
+            ..Quirks::COMPATIBLE
         },
         ..VENDOR
     },
@@ -218,12 +218,12 @@ pub(super) const PRESETS: &[Preset] = &[
         large: "anthropic/claude-sonnet-5.5",
         small: "anthropic/claude-haiku-5.5",
         quirks: Quirks {
-            usage: AskUsage::WithCost,
+            usage: UsageRequest::WithCost,
             effort: EffortStyle::Reasoning,
-            thinking: ThinkingBack::ReasoningDetails,
+            thinking: ThinkingReplay::ReasoningDetails,
             cache_marks: CacheMarks::Claude,
             pdf: true,
-            ..Quirks::IMITATION
+            ..Quirks::COMPATIBLE
         },
         ..GATEWAY
     },
@@ -237,10 +237,10 @@ pub(super) const PRESETS: &[Preset] = &[
         small: "anthropic/claude-haiku-5.5",
         quirks: Quirks {
             effort: EffortStyle::Reasoning,
-            thinking: ThinkingBack::ReasoningDetails,
+            thinking: ThinkingReplay::ReasoningDetails,
             cache_marks: CacheMarks::Claude,
             pdf: true,
-            ..Quirks::IMITATION
+            ..Quirks::COMPATIBLE
         },
         ..GATEWAY
     },
@@ -252,7 +252,7 @@ pub(super) const PRESETS: &[Preset] = &[
         url_env: &["HF_BASE_URL", "HUGGINGFACE_API_BASE"],
         large: "openai/gpt-oss-120b",
         small: "openai/gpt-oss-20b",
-        quirks: Quirks::IMITATION,
+        quirks: Quirks::COMPATIBLE,
         ..GATEWAY
     },
     Preset {
@@ -265,7 +265,7 @@ pub(super) const PRESETS: &[Preset] = &[
         small: "zai-org/GLM-5.3-Flash",
         quirks: Quirks {
             effort: EffortStyle::GptOss,
-            ..Quirks::IMITATION
+            ..Quirks::COMPATIBLE
         },
         ..GATEWAY
     },
@@ -279,8 +279,8 @@ pub(super) const PRESETS: &[Preset] = &[
         small: "accounts/fireworks/models/gpt-oss-20b",
         quirks: Quirks {
             effort: EffortStyle::ThreeSteps,
-            thinking: ThinkingBack::ReasoningContent,
-            ..Quirks::IMITATION
+            thinking: ThinkingReplay::ReasoningContent,
+            ..Quirks::COMPATIBLE
         },
         ..GATEWAY
     },
@@ -292,8 +292,8 @@ pub(super) const PRESETS: &[Preset] = &[
         url_env: &["OLLAMA_BASE_URL", "OLLAMA_HOST"],
         quirks: Quirks {
             effort: EffortStyle::ThreeSteps,
-            thinking: ThinkingBack::Reasoning,
-            ..Quirks::IMITATION
+            thinking: ThinkingReplay::Reasoning,
+            ..Quirks::COMPATIBLE
         },
         ..LOCAL
     },
@@ -312,8 +312,8 @@ pub(super) const PRESETS: &[Preset] = &[
         key_env: &["LLAMA_API_KEY"],
         url_env: &["LLAMACPP_BASE_URL", "LLAMA_BASE_URL"],
         quirks: Quirks {
-            thinking: ThinkingBack::ReasoningContent,
-            ..Quirks::IMITATION
+            thinking: ThinkingReplay::ReasoningContent,
+            ..Quirks::COMPATIBLE
         },
         ..LOCAL
     },
@@ -325,14 +325,14 @@ pub(super) const PRESETS: &[Preset] = &[
         url_env: &["VLLM_BASE_URL", "HOSTED_VLLM_API_BASE"],
         quirks: Quirks {
             effort: EffortStyle::ThreeSteps,
-            thinking: ThinkingBack::Reasoning,
-            ..Quirks::IMITATION
+            thinking: ThinkingReplay::Reasoning,
+            ..Quirks::COMPATIBLE
         },
         ..LOCAL
     },
 ];
 
-/// What a vendor's own API has in common with the others.
+/// The base of vendors' own APIs.
 const VENDOR: Preset = Preset {
     name: "",
     title: "",
@@ -340,23 +340,23 @@ const VENDOR: Preset = Preset {
     base_url: "",
     key_env: &[],
     url_env: &[],
-    place: Place::Cloud,
-    models: Models::Listed,
+    hosting: Hosting::Cloud,
+    models: AcceptedModels::Listed,
     large: "",
     small: "",
-    quirks: Quirks::PLAIN,
+    quirks: Quirks::OPENAI,
 };
 
-/// What the gateways have in common: more models than a catalogue can list.
+/// The base of gateways, which serve more models than the catalogue lists.
 const GATEWAY: Preset = Preset {
-    models: Models::Open,
+    models: AcceptedModels::Any,
     ..VENDOR
 };
 
-/// What local servers have in common.
+/// The base of local servers.
 const LOCAL: Preset = Preset {
-    place: Place::Local,
-    models: Models::Open,
-    quirks: Quirks::IMITATION,
+    hosting: Hosting::Local,
+    models: AcceptedModels::Any,
+    quirks: Quirks::COMPATIBLE,
     ..VENDOR
 };

@@ -1,30 +1,30 @@
-//! Anthropic Messages: the request, whoever serves it. Bedrock and Vertex differ only in the envelope.
+//! Anthropic Messages requests. Bedrock and Vertex differ only in the envelope.
 
 mod content;
 mod decoder;
 mod schema;
 mod thinking;
 
-pub(crate) use decoder::Decoder;
+pub(crate) use decoder::AnthropicDecoder;
 
-use super::{Pieces, merge, options, write_json};
-use crate::kept::{Kept, Span};
-use crate::length::{Objects, Rendered, block, quoted, text_part};
-use crate::settings::Settings;
+use super::{BodyWriter, merge, options, write_json};
+use crate::prompt_size::{ObjectList, RenderedForm, block_size, quoted_len, text_part_len};
+use crate::settings::ProviderSettings;
+use crate::wire_cache::{MessageSpan, WireCache};
 use bytes::Bytes;
 use model::{Breakpoint, Info, Message, Part, Request, Role, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The API takes no more cache marks than this.
-const MOST_MARKS: usize = 4;
-/// The longest reply where neither the caller nor the catalogue knows a limit.
-const UNKNOWN_OUTPUT: u64 = 8_192;
-/// The longest reply by default where room for it is taken from the window beforehand.
-const MODEST_OUTPUT: u64 = 32_000;
+/// The API's maximum number of cache breakpoints.
+const MAX_MARKS: usize = 4;
+/// The maximum reply if neither the request nor the catalogue has a limit.
+const DEFAULT_MAX_TOKENS: u64 = 8_192;
+/// The default maximum reply for models that reserve it from the context window.
+const RESERVED_MAX_TOKENS: u64 = 32_000;
 const MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
-/// Who serves the model, and with that where its name and version stand.
+/// The service, which determines where the model and version are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Envelope {
     Anthropic,
@@ -35,15 +35,15 @@ pub(crate) enum Envelope {
 pub(crate) fn body(
     request: &Request,
     info: &Info,
-    settings: &Settings,
-    kept: &mut Kept,
+    settings: &ProviderSettings,
+    cache: &mut WireCache,
     notices: &mut Vec<String>,
 ) -> Vec<Bytes> {
-    render(request, info, settings, kept, notices, Envelope::Anthropic)
+    render(request, info, settings, cache, notices, Envelope::Anthropic)
 }
 
-pub(crate) fn path(_info: &Info, settings: &Settings) -> String {
-    // People write the base URL with and without the version.
+pub(crate) fn path(_info: &Info, settings: &ProviderSettings) -> String {
+    // Base URLs occur with and without the version.
     let versioned = settings.base_url.trim_end_matches('/').ends_with("/v1");
     if versioned {
         "/messages".to_string()
@@ -52,11 +52,11 @@ pub(crate) fn path(_info: &Info, settings: &Settings) -> String {
     }
 }
 
-/// The betas to ask for in the `anthropic-beta` header.
-pub(crate) fn betas(request: &Request, info: &Info, settings: &Settings) -> Vec<String> {
+/// The values of the `anthropic-beta` header.
+pub(crate) fn betas(request: &Request, info: &Info, settings: &ProviderSettings) -> Vec<String> {
     let mut betas: Vec<String> = thinking::betas(request, info).into_iter().map(str::to_string).collect();
-    if let Some(Value::Array(asked)) = options(request, info, settings).get("anthropic_beta") {
-        betas.extend(asked.iter().filter_map(Value::as_str).map(str::to_string));
+    if let Some(Value::Array(requested)) = options(request, info, settings).get("anthropic_beta") {
+        betas.extend(requested.iter().filter_map(Value::as_str).map(str::to_string));
     }
     betas
 }
@@ -65,33 +65,33 @@ pub(crate) fn betas(request: &Request, info: &Info, settings: &Settings) -> Vec<
 pub(crate) fn render(
     request: &Request,
     info: &Info,
-    settings: &Settings,
-    kept: &mut Kept,
+    settings: &ProviderSettings,
+    cache: &mut WireCache,
     notices: &mut Vec<String>,
     envelope: Envelope,
 ) -> Vec<Bytes> {
     let marks = marks(request, info);
     let head = head(request, info, settings, envelope);
-    let mut pieces = Pieces::default();
+    let mut pieces = BodyWriter::default();
     let mut text = Vec::with_capacity(1024);
     write_json(&mut text, &head);
     // The head is an object with at least `max_tokens`; the large fields follow inside it.
     text.pop();
-    pieces.share(Bytes::from(text));
+    pieces.push_shared(Bytes::from(text));
     if !request.tools.is_empty() && !head.contains_key("tools") {
-        pieces.text(",\"tools\":[");
-        let form = kept.tools(&request.tools, tools);
+        pieces.push_raw(",\"tools\":[");
+        let form = cache.tools(&request.tools, render_tools);
         share_marked(&mut pieces, form, marks.contains(&Breakpoint::Tools));
-        pieces.text("]");
+        pieces.push_raw("]");
     }
-    system(&mut pieces, request, info, &marks);
-    kept.system(&request.system, || system_bytes(&request.system));
-    messages(&mut pieces, request, info, &marks, kept, notices);
-    pieces.text("}");
+    write_system(&mut pieces, request, info, &marks);
+    cache.system(&request.system, || system_bytes(&request.system));
+    write_messages(&mut pieces, request, info, &marks, cache, notices);
+    pieces.push_raw("}");
     pieces.finish()
 }
 
-fn head(request: &Request, info: &Info, settings: &Settings, envelope: Envelope) -> Map<String, Value> {
+fn head(request: &Request, info: &Info, settings: &ProviderSettings, envelope: Envelope) -> Map<String, Value> {
     let mut head = Map::new();
     match envelope {
         Envelope::Anthropic => {
@@ -109,11 +109,11 @@ fn head(request: &Request, info: &Info, settings: &Settings, envelope: Envelope)
     let limit = if info.limits.output > 0 {
         info.limits.output
     } else {
-        UNKNOWN_OUTPUT
+        DEFAULT_MAX_TOKENS
     };
     let max_tokens = match request.max_output {
-        Some(asked) => u64::from(asked).min(limit),
-        None if thinking::counts_output_as_prompt(info) => limit.min(MODEST_OUTPUT),
+        Some(requested) => u64::from(requested).min(limit),
+        None if thinking::counts_output_as_prompt(info) => limit.min(RESERVED_MAX_TOKENS),
         None => limit,
     };
     head.insert("max_tokens".into(), json!(max_tokens));
@@ -141,7 +141,7 @@ fn head(request: &Request, info: &Info, settings: &Settings, envelope: Envelope)
     }
     match envelope {
         Envelope::Anthropic | Envelope::Vertex => {
-            // Betas travel in a header here.
+            // Here betas are sent in a header.
             extra.shift_remove("anthropic_beta");
         }
         Envelope::Bedrock => {
@@ -167,21 +167,21 @@ fn tool_choice(request: &Request) -> Option<Value> {
     }
 }
 
-/// The cache marks that will be set: the last few that were asked for, because they cover the earlier ones.
+/// The cache breakpoints to set: the last requested ones, because they cover the earlier ones.
 fn marks(request: &Request, info: &Info) -> Vec<Breakpoint> {
     if !info.features.caching {
         return Vec::new();
     }
     let mut marks = request.breakpoints.clone();
     marks.dedup();
-    let surplus = marks.len().saturating_sub(MOST_MARKS);
+    let surplus = marks.len().saturating_sub(MAX_MARKS);
     marks.drain(..surplus);
     marks
 }
 
-/// The tools, comma-joined.
-fn tools(tools: &[ToolSpec]) -> Rendered {
-    let mut out = Objects::default();
+/// The tools, comma-separated.
+fn render_tools(tools: &[ToolSpec]) -> RenderedForm {
+    let mut out = ObjectList::default();
     for tool in tools {
         let mut input_schema = tool.input_schema.clone();
         if let Value::Object(map) = &mut input_schema {
@@ -196,13 +196,15 @@ fn tools(tools: &[ToolSpec]) -> Rendered {
 }
 
 fn system_bytes(system: &[Arc<str>]) -> u64 {
-    let said = system.iter().filter(|section| !section.trim().is_empty());
-    said.map(|section| block("", text_part(quoted(section)))).sum()
+    let sections = system.iter().filter(|section| !section.trim().is_empty());
+    sections
+        .map(|section| block_size("", text_part_len(quoted_len(section))))
+        .sum()
 }
 
-fn system(pieces: &mut Pieces, request: &Request, info: &Info, marks: &[Breakpoint]) {
-    let asked = request.output_schema.as_ref().filter(|_| !schema::is_native(info));
-    let instruction = asked.map(|output| schema::instruction(&output.schema));
+fn write_system(pieces: &mut BodyWriter, request: &Request, info: &Info, marks: &[Breakpoint]) {
+    let requested = request.output_schema.as_ref().filter(|_| !schema::is_native(info));
+    let instruction = requested.map(|output| schema::instruction(&output.schema));
     let sections = request
         .system
         .iter()
@@ -213,54 +215,54 @@ fn system(pieces: &mut Pieces, request: &Request, info: &Info, marks: &[Breakpoi
         if section.trim().is_empty() {
             continue;
         }
-        pieces.text(if first {
+        pieces.push_raw(if first {
             ",\"system\":[{\"type\":\"text\",\"text\":"
         } else {
             ",{\"type\":\"text\",\"text\":"
         });
         first = false;
-        pieces.json(&section);
+        pieces.push_json(&section);
         if marks.contains(&Breakpoint::System(place)) {
-            pieces.text(MARK);
+            pieces.push_raw(MARK);
         }
-        pieces.text("}");
+        pieces.push_raw("}");
     }
     if !first {
-        pieces.text("]");
+        pieces.push_raw("]");
     }
 }
 
-/// The conversation; neighbours of one role become one turn.
-fn messages(
-    pieces: &mut Pieces,
+/// The conversation; adjacent messages with the same role become one turn.
+fn write_messages(
+    pieces: &mut BodyWriter,
     request: &Request,
     info: &Info,
     marks: &[Breakpoint],
-    kept: &mut Kept,
+    cache: &mut WireCache,
     notices: &mut Vec<String>,
 ) {
-    pieces.text(",\"messages\":[");
+    pieces.push_raw(",\"messages\":[");
     let form = |_: Option<&Bytes>, message: &Message| content::render(message, info, notices);
-    let turns = |pieces: &mut Pieces, span: &Span<'_>| turns(pieces, span, marks);
-    kept.write(pieces, "", &request.messages, marks, form, turns);
-    pieces.text("]");
+    let turns = |pieces: &mut BodyWriter, span: &MessageSpan<'_>| write_turns(pieces, span, marks);
+    cache.write(pieces, "", &request.messages, marks, form, turns);
+    pieces.push_raw("]");
 }
 
-fn turns(pieces: &mut Pieces, span: &Span<'_>, marks: &[Breakpoint]) {
-    let mut spoken: Vec<_> = span.spoken().collect();
+fn write_turns(pieces: &mut BodyWriter, span: &MessageSpan<'_>, marks: &[Breakpoint]) {
+    let mut spoken: Vec<_> = span.non_empty().collect();
     for turn in spoken.chunk_by_mut(|(_, a, _), (_, b, _)| a.role == b.role) {
-        // The API wants the results of calls before anything else that the person says in the same turn.
+        // The API requires tool results before other content of the same turn.
         turn.sort_by_key(|(_, message, _)| !has_results(message));
     }
     let mut open: Option<Role> = None;
     for (place, message, form) in spoken {
         match open {
-            Some(role) if role == message.role => pieces.text(","),
+            Some(role) if role == message.role => pieces.push_raw(","),
             Some(_) | None => {
                 if open.is_some() {
-                    pieces.text("]},");
+                    pieces.push_raw("]},");
                 }
-                pieces.text(match message.role {
+                pieces.push_raw(match message.role {
                     Role::User => "{\"role\":\"user\",\"content\":[",
                     Role::Assistant => "{\"role\":\"assistant\",\"content\":[",
                 });
@@ -271,7 +273,7 @@ fn turns(pieces: &mut Pieces, span: &Span<'_>, marks: &[Breakpoint]) {
         share_marked(pieces, form.clone(), mark);
     }
     if open.is_some() {
-        pieces.text("]}");
+        pieces.push_raw("]}");
     }
 }
 
@@ -280,14 +282,14 @@ fn has_results(message: &Message) -> bool {
     parts.iter().any(|part| matches!(part, Part::ToolResult { .. }))
 }
 
-/// Adds comma-joined objects, with a cache mark in the last of them where asked.
-fn share_marked(pieces: &mut Pieces, form: Bytes, mark: bool) {
+/// Adds comma-separated objects, with a cache breakpoint on the last one if requested.
+fn share_marked(pieces: &mut BodyWriter, form: Bytes, mark: bool) {
     if mark && form.last() == Some(&b'}') {
-        pieces.share(form.slice(..form.len() - 1));
-        pieces.text(MARK);
-        pieces.text("}");
+        pieces.push_shared(form.slice(..form.len() - 1));
+        pieces.push_raw(MARK);
+        pieces.push_raw("}");
     } else {
-        pieces.share(form);
+        pieces.push_shared(form);
     }
 }
 

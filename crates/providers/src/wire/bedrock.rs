@@ -1,11 +1,11 @@
-//! Anthropic Messages on Amazon Bedrock: another envelope, and binary frames instead of server-sent events.
+//! Anthropic Messages on Amazon Bedrock: a different envelope and binary frames instead of server-sent events.
 
 use super::anthropic::{self, Envelope};
-use crate::eventstream::Frame;
-use crate::fault;
-use crate::kept::Kept;
-use crate::settings::Settings;
-use crate::sse::Event;
+use crate::error_mapping;
+use crate::event_stream::EventStreamFrame;
+use crate::settings::ProviderSettings;
+use crate::sse::SseEvent;
+use crate::wire_cache::WireCache;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -15,46 +15,54 @@ use serde::Deserialize;
 pub(crate) fn body(
     request: &Request,
     info: &Info,
-    settings: &Settings,
-    kept: &mut Kept,
+    settings: &ProviderSettings,
+    cache: &mut WireCache,
     notices: &mut Vec<String>,
 ) -> Vec<Bytes> {
-    anthropic::render(request, info, settings, kept, notices, Envelope::Bedrock)
+    anthropic::render(request, info, settings, cache, notices, Envelope::Bedrock)
 }
 
-pub(crate) fn path(info: &Info, _settings: &Settings) -> String {
+pub(crate) fn path(info: &Info, _settings: &ProviderSettings) -> String {
     format!("/model/{}/invoke-with-response-stream", encode(&info.id))
 }
 
-/// The event inside a frame; `None` for frames that carry none.
-pub(crate) fn event(provider: &str, frame: &Frame) -> Result<Option<Event>, Error> {
+/// The event in a frame; `None` for frames without one.
+pub(crate) fn event(provider: &str, frame: &EventStreamFrame) -> Result<Option<SseEvent>, Error> {
     #[derive(Deserialize)]
-    struct Payload {
+    struct BedrockPayload {
         bytes: String,
     }
     let text = String::from_utf8_lossy(&frame.payload);
     match (frame.message_type.as_str(), frame.kind.as_str()) {
         ("event", "chunk") => {
-            let payload = serde_json::from_str::<Payload>(&text).ok();
+            let payload = serde_json::from_str::<BedrockPayload>(&text).ok();
             let data = payload.and_then(|payload| STANDARD.decode(payload.bytes).ok());
             match data.and_then(|data| String::from_utf8(data).ok()) {
-                Some(data) => Ok(Some(Event { name: None, data })),
-                None => Err(fault::garbled(provider, "a frame holds no event", &text)),
+                Some(data) => Ok(Some(SseEvent { name: None, data })),
+                None => Err(error_mapping::invalid_response(
+                    provider,
+                    "a frame holds no event",
+                    &text,
+                )),
             }
         }
         ("event", _) => Ok(None),
         (_, kind) => {
-            let said = serde_json::from_str::<serde_json::Value>(&text).ok();
-            let message = said
+            let json = serde_json::from_str::<serde_json::Value>(&text).ok();
+            let message = json
                 .as_ref()
-                .and_then(|said| said.get("message"))
+                .and_then(|json| json.get("message"))
                 .and_then(|message| message.as_str());
-            Err(fault::in_stream(provider, kind, message.unwrap_or(&text)))
+            Err(error_mapping::from_stream_event(
+                provider,
+                kind,
+                message.unwrap_or(&text),
+            ))
         }
     }
 }
 
-/// Percent-encodes everything but the characters that AWS leaves alone.
+/// Percent-encodes all characters that AWS requires to be encoded.
 pub(crate) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for byte in text.bytes() {
@@ -70,8 +78,8 @@ pub(crate) fn encode(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn frame(message_type: &str, kind: &str, payload: &str) -> Frame {
-        Frame {
+    fn frame(message_type: &str, kind: &str, payload: &str) -> EventStreamFrame {
+        EventStreamFrame {
             message_type: message_type.into(),
             kind: kind.into(),
             payload: payload.as_bytes().to_vec(),
@@ -88,7 +96,7 @@ mod tests {
         assert_eq!(event("bedrock", &frame("event", "metadata", "{}")).unwrap(), None);
         assert!(matches!(
             event("bedrock", &frame("event", "chunk", "{}")),
-            Err(Error::Garbled { .. })
+            Err(Error::InvalidResponse { .. })
         ));
         let thrown = |kind: &str, text: &str| event("bedrock", &frame("exception", kind, text)).unwrap_err();
         assert!(matches!(

@@ -1,27 +1,29 @@
-//! OpenAI Chat Completions, and everything that imitates it.
+//! OpenAI Chat Completions and compatible servers.
 
-mod calls;
-mod decode;
-mod details;
+mod chunk;
+mod decoder;
 mod effort;
-mod form;
-mod frame;
 mod media;
+mod message_form;
 mod messages;
-mod think;
+mod reasoning_details;
+mod think_tags;
+mod tool_calls;
 mod usage;
 
-pub(crate) use calls::unique_id;
-pub(crate) use decode::Decoder;
+pub(crate) use chunk::LooseText;
+pub(crate) use decoder::ChatDecoder;
 pub(crate) use effort::openai_effort;
-pub(crate) use frame::Words;
-pub(crate) use media::{Media, data_url, judge};
+pub(crate) use media::{MediaSupport, data_url, media_support};
+pub(crate) use tool_calls::unique_id;
 
-use super::{Pieces, merge, tool_name, write_json};
-use crate::kept::Kept;
-use crate::length::{Objects, Rendered};
-use crate::presets::{AskUsage, EffortStyle, MaxTokens, Paths, Quirks, SchemaStyle, Temperature, ToolChoiceStyle};
-use crate::settings::Settings;
+use super::{BodyWriter, merge, sanitize_tool_name, write_json};
+use crate::presets::{
+    EffortStyle, MaxTokensField, PathLayout, Quirks, SchemaStyle, TemperatureSupport, ToolChoiceStyle, UsageRequest,
+};
+use crate::prompt_size::{ObjectList, RenderedForm};
+use crate::settings::ProviderSettings;
+use crate::wire_cache::WireCache;
 use bytes::Bytes;
 use model::{Effort, Info, OutputSchema, Request, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
@@ -30,45 +32,45 @@ use serde_json::{Map, Value, json};
 pub(crate) fn body(
     request: &Request,
     info: &Info,
-    settings: &Settings,
-    kept: &mut Kept,
+    settings: &ProviderSettings,
+    cache: &mut WireCache,
     notices: &mut Vec<String>,
 ) -> Vec<Bytes> {
     let mut fields = fields(request, info, &settings.quirks);
-    lay_options(&mut fields, request, info, settings);
+    merge_options(&mut fields, request, info, settings);
     let extra_tools = fields.shift_remove("tools");
     fields.shift_remove("messages");
-    let mut pieces = Pieces::default();
-    open(&mut pieces, &fields);
+    let mut pieces = BodyWriter::default();
+    write_open_object(&mut pieces, &fields);
     let offered = match (&request.tool_choice, settings.quirks.tool_choice) {
         (ToolChoice::None, ToolChoiceStyle::AutoOnly) => Bytes::new(),
-        _ => kept.tools(&request.tools, render_tools),
+        _ => cache.tools(&request.tools, render_tools),
     };
-    tools(&mut pieces, offered, extra_tools);
-    pieces.text(",\"messages\":[");
-    messages::write(&mut pieces, request, info, settings, kept, notices);
-    pieces.text("]}");
+    write_tools(&mut pieces, offered, extra_tools);
+    pieces.push_raw(",\"messages\":[");
+    messages::write(&mut pieces, request, info, settings, cache, notices);
+    pieces.push_raw("]}");
     pieces.finish()
 }
 
 /// The path below the base URL.
-pub(crate) fn path(info: &Info, settings: &Settings) -> String {
+pub(crate) fn path(info: &Info, settings: &ProviderSettings) -> String {
     path_to("chat/completions", &info.id, settings)
 }
 
 /// The path of one of OpenAI's endpoints below the base URL.
-pub(crate) fn path_to(endpoint: &str, model: &str, settings: &Settings) -> String {
+pub(crate) fn path_to(endpoint: &str, model: &str, settings: &ProviderSettings) -> String {
     let base = settings.base_url.trim_end_matches('/');
     match (settings.quirks.paths, &settings.quirks.api_version) {
-        (Paths::Openai, _) if names_no_path(base) => format!("/v1/{endpoint}"),
-        (Paths::Openai, _) => format!("/{endpoint}"),
-        (Paths::Azure, None) if base.ends_with("/v1") => format!("/{endpoint}"),
-        (Paths::Azure, None) if base.ends_with("/openai") => format!("/v1/{endpoint}"),
-        (Paths::Azure, None) => format!("/openai/v1/{endpoint}"),
-        (Paths::Azure, Some(version)) => {
+        (PathLayout::Openai, _) if names_no_path(base) => format!("/v1/{endpoint}"),
+        (PathLayout::Openai, _) => format!("/{endpoint}"),
+        (PathLayout::Azure, None) if base.ends_with("/v1") => format!("/{endpoint}"),
+        (PathLayout::Azure, None) if base.ends_with("/openai") => format!("/v1/{endpoint}"),
+        (PathLayout::Azure, None) => format!("/openai/v1/{endpoint}"),
+        (PathLayout::Azure, Some(version)) => {
             let openai = if base.contains("/openai") { "" } else { "/openai" };
             let deployment = match endpoint {
-                // Only this endpoint is part of a deployment; the others name the model in the body.
+                // Only this endpoint is below a deployment; the others have the model in the body.
                 "chat/completions" if !base.contains("/deployments/") => format!("/deployments/{model}"),
                 _ => String::new(),
             };
@@ -77,13 +79,18 @@ pub(crate) fn path_to(endpoint: &str, model: &str, settings: &Settings) -> Strin
     }
 }
 
-/// Whether an address is a host and nothing more.
+/// Whether an address has no path.
 fn names_no_path(base: &str) -> bool {
     base.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'))
 }
 
-/// Lays the options over a body's fields, catalogue < provider < model < call; `null` takes a field away.
-pub(crate) fn lay_options(fields: &mut Map<String, Value>, request: &Request, info: &Info, settings: &Settings) {
+/// Merges the options into a body's fields, catalogue < provider < model < call; `null` removes a field.
+pub(crate) fn merge_options(
+    fields: &mut Map<String, Value>,
+    request: &Request,
+    info: &Info,
+    settings: &ProviderSettings,
+) {
     for layer in [
         &info.options,
         &settings.options,
@@ -95,15 +102,15 @@ pub(crate) fn lay_options(fields: &mut Map<String, Value>, request: &Request, in
 }
 
 /// Writes an object's fields and leaves it open for more.
-pub(crate) fn open(pieces: &mut Pieces, fields: &Map<String, Value>) {
+pub(crate) fn write_open_object(pieces: &mut BodyWriter, fields: &Map<String, Value>) {
     let mut text = Vec::new();
     write_json(&mut text, fields);
     text.pop();
-    pieces.share(Bytes::from(text));
+    pieces.push_shared(Bytes::from(text));
 }
 
-/// Adds the tools to an open object: hew's own, then those that the options name.
-pub(crate) fn tools(pieces: &mut Pieces, own: Bytes, extra: Option<Value>) {
+/// Adds the tools to an open object: hew's own, then those from the options.
+pub(crate) fn write_tools(pieces: &mut BodyWriter, own: Bytes, extra: Option<Value>) {
     let extra = match extra {
         Some(Value::Array(tools)) => tools,
         Some(_) | None => Vec::new(),
@@ -111,23 +118,23 @@ pub(crate) fn tools(pieces: &mut Pieces, own: Bytes, extra: Option<Value>) {
     if own.is_empty() && extra.is_empty() {
         return;
     }
-    pieces.text(",\"tools\":[");
+    pieces.push_raw(",\"tools\":[");
     let mut first = own.is_empty();
-    pieces.share(own);
+    pieces.push_shared(own);
     for tool in &extra {
         if !std::mem::take(&mut first) {
-            pieces.text(",");
+            pieces.push_raw(",");
         }
-        pieces.json(tool);
+        pieces.push_json(tool);
     }
-    pieces.text("]");
+    pieces.push_raw("]");
 }
 
-fn render_tools(tools: &[ToolSpec]) -> Rendered {
-    let mut out = Objects::default();
+fn render_tools(tools: &[ToolSpec]) -> RenderedForm {
+    let mut out = ObjectList::default();
     for tool in tools {
         let function = json!({
-            "name": tool_name(&tool.name),
+            "name": sanitize_tool_name(&tool.name),
             "description": tool.description,
             "parameters": tool.input_schema,
         });
@@ -136,31 +143,31 @@ fn render_tools(tools: &[ToolSpec]) -> Rendered {
     out.finish()
 }
 
-/// Everything but tools and messages.
+/// All fields except tools and messages.
 fn fields(request: &Request, info: &Info, quirks: &Quirks) -> Map<String, Value> {
     let mut fields = Map::new();
     fields.insert("model".into(), json!(info.id));
     fields.insert("stream".into(), json!(true));
     match quirks.usage {
-        AskUsage::StreamOptions => {
+        UsageRequest::StreamOptions => {
             fields.insert("stream_options".into(), json!({"include_usage": true}));
         }
-        AskUsage::WithCost => {
+        UsageRequest::WithCost => {
             fields.insert("stream_options".into(), json!({"include_usage": true}));
             fields.insert("usage".into(), json!({"include": true}));
         }
-        AskUsage::Unasked => {}
+        UsageRequest::Omitted => {}
     }
     if let Some(most) = max_output(request, info) {
         let field = match quirks.max_tokens {
-            MaxTokens::MaxCompletionTokens => "max_completion_tokens",
-            MaxTokens::MaxTokens => "max_tokens",
+            MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
+            MaxTokensField::MaxTokens => "max_tokens",
         };
         fields.insert(field.into(), json!(most));
     }
     let samples = match quirks.temperature {
-        Temperature::Always => true,
-        Temperature::UnlessReasoning => !info.features.reasoning,
+        TemperatureSupport::Always => true,
+        TemperatureSupport::UnlessReasoning => !info.features.reasoning,
     };
     if let Some(temperature) = request.temperature.filter(|_| samples) {
         fields.insert("temperature".into(), json!(temperature));
@@ -185,13 +192,13 @@ fn fields(request: &Request, info: &Info, quirks: &Quirks) -> Map<String, Value>
     fields
 }
 
-/// The longest reply to ask for: what the request says, but never more than the model gives.
+/// The maximum reply to request, limited to the model's maximum.
 pub(crate) fn max_output(request: &Request, info: &Info) -> Option<u64> {
     let limit = Some(info.limits.output).filter(|limit| *limit > 0);
-    let asked = request.max_output.map(u64::from);
-    match (asked, limit) {
-        (Some(asked), Some(limit)) => Some(asked.min(limit)),
-        (asked, _) => asked,
+    let requested = request.max_output.map(u64::from);
+    match (requested, limit) {
+        (Some(requested), Some(limit)) => Some(requested.min(limit)),
+        (requested, _) => requested,
     }
 }
 
@@ -214,7 +221,7 @@ fn response_format(schema: &OutputSchema, style: SchemaStyle) -> Value {
         SchemaStyle::JsonSchema => json!({
             "type": "json_schema",
             "json_schema": {
-                "name": tool_name(&schema.name),
+                "name": sanitize_tool_name(&schema.name),
                 "schema": schema.schema,
                 "strict": fits_strict(&schema.schema),
             },
@@ -222,7 +229,7 @@ fn response_format(schema: &OutputSchema, style: SchemaStyle) -> Value {
     }
 }
 
-/// Whether a schema may be enforced strictly: every object lists all its properties as required and allows no others.
+/// Whether a schema can be enforced strictly: every object lists all properties as required and allows no others.
 pub(crate) fn fits_strict(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => {
@@ -243,7 +250,7 @@ pub(crate) fn fits_strict(schema: &Value) -> bool {
     }
 }
 
-/// The fields by which a server is told how hard the model shall think.
+/// The fields for the reasoning effort.
 fn effort_fields(effort: Option<Effort>, id: &str, style: EffortStyle) -> Map<String, Value> {
     let on = effort != Some(Effort::None);
     let value = match style {
@@ -266,7 +273,7 @@ fn effort_fields(effort: Option<Effort>, id: &str, style: EffortStyle) -> Map<St
 fn effort_value(effort: Effort, id: &str, style: EffortStyle) -> Value {
     let on = effort != Effort::None;
     match style {
-        // A word that is absent is `null`, and `null` takes the field away.
+        // A missing value is `null`, and `null` removes the field.
         EffortStyle::Openai => json!({"reasoning_effort": openai_effort(id, effort)}),
         EffortStyle::ThreeSteps => json!({"reasoning_effort": effort::three_steps(effort)}),
         EffortStyle::GptOss if !id.contains("gpt-oss") => json!({}),

@@ -1,16 +1,16 @@
-//! Gemini: `streamGenerateContent`, at Google's own API and on Vertex AI.
+//! Gemini: `streamGenerateContent` on Google's API and on Vertex AI.
 
-mod decode;
-mod form;
+mod decoder;
+mod message_form;
 mod schema;
 
-pub(crate) use decode::Decoder;
+pub(crate) use decoder::GeminiDecoder;
 
-use super::chat::{lay_options, max_output, open, tools};
-use super::{Pieces, tool_name};
-use crate::kept::{Kept, Span};
-use crate::length::{Objects, Rendered, block, quoted};
-use crate::settings::Settings;
+use super::chat::{max_output, merge_options, write_open_object, write_tools};
+use super::{BodyWriter, sanitize_tool_name};
+use crate::prompt_size::{ObjectList, RenderedForm, block_size, quoted_len};
+use crate::settings::ProviderSettings;
+use crate::wire_cache::{MessageSpan, WireCache};
 use bytes::Bytes;
 use model::{Effort, Info, Message, Request, Role, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
@@ -19,37 +19,37 @@ use serde_json::{Map, Value, json};
 pub(crate) fn body(
     request: &Request,
     info: &Info,
-    settings: &Settings,
-    kept: &mut Kept,
+    settings: &ProviderSettings,
+    cache: &mut WireCache,
     notices: &mut Vec<String>,
 ) -> Vec<Bytes> {
     let mut fields = fields(request, info);
-    lay_options(&mut fields, request, info, settings);
+    merge_options(&mut fields, request, info, settings);
     let extra_tools = fields.shift_remove("tools");
     fields.shift_remove("contents");
     if fields.is_empty() {
-        // The object must not be empty, so that more can follow its fields.
+        // The object must not be empty, so that more fields can follow.
         fields.insert("generationConfig".into(), json!({}));
     }
-    let mut pieces = Pieces::default();
-    open(&mut pieces, &fields);
-    tools(&mut pieces, kept.tools(&request.tools, render_tools), extra_tools);
-    pieces.text(",\"contents\":[");
-    kept.system(&request.system, || {
+    let mut pieces = BodyWriter::default();
+    write_open_object(&mut pieces, &fields);
+    write_tools(&mut pieces, cache.tools(&request.tools, render_tools), extra_tools);
+    pieces.push_raw(",\"contents\":[");
+    cache.system(&request.system, || {
         let parts = request
             .system
             .iter()
-            .map(|section| r#"{"text":}"#.len() + quoted(section));
-        parts.map(|part| block("", part)).sum()
+            .map(|section| r#"{"text":}"#.len() + quoted_len(section));
+        parts.map(|part| block_size("", part)).sum()
     });
-    let form = |_: Option<&Bytes>, message: &Message| form::render(message, info, settings, notices);
-    kept.write(&mut pieces, "", &request.messages, &[], form, turns);
-    pieces.text("]}");
+    let form = |_: Option<&Bytes>, message: &Message| message_form::render(message, info, settings, notices);
+    cache.write(&mut pieces, "", &request.messages, &[], form, write_turns);
+    pieces.push_raw("]}");
     pieces.finish()
 }
 
 /// The path below the base URL.
-pub(crate) fn path(info: &Info, settings: &Settings) -> String {
+pub(crate) fn path(info: &Info, settings: &ProviderSettings) -> String {
     let base = settings.base_url.trim_end_matches('/');
     let versioned = ["/v1", "/v1beta", "/v1beta1", "/v1alpha"]
         .iter()
@@ -69,54 +69,54 @@ pub(crate) fn path(info: &Info, settings: &Settings) -> String {
     format!("{version}{parent}/models/{id}:streamGenerateContent?alt=sse")
 }
 
-/// Writes turns. Neighbouring messages of one role are one.
-fn turns(pieces: &mut Pieces, span: &Span<'_>) {
+/// Writes turns. Adjacent messages with the same role become one.
+fn write_turns(pieces: &mut BodyWriter, span: &MessageSpan<'_>) {
     let mut turn: Option<Role> = None;
-    for (_, message, form) in span.spoken() {
+    for (_, message, form) in span.non_empty() {
         if turn == Some(message.role) {
-            pieces.text(",");
+            pieces.push_raw(",");
         } else {
             let role = match message.role {
                 Role::User => "user",
                 Role::Assistant => "model",
             };
             let before = if turn.is_some() { "]}," } else { "" };
-            pieces.text(&format!("{before}{{\"role\":\"{role}\",\"parts\":["));
+            pieces.push_raw(&format!("{before}{{\"role\":\"{role}\",\"parts\":["));
         }
         turn = Some(message.role);
-        pieces.share(form.clone());
+        pieces.push_shared(form.clone());
     }
     if turn.is_some() {
-        pieces.text("]}");
+        pieces.push_raw("]}");
     }
 }
 
 /// All tools are functions of one tool, because Gemini counts tools by kind.
-fn render_tools(tools: &[ToolSpec]) -> Rendered {
+fn render_tools(tools: &[ToolSpec]) -> RenderedForm {
     if tools.is_empty() {
-        return Rendered::default();
+        return RenderedForm::default();
     }
     let declare = |tool: &ToolSpec| {
-        let mut function = json!({"name": tool_name(&tool.name), "description": tool.description});
+        let mut function = json!({"name": sanitize_tool_name(&tool.name), "description": tool.description});
         if let Some(parameters) = schema::parameters(&tool.input_schema) {
             function["parametersJsonSchema"] = parameters;
         }
         function
     };
-    let mut functions = Objects::default();
+    let mut functions = ObjectList::default();
     tools.iter().for_each(|tool| functions.push("", &declare(tool)));
-    let Rendered { form, bytes } = functions.finish();
+    let RenderedForm { form, bytes } = functions.finish();
     let form = [&br#"{"functionDeclarations":["#[..], &form, b"]}"].concat();
-    Rendered {
+    RenderedForm {
         form: Bytes::from(form),
         bytes,
     }
 }
 
-/// Everything but tools and contents.
+/// All fields except tools and contents.
 fn fields(request: &Request, info: &Info) -> Map<String, Value> {
     let mut fields = Map::new();
-    // Before Gemini 3, tools and a schema for the answer exclude each other; the schema is then a wish in words.
+    // Before Gemini 3, tools and a reply schema exclude each other; the schema is then sent as an instruction.
     let enforceable = request.tools.is_empty() || generation(&info.id) >= 3;
     let (enforced, wished) = match &request.output_schema {
         Some(schema) if enforceable => (Some(&schema.schema), None),
@@ -125,7 +125,7 @@ fn fields(request: &Request, info: &Info) -> Map<String, Value> {
     };
     let mut sections: Vec<Value> = request.system.iter().map(|section| json!({"text": section})).collect();
     if let Some(schema) = wished {
-        sections.push(json!({"text": format!("Answer with one JSON object that follows this schema:\n{schema}")}));
+        sections.push(json!({"text": format!("Reply with one JSON object that follows this schema:\n{schema}")}));
     }
     if !sections.is_empty() {
         fields.insert("systemInstruction".into(), json!({"parts": sections}));
@@ -142,7 +142,7 @@ fn fields(request: &Request, info: &Info) -> Map<String, Value> {
     }
     if let Some(schema) = enforced {
         config.insert("responseMimeType".into(), json!("application/json"));
-        config.insert("responseJsonSchema".into(), schema::reduced(schema));
+        config.insert("responseJsonSchema".into(), schema::reduce(schema));
     }
     if !config.is_empty() {
         fields.insert("generationConfig".into(), Value::Object(config));
@@ -162,14 +162,14 @@ fn tool_choice(choice: &ToolChoice) -> Option<Value> {
     }
 }
 
-/// The generation of a model: 2 for `gemini-2.5-pro`. Names without a number always mean the newest.
+/// The generation of a model: 2 for `gemini-2.5-pro`. Names without a number refer to the newest.
 pub(super) fn generation(id: &str) -> u32 {
     let number = id.rsplit('/').next().and_then(|id| id.strip_prefix("gemini-"));
     let major = number.and_then(|rest| rest.split(['.', '-']).next());
     major.and_then(|major| major.parse().ok()).unwrap_or(3)
 }
 
-/// How hard to think: a budget in tokens for Gemini 2.5, a level for later ones. Both at once is an error.
+/// The reasoning effort: a token budget for Gemini 2.5, a level for later models. Sending both is an error.
 fn thinking(id: &str, effort: Option<Effort>) -> Value {
     let mut config = json!({"includeThoughts": true});
     let Some(effort) = effort else { return config };
@@ -192,7 +192,7 @@ fn thinking(id: &str, effort: Option<Effort>) -> Value {
     let level = match effort {
         Effort::None | Effort::Minimal if id.contains("flash") => "MINIMAL",
         Effort::None | Effort::Minimal | Effort::Low => "LOW",
-        // The first of the third generation knows only two levels.
+        // The first models of generation 3 support only two levels.
         Effort::Medium if id.contains("gemini-3-pro") => "HIGH",
         Effort::Medium => "MEDIUM",
         Effort::High | Effort::Max => "HIGH",

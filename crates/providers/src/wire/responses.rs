@@ -1,17 +1,17 @@
 //! OpenAI Responses.
 
-mod decode;
-mod form;
-mod frame;
+mod decoder;
+mod event;
+mod message_form;
 
-pub(crate) use decode::Decoder;
+pub(crate) use decoder::ResponsesDecoder;
 
-use super::chat::{fits_strict, lay_options, max_output, open, openai_effort, path_to, tools};
-use super::{Pieces, tool_name};
-use crate::kept::{Kept, Span};
-use crate::length::{Objects, Rendered, block, joined};
-use crate::presets::{EffortStyle, Temperature};
-use crate::settings::Settings;
+use super::chat::{fits_strict, max_output, merge_options, openai_effort, path_to, write_open_object, write_tools};
+use super::{BodyWriter, sanitize_tool_name};
+use crate::presets::{EffortStyle, TemperatureSupport};
+use crate::prompt_size::{ObjectList, RenderedForm, block_size, joined_len};
+use crate::settings::ProviderSettings;
+use crate::wire_cache::{MessageSpan, WireCache};
 use bytes::Bytes;
 use model::{Info, Message, Request, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
@@ -20,48 +20,48 @@ use serde_json::{Map, Value, json};
 pub(crate) fn body(
     request: &Request,
     info: &Info,
-    settings: &Settings,
-    kept: &mut Kept,
+    settings: &ProviderSettings,
+    cache: &mut WireCache,
     notices: &mut Vec<String>,
 ) -> Vec<Bytes> {
     let mut fields = fields(request, info, settings);
-    lay_options(&mut fields, request, info, settings);
+    merge_options(&mut fields, request, info, settings);
     let extra_tools = fields.shift_remove("tools");
     fields.shift_remove("input");
-    let mut pieces = Pieces::default();
-    open(&mut pieces, &fields);
-    tools(&mut pieces, kept.tools(&request.tools, render_tools), extra_tools);
-    pieces.text(",\"input\":[");
+    let mut pieces = BodyWriter::default();
+    write_open_object(&mut pieces, &fields);
+    write_tools(&mut pieces, cache.tools(&request.tools, render_tools), extra_tools);
+    pieces.push_raw(",\"input\":[");
     if !request.system.is_empty() {
         let sections = request.system.iter().map(|section| &**section);
-        kept.system(&request.system, || block("", joined(sections)));
+        cache.system(&request.system, || block_size("", joined_len(sections)));
     }
-    let form = |_: Option<&Bytes>, message: &Message| form::render(message, info, settings, notices);
-    kept.write(&mut pieces, "", &request.messages, &[], form, turns);
-    pieces.text("]}");
+    let form = |_: Option<&Bytes>, message: &Message| message_form::render(message, info, settings, notices);
+    cache.write(&mut pieces, "", &request.messages, &[], form, write_turns);
+    pieces.push_raw("]}");
     pieces.finish()
 }
 
-fn turns(pieces: &mut Pieces, span: &Span<'_>) {
-    for (nth, (_, _, form)) in span.spoken().enumerate() {
+fn write_turns(pieces: &mut BodyWriter, span: &MessageSpan<'_>) {
+    for (nth, (_, _, form)) in span.non_empty().enumerate() {
         if nth > 0 {
-            pieces.text(",");
+            pieces.push_raw(",");
         }
-        pieces.share(form.clone());
+        pieces.push_shared(form.clone());
     }
 }
 
 /// The path below the base URL.
-pub(crate) fn path(info: &Info, settings: &Settings) -> String {
+pub(crate) fn path(info: &Info, settings: &ProviderSettings) -> String {
     path_to("responses", &info.id, settings)
 }
 
-fn render_tools(tools: &[ToolSpec]) -> Rendered {
-    let mut out = Objects::default();
+fn render_tools(tools: &[ToolSpec]) -> RenderedForm {
+    let mut out = ObjectList::default();
     for tool in tools {
         let tool = json!({
             "type": "function",
-            "name": tool_name(&tool.name),
+            "name": sanitize_tool_name(&tool.name),
             "description": tool.description,
             "parameters": tool.input_schema,
             "strict": false,
@@ -71,13 +71,13 @@ fn render_tools(tools: &[ToolSpec]) -> Rendered {
     out.finish()
 }
 
-/// Everything but tools and input.
-fn fields(request: &Request, info: &Info, settings: &Settings) -> Map<String, Value> {
+/// All fields except tools and input.
+fn fields(request: &Request, info: &Info, settings: &ProviderSettings) -> Map<String, Value> {
     let quirks = &settings.quirks;
     let mut fields = Map::new();
     fields.insert("model".into(), json!(info.id));
     fields.insert("stream".into(), json!(true));
-    // Nothing stays on the server: thinking comes back encrypted and is sent along with every request.
+    // The server stores nothing: reasoning is returned encrypted and sent with every request.
     fields.insert("store".into(), json!(false));
     if !request.system.is_empty() {
         fields.insert("instructions".into(), json!(request.system.join("\n\n")));
@@ -97,7 +97,7 @@ fn fields(request: &Request, info: &Info, settings: &Settings) -> Map<String, Va
     if let Some(most) = max_output(request, info) {
         fields.insert("max_output_tokens".into(), json!(most));
     }
-    let samples = !info.features.reasoning || quirks.temperature == Temperature::Always;
+    let samples = !info.features.reasoning || quirks.temperature == TemperatureSupport::Always;
     if let Some(temperature) = request.temperature.filter(|_| samples) {
         fields.insert("temperature".into(), json!(temperature));
     }
@@ -107,7 +107,7 @@ fn fields(request: &Request, info: &Info, settings: &Settings) -> Map<String, Va
     if let Some(schema) = &request.output_schema {
         let format = json!({
             "type": "json_schema",
-            "name": tool_name(&schema.name),
+            "name": sanitize_tool_name(&schema.name),
             "schema": schema.schema,
             "strict": fits_strict(&schema.schema),
         });

@@ -1,22 +1,22 @@
-//! Anthropic Messages on Google's Vertex AI: another envelope and address.
+//! Anthropic Messages on Google's Vertex AI: a different envelope and path.
 
 use super::anthropic::{self, Envelope};
-use crate::kept::Kept;
-use crate::settings::Settings;
+use crate::settings::ProviderSettings;
+use crate::wire_cache::WireCache;
 use bytes::Bytes;
 use model::{Info, Request};
 
 pub(crate) fn body(
     request: &Request,
     info: &Info,
-    settings: &Settings,
-    kept: &mut Kept,
+    settings: &ProviderSettings,
+    cache: &mut WireCache,
     notices: &mut Vec<String>,
 ) -> Vec<Bytes> {
-    anthropic::render(request, info, settings, kept, notices, Envelope::Vertex)
+    anthropic::render(request, info, settings, cache, notices, Envelope::Vertex)
 }
 
-pub(crate) fn path(info: &Info, settings: &Settings) -> String {
+pub(crate) fn path(info: &Info, settings: &ProviderSettings) -> String {
     let (project, location) = match &settings.google {
         Some(google) => (google.project.as_str(), google.location.as_str()),
         None => ("-", "global"),

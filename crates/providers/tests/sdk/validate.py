@@ -8,7 +8,7 @@ import json
 import sys
 import typing
 
-# Pydantic checks an `Iterable` only when somebody reads it, which nobody does here; a list it checks at once.
+# Pydantic validates an `Iterable` only when it is read, which does not happen here; a list is validated immediately.
 lazy = typing.Iterable
 typing.Iterable = typing.List
 import anthropic  # noqa: E402

@@ -1,4 +1,4 @@
-//! Tries one forbidden thing by the system call itself, and succeeds if that did. For the escape suite.
+//! Attempts one forbidden operation by its system call, and succeeds if the call does. For the escape tests.
 
 #![allow(unsafe_code, reason = "what no safe interface offers is what has to be tried")]
 #![allow(clippy::disallowed_methods, reason = "only tests start this program")]
@@ -103,7 +103,7 @@ mod attempt {
                 })
             }
             ["shared", id] => {
-                // SAFETY: the address is of the kernel's choosing and is not used.
+                // SAFETY: the kernel chooses the address, which is not used.
                 let address = unsafe { libc::shmat(number(id) as i32, null(), libc::SHM_RDONLY) };
                 check(address as c_long)
             }
@@ -136,7 +136,7 @@ mod attempt {
     }
 
     fn socket(family: &str, kind: &str, protocol: &str) -> io::Result<OwnedFd> {
-        // SAFETY: numbers only; the new descriptor is owned by nobody else.
+        // SAFETY: numbers only; the new descriptor has no other owner.
         unsafe {
             let fd = libc::socket(number(family) as i32, number(kind) as i32, number(protocol) as i32);
             check(c_long::from(fd)).map(|()| OwnedFd::from_raw_fd(fd))
@@ -158,12 +158,12 @@ mod attempt {
             iov_base: address as *mut libc::c_void,
             iov_len: 1,
         };
-        // SAFETY: one byte is written to `byte`; the remote address is the other process's.
+        // SAFETY: one byte is written to `byte`; the remote address belongs to the other process.
         check(unsafe { libc::process_vm_readv(pid as i32, &raw const local, 1, &raw const remote, 1, 0) as c_long })
     }
 
     fn cloned(call: c_long, flags: c_long) -> io::Result<()> {
-        // SAFETY: without shared memory this is a fork; the child does nothing but end.
+        // SAFETY: without shared memory this is a fork; the child only exits.
         unsafe {
             match syscall(call, flags | c_long::from(libc::SIGCHLD), 0, 0, 0, 0) {
                 0 => libc::_exit(0),
@@ -176,7 +176,7 @@ mod attempt {
         let mut args = [0_u64; 8];
         args[0] = flags as u64;
         args[4] = libc::SIGCHLD as u64;
-        // SAFETY: the arguments have the size given and outlive the call; the child does nothing but end.
+        // SAFETY: the arguments have the given size and outlive the call; the child only exits.
         unsafe {
             match syscall(libc::SYS_clone3, args.as_ptr(), size_of_val(&args)) {
                 0 => libc::_exit(0),
@@ -209,7 +209,7 @@ mod attempt {
     fn bpf() -> io::Result<()> {
         // BPF_MAP_CREATE of an array with one value of four bytes.
         let attributes: [u32; 32] = std::array::from_fn(|index| [2, 4, 4, 1].get(index).copied().unwrap_or(0));
-        // SAFETY: the attributes have the size given.
+        // SAFETY: the attributes have the given size.
         check(unsafe { syscall(libc::SYS_bpf, 0, attributes.as_ptr(), size_of_val(&attributes)) })
     }
 
@@ -221,12 +221,12 @@ mod attempt {
 
     fn by_handle(path: &str) -> io::Result<()> {
         #[repr(C)]
-        struct Handle {
+        struct FileHandle {
             bytes: u32,
             kind: i32,
             data: [u8; 128],
         }
-        let mut handle = Handle {
+        let mut handle = FileHandle {
             bytes: 128,
             kind: 0,
             data: [0; 128],
@@ -254,9 +254,9 @@ mod attempt {
         }
     }
 
-    /// Runs a program from memory; it is the shell, which then tries what it is told.
+    /// Runs a program from memory: the shell, which then runs the given line.
     fn in_memory(program: &str, line: &str) -> io::Result<()> {
-        // SAFETY: the name ends with a NUL; the new descriptor is owned by nobody else.
+        // SAFETY: the name ends with a NUL; the new descriptor has no other owner.
         let mut file = unsafe {
             let fd = libc::memfd_create(c"x".as_ptr(), 0);
             check(c_long::from(fd))?;
@@ -270,7 +270,7 @@ mod attempt {
         }
     }
 
-    /// Makes a file by the system call numbers of 32-bit programs, which a filter for 64-bit ones does not know.
+    /// Creates a file with the system call numbers of 32-bit programs, which a 64-bit filter does not cover.
     #[cfg(target_arch = "x86_64")]
     fn foreign(path: &str) -> io::Result<()> {
         let path = CString::new(path)?;
@@ -292,7 +292,7 @@ mod attempt {
             low as u64
         };
         let mut result: i64 = 8; // creat
-        // SAFETY: the call reads the path only; the registers it may change are named.
+        // SAFETY: the call only reads the path; the registers it may change are declared.
         unsafe {
             std::arch::asm!(
                 "push rbx", "mov rbx, {path}", "int 0x80", "pop rbx",

@@ -1,6 +1,6 @@
-//! Nothing but a guard: what a program that starts confined processes does first, alone, for tests and benchmarks.
+//! Only a guard, for tests and benchmarks: what a program that starts confined processes does first.
 //!
-//! The variable `PRETEND` makes it run as on a lesser kernel: `no-namespaces`, `no-landlock`, or both.
+//! The variable `PRETEND` simulates a kernel with fewer features: `no-namespaces`, `no-landlock`, or both.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

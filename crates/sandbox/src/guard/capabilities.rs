@@ -1,4 +1,4 @@
-//! What of root's powers is left to a confined process.
+//! The capabilities left to a confined process.
 
 use std::io;
 
@@ -7,13 +7,13 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// Enough to work on files of others, as root does in a container; where files may be written is not for it to say.
+/// Sufficient to work on other users' files, as root in a container does; it does not extend the writable paths.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID);
 
-/// Gives up every power but those over files, for good.
+/// Drops all capabilities except those for files, permanently.
 pub(super) fn drop_all_but_files() -> io::Result<()> {
     let own = capabilities(None)?;
     if own.permitted.is_empty() {
@@ -21,14 +21,14 @@ pub(super) fn drop_all_but_files() -> io::Result<()> {
     }
     if own.effective.contains(CapabilitySet::SETPCAP) {
         let all = (0..64).map(|number| CapabilitySet::from_bits_retain(1 << number));
-        // Asked for one it does not know, the kernel says so; that is the end of them.
+        // The kernel rejects unknown capabilities, which marks the end of the list.
         let known = all.take_while(|one| capability_is_in_bounding_set(*one).is_ok());
         for one in known.filter(|one| !KEPT.contains(*one)) {
             remove_capability_from_bounding_set(one)?;
         }
     }
     clear_ambient_capability_set()?;
-    // A user who is not root has them only within a namespace, where none is needed any more.
+    // A user other than root has capabilities only within a namespace, where none is needed any more.
     let kept = match rustix::process::geteuid().is_root() {
         true => own.permitted & KEPT,
         false => CapabilitySet::empty(),

@@ -1,4 +1,4 @@
-//! The system calls that no safe interface offers. The only unsafe code of the crate.
+//! The system calls without a safe interface. The only unsafe code of the crate.
 
 #![allow(
     unsafe_code,
@@ -18,18 +18,18 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::thread::UnshareFlags;
 
-/// What of a mount is changed, with everything mounted below it.
+/// The mount attribute to change, recursively.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Mounted {
+pub(super) enum MountFlag {
     ReadOnly,
-    /// Read-only, and its device files cannot be opened.
+    /// Read-only, and device files cannot be opened.
     Dead,
 }
 
-/// The version of Landlock that the kernel speaks.
+/// The Landlock version of the kernel.
 pub(super) fn landlock_version() -> Option<u32> {
     const VERSION: libc::c_uint = 1;
-    // SAFETY: with this flag the kernel reads no memory; a null pointer and a size of zero are what it requires.
+    // SAFETY: with this flag the kernel reads no memory; it requires a null pointer and a size of zero.
     let version = unsafe {
         libc::syscall(
             libc::SYS_landlock_create_ruleset,
@@ -41,44 +41,44 @@ pub(super) fn landlock_version() -> Option<u32> {
     u32::try_from(version).ok().filter(|version| *version > 0)
 }
 
-/// Gives up the terminal, so that nothing this process starts can wait there for a password. A session of its own would do
-/// that too, but the kernel also gives each session its own share of the processors, to which a busy machine comes late.
-pub(super) fn leave_terminal() {
+/// Gives up the controlling terminal, so that child processes cannot prompt for a password there. A new session would
+/// have the same effect, but the kernel schedules each session as a separate group, which is slow on a busy machine.
+pub(super) fn detach_terminal() {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let Ok(terminal) = rustix::fs::open("/dev/tty", flags, Mode::empty()) else {
         return;
     };
-    // SAFETY: the request takes no argument, and the descriptor is open. It fails only if there is no terminal to leave.
+    // SAFETY: the request takes no argument, and the descriptor is open. It fails only if there is no terminal.
     unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCNOTTY) };
 }
 
-/// Has a command end when the thread that starts it does, which must not be before the command is to end.
-pub(super) fn end_with_starter(command: &mut Command) {
+/// Makes a command end with the thread that starts it, which must outlive the command.
+pub(super) fn die_with_parent(command: &mut Command) {
     let ask = || Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?);
-    // SAFETY: one system call, which touches no memory that another thread could have locked.
+    // SAFETY: one system call that accesses no memory that another thread could have locked.
     unsafe { command.pre_exec(ask) };
 }
 
-/// Gives this process its own view of the given things.
+/// Moves this process to new namespaces.
 pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
     debug_assert!(!flags.contains(UnshareFlags::FILES));
-    // SAFETY: it is unsafe only because of `FILES`, which nobody here asks for.
+    // SAFETY: it is unsafe only because of `FILES`, which is not used here.
     Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
 }
 
-/// Changes a mount and all below it, at once.
-pub(super) fn set_mount(path: &Path, mounted: Mounted) -> io::Result<()> {
+/// Changes the attributes of a mount and all mounts below it.
+pub(super) fn set_mount(path: &Path, mounted: MountFlag) -> io::Result<()> {
     #[repr(C)]
-    struct Attributes {
+    struct MountAttributes {
         set: u64,
         clear: u64,
         propagation: u64,
         user_namespace: u64,
     }
-    let attributes = Attributes {
+    let attributes = MountAttributes {
         set: match mounted {
-            Mounted::ReadOnly => libc::MOUNT_ATTR_RDONLY,
-            Mounted::Dead => libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV,
+            MountFlag::ReadOnly => libc::MOUNT_ATTR_RDONLY,
+            MountFlag::Dead => libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV,
         },
         clear: 0,
         propagation: 0,
@@ -86,8 +86,8 @@ pub(super) fn set_mount(path: &Path, mounted: Mounted) -> io::Result<()> {
     };
     let bytes = [path.as_os_str().as_bytes(), &[0]].concat();
     let path = CStr::from_bytes_with_nul(&bytes).map_err(io::Error::other)?;
-    // SAFETY: `path` ends with a NUL and `attributes` has the layout of `struct mount_attr`; both outlive the call, which
-    // only reads them.
+    // SAFETY: `path` ends with a NUL and `attributes` has the layout of `struct mount_attr`; both outlive the call,
+    // which only reads them.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -95,7 +95,7 @@ pub(super) fn set_mount(path: &Path, mounted: Mounted) -> io::Result<()> {
             path.as_ptr(),
             libc::AT_RECURSIVE,
             &raw const attributes,
-            size_of::<Attributes>(),
+            size_of::<MountAttributes>(),
         )
     };
     match result {

@@ -1,30 +1,30 @@
-//! The attempts to escape, as data: a name, what must be in force to stop it, and a line that succeeds if it escaped.
+//! Attempts to escape, as data: a name, the layer that must stop it, and a command that succeeds if it escapes.
 
-/// What stops an attempt. Each kind is enough, where there are several.
+/// The layer that stops an attempt. Any one of several suffices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Landlock or mounts: writing to a file.
     Files,
     /// Mounts alone.
     Mounts,
-    /// Mounts, or failing them, putting back: changes within the workspace.
+    /// Mounts, or restoring as a fallback: changes within the workspace.
     Undoing,
-    /// Mounts or Landlock's rules beside the hidden.
+    /// Mounts, or Landlock's rules around hidden paths.
     Hiding,
-    /// Landlock of at least this version.
+    /// Landlock with at least this version.
     Landlock(u32),
-    /// The filter of system calls, the given powers, or the environment: always there.
+    /// seccomp, capabilities, or the environment: always active.
     Always,
 }
 
-/// Whether the line escapes without a sandbox, which shows that it is a real attempt.
+/// Whether the command escapes without a sandbox, which proves that the attempt is real.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alone {
-    /// It does.
+    /// It escapes.
     Escapes,
-    /// It does as root.
+    /// It escapes as root.
     AsRoot,
-    /// It is not tried, because it would change the machine, or depends on what the machine has.
+    /// Not attempted, because it would change the machine or depends on its configuration.
     Untried,
 }
 
@@ -34,7 +34,7 @@ use Alone::{AsRoot, Escapes, Untried};
 use Stop::{Always, Files, Hiding, Landlock, Mounts, Undoing};
 
 pub(crate) const ATTEMPTS: &[Attempt] = &[
-    // Files elsewhere.
+    // Files outside of the workspace.
     ("write a new file", Files, Escapes, "echo x > $OUTSIDE/new"),
     ("overwrite a file", Files, Escapes, "echo x > $OUTSIDE/file"),
     ("append to a file", Files, Escapes, "echo x >> $OUTSIDE/file"),
@@ -90,7 +90,7 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
         AsRoot,
         "dd if=/dev/null of=/dev/mem count=0 conv=notrunc 2>&1",
     ),
-    // Through links and the like.
+    // Through links.
     ("write through a link", Files, Escapes, "echo x > link"),
     (
         "write through a new link to a folder",
@@ -140,14 +140,14 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
         Escapes,
         "echo x > /proc/$HEW/cwd/escaped && rm /proc/$HEW/cwd/escaped",
     ),
-    // What is not contents.
+    // Metadata.
     ("change a mode", Mounts, Escapes, "chmod 777 $OUTSIDE/file"),
     ("change a mode through a link", Mounts, Escapes, "chmod 777 link"),
     ("change an owner", Mounts, AsRoot, "chown 12345 $OUTSIDE/file"),
     ("change a time", Mounts, Escapes, "touch -d 2001-01-01 $OUTSIDE/file"),
     ("add an attribute", Mounts, Untried, "$ATTEMPT attribute $OUTSIDE/file"),
     ("make a device", Files, AsRoot, "$ATTEMPT device $WORK/memory"),
-    // What is protected in the workspace.
+    // Protected paths in the workspace.
     ("add a hook", Undoing, Escapes, "echo evil > .git/hooks/pre-commit"),
     ("change a hook", Undoing, Escapes, "echo evil >> .git/hooks/pre-push"),
     (
@@ -200,7 +200,7 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
         Escapes,
         "mv .hew old && mkdir .hew",
     ),
-    // What is hidden.
+    // Hidden paths.
     ("read a hidden file", Hiding, Escapes, "cat .env"),
     ("read in a hidden folder", Hiding, Escapes, "cat secrets/key"),
     (
@@ -361,7 +361,7 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
         Untried,
         "test -e /dev/fd/3 && echo x >&3",
     ),
-    // More power.
+    // Privileges.
     (
         "gain privileges by a program",
         Always,

@@ -1,11 +1,11 @@
-//! A confined command and all it started end together, however they try.
+//! A confined command and all its descendants end together.
 
 use std::future::Future;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use sandbox::{Confinement, Leftover, Request, Status};
+use sandbox::{Confinement, LeftoverProcesses, ProcessRequest, ProcessStatus};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
@@ -19,7 +19,7 @@ async fn soon<T>(work: impl Future<Output = T>) -> T {
         .expect("this should have ended long ago")
 }
 
-/// A named pipe in the workspace that ends for its reader when the last process that holds it for writing is gone.
+/// A named pipe in the workspace; its reader sees the end when the last writing process is gone.
 struct Watch(pipe::Receiver);
 
 impl Watch {
@@ -38,7 +38,7 @@ impl Watch {
     }
 }
 
-/// Ways to live on. Each holds the watch, in which it has put a byte before the command goes on.
+/// Ways to outlive the command. Each process opens the pipe and writes a byte before the command continues.
 const DAEMONS: [&str; 5] = [
     "(exec 9>watch; echo . >&9; exec sleep 600) & read go < go",
     "(exec 9>watch; trap '' TERM HUP INT; echo . >&9; while :; do sleep 600; done) & read go < go",
@@ -64,24 +64,24 @@ async fn daemons_end_with_the_command_that_started_them() {
         let exit = soon(process.exit()).await;
         assert_eq!(
             (exit.status, exit.leftover),
-            (Status::Exited(0), Leftover::Running),
+            (ProcessStatus::Exited(0), LeftoverProcesses::Running),
             "{line}"
         );
-        // Although the process is not dropped yet.
+        // The process is not dropped yet.
         watch.released().await;
     }
 }
 
-/// No confinement, but a guard.
+/// Not confined, but with a guard.
 fn free(stage: &Stage) -> Confinement {
     Confinement {
-        level: sandbox::Level::Off,
+        level: sandbox::ConfinementLevel::Off,
         ..stage.confinement()
     }
 }
 
 #[tokio::test]
-async fn daemons_of_a_command_that_is_not_confined_end_with_it_too() {
+async fn daemons_of_an_unconfined_command_end_with_it_too() {
     for line in DAEMONS {
         let stage = Stage::new();
         let mut watch = with_go(&stage);
@@ -91,7 +91,7 @@ async fn daemons_of_a_command_that_is_not_confined_end_with_it_too() {
         let exit = soon(process.exit()).await;
         assert_eq!(
             (exit.status, exit.leftover),
-            (Status::Exited(0), Leftover::Running),
+            (ProcessStatus::Exited(0), LeftoverProcesses::Running),
             "{line}"
         );
         assert_eq!(exit.confinement, None);
@@ -100,14 +100,14 @@ async fn daemons_of_a_command_that_is_not_confined_end_with_it_too() {
 }
 
 #[tokio::test]
-async fn a_command_that_is_not_confined_can_write_anywhere() {
+async fn an_unconfined_command_can_write_anywhere() {
     let stage = Stage::new();
     let exit = stage
         .run(&free(&stage), "touch $OUTSIDE/new && rm $OUTSIDE/new && echo written")
         .await;
     assert_eq!(
         (exit.status, exit.output.head.as_str()),
-        (Status::Exited(0), "written\n")
+        (ProcessStatus::Exited(0), "written\n")
     );
 }
 
@@ -118,17 +118,17 @@ async fn a_command_ends_although_its_guard_was_killed() {
     let line = "exec 9>watch; echo . >&9; read x <go; kill -9 $PPID; sleep 600";
     let mut process = free(&stage).spawn(&stage.request(line)).unwrap();
     watch.held().await;
-    // By now the guard has named the command, which is all that hew has to go by.
+    // The guard has now sent the process group, which is all that hew knows.
     std::fs::write(stage.work().join("go"), "\n").unwrap();
-    assert_eq!(soon(process.exit()).await.status, Status::Unknown);
+    assert_eq!(soon(process.exit()).await.status, ProcessStatus::Unknown);
     watch.released().await;
 }
 
 #[tokio::test]
 async fn a_confined_command_writes_to_a_terminal_that_it_cannot_read() {
     let stage = Stage::new();
-    let request = Request {
-        terminal: Some(sandbox::Size { columns: 80, rows: 24 }),
+    let request = ProcessRequest {
+        terminal: Some(sandbox::TerminalSize { columns: 80, rows: 24 }),
         ..stage.request(
             "test -t 1 && echo terminal; read x || echo over; exec 2>&-; cat </dev/tty || cat <&1 || echo closed",
         )
@@ -136,7 +136,7 @@ async fn a_confined_command_writes_to_a_terminal_that_it_cannot_read() {
     let exit = soon(stage.confinement().spawn(&request).unwrap().exit()).await;
     assert_eq!(
         (exit.status, exit.output.head.as_str()),
-        (Status::Exited(0), "terminal\nover\nclosed\n")
+        (ProcessStatus::Exited(0), "terminal\nover\nclosed\n")
     );
 }
 
@@ -156,13 +156,13 @@ async fn daemons_end_when_the_process_is_dropped() {
 async fn daemons_end_at_a_timeout() {
     let stage = Stage::new();
     let mut watch = with_go(&stage);
-    let request = Request {
+    let request = ProcessRequest {
         timeout: Some(Duration::from_secs(3)),
         ..stage.request(DAEMONS[4])
     };
     let mut process = stage.confinement().spawn(&request).unwrap();
     watch.held().await;
-    assert_eq!(soon(process.exit()).await.status, Status::TimedOut);
+    assert_eq!(soon(process.exit()).await.status, ProcessStatus::TimedOut);
     watch.released().await;
 }
 
@@ -170,7 +170,7 @@ async fn daemons_end_at_a_timeout() {
 async fn everything_ends_when_the_starter_is_killed() {
     let stage = Stage::new();
     let mut watch = with_go(&stage);
-    // Somebody else who holds the only way to the guard.
+    // Another process holds the only connection to the guard.
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut holder = Command::new("sleep")
         .arg("600")
@@ -193,27 +193,27 @@ async fn everything_ends_when_the_starter_is_killed() {
 }
 
 #[tokio::test]
-async fn an_exit_says_how_the_command_itself_ended() {
+async fn an_exit_has_the_status_of_the_command_itself() {
     let stage = Stage::new();
     for (line, status, output) in [
-        ("echo out; echo err >&2", Status::Exited(0), "out\nerr\n"),
-        ("exit 3", Status::Exited(3), ""),
-        ("kill -9 $$", Status::Signalled(9), ""),
-        ("kill -PIPE $$", Status::Signalled(13), ""),
-        ("cat; pwd | grep -c work", Status::Exited(0), "1\n"),
+        ("echo out; echo err >&2", ProcessStatus::Exited(0), "out\nerr\n"),
+        ("exit 3", ProcessStatus::Exited(3), ""),
+        ("kill -9 $$", ProcessStatus::Signalled(9), ""),
+        ("kill -PIPE $$", ProcessStatus::Signalled(13), ""),
+        ("cat; pwd | grep -c work", ProcessStatus::Exited(0), "1\n"),
     ] {
         let exit = stage.run(&stage.confinement(), line).await;
         assert_eq!((exit.status, exit.output.head.as_str()), (status, output), "{line}");
-        assert_eq!(exit.leftover, Leftover::None, "{line}");
+        assert_eq!(exit.leftover, LeftoverProcesses::None, "{line}");
     }
 }
 
 #[tokio::test]
-async fn a_program_that_cannot_be_started_is_explained() {
+async fn a_failed_start_is_reported() {
     let stage = Stage::new();
     let file = stage.work().join("garbage");
     std::fs::write(&file, [0; 100]).unwrap();
-    let request = |program: &std::path::Path| Request {
+    let request = |program: &std::path::Path| ProcessRequest {
         program: sandbox::Program::Exec {
             program: program.into(),
             args: Vec::new(),
@@ -224,14 +224,14 @@ async fn a_program_that_cannot_be_started_is_explained() {
     assert!(error.ends_with("garbage could not be started"), "{error}");
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let exit = stage.confinement().spawn(&request(&file)).unwrap().exit().await;
-    assert_eq!(exit.status, Status::Exited(126));
+    assert_eq!(exit.status, ProcessStatus::Exited(126));
     assert!(
         exit.output
             .head
             .starts_with("The command was not started: Exec format error"),
         "{exit:?}"
     );
-    let nowhere = Request {
+    let nowhere = ProcessRequest {
         cwd: "/no/such/folder".into(),
         ..stage.request("true")
     };
@@ -242,7 +242,7 @@ async fn a_program_that_cannot_be_started_is_explained() {
 }
 
 #[tokio::test]
-async fn many_run_side_by_side() {
+async fn many_processes_run_concurrently() {
     let stage = Stage::new();
     let confinement = stage.confinement();
     let mut running: Vec<_> = (0..30)
@@ -259,13 +259,13 @@ async fn many_run_side_by_side() {
         let exit = soon(process.exit()).await;
         assert_eq!(
             (exit.status, exit.output.head),
-            (Status::Exited(*number), format!("{number}\n"))
+            (ProcessStatus::Exited(*number), format!("{number}\n"))
         );
     }
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_with_the_confinement() {
+async fn a_denial_is_reported_with_the_confinement() {
     let stage = Stage::new();
     let exit = stage.run(&stage.confinement(), "touch $OUTSIDE/new").await;
     let note = exit.confinement.unwrap().note().unwrap();
@@ -278,27 +278,27 @@ async fn a_refusal_is_told_with_the_confinement() {
 }
 
 #[tokio::test]
-async fn what_appears_in_a_protected_place_is_moved_aside() {
+async fn a_file_created_at_a_protected_path_is_moved_aside() {
     let stage = Stage::new();
     let exit = stage.run(&stage.confinement(), "echo ../evil > .git/commondir").await;
     let git = stage.work().join(".git");
-    assert_eq!(exit.confinement.unwrap().undone, [git.join("commondir")]);
+    assert_eq!(exit.confinement.unwrap().reverted, [git.join("commondir")]);
     assert!(!git.join("commondir").exists() && git.join("commondir.blocked").exists());
 }
 
 #[tokio::test]
-async fn limits_hold() {
+async fn limits_are_enforced() {
     let stage = Stage::new();
     for (limits, line) in [
         (
-            sandbox::Limits {
+            sandbox::ResourceLimits {
                 file_size: Some(1_000),
                 ..Default::default()
             },
             "head -c 2000 /dev/zero > big",
         ),
         (
-            sandbox::Limits {
+            sandbox::ResourceLimits {
                 memory: Some(200_000_000),
                 ..Default::default()
             },
@@ -309,10 +309,14 @@ async fn limits_hold() {
             limits,
             ..stage.confinement()
         };
-        assert_ne!(stage.run(&limited, line).await.status, Status::Exited(0), "{line}");
+        assert_ne!(
+            stage.run(&limited, line).await.status,
+            ProcessStatus::Exited(0),
+            "{line}"
+        );
         assert_eq!(
             stage.run(&stage.confinement(), line).await.status,
-            Status::Exited(0),
+            ProcessStatus::Exited(0),
             "{line}"
         );
     }

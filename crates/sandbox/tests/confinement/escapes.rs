@@ -1,14 +1,14 @@
-//! Nothing gets out: each attempt fails, and nothing outside has changed.
+//! Nothing escapes: each attempt fails, and nothing outside has changed.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use sandbox::{Confinement, Level, Network, Report, Status};
+use sandbox::{Confinement, ConfinementLevel, ConfinementReport, NetworkAccess, ProcessStatus};
 
 use crate::attempts::{ATTEMPTS, Alone, Stop};
 use crate::stage::{Print, Stage};
 
-/// Runs every attempt in a world of its own, and tells of those that got out.
+/// Runs every attempt in its own directory, and reports those that escaped.
 pub(crate) async fn escaped(pretend: &str, confinement: impl Fn(&Stage) -> Confinement) -> Vec<String> {
     let mut escaped = Vec::new();
     for (name, stop, _, line) in ATTEMPTS {
@@ -25,25 +25,25 @@ pub(crate) async fn escaped(pretend: &str, confinement: impl Fn(&Stage) -> Confi
             );
             continue;
         }
-        // Where a change can only be undone, the line itself succeeds.
+        // If a change can only be reverted, the command itself succeeds.
         let undone = *stop == Stop::Undoing && !confined.report.mounts.is_active();
         let mut after = stage.fingerprint();
         if undone {
-            // Putting back takes its time.
+            // Restoring takes time.
             after
                 .iter_mut()
                 .for_each(|(path, print)| print.when = before.get(path).map_or(0, |before| before.when));
         }
         let changed = changes(&before, &after);
-        if (exit.status == Status::Exited(0) && !undone) || !changed.is_empty() {
+        if (exit.status == ProcessStatus::Exited(0) && !undone) || !changed.is_empty() {
             escaped.push(format!("{name}: {:?}, {changed:#?}, {}", exit.status, exit.output.head));
         }
     }
     escaped
 }
 
-/// Whether what is in force should stop it.
-fn is_stopped(stop: Stop, report: &Report) -> bool {
+/// Whether the active layers should stop it.
+fn is_stopped(stop: Stop, report: &ConfinementReport) -> bool {
     let (landlock, mounts) = (report.landlock.unwrap_or(0), report.mounts.is_active());
     match stop {
         Stop::Files => landlock >= 3 || mounts,
@@ -58,7 +58,7 @@ fn changes(before: &BTreeMap<PathBuf, Print>, after: &BTreeMap<PathBuf, Print>) 
     let paths = before
         .keys()
         .chain(after.keys().filter(|path| !before.contains_key(*path)));
-    // What was found in place of something protected is kept beside it.
+    // Content found in place of a protected path is kept next to it.
     let paths = paths.filter(|path| path.extension().is_none_or(|extension| extension != "blocked"));
     let changed = paths.filter(|path| before.get(*path) != after.get(*path));
     changed
@@ -88,7 +88,7 @@ async fn every_attempt_is_a_real_one() {
         }
         let stage = Stage::new();
         let exit = sandbox::spawn(&stage.request(line)).unwrap().exit().await;
-        assert_eq!(exit.status, Status::Exited(0), "{name}: {}", exit.output.head);
+        assert_eq!(exit.status, ProcessStatus::Exited(0), "{name}: {}", exit.output.head);
     }
 }
 
@@ -100,9 +100,9 @@ async fn nothing_escapes_the_workspace() {
 }
 
 #[tokio::test]
-async fn nothing_escapes_where_all_is_read_only() {
+async fn nothing_escapes_the_read_only_level() {
     let escaped = escaped("", |stage| Confinement {
-        level: Level::ReadOnly,
+        level: ConfinementLevel::ReadOnly,
         ..stage.confinement()
     })
     .await;
@@ -127,12 +127,12 @@ async fn a_granted_network_opens_the_network_and_nothing_else() {
     ] {
         let stage = Stage::new();
         let granted = Confinement {
-            network: Network::Granted,
+            network: NetworkAccess::Granted,
             ..stage.confinement()
         };
         let exit = stage.run(&granted, line).await;
         assert_eq!(
-            exit.status == Status::Exited(0),
+            exit.status == ProcessStatus::Exited(0),
             expected,
             "{line}: {}",
             exit.output.head

@@ -1,12 +1,12 @@
-//! Ordinary work is not disturbed.
+//! Ordinary work is not affected.
 
 use std::path::{Path, PathBuf};
 
-use sandbox::{Confinement, Level, Status};
+use sandbox::{Confinement, ConfinementLevel, ProcessStatus};
 
 use crate::stage::Stage;
 
-/// A program that must be there, a line, and what it prints last.
+/// A required program, a command, and the last line of its output.
 const WORK: &[(&str, &str, &str)] = &[
     (
         "sh",
@@ -120,7 +120,7 @@ const WORK: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Where programs are looked for: last beside the Python that `cargo xtask ci` installs, which brings pytest.
+/// The search path: last the Python that `cargo xtask ci` installs, which includes pytest.
 fn folders() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let python = std::env::var_os("HEW_PYTHON").map(PathBuf::from);
@@ -142,7 +142,7 @@ async fn check(pretend: &str) {
         }
         let stage = Stage::new();
         let mut request = stage.request(line);
-        // The toolchain lives in the real home, which can be read.
+        // The toolchain is in the real home directory, which is readable.
         let home = std::env::var("HOME").unwrap_or_default();
         for (name, value) in [("CARGO_USER", home.as_str()), ("PRETEND", pretend)] {
             request.environment = request.environment.with(name, value);
@@ -157,7 +157,7 @@ async fn check(pretend: &str) {
             };
             request.environment = request.environment.with(name, std::env::var(name).unwrap_or(default));
         }
-        // Nothing is hidden beside new files, which without namespaces could not be read then.
+        // No hidden paths next to new files, which would be unreadable without namespaces.
         let confinement = Confinement {
             hidden: Vec::new(),
             ..stage.confinement()
@@ -165,17 +165,17 @@ async fn check(pretend: &str) {
         let exit = confinement.spawn(&request).unwrap().exit().await;
         let output = exit.output.head.trim_end();
         let found = (exit.status, output.lines().next_back().unwrap_or_default());
-        assert_eq!(found, (Status::Exited(0), *last), "{line}: {output}");
+        assert_eq!(found, (ProcessStatus::Exited(0), *last), "{line}: {output}");
     }
 }
 
 #[tokio::test]
-async fn ordinary_work_passes() {
+async fn ordinary_work_succeeds() {
     check("").await;
 }
 
 #[tokio::test]
-async fn ordinary_work_passes_without_namespaces() {
+async fn ordinary_work_succeeds_without_namespaces() {
     check("no-namespaces").await;
 }
 
@@ -190,12 +190,12 @@ async fn new_terminals_can_be_opened() {
     }
     assert_eq!(
         (exit.status, exit.output.head.as_str()),
-        (Status::Exited(0), "b'tty'\n")
+        (ProcessStatus::Exited(0), "b'tty'\n")
     );
 }
 
 #[tokio::test]
-async fn what_is_hidden_does_not_disturb_what_is_beside_it() {
+async fn hidden_paths_do_not_affect_their_siblings() {
     let stage = Stage::new();
     let line = "echo new > beside && cat beside file && ls .env && ls -d secrets";
     let exit = stage.run(&stage.confinement(), line).await;
@@ -205,23 +205,23 @@ async fn what_is_hidden_does_not_disturb_what_is_beside_it() {
     }
     assert_eq!(
         (exit.status, exit.output.head.as_str()),
-        (Status::Exited(0), "new\nmine\n.env\nsecrets\n")
+        (ProcessStatus::Exited(0), "new\nmine\n.env\nsecrets\n")
     );
 }
 
 #[tokio::test]
-async fn reading_and_running_pass_where_all_is_read_only() {
+async fn reading_and_running_succeed_at_the_read_only_level() {
     let stage = Stage::new();
     let read_only = Confinement {
-        level: Level::ReadOnly,
+        level: ConfinementLevel::ReadOnly,
         ..stage.confinement()
     };
     for (line, expected) in [
-        ("cat file", Status::Exited(0)),
-        ("ls -la / | wc -l > /dev/null", Status::Exited(0)),
-        ("sh -c 'echo x'", Status::Exited(0)),
-        ("! touch new 2>/dev/null", Status::Exited(0)),
-        ("! touch /tmp/new-$$ 2>/dev/null", Status::Exited(0)),
+        ("cat file", ProcessStatus::Exited(0)),
+        ("ls -la / | wc -l > /dev/null", ProcessStatus::Exited(0)),
+        ("sh -c 'echo x'", ProcessStatus::Exited(0)),
+        ("! touch new 2>/dev/null", ProcessStatus::Exited(0)),
+        ("! touch /tmp/new-$$ 2>/dev/null", ProcessStatus::Exited(0)),
     ] {
         let exit = stage.run(&read_only, line).await;
         assert_eq!(exit.status, expected, "{line}: {}", exit.output.head);

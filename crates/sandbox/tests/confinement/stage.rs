@@ -1,4 +1,4 @@
-//! A small world to escape in: a workspace, and things around it that must not change.
+//! A directory for escape attempts: a workspace and surrounding files that must not change.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,12 +10,12 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sandbox::{Cap, Confinement, Environment, Exit, Level, Program, Request};
+use sandbox::{CaptureCap, Confinement, ConfinementLevel, ProcessEnvironment, ProcessExit, ProcessRequest, Program};
 use tempfile::TempDir;
 
 const ATTEMPT: &str = env!("CARGO_BIN_EXE_attempt");
 const CONFINE: &str = env!("CARGO_BIN_EXE_confine");
-/// A terminal, and a piece of shared memory, of this process.
+/// A terminal and a shared memory segment of this process.
 #[allow(unsafe_code, reason = "no safe interface makes either")]
 mod shared {
     use std::fs::{File, OpenOptions};
@@ -35,9 +35,9 @@ mod shared {
         (maker, format!("/dev/pts/{number}"))
     }
 
-    /// Gone with the last process that has attached it, which is this one.
+    /// Removed with the last attached process, which is this one.
     pub(super) fn memory() -> i32 {
-        // SAFETY: new memory at an address of the kernel's choosing, which is not used; then it is marked to go.
+        // SAFETY: new memory at an address chosen by the kernel, which is not used; then it is marked for removal.
         unsafe {
             let id = libc::shmget(libc::IPC_PRIVATE, 4096, 0o600);
             libc::shmat(id, std::ptr::null(), 0);
@@ -47,24 +47,24 @@ mod shared {
     }
 }
 
-/// In the memory of this process, for others to read.
+/// In the memory of this process, as a target for other processes.
 static MEMORY: u8 = 7;
 
-/// `base/work` is the workspace. Everything else in `base`, and what is protected in it, must not change.
+/// `base/work` is the workspace. Everything else in `base`, and protected paths in it, must not change.
 pub(crate) struct Stage {
     base: TempDir,
     _open: Open,
     variables: Vec<(String, String)>,
 }
 
-/// What a path is, its mode, owner, links and contents; and when it was changed.
+/// The type, mode, owner, links, content and change time of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Print {
     pub(crate) what: String,
     pub(crate) when: i64,
 }
 
-/// What can be connected to, as long as it is kept.
+/// Open sockets, kept alive.
 struct Open {
     _streams: Vec<TcpListener>,
     _datagrams: UdpSocket,
@@ -133,7 +133,7 @@ impl Stage {
         self.base.path().join("work")
     }
 
-    /// Where temporary files may be written. Not the usual folders: the checkout, and so this stage, may lie in one of them.
+    /// The temporary directories. Not the default ones, because the checkout may be in one of them.
     fn temp(&self) -> PathBuf {
         self.base.path().join("temp")
     }
@@ -145,20 +145,20 @@ impl Stage {
             protected: vec![work.join(".hew")],
             hidden: vec![work.join(".env"), work.join("secrets")],
             launcher: CONFINE.into(),
-            ..Confinement::new(Level::Workspace, [work])
+            ..Confinement::new(ConfinementLevel::Workspace, [work])
         }
     }
 
-    pub(crate) fn request(&self, line: &str) -> Request {
+    pub(crate) fn request(&self, line: &str) -> ProcessRequest {
         let variables = self.variables.iter().map(|(name, value)| (name.into(), value.into()));
         let none: [&str; 0] = [];
-        Request {
+        ProcessRequest {
             program: Program::Shell(line.into()),
             cwd: self.work(),
-            environment: Environment::scrubbed(variables, &none, &none),
+            environment: ProcessEnvironment::scrubbed(variables, &none, &none),
             timeout: Some(Duration::from_secs(120)),
             grace: Duration::from_millis(500),
-            output: Cap {
+            output: CaptureCap {
                 head: 16_000,
                 tail: 16_000,
             },
@@ -166,7 +166,7 @@ impl Stage {
         }
     }
 
-    pub(crate) async fn run(&self, confinement: &Confinement, line: &str) -> Exit {
+    pub(crate) async fn run(&self, confinement: &Confinement, line: &str) -> ProcessExit {
         confinement.spawn(&self.request(line)).unwrap().exit().await
     }
 
@@ -216,13 +216,13 @@ impl Open {
     fn new(base: &Path) -> (Self, Vec<(String, String)>) {
         let port = |listener: &io::Result<TcpListener>| {
             let address = listener.as_ref().ok().and_then(|listener| listener.local_addr().ok());
-            // Nothing listens at port 9 of a machine without this kind of address.
+            // On a machine without this kind of address, nothing listens on port 9.
             address.map_or("9".to_owned(), |address| address.port().to_string())
         };
         let (v4, v6) = (TcpListener::bind("127.0.0.1:0"), TcpListener::bind("[::1]:0"));
         let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
         let path = |name: &str| base.join("outside").join(name);
-        // Such an address holds a hundred characters; the folder's own name is unique enough.
+        // Such an address has at most a hundred characters; the directory's own name is unique enough.
         let name = format!("hew-{}", base.file_name().unwrap().to_string_lossy());
         let address = SocketAddr::from_abstract_name(&name).unwrap();
         let variables = [

@@ -1,4 +1,4 @@
-//! The editor's buffers: what is not saved is read, and what is written goes through the editor.
+//! The editor's buffers: unsaved text is read from the editor, and files are written through it.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -12,24 +12,24 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-/// An editor that takes longer is worked around.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of the editor.
+const EDITOR_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The buffers of an editor, for one session.
-pub(super) struct Buffers {
+/// The editor's buffers for one session.
+pub(super) struct AcpBuffers {
     pub(super) peer: Peer,
     pub(super) can: FileSystemCapabilities,
-    /// The session, once it has a name.
+    /// The session id, once known.
     pub(super) session: OnceLock<String>,
-    /// Carries the connection, on a thread of its own: whoever asks may block theirs.
+    /// Runs the connection on another thread: callers may block theirs.
     pub(super) wire: Handle,
 }
 
-impl workspace::Buffers for Buffers {
+impl workspace::EditorBuffers for AcpBuffers {
     fn read(&self, path: &Path) -> Option<String> {
         let session = self.session.get().filter(|_| self.can.read_text_file)?;
         let request = ReadTextFileRequest::new(session.clone(), path);
-        let response: ReadTextFileResponse = self.ask("fs/read_text_file", request)?;
+        let response: ReadTextFileResponse = self.request_blocking("fs/read_text_file", request)?;
         Some(response.content)
     }
 
@@ -38,13 +38,13 @@ impl workspace::Buffers for Buffers {
             return false;
         };
         let request = WriteTextFileRequest::new(session.clone(), path, text);
-        self.ask::<Value>("fs/write_text_file", request).is_some()
+        self.request_blocking::<Value>("fs/write_text_file", request).is_some()
     }
 }
 
-impl Buffers {
-    /// Asks the editor, and blocks this thread for the answer; another carries the conversation.
-    fn ask<A: DeserializeOwned + Send + 'static>(
+impl AcpBuffers {
+    /// Sends a request to the editor and blocks this thread; another one runs the connection.
+    fn request_blocking<A: DeserializeOwned + Send + 'static>(
         &self,
         method: &'static str,
         request: impl Serialize + Send + Sync + 'static,
@@ -52,18 +52,18 @@ impl Buffers {
         let (sender, answer) = sync_channel(1);
         let peer = self.peer.clone();
         self.wire.spawn(async move {
-            let answer = tokio::time::timeout(PATIENCE, peer.ask::<A>(method, &request)).await;
-            // Whoever asked waits as long as this.
+            let answer = tokio::time::timeout(EDITOR_TIMEOUT, peer.request::<A>(method, &request)).await;
+            // The caller waits longer than this timeout.
             drop(sender.send(answer));
         });
-        match answer.recv_timeout(2 * PATIENCE) {
+        match answer.recv_timeout(2 * EDITOR_TIMEOUT) {
             Ok(Ok(Ok(answer))) => Some(answer),
             Ok(Ok(Err(error))) => {
-                tracing::debug!(method, %error, "the editor did not do it");
+                tracing::debug!(method, %error, "the editor rejected the request");
                 None
             }
             Ok(Err(_)) | Err(_) => {
-                tracing::warn!(method, "the editor did not answer in time");
+                tracing::warn!(method, "the editor did not respond in time");
                 None
             }
         }

@@ -1,4 +1,4 @@
-//! Answers an editor: finds the session that is meant and has it do what is asked.
+//! Handles requests of an editor.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,36 +11,43 @@ use acp::schema::{
     DeleteSessionRequest, DeleteSessionResponse, Error, Implementation, InitializeRequest, InitializeResponse,
     ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, LoadSessionResponse, McpCapabilities, McpServer,
     NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse, ResumeSessionRequest,
-    ResumeSessionResponse, SessionAdditionalDirectoriesCapabilities, SessionCapabilities, SessionCloseCapabilities,
-    SessionDeleteCapabilities, SessionInfo, SessionListCapabilities, SessionResumeCapabilities,
-    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
+    SessionAdditionalDirectoriesCapabilities, SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities,
+    SessionInfo, SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest,
+    SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
 };
 use acp::{Incoming, Peer, ProtocolVersion, RequestId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use session::{Command, Item, Level, SessionId};
+use session::{Command, Item, NoticeLevel, SessionId};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
-use super::buffers::Buffers;
-use super::live::{Birth, Live};
-use super::offer::Offer;
-use super::terminals::Terminals;
-use super::{House, Kind, Opened, Opening, Trouble, Which, replay, show};
+use super::buffers::AcpBuffers;
+use super::editor_session::{EditorSession, EditorSessionParams};
+use super::options::SessionOptions;
+use super::terminals::EditorTerminals;
+use super::{
+    AcpError, AcpErrorKind, AcpSessionTarget, AcpSessions, OpenSessionRequest, OpenedAcpSession, events, replay,
+};
 
-/// Sessions in one answer to a list.
-const PAGE: usize = 50;
-/// How long requests may take that are still open when the editor goes.
-const GRACE: Duration = Duration::from_secs(10);
-/// How a key is set, in the words of the protocol.
-const KEY: &str = "hew-key";
+/// Sessions per page of a list.
+const PAGE_SIZE: usize = 50;
+/// Timeout of open requests when the editor disconnects.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Id of the login method.
+const AUTH_METHOD: &str = "hew-key";
 
-/// Serves an editor until it goes.
-pub(super) async fn run(house: Arc<dyn House>, peer: Peer, mut incoming: mpsc::Receiver<Incoming>, wire: Handle) {
-    let host = Arc::new(Host {
-        house,
+/// Serves an editor until it disconnects.
+pub(super) async fn run(
+    backend: Arc<dyn AcpSessions>,
+    peer: Peer,
+    mut incoming: mpsc::Receiver<Incoming>,
+    wire: Handle,
+) {
+    let host = Arc::new(AcpHost {
+        backend,
         peer,
         wire,
         client: Mutex::default(),
@@ -55,10 +62,10 @@ pub(super) async fn run(house: Arc<dyn House>, peer: Peer, mut incoming: mpsc::R
                 let (host, named) = (Arc::clone(&host), id.clone());
                 let asked = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
                 let prompted = asked.clone().filter(|_| method == "session/prompt");
-                // Before anything else is read: what comes next may cancel it.
+                // Registered before the next message is read, which may cancel it.
                 let arrival = prompted
                     .as_deref()
-                    .and_then(|name| Some(host.live(name).ok()?.arrive()));
+                    .and_then(|name| Some(host.session(name).ok()?.prompt_arrived()));
                 let task = work.spawn(async move {
                     let answer = host.serve(&method, params).await;
                     if let Err(error) = &answer {
@@ -68,132 +75,146 @@ pub(super) async fn run(house: Arc<dyn House>, peer: Peer, mut incoming: mpsc::R
                         .as_ref()
                         .ok()
                         .and_then(|it| it.get("sessionId")?.as_str().map(str::to_owned));
-                    host.peer.answer(id, answer).await;
+                    host.peer.respond(id, answer).await;
                     drop(arrival);
                     // Only now does the editor know the session.
-                    host.show(given.or(asked).as_deref());
+                    host.start_showing(given.or(asked).as_deref());
                 });
                 prompts.extend(prompted.map(|session| (named, session, task)));
             }
-            Incoming::Notification { method, params } => host.hear(&method, params, &prompts).await,
+            Incoming::Notification { method, params } => host.handle_notification(&method, params, &prompts).await,
         }
         while work.try_join_next().is_some() {}
     }
-    // What was asked last is still answered, and a session that was opened last is closed too.
-    host.end().await;
-    drop(tokio::time::timeout(GRACE, async { while work.join_next().await.is_some() {} }).await);
+    // Open requests are still answered, and a session opened meanwhile is closed too.
+    host.close_all().await;
+    drop(tokio::time::timeout(CLOSE_TIMEOUT, async { while work.join_next().await.is_some() {} }).await);
     work.shutdown().await;
-    host.end().await;
+    host.close_all().await;
 }
 
-struct Host {
-    house: Arc<dyn House>,
+struct AcpHost {
+    backend: Arc<dyn AcpSessions>,
     peer: Peer,
-    /// Carries the connection.
+    /// Runs the connection.
     wire: Handle,
     client: Mutex<ClientCapabilities>,
-    open: Mutex<HashMap<SessionId, Entry>>,
+    open: Mutex<HashMap<SessionId, SessionEntry>>,
 }
 
-struct Entry {
-    live: Arc<Live>,
+struct SessionEntry {
+    live: Arc<EditorSession>,
     shown: JoinHandle<()>,
-    /// Lets it be shown, once the editor knows it.
+    /// Starts its updates, once the editor knows the session.
     begin: Option<oneshot::Sender<()>>,
 }
 
-/// What an editor says about a session that it wants.
-struct Wanted {
-    which: Which,
+/// The session parameters of an editor.
+struct SessionParams {
+    target: AcpSessionTarget,
     root: PathBuf,
-    more: Vec<PathBuf>,
+    additional_roots: Vec<PathBuf>,
     mcp: Vec<McpServer>,
 }
 
-impl Host {
+impl SessionParams {
+    fn new(target: AcpSessionTarget, root: PathBuf, additional_roots: Vec<PathBuf>, mcp: Vec<McpServer>) -> Self {
+        SessionParams {
+            target,
+            root,
+            additional_roots,
+            mcp,
+        }
+    }
+}
+
+impl AcpHost {
     async fn serve(self: &Arc<Self>, method: &str, params: Value) -> Result<Value, Error> {
         match method {
-            "initialize" => answered(self.initialize(&read(params)?)),
-            "authenticate" => answered(self.authenticate(read(params)?).await?),
-            "session/new" => answered(self.new_session(read(params)?).await?),
-            "session/load" => answered(self.load(read(params)?).await?),
-            "session/resume" => answered(self.resume(read(params)?).await?),
-            "session/list" => answered(self.list(read(params)?).await?),
+            "initialize" => to_value(self.initialize(&parse_params(params)?)),
+            "authenticate" => to_value(self.authenticate(parse_params(params)?).await?),
+            "session/new" | "session/load" | "session/resume" => self.open_session(method, params).await,
+            "session/list" => to_value(self.list(parse_params(params)?).await?),
             "session/close" => {
-                let request: CloseSessionRequest = read(params)?;
-                self.close(id(&request.session_id.0)?).await?;
-                answered(CloseSessionResponse::new())
+                let request: CloseSessionRequest = parse_params(params)?;
+                self.close(parse_session_id(&request.session_id.0)?).await?;
+                to_value(CloseSessionResponse::new())
             }
             "session/delete" => {
-                let request: DeleteSessionRequest = read(params)?;
-                let session = id(&request.session_id.0)?;
-                // One that is open is closed first.
+                let request: DeleteSessionRequest = parse_params(params)?;
+                let session = parse_session_id(&request.session_id.0)?;
+                // An open session is closed first.
                 drop(self.close(session).await);
-                self.house.delete(session).await.map_err(wrong)?;
-                answered(DeleteSessionResponse::new())
+                self.backend.delete(session).await.map_err(to_protocol_error)?;
+                to_value(DeleteSessionResponse::new())
             }
             "session/prompt" => {
-                let request: PromptRequest = read(params)?;
-                let live = self.live(&request.session_id.0)?;
-                answered(PromptResponse::new(live.prompt(request.prompt).await?))
+                let request: PromptRequest = parse_params(params)?;
+                let live = self.session(&request.session_id.0)?;
+                to_value(PromptResponse::new(live.prompt(request.prompt).await?))
             }
             "session/set_mode" => {
-                let request: SetSessionModeRequest = read(params)?;
-                let live = self.live(&request.session_id.0)?;
+                let request: SetSessionModeRequest = parse_params(params)?;
+                let live = self.session(&request.session_id.0)?;
                 live.choose("mode", &request.mode_id.0).await?;
-                answered(SetSessionModeResponse::new())
+                to_value(SetSessionModeResponse::new())
             }
             "session/set_config_option" => {
-                let request: SetSessionConfigOptionRequest = read(params)?;
-                let live = self.live(&request.session_id.0)?;
+                let request: SetSessionConfigOptionRequest = parse_params(params)?;
+                let live = self.session(&request.session_id.0)?;
                 let value = request.value.as_value_id();
-                let value = value.ok_or_else(|| refused("this option takes the name of a choice"))?;
+                let value = value.ok_or_else(|| invalid_params("this option requires the name of a choice"))?;
                 live.choose(&request.config_id.0, &value.0).await?;
-                answered(SetSessionConfigOptionResponse::new(live.offer().options()))
+                to_value(SetSessionConfigOptionResponse::new(live.offer().options()))
             }
             _ => Err(Error::method_not_found().data(Value::from(method))),
         }
     }
 
-    async fn hear(self: &Arc<Self>, method: &str, params: Value, prompts: &[(RequestId, String, AbortHandle)]) {
+    async fn handle_notification(
+        self: &Arc<Self>,
+        method: &str,
+        params: Value,
+        prompts: &[(RequestId, String, AbortHandle)],
+    ) {
         match method {
             "session/cancel" => {
-                if let Ok(cancel) = read::<CancelNotification>(params)
-                    && let Ok(live) = self.live(&cancel.session_id.0)
+                if let Ok(cancel) = parse_params::<CancelNotification>(params)
+                    && let Ok(live) = self.session(&cancel.session_id.0)
                 {
                     live.cancel().await;
                 }
             }
             "$/cancel_request" => {
-                // All else is done in a moment.
+                // All other requests are short.
                 let named = params.get("requestId").cloned().unwrap_or_default();
                 let prompt = prompts.iter().find(|(id, ..)| *id == named);
-                if let Some(live) = prompt.and_then(|(_, session, _)| self.live(session).ok()) {
+                if let Some(live) = prompt.and_then(|(_, session, _)| self.session(session).ok()) {
                     live.cancel().await;
                 }
             }
-            // What is not known may be ignored: nobody waits for an answer.
-            other => tracing::debug!(method = other, "a notification that is not known"),
+            // Unknown notifications may be ignored.
+            other => tracing::debug!(method = other, "unknown notification"),
         }
     }
 
     fn initialize(&self, request: &InitializeRequest) -> InitializeResponse {
         let terminal = request.client_capabilities.auth.terminal;
         *self.client() = request.client_capabilities.clone();
-        // The newest version that both know; an editor that knows none of ours goes away by itself.
+        // The newest common version; an editor that supports none of them disconnects.
         let version = request
             .protocol_version
             .clamp(ProtocolVersion::V1, ProtocolVersion::LATEST);
         let about = "Run `hew keys set PROVIDER` in a terminal, or set the provider's environment variable.";
         let method = match terminal {
             true => AuthMethod::Terminal(
-                AuthMethodTerminal::new(KEY, "Set a provider's key")
+                AuthMethodTerminal::new(AUTH_METHOD, "Set a provider's key")
                     .description(about.to_owned())
                     .args(vec!["keys".into(), "set".into()]),
             ),
-            false => {
-                AuthMethod::Agent(AuthMethodAgent::new(KEY, "Key of a model provider").description(about.to_owned()))
-            }
+            false => AuthMethod::Agent(
+                AuthMethodAgent::new(AUTH_METHOD, "Key of a model provider").description(about.to_owned()),
+            ),
         };
         let sessions = SessionCapabilities::new()
             .list(SessionListCapabilities::new())
@@ -214,76 +235,80 @@ impl Host {
     }
 
     async fn authenticate(&self, request: AuthenticateRequest) -> Result<AuthenticateResponse, Error> {
-        if &*request.method_id.0 != KEY {
-            return Err(refused(format!(
-                "there is no way to log in called `{}`",
-                request.method_id
-            )));
+        if &*request.method_id.0 != AUTH_METHOD {
+            return Err(invalid_params(format!("unknown login method `{}`", request.method_id)));
         }
-        self.house.ready().await.map_err(wrong)?;
+        self.backend.ready().await.map_err(to_protocol_error)?;
         Ok(AuthenticateResponse::new())
     }
 
-    async fn new_session(self: &Arc<Self>, request: NewSessionRequest) -> Result<NewSessionResponse, Error> {
-        let (live, _) = self
-            .open(Wanted {
-                which: Which::New,
-                root: request.cwd,
-                more: request.additional_directories,
-                mcp: request.mcp_servers,
-            })
-            .await?;
-        let offer = live.offer();
-        Ok(NewSessionResponse::new(live.name.clone())
-            .modes(offer.modes())
-            .config_options(offer.options()))
-    }
-
-    async fn load(self: &Arc<Self>, request: LoadSessionRequest) -> Result<LoadSessionResponse, Error> {
-        let (live, items) = self
-            .open(Wanted {
-                which: Which::Named(request.session_id.0.to_string()),
-                root: request.cwd,
-                more: request.additional_directories,
-                mcp: request.mcp_servers,
-            })
-            .await?;
-        replay::replay(&live, &items).await;
-        let offer = live.offer();
-        Ok(LoadSessionResponse::new()
-            .modes(offer.modes())
-            .config_options(offer.options()))
-    }
-
-    async fn resume(self: &Arc<Self>, request: ResumeSessionRequest) -> Result<ResumeSessionResponse, Error> {
-        let (live, _) = self
-            .open(Wanted {
-                which: Which::Named(request.session_id.0.to_string()),
-                root: request.cwd,
-                more: request.additional_directories,
-                mcp: request.mcp_servers,
-            })
-            .await?;
-        let offer = live.offer();
-        Ok(ResumeSessionResponse::new()
-            .modes(offer.modes())
-            .config_options(offer.options()))
-    }
-
-    async fn open(self: &Arc<Self>, wanted: Wanted) -> Result<(Arc<Live>, Vec<Arc<Item>>), Error> {
-        for folder in std::iter::once(&wanted.root).chain(&wanted.more) {
-            absolute(folder)?;
+    /// Creates, loads or resumes a session. Loading replays its items.
+    async fn open_session(self: &Arc<Self>, method: &str, params: Value) -> Result<Value, Error> {
+        let params = match method {
+            "session/new" => {
+                let NewSessionRequest {
+                    cwd,
+                    additional_directories,
+                    mcp_servers,
+                    ..
+                } = parse_params(params)?;
+                SessionParams::new(AcpSessionTarget::New, cwd, additional_directories, mcp_servers)
+            }
+            "session/load" => {
+                let LoadSessionRequest {
+                    session_id,
+                    cwd,
+                    additional_directories,
+                    mcp_servers,
+                    ..
+                } = parse_params(params)?;
+                let target = AcpSessionTarget::Named(session_id.0.to_string());
+                SessionParams::new(target, cwd, additional_directories, mcp_servers)
+            }
+            _ => {
+                let ResumeSessionRequest {
+                    session_id,
+                    cwd,
+                    additional_directories,
+                    mcp_servers,
+                    ..
+                } = parse_params(params)?;
+                let target = AcpSessionTarget::Named(session_id.0.to_string());
+                SessionParams::new(target, cwd, additional_directories, mcp_servers)
+            }
+        };
+        let is_new = params.target == AcpSessionTarget::New;
+        let (session, items) = self.open(params).await?;
+        if method == "session/load" {
+            replay::replay(&session, &items).await;
         }
-        if let Which::Named(name) = &wanted.which
-            && let Ok(session) = id(name)
+        let options = session.offer();
+        let (modes, options) = (options.modes(), options.options());
+        match is_new {
+            true => to_value(
+                NewSessionResponse::new(session.name.clone())
+                    .modes(modes)
+                    .config_options(options),
+            ),
+            // The response to `session/resume` has the same fields.
+            false => to_value(LoadSessionResponse::new().modes(modes).config_options(options)),
+        }
+    }
+
+    async fn open(self: &Arc<Self>, params: SessionParams) -> Result<(Arc<EditorSession>, Vec<Arc<Item>>), Error> {
+        for folder in std::iter::once(&params.root).chain(&params.additional_roots) {
+            require_absolute(folder)?;
+        }
+        if let AcpSessionTarget::Named(name) = &params.target
+            && let Ok(session) = parse_session_id(name)
         {
-            // Loading again what is open begins anew: the editor has forgotten it.
+            // Loading an open session reopens it: the editor has forgotten it.
             drop(self.close(session).await);
         }
         let client = self.client().clone();
         let can_show = client.fs.read_text_file || client.fs.write_text_file;
         let buffers = can_show.then(|| {
-            Arc::new(Buffers {
+            Arc::new(AcpBuffers {
                 peer: self.peer.clone(),
                 can: client.fs.clone(),
                 session: OnceLock::new(),
@@ -291,30 +316,34 @@ impl Host {
             })
         });
         let terminals = client.terminal.then(|| {
-            Arc::new(Terminals {
+            Arc::new(EditorTerminals {
                 peer: self.peer.clone(),
                 session: OnceLock::new(),
             })
         });
-        let opening = Opening {
-            which: wanted.which,
-            root: wanted.root,
-            more: wanted.more,
-            mcp: wanted.mcp,
-            buffers: buffers.clone().map(|it| it as Arc<dyn workspace::Buffers>),
-            terminals: terminals.clone().map(|it| it as Arc<dyn tool::Terminals>),
+        let opening = OpenSessionRequest {
+            target: params.target,
+            root: params.root,
+            additional_roots: params.additional_roots,
+            mcp: params.mcp,
+            buffers: buffers.clone().map(|it| it as Arc<dyn workspace::EditorBuffers>),
+            terminals: terminals.clone().map(|it| it as Arc<dyn tool::ClientTerminals>),
         };
-        let opened = self.house.open(opening).await.map_err(wrong)?;
+        let opened = self.backend.open(opening).await.map_err(to_protocol_error)?;
         let name = opened.id.to_string();
-        // They are new: nobody else has named the session.
+        // The cells are new, so setting them cannot fail.
         drop(buffers.map(|buffers| buffers.session.set(name.clone())));
         drop(terminals.map(|terminals| terminals.session.set(name)));
-        Ok(self.introduce(opened, client))
+        Ok(self.register(opened, client))
     }
 
-    /// Takes a session in and shows it from now on.
-    fn introduce(self: &Arc<Self>, opened: Opened, client: ClientCapabilities) -> (Arc<Live>, Vec<Arc<Item>>) {
-        let Opened {
+    /// Registers a session and starts its updates.
+    fn register(
+        self: &Arc<Self>,
+        opened: OpenedAcpSession,
+        client: ClientCapabilities,
+    ) -> (Arc<EditorSession>, Vec<Arc<Item>>) {
+        let OpenedAcpSession {
             id,
             root,
             commands,
@@ -323,31 +352,31 @@ impl Host {
             modes,
             models,
             levels,
-            told,
+            notices,
         } = opened;
-        let live = Arc::new(Live::new(Birth {
+        let live = Arc::new(EditorSession::new(EditorSessionParams {
             id,
             root,
             peer: self.peer.clone(),
-            house: Arc::clone(&self.house),
+            backend: Arc::clone(&self.backend),
             client,
             commands,
-            offer: Offer { modes, models, levels },
+            offer: SessionOptions { modes, models, levels },
         }));
         let (begin, known) = oneshot::channel();
         let shown = tokio::spawn({
             let live = Arc::clone(&live);
             async move {
-                // One that is closed before is shown, too: somebody has to hear its end.
+                // If it is closed before that, its final events are still processed.
                 drop(known.await);
-                for text in told {
-                    live.notice(Level::Warning, text).await;
+                for text in notices {
+                    live.notice(NoticeLevel::Warning, text).await;
                 }
-                live.tell_commands().await;
-                show::show(live, events).await;
+                live.send_commands().await;
+                events::show_events(live, events).await;
             }
         });
-        let entry = Entry {
+        let entry = SessionEntry {
             live: Arc::clone(&live),
             shown,
             begin: Some(begin),
@@ -359,14 +388,14 @@ impl Host {
     async fn list(&self, request: ListSessionsRequest) -> Result<ListSessionsResponse, Error> {
         let start: usize = match request.cursor.as_deref() {
             None => 0,
-            Some(cursor) => cursor.parse().map_err(|_| refused("this cursor is none of ours"))?,
+            Some(cursor) => cursor.parse().map_err(|_| invalid_params("invalid cursor"))?,
         };
         if let Some(root) = &request.cwd {
-            absolute(root)?;
+            require_absolute(root)?;
         }
-        let all = self.house.list(request.cwd).await.map_err(wrong)?;
-        let next = (all.len() > start + PAGE).then(|| (start + PAGE).to_string());
-        let page = all.into_iter().skip(start).take(PAGE).map(|meta| {
+        let all = self.backend.list(request.cwd).await.map_err(to_protocol_error)?;
+        let next = (all.len() > start + PAGE_SIZE).then(|| (start + PAGE_SIZE).to_string());
+        let page = all.into_iter().skip(start).take(PAGE_SIZE).map(|meta| {
             let updated = jiff::Timestamp::from_millisecond(i64::try_from(meta.updated.0).unwrap_or_default());
             SessionInfo::new(meta.id.to_string(), meta.root)
                 .title(meta.title)
@@ -375,10 +404,10 @@ impl Host {
         Ok(ListSessionsResponse::new(page.collect()).next_cursor(next))
     }
 
-    /// Ends a session in good order: what runs is stopped, and all of it is kept.
+    /// Closes a session: running work is stopped, everything is saved.
     async fn close(&self, session: SessionId) -> Result<(), Error> {
         let entry = self.sessions().remove(&session);
-        let Some(Entry { live, shown, begin }) = entry else {
+        let Some(SessionEntry { live, shown, begin }) = entry else {
             return Err(unknown(&session.to_string()));
         };
         drop(begin);
@@ -386,29 +415,29 @@ impl Host {
         live.command(Command::Close).await;
         // Its last events are still shown.
         drop(shown.await);
-        self.house.close(session).await;
+        self.backend.close(session).await;
         Ok(())
     }
 
-    /// The editor is gone.
-    async fn end(&self) {
+    /// Closes all sessions.
+    async fn close_all(&self) {
         let all: Vec<SessionId> = self.sessions().keys().copied().collect();
         let closing = all.into_iter().map(|session| self.close(session));
         drop(futures::future::join_all(closing).await);
     }
 
-    /// Shows a session that the editor has just been told of.
-    fn show(&self, name: Option<&str>) {
+    /// Starts the updates of a session that the editor knows now.
+    fn start_showing(&self, name: Option<&str>) {
         let session = name.and_then(|name| name.parse().ok());
         let begin = session.and_then(|session: SessionId| self.sessions().get_mut(&session)?.begin.take());
-        // One that is gone already needs not be shown.
+        // A session that is gone needs no updates.
         if let Some(begin) = begin {
             begin.send(()).ok();
         }
     }
 
-    fn live(&self, name: &str) -> Result<Arc<Live>, Error> {
-        let session = id(name)?;
+    fn session(&self, name: &str) -> Result<Arc<EditorSession>, Error> {
+        let session = parse_session_id(name)?;
         let open = self.sessions();
         let entry = open.get(&session).ok_or_else(|| unknown(name))?;
         Ok(Arc::clone(&entry.live))
@@ -418,44 +447,47 @@ impl Host {
         self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Entry>> {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, SessionEntry>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn read<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
-    serde_json::from_value(params).map_err(|error| refused(error.to_string()))
+fn parse_params<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
+    serde_json::from_value(params).map_err(|error| invalid_params(error.to_string()))
 }
 
-fn answered(answer: impl Serialize) -> Result<Value, Error> {
+fn to_value(answer: impl Serialize) -> Result<Value, Error> {
     serde_json::to_value(answer).map_err(Error::into_internal_error)
 }
 
-fn id(name: &str) -> Result<SessionId, Error> {
+fn parse_session_id(name: &str) -> Result<SessionId, Error> {
     name.parse().map_err(|_| unknown(name))
 }
 
 fn unknown(name: &str) -> Error {
-    Error::resource_not_found(None).data(json!({"sessionId": name, "details": "no such session is open here"}))
+    Error::resource_not_found(None).data(json!({"sessionId": name, "details": "the session is not open"}))
 }
 
-fn absolute(folder: &Path) -> Result<(), Error> {
+fn require_absolute(folder: &Path) -> Result<(), Error> {
     match folder.is_absolute() {
         true => Ok(()),
-        false => Err(refused(format!("`{}` is not an absolute path", folder.display()))),
+        false => Err(invalid_params(format!(
+            "`{}` is not an absolute path",
+            folder.display()
+        ))),
     }
 }
 
-fn refused(why: impl Into<String>) -> Error {
+fn invalid_params(why: impl Into<String>) -> Error {
     Error::invalid_params().data(Value::from(why.into()))
 }
 
-fn wrong(trouble: Trouble) -> Error {
+fn to_protocol_error(trouble: AcpError) -> Error {
     let text = trouble.to_string();
     let code = match trouble.kind {
-        Kind::Login => -32000,
-        Kind::Missing => -32002,
-        Kind::Other => -32603,
+        AcpErrorKind::Login => -32000,
+        AcpErrorKind::Missing => -32002,
+        AcpErrorKind::Other => -32603,
     };
     // Editors show the message, and few of them the data.
     Error::new(code, text)

@@ -1,4 +1,4 @@
-//! Shows the editor what has happened in a session before.
+//! Replays a session for the editor.
 
 use std::sync::Arc;
 
@@ -8,44 +8,38 @@ use acp::schema::{
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use model::{Block, Media, Message, Outcome, Part};
-use session::{Body, Item, Status, Todo};
+use model::{Block, Media, Message, Part, ToolOutcome};
+use session::{Body, Item, Todo, TodoStatus};
 
-use super::live::Live;
+use super::editor_session::EditorSession;
 use super::tools;
 
-/// Tells all that happened, in order.
-pub(super) async fn replay(live: &Live, items: &[Arc<Item>]) {
+/// Replays all items in order.
+pub(super) async fn replay(live: &EditorSession, items: &[Arc<Item>]) {
     let mut todos = None;
     for item in items {
         let id = item.id.to_string();
         match &item.body {
-            Body::Prompt { message } => said(live, message, &id).await,
-            Body::Reply { message, .. } => replied(live, message, &id).await,
+            Body::Prompt { message } => replay_prompt(live, message, &id).await,
+            Body::Reply { message, .. } => replay_reply(live, message, &id).await,
             Body::Result { call, .. } => {
-                if let Some(fields) = result(live, &item.body).await {
+                if let Some(fields) = result_fields(live, &item.body).await {
                     let update = ToolCallUpdate::new(call.to_string(), fields);
                     live.update(SessionUpdate::ToolCallUpdate(update)).await;
                 }
             }
             Body::Todos { list } => todos = Some(list),
-            Body::Summary { .. }
-            | Body::Notice { .. }
-            | Body::Wake { .. }
-            | Body::Mode { .. }
-            | Body::Panels { .. }
-            | Body::Review { .. }
-            | Body::Restored { .. } => {}
+            _ => {}
         }
     }
     if let Some(list) = todos {
-        live.update(plan(list)).await;
+        live.update(todo_plan(list)).await;
     }
 }
 
-async fn said(live: &Live, message: &Message, id: &str) {
+async fn replay_prompt(live: &EditorSession, message: &Message, id: &str) {
     let chunk = |content: ContentBlock| SessionUpdate::UserMessageChunk(ContentChunk::new(content).message_id(id));
-    let text = session::spoken(message);
+    let text = session::user_text(message);
     if !text.is_empty() {
         live.update(chunk(text.into())).await;
     }
@@ -58,7 +52,7 @@ async fn said(live: &Live, message: &Message, id: &str) {
     }
 }
 
-async fn replied(live: &Live, message: &Message, id: &str) {
+async fn replay_reply(live: &EditorSession, message: &Message, id: &str) {
     for part in &message.parts {
         let update = match part {
             Part::Text { text, .. } if !text.is_empty() => {
@@ -70,7 +64,7 @@ async fn replied(live: &Live, message: &Message, id: &str) {
             Part::ToolCall { id, name, input, .. } => SessionUpdate::ToolCall(
                 ToolCall::new(id.to_string(), name.clone())
                     .name(name.clone())
-                    .kind(tools::kind(name))
+                    .kind(tools::kind(live.backend.tool_kind(name)))
                     .raw_input(input.clone())
                     .locations(tools::locations(input, &live.root)),
             ),
@@ -80,8 +74,8 @@ async fn replied(live: &Live, message: &Message, id: &str) {
     }
 }
 
-/// What came of a call, for the editor.
-pub(super) async fn result(live: &Live, body: &Body) -> Option<ToolCallUpdateFields> {
+/// The result of a call, for the editor.
+pub(super) async fn result_fields(live: &EditorSession, body: &Body) -> Option<ToolCallUpdateFields> {
     let Body::Result {
         message,
         tool,
@@ -100,7 +94,7 @@ pub(super) async fn result(live: &Live, body: &Body) -> Option<ToolCallUpdateFie
         .cloned()
         .collect();
     if !shown.is_empty() {
-        let contents = live.house.contents(shown).await.unwrap_or_default();
+        let contents = live.backend.contents(shown).await.unwrap_or_default();
         content.extend(contents.into_iter().filter_map(|it| tools::diff(it, &live.root)));
     }
     let only_text = content.is_empty();
@@ -113,14 +107,14 @@ pub(super) async fn result(live: &Live, body: &Body) -> Option<ToolCallUpdateFie
         else {
             continue;
         };
-        if *outcome == Outcome::Error {
+        if *outcome == ToolOutcome::Error {
             status = ToolCallStatus::Failed;
         }
         for block in blocks {
             match block {
-                // Where there is a difference to see, the words to the model say the same.
-                Block::Text { .. } if !only_text && *outcome == Outcome::Ok => {}
-                Block::Text { text } if tool == "terminal" => content.push(tools::printed(text)),
+                // If there is a diff, the text for the model repeats it.
+                Block::Text { .. } if !only_text && *outcome == ToolOutcome::Ok => {}
+                Block::Text { text } if tool == "terminal" => content.push(tools::code_block(text)),
                 Block::Text { text } => content.push(tools::text(text)),
                 Block::Media(media) if !media.is_pdf() => content.push(image(media).into()),
                 Block::Media(_) => {}
@@ -130,27 +124,27 @@ pub(super) async fn result(live: &Live, body: &Body) -> Option<ToolCallUpdateFie
     let mut fields = ToolCallUpdateFields::new()
         .status(status)
         .title(tools::title(tool, title))
-        .kind(tools::kind(tool))
+        .kind(tools::kind(live.backend.tool_kind(tool)))
         .content(content);
     if !changes.is_empty() {
         let paths = changes.iter().map(|change| change.path.clone());
-        fields = fields.locations(tools::changed(paths, &live.root));
+        fields = fields.locations(tools::change_locations(paths, &live.root));
     }
     Some(fields)
 }
 
-/// The things to do, as a plan.
-pub(super) fn plan(list: &[Todo]) -> SessionUpdate {
+/// The todo list as a plan.
+pub(super) fn todo_plan(list: &[Todo]) -> SessionUpdate {
     let entries = list.iter().map(|todo| {
         let status = match todo.status {
-            Status::Pending => PlanEntryStatus::Pending,
-            Status::InProgress => PlanEntryStatus::InProgress,
-            // A plan knows no other way to be done with something.
-            Status::Completed | Status::Cancelled => PlanEntryStatus::Completed,
+            TodoStatus::Pending => PlanEntryStatus::Pending,
+            TodoStatus::InProgress => PlanEntryStatus::InProgress,
+            // Plans have no cancelled status.
+            TodoStatus::Completed | TodoStatus::Cancelled => PlanEntryStatus::Completed,
         };
         let text = match todo.status {
-            Status::Cancelled => format!("{} (given up)", todo.text),
-            Status::Pending | Status::InProgress | Status::Completed => todo.text.clone(),
+            TodoStatus::Cancelled => format!("{} (cancelled)", todo.text),
+            TodoStatus::Pending | TodoStatus::InProgress | TodoStatus::Completed => todo.text.clone(),
         };
         PlanEntry::new(text, PlanEntryPriority::Medium, status)
     });

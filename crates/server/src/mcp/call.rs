@@ -1,4 +1,4 @@
-//! Calls one tool for a client, after the rules have been asked.
+//! Calls one tool for a client, subject to the rules.
 
 use std::sync::Arc;
 
@@ -10,32 +10,35 @@ use policy::{Action, Decision};
 use rmcp::model::ContentBlock;
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::Value;
-use tool::{Context, Error, Inquiry, Report, Task};
+use tool::{CallContext, CallInput, Error, SubtaskReport, SubtaskRequest, UserQuestion};
 
-use super::{Served, ask};
+use super::{CallError, McpService, elicitation};
 
-/// Calls a tool. The error is a sentence for the client.
+/// Calls a tool.
 pub(super) async fn call(
-    served: &Arc<Served>,
+    served: &Arc<McpService>,
     name: &str,
     input: Value,
     context: &RequestContext<RoleServer>,
-) -> Result<Vec<ContentBlock>, String> {
+) -> Result<Vec<ContentBlock>, CallError> {
     let tool = served
         .tools
         .get(name)
         .filter(|tool| served.offered.contains(&tool.spec().name));
     let Some(tool) = tool.cloned() else {
-        let names: Vec<&str> = served.offered.iter().map(String::as_str).collect();
-        return Err(format!("there is no tool `{name}`; there are {}", names.join(", ")));
+        return Err(CallError::UnknownTool {
+            name: name.to_owned(),
+            available: served.offered.iter().cloned().collect(),
+        });
     };
-    let desk = Arc::new(Desk {
+    let host = Arc::new(McpToolHost {
         served: Arc::clone(served),
         tool: tool.spec().name.clone(),
         peer: context.peer.clone(),
     });
-    for action in tool.actions(&input).map_err(|error| error.to_string())? {
-        desk.permit_now(&action).await?;
+    let input = CallInput::from(input);
+    for action in tool.actions(&input)? {
+        host.check_permission(&action).await?;
     }
     let features = Features {
         tools: true,
@@ -45,12 +48,12 @@ pub(super) async fn call(
         reasoning: false,
         caching: false,
     };
-    let call = Context {
+    let call = CallContext {
         level: served.policy.level,
-        desk,
-        ..Context::alone(context.id.to_string().as_str().into(), features)
+        host,
+        ..CallContext::detached(context.id.to_string().as_str().into(), features)
     };
-    let output = tool.run(input, call).await.map_err(|error| error.to_string())?;
+    let output = tool.run(input, call).await?;
     let content = output.content.into_iter().map(|block| match block {
         Block::Text { text } => ContentBlock::text(text),
         Block::Media(media) => ContentBlock::image(STANDARD.encode(&media.data), media.mime),
@@ -58,49 +61,54 @@ pub(super) async fn call(
     Ok(content.collect())
 }
 
-/// Where a tool turns while it runs for a client.
-struct Desk {
-    served: Arc<Served>,
+/// The host of a tool that runs for a client.
+struct McpToolHost {
+    served: Arc<McpService>,
     tool: String,
     peer: Peer<RoleServer>,
 }
 
-impl Desk {
-    async fn permit_now(&self, action: &Action) -> Result<(), String> {
+impl McpToolHost {
+    async fn check_permission(&self, action: &Action) -> Result<(), CallError> {
         match self.served.policy.decide(&self.served.mode, &self.tool, action) {
             Decision::Allow => Ok(()),
-            Decision::Deny { why } => Err(format!("Not allowed: {why}.")),
+            Decision::Deny { why } => Err(CallError::Denied(why)),
             Decision::Ask { why } => {
-                let question = format!("`{}` wants to go on: {why}", self.tool);
-                let asked = ask::allow(&self.peer, &question).await;
-                asked.map_err(|no| format!("Not allowed: {why}. {no}"))
+                let question = format!("`{}` needs approval: {why}", self.tool);
+                let asked = elicitation::ask_permission(&self.peer, &question).await;
+                asked.map_err(|error| CallError::NotApproved { reason: why, error })
             }
         }
     }
 }
 
-impl tool::Desk for Desk {
+impl tool::ToolHost for McpToolHost {
     fn permit(&self, action: Action) -> BoxFuture<'static, Result<(), Error>> {
-        let desk = Desk {
+        let host = McpToolHost {
             served: Arc::clone(&self.served),
             tool: self.tool.clone(),
             peer: self.peer.clone(),
         };
-        async move { desk.permit_now(&action).await.map_err(Error::Failed) }.boxed()
-    }
-
-    fn ask(&self, inquiry: Inquiry) -> BoxFuture<'static, Result<String, Error>> {
-        let peer = self.peer.clone();
         async move {
-            let choices: Vec<String> = inquiry.choices.into_iter().map(|choice| choice.label).collect();
-            ask::say(&peer, &inquiry.question, &choices)
+            host.check_permission(&action)
                 .await
-                .map_err(Error::Failed)
+                .map_err(|error| Error::Failed(error.to_string()))
         }
         .boxed()
     }
 
-    fn delegate(&self, _: Task) -> BoxFuture<'static, Result<Report, Error>> {
-        async { Err(Error::Failed("work cannot be handed on from here".into())) }.boxed()
+    fn ask(&self, inquiry: UserQuestion) -> BoxFuture<'static, Result<String, Error>> {
+        let peer = self.peer.clone();
+        async move {
+            let choices: Vec<String> = inquiry.choices.into_iter().map(|choice| choice.label).collect();
+            elicitation::ask_text(&peer, &inquiry.question, &choices)
+                .await
+                .map_err(|error| Error::Failed(error.to_string()))
+        }
+        .boxed()
+    }
+
+    fn delegate(&self, _: SubtaskRequest) -> BoxFuture<'static, Result<SubtaskReport, Error>> {
+        async { Err(Error::Failed("subtasks are not available in this session".into())) }.boxed()
     }
 }

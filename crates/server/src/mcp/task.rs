@@ -1,88 +1,97 @@
-//! Works on a whole task for a client: a session of its own, whose questions go to the client.
+//! Runs a whole task for a client in a session, and forwards its questions to the client.
 
 use model::Message;
 use rmcp::model::{ContentBlock, ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::{Value, json};
-use session::{Answer, Command, Delivery, Ending, Event, ItemKind, Question, Subject};
+use session::{Answer, Command, Delivery, Event, ItemStart, Question, QuestionSubject, TurnEnd};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Order, Session, ask};
+use super::{CallError, McpSession, SessionOrder, elicitation};
 
-/// What clients call it.
+/// The name of the tool.
 pub(super) const NAME: &str = "run_task";
-pub(super) const DESCRIPTION: &str = "Hands a task to hew, a coding agent that reads, changes and runs this project \
-    until the task is done, and returns its answer and the session, with which it can go on.";
+pub(super) const DESCRIPTION: &str = "Delegates a task to hew, a coding agent that reads, changes and runs this project \
+    until the task is done. Returns the answer and the session, which can be continued.";
 
 pub(super) fn schema() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "task": {"type": "string", "description": "What is to be done, with all that must be known about it."},
-            "mode": {"type": "string", "description": "Such as code, architect, ask or debug."},
-            "session": {"type": "string", "description": "A session to go on with."},
+            "task": {"type": "string", "description": "The task, with all necessary information."},
+            "mode": {"type": "string", "description": "For example code, architect, ask or debug."},
+            "session": {"type": "string", "description": "The session to continue."},
         },
         "required": ["task"],
     })
 }
 
-/// Works on a task until it is done. The error is a sentence for the client.
+/// Runs a task until it is done.
 pub(super) async fn run(
-    sessions: &mpsc::Sender<Order>,
+    sessions: &mpsc::Sender<SessionOrder>,
     input: &Value,
     context: &RequestContext<RoleServer>,
-) -> Result<Vec<ContentBlock>, String> {
+) -> Result<Vec<ContentBlock>, CallError> {
     let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
-    let task = text("task").ok_or("the field `task` is missing")?;
+    let task = text("task").ok_or(CallError::MissingTask)?;
     let (reply, handed) = oneshot::channel();
-    let order = Order {
+    let order = SessionOrder {
         mode: text("mode"),
         resume: text("session"),
         reply,
     };
-    let gone = |_| "hew is about to end".to_owned();
-    sessions.send(order).await.map_err(|_| gone(()))?;
-    let mut session = handed.await.map_err(|_| gone(()))??;
+    sessions.send(order).await.map_err(|_| CallError::ShuttingDown)?;
+    let mut session = handed.await.map_err(|_| CallError::ShuttingDown)??;
     let prompt = Command::Prompt {
         message: Message::user(task),
         delivery: Delivery::Queue,
     };
-    session.commands.send(prompt).await.map_err(|_| gone(()))?;
-    let mut progress = Progress {
+    session
+        .commands
+        .send(prompt)
+        .await
+        .map_err(|_| CallError::ShuttingDown)?;
+    let mut progress = TaskProgress {
         peer: context.peer.clone(),
         token: context.meta.get_progress_token(),
         steps: 0.0,
     };
     let (ending, answer) = follow(&mut session, &mut progress, &context.peer).await?;
-    // It has ended, whether it hears this or not.
+    // The session has ended in any case.
     drop(session.commands.send(Command::Close).await);
     match ending {
-        Ending::Completed => Ok(vec![
+        TurnEnd::Completed => Ok(vec![
             ContentBlock::text(answer),
             ContentBlock::text(format!("[session {}]", session.id)),
         ]),
-        Ending::Failed { error, hint } => Err(format!("{error}; {hint} [session {}]", session.id)),
-        other => Err(format!("it ended early ({other:?}): {answer} [session {}]", session.id)),
+        TurnEnd::Failed { error, hint } => Err(CallError::TaskFailed {
+            message: format!("{error}; {hint}"),
+            session: session.id,
+        }),
+        other => Err(CallError::TaskFailed {
+            message: format!("ended early ({}): {answer}", other.name()),
+            session: session.id,
+        }),
     }
 }
 
-/// Follows a session until its turn is over. Dropping this stops it: its commands end.
+/// Follows a session until its turn ends. Dropping the future stops the session.
 async fn follow(
-    session: &mut Session,
-    progress: &mut Progress,
+    session: &mut McpSession,
+    progress: &mut TaskProgress,
     peer: &Peer<RoleServer>,
-) -> Result<(Ending, String), String> {
+) -> Result<(TurnEnd, String), CallError> {
     while let Some(event) = session.events.recv().await {
         match event {
             Event::TurnFinished { ending, answer } => return Ok((ending, answer)),
             Event::ItemStarted {
-                kind: ItemKind::Result { tool, title, .. },
+                kind: ItemStart::Result { tool, title, .. },
                 ..
-            } => progress.tell(format!("{tool} {title}")).await,
-            Event::Asked { question } => {
+            } => progress.report(format!("{tool} {title}")).await,
+            Event::QuestionAsked { question } => {
                 let (id, answer) = (question.id, answer(peer, &question).await);
                 let answer = Command::Answer { question: id, answer };
-                // A session that is gone says so by its events.
+                // A session that is gone reports it by its events.
                 drop(session.commands.send(answer).await);
             }
             Event::TurnStarted
@@ -90,51 +99,55 @@ async fn follow(
             | Event::ItemDelta { .. }
             | Event::ItemFinished { .. }
             | Event::ItemDropped { .. }
-            | Event::Answered { .. }
+            | Event::QuestionAnswered { .. }
             | Event::Usage { .. }
             | Event::Retrying { .. }
             | Event::Notice { .. }
-            | Event::Titled { .. }
+            | Event::TitleChanged { .. }
             | Event::Subtask { .. } => {}
         }
     }
-    Err("the session ended".into())
+    Err(CallError::SessionEnded)
 }
 
-/// What the client says to a question.
+/// Asks the client to answer a question.
 async fn answer(peer: &Peer<RoleServer>, question: &Question) -> Answer {
     match &question.subject {
-        Subject::Permission { why, .. } => {
-            let asked = ask::allow(peer, &format!("`{}` wants to go on: {why}", question.tool)).await;
+        QuestionSubject::Permission { reason: why, .. } => {
+            let asked = elicitation::ask_permission(peer, &format!("`{}` needs approval: {why}", question.tool)).await;
             match asked {
                 Ok(()) => Answer::once(),
-                Err(no) => Answer::Reject { reason: Some(no) },
+                Err(error) => Answer::Reject {
+                    reason: Some(error.to_string()),
+                },
             }
         }
-        Subject::Inquiry { question, choices, .. } => {
+        QuestionSubject::Inquiry { question, choices, .. } => {
             let choices: Vec<String> = choices.iter().map(|(label, _)| label.clone()).collect();
-            match ask::say(peer, question, &choices).await {
-                Ok(text) => Answer::Say { text },
-                Err(no) => Answer::Reject { reason: Some(no) },
+            match elicitation::ask_text(peer, question, &choices).await {
+                Ok(text) => Answer::Text { text },
+                Err(error) => Answer::Reject {
+                    reason: Some(error.to_string()),
+                },
             }
         }
     }
 }
 
-/// Tells the client how far it is, where it wants to know.
-struct Progress {
+/// Reports progress to the client, if requested.
+struct TaskProgress {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
     steps: f64,
 }
 
-impl Progress {
-    async fn tell(&mut self, text: String) {
+impl TaskProgress {
+    async fn report(&mut self, text: String) {
         let Some(token) = self.token.clone() else { return };
         self.steps += 1.0;
-        let mut said = ProgressNotificationParam::new(token, self.steps);
-        said.message = Some(text);
-        // Whoever does not hear it still gets the result.
-        drop(self.peer.notify_progress(said).await);
+        let mut notification = ProgressNotificationParam::new(token, self.steps);
+        notification.message = Some(text);
+        // Best effort: the result is sent in any case.
+        drop(self.peer.notify_progress(notification).await);
     }
 }

@@ -1,19 +1,19 @@
-//! What happened, as rows: a kind, and JSON whose shape depends on it.
+//! Item bodies as rows: a kind, and JSON that depends on it.
 
-use super::message::Message;
-use super::panels::Panels;
-use super::shared::Stop;
-use super::todo::Todo;
+use super::message::MessageRow;
+use super::panels::PanelsRow;
+use super::shared::StopRow;
+use super::todo::TodoRow;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
-use session::{Body, Change, ItemId, RequestId, Restoring, Reviewed};
+use session::{Body, Change, CommandExit, ItemId, RequestId, RestoreKind, ReviewedFile};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The versions of files that a body names, as rows of their own: before and after a change, or what counts as accepted
-/// and what the file held after a review.
+/// The file versions that a body references, stored as separate rows: before and after a change, or accepted and
+/// current after a review.
 pub(crate) fn changes(body: &Body) -> Cow<'_, [Change]> {
     match body {
         Body::Result { changes, .. } | Body::Restored { changes, .. } => Cow::Borrowed(changes),
@@ -23,13 +23,13 @@ pub(crate) fn changes(body: &Body) -> Cow<'_, [Change]> {
         | Body::Summary { .. }
         | Body::Notice { .. }
         | Body::Mode { .. }
-        | Body::Wake { .. }
+        | Body::Notification { .. }
         | Body::Todos { .. }
         | Body::Panels { .. } => Cow::Borrowed(&[]),
     }
 }
 
-fn change(reviewed: &Reviewed) -> Change {
+fn change(reviewed: &ReviewedFile) -> Change {
     Change {
         path: reviewed.path.clone(),
         before: reviewed.base.clone(),
@@ -37,65 +37,72 @@ fn change(reviewed: &Reviewed) -> Change {
     }
 }
 
-fn reviewed(change: Change) -> Reviewed {
-    Reviewed {
+fn reviewed(change: Change) -> ReviewedFile {
+    ReviewedFile {
         path: change.path,
         base: change.before,
         current: change.after,
     }
 }
 
-/// The kind and the JSON of a body. Changes of files are kept in a table of their own.
+/// The kind and the JSON of a body. Changes are stored in their own table.
 pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> {
     Ok(match body {
-        Body::Prompt { message } => ("prompt", serde_json::to_string(&Said::of(message))?),
-        Body::Summary { message, kept } => (
+        Body::Prompt { message } => ("prompt", serde_json::to_string(&PromptItemRow::of(message))?),
+        Body::Summary {
+            message,
+            first_kept: kept,
+        } => (
             "summary",
-            serde_json::to_string(&Summary {
+            serde_json::to_string(&SummaryRow {
                 message: message.as_ref().into(),
                 kept: kept.map(|kept| Cow::Owned(kept.to_string())),
             })?,
         ),
         Body::Notice { text } => (
             "notice",
-            serde_json::to_string(&Notice {
+            serde_json::to_string(&NoticeRow {
                 text: Cow::Borrowed(text),
             })?,
         ),
         Body::Mode { name, files } => (
             "mode",
-            serde_json::to_string(&Mode {
+            serde_json::to_string(&ModeRow {
                 name: Cow::Borrowed(name),
                 files: Cow::Borrowed(files),
             })?,
         ),
-        Body::Wake { message, cause } => (
+        Body::Notification { message, source: cause } => (
             "wake",
-            serde_json::to_string(&Woken {
+            serde_json::to_string(&NotificationRow {
                 message: message.as_ref().into(),
                 cause: Cow::Borrowed(cause),
             })?,
         ),
         Body::Todos { list } => (
             "todos",
-            serde_json::to_string(&Todos {
+            serde_json::to_string(&TodosRow {
                 list: list.iter().map(Into::into).collect(),
             })?,
         ),
-        Body::Panels { messages, shown, fold } => (
+        Body::Panels {
+            messages,
+            states: shown,
+            elision: fold,
+        } => (
             "panels",
-            serde_json::to_string(&Panels::of(messages, shown, fold.as_ref()))?,
+            serde_json::to_string(&PanelsRow::of(messages, shown, fold.as_ref()))?,
         ),
-        // Everything about it is in the table of changes.
+        // All of its data is in the `changes` table.
         Body::Review { changes: _ } => ("review", "{}".into()),
         Body::Restored {
             message,
-            how,
-            of,
+            kind: how,
+            items: of,
             changes: _,
         } => (
             "restored",
-            serde_json::to_string(&Restored {
+            serde_json::to_string(&RestoredRow {
                 message: message.as_ref().into(),
                 how: (*how).into(),
                 of: of.iter().map(ItemId::to_string).collect(),
@@ -108,7 +115,7 @@ pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> 
             end,
         } => (
             "reply",
-            serde_json::to_string(&Reply {
+            serde_json::to_string(&ReplyRow {
                 message: message.as_ref().into(),
                 model: Cow::Borrowed(model),
                 request: Cow::Owned(request.to_string()),
@@ -121,135 +128,188 @@ pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> 
             tool,
             title,
             summary,
+            exit,
             millis,
             changes: _,
         } => (
             "result",
-            serde_json::to_string(&Outcome {
+            serde_json::to_string(&ResultRow {
                 message: message.as_ref().into(),
                 call: Cow::Borrowed(call.as_str()),
                 tool: Cow::Borrowed(tool),
                 title: Cow::Borrowed(title),
                 summary: summary.as_deref().map(Cow::Borrowed),
+                exit: exit.map(ExitRow::from),
                 millis: *millis,
             })?,
         ),
     })
 }
 
-/// The body of this kind; `None` where this version does not know it.
+/// Decodes a body; `None` if the kind is unknown.
 pub(crate) fn decode(kind: &str, json: &str, changes: Vec<Change>) -> serde_json::Result<Option<Body>> {
     match kind {
-        "prompt" => Ok(serde_json::from_str::<Said<'_>>(json)?
+        "prompt" => Ok(serde_json::from_str::<PromptItemRow<'_>>(json)?
             .message()?
             .map(|message| Body::Prompt { message })),
-        "summary" => serde_json::from_str::<Summary<'_>>(json)?.known(),
+        "summary" => serde_json::from_str::<SummaryRow<'_>>(json)?.known(),
         "notice" => {
-            let Notice { text } = serde_json::from_str(json)?;
+            let NoticeRow { text } = serde_json::from_str(json)?;
             Ok(Some(Body::Notice {
                 text: text.into_owned(),
             }))
         }
         "mode" => {
-            let Mode { name, files } = serde_json::from_str(json)?;
+            let ModeRow { name, files } = serde_json::from_str(json)?;
             Ok(Some(Body::Mode {
                 name: name.into_owned(),
                 files: files.into_owned(),
             }))
         }
-        "wake" => serde_json::from_str::<Woken<'_>>(json)?.known(),
+        "wake" => serde_json::from_str::<NotificationRow<'_>>(json)?.known(),
         "todos" => {
-            let Todos { list } = serde_json::from_str(json)?;
+            let TodosRow { list } = serde_json::from_str(json)?;
             Ok(Some(Body::Todos {
                 list: list.into_iter().map(Into::into).collect(),
             }))
         }
-        "panels" => serde_json::from_str::<Panels<'_>>(json)?.known(),
+        "panels" => serde_json::from_str::<PanelsRow<'_>>(json)?.known(),
         "review" => Ok(Some(Body::Review {
             changes: changes.into_iter().map(reviewed).collect(),
         })),
-        "restored" => serde_json::from_str::<Restored<'_>>(json)?.known(changes),
-        "reply" => serde_json::from_str::<Reply<'_>>(json)?.known(),
-        "result" => serde_json::from_str::<Outcome<'_>>(json)?.known(changes),
+        "restored" => serde_json::from_str::<RestoredRow<'_>>(json)?.known(changes),
+        "reply" => serde_json::from_str::<ReplyRow<'_>>(json)?.known(),
+        "result" => serde_json::from_str::<ResultRow<'_>>(json)?.decode_message(changes),
         _ => Ok(None),
     }
 }
 
 #[derive(Serialize, Deserialize)]
-struct Said<'a> {
-    message: Message<'a>,
+struct PromptItemRow<'a> {
+    message: MessageRow<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Summary<'a> {
-    message: Message<'a>,
+struct SummaryRow<'a> {
+    message: MessageRow<'a>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kept: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Mode<'a> {
+struct ModeRow<'a> {
     name: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "<[PathBuf]>::is_empty")]
     files: Cow<'a, [PathBuf]>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Notice<'a> {
+struct NoticeRow<'a> {
     text: Cow<'a, str>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Restored<'a> {
-    message: Message<'a>,
-    how: How,
+struct RestoredRow<'a> {
+    message: MessageRow<'a>,
+    how: RestoreKindRow,
     of: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum How {
+enum RestoreKindRow {
     Undo,
     Redo,
     Left,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Woken<'a> {
-    message: Message<'a>,
+struct NotificationRow<'a> {
+    message: MessageRow<'a>,
     cause: Cow<'a, str>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Todos<'a> {
-    list: Vec<Todo<'a>>,
+struct TodosRow<'a> {
+    list: Vec<TodoRow<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Reply<'a> {
-    message: Message<'a>,
+struct ReplyRow<'a> {
+    message: MessageRow<'a>,
     model: Cow<'a, str>,
     request: Cow<'a, str>,
-    end: End<'a>,
+    end: ReplyEndRow<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Outcome<'a> {
-    message: Message<'a>,
+struct ResultRow<'a> {
+    message: MessageRow<'a>,
     call: Cow<'a, str>,
     tool: Cow<'a, str>,
     title: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summary: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit: Option<ExitRow>,
     #[serde(default)]
     millis: u64,
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ExitRow {
+    Code(i32),
+    Signal,
+    TimedOut,
+    Unknown,
+}
+
+impl From<CommandExit> for ExitRow {
+    fn from(exit: CommandExit) -> Self {
+        match exit {
+            CommandExit::Code(code) => ExitRow::Code(code),
+            CommandExit::Signal => ExitRow::Signal,
+            CommandExit::TimedOut => ExitRow::TimedOut,
+            CommandExit::Unknown => ExitRow::Unknown,
+        }
+    }
+}
+
+impl From<ExitRow> for CommandExit {
+    fn from(exit: ExitRow) -> Self {
+        match exit {
+            ExitRow::Code(code) => CommandExit::Code(code),
+            ExitRow::Signal => CommandExit::Signal,
+            ExitRow::TimedOut => CommandExit::TimedOut,
+            ExitRow::Unknown => CommandExit::Unknown,
+        }
+    }
+}
+
+/// The exit of a result that was stored before results had one: it was part of the summary.
+fn exit_in_summary(summary: &str) -> Option<CommandExit> {
+    if let Some(rest) = summary.strip_prefix("exit code ") {
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '-')
+            .unwrap_or(rest.len());
+        return rest[..digits].parse().ok().map(CommandExit::Code);
+    }
+    let ended = [
+        ("ended by signal ", CommandExit::Signal),
+        ("stopped after ", CommandExit::TimedOut),
+    ];
+    ended
+        .into_iter()
+        .find(|(text, _)| summary.starts_with(text))
+        .map(|(_, exit)| exit)
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum End<'a> {
+enum ReplyEndRow<'a> {
     Finished {
-        stop: Stop<'a>,
+        stop: StopRow<'a>,
     },
     Interrupted,
     Cut {
@@ -259,72 +319,75 @@ enum End<'a> {
     Unknown,
 }
 
-impl<'a> Said<'a> {
+impl<'a> PromptItemRow<'a> {
     fn of(message: &'a model::Message) -> Self {
-        Said {
+        PromptItemRow {
             message: message.into(),
         }
     }
 
     fn message(self) -> serde_json::Result<Option<Arc<model::Message>>> {
-        known(self.message)
+        decode_message(self.message)
     }
 }
 
-impl Summary<'_> {
+impl SummaryRow<'_> {
     fn known(self) -> serde_json::Result<Option<Body>> {
         let kept = self.kept.map(|kept| ItemId::from_str(&kept)).transpose();
         let kept = kept.map_err(serde_json::Error::custom)?;
-        Ok(known(self.message)?.map(|message| Body::Summary { message, kept }))
+        Ok(decode_message(self.message)?.map(|message| Body::Summary {
+            message,
+            first_kept: kept,
+        }))
     }
 }
 
-impl Restored<'_> {
+impl RestoredRow<'_> {
     fn known(self, changes: Vec<Change>) -> serde_json::Result<Option<Body>> {
         let of = self.of.iter().map(|id| ItemId::from_str(id));
         let of = of.collect::<Result<Vec<_>, _>>().map_err(serde_json::Error::custom)?;
-        Ok(known(self.message)?.map(|message| Body::Restored {
+        Ok(decode_message(self.message)?.map(|message| Body::Restored {
             message,
-            how: self.how.into(),
-            of,
+            kind: self.how.into(),
+            items: of,
             changes,
         }))
     }
 }
 
-impl Woken<'_> {
+impl NotificationRow<'_> {
     fn known(self) -> serde_json::Result<Option<Body>> {
-        Ok(known(self.message)?.map(|message| Body::Wake {
+        Ok(decode_message(self.message)?.map(|message| Body::Notification {
             message,
-            cause: self.cause.into_owned(),
+            source: self.cause.into_owned(),
         }))
     }
 }
 
-impl From<Restoring> for How {
-    fn from(how: Restoring) -> Self {
+impl From<RestoreKind> for RestoreKindRow {
+    fn from(how: RestoreKind) -> Self {
         match how {
-            Restoring::Undo => How::Undo,
-            Restoring::Redo => How::Redo,
-            Restoring::Left => How::Left,
+            RestoreKind::Undo => RestoreKindRow::Undo,
+            RestoreKind::Redo => RestoreKindRow::Redo,
+            RestoreKind::FilesKept => RestoreKindRow::Left,
         }
     }
 }
 
-impl From<How> for Restoring {
-    fn from(how: How) -> Self {
+impl From<RestoreKindRow> for RestoreKind {
+    fn from(how: RestoreKindRow) -> Self {
         match how {
-            How::Undo => Restoring::Undo,
-            How::Redo => Restoring::Redo,
-            How::Left => Restoring::Left,
+            RestoreKindRow::Undo => RestoreKind::Undo,
+            RestoreKindRow::Redo => RestoreKind::Redo,
+            RestoreKindRow::Left => RestoreKind::FilesKept,
         }
     }
 }
 
-impl Reply<'_> {
+impl ReplyRow<'_> {
     fn known(self) -> serde_json::Result<Option<Body>> {
         let request = RequestId::from_str(&self.request).map_err(serde_json::Error::custom)?;
-        Ok(known(self.message)?.map(|message| Body::Reply {
+        Ok(decode_message(self.message)?.map(|message| Body::Reply {
             message,
             model: self.model.into_owned(),
             request,
@@ -333,10 +396,13 @@ impl Reply<'_> {
     }
 }
 
-impl Outcome<'_> {
-    fn known(self, changes: Vec<Change>) -> serde_json::Result<Option<Body>> {
-        Ok(known(self.message)?.map(|message| Body::Result {
+impl ResultRow<'_> {
+    fn decode_message(self, changes: Vec<Change>) -> serde_json::Result<Option<Body>> {
+        let exit = self.exit.map(CommandExit::from);
+        let exit = exit.or_else(|| exit_in_summary(self.summary.as_deref()?));
+        Ok(decode_message(self.message)?.map(|message| Body::Result {
             message,
+            exit,
             call: self.call.into_owned().into(),
             tool: self.tool.into_owned(),
             title: self.title.into_owned(),
@@ -347,34 +413,34 @@ impl Outcome<'_> {
     }
 }
 
-impl<'a> From<&'a session::End> for End<'a> {
-    fn from(end: &'a session::End) -> Self {
+impl<'a> From<&'a session::ReplyEnd> for ReplyEndRow<'a> {
+    fn from(end: &'a session::ReplyEnd) -> Self {
         match end {
-            session::End::Finished(stop) => End::Finished { stop: stop.into() },
-            session::End::Interrupted => End::Interrupted,
-            session::End::Cut { error } => End::Cut {
+            session::ReplyEnd::Finished(stop) => ReplyEndRow::Finished { stop: stop.into() },
+            session::ReplyEnd::Interrupted => ReplyEndRow::Interrupted,
+            session::ReplyEnd::Cut { error } => ReplyEndRow::Cut {
                 error: Cow::Borrowed(error),
             },
         }
     }
 }
 
-impl From<End<'_>> for session::End {
-    fn from(row: End<'_>) -> Self {
+impl From<ReplyEndRow<'_>> for session::ReplyEnd {
+    fn from(row: ReplyEndRow<'_>) -> Self {
         match row {
-            End::Finished { stop } => session::End::Finished(stop.into()),
-            End::Interrupted | End::Unknown => session::End::Interrupted,
-            End::Cut { error } => session::End::Cut {
+            ReplyEndRow::Finished { stop } => session::ReplyEnd::Finished(stop.into()),
+            ReplyEndRow::Interrupted | ReplyEndRow::Unknown => session::ReplyEnd::Interrupted,
+            ReplyEndRow::Cut { error } => session::ReplyEnd::Cut {
                 error: error.into_owned(),
             },
         }
     }
 }
 
-/// The message; `None` where this version does not know all of it.
-pub(super) fn known(message: Message<'_>) -> serde_json::Result<Option<Arc<model::Message>>> {
+/// Decodes a message; `None` if it is unknown.
+pub(super) fn decode_message(message: MessageRow<'_>) -> serde_json::Result<Option<Arc<model::Message>>> {
     message
-        .known()
+        .decode()
         .map(|message| message.map(Arc::new))
         .map_err(serde_json::Error::custom)
 }

@@ -1,25 +1,25 @@
-//! Pieces of a reply that still streams, as rows.
+//! Chunks of a streaming reply as rows.
 
-use super::shared::{Replay, Stop};
+use super::shared::{ReplayRow, StopRow};
 use model::ChunkPart;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Chunks as a JSON list.
 pub(crate) fn encode(chunks: &[model::Chunk]) -> serde_json::Result<String> {
-    let rows: Vec<Chunk<'_>> = chunks.iter().map(Chunk::from).collect();
+    let rows: Vec<ChunkRow<'_>> = chunks.iter().map(ChunkRow::from).collect();
     serde_json::to_string(&rows)
 }
 
-/// The chunks of a JSON list that this version knows.
+/// The known chunks of a JSON list.
 pub(crate) fn decode(json: &str) -> serde_json::Result<Vec<model::Chunk>> {
-    let rows: Vec<Chunk<'_>> = serde_json::from_str(json)?;
-    Ok(rows.into_iter().filter_map(Chunk::known).collect())
+    let rows: Vec<ChunkRow<'_>> = serde_json::from_str(json)?;
+    Ok(rows.into_iter().filter_map(ChunkRow::known).collect())
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Chunk<'a> {
+enum ChunkRow<'a> {
     Text {
         text: Cow<'a, str>,
     },
@@ -27,8 +27,8 @@ enum Chunk<'a> {
         text: Cow<'a, str>,
     },
     Replay {
-        of: Part<'a>,
-        replay: Replay<'a>,
+        of: ChunkPartRow<'a>,
+        replay: ReplayRow<'a>,
     },
     Call {
         id: Cow<'a, str>,
@@ -41,7 +41,7 @@ enum Chunk<'a> {
     Called {
         id: Cow<'a, str>,
     },
-    Usage(Usage),
+    Usage(UsageRow),
     Cost {
         nano_usd: i64,
     },
@@ -49,7 +49,7 @@ enum Chunk<'a> {
         text: Cow<'a, str>,
     },
     Stop {
-        stop: Stop<'a>,
+        stop: StopRow<'a>,
     },
     #[serde(other)]
     Unknown,
@@ -57,7 +57,7 @@ enum Chunk<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
+enum ChunkPartRow<'a> {
     Text,
     Thinking,
     Call {
@@ -69,7 +69,7 @@ enum Part<'a> {
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct UsageRow {
     input: u64,
     cache_read: u64,
     cache_write: u64,
@@ -79,99 +79,99 @@ struct Usage {
     estimated: bool,
 }
 
-impl<'a> From<&'a model::Chunk> for Chunk<'a> {
+impl<'a> From<&'a model::Chunk> for ChunkRow<'a> {
     fn from(chunk: &'a model::Chunk) -> Self {
         match chunk {
-            model::Chunk::Text(text) => Chunk::Text {
+            model::Chunk::Text(text) => ChunkRow::Text {
                 text: Cow::Borrowed(text),
             },
-            model::Chunk::Thinking(text) => Chunk::Thinking {
+            model::Chunk::Thinking(text) => ChunkRow::Thinking {
                 text: Cow::Borrowed(text),
             },
-            model::Chunk::Replay { of, replay } => Chunk::Replay {
+            model::Chunk::Replay { of, replay } => ChunkRow::Replay {
                 of: of.into(),
                 replay: replay.into(),
             },
-            model::Chunk::ToolStart { id, name } => Chunk::Call {
+            model::Chunk::ToolStart { id, name } => ChunkRow::Call {
                 id: Cow::Borrowed(id.as_str()),
                 name: Cow::Borrowed(name),
             },
-            model::Chunk::ToolInput { id, delta } => Chunk::Input {
+            model::Chunk::ToolInput { id, delta } => ChunkRow::Input {
                 id: Cow::Borrowed(id.as_str()),
                 delta: Cow::Borrowed(delta),
             },
-            model::Chunk::ToolEnd { id } => Chunk::Called {
+            model::Chunk::ToolEnd { id } => ChunkRow::Called {
                 id: Cow::Borrowed(id.as_str()),
             },
-            model::Chunk::Usage(usage) => Chunk::Usage((*usage).into()),
-            model::Chunk::Cost(cost) => Chunk::Cost {
+            model::Chunk::Usage(usage) => ChunkRow::Usage((*usage).into()),
+            model::Chunk::Cost(cost) => ChunkRow::Cost {
                 nano_usd: cost.nano_usd,
             },
-            model::Chunk::Notice(text) => Chunk::Notice {
+            model::Chunk::Notice(text) => ChunkRow::Notice {
                 text: Cow::Borrowed(text),
             },
-            model::Chunk::Stop(stop) => Chunk::Stop { stop: stop.into() },
-            // What a reply was asked with is no part of it.
-            model::Chunk::Sent(_) => Chunk::Unknown,
+            model::Chunk::Stop(stop) => ChunkRow::Stop { stop: stop.into() },
+            // The sent request is not part of the reply.
+            model::Chunk::PromptSize(_) => ChunkRow::Unknown,
         }
     }
 }
 
-impl Chunk<'_> {
+impl ChunkRow<'_> {
     fn known(self) -> Option<model::Chunk> {
         Some(match self {
-            Chunk::Text { text } => model::Chunk::Text(text.into_owned()),
-            Chunk::Thinking { text } => model::Chunk::Thinking(text.into_owned()),
-            Chunk::Replay { of, replay } => model::Chunk::Replay {
+            ChunkRow::Text { text } => model::Chunk::Text(text.into_owned()),
+            ChunkRow::Thinking { text } => model::Chunk::Thinking(text.into_owned()),
+            ChunkRow::Replay { of, replay } => model::Chunk::Replay {
                 of: of.known()?,
                 replay: replay.into(),
             },
-            Chunk::Call { id, name } => model::Chunk::ToolStart {
+            ChunkRow::Call { id, name } => model::Chunk::ToolStart {
                 id: id.into_owned().into(),
                 name: name.into_owned(),
             },
-            Chunk::Input { id, delta } => model::Chunk::ToolInput {
+            ChunkRow::Input { id, delta } => model::Chunk::ToolInput {
                 id: id.into_owned().into(),
                 delta: delta.into_owned(),
             },
-            Chunk::Called { id } => model::Chunk::ToolEnd {
+            ChunkRow::Called { id } => model::Chunk::ToolEnd {
                 id: id.into_owned().into(),
             },
-            Chunk::Usage(usage) => model::Chunk::Usage(usage.into()),
-            Chunk::Cost { nano_usd } => model::Chunk::Cost(model::Cost { nano_usd }),
-            Chunk::Notice { text } => model::Chunk::Notice(text.into_owned()),
-            Chunk::Stop { stop } => model::Chunk::Stop(stop.into()),
-            Chunk::Unknown => return None,
+            ChunkRow::Usage(usage) => model::Chunk::Usage(usage.into()),
+            ChunkRow::Cost { nano_usd } => model::Chunk::Cost(model::Cost { nano_usd }),
+            ChunkRow::Notice { text } => model::Chunk::Notice(text.into_owned()),
+            ChunkRow::Stop { stop } => model::Chunk::Stop(stop.into()),
+            ChunkRow::Unknown => return None,
         })
     }
 }
 
-impl<'a> From<&'a ChunkPart> for Part<'a> {
+impl<'a> From<&'a ChunkPart> for ChunkPartRow<'a> {
     fn from(part: &'a ChunkPart) -> Self {
         match part {
-            ChunkPart::Text => Part::Text,
-            ChunkPart::Thinking => Part::Thinking,
-            ChunkPart::Call(id) => Part::Call {
+            ChunkPart::Text => ChunkPartRow::Text,
+            ChunkPart::Thinking => ChunkPartRow::Thinking,
+            ChunkPart::Call(id) => ChunkPartRow::Call {
                 id: Cow::Borrowed(id.as_str()),
             },
         }
     }
 }
 
-impl Part<'_> {
+impl ChunkPartRow<'_> {
     fn known(self) -> Option<ChunkPart> {
         match self {
-            Part::Text => Some(ChunkPart::Text),
-            Part::Thinking => Some(ChunkPart::Thinking),
-            Part::Call { id } => Some(ChunkPart::Call(id.into_owned().into())),
-            Part::Unknown => None,
+            ChunkPartRow::Text => Some(ChunkPart::Text),
+            ChunkPartRow::Thinking => Some(ChunkPart::Thinking),
+            ChunkPartRow::Call { id } => Some(ChunkPart::Call(id.into_owned().into())),
+            ChunkPartRow::Unknown => None,
         }
     }
 }
 
-impl From<model::Usage> for Usage {
+impl From<model::Usage> for UsageRow {
     fn from(usage: model::Usage) -> Self {
-        Usage {
+        UsageRow {
             input: usage.input,
             cache_read: usage.cache_read,
             cache_write: usage.cache_write,
@@ -183,8 +183,8 @@ impl From<model::Usage> for Usage {
     }
 }
 
-impl From<Usage> for model::Usage {
-    fn from(row: Usage) -> Self {
+impl From<UsageRow> for model::Usage {
+    fn from(row: UsageRow) -> Self {
         model::Usage {
             input: row.input,
             cache_read: row.cache_read,

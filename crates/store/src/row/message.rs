@@ -1,6 +1,7 @@
 //! Messages and their parts as rows.
 
-use super::shared::Replay;
+use super::origin::{OriginRow, origin_by_prefix};
+use super::shared::ReplayRow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -8,14 +9,14 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Message<'a> {
-    role: Role,
-    parts: Vec<Part<'a>>,
+pub(super) struct MessageRow<'a> {
+    role: RoleRow,
+    parts: Vec<PartRow<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Role {
+enum RoleRow {
     User,
     Assistant,
     #[serde(other)]
@@ -24,16 +25,18 @@ enum Role {
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
+enum PartRow<'a> {
     Text {
         text: Cow<'a, str>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        replay: Option<Replay<'a>>,
+        origin: Option<OriginRow>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replay: Option<ReplayRow<'a>>,
     },
     Thinking {
         text: Cow<'a, str>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        replay: Option<Replay<'a>>,
+        replay: Option<ReplayRow<'a>>,
     },
     Call {
         id: Cow<'a, str>,
@@ -42,22 +45,22 @@ enum Part<'a> {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         malformed: Option<Cow<'a, str>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        replay: Option<Replay<'a>>,
+        replay: Option<ReplayRow<'a>>,
     },
     Result {
         id: Cow<'a, str>,
         name: Cow<'a, str>,
-        content: Vec<Block<'a>>,
-        outcome: Outcome,
+        content: Vec<BlockRow<'a>>,
+        outcome: OutcomeRow,
     },
-    Media(Media<'a>),
+    Media(MediaRow<'a>),
     #[serde(other)]
     Unknown,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Outcome {
+enum OutcomeRow {
     Ok,
     Error,
     #[serde(other)]
@@ -66,17 +69,17 @@ enum Outcome {
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block<'a> {
+enum BlockRow<'a> {
     Text {
         text: Cow<'a, str>,
     },
-    Media(Media<'a>),
+    Media(MediaRow<'a>),
     #[serde(other)]
     Unknown,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Media<'a> {
+struct MediaRow<'a> {
     mime: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<Cow<'a, str>>,
@@ -84,47 +87,48 @@ struct Media<'a> {
     data: String,
 }
 
-impl<'a> From<&'a model::Message> for Message<'a> {
+impl<'a> From<&'a model::Message> for MessageRow<'a> {
     fn from(message: &'a model::Message) -> Self {
-        Message {
+        MessageRow {
             role: match message.role {
-                model::Role::User => Role::User,
-                model::Role::Assistant => Role::Assistant,
+                model::Role::User => RoleRow::User,
+                model::Role::Assistant => RoleRow::Assistant,
             },
-            parts: message.parts.iter().map(Part::from).collect(),
+            parts: message.parts.iter().map(PartRow::from).collect(),
         }
     }
 }
 
-impl Message<'_> {
-    /// As far as this version knows its parts; `None` where it knows nothing of it.
-    pub(super) fn known(self) -> Result<Option<model::Message>, base64::DecodeError> {
+impl MessageRow<'_> {
+    /// Decodes the known parts; `None` if no part is known.
+    pub(super) fn decode(self) -> Result<Option<model::Message>, base64::DecodeError> {
         let role = match self.role {
-            Role::User => model::Role::User,
-            Role::Assistant => model::Role::Assistant,
-            Role::Unknown => return Ok(None),
+            RoleRow::User => model::Role::User,
+            RoleRow::Assistant => model::Role::Assistant,
+            RoleRow::Unknown => return Ok(None),
         };
         let was_empty = self.parts.is_empty();
         let parts: Vec<model::Part> = self
             .parts
             .into_iter()
-            .filter_map(|part| part.known().transpose())
+            .filter_map(|part| part.decode().transpose())
             .collect::<Result<_, _>>()?;
         let is_unknown = parts.is_empty() && !was_empty;
         Ok((!is_unknown).then_some(model::Message { role, parts }))
     }
 }
 
-impl<'a> From<&'a model::Part> for Part<'a> {
+impl<'a> From<&'a model::Part> for PartRow<'a> {
     fn from(part: &'a model::Part) -> Self {
         match part {
-            model::Part::Text { text, replay } => Part::Text {
+            model::Part::Text { text, origin, replay } => PartRow::Text {
                 text: Cow::Borrowed(text),
-                replay: replay.as_ref().map(Replay::from),
+                origin: OriginRow::encode(text, *origin),
+                replay: replay.as_ref().map(ReplayRow::from),
             },
-            model::Part::Thinking { text, replay } => Part::Thinking {
+            model::Part::Thinking { text, replay } => PartRow::Thinking {
                 text: Cow::Borrowed(text),
-                replay: replay.as_ref().map(Replay::from),
+                replay: replay.as_ref().map(ReplayRow::from),
             },
             model::Part::ToolCall {
                 id,
@@ -132,44 +136,45 @@ impl<'a> From<&'a model::Part> for Part<'a> {
                 input,
                 malformed,
                 replay,
-            } => Part::Call {
+            } => PartRow::Call {
                 id: Cow::Borrowed(id.as_str()),
                 name: Cow::Borrowed(name),
                 input: Cow::Borrowed(input),
                 malformed: malformed.as_deref().map(Cow::Borrowed),
-                replay: replay.as_ref().map(Replay::from),
+                replay: replay.as_ref().map(ReplayRow::from),
             },
             model::Part::ToolResult {
                 id,
                 name,
                 content,
                 outcome,
-            } => Part::Result {
+            } => PartRow::Result {
                 id: Cow::Borrowed(id.as_str()),
                 name: Cow::Borrowed(name),
-                content: content.iter().map(Block::from).collect(),
+                content: content.iter().map(BlockRow::from).collect(),
                 outcome: match outcome {
-                    model::Outcome::Ok => Outcome::Ok,
-                    model::Outcome::Error => Outcome::Error,
+                    model::ToolOutcome::Ok => OutcomeRow::Ok,
+                    model::ToolOutcome::Error => OutcomeRow::Error,
                 },
             },
-            model::Part::Media(media) => Part::Media(media.into()),
+            model::Part::Media(media) => PartRow::Media(media.into()),
         }
     }
 }
 
-impl Part<'_> {
-    fn known(self) -> Result<Option<model::Part>, base64::DecodeError> {
+impl PartRow<'_> {
+    fn decode(self) -> Result<Option<model::Part>, base64::DecodeError> {
         Ok(Some(match self {
-            Part::Text { text, replay } => model::Part::Text {
+            PartRow::Text { text, origin, replay } => model::Part::Text {
+                origin: origin.map_or_else(|| origin_by_prefix(&text), OriginRow::decode),
                 text: text.into_owned(),
                 replay: replay.map(Into::into),
             },
-            Part::Thinking { text, replay } => model::Part::Thinking {
+            PartRow::Thinking { text, replay } => model::Part::Thinking {
                 text: text.into_owned(),
                 replay: replay.map(Into::into),
             },
-            Part::Call {
+            PartRow::Call {
                 id,
                 name,
                 input,
@@ -182,7 +187,7 @@ impl Part<'_> {
                 malformed: malformed.map(Cow::into_owned),
                 replay: replay.map(Into::into),
             },
-            Part::Result {
+            PartRow::Result {
                 id,
                 name,
                 content,
@@ -195,42 +200,42 @@ impl Part<'_> {
                     .filter_map(|block| block.known().transpose())
                     .collect::<Result<_, _>>()?,
                 outcome: match outcome {
-                    Outcome::Ok => model::Outcome::Ok,
-                    Outcome::Error | Outcome::Unknown => model::Outcome::Error,
+                    OutcomeRow::Ok => model::ToolOutcome::Ok,
+                    OutcomeRow::Error | OutcomeRow::Unknown => model::ToolOutcome::Error,
                 },
             },
-            Part::Media(media) => model::Part::Media(media.decoded()?),
-            Part::Unknown => return Ok(None),
+            PartRow::Media(media) => model::Part::Media(media.decoded()?),
+            PartRow::Unknown => return Ok(None),
         }))
     }
 }
 
-impl<'a> From<&'a model::Block> for Block<'a> {
+impl<'a> From<&'a model::Block> for BlockRow<'a> {
     fn from(block: &'a model::Block) -> Self {
         match block {
-            model::Block::Text { text } => Block::Text {
+            model::Block::Text { text } => BlockRow::Text {
                 text: Cow::Borrowed(text),
             },
-            model::Block::Media(media) => Block::Media(media.into()),
+            model::Block::Media(media) => BlockRow::Media(media.into()),
         }
     }
 }
 
-impl Block<'_> {
+impl BlockRow<'_> {
     fn known(self) -> Result<Option<model::Block>, base64::DecodeError> {
         Ok(Some(match self {
-            Block::Text { text } => model::Block::Text {
+            BlockRow::Text { text } => model::Block::Text {
                 text: text.into_owned(),
             },
-            Block::Media(media) => model::Block::Media(media.decoded()?),
-            Block::Unknown => return Ok(None),
+            BlockRow::Media(media) => model::Block::Media(media.decoded()?),
+            BlockRow::Unknown => return Ok(None),
         }))
     }
 }
 
-impl<'a> From<&'a model::Media> for Media<'a> {
+impl<'a> From<&'a model::Media> for MediaRow<'a> {
     fn from(media: &'a model::Media) -> Self {
-        Media {
+        MediaRow {
             mime: Cow::Borrowed(&media.mime),
             name: media.name.as_deref().map(Cow::Borrowed),
             data: STANDARD.encode(&media.data),
@@ -238,7 +243,7 @@ impl<'a> From<&'a model::Media> for Media<'a> {
     }
 }
 
-impl Media<'_> {
+impl MediaRow<'_> {
     fn decoded(self) -> Result<model::Media, base64::DecodeError> {
         Ok(model::Media {
             mime: self.mime.into_owned(),

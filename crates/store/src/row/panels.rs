@@ -1,6 +1,6 @@
-//! Panels that were shown, as rows.
+//! Panels as rows.
 
-use super::message::Message;
+use super::message::MessageRow;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use session::{Body, ItemId, Time};
@@ -8,24 +8,24 @@ use std::borrow::Cow;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Panels that were shown.
+/// A panels item.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Panels<'a> {
-    messages: Vec<Message<'a>>,
-    shown: Vec<Shown<'a>>,
+pub(super) struct PanelsRow<'a> {
+    messages: Vec<MessageRow<'a>>,
+    shown: Vec<ShownPanelRow<'a>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    fold: Option<Fold>,
+    fold: Option<ElisionRow>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Shown<'a> {
+struct ShownPanelRow<'a> {
     panel: Cow<'a, str>,
     hash: u64,
     since: u64,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Fold {
+struct ElisionRow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     history: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -36,73 +36,77 @@ struct Fold {
     cut: Vec<(String, u64)>,
 }
 
-impl<'a> Panels<'a> {
+impl<'a> PanelsRow<'a> {
     pub(super) fn of(
         messages: &'a [Arc<model::Message>],
-        shown: &'a [session::Shown],
-        fold: Option<&session::Fold>,
+        shown: &'a [session::ShownPanel],
+        fold: Option<&session::HistoryElision>,
     ) -> Self {
-        Panels {
+        PanelsRow {
             messages: messages.iter().map(|message| message.as_ref().into()).collect(),
             shown: shown
                 .iter()
-                .map(|shown| Shown {
+                .map(|shown| ShownPanelRow {
                     panel: Cow::Borrowed(&shown.panel),
                     hash: shown.hash,
                     since: shown.since.0,
                 })
                 .collect(),
-            fold: fold.map(Fold::of),
+            fold: fold.map(ElisionRow::of),
         }
     }
 
-    /// The body; `None` where this version does not know all of it.
+    /// Decodes the body; `None` if a message is unknown.
     pub(super) fn known(self) -> serde_json::Result<Option<Body>> {
         let mut messages = Vec::with_capacity(self.messages.len());
         for message in self.messages {
-            match super::body::known(message)? {
+            match super::body::decode_message(message)? {
                 Some(message) => messages.push(message),
                 None => return Ok(None),
             }
         }
-        let shown = self.shown.into_iter().map(|shown| session::Shown {
+        let shown = self.shown.into_iter().map(|shown| session::ShownPanel {
             panel: shown.panel.into_owned(),
             hash: shown.hash,
             since: Time(shown.since),
         });
         Ok(Some(Body::Panels {
             messages,
-            shown: shown.collect(),
-            fold: self.fold.map(Fold::known).transpose()?,
+            states: shown.collect(),
+            elision: self.fold.map(ElisionRow::known).transpose()?,
         }))
     }
 }
 
-impl Fold {
-    fn of(fold: &session::Fold) -> Self {
+impl ElisionRow {
+    fn of(fold: &session::HistoryElision) -> Self {
         let ids = |ids: &[ItemId]| ids.iter().map(ItemId::to_string).collect();
-        Fold {
+        ElisionRow {
             history: fold
                 .history
                 .iter()
                 .map(|(first, last)| (first.to_string(), last.to_string()))
                 .collect(),
             brief: ids(&fold.brief),
-            gone: ids(&fold.gone),
-            cut: fold.cut.iter().map(|(id, bytes)| (id.to_string(), *bytes)).collect(),
+            gone: ids(&fold.hidden),
+            cut: fold
+                .truncated
+                .iter()
+                .map(|(id, bytes)| (id.to_string(), *bytes))
+                .collect(),
         }
     }
 
-    fn known(self) -> serde_json::Result<session::Fold> {
+    fn known(self) -> serde_json::Result<session::HistoryElision> {
         let id = |text: &str| ItemId::from_str(text).map_err(serde_json::Error::custom);
         let ids = |texts: &[String]| texts.iter().map(|text| id(text)).collect::<Result<Vec<_>, _>>();
         let pairs = self.history.iter().map(|(first, last)| Ok((id(first)?, id(last)?)));
         let cuts = self.cut.iter().map(|(text, bytes)| Ok((id(text)?, *bytes)));
-        Ok(session::Fold {
+        Ok(session::HistoryElision {
             history: pairs.collect::<serde_json::Result<_>>()?,
             brief: ids(&self.brief)?,
-            gone: ids(&self.gone)?,
-            cut: cuts.collect::<serde_json::Result<_>>()?,
+            hidden: ids(&self.gone)?,
+            truncated: cuts.collect::<serde_json::Result<_>>()?,
         })
     }
 }

@@ -1,20 +1,20 @@
-//! Where a prompt left the one before it, and what it takes to show it again, as a row.
+//! Prompt records as rows.
 
 use model::{Breakpoint, Cost};
 use serde::{Deserialize, Serialize};
-use session::{BlobId, Difference, ItemId, Paid, Prompt, RequestId, Said};
+use session::{BlobId, ItemId, MessageRef, PromptCost, PromptDifference, PromptRecord, RequestId};
 use std::borrow::Cow;
 use uuid::Uuid;
 
-/// As JSON. Most requests extend the one before them, so that most of it is left out.
+/// As JSON. Most requests extend the previous one, so most fields are omitted.
 #[derive(Default, Serialize, Deserialize)]
-struct Row<'a> {
+struct PromptRecordRow<'a> {
     #[serde(rename = "c")]
     cached: u64,
     #[serde(rename = "e", default, skip_serializing_if = "std::ops::Not::not")]
     is_estimate: bool,
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
-    difference: Option<Left<'a>>,
+    difference: Option<DifferenceRow<'a>>,
     #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
     base: Option<String>,
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
@@ -22,19 +22,19 @@ struct Row<'a> {
     #[serde(rename = "fp", default, skip_serializing_if = "Vec::is_empty")]
     frame_parts: Vec<Cow<'a, str>>,
     #[serde(rename = "s")]
-    shared: u64,
-    /// Ids of items, and names of contents, which are longer.
+    shared_messages: u64,
+    /// Item ids and blob ids, which are longer.
     #[serde(rename = "m")]
-    said: Vec<Cow<'a, str>>,
+    messages: Vec<Cow<'a, str>>,
     #[serde(rename = "k")]
-    marks: String,
+    breakpoints: String,
     #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
-    paid: Option<(i64, i64)>,
+    cost: Option<(i64, i64)>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Left<'a> {
+enum DifferenceRow<'a> {
     First,
     At(u64, Cow<'a, str>),
     Lost(Cow<'a, str>),
@@ -42,83 +42,92 @@ enum Left<'a> {
     Unknown,
 }
 
-pub(crate) fn encode(prompt: &Prompt) -> serde_json::Result<String> {
-    let row = Row {
+pub(crate) fn encode(prompt: &PromptRecord) -> serde_json::Result<String> {
+    let row = PromptRecordRow {
         cached: prompt.cached,
         is_estimate: prompt.is_estimate,
         difference: match &prompt.difference {
-            Difference::First => Some(Left::First),
-            Difference::Extends => None,
-            Difference::At { byte, part } => Some(Left::At(*byte, part.into())),
-            Difference::Lost { why } => Some(Left::Lost(why.into())),
+            PromptDifference::First => Some(DifferenceRow::First),
+            PromptDifference::Extends => None,
+            PromptDifference::At { byte, part } => Some(DifferenceRow::At(*byte, part.into())),
+            PromptDifference::CacheExpired { reason: why } => Some(DifferenceRow::Lost(why.into())),
         },
         base: prompt.base.map(|base| base.0.simple().to_string()),
         frame: prompt.frame.as_ref().map(|frame| Cow::Borrowed(&*frame.0)),
         frame_parts: prompt.frame_parts.iter().map(|part| Cow::Borrowed(&*part.0)).collect(),
-        shared: prompt.shared,
-        said: prompt
-            .said
+        shared_messages: prompt.shared_messages,
+        messages: prompt
+            .messages
             .iter()
             .map(|said| match said {
-                Said::Item(id, 0) => Cow::Owned(id.0.simple().to_string()),
-                Said::Item(id, place) => Cow::Owned(format!("{}.{place}", id.0.simple())),
-                Said::Made(blob) => Cow::Borrowed(&*blob.0),
+                MessageRef::Item(id, 0) => Cow::Owned(id.0.simple().to_string()),
+                MessageRef::Item(id, place) => Cow::Owned(format!("{}.{place}", id.0.simple())),
+                MessageRef::Blob(blob) => Cow::Borrowed(&*blob.0),
             })
             .collect(),
-        marks: prompt.marks.iter().map(mark).collect::<Vec<_>>().join(" "),
-        paid: prompt.paid.map(|paid| (paid.cached.nano_usd, paid.fresh.nano_usd)),
+        breakpoints: prompt
+            .breakpoints
+            .iter()
+            .map(encode_breakpoint)
+            .collect::<Vec<_>>()
+            .join(" "),
+        cost: prompt.cost.map(|paid| (paid.cached.nano_usd, paid.fresh.nano_usd)),
     };
     serde_json::to_string(&row)
 }
 
-pub(crate) fn decode(json: &str) -> serde_json::Result<Prompt> {
-    let row: Row<'_> = serde_json::from_str(json)?;
+pub(crate) fn decode(json: &str) -> serde_json::Result<PromptRecord> {
+    let row: PromptRecordRow<'_> = serde_json::from_str(json)?;
     let blob = |name: Cow<'_, str>| BlobId(name.into());
-    let said = row.said.into_iter().map(|said| {
+    let said = row.messages.into_iter().map(|said| {
         let (id, place) = said.split_once('.').unwrap_or((&said, "0"));
         match (Uuid::try_parse(id), place.parse()) {
-            (Ok(id), Ok(place)) => Said::Item(ItemId(id), place),
-            _ => Said::Made(blob(said)),
+            (Ok(id), Ok(place)) => MessageRef::Item(ItemId(id), place),
+            _ => MessageRef::Blob(blob(said)),
         }
     });
-    Ok(Prompt {
+    Ok(PromptRecord {
         cached: row.cached,
         is_estimate: row.is_estimate,
         difference: match row.difference {
-            None => Difference::Extends,
-            Some(Left::First) => Difference::First,
-            Some(Left::At(byte, part)) => Difference::At {
+            None => PromptDifference::Extends,
+            Some(DifferenceRow::First) => PromptDifference::First,
+            Some(DifferenceRow::At(byte, part)) => PromptDifference::At {
                 byte,
                 part: part.into(),
             },
-            Some(Left::Lost(why)) => Difference::Lost { why: why.into() },
-            Some(Left::Unknown) => Difference::Lost {
-                why: "a newer hew knows why".into(),
+            Some(DifferenceRow::Lost(why)) => PromptDifference::CacheExpired { reason: why.into() },
+            Some(DifferenceRow::Unknown) => PromptDifference::CacheExpired {
+                reason: "a newer hew knows why".into(),
             },
         },
         base: row.base.and_then(|base| Uuid::try_parse(&base).ok()).map(RequestId),
         frame: row.frame.map(blob),
         frame_parts: row.frame_parts.into_iter().map(blob).collect(),
-        shared: row.shared,
-        said: said.collect(),
-        marks: row.marks.split_whitespace().filter_map(unmark).collect(),
-        paid: row.paid.map(|(cached, fresh)| Paid {
+        shared_messages: row.shared_messages,
+        messages: said.collect(),
+        breakpoints: row
+            .breakpoints
+            .split_whitespace()
+            .filter_map(decode_breakpoint)
+            .collect(),
+        cost: row.cost.map(|(cached, fresh)| PromptCost {
             cached: Cost { nano_usd: cached },
             fresh: Cost { nano_usd: fresh },
         }),
     })
 }
 
-/// The contents that a prompt needs.
-pub(crate) fn blobs(prompt: &Prompt) -> impl Iterator<Item = &BlobId> {
-    let made = prompt.said.iter().filter_map(|said| match said {
-        Said::Item(..) => None,
-        Said::Made(blob) => Some(blob),
+/// The blobs that a prompt references.
+pub(crate) fn blobs(prompt: &PromptRecord) -> impl Iterator<Item = &BlobId> {
+    let made = prompt.messages.iter().filter_map(|said| match said {
+        MessageRef::Item(..) => None,
+        MessageRef::Blob(blob) => Some(blob),
     });
     prompt.frame.iter().chain(&prompt.frame_parts).chain(made)
 }
 
-fn mark(mark: &Breakpoint) -> String {
+fn encode_breakpoint(mark: &Breakpoint) -> String {
     match mark {
         Breakpoint::Tools => "t".into(),
         Breakpoint::System(section) => format!("s{section}"),
@@ -126,7 +135,7 @@ fn mark(mark: &Breakpoint) -> String {
     }
 }
 
-fn unmark(text: &str) -> Option<Breakpoint> {
+fn decode_breakpoint(text: &str) -> Option<Breakpoint> {
     match (text.get(..1)?, text.get(1..)?) {
         ("t", "") => Some(Breakpoint::Tools),
         ("s", section) => section.parse().ok().map(Breakpoint::System),
@@ -140,51 +149,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prompt_survives_being_kept() {
+    fn prompt_records_round_trip() {
         let blob = |byte: &str| BlobId(byte.repeat(64).into());
-        let usual = Prompt {
+        let usual = PromptRecord {
             cached: 12_345,
             is_estimate: false,
-            difference: Difference::Extends,
+            difference: PromptDifference::Extends,
             base: Some(RequestId::new()),
             frame: None,
             frame_parts: Vec::new(),
-            shared: 40,
-            said: vec![
-                Said::Item(ItemId::new(), 0),
-                Said::Item(ItemId::new(), 3),
-                Said::Made(blob("a")),
+            shared_messages: 40,
+            messages: vec![
+                MessageRef::Item(ItemId::new(), 0),
+                MessageRef::Item(ItemId::new(), 3),
+                MessageRef::Blob(blob("a")),
             ],
-            marks: vec![Breakpoint::Tools, Breakpoint::System(3), Breakpoint::Message(41)],
-            paid: Some(Paid {
+            breakpoints: vec![Breakpoint::Tools, Breakpoint::System(3), Breakpoint::Message(41)],
+            cost: Some(PromptCost {
                 cached: Cost { nano_usd: 5 },
                 fresh: Cost { nano_usd: 7 },
             }),
         };
-        let first = Prompt {
-            difference: Difference::First,
+        let first = PromptRecord {
+            difference: PromptDifference::First,
             base: None,
             frame: Some(blob("b")),
             frame_parts: vec![blob("c")],
-            paid: None,
+            cost: None,
             ..usual.clone()
         };
-        let at = Prompt {
-            difference: Difference::At {
+        let at = PromptRecord {
+            difference: PromptDifference::At {
                 byte: 7,
                 part: "system: rules".into(),
             },
             ..usual.clone()
         };
-        let lost = Prompt {
-            difference: Difference::Lost { why: "old".into() },
+        let lost = PromptRecord {
+            difference: PromptDifference::CacheExpired { reason: "old".into() },
             ..usual.clone()
         };
         for prompt in [&usual, &first, &at, &lost] {
             assert_eq!(decode(&encode(prompt).unwrap()).unwrap(), *prompt);
         }
-        let length = encode(&Prompt {
-            said: vec![Said::Item(ItemId::new(), 0), Said::Item(ItemId::new(), 0)],
+        let length = encode(&PromptRecord {
+            messages: vec![MessageRef::Item(ItemId::new(), 0), MessageRef::Item(ItemId::new(), 0)],
             ..usual
         })
         .unwrap()

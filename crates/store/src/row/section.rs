@@ -4,30 +4,30 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Sections as a JSON list.
-pub(crate) fn encode(sections: &[session::Section]) -> serde_json::Result<String> {
-    let rows: Vec<Short<'_>> = sections
+pub(crate) fn encode(sections: &[session::LedgerSection]) -> serde_json::Result<String> {
+    let rows: Vec<SectionTuple<'_>> = sections
         .iter()
         .map(|section| {
             let name = Cow::Borrowed(section.name.as_str());
-            Short(name, section.bytes, section.tokens, section.cached)
+            SectionTuple(name, section.bytes, section.tokens, section.cached)
         })
         .collect();
     serde_json::to_string(&rows)
 }
 
 /// The sections of a JSON list.
-pub(crate) fn decode(json: &str) -> serde_json::Result<Vec<session::Section>> {
-    let rows: Vec<Section<'_>> = serde_json::from_str(json)?;
+pub(crate) fn decode(json: &str) -> serde_json::Result<Vec<session::LedgerSection>> {
+    let rows: Vec<SectionRow<'_>> = serde_json::from_str(json)?;
     Ok(rows
         .into_iter()
         .map(|row| match row {
-            Section::Short(Short(name, bytes, tokens, cached)) => session::Section {
+            SectionRow::Short(SectionTuple(name, bytes, tokens, cached)) => session::LedgerSection {
                 name: name.into_owned(),
                 bytes,
                 tokens,
                 cached,
             },
-            Section::Long { name, bytes } => session::Section {
+            SectionRow::Long { name, bytes } => session::LedgerSection {
                 name: name.into_owned(),
                 bytes,
                 tokens: 0,
@@ -39,9 +39,9 @@ pub(crate) fn decode(json: &str) -> serde_json::Result<Vec<session::Section>> {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Section<'a> {
-    Short(Short<'a>),
-    /// As it was before sections had tokens.
+enum SectionRow<'a> {
+    Short(SectionTuple<'a>),
+    /// The form before sections had tokens.
     Long {
         name: Cow<'a, str>,
         #[serde(default)]
@@ -49,9 +49,9 @@ enum Section<'a> {
     },
 }
 
-/// Name, bytes, tokens, and how many of these should have been cached.
+/// Name, bytes, tokens, and tokens expected in the cache.
 #[derive(Serialize, Deserialize)]
-struct Short<'a>(Cow<'a, str>, u64, u64, u64);
+struct SectionTuple<'a>(Cow<'a, str>, u64, u64, u64);
 
 #[cfg(test)]
 mod tests {
@@ -61,7 +61,7 @@ mod tests {
     fn rows_of_both_forms_are_read() {
         let sections = decode(r#"[["tools",9,3,2],{"name":"system","bytes":7}]"#).unwrap();
         let expected =
-            [("tools", 9, 3, 2), ("system", 7, 0, 0)].map(|(name, bytes, tokens, cached)| session::Section {
+            [("tools", 9, 3, 2), ("system", 7, 0, 0)].map(|(name, bytes, tokens, cached)| session::LedgerSection {
                 name: name.into(),
                 bytes,
                 tokens,

@@ -1,27 +1,27 @@
-//! Rows that several others hold.
+//! Rows used by several others.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Replay<'a> {
+pub(super) struct ReplayRow<'a> {
     wire: Cow<'a, str>,
     data: Cow<'a, Value>,
 }
 
-impl<'a> From<&'a model::Replay> for Replay<'a> {
-    fn from(replay: &'a model::Replay) -> Self {
-        Replay {
+impl<'a> From<&'a model::ReplayData> for ReplayRow<'a> {
+    fn from(replay: &'a model::ReplayData) -> Self {
+        ReplayRow {
             wire: Cow::Borrowed(&replay.wire),
             data: Cow::Borrowed(&replay.data),
         }
     }
 }
 
-impl From<Replay<'_>> for model::Replay {
-    fn from(row: Replay<'_>) -> Self {
-        model::Replay {
+impl From<ReplayRow<'_>> for model::ReplayData {
+    fn from(row: ReplayRow<'_>) -> Self {
+        model::ReplayData {
             wire: row.wire.into_owned(),
             data: row.data.into_owned(),
         }
@@ -30,7 +30,7 @@ impl From<Replay<'_>> for model::Replay {
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
-pub(super) enum Stop<'a> {
+pub(super) enum StopRow<'a> {
     End,
     ToolUse,
     MaxTokens,
@@ -45,35 +45,35 @@ pub(super) enum Stop<'a> {
     Unknown,
 }
 
-impl<'a> From<&'a model::Stop> for Stop<'a> {
+impl<'a> From<&'a model::Stop> for StopRow<'a> {
     fn from(stop: &'a model::Stop) -> Self {
         match stop {
-            model::Stop::End => Stop::End,
-            model::Stop::ToolUse => Stop::ToolUse,
-            model::Stop::MaxTokens => Stop::MaxTokens,
-            model::Stop::Refusal { detail } => Stop::Refusal {
+            model::Stop::End => StopRow::End,
+            model::Stop::ToolUse => StopRow::ToolUse,
+            model::Stop::MaxTokens => StopRow::MaxTokens,
+            model::Stop::Refusal { detail } => StopRow::Refusal {
                 detail: detail.as_deref().map(Cow::Borrowed),
             },
-            model::Stop::Other { word } => Stop::Other {
+            model::Stop::Other { word } => StopRow::Other {
                 word: Cow::Borrowed(word),
             },
         }
     }
 }
 
-impl From<Stop<'_>> for model::Stop {
-    fn from(row: Stop<'_>) -> Self {
+impl From<StopRow<'_>> for model::Stop {
+    fn from(row: StopRow<'_>) -> Self {
         match row {
-            Stop::End => model::Stop::End,
-            Stop::ToolUse => model::Stop::ToolUse,
-            Stop::MaxTokens => model::Stop::MaxTokens,
-            Stop::Refusal { detail } => model::Stop::Refusal {
+            StopRow::End => model::Stop::End,
+            StopRow::ToolUse => model::Stop::ToolUse,
+            StopRow::MaxTokens => model::Stop::MaxTokens,
+            StopRow::Refusal { detail } => model::Stop::Refusal {
                 detail: detail.map(Cow::into_owned),
             },
-            Stop::Other { word } => model::Stop::Other {
+            StopRow::Other { word } => model::Stop::Other {
                 word: word.into_owned(),
             },
-            Stop::Unknown => model::Stop::Other { word: "unknown".into() },
+            StopRow::Unknown => model::Stop::Other { word: "unknown".into() },
         }
     }
 }

@@ -1,48 +1,48 @@
-//! Things to do, as rows.
+//! Todo entries as rows.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Todo<'a> {
+pub(super) struct TodoRow<'a> {
     text: Cow<'a, str>,
-    status: Status,
+    status: TodoStatusRow,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Status {
+enum TodoStatusRow {
     InProgress,
     Completed,
     Cancelled,
-    /// Also what a later version may know and this one does not.
+    /// Also any unknown status.
     #[serde(other)]
     Pending,
 }
 
-impl<'a> From<&'a session::Todo> for Todo<'a> {
+impl<'a> From<&'a session::Todo> for TodoRow<'a> {
     fn from(todo: &'a session::Todo) -> Self {
-        Todo {
+        TodoRow {
             text: Cow::Borrowed(&todo.text),
             status: match todo.status {
-                session::Status::Pending => Status::Pending,
-                session::Status::InProgress => Status::InProgress,
-                session::Status::Completed => Status::Completed,
-                session::Status::Cancelled => Status::Cancelled,
+                session::TodoStatus::Pending => TodoStatusRow::Pending,
+                session::TodoStatus::InProgress => TodoStatusRow::InProgress,
+                session::TodoStatus::Completed => TodoStatusRow::Completed,
+                session::TodoStatus::Cancelled => TodoStatusRow::Cancelled,
             },
         }
     }
 }
 
-impl From<Todo<'_>> for session::Todo {
-    fn from(row: Todo<'_>) -> Self {
+impl From<TodoRow<'_>> for session::Todo {
+    fn from(row: TodoRow<'_>) -> Self {
         session::Todo {
             text: row.text.into_owned(),
             status: match row.status {
-                Status::Pending => session::Status::Pending,
-                Status::InProgress => session::Status::InProgress,
-                Status::Completed => session::Status::Completed,
-                Status::Cancelled => session::Status::Cancelled,
+                TodoStatusRow::Pending => session::TodoStatus::Pending,
+                TodoStatusRow::InProgress => session::TodoStatus::InProgress,
+                TodoStatusRow::Completed => session::TodoStatus::Completed,
+                TodoStatusRow::Cancelled => session::TodoStatus::Cancelled,
             },
         }
     }

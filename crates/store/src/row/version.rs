@@ -1,52 +1,52 @@
-//! A version of a file as columns: the key of its bytes, and a number for its kind.
+//! File versions as columns: the blob key, and a number for the kind.
 
 use crate::blob;
-use session::{Kind, Version};
+use session::{FileKind, FileVersion};
 
 const FILE: i64 = 0o100_000;
 const LINK: i64 = 0o120_000;
 const FOLDER: i64 = 0o040_000;
 const KINDS: i64 = 0o170_000;
 const PERMISSIONS: i64 = 0o7_777;
-/// Nobody noted the permissions.
-const UNNOTED: i64 = 1 << 16;
-/// The bytes were not kept.
-pub(crate) const UNKEPT: i64 = 1 << 17;
-/// A file of which only the bytes are known.
-pub(crate) const PLAIN: i64 = FILE | UNNOTED;
+/// The permissions are unknown.
+const MODE_UNKNOWN: i64 = 1 << 16;
+/// The content is not stored.
+pub(crate) const NOT_STORED: i64 = 1 << 17;
+/// A file with unknown permissions.
+pub(crate) const PLAIN_FILE: i64 = FILE | MODE_UNKNOWN;
 
-/// The number for the kind of a version; nothing for no version, and for a file of which only the bytes are known.
-pub(crate) fn kind(version: Option<&Version>) -> Option<i64> {
+/// The number for the kind of a version; `None` for no version and for a stored file with unknown permissions.
+pub(crate) fn kind(version: Option<&FileVersion>) -> Option<i64> {
     let version = version?;
-    let permissions = |mode: Option<u32>| mode.map_or(UNNOTED, |mode| i64::from(mode) & PERMISSIONS);
+    let permissions = |mode: Option<u32>| mode.map_or(MODE_UNKNOWN, |mode| i64::from(mode) & PERMISSIONS);
     let kind = match version.kind {
-        Kind::File { mode: None } if version.kept => return None,
-        Kind::File { mode } => FILE | permissions(mode),
-        Kind::Link => LINK,
-        Kind::Folder { mode } => FOLDER | permissions(mode),
+        FileKind::File { mode: None } if version.is_stored => return None,
+        FileKind::File { mode } => FILE | permissions(mode),
+        FileKind::Link => LINK,
+        FileKind::Folder { mode } => FOLDER | permissions(mode),
     };
-    Some(if version.kept { kind } else { kind | UNKEPT })
+    Some(if version.is_stored { kind } else { kind | NOT_STORED })
 }
 
-/// The version that these columns tell of.
-pub(crate) fn version(key: Option<Vec<u8>>, kind: Option<i64>) -> Option<Version> {
+/// Decodes a version.
+pub(crate) fn version(key: Option<Vec<u8>>, kind: Option<i64>) -> Option<FileVersion> {
     let content = key.map(|key| blob::hex(&key));
     let Some(number) = kind else {
-        return content.map(Version::from);
+        return content.map(FileVersion::from);
     };
-    let mode = match number & UNNOTED {
+    let mode = match number & MODE_UNKNOWN {
         0 => u32::try_from(number & PERMISSIONS).ok(),
         _ => None,
     };
     let kind = match number & KINDS {
-        LINK => Kind::Link,
-        FOLDER => Kind::Folder { mode },
-        _ => Kind::File { mode },
+        LINK => FileKind::Link,
+        FOLDER => FileKind::Folder { mode },
+        _ => FileKind::File { mode },
     };
-    Some(Version {
+    Some(FileVersion {
         kind,
         content,
-        kept: number & UNKEPT == 0,
+        is_stored: number & NOT_STORED == 0,
     })
 }
 
@@ -55,14 +55,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_version_survives_being_kept() {
+    fn file_versions_round_trip() {
         let content = blob::name(b"x");
         let kinds = [
-            Kind::File { mode: None },
-            Kind::File { mode: Some(0o4755) },
-            Kind::Link,
-            Kind::Folder { mode: None },
-            Kind::Folder { mode: Some(0) },
+            FileKind::File { mode: None },
+            FileKind::File { mode: Some(0o4755) },
+            FileKind::Link,
+            FileKind::Folder { mode: None },
+            FileKind::Folder { mode: Some(0) },
         ];
         let mut versions = vec![None];
         for kind in kinds {
@@ -71,7 +71,11 @@ mod tests {
                 (Some(content.clone()), true),
                 (Some(content.clone()), false),
             ] {
-                versions.push(Some(Version { kind, content, kept }));
+                versions.push(Some(FileVersion {
+                    kind,
+                    content,
+                    is_stored: kept,
+                }));
             }
         }
         for written in versions {

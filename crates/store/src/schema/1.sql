@@ -1,4 +1,4 @@
--- Identifiers are 16 bytes whose order is the order of time, so that rows of a session lie together and new ones at the end.
+-- Ids are 16 bytes in order of time, so that the rows of a session are adjacent and new ones come last.
 
 CREATE TABLE sessions (
     id             BLOB PRIMARY KEY,
@@ -20,8 +20,8 @@ CREATE TABLE sessions (
     cost           INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
--- The append-only tree: what the model and the person saw. `body` is JSON; its shape depends on `kind`.
--- Rows are kept in the order of their writing, which lets SQLite add one by writing a single page.
+-- The append-only tree: the conversation. `body` is JSON that depends on `kind`.
+-- Rows are in write order, so that SQLite appends one by writing a single page.
 CREATE TABLE items (
     seq     INTEGER PRIMARY KEY,
     session BLOB NOT NULL,
@@ -33,7 +33,7 @@ CREATE TABLE items (
 ) STRICT;
 CREATE UNIQUE INDEX items_by_id ON items (session, id);
 
--- Replies that still stream, piece by piece. Rows live until their item is written: there are few, and they need no index.
+-- Streaming replies in pieces. Rows exist until their item is written: there are few, and they need no index.
 CREATE TABLE drafts (
     seq     INTEGER PRIMARY KEY,
     session BLOB NOT NULL,
@@ -70,7 +70,7 @@ CREATE TABLE requests (
 ) STRICT;
 CREATE UNIQUE INDEX requests_by_id ON requests (session, id);
 
--- Files that items changed, by the names of their contents.
+-- Files that items changed, by the ids of their contents.
 CREATE TABLE changes (
     session BLOB NOT NULL,
     item    BLOB NOT NULL,
@@ -81,7 +81,7 @@ CREATE TABLE changes (
     PRIMARY KEY (session, item, seq)
 ) STRICT, WITHOUT ROWID;
 
--- Contents of files, by their SHA-256. `at` is when one was last asked to be kept.
+-- File contents, by their SHA-256. `at` is when one was last stored.
 CREATE TABLE blobs (
     seq   INTEGER PRIMARY KEY,
     id    BLOB NOT NULL UNIQUE,

@@ -1,4 +1,4 @@
--- What kind of thing a version was, as a Unix mode: a file, a link or a folder, with its permissions. Bit 16 says that nobody noted
--- the permissions, bit 17 that the bytes were not kept. NULL is a file of which only the bytes are known, or nothing at all.
+-- The kind of a version, as a Unix mode: a file, a link or a folder, with its permissions. Bit 16: the permissions are unknown.
+-- Bit 17: the content is not stored. NULL is a file with unknown permissions, or no file.
 ALTER TABLE changes ADD COLUMN before_kind INTEGER;
 ALTER TABLE changes ADD COLUMN after_kind INTEGER;

@@ -1,6 +1,6 @@
--- Where a prompt left the one before it, and what it takes to show it again, as JSON.
+-- The difference from the previous prompt, and the data to reproduce the prompt, as JSON.
 ALTER TABLE requests ADD COLUMN prompt TEXT;
--- Contents that prompts are made of: they are kept as long as a session names them.
+-- Blobs that prompts consist of; stored as long as a session references them.
 CREATE TABLE prompt_blobs (
     session BLOB NOT NULL,
     id      BLOB NOT NULL,

@@ -1,11 +1,11 @@
-//! A database that may not grow: what fails, and what does not.
+//! Writing to a database that must not grow.
 
 use super::*;
 use crate::blob;
 use crate::connect;
 use bytes::Bytes;
 use model::{Chunk, Message};
-use session::{Body, Change, Draft, New, RequestId, SessionId, Time};
+use session::{Body, Change, NewSession, ReplyDraft, RequestId, SessionId, Time};
 
 fn prompt(parent: Option<&Arc<Item>>, size: usize) -> Arc<Item> {
     item(
@@ -25,8 +25,8 @@ fn item(parent: Option<&Arc<Item>>, body: Body) -> Arc<Item> {
     })
 }
 
-/// A writer whose database may not grow beyond 100 KB, and a session in it.
-fn cramped() -> (Writer, SessionId) {
+/// A writer with a database limited to 100 KB, and a session in it.
+fn cramped() -> (DbWriter, SessionId) {
     let connection = connect::in_memory().unwrap();
     let size: i64 = connection
         .pragma_query_value(None, "page_size", |row| row.get(0))
@@ -34,8 +34,8 @@ fn cramped() -> (Writer, SessionId) {
     connection
         .pragma_update(None, "max_page_count", 100_000 / size)
         .unwrap();
-    let mut writer = Writer::new(connection, Arc::default(), PathBuf::from(":memory:"));
-    let new = New {
+    let mut writer = DbWriter::new(connection, Arc::default(), PathBuf::from(":memory:"));
+    let new = NewSession {
         id: SessionId::new(),
         root: "/".into(),
         model: "a/b".into(),
@@ -43,20 +43,20 @@ fn cramped() -> (Writer, SessionId) {
         parent: None,
     };
     let session = new.id;
-    assert_eq!(told(&written(&mut writer, vec![Write::Create(new)])), ["ok"]);
+    assert_eq!(describe(&written(&mut writer, vec![Write::Create(new)])), ["ok"]);
     (writer, session)
 }
 
-/// Hands all writes over at once, and says what came of each.
-fn written(writer: &mut Writer, writes: Vec<Write>) -> Vec<Result<(), Error>> {
-    let waiting: Vec<Waiting> = writes
+/// Writes everything in one batch and returns the results.
+fn written(writer: &mut DbWriter, writes: Vec<Write>) -> Vec<Result<(), Error>> {
+    let waiting: Vec<PendingWrite> = writes
         .into_iter()
-        .map(|write| Waiting { write, receipt: None })
+        .map(|write| PendingWrite { write, receipt: None })
         .collect();
     writer.write(&waiting, Vec::new())
 }
 
-fn told(outcomes: &[Result<(), Error>]) -> Vec<&'static str> {
+fn describe(outcomes: &[Result<(), Error>]) -> Vec<&'static str> {
     let word = |outcome: &Result<(), Error>| match outcome {
         Ok(()) => "ok",
         Err(Error::Full) => "full",
@@ -66,7 +66,7 @@ fn told(outcomes: &[Result<(), Error>]) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_write_that_does_not_fit_takes_only_its_children_with_it() {
+fn a_failed_write_fails_only_its_descendants() {
     let (mut writer, session) = cramped();
     let first = prompt(None, 10);
     let large = prompt(Some(&first), 200_000);
@@ -75,7 +75,7 @@ fn a_write_that_does_not_fit_takes_only_its_children_with_it() {
     let append = |item: &Arc<Item>| Write::Append {
         session,
         item: Arc::clone(item),
-        heard: None,
+        queued: None,
     };
     let title = Write::Title {
         session,
@@ -95,21 +95,21 @@ fn a_write_that_does_not_fit_takes_only_its_children_with_it() {
         Write::Flush,
     ];
     let outcomes = written(&mut writer, all);
-    assert_eq!(told(&outcomes), ["ok", "full", "full", "full", "ok", "ok", "ok"]);
+    assert_eq!(describe(&outcomes), ["ok", "full", "full", "full", "ok", "ok", "ok"]);
     writer
         .connection
         .pragma_update(None, "max_page_count", 100_000)
         .unwrap();
     let outcomes = written(&mut writer, vec![append(&large), append(&child)]);
-    assert_eq!(told(&outcomes), ["ok", "ok"]);
+    assert_eq!(describe(&outcomes), ["ok", "ok"]);
 }
 
 #[test]
-fn file_versions_and_drafts_that_do_not_fit_wait_for_space() {
+fn file_versions_and_drafts_that_do_not_fit_are_retried() {
     let (mut writer, session) = cramped();
     let bytes = Bytes::from(vec![7; 200_000]);
     let id = blob::name(&bytes);
-    writer.blobs.push(Blob { id: id.clone(), bytes });
+    writer.blobs.push(PendingBlob { id: id.clone(), bytes });
     let change = Change {
         path: "a".into(),
         before: None,
@@ -123,6 +123,7 @@ fn file_versions_and_drafts_that_do_not_fit_wait_for_space() {
             tool: "t".into(),
             title: "t".into(),
             summary: None,
+            exit: None,
             millis: 1,
             changes: vec![change],
         },
@@ -130,19 +131,19 @@ fn file_versions_and_drafts_that_do_not_fit_wait_for_space() {
     let append = || Write::Append {
         session,
         item: Arc::clone(&edited),
-        heard: None,
+        queued: None,
     };
     assert_eq!(
-        told(&written(&mut writer, vec![append(), Write::Flush])),
+        describe(&written(&mut writer, vec![append(), Write::Flush])),
         ["full", "full"]
     );
-    let draft = Draft {
+    let draft = ReplyDraft {
         id: ItemId::new(),
         parent: None,
         model: "a/b".into(),
         request: RequestId::new(),
     };
-    let piece = Piece {
+    let piece = DraftPiece {
         session,
         draft,
         chunks: vec![Chunk::Text("x".repeat(200_000))],
@@ -152,12 +153,15 @@ fn file_versions_and_drafts_that_do_not_fit_wait_for_space() {
         .connection
         .pragma_update(None, "max_page_count", 100_000)
         .unwrap();
-    assert_eq!(told(&written(&mut writer, vec![append(), Write::Flush])), ["ok", "ok"]);
-    assert!(!writer.queue.is_settled(), "the draft waits to be tried again");
+    assert_eq!(
+        describe(&written(&mut writer, vec![append(), Write::Flush])),
+        ["ok", "ok"]
+    );
+    assert!(!writer.queue.is_idle(), "the draft waits to be tried again");
     writer.queue.close();
-    let Next::Work(batch) = writer.queue.next(None) else {
+    let WriterStep::Work(batch) = writer.queue.next(None) else {
         panic!("the draft was given up");
     };
     assert!(writer.write(&batch.writes, batch.pieces).is_empty());
-    assert!(matches!(writer.queue.next(None), Next::Close));
+    assert!(matches!(writer.queue.next(None), WriterStep::Close));
 }

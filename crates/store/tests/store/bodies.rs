@@ -1,15 +1,15 @@
 //! Every kind of item, with every kind of part.
 
 use bytes::Bytes;
-use model::{Block, Media, Message, Outcome, Part, Replay, Role, Stop};
+use model::{Block, Media, Message, Part, PartOrigin, ReplayData, Role, Stop, ToolOutcome};
 use serde_json::json;
-use session::{Body, Change, End, ItemId, RequestId, Restoring, Reviewed, Status, Todo};
+use session::{Body, Change, ItemId, ReplyEnd, RequestId, RestoreKind, ReviewedFile, Todo, TodoStatus};
 use std::sync::Arc;
 
-/// One body of each kind at least; the results and reviews name these changes.
+/// At least one body of each kind; results and reviews have these changes.
 pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
     let replay = || {
-        Some(Replay {
+        Some(ReplayData {
             wire: "a-wire".into(),
             data: json!({"signature": "AbC=", "list": [1, 2.5, null, true, "z\u{0}\u{1F600}"]}),
         })
@@ -28,6 +28,7 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
     };
     let text = |text: &str, replay| Part::Text {
         text: text.into(),
+        origin: PartOrigin::Author,
         replay,
     };
     let stops = [
@@ -55,6 +56,9 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
         Body::Prompt {
             message: message(Role::User, Vec::new()),
         },
+        Body::Prompt {
+            message: message(Role::User, every_origin()),
+        },
         reply(
             vec![
                 Part::Thinking {
@@ -81,35 +85,35 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
                     replay: None,
                 },
             ],
-            End::Interrupted,
+            ReplyEnd::Interrupted,
         ),
         reply(
             Vec::new(),
-            End::Cut {
+            ReplyEnd::Cut {
                 error: "reset by peer".into(),
             },
         ),
         Body::Summary {
             message: message(Role::User, vec![text("so far", None)]),
-            kept: None,
+            first_kept: None,
         },
         Body::Summary {
             message: message(Role::User, vec![text("so far again", None)]),
-            kept: Some(session::ItemId::new()),
+            first_kept: Some(session::ItemId::new()),
         },
         Body::Notice {
             text: "The limit was reached.".into(),
         },
-        Body::Wake {
+        Body::Notification {
             message: message(Role::User, vec![text("job 3 ended", None)]),
-            cause: "job 3".into(),
+            source: "job 3".into(),
         },
         Body::Todos {
             list: [
-                Status::Pending,
-                Status::InProgress,
-                Status::Completed,
-                Status::Cancelled,
+                TodoStatus::Pending,
+                TodoStatus::InProgress,
+                TodoStatus::Completed,
+                TodoStatus::Cancelled,
             ]
             .map(|status| Todo {
                 text: format!("{status:?}"),
@@ -122,22 +126,22 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
                 message(Role::User, vec![text("a panel", None)]),
                 message(Role::User, vec![text("another", replay())]),
             ],
-            shown: vec![session::Shown {
+            states: vec![session::ShownPanel {
                 panel: "file:a.rs".into(),
                 hash: u64::MAX,
                 since: session::Time(7),
             }],
-            fold: Some(session::Fold {
+            elision: Some(session::HistoryElision {
                 history: vec![(ItemId::new(), ItemId::new())],
                 brief: vec![ItemId::new()],
-                gone: vec![ItemId::new(), ItemId::new()],
-                cut: vec![(ItemId::new(), 4_000)],
+                hidden: vec![ItemId::new(), ItemId::new()],
+                truncated: vec![(ItemId::new(), 4_000)],
             }),
         },
         Body::Panels {
             messages: Vec::new(),
-            shown: Vec::new(),
-            fold: None,
+            states: Vec::new(),
+            elision: None,
         },
         Body::Review {
             changes: changes.iter().map(reviewed).collect(),
@@ -145,8 +149,8 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
         Body::Review { changes: Vec::new() },
         Body::Restored {
             message: message(Role::User, vec![text("undone", None)]),
-            how: Restoring::Undo,
-            of: vec![ItemId::new()],
+            kind: RestoreKind::Undo,
+            items: vec![ItemId::new()],
             changes: changes.clone(),
         },
         Body::Mode {
@@ -159,8 +163,8 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
         },
     ];
     for (outcome, summary, changes) in [
-        (Outcome::Ok, Some("2 files".to_owned()), changes),
-        (Outcome::Error, None, Vec::new()),
+        (ToolOutcome::Ok, Some("2 files".to_owned()), changes),
+        (ToolOutcome::Error, None, Vec::new()),
     ] {
         bodies.push(Body::Result {
             message: message(
@@ -176,6 +180,7 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
             tool: "read_file".into(),
             title: "Read a".into(),
             summary,
+            exit: None,
             millis: u64::from(u32::MAX),
             changes,
         });
@@ -183,13 +188,32 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
     bodies.extend(
         stops
             .into_iter()
-            .map(|stop| reply(vec![text("x", None)], End::Finished(stop))),
+            .map(|stop| reply(vec![text("x", None)], ReplyEnd::Finished(stop))),
     );
     bodies
 }
 
-fn reviewed(change: &Change) -> Reviewed {
-    Reviewed {
+/// A part of each origin, and a text of the user that looks like one of them.
+fn every_origin() -> Vec<Part> {
+    let origins = [
+        PartOrigin::Author,
+        PartOrigin::Rules,
+        PartOrigin::Environment,
+        PartOrigin::Mention,
+        PartOrigin::Attachment,
+        PartOrigin::Command,
+        PartOrigin::Hook,
+        PartOrigin::Reminder,
+        PartOrigin::Shell,
+        PartOrigin::Summary,
+    ];
+    let mut parts = origins.map(|origin| Part::with_origin("text", origin)).to_vec();
+    parts.push(Part::text("<context>\nwritten by the user"));
+    parts
+}
+
+fn reviewed(change: &Change) -> ReviewedFile {
+    ReviewedFile {
         path: change.path.clone(),
         base: change.before.clone(),
         current: change.after.clone(),

@@ -1,6 +1,6 @@
-//! Processes killed at any moment: what was acknowledged is there, what was streaming is mended.
+//! Killed processes: acknowledged writes survive, streaming replies are repaired.
 
-use crate::story::{draft, new_session, prompt, record, reply, result};
+use crate::fixtures::{draft, new_session, prompt, record, reply, result};
 use bytes::Bytes;
 use model::Chunk;
 use session::{Body, Change, ItemId, SessionId, Store};
@@ -8,11 +8,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use store::Sqlite;
+use store::SqliteStore;
 
 const FOLDER: &str = "STORE_CRASH_FOLDER";
 
-/// What the process had been told was durable when it died.
+/// The writes that the process had seen acknowledged when it died.
 #[derive(Default)]
 struct Acknowledged {
     session: Option<SessionId>,
@@ -29,7 +29,7 @@ fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
     for round in 0..30 {
         let lines = random.next() % 250;
         let acknowledged = killed_after(folder.path(), lines as usize);
-        let store = Sqlite::open(folder.path()).unwrap();
+        let store = SqliteStore::open(folder.path()).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             store.integrity().await.unwrap();
@@ -40,7 +40,7 @@ fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
     }
 }
 
-async fn check(store: &Sqlite, acknowledged: &Acknowledged) {
+async fn check(store: &SqliteStore, acknowledged: &Acknowledged) {
     let Some(session) = acknowledged.session else {
         return;
     };
@@ -67,7 +67,7 @@ async fn check(store: &Sqlite, acknowledged: &Acknowledged) {
         let bytes = store.get_blob(blob).await.unwrap().expect("the file version is there");
         assert!(bytes.starts_with(b"version "));
     }
-    let records = store.records(session).await.unwrap();
+    let records = store.request_records(session).await.unwrap();
     let totals = opened.loaded.meta.totals;
     assert!(totals.requests >= acknowledged.requests);
     assert_eq!(totals.requests, records.len() as u64);
@@ -86,7 +86,7 @@ fn changes(body: &Body) -> &[Change] {
         | Body::Reply { .. }
         | Body::Summary { .. }
         | Body::Notice { .. }
-        | Body::Wake { .. }
+        | Body::Notification { .. }
         | Body::Todos { .. }
         | Body::Panels { .. }
         | Body::Mode { .. }
@@ -95,7 +95,7 @@ fn changes(body: &Body) -> &[Change] {
     }
 }
 
-/// Starts a process that writes and kills it after it has said so many lines.
+/// Starts a writing process and kills it after this many lines of output.
 fn killed_after(folder: &Path, lines: usize) -> Acknowledged {
     #[allow(clippy::disallowed_methods, reason = "a crash needs a process that dies")]
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -111,12 +111,12 @@ fn killed_after(folder: &Path, lines: usize) -> Acknowledged {
         .unwrap();
     let mut acknowledged = Acknowledged::default();
     let out = BufReader::new(child.stdout.take().unwrap());
-    for (line, said) in out.lines().zip(0..) {
+    for (line, nth) in out.lines().zip(0..) {
         let line = line.unwrap();
-        if said == lines {
+        if nth == lines {
             child.kill().unwrap();
         }
-        // What was said before the kill counts, even when it is read after it. The last line may be cut.
+        // Output from before the kill counts, even if it is read afterwards. The last line may be incomplete.
         if let Some(line) = line.strip_suffix('.') {
             acknowledged.take(line);
         }
@@ -151,46 +151,46 @@ fn a_process_that_writes_until_it_is_killed() {
     runtime.block_on(write_until_killed(Path::new(&folder)));
 }
 
-fn say(line: std::fmt::Arguments<'_>) {
+fn print_line(line: std::fmt::Arguments<'_>) {
     let mut out = std::io::stdout().lock();
     out.write_all(format!("{line}.\n").as_bytes()).unwrap();
     out.flush().unwrap();
 }
 
 async fn write_until_killed(folder: &Path) {
-    let store = Sqlite::open(folder).unwrap();
+    let store = SqliteStore::open(folder).unwrap();
     let new = new_session();
     let session = new.id;
     let _lease = store.create(new).await.unwrap();
-    say(format_args!("session {session}"));
+    print_line(format_args!("session {session}"));
     let mut random = Random(session.0.as_u64_pair().1);
     let mut parent = None;
     for step in 0_u64.. {
-        let said = prompt(parent, &"what next? ".repeat(random.below(400)));
-        store.append(session, Arc::clone(&said)).await.unwrap();
-        say(format_args!("item {}", said.id));
-        let answer = draft(Some(said.id));
+        let prompt_item = prompt(parent, &"what next? ".repeat(random.below(400)));
+        store.append(session, Arc::clone(&prompt_item)).await.unwrap();
+        print_line(format_args!("item {}", prompt_item.id));
+        let answer = draft(Some(prompt_item.id));
         let mut text = String::new();
         for _ in 0..=random.below(12) {
             let delta = "and then ".repeat(1 + random.below(300));
             text.push_str(&delta);
-            store.draft(session, answer.clone(), vec![Chunk::Text(delta)]);
+            store.append_draft(session, answer.clone(), vec![Chunk::Text(delta)]);
             if random.below(2) == 0 {
                 store.flush().await.unwrap();
-                say(format_args!("drafted {} {}", answer.id, text.len()));
+                print_line(format_args!("drafted {} {}", answer.id, text.len()));
             }
         }
-        let recorded = store.record(
+        let recorded = store.record_request(
             session,
-            session::Record {
+            session::RequestRecord {
                 id: answer.request,
                 ..record(step)
             },
         );
         store.append(session, reply(&answer, &text)).await.unwrap();
-        say(format_args!("item {}", answer.id));
+        print_line(format_args!("item {}", answer.id));
         recorded.await.unwrap();
-        say(format_args!("record"));
+        print_line(format_args!("record"));
         let after = store.put_blob(Bytes::from(format!("version {step}").repeat(1 + random.below(2_000))));
         let change = Change {
             path: "a.txt".into(),
@@ -199,12 +199,12 @@ async fn write_until_killed(folder: &Path) {
         };
         let done = result(answer.id, vec![change]);
         store.append(session, Arc::clone(&done)).await.unwrap();
-        say(format_args!("item {}", done.id));
+        print_line(format_args!("item {}", done.id));
         parent = Some(done.id);
     }
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Random(u64);
 
 impl Random {

@@ -1,24 +1,24 @@
-//! Databases that cannot be used, and folders where none can be made: each is told plainly, and nothing is overwritten.
+//! Unusable databases and folders: each has a clear error, and nothing is overwritten.
 
-use crate::story::{new_session, prompt};
+use crate::fixtures::{new_session, prompt};
 use rusqlite::Connection;
 use session::{Error, Store};
 use std::path::Path;
-use store::Sqlite;
+use store::SqliteStore;
 
-/// Opens a folder that must not work, and says why.
+/// Opens an unusable folder and returns the error.
 fn refusal(folder: &Path) -> Error {
-    match Sqlite::open(folder) {
+    match SqliteStore::open(folder) {
         Ok(_) => panic!("opened"),
         Err(error) => error,
     }
 }
 
 #[test]
-fn a_file_that_is_no_database_is_damaged_and_left_alone() {
+fn a_file_that_is_not_a_database_is_reported_and_left_unchanged() {
     let half = {
         let folder = tempfile::tempdir().unwrap();
-        drop(Sqlite::open(folder.path()).unwrap());
+        drop(SqliteStore::open(folder.path()).unwrap());
         let whole = std::fs::read(folder.path().join("hew.db")).unwrap();
         whole[..whole.len() / 2].to_vec()
     };
@@ -43,13 +43,13 @@ fn a_file_that_is_no_database_is_damaged_and_left_alone() {
 fn an_empty_file_becomes_a_database() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("hew.db"), b"").unwrap();
-    drop(Sqlite::open(folder.path()).unwrap());
+    drop(SqliteStore::open(folder.path()).unwrap());
 }
 
 #[test]
-fn a_database_of_a_newer_hew_is_left_alone() {
+fn a_database_of_a_newer_version_is_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
-    drop(Sqlite::open(folder.path()).unwrap());
+    drop(SqliteStore::open(folder.path()).unwrap());
     let path = folder.path().join("hew.db");
     let other = Connection::open(&path).unwrap();
     other.pragma_update(None, "user_version", 1_000).unwrap();
@@ -60,7 +60,7 @@ fn a_database_of_a_newer_hew_is_left_alone() {
             error,
             Error::Newer {
                 found: 1_000,
-                known: 5,
+                known: 6,
                 ..
             }
         ),
@@ -69,7 +69,7 @@ fn a_database_of_a_newer_hew_is_left_alone() {
 }
 
 #[test]
-fn a_database_of_another_program_is_left_alone() {
+fn a_database_of_another_program_is_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let other = Connection::open(folder.path().join("hew.db")).unwrap();
     other
@@ -84,7 +84,7 @@ fn a_database_of_another_program_is_left_alone() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_told() {
+fn a_folder_that_cannot_be_created_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, b"x").unwrap();
@@ -92,7 +92,7 @@ fn a_folder_that_cannot_be_made_is_told() {
         let error = refusal(&path);
         assert!(matches!(error, Error::Unusable { .. }), "{error}");
         assert!(
-            error.to_string().ends_with("a part of its path is not a folder"),
+            error.to_string().ends_with("a component of its path is not a folder"),
             "{error}"
         );
     }
@@ -100,8 +100,8 @@ fn a_folder_that_cannot_be_made_is_told() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_folder_that_cannot_be_written_is_told() {
-    // No file can be made in there, not even by root.
+fn a_read_only_folder_is_reported() {
+    // Not even root can create files there.
     let error = refusal(Path::new("/proc/self/hew"));
     assert!(matches!(error, Error::Unusable { .. }), "{error}");
     let error = refusal(Path::new("/proc/self"));
@@ -110,10 +110,10 @@ fn a_folder_that_cannot_be_written_is_told() {
 
 #[cfg(unix)]
 #[test]
-fn a_database_that_is_read_only_is_told() {
+fn a_read_only_database_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
-    drop(Sqlite::open(folder.path()).unwrap());
+    drop(SqliteStore::open(folder.path()).unwrap());
     let path = folder.path().join("hew.db");
     let set = |mode| {
         for path in [path.as_path(), folder.path()] {
@@ -127,16 +127,16 @@ fn a_database_that_is_read_only_is_told() {
         assert!(matches!(error, Error::Unusable { .. }), "{error}");
     }
     set(0o700);
-    drop(Sqlite::open(folder.path()).unwrap());
+    drop(SqliteStore::open(folder.path()).unwrap());
 }
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_is_kept_is_for_its_owner_alone() {
+async fn the_database_is_accessible_only_to_its_owner() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("share/hew");
-    let store = Sqlite::open(&data).unwrap();
+    let store = SqliteStore::open(&data).unwrap();
     let new = new_session();
     let session = new.id;
     let _lease = store.create(new).await.unwrap();
@@ -151,25 +151,25 @@ async fn what_is_kept_is_for_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn damage_found_while_reading_is_told() {
+async fn corruption_found_while_reading_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let new = new_session();
     let session = new.id;
-    let store = Sqlite::open(folder.path()).unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
     drop(store.create(new).await.unwrap());
     store.append(session, prompt(None, &"x".repeat(100_000))).await.unwrap();
     drop(store);
     let other = Connection::open(folder.path().join("hew.db")).unwrap();
     other.execute("UPDATE items SET body = '{\"message\":'", []).unwrap();
     drop(other);
-    let store = Sqlite::open(folder.path()).unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
     assert!(matches!(store.load(session).await, Err(Error::Damaged { .. })));
     store.integrity().await.unwrap();
     drop(store);
     let other = Connection::open(folder.path().join("hew.db")).unwrap();
     other.execute("DELETE FROM items", []).unwrap();
     drop(other);
-    let store = Sqlite::open(folder.path()).unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
     assert!(matches!(store.load(session).await, Err(Error::Damaged { .. })));
     assert!(matches!(store.integrity().await, Err(Error::Damaged { .. })));
 }

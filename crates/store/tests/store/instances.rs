@@ -1,40 +1,40 @@
-//! Several hews on one database.
+//! Several processes on one database.
 
-use crate::story::{draft, new_session, prompt, record, reply};
+use crate::fixtures::{draft, new_session, prompt, record, reply};
 use model::Chunk;
 use session::{Error, Store};
 use std::path::Path;
 use std::sync::{Arc, Barrier};
-use store::Sqlite;
+use store::SqliteStore;
 
-/// Works through a session of its own.
-async fn work(store: &Sqlite, steps: usize) -> session::SessionId {
+/// Writes its own session.
+async fn work(store: &SqliteStore, steps: usize) -> session::SessionId {
     let new = new_session();
     let session = new.id;
     let _lease = store.create(new).await.unwrap();
     let mut parent = None;
     for step in 0..steps {
-        let said = prompt(parent, &format!("step {step}"));
-        store.append(session, Arc::clone(&said)).await.unwrap();
-        let answer = draft(Some(said.id));
-        store.draft(session, answer.clone(), vec![Chunk::Text("all ".into())]);
+        let prompt_item = prompt(parent, &format!("step {step}"));
+        store.append(session, Arc::clone(&prompt_item)).await.unwrap();
+        let answer = draft(Some(prompt_item.id));
+        store.append_draft(session, answer.clone(), vec![Chunk::Text("all ".into())]);
         if step % 3 == 0 {
             store.flush().await.unwrap();
         }
-        drop(store.record(session, record(1)));
+        drop(store.record_request(session, record(1)));
         store.append(session, reply(&answer, "all right")).await.unwrap();
         parent = Some(answer.id);
     }
     session
 }
 
-fn in_threads(count: usize, folder: &Path, run: impl Fn(Sqlite) + Sync) {
+fn in_threads(count: usize, folder: &Path, run: impl Fn(SqliteStore) + Sync) {
     let start = Barrier::new(count);
     std::thread::scope(|scope| {
         for _ in 0..count {
             scope.spawn(|| {
                 start.wait();
-                run(Sqlite::open(folder).unwrap());
+                run(SqliteStore::open(folder).unwrap());
             });
         }
     });
@@ -48,26 +48,26 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn several_may_make_the_database_at_the_same_moment() {
+fn several_processes_can_create_the_database_concurrently() {
     for _ in 0..10 {
         let folder = tempfile::tempdir().unwrap();
         in_threads(6, folder.path(), |store| {
             block_on(work(&store, 2));
         });
-        let store = Sqlite::open(folder.path()).unwrap();
+        let store = SqliteStore::open(folder.path()).unwrap();
         block_on(store.integrity()).unwrap();
         assert_eq!(block_on(store.list(None)).unwrap().len(), 6);
     }
 }
 
 #[test]
-fn several_write_their_sessions_at_once_and_lose_nothing() {
+fn several_processes_write_their_sessions_concurrently() {
     let folder = tempfile::tempdir().unwrap();
     in_threads(4, folder.path(), |store| {
         let session = block_on(work(&store, 50));
         assert_eq!(block_on(store.load(session)).unwrap().items.len(), 100);
     });
-    let store = Sqlite::open(folder.path()).unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
     block_on(store.integrity()).unwrap();
     let all = block_on(store.list(None)).unwrap();
     let counts: Vec<(u64, u64)> = all.iter().map(|meta| (meta.items, meta.totals.requests)).collect();
@@ -75,11 +75,11 @@ fn several_write_their_sessions_at_once_and_lose_nothing() {
 }
 
 #[tokio::test]
-async fn a_session_is_open_in_one_of_them_only() {
+async fn a_session_can_be_open_in_one_process_only() {
     let folder = tempfile::tempdir().unwrap();
     let (one, other) = (
-        Sqlite::open(folder.path()).unwrap(),
-        Sqlite::open(folder.path()).unwrap(),
+        SqliteStore::open(folder.path()).unwrap(),
+        SqliteStore::open(folder.path()).unwrap(),
     );
     let new = new_session();
     let session = new.id;
@@ -97,9 +97,9 @@ async fn a_session_is_open_in_one_of_them_only() {
 }
 
 #[test]
-fn a_lease_passes_from_hand_to_hand_and_is_never_held_twice() {
+fn a_lease_is_never_held_by_two_processes() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Sqlite::open(folder.path()).unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
     let session = block_on(work(&store, 1));
     let holder = std::sync::Mutex::new(());
     in_threads(4, folder.path(), |store| {
@@ -121,9 +121,9 @@ fn a_lease_passes_from_hand_to_hand_and_is_never_held_twice() {
 }
 
 #[tokio::test]
-async fn a_closed_store_says_so() {
+async fn operations_on_a_closed_store_fail() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Sqlite::open(folder.path()).unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
     let (load, flush) = (store.list(None), store.flush());
     let new = store.create(new_session());
     drop(store);

@@ -1,4 +1,4 @@
-//! The store's promises, as stories.
+//! Tests of the store through its public API.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,9 +12,10 @@ mod contract;
 mod crash;
 mod damage;
 #[cfg(target_os = "linux")]
-mod full;
+mod disk_full;
+mod fixtures;
 mod instances;
-mod later;
+mod migration;
+mod newer_rows;
 mod prune;
-mod story;
-mod thrift;
+mod write_volume;

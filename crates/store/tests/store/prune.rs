@@ -1,14 +1,14 @@
-//! Old versions of files are forgotten before they take more room than they may.
+//! Old file versions are deleted when they exceed the quota.
 
-use crate::story::{item, new_session, prompt, result};
+use crate::fixtures::{item, new_session, prompt, result};
 use bytes::Bytes;
 use rusqlite::Connection;
-use session::{BlobId, Body, Change, Item, Kind, SessionId, Store, Version};
+use session::{BlobId, Body, Change, FileKind, FileVersion, Item, SessionId, Store};
 use std::sync::Arc;
-use store::Sqlite;
+use store::SqliteStore;
 
-/// A session that was last worked on at this time, and changed a file.
-async fn session(store: &Sqlite, at: u64, content: &BlobId) -> SessionId {
+/// A session updated at this time, with one changed file.
+async fn session(store: &SqliteStore, at: u64, content: &BlobId) -> SessionId {
     let new = new_session();
     let id = new.id;
     let lease = store.create(new).await.unwrap();
@@ -16,8 +16,8 @@ async fn session(store: &Sqlite, at: u64, content: &BlobId) -> SessionId {
     store.append(id, Arc::clone(&first)).await.unwrap();
     let change = Change {
         path: "a".into(),
-        before: Some(Version {
-            kind: Kind::File { mode: Some(0o640) },
+        before: Some(FileVersion {
+            kind: FileKind::File { mode: Some(0o640) },
             ..content.clone().into()
         }),
         after: None,
@@ -31,27 +31,27 @@ async fn session(store: &Sqlite, at: u64, content: &BlobId) -> SessionId {
     id
 }
 
-async fn is_kept(store: &Sqlite, session: SessionId) -> bool {
+async fn is_kept(store: &SqliteStore, session: SessionId) -> bool {
     let loaded = store.load(session).await.unwrap();
     let version = loaded.items.iter().find_map(|item: &Arc<Item>| match &item.body {
         Body::Result { changes, .. } => changes[0].before.clone(),
         _ => None,
     });
     let version = version.unwrap();
-    assert_eq!(version.kind, Kind::File { mode: Some(0o640) });
+    assert_eq!(version.kind, FileKind::File { mode: Some(0o640) });
     let there = store.get_blob(version.content.unwrap()).await.unwrap().is_some();
-    assert_eq!(there, version.kept, "what is said to be kept is there");
+    assert_eq!(there, version.is_stored, "a version marked as stored exists");
     there
 }
 
 #[tokio::test]
 async fn the_oldest_sessions_lose_their_versions_first_and_open_ones_never() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Sqlite::open(folder.path()).unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
     let big = |byte: u8| vec![byte; 1000];
     let mut sessions = Vec::new();
     for number in 0..4_u8 {
-        // Two lie in the database, two beside it.
+        // Two are in the database, two in the blob folder.
         let content = match number % 2 {
             0 => store.put_blob(Bytes::from(big(number))),
             _ => store.files().put(&big(number)).unwrap().id,
@@ -73,9 +73,9 @@ async fn the_oldest_sessions_lose_their_versions_first_and_open_ones_never() {
 }
 
 #[tokio::test]
-async fn a_session_keeps_what_lies_beside_the_database_and_takes_it_along() {
+async fn blobs_outside_the_database_are_deleted_with_their_session() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Sqlite::open(folder.path()).unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
     let shared = store.files().put(b"shared").unwrap().id;
     let one = session(&store, 1, &shared).await;
     let two = session(&store, 2, &shared).await;
@@ -90,7 +90,7 @@ async fn a_session_keeps_what_lies_beside_the_database_and_takes_it_along() {
 }
 
 #[tokio::test]
-async fn a_database_without_kinds_of_versions_is_brought_up_to_date() {
+async fn a_database_without_version_kinds_is_migrated() {
     let folder = tempfile::tempdir().unwrap();
     let old = Connection::open(folder.path().join("hew.db")).unwrap();
     old.execute_batch(include_str!("../../src/schema/1.sql")).unwrap();
@@ -105,7 +105,7 @@ async fn a_database_without_kinds_of_versions_is_brought_up_to_date() {
     )
     .unwrap();
     drop(old);
-    let store = Sqlite::open(folder.path()).unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
     let loaded = store.load(SessionId(uuid::Uuid::nil())).await.unwrap();
     let Body::Result { changes, .. } = &loaded.items[0].body else {
         panic!("it is a result");

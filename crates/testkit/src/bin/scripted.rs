@@ -1,4 +1,4 @@
-//! Serves a script from a JSON file, for trying things by hand: `scripted SCRIPT.json [PORT]`.
+//! Serves a script from a JSON file for manual tests: `scripted SCRIPT.json [PORT]`.
 
 use std::process::ExitCode;
 
@@ -39,7 +39,7 @@ async fn serve(path: &str, port: u16) -> Result<(), Error> {
     let mut told = 0;
     loop {
         server
-            .until(|requests| requests.len() > told && requests.iter().skip(told).all(|r| r.finish.is_some()))
+            .wait_until(|requests| requests.len() > told && requests.iter().skip(told).all(|r| r.finish.is_some()))
             .await;
         for request in &server.requests()[told..] {
             println!(

@@ -1,13 +1,13 @@
-//! The rules of Anthropic Messages, with what Bedrock and Vertex add.
+//! The rules of Anthropic Messages, including Bedrock and Vertex.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
 use super::{is_tool_name, refuse};
+use crate::parsed_request::ParsedRequest;
 use crate::refusal::Refusal;
-use crate::seal::Seals;
-use crate::seen::Seen;
+use crate::signatures::SignatureRegistry;
 use crate::wire::{Wire, list};
 
 const FIELDS: &str = "model messages max_tokens system tools tool_choice thinking stream temperature top_p top_k \
@@ -16,7 +16,7 @@ const FIELDS: &str = "model messages max_tokens system tools tool_choice thinkin
 const LONGEST_NAME: usize = 128;
 const MOST_MARKS: usize = 4;
 
-pub(super) fn check(seen: &Seen, seals: &Seals) -> Result<(), Refusal> {
+pub(super) fn check(seen: &ParsedRequest, seals: &SignatureRegistry) -> Result<(), Refusal> {
     let body = &seen.raw;
     envelope(seen)?;
     fields(seen.wire, body)?;
@@ -41,8 +41,8 @@ pub(super) fn check(seen: &Seen, seals: &Seals) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What stands around the body. Newer clients name the version by its date on every road.
-fn envelope(seen: &Seen) -> Result<(), Refusal> {
+/// The fields around the body. Newer clients send the version as a date on every service.
+fn envelope(seen: &ParsedRequest) -> Result<(), Refusal> {
     let in_body = seen.raw["anthropic_version"].as_str();
     let (place, version, own) = match seen.wire {
         Wire::Bedrock => ("anthropic_version", in_body, "bedrock-2023-05-31"),
@@ -69,7 +69,7 @@ fn fields(wire: Wire, body: &Value) -> Result<(), Refusal> {
     let Some(fields) = body.as_object() else {
         return refuse("Input should be a valid dictionary");
     };
-    // The path names the model there, and on Bedrock also whether to stream.
+    // There, the path contains the model, and on Bedrock also whether to stream.
     let is_known = |key: &str| match (wire, key) {
         (Wire::Bedrock, "model" | "stream") | (Wire::Vertex, "model") => false,
         (Wire::Bedrock | Wire::Vertex, "anthropic_version" | "anthropic_beta") => true,
@@ -117,7 +117,7 @@ fn tools(body: &Value) -> Result<(), Refusal> {
         if !names.insert(name) {
             return refuse("tools: Tool names must be unique.");
         }
-        // Tools that the vendor runs have a type of their own and no schema.
+        // Tools that the vendor runs have a type and no schema.
         let is_custom = tool.get("type").is_none_or(|kind| kind == "custom");
         if is_custom && tool["input_schema"]["type"] != "object" {
             return refuse(format!("tools.{at}.custom.input_schema.type: Field required"));
@@ -126,11 +126,11 @@ fn tools(body: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// How many cache breakpoints there are anywhere.
+/// The number of cache breakpoints anywhere in the request.
 fn marks(value: &Value) -> usize {
     match value {
         Value::Array(values) => values.iter().map(marks).sum(),
-        // What tools take and are called with is the caller's own.
+        // The content of tool schemas and inputs is not checked.
         Value::Object(fields) => fields
             .iter()
             .map(|(key, value)| match key.as_str() {
@@ -261,7 +261,7 @@ fn without_results(at: usize, missing: &[&str]) -> Result<(), Refusal> {
     ))
 }
 
-/// The ids of the results that open a message.
+/// The ids of the results at the start of a message.
 fn results<'a>(at: usize, parts: &'a [Value], open: &[&str]) -> Result<HashSet<&'a str>, Refusal> {
     let mut found = HashSet::new();
     let mut after_other = false;
@@ -290,8 +290,8 @@ fn results<'a>(at: usize, parts: &'a [Value], open: &[&str]) -> Result<HashSet<&
     Ok(found)
 }
 
-/// Thoughts come back as they were given out.
-fn signatures(messages: &[Value], seals: &Seals) -> Result<(), Refusal> {
+/// Thinking must be sent back unchanged.
+fn signatures(messages: &[Value], seals: &SignatureRegistry) -> Result<(), Refusal> {
     for (at, message) in messages.iter().enumerate() {
         for (n, part) in list(&message["content"])
             .iter()
@@ -299,7 +299,7 @@ fn signatures(messages: &[Value], seals: &Seals) -> Result<(), Refusal> {
             .filter(|(_, part)| part["type"] == "thinking")
         {
             let signature = part["signature"].as_str().unwrap_or_default();
-            if !seals.fits(signature, part["thinking"].as_str().unwrap_or_default()) {
+            if !seals.matches(signature, part["thinking"].as_str().unwrap_or_default()) {
                 return refuse(format!(
                     "messages.{at}.content.{n}: Invalid `signature` in `thinking` block"
                 ));
@@ -333,8 +333,8 @@ fn thinking_config(body: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The thought before the last tool calls comes back in front of them.
-fn last_thought(messages: &[Value], seals: &Seals) -> Result<(), Refusal> {
+/// The thinking before the last tool calls must precede them.
+fn last_thought(messages: &[Value], seals: &SignatureRegistry) -> Result<(), Refusal> {
     let Some(at) = messages.iter().rposition(|message| message["role"] == "assistant") else {
         return Ok(());
     };

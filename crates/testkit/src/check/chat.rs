@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{is_tool_name, refuse};
+use crate::parsed_request::ParsedRequest;
 use crate::refusal::Refusal;
-use crate::seen::Seen;
 use crate::wire::list;
 
 const LONGEST_NAME: usize = 64;
 
-pub(super) fn check(seen: &Seen) -> Result<(), Refusal> {
+pub(super) fn check(seen: &ParsedRequest) -> Result<(), Refusal> {
     let body = &seen.raw;
     if !body["model"].is_string() {
         return refuse("you must provide a model parameter");

@@ -3,17 +3,17 @@
 use serde_json::Value;
 
 use super::refuse;
+use crate::parsed_request::ParsedRequest;
 use crate::refusal::Refusal;
-use crate::seal::Seals;
-use crate::seen::Seen;
+use crate::signatures::SignatureRegistry;
 use crate::wire::{field, list};
 
-/// What a schema in `parameters` may say; `parametersJsonSchema` takes all of JSON Schema.
+/// Keywords allowed in a schema in `parameters`; `parametersJsonSchema` accepts all of JSON Schema.
 const SCHEMA_FIELDS: &str = "type format title description nullable enum maxItems minItems properties required \
                              minProperties maxProperties minLength maxLength pattern example anyOf propertyOrdering \
                              default items minimum maximum";
 
-pub(super) fn check(seen: &Seen, seals: &Seals) -> Result<(), Refusal> {
+pub(super) fn check(seen: &ParsedRequest, seals: &SignatureRegistry) -> Result<(), Refusal> {
     let contents = list(&seen.raw["contents"]);
     if contents.is_empty() {
         return refuse("* GenerateContentRequest.contents: contents is not specified");
@@ -85,7 +85,7 @@ fn schema(value: &Value, place: &str) -> Result<(), Refusal> {
         .try_for_each(|(n, (_, inner))| schema(inner, &format!("{place}.properties[{n}].value")))
 }
 
-/// Each turn of calls is followed by as many responses, with the same names.
+/// Each turn with calls is followed by the same number of responses with the same names.
 fn calls_and_responses(contents: &[Value]) -> Result<(), Refusal> {
     let named = |content: &Value, kind: &str| -> Vec<(String, String)> {
         let parts = list(&content["parts"]).iter().filter_map(|part| field(part, kind));
@@ -102,7 +102,7 @@ fn calls_and_responses(contents: &[Value]) -> Result<(), Refusal> {
             );
         }
         for (name, id) in &responses {
-            // A response without an id belongs to the first open call of its name.
+            // A response without an id belongs to the first open call with its name.
             let fits =
                 |call: &(String, String)| call.0 == *name && (id.is_empty() || call.1.is_empty() || call.1 == *id);
             match open.iter().position(fits) {
@@ -133,8 +133,8 @@ fn calls_and_responses(contents: &[Value]) -> Result<(), Refusal> {
     )
 }
 
-/// Calls of the current turn come back with the signature they had.
-fn signatures(contents: &[Value], seals: &Seals) -> Result<(), Refusal> {
+/// Calls of the current turn must keep their signature.
+fn signatures(contents: &[Value], seals: &SignatureRegistry) -> Result<(), Refusal> {
     let is_question = |content: &Value| {
         content["role"] != "model"
             && list(&content["parts"])
@@ -165,7 +165,7 @@ fn signatures(contents: &[Value], seals: &Seals) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Signatures are bytes on this wire, which clients may write in either alphabet of base64.
+/// Signatures are bytes on this wire; clients may use either base64 alphabet.
 fn in_standard_letters(base64: &str) -> String {
     base64.replace('-', "+").replace('_', "/")
 }

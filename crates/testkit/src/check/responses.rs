@@ -5,15 +5,15 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{is_tool_name, refuse};
+use crate::parsed_request::ParsedRequest;
 use crate::refusal::Refusal;
-use crate::seal::Seals;
-use crate::seen::Seen;
+use crate::signatures::SignatureRegistry;
 use crate::wire::list;
 
 const LONGEST_NAME: usize = 64;
 const LEAST_OUTPUT: u64 = 16;
 
-pub(super) fn check(seen: &Seen, seals: &Seals) -> Result<(), Refusal> {
+pub(super) fn check(seen: &ParsedRequest, seals: &SignatureRegistry) -> Result<(), Refusal> {
     let body = &seen.raw;
     if !body["model"].is_string() {
         return refuse("Missing required parameter: 'model'.");
@@ -139,8 +139,8 @@ fn calls_and_outputs(items: &[Value]) -> Result<(), Refusal> {
     }
 }
 
-/// Reasoning comes back with its encrypted content, and in front of what followed it.
-fn reasoning(body: &Value, items: &[Value], seals: &Seals) -> Result<(), Refusal> {
+/// Reasoning must be sent back with its encrypted content, before the items that followed it.
+fn reasoning(body: &Value, items: &[Value], seals: &SignatureRegistry) -> Result<(), Refusal> {
     for (at, item) in items.iter().enumerate() {
         let id = item["id"].as_str().unwrap_or_default();
         if item["type"] == "reasoning" {
@@ -165,7 +165,7 @@ fn reasoning(body: &Value, items: &[Value], seals: &Seals) -> Result<(), Refusal
                 _ => {}
             }
         }
-        // Only a call that comes back under its own id is tied to the reasoning it came with.
+        // Only a call sent back under its own id is linked to its reasoning.
         if item["type"] == "function_call" && id.starts_with("fc_") {
             let call = item["call_id"].as_str().unwrap_or_default();
             let turn = items[..at]

@@ -1,14 +1,14 @@
-//! Anthropic Messages, also as Bedrock and Vertex serve it.
+//! Anthropic Messages, including Bedrock and Vertex.
 
 use serde_json::{Value, json};
 
-use super::{Answer, Called, Event, Figures, Part, Thought, Wire, list, text_of};
+use super::{Event, EventPart, ScriptedCall, ScriptedReply, ScriptedThinking, TokenCounts, Wire, list, text_of};
 use crate::pace::Pace;
+use crate::parsed_request::{ParsedCall, ParsedRequest, ParsedResult, Role};
 use crate::script::Stop;
-use crate::seen::{CallSeen, ResultSeen, Role, Seen};
 
-/// Reads the body of `seen.raw` into the rest of it.
-pub(super) fn read(seen: &mut Seen) {
+/// Parses the body `seen.raw` into the other fields.
+pub(super) fn read(seen: &mut ParsedRequest) {
     let body = std::mem::take(&mut seen.raw);
     for tool in list(&body["tools"]) {
         seen.tools.extend(tool["name"].as_str().map(str::to_owned));
@@ -44,14 +44,14 @@ fn parts(content: &Value) -> Vec<Value> {
     }
 }
 
-fn read_part(seen: &mut Seen, role: Role, part: &Value) {
+fn read_part(seen: &mut ParsedRequest, role: Role, part: &Value) {
     let message = seen.message(role);
     let text = |key: &str| part[key].as_str().unwrap_or_default().to_owned();
     match part["type"].as_str() {
         Some("text") => message.add_text(&text("text")),
         Some("thinking") => message.thinking.push_str(&text("thinking")),
         Some("tool_use") => {
-            message.calls.push(CallSeen {
+            message.calls.push(ParsedCall {
                 id: text("id"),
                 name: text("name"),
                 input: part["input"].clone(),
@@ -59,7 +59,7 @@ fn read_part(seen: &mut Seen, role: Role, part: &Value) {
         }
         Some("tool_result") => {
             let error = part["is_error"] == true;
-            message.results.push(ResultSeen {
+            message.results.push(ParsedResult {
                 id: text("tool_use_id"),
                 text: text_of(&part["content"]),
                 error,
@@ -69,12 +69,12 @@ fn read_part(seen: &mut Seen, role: Role, part: &Value) {
     }
 }
 
-fn count(seen: &mut Seen, part: &Value) {
+fn count(seen: &mut ParsedRequest, part: &Value) {
     let (plain, marked) = unmarked(part);
     seen.block(&plain, marked);
 }
 
-/// A part without its cache mark (or that of what it holds), and whether it had one.
+/// A part without its cache breakpoint (or that of its content), and whether it had one.
 pub(crate) fn unmarked(part: &Value) -> (Value, bool) {
     let Some(fields) = part.as_object() else {
         return (part.clone(), false);
@@ -97,13 +97,13 @@ pub(crate) fn unmarked(part: &Value) -> (Value, bool) {
     (plain, marked)
 }
 
-/// The stream of an answer.
-pub(super) fn events(seen: &Seen, answer: &Answer) -> Vec<Event> {
+/// The stream of a reply.
+pub(super) fn events(seen: &ParsedRequest, answer: &ScriptedReply) -> Vec<Event> {
     let mut out = Vec::new();
     let mut message = message(seen, answer, &[], Value::Null);
     message["usage"] = usage(
         seen.wire,
-        &Figures {
+        &TokenCounts {
             output: 1,
             ..answer.figures
         },
@@ -149,12 +149,12 @@ pub(super) fn events(seen: &Seen, answer: &Answer) -> Vec<Event> {
             "cacheWriteInputTokenCount": answer.figures.write,
         });
     }
-    out.push(Event::named("message_stop", &end, Part::Done));
+    out.push(Event::named("message_stop", &end, EventPart::Done));
     out
 }
 
-/// The answer in one piece.
-pub(super) fn whole(seen: &Seen, answer: &Answer) -> Value {
+/// The complete reply.
+pub(super) fn whole(seen: &ParsedRequest, answer: &ScriptedReply) -> Value {
     let content: Vec<Value> = blocks(answer).iter().map(|block| block.whole(seen.wire)).collect();
     let mut whole = message(seen, answer, &content, json!(stop_reason(answer.stop)));
     if answer.reports {
@@ -164,14 +164,14 @@ pub(super) fn whole(seen: &Seen, answer: &Answer) -> Value {
 }
 
 fn frame(out: &mut Vec<Event>, name: &'static str, data: Value) {
-    out.push(Event::named(name, &data, Part::Frame));
+    out.push(Event::named(name, &data, EventPart::Frame));
 }
 
 fn ping(out: &mut Vec<Event>) {
     frame(out, "ping", json!({"type": "ping"}));
 }
 
-fn message(seen: &Seen, answer: &Answer, content: &[Value], stop: Value) -> Value {
+fn message(seen: &ParsedRequest, answer: &ScriptedReply, content: &[Value], stop: Value) -> Value {
     let maker = match seen.wire {
         Wire::Bedrock => "bdrk_",
         Wire::Vertex => "vrtx_",
@@ -188,14 +188,14 @@ fn message(seen: &Seen, answer: &Answer, content: &[Value], stop: Value) -> Valu
     })
 }
 
-/// A content block of an answer.
+/// A content block of a reply.
 enum Block<'a> {
-    Thought(&'a Thought),
+    Thought(&'a ScriptedThinking),
     Text(&'a str),
-    Call(&'a Called),
+    Call(&'a ScriptedCall),
 }
 
-fn blocks(answer: &Answer) -> Vec<Block<'_>> {
+fn blocks(answer: &ScriptedReply) -> Vec<Block<'_>> {
     let thought = answer.thought.iter().map(Block::Thought);
     let text = (!answer.text.is_empty()).then_some(Block::Text(&answer.text));
     thought
@@ -205,7 +205,7 @@ fn blocks(answer: &Answer) -> Vec<Block<'_>> {
 }
 
 impl Block<'_> {
-    /// The block in one piece.
+    /// The complete block.
     fn whole(&self, wire: Wire) -> Value {
         match self {
             Self::Thought(thought) if thought.redacted => {
@@ -219,7 +219,7 @@ impl Block<'_> {
         }
     }
 
-    /// The block as it stands before its deltas come.
+    /// The block before its deltas.
     fn opening(&self, wire: Wire) -> Value {
         match self {
             Self::Thought(thought) if thought.redacted => self.whole(wire),
@@ -229,14 +229,19 @@ impl Block<'_> {
         }
     }
 
-    fn deltas(&self, pace: &Pace) -> Vec<(Value, Part)> {
+    fn deltas(&self, pace: &Pace) -> Vec<(Value, EventPart)> {
         match self {
             Self::Thought(thought) if thought.redacted => Vec::new(),
             Self::Thought(thought) => {
-                let delta = |piece| (json!({"type": "thinking_delta", "thinking": piece}), Part::Thinking);
+                let delta = |piece| {
+                    (
+                        json!({"type": "thinking_delta", "thinking": piece}),
+                        EventPart::Thinking,
+                    )
+                };
                 let signature = (
                     json!({"type": "signature_delta", "signature": thought.signature}),
-                    Part::Frame,
+                    EventPart::Frame,
                 );
                 pace.split(&thought.text)
                     .into_iter()
@@ -245,25 +250,28 @@ impl Block<'_> {
                     .collect()
             }
             Self::Text(text) => {
-                let delta = |piece| (json!({"type": "text_delta", "text": piece}), Part::Text);
+                let delta = |piece| (json!({"type": "text_delta", "text": piece}), EventPart::Text);
                 pace.split(text).into_iter().map(delta).collect()
             }
             Self::Call(call) => {
-                // The API begins with an empty piece, and sends nothing else for an empty input.
+                // The API starts with an empty piece, and sends nothing else for an empty input.
                 let arguments = if call.arguments == "{}" {
                     ""
                 } else {
                     call.arguments.as_str()
                 };
                 let delta = |piece, part| (json!({"type": "input_json_delta", "partial_json": piece}), part);
-                let pieces = pace.split(arguments).into_iter().map(|piece| delta(piece, Part::Tool));
-                std::iter::once(delta("", Part::Frame)).chain(pieces).collect()
+                let pieces = pace
+                    .split(arguments)
+                    .into_iter()
+                    .map(|piece| delta(piece, EventPart::Tool));
+                std::iter::once(delta("", EventPart::Frame)).chain(pieces).collect()
             }
         }
     }
 }
 
-fn tool_use(wire: Wire, call: &Called, input: Value) -> Value {
+fn tool_use(wire: Wire, call: &ScriptedCall, input: Value) -> Value {
     let mut block = json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input});
     if wire == Wire::Anthropic {
         block["caller"] = json!({"type": "direct"});
@@ -280,7 +288,7 @@ fn stop_reason(stop: Stop) -> &'static str {
     }
 }
 
-fn usage(wire: Wire, figures: &Figures) -> Value {
+fn usage(wire: Wire, figures: &TokenCounts) -> Value {
     let mut usage = json!({
         "input_tokens": uncached(figures),
         "cache_creation_input_tokens": figures.write,
@@ -294,7 +302,7 @@ fn usage(wire: Wire, figures: &Figures) -> Value {
     usage
 }
 
-fn final_usage(wire: Wire, figures: &Figures) -> Value {
+fn final_usage(wire: Wire, figures: &TokenCounts) -> Value {
     if wire != Wire::Anthropic {
         return json!({"output_tokens": figures.output});
     }
@@ -306,6 +314,6 @@ fn final_usage(wire: Wire, figures: &Figures) -> Value {
     })
 }
 
-fn uncached(figures: &Figures) -> u64 {
+fn uncached(figures: &TokenCounts) -> u64 {
     figures.input.saturating_sub(figures.read + figures.write)
 }

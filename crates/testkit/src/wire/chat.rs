@@ -1,16 +1,16 @@
-//! OpenAI Chat Completions, as OpenAI and those that follow it serve it.
+//! OpenAI Chat Completions, as served by OpenAI and compatible servers.
 
 use serde_json::{Value, json};
 
-use super::{Answer, Called, Event, Figures, Part, list, parsed, text_of};
+use super::{Event, EventPart, ScriptedCall, ScriptedReply, TokenCounts, list, parsed, text_of};
+use crate::parsed_request::{ParsedCall, ParsedRequest, ParsedResult, Role};
 use crate::script::Stop;
-use crate::seen::{CallSeen, ResultSeen, Role, Seen};
 
-/// Answers are made at this time, so that they are the same each time.
+/// A fixed creation time, so that replies are deterministic.
 const CREATED: u64 = 1_767_225_600;
 
-/// Reads the body of `seen.raw` into the rest of it.
-pub(super) fn read(seen: &mut Seen) {
+/// Parses the body `seen.raw` into the other fields.
+pub(super) fn read(seen: &mut ParsedRequest) {
     let body = std::mem::take(&mut seen.raw);
     for tool in list(&body["tools"]) {
         seen.tools.extend(tool["function"]["name"].as_str().map(str::to_owned));
@@ -20,12 +20,12 @@ pub(super) fn read(seen: &mut Seen) {
         seen.block(message, false);
         read_message(seen, message);
     }
-    // Those that can think do so unasked on this wire.
+    // Models with reasoning always use it on this wire.
     seen.thinking = true;
     seen.raw = body;
 }
 
-fn read_message(seen: &mut Seen, message: &Value) {
+fn read_message(seen: &mut ParsedRequest, message: &Value) {
     let text = text_of(&message["content"]);
     match message["role"].as_str() {
         Some("system" | "developer") => seen.add_system(&text),
@@ -37,7 +37,7 @@ fn read_message(seen: &mut Seen, message: &Value) {
                 .or_else(|| message["reasoning"].as_str());
             into.thinking.push_str(thinking.unwrap_or_default());
             into.calls
-                .extend(list(&message["tool_calls"]).iter().map(|call| CallSeen {
+                .extend(list(&message["tool_calls"]).iter().map(|call| ParsedCall {
                     id: call["id"].as_str().unwrap_or_default().to_owned(),
                     name: call["function"]["name"].as_str().unwrap_or_default().to_owned(),
                     input: parsed(&call["function"]["arguments"]),
@@ -47,16 +47,16 @@ fn read_message(seen: &mut Seen, message: &Value) {
             let id = message["tool_call_id"].as_str().unwrap_or_default().to_owned();
             seen.message(Role::User)
                 .results
-                .push(ResultSeen { id, text, error: false });
+                .push(ParsedResult { id, text, error: false });
         }
         _ => seen.message(Role::User).add_text(&text),
     }
 }
 
-/// The stream of an answer.
-pub(super) fn events(seen: &Seen, answer: &Answer) -> Vec<Event> {
+/// The stream of a reply.
+pub(super) fn events(seen: &ParsedRequest, answer: &ScriptedReply) -> Vec<Event> {
     let asked = seen.raw["stream_options"]["include_usage"] == true;
-    let chunk = |delta: Value, finish: Option<&str>, part: Part| {
+    let chunk = |delta: Value, finish: Option<&str>, part: EventPart| {
         let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish});
         let mut data = head(seen, answer, "chat.completion.chunk");
         data["choices"] = json!([choice]);
@@ -66,45 +66,49 @@ pub(super) fn events(seen: &Seen, answer: &Answer) -> Vec<Event> {
         Event::bare(&data, part)
     };
     let mut out = Vec::new();
-    // A lone call comes with the opening, which otherwise stands alone.
+    // A single call comes with the opening event, which is otherwise separate.
     let lone = answer.text.is_empty() && answer.thought.is_none() && answer.calls.len() == 1;
     let content = if answer.text.is_empty() { Value::Null } else { json!("") };
     let mut opening = json!({"role": "assistant", "content": content, "refusal": null});
     if lone {
         opening["tool_calls"] = answer.calls.iter().map(|call| opened(0, call)).collect();
     }
-    out.push(chunk(opening, None, Part::Frame));
+    out.push(chunk(opening, None, EventPart::Frame));
     let pieces = |text| answer.pace.split(text).into_iter();
     if let Some(thought) = &answer.thought {
-        out.extend(pieces(&thought.text).map(|p| chunk(json!({"reasoning_content": p}), None, Part::Thinking)));
+        out.extend(pieces(&thought.text).map(|p| chunk(json!({"reasoning_content": p}), None, EventPart::Thinking)));
     }
-    out.extend(pieces(&answer.text).map(|piece| chunk(json!({"content": piece}), None, Part::Text)));
+    out.extend(pieces(&answer.text).map(|piece| chunk(json!({"content": piece}), None, EventPart::Text)));
     for (index, call) in answer.calls.iter().enumerate() {
         if !lone {
-            out.push(chunk(json!({"tool_calls": [opened(index, call)]}), None, Part::Frame));
+            out.push(chunk(
+                json!({"tool_calls": [opened(index, call)]}),
+                None,
+                EventPart::Frame,
+            ));
         }
         out.extend(pieces(&call.arguments).map(|piece| {
             let delta = json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]});
-            chunk(delta, None, Part::Tool)
+            chunk(delta, None, EventPart::Tool)
         }));
     }
-    out.push(chunk(json!({}), Some(finish_reason(answer.stop)), Part::Frame));
+    out.push(chunk(json!({}), Some(finish_reason(answer.stop)), EventPart::Frame));
     if asked && answer.reports {
         let mut last = head(seen, answer, "chat.completion.chunk");
         last["choices"] = json!([]);
         last["usage"] = usage(&answer.figures);
-        out.push(Event::bare(&last, Part::Frame));
+        out.push(Event::bare(&last, EventPart::Frame));
     }
     out.push(Event {
         name: None,
         data: "[DONE]".to_owned(),
-        part: Part::Done,
+        part: EventPart::Done,
     });
     out
 }
 
-/// The answer in one piece.
-pub(super) fn whole(seen: &Seen, answer: &Answer) -> Value {
+/// The complete reply.
+pub(super) fn whole(seen: &ParsedRequest, answer: &ScriptedReply) -> Value {
     let content = if answer.text.is_empty() {
         Value::Null
     } else {
@@ -130,7 +134,7 @@ pub(super) fn whole(seen: &Seen, answer: &Answer) -> Value {
     whole
 }
 
-fn head(seen: &Seen, answer: &Answer, object: &str) -> Value {
+fn head(seen: &ParsedRequest, answer: &ScriptedReply, object: &str) -> Value {
     json!({
         "id": format!("chatcmpl-{:04}", answer.serial),
         "object": object,
@@ -141,12 +145,12 @@ fn head(seen: &Seen, answer: &Answer, object: &str) -> Value {
     })
 }
 
-fn opened(index: usize, call: &Called) -> Value {
+fn opened(index: usize, call: &ScriptedCall) -> Value {
     let function = json!({"name": call.name, "arguments": ""});
     json!({"index": index, "id": call.id, "type": "function", "function": function})
 }
 
-fn tool_call(call: &Called, arguments: &str) -> Value {
+fn tool_call(call: &ScriptedCall, arguments: &str) -> Value {
     json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
 }
 
@@ -159,7 +163,7 @@ fn finish_reason(stop: Stop) -> &'static str {
     }
 }
 
-fn usage(figures: &Figures) -> Value {
+fn usage(figures: &TokenCounts) -> Value {
     json!({
         "prompt_tokens": figures.input,
         "completion_tokens": figures.output,

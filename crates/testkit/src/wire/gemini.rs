@@ -1,13 +1,13 @@
-//! Gemini's generateContent, by key or on Vertex.
+//! Gemini's generateContent, with a key or on Vertex.
 
 use serde_json::{Value, json};
 
-use super::{Answer, Event, Part, field, list};
+use super::{Event, EventPart, ScriptedReply, field, list};
+use crate::parsed_request::{ParsedCall, ParsedRequest, ParsedResult, Role};
 use crate::script::Stop;
-use crate::seen::{CallSeen, ResultSeen, Role, Seen};
 
-/// Reads the body of `seen.raw` into the rest of it.
-pub(super) fn read(seen: &mut Seen) {
+/// Parses the body `seen.raw` into the other fields.
+pub(super) fn read(seen: &mut ParsedRequest) {
     let body = std::mem::take(&mut seen.raw);
     for tool in list(&body["tools"]) {
         for function in field(tool, "functionDeclarations").map_or(&[][..], list) {
@@ -36,11 +36,11 @@ pub(super) fn read(seen: &mut Seen) {
     seen.raw = body;
 }
 
-fn read_part(seen: &mut Seen, role: Role, part: &Value) {
+fn read_part(seen: &mut ParsedRequest, role: Role, part: &Value) {
     let message = seen.message(role);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if let Some(call) = field(part, "functionCall") {
-        message.calls.push(CallSeen {
+        message.calls.push(ParsedCall {
             id: text(&call["id"]),
             name: text(&call["name"]),
             input: call["args"].clone(),
@@ -51,13 +51,13 @@ fn read_part(seen: &mut Seen, role: Role, part: &Value) {
             .filter(|id| !id.is_empty())
             .unwrap_or(result["name"].as_str().unwrap_or_default());
         let response = &result["response"];
-        let said = ["output", "result", "error"]
+        let result_text = ["output", "result", "error"]
             .iter()
             .find_map(|key| response[*key].as_str());
-        let said = said.map_or_else(|| response.to_string(), str::to_owned);
-        message.results.push(ResultSeen {
+        let result_text = result_text.map_or_else(|| response.to_string(), str::to_owned);
+        message.results.push(ParsedResult {
             id: id.to_owned(),
-            text: said,
+            text: result_text,
             error: response.get("error").is_some(),
         });
     } else if part["thought"] == true {
@@ -67,15 +67,15 @@ fn read_part(seen: &mut Seen, role: Role, part: &Value) {
     }
 }
 
-/// The stream of an answer.
-pub(super) fn events(seen: &Seen, answer: &Answer) -> Vec<Event> {
-    let mut parts: Vec<(Value, Part)> = Vec::new();
+/// The stream of a reply.
+pub(super) fn events(seen: &ParsedRequest, answer: &ScriptedReply) -> Vec<Event> {
+    let mut parts: Vec<(Value, EventPart)> = Vec::new();
     let pieces = |text| answer.pace.split(text).into_iter();
     if let Some(thought) = answer.thought.as_ref().filter(|_| seen.thinking) {
-        parts.extend(pieces(&thought.text).map(|piece| (json!({"text": piece, "thought": true}), Part::Thinking)));
+        parts.extend(pieces(&thought.text).map(|piece| (json!({"text": piece, "thought": true}), EventPart::Thinking)));
     }
-    parts.extend(pieces(&answer.text).map(|piece| (json!({"text": piece}), Part::Text)));
-    parts.extend(calls(answer).into_iter().map(|call| (call, Part::Tool)));
+    parts.extend(pieces(&answer.text).map(|piece| (json!({"text": piece}), EventPart::Text)));
+    parts.extend(calls(answer).into_iter().map(|call| (call, EventPart::Tool)));
     let mut out: Vec<Event> = parts
         .into_iter()
         .map(|(part, kind)| Event::bare(&chunk(seen, answer, vec![part], None), kind))
@@ -84,12 +84,15 @@ pub(super) fn events(seen: &Seen, answer: &Answer) -> Vec<Event> {
     if let (Some(thought), true) = (&answer.thought, answer.calls.is_empty()) {
         last["thoughtSignature"] = json!(thought.signature);
     }
-    out.push(Event::bare(&chunk(seen, answer, vec![last], Some(answer)), Part::Done));
+    out.push(Event::bare(
+        &chunk(seen, answer, vec![last], Some(answer)),
+        EventPart::Done,
+    ));
     out
 }
 
-/// The answer in one piece.
-pub(super) fn whole(seen: &Seen, answer: &Answer) -> Value {
+/// The complete reply.
+pub(super) fn whole(seen: &ParsedRequest, answer: &ScriptedReply) -> Value {
     let mut parts = Vec::new();
     if let Some(thought) = answer.thought.as_ref().filter(|_| seen.thinking) {
         parts.push(json!({"text": thought.text, "thought": true}));
@@ -101,9 +104,9 @@ pub(super) fn whole(seen: &Seen, answer: &Answer) -> Value {
     chunk(seen, answer, parts, Some(answer))
 }
 
-/// The calls, the first of them with the signature of the thought. Calls that are no JSON never arrive on this wire.
-fn calls(answer: &Answer) -> Vec<Value> {
-    let call = |call: &super::Called| {
+/// The calls; the first one has the signature of the thinking. Calls with invalid JSON never arrive on this wire.
+fn calls(answer: &ScriptedReply) -> Vec<Value> {
+    let call = |call: &super::ScriptedCall| {
         let mut function = json!({"name": call.name, "args": call.input()?});
         if !call.id.is_empty() {
             function["id"] = json!(call.id);
@@ -117,8 +120,8 @@ fn calls(answer: &Answer) -> Vec<Value> {
     parts
 }
 
-/// One response object; the last one carries the reason to stop.
-fn chunk(seen: &Seen, answer: &Answer, parts: Vec<Value>, last: Option<&Answer>) -> Value {
+/// One response object; the last one has the stop reason.
+fn chunk(seen: &ParsedRequest, answer: &ScriptedReply, parts: Vec<Value>, last: Option<&ScriptedReply>) -> Value {
     let mut candidate = json!({"content": {"parts": parts, "role": "model"}});
     if let Some(answer) = last {
         let malformed = answer.calls.iter().any(|call| call.input().is_none());
@@ -147,7 +150,7 @@ fn finish_reason(stop: Stop) -> &'static str {
     }
 }
 
-fn usage(answer: &Answer) -> Value {
+fn usage(answer: &ScriptedReply) -> Value {
     let figures = &answer.figures;
     let mut usage = json!({
         "promptTokenCount": figures.input,

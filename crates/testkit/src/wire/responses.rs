@@ -1,16 +1,16 @@
-//! OpenAI Responses: items, each with its own run of events.
+//! OpenAI Responses: items, each with its own events.
 
 use serde_json::{Value, json};
 
-use super::{Answer, Event, Figures, Part, list, parsed, text_of};
+use super::{Event, EventPart, ScriptedReply, TokenCounts, list, parsed, text_of};
 use crate::pace::Pace;
+use crate::parsed_request::{ParsedCall, ParsedRequest, ParsedResult, Role};
 use crate::script::Stop;
-use crate::seen::{CallSeen, ResultSeen, Role, Seen};
 
 const CREATED: u64 = 1_767_225_600;
 
-/// Reads the body of `seen.raw` into the rest of it.
-pub(super) fn read(seen: &mut Seen) {
+/// Parses the body `seen.raw` into the other fields.
+pub(super) fn read(seen: &mut ParsedRequest) {
     let body = std::mem::take(&mut seen.raw);
     for tool in list(&body["tools"]) {
         let name = tool["name"].as_str().or_else(|| tool["type"].as_str());
@@ -33,7 +33,7 @@ pub(super) fn read(seen: &mut Seen) {
     seen.raw = body;
 }
 
-fn read_item(seen: &mut Seen, item: &Value) {
+fn read_item(seen: &mut ParsedRequest, item: &Value) {
     let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
     match (item["type"].as_str().unwrap_or("message"), item["role"].as_str()) {
         ("message", Some("system" | "developer")) => seen.add_system(&text_of(&item["content"])),
@@ -44,7 +44,7 @@ fn read_item(seen: &mut Seen, item: &Value) {
             .thinking
             .push_str(&text_of(&item["summary"])),
         ("function_call", _) => {
-            let call = CallSeen {
+            let call = ParsedCall {
                 id: text("call_id"),
                 name: text("name"),
                 input: parsed(&item["arguments"]),
@@ -52,7 +52,7 @@ fn read_item(seen: &mut Seen, item: &Value) {
             seen.message(Role::Assistant).calls.push(call);
         }
         ("function_call_output", _) => {
-            let result = ResultSeen {
+            let result = ParsedResult {
                 id: text("call_id"),
                 text: text_of(&item["output"]),
                 error: false,
@@ -63,15 +63,15 @@ fn read_item(seen: &mut Seen, item: &Value) {
     }
 }
 
-/// The stream of an answer.
-pub(super) fn events(seen: &Seen, answer: &Answer) -> Vec<Event> {
+/// The stream of a reply.
+pub(super) fn events(seen: &ParsedRequest, answer: &ScriptedReply) -> Vec<Event> {
     let mut stream = Stream {
         events: Vec::new(),
         pace: answer.pace,
     };
     let begun = envelope(seen, answer, "in_progress", json!([]));
-    stream.add("response.created", json!({"response": begun}), Part::Frame);
-    stream.add("response.in_progress", json!({"response": begun}), Part::Frame);
+    stream.add("response.created", json!({"response": begun}), EventPart::Frame);
+    stream.add("response.in_progress", json!({"response": begun}), EventPart::Frame);
     let items = items(seen, answer);
     for (index, item) in items.iter().enumerate() {
         match item["type"].as_str() {
@@ -82,12 +82,12 @@ pub(super) fn events(seen: &Seen, answer: &Answer) -> Vec<Event> {
     }
     let (name, status) = ending(answer.stop);
     let whole = envelope(seen, answer, status, Value::Array(items));
-    stream.add(name, json!({"response": whole}), Part::Done);
+    stream.add(name, json!({"response": whole}), EventPart::Done);
     stream.events
 }
 
-/// The answer in one piece.
-pub(super) fn whole(seen: &Seen, answer: &Answer) -> Value {
+/// The complete reply.
+pub(super) fn whole(seen: &ParsedRequest, answer: &ScriptedReply) -> Value {
     envelope(seen, answer, ending(answer.stop).1, Value::Array(items(seen, answer)))
 }
 
@@ -104,7 +104,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn add(&mut self, name: &'static str, fields: Value, part: Part) {
+    fn add(&mut self, name: &'static str, fields: Value, part: EventPart) {
         let mut data = json!({"type": name});
         if let (Some(data), Value::Object(fields)) = (data.as_object_mut(), fields) {
             data.extend(fields);
@@ -121,7 +121,7 @@ impl Stream {
         self.add(
             "response.output_item.added",
             json!({"item": item, "output_index": index}),
-            Part::Frame,
+            EventPart::Frame,
         );
     }
 
@@ -129,11 +129,11 @@ impl Stream {
         self.add(
             "response.output_item.done",
             json!({"item": item, "output_index": index}),
-            Part::Frame,
+            EventPart::Frame,
         );
     }
 
-    fn deltas(&mut self, name: &'static str, text: &Value, fields: &Value, part: Part) {
+    fn deltas(&mut self, name: &'static str, text: &Value, fields: &Value, part: EventPart) {
         for piece in self.pace.split(text.as_str().unwrap_or_default()) {
             let mut fields = fields.clone();
             fields["delta"] = json!(piece);
@@ -154,23 +154,23 @@ impl Stream {
             self.add(
                 "response.reasoning_summary_part.added",
                 with("part", empty),
-                Part::Frame,
+                EventPart::Frame,
             );
             self.deltas(
                 "response.reasoning_summary_text.delta",
                 &part["text"],
                 &at,
-                Part::Thinking,
+                EventPart::Thinking,
             );
             self.add(
                 "response.reasoning_summary_text.done",
                 with("text", part["text"].clone()),
-                Part::Frame,
+                EventPart::Frame,
             );
             self.add(
                 "response.reasoning_summary_part.done",
                 with("part", part.clone()),
-                Part::Frame,
+                EventPart::Frame,
             );
         }
         self.closed(index, item);
@@ -183,10 +183,10 @@ impl Stream {
             "response.function_call_arguments.delta",
             &item["arguments"],
             &at,
-            Part::Tool,
+            EventPart::Tool,
         );
         at["arguments"] = item["arguments"].clone();
-        self.add("response.function_call_arguments.done", at, Part::Frame);
+        self.add("response.function_call_arguments.done", at, EventPart::Frame);
         self.closed(index, item);
     }
 
@@ -208,15 +208,19 @@ impl Stream {
         };
         let mut empty = part.clone();
         empty[key] = json!("");
-        self.add("response.content_part.added", with("part", empty), Part::Frame);
-        self.deltas(delta, &part[key], &at, Part::Text);
-        self.add(done, with(key, part[key].clone()), Part::Frame);
-        self.add("response.content_part.done", with("part", part.clone()), Part::Frame);
+        self.add("response.content_part.added", with("part", empty), EventPart::Frame);
+        self.deltas(delta, &part[key], &at, EventPart::Text);
+        self.add(done, with(key, part[key].clone()), EventPart::Frame);
+        self.add(
+            "response.content_part.done",
+            with("part", part.clone()),
+            EventPart::Frame,
+        );
         self.closed(index, item);
     }
 }
 
-fn items(seen: &Seen, answer: &Answer) -> Vec<Value> {
+fn items(seen: &ParsedRequest, answer: &ScriptedReply) -> Vec<Value> {
     let serial = answer.serial;
     let mut items = Vec::new();
     if let Some(thought) = &answer.thought {
@@ -267,8 +271,8 @@ fn items(seen: &Seen, answer: &Answer) -> Vec<Value> {
     items
 }
 
-/// The response object around the items, which repeats what was asked.
-fn envelope(seen: &Seen, answer: &Answer, status: &str, output: Value) -> Value {
+/// The response object around the items, which repeats the request's fields.
+fn envelope(seen: &ParsedRequest, answer: &ScriptedReply, status: &str, output: Value) -> Value {
     let asked = |key: &str, otherwise: Value| seen.raw.get(key).cloned().unwrap_or(otherwise);
     let done = status != "in_progress";
     json!({
@@ -301,7 +305,7 @@ fn envelope(seen: &Seen, answer: &Answer, status: &str, output: Value) -> Value 
     })
 }
 
-fn usage(figures: &Figures) -> Value {
+fn usage(figures: &TokenCounts) -> Value {
     json!({
         "input_tokens": figures.input,
         "input_tokens_details": {"cached_tokens": figures.read},

@@ -1,16 +1,16 @@
-//! Requests that a vendor would refuse are refused, in its words.
+//! Requests that a vendor rejects are refused with its message.
 
 use serde_json::{Value, json};
-use testkit::{Outcome, Script, Server, Turn, Wire};
+use testkit::{RequestOutcome, Script, Server, Turn, Wire};
 
 use crate::client::{HEADERS, Talk, ask, path, post, send};
-use crate::reader::told;
+use crate::reader::read_stream;
 
 fn one_step() -> Talk {
     Talk::default().step("call_step0_0", "read_file", json!({"path": "a.txt"}), "hello")
 }
 
-/// Sends a spoilt request and finds these words in the refusal.
+/// Sends an invalid request and checks the refusal's message.
 async fn check(wire: Wire, words: &str, spoil: impl Fn(&mut Value)) {
     let server = Server::start(Script::new().turn(Turn::text("So.")))
         .await
@@ -32,7 +32,7 @@ async fn check(wire: Wire, words: &str, spoil: impl Fn(&mut Value)) {
     let outcome = server.requests().pop().map(|request| request.outcome);
     assert_eq!(
         outcome,
-        Some(Outcome::Refused {
+        Some(RequestOutcome::Refused {
             message: message.as_str().unwrap_or_default().to_owned()
         })
     );
@@ -51,7 +51,7 @@ fn drop_field(value: &mut Value, key: &str) {
 }
 
 #[tokio::test]
-async fn anthropic_rules_hold_on_all_three_roads() {
+async fn anthropic_rules_apply_on_all_three_services() {
     for wire in [Wire::Anthropic, Wire::Bedrock, Wire::Vertex] {
         check(wire, "max_tokens: Field required", |body| {
             drop_field(body, "max_tokens")
@@ -178,7 +178,7 @@ async fn anthropic_rules_hold_on_all_three_roads() {
 }
 
 #[tokio::test]
-async fn chat_rules_hold() {
+async fn chat_rules_apply() {
     let wire = Wire::Chat;
     check(wire, "you must provide a model", |body| drop_field(body, "model")).await;
     check(wire, "did not have response messages: call_step0_0", |body| {
@@ -231,7 +231,7 @@ async fn chat_rules_hold() {
 }
 
 #[tokio::test]
-async fn responses_rules_hold() {
+async fn responses_rules_apply() {
     let wire = Wire::Responses;
     check(wire, "'model'", |body| drop_field(body, "model")).await;
     check(wire, "'input'", |body| drop_field(body, "input")).await;
@@ -278,7 +278,7 @@ async fn responses_rules_hold() {
 }
 
 #[tokio::test]
-async fn gemini_rules_hold() {
+async fn gemini_rules_apply() {
     let wire = Wire::Gemini;
     check(wire, "contents is not specified", |body| drop_field(body, "contents")).await;
     check(wire, "must not be empty", |body| {
@@ -318,7 +318,7 @@ async fn gemini_rules_hold() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_json_is_refused() {
+async fn a_body_that_is_not_json_is_refused() {
     let server = Server::start(Script::new()).await.expect("starts");
     for wire in Wire::ALL {
         assert_eq!(
@@ -354,14 +354,14 @@ async fn a_body_that_is_no_json_is_refused() {
 }
 
 #[tokio::test]
-async fn a_thought_has_to_come_back_as_it_went() {
+async fn thinking_must_be_sent_back_unchanged() {
     let turn = Turn::text("Reading.")
         .thinking("Hm.")
         .call("read_file", json!({"path": "a.txt"}));
     let script = Script::new().turn(turn).turn(Turn::text("So."));
     for wire in Wire::ALL.into_iter().filter(|wire| *wire != Wire::Chat) {
         let server = Server::start(script.clone()).await.expect("starts");
-        let first = told(wire, &ask(&server, wire, &Talk::thinking()).await.body());
+        let first = read_stream(wire, &ask(&server, wire, &Talk::thinking()).await.body());
         let with = |signature: &str| {
             let mut body = Talk {
                 thinks: true,
@@ -414,7 +414,7 @@ async fn a_thought_has_to_come_back_as_it_went() {
 }
 
 #[tokio::test]
-async fn a_key_can_be_insisted_on() {
+async fn a_key_can_be_required() {
     let script = Script::new().key("sk-1").turn(Turn::text("So."));
     let server = Server::start(script).await.expect("starts");
     let signed = "AWS4-HMAC-SHA256 Credential=sk-1/20260101/us-east-1/bedrock/aws4_request, Signature=0";
@@ -448,8 +448,8 @@ async fn a_key_can_be_insisted_on() {
 }
 
 #[tokio::test]
-async fn a_lenient_server_takes_anything() {
-    let server = Server::start(Script::new().lenient().no_side().turn(Turn::text("So.")))
+async fn a_lenient_server_accepts_any_request() {
+    let server = Server::start(Script::new().lenient().without_side_reply().turn(Turn::text("So.")))
         .await
         .expect("starts");
     for wire in Wire::ALL {

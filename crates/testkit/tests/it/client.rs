@@ -1,29 +1,29 @@
-//! A plain HTTP client on a socket, which sees what a better one would hide.
+//! A minimal HTTP client on a socket, which exposes protocol details.
 
 use serde_json::{Value, json};
 use testkit::{Server, Wire};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// A response, taken apart.
+/// A parsed response.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
-    /// The payload of the chunks, each for itself; the last may be incomplete.
+    /// The payload of each chunk; the last may be incomplete.
     pub(crate) chunks: Vec<Vec<u8>>,
     pub(crate) end: End,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// As HTTP has it.
+    /// The end required by HTTP.
     Proper,
     /// The connection closed inside a chunk.
     InsideChunk,
     /// The connection closed between chunks.
     BetweenChunks,
-    /// The connection closed before there was a status line.
+    /// The connection closed before the status line.
     BeforeHead,
 }
 
@@ -52,7 +52,7 @@ impl Response {
 pub(crate) async fn send(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
     let mut stream = open(server, method, path, headers, body).await;
     let mut bytes = Vec::new();
-    // A reset instead of an end is fine too: what came before it counts.
+    // A reset instead of an end is accepted; the data before it counts.
     drop(stream.read_to_end(&mut bytes).await);
     taken_apart(&bytes)
 }
@@ -74,7 +74,7 @@ pub(crate) async fn open(server: &Server, method: &str, path: &str, headers: &[(
     stream
 }
 
-/// A response out of all bytes that came.
+/// Parses a response from all received bytes.
 pub(crate) fn taken_apart(bytes: &[u8]) -> Response {
     let Some(head_end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
         return Response {
@@ -136,11 +136,11 @@ fn chunks(mut rest: &[u8]) -> (Vec<Vec<u8>>, End) {
     }
 }
 
-/// A small conversation, put as a wire wants it: a question, and the calls (id, name, input, result) that followed.
+/// A small conversation in a wire's format: a question and the calls (id, name, input, result) that followed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Talk {
     pub(crate) steps: Vec<(String, String, Value, String)>,
-    /// Thinking is asked for.
+    /// Thinking is enabled.
     pub(crate) thinks: bool,
     pub(crate) no_tools: bool,
     pub(crate) whole: bool,
@@ -148,7 +148,7 @@ pub(crate) struct Talk {
 
 pub(crate) const QUESTION: &str = "What is in a.txt?";
 
-/// Asks a server on a wire.
+/// Sends a request to a server on a wire.
 pub(crate) async fn ask(server: &Server, wire: Wire, talk: &Talk) -> Response {
     post(server, wire, talk.whole, &talk.body(wire)).await
 }

@@ -1,13 +1,13 @@
-//! Each fault really happens, on every wire, and passes when it is told to.
+//! Each fault occurs on every wire, and ends as scripted.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Fault, Finish, Outcome, Place, Script, Server, Turn, Wire};
+use testkit::{Fault, FaultPosition, RequestOutcome, ResponseEnd, Script, Server, Turn, Wire};
 use tokio::io::AsyncReadExt;
 
 use crate::client::{End, HEADERS, Response, Talk, ask, open, path, taken_apart};
-use crate::reader::{Told, events, told};
+use crate::reader::{StreamContent, events, read_stream};
 
 const TEXT: &str = "A sentence that is long enough to come in many deltas, so that there is a middle to break it in.";
 
@@ -20,25 +20,25 @@ fn turn() -> Turn {
         .call("read_file", input)
 }
 
-/// The answer with a fault, and what comes when the same is asked again.
-async fn struck(wire: Wire, fault: &Fault) -> (Response, Told) {
-    let server = Server::start(Script::new().turn(turn().fails(fault.clone(), 1)))
+/// The reply with a fault, and the reply to the same request afterwards.
+async fn struck(wire: Wire, fault: &Fault) -> (Response, StreamContent) {
+    let server = Server::start(Script::new().turn(turn().with_fault(fault.clone(), 1)))
         .await
         .expect("starts");
     let response = ask(&server, wire, &Talk::thinking()).await;
     let again = ask(&server, wire, &Talk::thinking()).await;
-    let outcomes: Vec<Outcome> = server.requests().into_iter().map(|request| request.outcome).collect();
+    let outcomes: Vec<RequestOutcome> = server.requests().into_iter().map(|request| request.outcome).collect();
     assert_eq!(
         outcomes,
         [
-            Outcome::Fault {
+            RequestOutcome::Fault {
                 turn: 0,
                 fault: fault.clone()
             },
-            Outcome::Turn { turn: 0 }
+            RequestOutcome::Turn { turn: 0 }
         ]
     );
-    let again = told(wire, &again.body());
+    let again = read_stream(wire, &again.body());
     assert!(
         again.is_complete && again.text == TEXT && again.calls.len() == 2,
         "{wire:?} {fault:?}: {again:?}"
@@ -47,7 +47,7 @@ async fn struck(wire: Wire, fault: &Fault) -> (Response, Told) {
 }
 
 #[tokio::test]
-async fn errors_have_the_vendors_status_and_shape() {
+async fn errors_have_the_vendors_status_and_format() {
     let kind = |wire: Wire, response: &Response| match wire {
         Wire::Anthropic => response.json()["error"]["type"].clone(),
         Wire::Vertex => response.json()["error"]
@@ -150,7 +150,7 @@ async fn errors_have_the_vendors_status_and_shape() {
 }
 
 #[tokio::test]
-async fn a_limit_says_when_to_come_back_if_told_to() {
+async fn a_rate_limit_has_a_retry_delay_if_scripted() {
     let hints = |response: &Response| {
         [
             response.header("retry-after").map(str::to_owned),
@@ -173,7 +173,7 @@ async fn a_limit_says_when_to_come_back_if_told_to() {
 }
 
 #[tokio::test]
-async fn an_overflow_is_told_in_the_vendors_own_words() {
+async fn an_overflow_has_the_vendors_message() {
     for (wire, words) in [
         (Wire::Anthropic, "prompt is too long: 208310 tokens > 200000 maximum"),
         (Wire::Chat, "This model's maximum context length is 200000 tokens."),
@@ -185,10 +185,10 @@ async fn an_overflow_is_told_in_the_vendors_own_words() {
         let (response, _) = struck(wire, &Fault::ContextOverflow { in_stream: false }).await;
         assert!(response.text().contains(words), "{wire:?}: {}", response.text());
         let (response, _) = struck(wire, &Fault::ContextOverflow { in_stream: true }).await;
-        let told = told(wire, &response.body());
-        assert_eq!((response.status, told.is_complete), (200, false));
+        let content = read_stream(wire, &response.body());
+        assert_eq!((response.status, content.is_complete), (200, false));
         assert!(
-            told.error.is_some_and(|error| error.to_string().contains(words)),
+            content.error.is_some_and(|error| error.to_string().contains(words)),
             "{wire:?}: {}",
             response.text()
         );
@@ -208,7 +208,13 @@ async fn an_overflow_is_told_in_the_vendors_own_words() {
 #[tokio::test]
 async fn a_cut_leaves_half_an_event_in_half_a_chunk() {
     for wire in Wire::ALL {
-        for place in [Place::Start, Place::Thinking, Place::Text, Place::Tool, Place::End] {
+        for place in [
+            FaultPosition::Start,
+            FaultPosition::Thinking,
+            FaultPosition::Text,
+            FaultPosition::Tool,
+            FaultPosition::End,
+        ] {
             let (response, whole) = struck(wire, &Fault::cut(place)).await;
             assert_eq!(
                 (response.status, response.end),
@@ -219,42 +225,44 @@ async fn a_cut_leaves_half_an_event_in_half_a_chunk() {
                 !response.chunks.last().is_none_or(Vec::is_empty),
                 "{wire:?} {place:?}: some of the chunk came"
             );
-            let told = told(wire, &response.body());
-            assert!(!told.is_complete, "{wire:?} {place:?}");
+            let content = read_stream(wire, &response.body());
+            assert!(!content.is_complete, "{wire:?} {place:?}");
             assert!(
-                whole.text.starts_with(&told.text) && whole.thinking.starts_with(&told.thinking),
+                whole.text.starts_with(&content.text) && whole.thinking.starts_with(&content.thinking),
                 "{wire:?} {place:?}"
             );
             let reached = match place {
-                Place::Start => told.text.is_empty() && told.thinking.len() < whole.thinking.len(),
-                Place::Thinking => told.thinking.len() < whole.thinking.len(),
-                Place::Text => !told.text.is_empty() && told.text.len() < TEXT.len() && told.calls.is_empty(),
-                Place::Tool => told.text == TEXT && (!told.calls.is_empty() || wire == Wire::Gemini),
-                Place::Head | Place::End => told.calls.len() == 2,
+                FaultPosition::Start => content.text.is_empty() && content.thinking.len() < whole.thinking.len(),
+                FaultPosition::Thinking => content.thinking.len() < whole.thinking.len(),
+                FaultPosition::Text => {
+                    !content.text.is_empty() && content.text.len() < TEXT.len() && content.calls.is_empty()
+                }
+                FaultPosition::Tool => content.text == TEXT && (!content.calls.is_empty() || wire == Wire::Gemini),
+                FaultPosition::Head | FaultPosition::End => content.calls.len() == 2,
             };
-            assert!(reached, "{wire:?} {place:?}: {told:?}");
+            assert!(reached, "{wire:?} {place:?}: {content:?}");
         }
-        let (response, _) = struck(wire, &Fault::cut(Place::Head)).await;
+        let (response, _) = struck(wire, &Fault::cut(FaultPosition::Head)).await;
         assert_eq!(response.end, End::BeforeHead);
     }
 }
 
 #[tokio::test]
-async fn a_stream_can_end_too_early_in_good_order() {
+async fn a_stream_can_end_properly_but_early() {
     for wire in Wire::ALL {
-        for place in [Place::Text, Place::Tool, Place::End] {
+        for place in [FaultPosition::Text, FaultPosition::Tool, FaultPosition::End] {
             let (response, _) = struck(wire, &Fault::EndEarly { at: place }).await;
-            let told = told(wire, &response.body());
+            let content = read_stream(wire, &response.body());
             assert_eq!(
-                (response.end, told.is_complete),
+                (response.end, content.is_complete),
                 (End::Proper, false),
                 "{wire:?} {place:?}"
             );
         }
         let (response, whole) = struck(wire, &Fault::MissingDone).await;
-        let told = told(wire, &response.body());
+        let content = read_stream(wire, &response.body());
         assert_eq!(
-            (response.end, told.is_complete, told.calls),
+            (response.end, content.is_complete, content.calls),
             (End::Proper, false, whole.calls),
             "{wire:?}"
         );
@@ -262,48 +270,54 @@ async fn a_stream_can_end_too_early_in_good_order() {
 }
 
 #[tokio::test]
-async fn an_error_event_ends_a_stream_that_began_well() {
+async fn an_error_event_ends_a_started_stream() {
     for wire in Wire::ALL {
-        let (response, _) = struck(wire, &Fault::ErrorEvent { at: Place::Text }).await;
-        let told = told(wire, &response.body());
+        let (response, _) = struck(
+            wire,
+            &Fault::ErrorEvent {
+                at: FaultPosition::Text,
+            },
+        )
+        .await;
+        let content = read_stream(wire, &response.body());
         assert_eq!(
-            (response.status, response.end, told.is_complete),
+            (response.status, response.end, content.is_complete),
             (200, End::Proper, false),
             "{wire:?}"
         );
-        assert!(!told.text.is_empty() && told.text.len() < TEXT.len(), "{wire:?}");
-        let error = told.error.expect("an error").to_string().to_lowercase();
+        assert!(!content.text.is_empty() && content.text.len() < TEXT.len(), "{wire:?}");
+        let error = content.error.expect("an error").to_string().to_lowercase();
         assert!(error.contains("overload"), "{wire:?}: {error}");
     }
 }
 
 #[tokio::test]
-async fn a_stall_sends_nothing_more_until_its_time_is_over() {
+async fn a_stall_sends_nothing_until_it_ends() {
     for wire in Wire::ALL {
-        for place in [Place::Head, Place::Text, Place::Tool] {
+        for place in [FaultPosition::Head, FaultPosition::Text, FaultPosition::Tool] {
             let fault = Fault::Stall {
                 at: place,
                 ms: Some(30),
             };
             let (response, whole) = struck(wire, &fault).await;
             assert_eq!(
-                told(wire, &response.body()),
+                read_stream(wire, &response.body()),
                 whole,
                 "{wire:?} {place:?}: it comes at last"
             );
 
-            let server = Server::start(Script::new().turn(turn().always(Fault::stall(place))))
+            let server = Server::start(Script::new().turn(turn().with_permanent_fault(Fault::stall(place))))
                 .await
                 .expect("starts");
             let body = Talk::thinking().body(wire).to_string();
             let mut stream = open(&server, "POST", path(wire, false), HEADERS, &body).await;
             let mut bytes = Vec::new();
             let is_there = |bytes: &[u8]| match place {
-                Place::Text => !told(wire, &taken_apart(bytes).body()).text.is_empty(),
-                Place::Tool => told(wire, &taken_apart(bytes).body()).text == TEXT,
+                FaultPosition::Text => !read_stream(wire, &taken_apart(bytes).body()).text.is_empty(),
+                FaultPosition::Tool => read_stream(wire, &taken_apart(bytes).body()).text == TEXT,
                 _ => true,
             };
-            server.until(|requests| requests.len() == 1).await;
+            server.wait_until(|requests| requests.len() == 1).await;
             while !is_there(&bytes) {
                 stream.read_buf(&mut bytes).await.expect("more");
             }
@@ -312,31 +326,33 @@ async fn a_stall_sends_nothing_more_until_its_time_is_over() {
                 tokio::time::timeout(Duration::from_millis(50), rest).await.is_err(),
                 "{wire:?}: for ever"
             );
-            assert_eq!(bytes.is_empty(), place == Place::Head, "{wire:?}");
-            assert!(!told(wire, &taken_apart(&bytes).body()).is_complete, "{wire:?}");
+            assert_eq!(bytes.is_empty(), place == FaultPosition::Head, "{wire:?}");
+            assert!(!read_stream(wire, &taken_apart(&bytes).body()).is_complete, "{wire:?}");
             drop(stream);
-            server.until(|requests| requests[0].finish == Some(Finish::Gone)).await;
+            server
+                .wait_until(|requests| requests[0].finish == Some(ResponseEnd::ClientDisconnected))
+                .await;
         }
     }
 }
 
 #[tokio::test]
-async fn a_hangup_closes_without_a_word() {
+async fn a_hangup_closes_without_a_response() {
     for wire in Wire::ALL {
         assert_eq!(struck(wire, &Fault::Hangup).await.0.end, End::BeforeHead);
     }
 }
 
 #[tokio::test]
-async fn oddities_change_the_bytes_but_not_what_is_said() {
+async fn noise_changes_the_bytes_but_not_the_content() {
     for wire in Wire::ALL {
         for fault in [Fault::Noise, Fault::huge_line(), Fault::Drip { ms: 0 }] {
             let (response, whole) = struck(wire, &fault).await;
-            let mut told = told(wire, &response.body());
+            let mut content = read_stream(wire, &response.body());
             assert_eq!(response.end, End::Proper);
-            // Noise among the events must not hide that the figures are those of the first request.
-            told.usage = whole.usage.clone();
-            assert_eq!(told, whole, "{wire:?} {fault:?}");
+            // Noise among the events must not change the figures of the first request.
+            content.usage = whole.usage.clone();
+            assert_eq!(content, whole, "{wire:?} {fault:?}");
             match fault {
                 Fault::Noise if wire != Wire::Bedrock => assert!(response.text().contains("mystery: field\r\n")),
                 Fault::HugeLine { bytes } => {
@@ -351,12 +367,18 @@ async fn oddities_change_the_bytes_but_not_what_is_said() {
 }
 
 #[tokio::test]
-async fn garbage_is_no_event() {
+async fn garbage_is_not_an_event() {
     for wire in Wire::ALL {
-        let (response, _) = struck(wire, &Fault::Garbage { at: Place::Text }).await;
+        let (response, _) = struck(
+            wire,
+            &Fault::Garbage {
+                at: FaultPosition::Text,
+            },
+        )
+        .await;
         if wire == Wire::Bedrock {
             assert!(
-                !told(wire, &response.body()).is_complete,
+                !read_stream(wire, &response.body()).is_complete,
                 "nothing after it can be trusted"
             );
         } else {
@@ -389,7 +411,7 @@ async fn a_wrong_type_comes_with_status_200() {
 async fn calls_can_be_malformed() {
     for wire in Wire::ALL {
         let (response, whole) = struck(wire, &Fault::TruncatedArguments).await;
-        let cut = told(wire, &response.body());
+        let cut = read_stream(wire, &response.body());
         assert!(cut.is_complete, "{wire:?}");
         if wire == Wire::Gemini {
             assert_eq!((cut.stop.as_str(), cut.calls.len()), ("MALFORMED_FUNCTION_CALL", 1));
@@ -398,27 +420,27 @@ async fn calls_can_be_malformed() {
             assert!(whole.calls[1].2.starts_with(arguments.as_str()) && arguments.len() < whole.calls[1].2.len());
             assert_eq!((&cut.calls[0], &cut.stop), (&whole.calls[0], &whole.stop), "{wire:?}");
         }
-        let ids = |told: Told| told.calls.into_iter().map(|call| call.0).collect::<Vec<_>>();
+        let ids = |content: StreamContent| content.calls.into_iter().map(|call| call.0).collect::<Vec<_>>();
         let (response, _) = struck(wire, &Fault::DuplicateIds).await;
         assert_eq!(
-            ids(told(wire, &response.body())),
+            ids(read_stream(wire, &response.body())),
             ["call_step0_0", "call_step0_0"],
             "{wire:?}"
         );
         let (response, _) = struck(wire, &Fault::EmptyIds).await;
-        assert_eq!(ids(told(wire, &response.body())), ["", ""], "{wire:?}");
+        assert_eq!(ids(read_stream(wire, &response.body())), ["", ""], "{wire:?}");
     }
 }
 
 #[tokio::test]
-async fn the_final_figures_can_be_missing() {
+async fn the_final_usage_can_be_missing() {
     for wire in Wire::ALL {
         let (response, whole) = struck(wire, &Fault::MissingUsage).await;
-        let told = told(wire, &response.body());
+        let content = read_stream(wire, &response.body());
         assert!(
-            told.is_complete && told.usage.is_null() && whole.usage.is_object(),
+            content.is_complete && content.usage.is_null() && whole.usage.is_object(),
             "{wire:?}: {}",
-            told.usage
+            content.usage
         );
     }
 }
@@ -426,9 +448,9 @@ async fn the_final_figures_can_be_missing() {
 #[tokio::test]
 async fn faults_of_a_turn_come_one_after_the_other() {
     let turn = Turn::text("At last.")
-        .fails(Fault::overloaded(), 2)
-        .fails(Fault::Hangup, 1)
-        .fails(Fault::status(502), 1);
+        .with_fault(Fault::overloaded(), 2)
+        .with_fault(Fault::Hangup, 1)
+        .with_fault(Fault::status(502), 1);
     let server = Server::start(Script::new().turn(turn)).await.expect("starts");
     let mut statuses = Vec::new();
     for _ in 0..6 {
@@ -438,13 +460,18 @@ async fn faults_of_a_turn_come_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn faults_also_strike_whole_answers() {
+async fn faults_also_occur_in_complete_replies() {
     for (fault, end) in [
-        (Fault::cut(Place::Text), End::InsideChunk),
-        (Fault::EndEarly { at: Place::Text }, End::Proper),
+        (Fault::cut(FaultPosition::Text), End::InsideChunk),
+        (
+            Fault::EndEarly {
+                at: FaultPosition::Text,
+            },
+            End::Proper,
+        ),
     ] {
         for wire in Wire::ALL {
-            let server = Server::start(Script::new().turn(turn().always(fault.clone())))
+            let server = Server::start(Script::new().turn(turn().with_permanent_fault(fault.clone())))
                 .await
                 .expect("starts");
             let response = ask(

@@ -1,4 +1,4 @@
-//! The kit tried with a plain HTTP client: every wire, every fault, every rule.
+//! Tests of the kit with a minimal HTTP client: every wire, fault and rule.
 #![allow(clippy::expect_used, reason = "what the tests share is test code too")]
 
 mod checks;

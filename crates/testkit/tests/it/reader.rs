@@ -1,22 +1,22 @@
-//! An independent reader of streams: what they say, and the shape in which they say it.
+//! An independent reader of streams: their content and their event structure.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use testkit::Wire;
 
-/// What a stream says.
+/// The content of a stream.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct StreamContent {
     pub(crate) text: String,
     pub(crate) thinking: String,
-    /// Id, name and text of the arguments.
+    /// Id, name and arguments.
     pub(crate) calls: Vec<(String, String, String)>,
     pub(crate) stop: String,
     pub(crate) usage: Value,
     /// The signature or encrypted content of the thinking.
     pub(crate) signature: String,
-    /// Whether the closing event came.
+    /// Whether the final event arrived.
     pub(crate) is_complete: bool,
     pub(crate) error: Option<Value>,
 }
@@ -43,7 +43,7 @@ pub(crate) fn events(wire: Wire, body: &[u8]) -> Vec<(String, Value)> {
     found
 }
 
-/// The events in AWS frames, up to the first that is not whole or not sound.
+/// The events in AWS frames, up to the first incomplete or invalid one.
 fn frames(mut rest: &[u8]) -> Vec<(String, Value)> {
     let number = |bytes: &[u8]| bytes.iter().fold(0, |sum, byte| (sum << 8) | u32::from(*byte));
     let mut found = Vec::new();
@@ -83,18 +83,18 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// What a stream says.
-pub(crate) fn told(wire: Wire, body: &[u8]) -> Told {
-    let mut told = Told::default();
+/// The content of a stream.
+pub(crate) fn read_stream(wire: Wire, body: &[u8]) -> StreamContent {
+    let mut content = StreamContent::default();
     for (name, data) in events(wire, body) {
         match wire {
-            Wire::Anthropic | Wire::Bedrock | Wire::Vertex => anthropic(&mut told, &name, &data),
-            Wire::Chat => chat(&mut told, &data),
-            Wire::Responses => responses(&mut told, &data),
-            Wire::Gemini => gemini(&mut told, &data),
+            Wire::Anthropic | Wire::Bedrock | Wire::Vertex => anthropic(&mut content, &name, &data),
+            Wire::Chat => chat(&mut content, &data),
+            Wire::Responses => responses(&mut content, &data),
+            Wire::Gemini => gemini(&mut content, &data),
         }
     }
-    told
+    content
 }
 
 fn text(value: &Value) -> &str {
@@ -105,133 +105,133 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn anthropic(told: &mut Told, name: &str, data: &Value) {
+fn anthropic(content: &mut StreamContent, name: &str, data: &Value) {
     if name.contains("exception") {
-        told.error = Some(data.clone());
+        content.error = Some(data.clone());
         return;
     }
     match text(&data["type"]) {
-        "message_start" => told.usage = data["message"]["usage"].clone(),
+        "message_start" => content.usage = data["message"]["usage"].clone(),
         "content_block_start" if data["content_block"]["type"] == "tool_use" => {
             let block = &data["content_block"];
-            told.calls.push((
+            content.calls.push((
                 text(&block["id"]).to_owned(),
                 text(&block["name"]).to_owned(),
                 String::new(),
             ));
         }
-        "content_block_start" => told.signature.push_str(text(&data["content_block"]["data"])),
+        "content_block_start" => content.signature.push_str(text(&data["content_block"]["data"])),
         "content_block_delta" => {
             let delta = &data["delta"];
-            told.text.push_str(text(&delta["text"]));
-            told.thinking.push_str(text(&delta["thinking"]));
-            told.signature.push_str(text(&delta["signature"]));
-            if let Some((_, _, arguments)) = told.calls.last_mut() {
+            content.text.push_str(text(&delta["text"]));
+            content.thinking.push_str(text(&delta["thinking"]));
+            content.signature.push_str(text(&delta["signature"]));
+            if let Some((_, _, arguments)) = content.calls.last_mut() {
                 arguments.push_str(text(&delta["partial_json"]));
             }
         }
         "message_delta" => {
-            told.stop = text(&data["delta"]["stop_reason"]).to_owned();
-            if let (Some(all), Some(last)) = (told.usage.as_object_mut(), data["usage"].as_object()) {
+            content.stop = text(&data["delta"]["stop_reason"]).to_owned();
+            if let (Some(all), Some(last)) = (content.usage.as_object_mut(), data["usage"].as_object()) {
                 all.extend(last.clone());
             } else {
-                told.usage = Value::Null;
+                content.usage = Value::Null;
             }
         }
-        "message_stop" => told.is_complete = true,
-        "error" => told.error = Some(data["error"].clone()),
+        "message_stop" => content.is_complete = true,
+        "error" => content.error = Some(data["error"].clone()),
         _ => {}
     }
 }
 
-fn chat(told: &mut Told, data: &Value) {
+fn chat(content: &mut StreamContent, data: &Value) {
     if data == "[DONE]" {
-        told.is_complete = true;
+        content.is_complete = true;
         return;
     }
     if let Some(error) = data.get("error") {
-        told.error = Some(error.clone());
+        content.error = Some(error.clone());
     }
     if data["usage"].is_object() {
-        told.usage = data["usage"].clone();
+        content.usage = data["usage"].clone();
     }
     let choice = &data["choices"][0];
-    told.stop.push_str(text(&choice["finish_reason"]));
+    content.stop.push_str(text(&choice["finish_reason"]));
     let delta = &choice["delta"];
-    told.text.push_str(text(&delta["content"]));
-    told.thinking.push_str(text(&delta["reasoning_content"]));
+    content.text.push_str(text(&delta["content"]));
+    content.thinking.push_str(text(&delta["reasoning_content"]));
     for call in list(&delta["tool_calls"]) {
         if call["function"]["name"].is_string() {
-            told.calls.push((
+            content.calls.push((
                 text(&call["id"]).to_owned(),
                 text(&call["function"]["name"]).to_owned(),
                 String::new(),
             ));
         }
-        if let Some((_, _, arguments)) = told.calls.last_mut() {
+        if let Some((_, _, arguments)) = content.calls.last_mut() {
             arguments.push_str(text(&call["function"]["arguments"]));
         }
     }
 }
 
-fn responses(told: &mut Told, data: &Value) {
+fn responses(content: &mut StreamContent, data: &Value) {
     match text(&data["type"]) {
-        "response.output_text.delta" | "response.refusal.delta" => told.text.push_str(text(&data["delta"])),
-        "response.reasoning_summary_text.delta" => told.thinking.push_str(text(&data["delta"])),
+        "response.output_text.delta" | "response.refusal.delta" => content.text.push_str(text(&data["delta"])),
+        "response.reasoning_summary_text.delta" => content.thinking.push_str(text(&data["delta"])),
         "response.output_item.added" if data["item"]["type"] == "function_call" => {
             let item = &data["item"];
-            told.calls.push((
+            content.calls.push((
                 text(&item["call_id"]).to_owned(),
                 text(&item["name"]).to_owned(),
                 String::new(),
             ));
         }
         "response.function_call_arguments.delta" => {
-            if let Some((_, _, arguments)) = told.calls.last_mut() {
+            if let Some((_, _, arguments)) = content.calls.last_mut() {
                 arguments.push_str(text(&data["delta"]));
             }
         }
-        "response.output_item.done" => told.signature.push_str(text(&data["item"]["encrypted_content"])),
+        "response.output_item.done" => content.signature.push_str(text(&data["item"]["encrypted_content"])),
         "response.completed" | "response.incomplete" => {
-            told.stop = text(&data["response"]["status"]).to_owned();
-            told.usage = data["response"]["usage"].clone();
-            told.is_complete = true;
+            content.stop = text(&data["response"]["status"]).to_owned();
+            content.usage = data["response"]["usage"].clone();
+            content.is_complete = true;
         }
-        "response.failed" => told.error = Some(data["response"]["error"].clone()),
-        "error" => told.error = Some(data.clone()),
+        "response.failed" => content.error = Some(data["response"]["error"].clone()),
+        "error" => content.error = Some(data.clone()),
         _ => {}
     }
 }
 
-fn gemini(told: &mut Told, data: &Value) {
+fn gemini(content: &mut StreamContent, data: &Value) {
     if let Some(error) = data.get("error") {
-        told.error = Some(error.clone());
+        content.error = Some(error.clone());
     }
     let candidate = &data["candidates"][0];
     for part in list(&candidate["content"]["parts"]) {
         let into = if part["thought"] == true {
-            &mut told.thinking
+            &mut content.thinking
         } else {
-            &mut told.text
+            &mut content.text
         };
         into.push_str(text(&part["text"]));
-        told.signature.push_str(text(&part["thoughtSignature"]));
+        content.signature.push_str(text(&part["thoughtSignature"]));
         if let Some(call) = part.get("functionCall") {
-            told.calls.push((
+            content.calls.push((
                 text(&call["id"]).to_owned(),
                 text(&call["name"]).to_owned(),
                 call["args"].to_string(),
             ));
         }
     }
-    told.usage = data["usageMetadata"].clone();
+    content.usage = data["usageMetadata"].clone();
     if let Some(reason) = candidate["finishReason"].as_str() {
-        told.stop = reason.to_owned();
-        told.is_complete = true;
+        content.stop = reason.to_owned();
+        content.is_complete = true;
     }
 }
 
-/// The shape of a stream: the kinds of its events, runs of one kind taken together.
+/// The structure of a stream: the kinds of its events, with consecutive duplicates removed.
 pub(crate) fn shape(wire: Wire, body: &[u8]) -> Vec<String> {
     let mut shape: Vec<String> = events(wire, body)
         .iter()

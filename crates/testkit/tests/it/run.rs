@@ -1,4 +1,4 @@
-//! Running a binary in a clean environment, with the shell in the place of the binary.
+//! Running a binary in a clean environment, with the shell as the binary.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ fn shell(script: &str) -> Hew {
 }
 
 #[tokio::test]
-async fn a_run_has_its_own_home_and_nothing_of_ours() {
+async fn a_run_has_its_own_home_and_a_clean_environment() {
     let hew = shell("env | cut -d= -f1 | sort | tr '\\n' ' '; echo; echo $HOME $XDG_DATA_HOME; pwd");
     let home = hew.home().canonicalize().expect("a home").display().to_string();
     let output = hew.run().await.expect("runs");
@@ -25,9 +25,9 @@ async fn a_run_has_its_own_home_and_nothing_of_ours() {
 }
 
 #[tokio::test]
-async fn clones_share_a_home_and_a_folder_can_be_given() {
+async fn clones_share_a_home_and_a_directory_can_be_given() {
     let project = Project::new(&[("a.txt", "one")]).expect("a project");
-    let hew = Hew::new("/bin/sh").expect("a home").folder(project.root());
+    let hew = Hew::new("/bin/sh").expect("a home").current_dir(project.root());
     let first = hew
         .clone()
         .args(["-c", "cat > $HOME/kept; cat a.txt; echo oops >&2; exit 3"])
@@ -60,25 +60,25 @@ async fn a_run_that_takes_too_long_is_killed_with_all_it_started() {
 async fn a_run_can_be_watched_interrupted_and_killed() {
     let script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.01; done";
     let mut running = shell(script).spawn().expect("starts");
-    running.until_printed("ready").await.expect("printed");
+    running.wait_for_output("ready").await.expect("printed");
     running.interrupt().expect("signalled");
     let output = running.wait().await.expect("ends");
     assert_eq!((output.code(), output.stdout.as_str()), (Some(5), "ready\ncaught\n"));
 
     let mut running = shell(script).spawn().expect("starts");
-    running.until_printed("ready").await.expect("printed");
+    running.wait_for_output("ready").await.expect("printed");
     running.kill().expect("signalled");
     let output = running.wait().await.expect("ends");
     assert_eq!((output.code(), output.is_success()), (None, false));
 
     let mut running = shell("echo other").spawn().expect("starts");
     assert!(
-        matches!(running.until_printed("ready").await, Err(Error::NotPrinted { stdout, .. }) if stdout == "other\n")
+        matches!(running.wait_for_output("ready").await, Err(Error::NotPrinted { stdout, .. }) if stdout == "other\n")
     );
 }
 
 #[tokio::test]
-async fn a_binary_that_is_not_there_is_an_error() {
+async fn a_missing_binary_is_an_error() {
     assert!(matches!(
         Hew::new("/no/such/binary").expect("a home").run().await,
         Err(Error::Run { .. })
@@ -86,7 +86,7 @@ async fn a_binary_that_is_not_there_is_an_error() {
 }
 
 #[tokio::test]
-async fn the_scripted_binary_serves_a_file_and_explains_what_is_wrong_with_it() {
+async fn the_scripted_binary_serves_a_file_and_explains_its_errors() {
     let project = Project::new(&[
         ("good.json", r#"{"turns": [{"text": "Hello."}]}"#),
         ("bad.json", r#"{"turns": [{"tekst": "Hello."}]}"#),
@@ -94,10 +94,10 @@ async fn the_scripted_binary_serves_a_file_and_explains_what_is_wrong_with_it() 
     .expect("a project");
     let scripted = Hew::new(env!("CARGO_BIN_EXE_scripted"))
         .expect("a home")
-        .folder(project.root());
+        .current_dir(project.root());
     let mut running = scripted.clone().args(["good.json", "0"]).spawn().expect("starts");
     running
-        .until_printed("listening on http://127.0.0.1:")
+        .wait_for_output("listening on http://127.0.0.1:")
         .await
         .expect("printed");
 

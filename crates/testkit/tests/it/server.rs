@@ -1,7 +1,7 @@
 //! Turns, side requests, records and discovery.
 
 use serde_json::json;
-use testkit::{Fault, Finish, Order, Outcome, Place, Role, Script, Server, Turn, Wire};
+use testkit::{Fault, FaultPosition, RequestOutcome, ResponseEnd, Role, Script, Server, Turn, TurnOrder, Wire};
 
 use crate::client::{QUESTION, Talk, ask, open, path, post, send};
 
@@ -29,7 +29,7 @@ async fn a_retried_request_gets_the_same_turn_on_every_wire() {
             assert_eq!(response.status, 200, "{wire:?}: {}", response.text());
             assert_eq!(
                 server.requests().last().expect("recorded").outcome,
-                Outcome::Turn { turn },
+                RequestOutcome::Turn { turn },
                 "{wire:?}"
             );
         }
@@ -37,16 +37,16 @@ async fn a_retried_request_gets_the_same_turn_on_every_wire() {
 }
 
 #[tokio::test]
-async fn a_shortened_history_goes_on_where_it_was() {
+async fn a_shortened_history_continues_at_the_same_turn() {
     let turns = (0..9).map(|n| Turn::calls("read_file", json!({"path": n})));
     let server = Server::start(Script::new().turns(turns)).await.expect("starts");
     let talk = Talk::default().step("call_step6_0", "read_file", json!({"path": 6}), "six");
     ask(&server, Wire::Chat, &talk).await;
-    assert_eq!(server.requests()[0].outcome, Outcome::Turn { turn: 7 });
+    assert_eq!(server.requests()[0].outcome, RequestOutcome::Turn { turn: 7 });
 }
 
 #[tokio::test]
-async fn text_left_by_an_interruption_is_not_taken_for_a_turn_that_should_call() {
+async fn text_of_an_interrupted_turn_does_not_complete_a_turn_with_calls() {
     let server = Server::start(two_steps()).await.expect("starts");
     let mut body = Talk::default().body(Wire::Chat);
     let more = [
@@ -55,26 +55,26 @@ async fn text_left_by_an_interruption_is_not_taken_for_a_turn_that_should_call()
     ];
     body["messages"].as_array_mut().expect("messages").extend(more);
     post(&server, Wire::Chat, false, &body).await;
-    assert_eq!(server.requests()[0].outcome, Outcome::Turn { turn: 0 });
+    assert_eq!(server.requests()[0].outcome, RequestOutcome::Turn { turn: 0 });
 }
 
 #[tokio::test]
-async fn a_restarted_server_goes_on_at_the_same_port() {
+async fn a_restarted_server_continues_on_the_same_port() {
     let first = Server::start(two_steps()).await.expect("starts");
     assert_eq!(ask(&first, Wire::Chat, &Talk::default()).await.status, 200);
     let port = first.port();
     first.stop().await;
     let second = Server::start_on(port, two_steps()).await.expect("starts again");
     ask(&second, Wire::Chat, &after_one_step()).await;
-    assert_eq!(second.requests()[0].outcome, Outcome::Turn { turn: 1 });
+    assert_eq!(second.requests()[0].outcome, RequestOutcome::Turn { turn: 1 });
 }
 
 #[tokio::test]
-async fn in_sequence_each_answer_uses_up_a_turn_and_a_passing_fault_does_not() {
+async fn in_sequence_each_reply_consumes_a_turn_and_a_temporary_fault_does_not() {
     let script = Script::new()
-        .order(Order::Sequence)
-        .turn(Turn::text("One.").fails(Fault::overloaded(), 1))
-        .turn(Turn::text("Two.").always(Fault::status(500)))
+        .order(TurnOrder::Sequence)
+        .turn(Turn::text("One.").with_fault(Fault::overloaded(), 1))
+        .turn(Turn::text("Two.").with_permanent_fault(Fault::status(500)))
         .turn(Turn::text("Three."));
     let server = Server::start(script).await.expect("starts");
     let mut seen = Vec::new();
@@ -111,7 +111,9 @@ async fn in_sequence_each_answer_uses_up_a_turn_and_a_passing_fault_does_not() {
 #[tokio::test]
 async fn a_request_without_tools_gets_a_title_and_takes_no_turn() {
     for wire in Wire::ALL {
-        let server = Server::start(two_steps().side("A fine title")).await.expect("starts");
+        let server = Server::start(two_steps().side_reply("A fine title"))
+            .await
+            .expect("starts");
         let response = ask(
             &server,
             wire,
@@ -127,7 +129,7 @@ async fn a_request_without_tools_gets_a_title_and_takes_no_turn() {
             "{wire:?}: {}",
             response.text()
         );
-        assert_eq!(server.requests()[0].outcome, Outcome::Side);
+        assert_eq!(server.requests()[0].outcome, RequestOutcome::Side);
         assert!(server.main_requests().is_empty());
     }
 }
@@ -171,7 +173,7 @@ async fn a_function_sees_the_same_conversation_on_every_wire() {
 }
 
 #[tokio::test]
-async fn every_request_is_recorded_as_it_came() {
+async fn every_request_is_recorded_unchanged() {
     let server = Server::start(two_steps()).await.expect("starts");
     send(&server, "GET", "/nowhere?x=1", &[("x-mark", "7")], "").await;
     ask(&server, Wire::Gemini, &after_one_step()).await;
@@ -181,32 +183,35 @@ async fn every_request_is_recorded_as_it_came() {
     };
     assert_eq!(
         (first.number, first.path.as_str(), &first.outcome),
-        (1, "/nowhere?x=1", &Outcome::NotFound)
+        (1, "/nowhere?x=1", &RequestOutcome::NotFound)
     );
     assert_eq!(first.headers["x-mark"], "7");
     assert_eq!(second.json(), after_one_step().body(Wire::Gemini));
     assert_eq!(second.path, path(Wire::Gemini, false));
-    assert_eq!(second.finish, Some(Finish::Sent));
-    let seen = second.seen().expect("one for a model");
+    assert_eq!(second.finish, Some(ResponseEnd::Sent));
+    let seen = second.parsed().expect("one for a model");
     assert_eq!((seen.model.as_str(), seen.turn), ("gemini-3-pro", 1));
     assert!(first.at <= second.at);
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_is_noticed() {
-    let server = Server::start(Script::new().turn(Turn::text("Wait.").always(Fault::stall(Place::Text))))
-        .await
-        .expect("starts");
+async fn a_client_disconnect_is_recorded() {
+    let server =
+        Server::start(Script::new().turn(Turn::text("Wait.").with_permanent_fault(Fault::stall(FaultPosition::Text))))
+            .await
+            .expect("starts");
     let body = Talk::default().body(Wire::Chat).to_string();
     let stream = open(&server, "POST", path(Wire::Chat, false), &[], &body).await;
-    server.until(|requests| requests.len() == 1).await;
+    server.wait_until(|requests| requests.len() == 1).await;
     assert_eq!(server.requests()[0].finish, None);
     drop(stream);
-    server.until(|requests| requests[0].finish == Some(Finish::Gone)).await;
+    server
+        .wait_until(|requests| requests[0].finish == Some(ResponseEnd::ClientDisconnected))
+        .await;
 }
 
 #[tokio::test]
-async fn discovery_answers_as_each_local_server_does() {
+async fn discovery_responds_like_each_local_server() {
     let server = Server::start(Script::new().models(["tiny", "large"]).window(4096))
         .await
         .expect("starts");

@@ -1,4 +1,4 @@
-//! Each wire's stream is like the vendor's own.
+//! Each wire's stream has the structure of the vendor's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use testkit::{Script, Server, Stop, Thinking, Turn, Usage, Wire};
 
 use crate::client::{HEADERS, Talk, ask, send};
-use crate::reader::{Told, events, kind, shape, told};
+use crate::reader::{StreamContent, events, kind, read_stream, shape};
 
 #[tokio::test]
-async fn recorded_requests_are_taken_and_answered_in_the_recorded_shape() {
+async fn recorded_requests_are_accepted_and_answered_in_the_recorded_format() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).expect("the recordings") {
@@ -42,7 +42,7 @@ async fn replay(name: &str, recording: &Value) {
             .decode(recording["body_base64"].as_str().expect("a body"))
             .expect("base64"),
     };
-    let recorded = told(wire, &body);
+    let recorded = read_stream(wire, &body);
     let has_thought =
         !recorded.signature.is_empty() || shape(wire, &body).iter().any(|kind| kind.ends_with("reasoning"));
     let mut turn = turn(&recording["expect"]);
@@ -54,7 +54,7 @@ async fn replay(name: &str, recording: &Value) {
             redacted: false,
         });
     }
-    let server = Server::start(Script::dynamic(move |_| turn.clone()).no_side())
+    let server = Server::start(Script::dynamic(move |_| turn.clone()).without_side_reply())
         .await
         .expect("starts");
     let query = if wire == Wire::Gemini { "?alt=sse" } else { "" };
@@ -68,7 +68,7 @@ async fn replay(name: &str, recording: &Value) {
         "{name}"
     );
     assert_eq!(shape(wire, &response.body()), shape(wire, &body), "{name}");
-    let mut answered = told(wire, &response.body());
+    let mut answered = read_stream(wire, &response.body());
     for (ours, theirs) in answered.calls.iter_mut().zip(&recorded.calls) {
         ours.2 = serde_json::from_str::<Value>(&ours.2)
             .expect("JSON arguments")
@@ -85,7 +85,7 @@ async fn replay(name: &str, recording: &Value) {
     let usage = (answered.usage.take(), recorded.usage.clone());
     assert!(missing(&usage.0, &usage.1).is_empty(), "{name}: {usage:?}");
     assert_eq!(
-        Told {
+        StreamContent {
             usage: recorded.usage.clone(),
             ..answered
         },
@@ -112,7 +112,7 @@ fn turn(expect: &Value) -> Turn {
 
 /// The fields of `theirs` that `ours` lacks.
 fn missing(ours: &Value, theirs: &Value) -> Vec<String> {
-    // Left out on purpose: Vertex and Bedrock differ in it from model to model, and we never route by region.
+    // Omitted deliberately: it differs between models on Vertex and Bedrock, and the kit does not route by region.
     let optional = ["inference_geo", "thoughtsTokenCount"];
     let fields = theirs.as_object().into_iter().flatten().map(|(key, _)| key.clone());
     fields
@@ -120,7 +120,7 @@ fn missing(ours: &Value, theirs: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Events of one kind have no fields that the vendor's do not have.
+/// Events of one kind have no fields that the vendor's lack.
 fn no_invented_fields(name: &str, wire: Wire, ours: &[u8], theirs: &[u8]) {
     let fields = |body: &[u8]| {
         let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -136,7 +136,7 @@ fn no_invented_fields(name: &str, wire: Wire, ours: &[u8], theirs: &[u8]) {
     }
 }
 
-/// Fields that come and go with the model, or that only repeat the request.
+/// Fields that depend on the model or repeat the request.
 fn is_fine(path: &str) -> bool {
     let suffixes = [
         ".cache_creation",
@@ -160,7 +160,7 @@ fn paths(value: &Value, at: &str, into: &mut BTreeSet<String>) {
 }
 
 #[tokio::test]
-async fn a_full_turn_says_the_same_on_every_wire() {
+async fn a_full_turn_has_the_same_content_on_every_wire() {
     for wire in Wire::ALL {
         let turn = Turn::text("Reading both, então ✓.")
             .thinking("Two files, two calls.")
@@ -168,10 +168,10 @@ async fn a_full_turn_says_the_same_on_every_wire() {
             .call("read_file", json!({}));
         let server = Server::start(Script::new().turn(turn)).await.expect("starts");
         let response = ask(&server, wire, &Talk::thinking()).await;
-        let told = told(wire, &response.body());
-        assert_eq!(told.text, "Reading both, então ✓.", "{wire:?}");
-        assert_eq!(told.thinking, "Two files, two calls.", "{wire:?}");
-        let calls: Vec<(&str, &str)> = told
+        let content = read_stream(wire, &response.body());
+        assert_eq!(content.text, "Reading both, então ✓.", "{wire:?}");
+        assert_eq!(content.thinking, "Two files, two calls.", "{wire:?}");
+        let calls: Vec<(&str, &str)> = content
             .calls
             .iter()
             .map(|(id, name, _)| (id.as_str(), name.as_str()))
@@ -182,32 +182,32 @@ async fn a_full_turn_says_the_same_on_every_wire() {
             "{wire:?}"
         );
         assert_eq!(
-            told.calls[0].2, r#"{"path":"a.txt","note":"naïve \"quotes\""}"#,
+            content.calls[0].2, r#"{"path":"a.txt","note":"naïve \"quotes\""}"#,
             "{wire:?}"
         );
-        assert!(matches!(told.calls[1].2.as_str(), "" | "{}"), "{wire:?}");
+        assert!(matches!(content.calls[1].2.as_str(), "" | "{}"), "{wire:?}");
         assert_eq!(
-            told.signature.is_empty(),
+            content.signature.is_empty(),
             wire == Wire::Chat,
             "{wire:?}: {}",
-            told.signature
+            content.signature
         );
-        assert!(told.is_complete && told.error.is_none(), "{wire:?}");
-        assert_eq!(told.stop, stop_word(wire, Stop::ToolUse), "{wire:?}");
+        assert!(content.is_complete && content.error.is_none(), "{wire:?}");
+        assert_eq!(content.stop, stop_word(wire, Stop::ToolUse), "{wire:?}");
     }
 }
 
 #[tokio::test]
-async fn each_reason_to_stop_has_the_vendors_word() {
+async fn each_stop_reason_has_the_vendors_name() {
     for wire in Wire::ALL {
         for stop in [Stop::End, Stop::MaxTokens, Stop::Refusal] {
             let server = Server::start(Script::new().turn(Turn::text("So.").stop(stop)))
                 .await
                 .expect("starts");
             let response = ask(&server, wire, &Talk::default()).await;
-            let told = told(wire, &response.body());
+            let content = read_stream(wire, &response.body());
             assert_eq!(
-                (told.stop.as_str(), told.text.as_str()),
+                (content.stop.as_str(), content.text.as_str()),
                 (stop_word(wire, stop), "So."),
                 "{wire:?}"
             );
@@ -234,7 +234,7 @@ fn stop_word(wire: Wire, stop: Stop) -> &'static str {
 }
 
 #[tokio::test]
-async fn a_whole_answer_says_what_the_stream_says() {
+async fn a_complete_reply_has_the_content_of_the_stream() {
     for wire in Wire::ALL {
         let turn = Turn::text("Reading.")
             .thinking("Hm.")
@@ -305,7 +305,7 @@ async fn a_whole_answer_says_what_the_stream_says() {
 }
 
 #[tokio::test]
-async fn usage_can_be_dictated_and_is_told_in_the_vendors_terms() {
+async fn usage_can_be_set_and_has_the_vendors_format() {
     let usage = Usage {
         input: Some(1000),
         output: Some(50),
@@ -317,33 +317,33 @@ async fn usage_can_be_dictated_and_is_told_in_the_vendors_terms() {
         let server = Server::start(Script::new().turn(Turn::text("So.").usage(usage)))
             .await
             .expect("starts");
-        let told = told(wire, &ask(&server, wire, &Talk::default()).await.body()).usage;
+        let content = read_stream(wire, &ask(&server, wire, &Talk::default()).await.body()).usage;
         let figures = match wire {
             Wire::Anthropic | Wire::Bedrock | Wire::Vertex => {
                 json!([
-                    told["input_tokens"],
-                    told["output_tokens"],
-                    told["cache_read_input_tokens"],
-                    told["cache_creation_input_tokens"]
+                    content["input_tokens"],
+                    content["output_tokens"],
+                    content["cache_read_input_tokens"],
+                    content["cache_creation_input_tokens"]
                 ])
             }
             Wire::Chat => json!([
-                told["prompt_tokens"],
-                told["completion_tokens"],
-                told["prompt_tokens_details"]["cached_tokens"],
-                told["completion_tokens_details"]["reasoning_tokens"],
+                content["prompt_tokens"],
+                content["completion_tokens"],
+                content["prompt_tokens_details"]["cached_tokens"],
+                content["completion_tokens_details"]["reasoning_tokens"],
             ]),
             Wire::Responses => json!([
-                told["input_tokens"],
-                told["output_tokens"],
-                told["input_tokens_details"]["cached_tokens"],
-                told["output_tokens_details"]["reasoning_tokens"],
+                content["input_tokens"],
+                content["output_tokens"],
+                content["input_tokens_details"]["cached_tokens"],
+                content["output_tokens_details"]["reasoning_tokens"],
             ]),
             Wire::Gemini => json!([
-                told["promptTokenCount"],
-                told["candidatesTokenCount"],
-                told["cachedContentTokenCount"],
-                told["thoughtsTokenCount"],
+                content["promptTokenCount"],
+                content["candidatesTokenCount"],
+                content["cachedContentTokenCount"],
+                content["thoughtsTokenCount"],
             ]),
         };
         let expected = match wire {
@@ -356,14 +356,14 @@ async fn usage_can_be_dictated_and_is_told_in_the_vendors_terms() {
 }
 
 #[tokio::test]
-async fn usage_comes_on_chat_only_to_those_who_ask() {
+async fn usage_is_sent_on_chat_only_on_request() {
     let server = Server::start(Script::new().turn(Turn::text("So.")))
         .await
         .expect("starts");
     let mut body = Talk::default().body(Wire::Chat);
     body["stream_options"] = Value::Null;
     let response = crate::client::post(&server, Wire::Chat, false, &body).await;
-    assert_eq!(told(Wire::Chat, &response.body()).usage, Value::Null);
+    assert_eq!(read_stream(Wire::Chat, &response.body()).usage, Value::Null);
 }
 
 #[tokio::test]
@@ -387,7 +387,7 @@ async fn gemini_without_sse_sends_an_array() {
 }
 
 #[tokio::test]
-async fn a_longer_prompt_reads_from_the_cache_what_a_shorter_one_left() {
+async fn a_longer_prompt_reads_the_cached_prefix_of_a_shorter_one() {
     let script = Script::new()
         .turn(Turn::calls("read_file", json!({})))
         .turn(Turn::text("So."));
@@ -408,7 +408,7 @@ async fn a_longer_prompt_reads_from_the_cache_what_a_shorter_one_left() {
                 Wire::Responses => body["instructions"] = json!(long),
                 Wire::Gemini => body["systemInstruction"]["parts"][0]["text"] = json!(long),
             }
-            let usage = told(wire, &crate::client::post(&server, wire, false, &body).await.body()).usage;
+            let usage = read_stream(wire, &crate::client::post(&server, wire, false, &body).await.body()).usage;
             cached.push(match wire {
                 Wire::Anthropic | Wire::Bedrock | Wire::Vertex => (
                     usage["cache_read_input_tokens"].as_u64(),
@@ -426,7 +426,7 @@ async fn a_longer_prompt_reads_from_the_cache_what_a_shorter_one_left() {
 }
 
 #[tokio::test]
-async fn gemini_takes_both_spellings_of_a_field() {
+async fn gemini_accepts_both_spellings_of_a_field() {
     let turn = Turn::text("So.").thinking("Hm.").call("read_file", json!({}));
     let server = Server::start(Script::new().turn(turn).turn(Turn::text("Done.")))
         .await
@@ -437,12 +437,12 @@ async fn gemini_takes_both_spellings_of_a_field() {
         "tools": [{"function_declarations": [{"name": "read_file", "parameters_json_schema": {"type": "object"}}]}],
         "generation_config": {"thinking_config": {"include_thoughts": true}},
     });
-    let first = told(
+    let first = read_stream(
         Wire::Gemini,
         &crate::client::post(&server, Wire::Gemini, false, &body).await.body(),
     );
     assert_eq!((first.thinking.as_str(), first.text.as_str()), ("Hm.", "So."));
-    // Clients that hold signatures as bytes write them in the other alphabet.
+    // Clients that store signatures as bytes encode them in the other alphabet.
     let signature = first.signature.replace('+', "-").replace('/', "_");
     let call = json!({"function_call": {"id": "call_step0_0", "name": "read_file"}, "thought_signature": signature});
     let response =
@@ -453,8 +453,13 @@ async fn gemini_takes_both_spellings_of_a_field() {
     ];
     body["contents"].as_array_mut().expect("contents").extend(more);
     let second = crate::client::post(&server, Wire::Gemini, false, &body).await;
-    assert_eq!(told(Wire::Gemini, &second.body()).text, "Done.", "{}", second.text());
-    let seen = server.requests()[1].seen().expect("for a model");
+    assert_eq!(
+        read_stream(Wire::Gemini, &second.body()).text,
+        "Done.",
+        "{}",
+        second.text()
+    );
+    let seen = server.requests()[1].parsed().expect("for a model");
     assert_eq!(
         (seen.system.as_str(), seen.result("call_step0_0"), seen.turn),
         ("Be brief.", Some("x"), 1)

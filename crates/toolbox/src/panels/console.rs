@@ -1,20 +1,20 @@
-//! Commands in the background.
+//! Panels for background jobs.
 
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
-use prompt::panel::{Panel, Sight, Told, Volatility};
+use prompt::panel::{ChangeChannel, Panel, PanelContext, Volatility};
 
-use crate::jobs::{self, MAX_COMMAND, State};
-use crate::text::one_line;
+use crate::support::jobs::{self, JobState, MAX_COMMAND};
+use crate::support::text::one_line;
 
-/// What is shown of the end of a job's output.
+/// Maximum bytes of a job's output shown.
 const TAIL: usize = 8_000;
 
-/// The commands in the background, and whether they still run.
-pub(super) struct Jobs(pub(super) jobs::Jobs);
+/// The background jobs and their states.
+pub(super) struct ConsolePanel(pub(super) jobs::JobRegistry);
 
-impl Panel for Jobs {
+impl Panel for ConsolePanel {
     fn name(&self) -> &str {
         "console"
     }
@@ -23,46 +23,44 @@ impl Panel for Jobs {
         Volatility::Live
     }
 
-    /// A job is begun by a call, and its end is news.
-    fn told(&self) -> Told {
-        Told::InConversation
+    /// A call starts a job, and a notification reports its end.
+    fn change_channel(&self) -> ChangeChannel {
+        ChangeChannel::Conversation
     }
 
-    fn snapshot<'a>(&'a self, _: &'a Sight<'a>) -> BoxFuture<'a, Option<String>> {
+    fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
         let lines: Vec<String> = self.0.list().iter().map(|job| line(job)).collect();
         async move { Some(lines.join("\n")).filter(|text| !text.is_empty()) }.boxed()
     }
 }
 
-fn line(job: &jobs::Job) -> String {
-    // No times: they would change with every look.
+fn line(job: &jobs::ShellJob) -> String {
+    // No durations: they would change with every snapshot.
     let state = match job.state() {
-        State::Running => "running".to_owned(),
-        State::Ended(end, _) => end,
+        JobState::Running => "running".to_owned(),
+        JobState::Ended { status, .. } => status,
     };
     format!("{}: {} [{state}]", job.id, one_line(&job.command, MAX_COMMAND))
 }
 
-/// One command in the background, with the end of what it prints.
-pub(super) struct Job {
+/// One background job, with the end of its output.
+pub(super) struct JobPanel {
     name: String,
-    job: Arc<jobs::Job>,
+    job: Arc<jobs::ShellJob>,
 }
 
-impl Job {
-    pub(super) fn of(jobs: &jobs::Jobs, number: &str) -> Result<Self, String> {
-        let id = number
-            .parse()
-            .map_err(|_| format!("`{number}` is not the number of a job"))?;
+impl JobPanel {
+    pub(super) fn of(jobs: &jobs::JobRegistry, number: &str) -> Result<Self, String> {
+        let id = number.parse().map_err(|_| format!("`{number}` is not a job number"))?;
         let job = jobs.get(id).map_err(|error| error.to_string())?;
-        Ok(Job {
+        Ok(JobPanel {
             name: format!("console:{id}"),
             job,
         })
     }
 }
 
-impl Panel for Job {
+impl Panel for JobPanel {
     fn name(&self) -> &str {
         &self.name
     }
@@ -71,7 +69,7 @@ impl Panel for Job {
         Volatility::Live
     }
 
-    fn snapshot<'a>(&'a self, _: &'a Sight<'a>) -> BoxFuture<'a, Option<String>> {
+    fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
         let printed = self.job.peek(TAIL);
         let text = format!("{}\n{printed}", line(&self.job));
         async move { Some(text) }.boxed()

@@ -1,28 +1,28 @@
-//! The project's folders, an open file, and what a language server finds wrong.
+//! Panels for the directory tree, a file, and diagnostics.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
-use prompt::panel::{Panel, Sight, Volatility};
-use workspace::{Kind, Location, Tracked};
+use prompt::panel::{Panel, PanelContext, Volatility};
+use workspace::{EntryKind, IgnoreStatus, Location};
 
-use crate::code_server::CodeServer;
-use crate::project::{Project, aside};
+use crate::support::code_server::CodeServer;
+use crate::support::project::{Project, run_blocking};
 
-/// What a tree takes at most, in characters.
+/// Maximum characters of the tree.
 const TREE_CHARS: usize = 4_000;
-/// As many entries of one folder are shown.
+/// Maximum entries shown per directory.
 const ENTRIES: usize = 60;
-/// A longer file is not read.
+/// Maximum size of a file.
 const FILE_BYTES: usize = 5 * 1024 * 1024;
-/// As many findings are shown.
+/// Maximum number of diagnostics shown.
 const FINDINGS: usize = 50;
 
-/// The project's folders and files, the upper ones first.
-pub(super) struct Tree(pub(super) Project);
+/// The project's directory tree.
+pub(super) struct TreePanel(pub(super) Project);
 
-impl Panel for Tree {
+impl Panel for TreePanel {
     fn name(&self) -> &str {
         "tree"
     }
@@ -31,20 +31,20 @@ impl Panel for Tree {
         Volatility::Session
     }
 
-    fn snapshot<'a>(&'a self, _: &'a Sight<'a>) -> BoxFuture<'a, Option<String>> {
+    fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
         let root = self.0.workspace.locate("").ok();
-        async move { aside(move || Ok(root.and_then(tree))).await.ok().flatten() }.boxed()
+        async move { run_blocking(move || Ok(root.and_then(tree))).await.ok().flatten() }.boxed()
     }
 }
 
-/// Folders are looked into as long as there is room, the upper ones first.
+/// Renders the tree breadth-first, up to the size limit.
 fn tree(root: Location) -> Option<String> {
-    struct Line {
+    struct TreeLine {
         depth: usize,
         text: String,
         below: Vec<usize>,
     }
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<TreeLine> = Vec::new();
     let mut roots = Vec::new();
     let mut queue = VecDeque::from([(root, None::<usize>)]);
     let mut room = TREE_CHARS;
@@ -55,14 +55,14 @@ fn tree(root: Location) -> Option<String> {
         let shown = listing
             .entries
             .iter()
-            .filter(|entry| entry.tracked == Tracked::Yes && !entry.name.starts_with('.'));
+            .filter(|entry| entry.ignore_status == IgnoreStatus::Yes && !entry.name.starts_with('.'));
         let mut texts: Vec<(String, Option<Location>)> = shown
             .map(|entry| match entry.kind {
-                Kind::Directory => (
+                EntryKind::Directory => (
                     format!("{}/", entry.name),
                     folder.sibling(folder.path().join(&entry.name)).ok(),
                 ),
-                Kind::File { .. } | Kind::Link | Kind::Other => (entry.name.clone(), None),
+                EntryKind::File { .. } | EntryKind::Link | EntryKind::Other => (entry.name.clone(), None),
             })
             .collect();
         if hidden > 0 {
@@ -75,7 +75,7 @@ fn tree(root: Location) -> Option<String> {
         room -= cost;
         for (text, below) in texts {
             let place = lines.len();
-            lines.push(Line {
+            lines.push(TreeLine {
                 depth,
                 text,
                 below: Vec::new(),
@@ -99,26 +99,26 @@ fn tree(root: Location) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// A file, as it is.
-pub(super) struct File {
+/// The content of a file.
+pub(super) struct FilePanel {
     name: String,
     file: Location,
 }
 
-impl File {
+impl FilePanel {
     pub(super) fn new(project: &Project, path: &str) -> Result<Self, String> {
         let file = project.locate(path).map_err(|error| error.to_string())?;
         if !file.exists() || file.is_dir() {
-            return Err(format!("{} is no file", file.shown()));
+            return Err(format!("{} is not a file", file.shown()));
         }
-        Ok(File {
+        Ok(FilePanel {
             name: format!("file:{path}"),
             file,
         })
     }
 }
 
-impl Panel for File {
+impl Panel for FilePanel {
     fn name(&self) -> &str {
         &self.name
     }
@@ -127,12 +127,12 @@ impl Panel for File {
         Volatility::Live
     }
 
-    /// A file that is gone has nothing to show.
-    fn snapshot<'a>(&'a self, _: &'a Sight<'a>) -> BoxFuture<'a, Option<String>> {
+    /// A missing file is shown as nothing.
+    fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
         let file = self.file.clone();
         async move {
-            aside(move || {
-                let text = file.read_text().map_err(crate::project::explain)?.content;
+            run_blocking(move || {
+                let text = file.read_text().map_err(crate::support::project::tool_error)?.content;
                 Ok(match text.len() > FILE_BYTES {
                     true => format!("(The file has {} bytes: too many for a panel.)", text.len()),
                     false => text,
@@ -145,10 +145,10 @@ impl Panel for File {
     }
 }
 
-/// What a language server finds wrong.
-pub(super) struct Wrong(pub(super) Arc<dyn CodeServer>);
+/// Diagnostics of the language server.
+pub(super) struct DiagnosticsPanel(pub(super) Arc<dyn CodeServer>);
 
-impl Panel for Wrong {
+impl Panel for DiagnosticsPanel {
     fn name(&self) -> &str {
         "diagnostics"
     }
@@ -157,7 +157,7 @@ impl Panel for Wrong {
         Volatility::Turn
     }
 
-    fn snapshot<'a>(&'a self, _: &'a Sight<'a>) -> BoxFuture<'a, Option<String>> {
+    fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
         async move {
             let mut found = self.0.diagnostics(None).await?;
             found.sort();

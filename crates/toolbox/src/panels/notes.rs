@@ -1,23 +1,22 @@
-//! Notes that the model keeps, and what it may load: skills and modes.
+//! Panels for the model's notes, skills and modes.
 
 use futures::future::{BoxFuture, FutureExt as _};
-use prompt::panel::{Panel, Sight, Told, Volatility};
+use prompt::panel::{ChangeChannel, Panel, PanelContext, Volatility};
 
-use super::Sources;
-use crate::notebook::{Name, Notebook, Scope};
-use crate::project::aside;
-use crate::scratchpad;
-use crate::skill;
+use super::PanelSources;
+use crate::support::notes::{self, NoteName, NoteScope, NoteStore};
+use crate::support::project::run_blocking;
+use crate::support::skills;
 
-/// What all notes take together.
+/// Maximum bytes of all notes.
 const NOTES_BYTES: usize = 4_000;
-/// What one of them takes at most.
+/// Maximum bytes of one note.
 const NOTE_BYTES: usize = 1_500;
 
-/// Notes that outlive the session.
-pub(super) struct Memories(pub(super) Notebook);
+/// Notes for the user and the project.
+pub(super) struct MemoriesPanel(pub(super) NoteStore);
 
-impl Panel for Memories {
+impl Panel for MemoriesPanel {
     fn name(&self) -> &str {
         "memories"
     }
@@ -26,26 +25,32 @@ impl Panel for Memories {
         Volatility::Live
     }
 
-    /// Whatever the model keeps it says itself.
-    fn told(&self) -> Told {
-        Told::InConversation
+    /// The model writes the notes itself.
+    fn change_channel(&self) -> ChangeChannel {
+        ChangeChannel::Conversation
     }
 
-    fn snapshot<'a>(&'a self, sight: &'a Sight<'a>) -> BoxFuture<'a, Option<String>> {
-        let (notebook, session) = (self.0.clone(), sight.session.to_owned());
-        async move { aside(move || Ok(memories(&notebook, &session))).await.ok().flatten() }.boxed()
+    fn snapshot<'a>(&'a self, context: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
+        let (notebook, session) = (self.0.clone(), context.session.to_owned());
+        async move {
+            run_blocking(move || Ok(memories(&notebook, &session)))
+                .await
+                .ok()
+                .flatten()
+        }
+        .boxed()
     }
 }
 
-fn memories(notebook: &Notebook, session: &str) -> Option<String> {
+fn memories(notebook: &NoteStore, session: &str) -> Option<String> {
     let mut text = String::new();
     let mut left = Vec::new();
-    for scope in [Scope::User, Scope::Project] {
+    for scope in [NoteScope::User, NoteScope::Project] {
         for shown in notebook.list(scope, session).ok()? {
             let Some((_, rest)) = shown.split_once('/') else {
                 continue;
             };
-            let name = Name {
+            let name = NoteName {
                 scope,
                 rest: rest.to_owned(),
             };
@@ -54,23 +59,26 @@ fn memories(notebook: &Notebook, session: &str) -> Option<String> {
                 .ok()
                 .and_then(|note| note.read_text().ok());
             let Some(note) = note else { continue };
-            let said = note.content.trim();
-            match text.len() + said.len().min(NOTE_BYTES) > NOTES_BYTES {
+            let content = note.content.trim();
+            match text.len() + content.len().min(NOTE_BYTES) > NOTES_BYTES {
                 true => left.push(shown),
-                false => text.push_str(&format!("## {shown}\n{}\n", prompt::budget::cut(said, NOTE_BYTES))),
+                false => text.push_str(&format!(
+                    "## {shown}\n{}\n",
+                    prompt::budget::cut_middle(content, NOTE_BYTES)
+                )),
             }
         }
     }
     if !left.is_empty() {
-        text.push_str(&format!("More notes, to be read with memory: {}\n", left.join(", ")));
+        text.push_str(&format!("More notes (read with memory): {}\n", left.join(", ")));
     }
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// The session's page of rough notes.
-pub(super) struct Page(pub(super) Notebook);
+/// The session's scratchpad.
+pub(super) struct ScratchpadPanel(pub(super) NoteStore);
 
-impl Panel for Page {
+impl Panel for ScratchpadPanel {
     fn name(&self) -> &str {
         "scratchpad"
     }
@@ -79,21 +87,21 @@ impl Panel for Page {
         Volatility::Live
     }
 
-    /// The tool answers with the whole page.
-    fn told(&self) -> Told {
-        Told::InConversation
+    /// The tool returns the whole page.
+    fn change_channel(&self) -> ChangeChannel {
+        ChangeChannel::Conversation
     }
 
-    fn snapshot<'a>(&'a self, sight: &'a Sight<'a>) -> BoxFuture<'a, Option<String>> {
-        let (notebook, session) = (self.0.clone(), sight.session.to_owned());
+    fn snapshot<'a>(&'a self, context: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
+        let (notebook, session) = (self.0.clone(), context.session.to_owned());
         async move {
-            let text = aside(move || {
-                let name = Name {
-                    scope: Scope::Session,
-                    rest: scratchpad::PAGE.into(),
+            let text = run_blocking(move || {
+                let name = NoteName {
+                    scope: NoteScope::Session,
+                    rest: notes::SCRATCHPAD.into(),
                 };
                 let page = notebook.locate(&name, &session)?;
-                Ok(page.read_text().map_err(crate::project::explain)?.content)
+                Ok(page.read_text().map_err(crate::support::project::tool_error)?.content)
             });
             text.await.ok()
         }
@@ -101,25 +109,25 @@ impl Panel for Page {
     }
 }
 
-/// Skills and modes by name.
-pub(super) struct Library {
+/// The names of skills and modes.
+pub(super) struct LibraryPanel {
     text: String,
 }
 
-impl Library {
-    pub(super) fn of(sources: &Sources) -> Self {
+impl LibraryPanel {
+    pub(super) fn of(sources: &PanelSources) -> Self {
         let mut text = String::new();
         if !sources.modes.is_empty() {
             text.push_str(&format!("Modes: {}\n", sources.modes.join(", ")));
         }
-        for (name, description) in skill::catalogue_of(&sources.skills, &sources.project.workspace) {
+        for (name, description) in skills::catalogue_of(&sources.skills, &sources.project.workspace) {
             text.push_str(&format!("Skill {name}: {description}\n"));
         }
-        Library { text }
+        LibraryPanel { text }
     }
 }
 
-impl Panel for Library {
+impl Panel for LibraryPanel {
     fn name(&self) -> &str {
         "library"
     }
@@ -128,30 +136,30 @@ impl Panel for Library {
         Volatility::Session
     }
 
-    fn snapshot<'a>(&'a self, _: &'a Sight<'a>) -> BoxFuture<'a, Option<String>> {
+    fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
         let text = self.text.clone();
         async move { Some(text).filter(|text| !text.is_empty()) }.boxed()
     }
 }
 
-/// The instructions of a skill, kept in sight.
-pub(super) struct Skill {
+/// The instructions of a skill.
+pub(super) struct SkillPanel {
     name: String,
     text: String,
 }
 
-impl Skill {
-    pub(super) fn of(sources: &Sources, name: &str) -> Result<Self, String> {
-        let text = skill::instructions(&sources.skills, &sources.project.workspace, name)
+impl SkillPanel {
+    pub(super) fn of(sources: &PanelSources, name: &str) -> Result<Self, String> {
+        let text = skills::instructions(&sources.skills, &sources.project.workspace, name)
             .ok_or_else(|| format!("there is no skill `{name}`"))?;
-        Ok(Skill {
+        Ok(SkillPanel {
             name: format!("skill:{name}"),
             text,
         })
     }
 }
 
-impl Panel for Skill {
+impl Panel for SkillPanel {
     fn name(&self) -> &str {
         &self.name
     }
@@ -160,7 +168,7 @@ impl Panel for Skill {
         Volatility::Live
     }
 
-    fn snapshot<'a>(&'a self, _: &'a Sight<'a>) -> BoxFuture<'a, Option<String>> {
+    fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
         let text = self.text.clone();
         async move { Some(text) }.boxed()
     }

@@ -1,25 +1,25 @@
-//! What git or GitHub answers, asked again whenever something may have changed. Only what changes nothing can be asked.
+//! The output of a read-only git or gh command, refreshed whenever it may have changed.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _};
-use prompt::panel::{Panel, Sight, Volatility};
-use sandbox::{Cap, Confinement, Environment, Request, Status};
+use prompt::panel::{Panel, PanelContext, Volatility};
+use sandbox::{CaptureCap, Confinement, ProcessEnvironment, ProcessRequest, ProcessStatus};
 
-use super::Sources;
-use crate::{command, shell};
+use super::PanelSources;
+use crate::support::commands::{self as command, shell};
 
-/// How long git may take, and how long GitHub.
+/// Timeouts of git and gh.
 const GIT_SECONDS: u64 = 30;
 const GITHUB_SECONDS: u64 = 60;
-/// How much of the answer is shown.
-const SHOWN: Cap = Cap {
+/// Maximum output shown.
+const SHOWN_CAP: CaptureCap = CaptureCap {
     head: 5_000,
     tail: 3_000,
 };
 
-/// What can be asked of git: the first word, and words that make it change something.
+/// Allowed git subcommands, and options that are not allowed because they have side effects.
 const GIT: &[(&str, &[&str])] = &[
     ("status", &[]),
     ("diff", &["--output", "--ext-diff", "--textconv"]),
@@ -31,7 +31,7 @@ const GIT: &[(&str, &[&str])] = &[
     ("ls-files", &[]),
     ("rev-parse", &[]),
 ];
-/// What can be asked of GitHub.
+/// Allowed gh subcommands.
 const GITHUB: &[&str] = &[
     "pr list",
     "pr view",
@@ -48,17 +48,17 @@ const GITHUB: &[&str] = &[
     "repo view",
 ];
 
-/// An answer of git or GitHub.
-pub(super) struct Answer {
+/// The output of a git or gh command.
+pub(super) struct RepositoryPanel {
     name: String,
     line: String,
     seconds: u64,
     cwd: PathBuf,
-    environment: Environment,
+    environment: ProcessEnvironment,
     confinement: Option<Confinement>,
 }
 
-/// The command that a panel runs.
+/// The command line of a panel.
 pub(super) fn line(kind: &str, arguments: &str) -> String {
     match kind {
         "git" => format!("git --no-pager --no-optional-locks {arguments}"),
@@ -66,48 +66,48 @@ pub(super) fn line(kind: &str, arguments: &str) -> String {
     }
 }
 
-impl Answer {
-    pub(super) fn new(kind: &str, arguments: &str, sources: &Sources) -> Result<Self, String> {
+impl RepositoryPanel {
+    pub(super) fn new(kind: &str, arguments: &str, sources: &PanelSources) -> Result<Self, String> {
         check(kind, arguments)?;
         let confinement = sources.commands.confinement.as_ref();
-        Ok(Answer {
+        Ok(RepositoryPanel {
             name: format!("{kind}:{arguments}"),
             line: line(kind, arguments),
             seconds: if kind == "git" { GIT_SECONDS } else { GITHUB_SECONDS },
             cwd: sources.project.workspace.root().to_owned(),
             environment: sources.environment.clone(),
-            confinement: confinement.map(|confinement| command::at_level(confinement, policy::Level::ReadOnly)),
+            confinement: confinement.map(|confinement| command::at_level(confinement, policy::AccessLevel::ReadOnly)),
         })
     }
 
     async fn ask(&self) -> Option<String> {
-        let request = Request {
+        let request = ProcessRequest {
             program: shell::program(self.line.clone()),
             cwd: self.cwd.clone(),
             environment: self.environment.clone(),
             timeout: Some(Duration::from_secs(self.seconds)),
-            grace: Request::GRACE,
-            output: SHOWN,
+            grace: ProcessRequest::GRACE,
+            output: SHOWN_CAP,
             terminal: None,
         };
         let mut process = command::spawn(request, self.confinement.as_ref()).ok()?;
         let exit = process.exit().await;
         let mut text = exit.output.head.trim_end().to_owned();
-        if exit.output.cut > 0 {
-            text.push_str(&format!("\n[… {} bytes left out …]\n", exit.output.cut));
+        if exit.output.omitted_bytes > 0 {
+            text.push_str(&format!("\n[… {} bytes left out …]\n", exit.output.omitted_bytes));
         }
         text.push_str(exit.output.tail.trim_end());
         match exit.status {
-            Status::Exited(0) if text.is_empty() => text.push_str("(nothing)"),
-            Status::Exited(0) => {}
-            Status::TimedOut => text.push_str(&format!("\n[no answer within {} s]", self.seconds)),
+            ProcessStatus::Exited(0) if text.is_empty() => text.push_str("(nothing)"),
+            ProcessStatus::Exited(0) => {}
+            ProcessStatus::TimedOut => text.push_str(&format!("\n[timed out after {} s]", self.seconds)),
             _ => text.push_str("\n[failed]"),
         }
         Some(text)
     }
 }
 
-impl Panel for Answer {
+impl Panel for RepositoryPanel {
     fn name(&self) -> &str {
         &self.name
     }
@@ -116,12 +116,12 @@ impl Panel for Answer {
         Volatility::Live
     }
 
-    fn snapshot<'a>(&'a self, _: &'a Sight<'a>) -> BoxFuture<'a, Option<String>> {
+    fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
         self.ask().boxed()
     }
 }
 
-/// Refuses whatever could change something, or run something else.
+/// Rejects commands that could have side effects.
 fn check(kind: &str, arguments: &str) -> Result<(), String> {
     if arguments.chars().any(|c| "|&;<>$`\\\n\r(){}!".contains(c)) {
         return Err("a panel runs one plain command: no operators, no substitutions".into());
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_changes_nothing_can_be_asked() {
+    fn only_read_only_commands_are_allowed() {
         for (kind, arguments, is_fine) in [
             ("git", "status --short", true),
             ("git", "log --oneline -20", true),

@@ -1,25 +1,25 @@
-//! Panels on a real folder.
+//! Tests of panels on a real directory.
 #![allow(clippy::disallowed_methods, reason = "a test makes files to look at")]
 
 use super::*;
-use prompt::panel::{Sight, Told};
+use prompt::panel::{ChangeChannel, PanelContext};
 use session::{Time, Totals};
 use std::path::Path;
 use workspace::Workspace;
 
-fn panels(root: &Path, data: &Path) -> Panels {
-    let panels = Panels::default();
+fn panels(root: &Path, data: &Path) -> OpenPanels {
+    let panels = OpenPanels::default();
     let project = Project::new(
         Workspace::open(root).unwrap(),
-        crate::spill::Spill::at(None),
-        crate::Caller::Model,
+        crate::support::spill::Spill::at(None),
+        crate::ToolCaller::Model,
     );
-    panels.look_at(Sources {
-        notebook: Notebook::new(Some(data.to_owned()), root),
+    panels.set_sources(PanelSources {
+        notebook: NoteStore::new(Some(data.to_owned()), root),
         project,
-        jobs: Jobs::default(),
-        environment: Environment::default(),
-        commands: Commands::default(),
+        jobs: JobRegistry::default(),
+        environment: ProcessEnvironment::default(),
+        commands: CommandOptions::default(),
         code: None,
         skills: vec![root.join("skills")],
         modes: vec!["code".into(), "ask".into()],
@@ -27,8 +27,8 @@ fn panels(root: &Path, data: &Path) -> Panels {
     panels
 }
 
-fn sight<'a>() -> Sight<'a> {
-    Sight {
+fn panel_context<'a>() -> PanelContext<'a> {
+    PanelContext {
         session: "s1",
         items: &[],
         todos: &[],
@@ -37,21 +37,21 @@ fn sight<'a>() -> Sight<'a> {
         tokens: 10,
         window: 100,
         tools: &[],
-        further: &[],
+        deferred: &[],
         now: Time(0),
     }
 }
 
-async fn text(panels: &Panels, name: &str) -> Option<String> {
+async fn text(panels: &OpenPanels, name: &str) -> Option<String> {
     panels.open(name).unwrap();
-    let open = Shelf::open(panels);
+    let open = PanelSource::panels(panels);
     let panel = open.iter().find(|panel| panel.name() == name).unwrap();
-    panel.snapshot(&sight()).await
+    panel.snapshot(&panel_context()).await
 }
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for (path, said) in [
+    for (path, expected) in [
         ("src/main.rs", "fn main() {}\n"),
         ("src/deep/er/x.rs", "x"),
         (".hidden", "no"),
@@ -64,13 +64,13 @@ fn folder() -> tempfile::TempDir {
     ] {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, said).unwrap();
+        std::fs::write(path, expected).unwrap();
     }
     folder
 }
 
 #[tokio::test]
-async fn each_panel_says_what_it_is_for() {
+async fn each_panel_shows_its_content() {
     let folder = folder();
     let panels = panels(folder.path(), &folder.path().join("data"));
     let tree = text(&panels, "tree").await.unwrap();
@@ -79,7 +79,7 @@ async fn each_panel_says_what_it_is_for() {
         "{tree}"
     );
     assert!(!tree.contains("hidden"), "{tree}");
-    for (name, said) in [
+    for (name, expected) in [
         ("file:src/main.rs", Some("fn main() {}\n")),
         ("memories", Some("## user/taste.md\nLikes tabs.\n")),
         ("scratchpad", Some("half way\n")),
@@ -88,7 +88,7 @@ async fn each_panel_says_what_it_is_for() {
         ("console", None),
         ("todo", None),
     ] {
-        assert_eq!(text(&panels, name).await.as_deref(), said, "{name}");
+        assert_eq!(text(&panels, name).await.as_deref(), expected, "{name}");
     }
     assert!(
         text(&panels, "statistics")
@@ -102,22 +102,22 @@ async fn each_panel_says_what_it_is_for() {
         "fn main() { run() }\n"
     );
     std::fs::remove_file(folder.path().join("src/main.rs")).unwrap();
-    let open = Shelf::open(&panels);
+    let open = PanelSource::panels(&panels);
     let gone = open.iter().find(|panel| panel.name() == "file:src/main.rs").unwrap();
-    assert_eq!(gone.snapshot(&sight()).await, None);
+    assert_eq!(gone.snapshot(&panel_context()).await, None);
 }
 
 #[tokio::test]
-async fn what_git_says_is_asked_again() {
+async fn git_panels_show_the_output_of_git() {
     let folder = folder();
     let panels = panels(folder.path(), folder.path());
-    let said = text(&panels, "git:rev-parse --show-prefix").await.unwrap();
-    // Wherever there is no repository, git says so, and so does the panel.
-    assert!(said.contains("[failed]") || said == "(nothing)", "{said}");
+    let expected = text(&panels, "git:rev-parse --show-prefix").await.unwrap();
+    // Outside a repository git fails, and the panel shows that.
+    assert!(expected.contains("[failed]") || expected == "(nothing)", "{expected}");
 }
 
 #[test]
-fn a_panel_that_is_not_there_is_refused_with_those_that_are() {
+fn an_unknown_panel_is_rejected_with_the_list_of_panels() {
     let folder = folder();
     let panels = panels(folder.path(), folder.path());
     for name in [
@@ -135,19 +135,19 @@ fn a_panel_that_is_not_there_is_refused_with_those_that_are() {
     }
     assert_eq!(panels.names(), Vec::<String>::new());
     assert!(panels.open("tree").is_ok() && panels.close("tree") && !panels.close("tree"));
-    for name in USUAL_PANELS {
+    for name in DEFAULT_PANELS {
         panels.open(name).unwrap();
     }
-    // What is open from the start costs nothing while the conversation itself tells of it.
+    // Default panels cost nothing while the conversation shows their changes.
     assert!(
-        Shelf::open(&panels)
+        PanelSource::panels(&panels)
             .iter()
-            .all(|panel| panel.told() == Told::InConversation)
+            .all(|panel| panel.change_channel() == ChangeChannel::Conversation)
     );
 }
 
 #[test]
-fn max_freezes_of_panels_that_must_be_fresh_is_none_and_others_have_three() {
+fn live_panels_are_never_frozen_and_others_up_to_three_times() {
     let folder = folder();
     let panels = panels(folder.path(), folder.path());
     for (name, most) in [
@@ -161,13 +161,13 @@ fn max_freezes_of_panels_that_must_be_fresh_is_none_and_others_have_three() {
         ("library", 3),
         ("tree", 3),
     ] {
-        let panel = panels.make(name).unwrap();
+        let panel = panels.create(name).unwrap();
         assert_eq!(panel.volatility().max_freezes(), Some(most), "{name}");
     }
 }
 
 #[test]
-fn opening_a_panel_needs_what_looking_at_it_needs() {
+fn opening_a_panel_needs_approval_for_its_content() {
     let folder = folder();
     let panels = panels(folder.path(), folder.path());
     let root = folder.path().canonicalize().unwrap();

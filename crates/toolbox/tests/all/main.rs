@@ -1,4 +1,4 @@
-//! Each tool at work in a temporary project, called as a model calls it.
+//! Tests of each tool in a temporary project, called like a model does.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,26 +6,28 @@
     reason = "a test prepares files, and a failed preparation is a failed test"
 )]
 
-mod browsing;
-mod coding;
-mod describing;
-mod desk;
-mod diagnosing;
-mod editing;
-mod escalating;
-mod fetching;
-mod finding;
+mod browser;
+mod code_navigation;
+mod diagnostics;
+mod edit_instructions;
+mod edit_tools;
+mod editing_files;
+mod fetch_and_download;
+mod file_search;
+mod file_views;
+mod images;
 mod jobs;
-mod minding;
-mod offering;
-mod painting;
-mod patching;
+mod notes_and_skills;
+mod patches;
 mod paths;
-mod previewing;
-mod reading;
-mod searching;
-mod searching_the_web;
-mod seeds;
-mod showing;
-mod site;
+mod peer_aliases;
+mod planning;
+mod previews;
+mod project;
+mod reading_files;
+mod sandbox_escalation;
 mod terminal;
+mod tool_names;
+mod tool_search;
+mod web_search;
+mod web_server;

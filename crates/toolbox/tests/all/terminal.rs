@@ -1,19 +1,19 @@
-//! terminal.
+//! Tests of terminal.
 
 use policy::Action;
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::OpenOptions;
 use tokio::sync::mpsc;
-use tool::{Context, Progress};
+use tool::{CallContext, ProgressSender};
 use toolbox::Options;
 
-use crate::desk::{Desk, context, soon};
+use crate::project::{TestProject, context, soon};
 
 #[tokio::test]
-async fn a_command_is_run_in_the_project_and_its_end_is_told() {
-    let desk = Desk::with(&[("src/a.txt", "hello\n")]);
-    let root = desk.root.display();
+async fn a_command_runs_in_the_project_and_reports_its_exit_code() {
+    let project = TestProject::with(&[("src/a.txt", "hello\n")]);
+    let root = project.root.display();
     for (input, seen) in [
         (json!({"command": "cat src/a.txt"}), "hello\n[exit code 0]".to_owned()),
         (
@@ -37,7 +37,7 @@ async fn a_command_is_run_in_the_project_and_its_end_is_told() {
         ),
         (
             json!({"command": "sleep 600 > /dev/null & echo up"}),
-            "up\n[exit code 0; its background processes were ended]".to_owned(),
+            "up\n[exit code 0; its background processes were killed]".to_owned(),
         ),
         (
             json!({"command": "pwd", "cwd": "src/a.txt"}),
@@ -49,17 +49,17 @@ async fn a_command_is_run_in_the_project_and_its_end_is_told() {
         ),
         (
             json!({"command": "a\u{0}b"}),
-            "error: the command contains a NUL byte, which no argument can".to_owned(),
+            "error: the command contains a NUL byte, which arguments cannot contain".to_owned(),
         ),
     ] {
-        assert_eq!(desk.run("terminal", input.clone()).await, seen, "{input}");
+        assert_eq!(project.run("terminal", input.clone()).await, seen, "{input}");
     }
 }
 
 #[tokio::test]
-async fn a_long_output_is_cut_in_the_middle_and_kept_whole_in_a_file() {
+async fn long_output_is_cut_in_the_middle_and_saved_to_a_file() {
     let temp = tempfile::tempdir().unwrap();
-    let desk = Desk::fitted(
+    let project = TestProject::with_options(
         &[],
         Options {
             spill: Some(temp.path().join("long")),
@@ -67,7 +67,7 @@ async fn a_long_output_is_cut_in_the_middle_and_kept_whole_in_a_file() {
         },
     );
     let command = "echo first; seq 1 1000000; echo last";
-    let seen = desk.run("terminal", json!({"command": command})).await;
+    let seen = project.run("terminal", json!({"command": command})).await;
     assert!(seen.len() < 30_300, "{}", seen.len());
     assert!(seen.starts_with("first\n1\n2\n") && seen.ends_with("1000000\nlast\n[exit code 0]"));
     let note = seen.lines().find(|line| line.starts_with('[')).unwrap();
@@ -79,34 +79,34 @@ async fn a_long_output_is_cut_in_the_middle_and_kept_whole_in_a_file() {
     assert_eq!(all.len(), 6_888_896 + "first\nlast\n".len());
     assert!(all.starts_with("first\n1\n") && all.ends_with("\n1000000\nlast\n"));
     assert!(cut.parse::<usize>().unwrap() >= all.len() - 30_000, "{cut}");
-    // It may be read without asking.
-    let part = desk
+    // It can be read without approval.
+    let part = project
         .run(
             "read_file",
             json!({"path": path, "start_line": 500_000, "end_line": 500_001}),
         )
         .await;
     assert!(part.contains("499999"), "{part}");
-    // What fits makes no file.
-    desk.run("terminal", json!({"command": "echo short"})).await;
+    // Short output is not saved.
+    project.run("terminal", json!({"command": "echo short"})).await;
     assert_eq!(std::fs::read_dir(temp.path().join("long")).unwrap().count(), 1);
 }
 
 #[tokio::test]
-async fn colours_and_progress_bars_are_folded() {
-    let desk = Desk::with(&[]);
+async fn colours_and_progress_bars_are_removed() {
+    let project = TestProject::with(&[]);
     let command = r"printf '10%%\r50%%\r100%%\n\033[31mred\033[0m\n'; yes | head -n 5000";
     assert_eq!(
-        desk.run("terminal", json!({"command": command})).await,
+        project.run("terminal", json!({"command": command})).await,
         "100%\nred\ny\n[the same line 5000 times]\n[exit code 0]"
     );
 }
 
 #[tokio::test]
-async fn a_command_that_takes_too_long_is_stopped() {
-    let desk = Desk::with(&[]);
+async fn a_command_is_stopped_at_its_timeout() {
+    let project = TestProject::with(&[]);
     let input = json!({"command": "echo before; sleep 600", "timeout_seconds": 1});
-    let seen = desk.run("terminal", input).await;
+    let seen = project.run("terminal", input).await;
     assert_eq!(
         seen,
         "before\n[stopped after 1 s; set timeout_seconds if it needs longer]"
@@ -114,22 +114,22 @@ async fn a_command_that_takes_too_long_is_stopped() {
 }
 
 #[tokio::test]
-async fn output_is_shown_while_the_command_runs_and_dropping_the_call_ends_it() {
-    let desk = Desk::with(&[]);
+async fn output_is_live_and_dropping_the_call_kills_the_command() {
+    let project = TestProject::with(&[]);
     let (sender, mut receiver) = mpsc::channel(8);
-    let watched = Context {
-        progress: Progress::new(sender),
+    let watched = CallContext {
+        progress: ProgressSender::new(sender),
         ..context()
     };
-    // The reader of this named pipe sees its end only when the process that holds it is gone.
+    // The named pipe is closed when the process that holds it exits.
     let command = "mkfifo pipe; echo ready; exec 9>pipe; echo . >&9; exec sleep 600";
-    let mut call = Box::pin(desk.call("terminal", json!({"command": command}), watched));
+    let mut call = Box::pin(project.call("terminal", json!({"command": command}), watched));
     let shown = tokio::select! {
         _ = &mut call => panic!("the command should still run"),
         shown = soon(receiver.recv()) => shown.unwrap(),
     };
     assert_eq!(shown, ("call".into(), "ready\n".to_owned()));
-    let mut pipe = OpenOptions::new().open_receiver(desk.root.join("pipe")).unwrap();
+    let mut pipe = OpenOptions::new().open_receiver(project.root.join("pipe")).unwrap();
     let mut byte = [0];
     tokio::select! {
         _ = &mut call => panic!("the command should still run"),
@@ -142,8 +142,8 @@ async fn output_is_shown_while_the_command_runs_and_dropping_the_call_ends_it() 
 }
 
 #[test]
-fn approval_is_asked_for_the_command_and_its_folder() {
-    let desk = Desk::with(&[("src/a", "")]);
+fn running_a_command_needs_approval_for_it_and_its_directory() {
+    let project = TestProject::with(&[("src/a", "")]);
     let run = |cwd| {
         vec![Action::Run {
             command: "make".into(),
@@ -151,15 +151,15 @@ fn approval_is_asked_for_the_command_and_its_folder() {
         }]
     };
     assert_eq!(
-        desk.actions("terminal", json!({"command": "make"})),
-        run(desk.root.clone())
+        project.actions("terminal", json!({"command": "make"})),
+        run(project.root.clone())
     );
     assert_eq!(
-        desk.actions("bash", json!({"command": "make", "cwd": "src"})),
-        run(desk.root.join("src"))
+        project.actions("bash", json!({"command": "make", "cwd": "src"})),
+        run(project.root.join("src"))
     );
     assert_eq!(
-        desk.actions("terminal", json!({"command": "make", "cwd": "/"})),
+        project.actions("terminal", json!({"command": "make", "cwd": "/"})),
         run("/".into())
     );
 }

@@ -1,36 +1,44 @@
-//! Exactly what would happen, as rows.
+//! Rows that show exactly what an action would do.
 
-use crate::row::{Row, tame, wrap};
-use crate::state::Asked;
-use crate::view::Cx;
+use crate::row::{StyledRow, sanitise, wrap};
+use crate::state::PendingQuestion;
+use crate::view::ViewContext;
 use policy::Action;
 use serde_json::Value;
 
-/// Exactly what would happen.
-pub(super) fn details(asked: &Asked, action: &Action, input: &Value, width: usize, cx: &Cx<'_>) -> Vec<Row> {
+/// Returns rows that show exactly what the action would do.
+pub(super) fn details(
+    pending: &PendingQuestion,
+    action: &Action,
+    input: &Value,
+    width: usize,
+    cx: &ViewContext<'_>,
+) -> Vec<StyledRow> {
     let theme = cx.theme;
     match action {
         Action::Run { command, cwd } | Action::Escalate { command, cwd } => {
-            let command = tame(command);
-            let lines = command
-                .lines()
-                .enumerate()
-                .map(|(index, line)| Row::of(if index == 0 { "$ " } else { "  " }, theme.accent).and(line, theme.code));
-            let mut rows: Vec<Row> = lines
-                .flat_map(|row| wrap(&row, width, &Row::of("    ", theme.text)))
+            let command = sanitise(command);
+            let lines = command.lines().enumerate().map(|(index, line)| {
+                StyledRow::new(if index == 0 { "$ " } else { "  " }, theme.accent).push(line, theme.code)
+            });
+            let mut rows: Vec<StyledRow> = lines
+                .flat_map(|row| wrap(&row, width, &StyledRow::new("    ", theme.text)))
                 .collect();
-            if *cwd != cx.state.facts.root {
-                rows.push(Row::of(format!("in {}", cwd.display()), theme.dim).cut(width));
+            if *cwd != cx.state.info.root {
+                rows.push(StyledRow::new(format!("in {}", cwd.display()), theme.dim).truncate(width));
             }
             rows
         }
         Action::Write { .. } | Action::Mcp { .. } => {
-            let card = asked
+            let card = pending
                 .question
                 .call
                 .as_ref()
-                .and_then(|call| cx.state.conversation.card_of(call));
-            match card.and_then(|card| card.growth(cx)).filter(|diff| !diff.is_empty()) {
+                .and_then(|call| cx.state.conversation.find_card(call));
+            match card
+                .and_then(|card| card.streaming_diff(cx))
+                .filter(|diff| !diff.is_empty())
+            {
                 Some(diff) => diff.rows(width, usize::MAX, theme),
                 None => fields(input, width, cx),
             }
@@ -39,17 +47,21 @@ pub(super) fn details(asked: &Asked, action: &Action, input: &Value, width: usiz
     }
 }
 
-/// The fields of an input, each with its text.
-fn fields(input: &Value, width: usize, cx: &Cx<'_>) -> Vec<Row> {
+/// The fields of an input as rows.
+fn fields(input: &Value, width: usize, cx: &ViewContext<'_>) -> Vec<StyledRow> {
     let Value::Object(fields) = input else {
         return Vec::new();
     };
     let mut rows = Vec::new();
     for (name, value) in fields {
         let text = value.as_str().map_or_else(|| value.to_string(), String::from);
-        rows.push(Row::of(format!("{}:", tame(name)), cx.theme.dim));
-        for line in tame(&text).lines() {
-            rows.push(Row::of("  ", cx.theme.text).and(line, cx.theme.text).cut(width));
+        rows.push(StyledRow::new(format!("{}:", sanitise(name)), cx.theme.dim));
+        for line in sanitise(&text).lines() {
+            rows.push(
+                StyledRow::new("  ", cx.theme.text)
+                    .push(line, cx.theme.text)
+                    .truncate(width),
+            );
         }
     }
     rows

@@ -1,69 +1,82 @@
-//! What a question looks like: what, why, exactly what, the answers, and what Enter does.
+//! Rendering of the approval prompt: action, reason, details, answers, and the effect of Enter.
 
 use super::details::details;
-use super::{Approval, Begun, named, numbered, offered};
+use super::{ApprovalPrompt, DraftStart, answer_by_letter, answers_by_number, offered_answers};
 use crate::conversation::describe;
-use crate::keys::Deed;
-use crate::row::{Row, tame, wrap};
-use crate::state::Asked;
-use crate::view::Cx;
+use crate::keys::KeyAction;
+use crate::row::{StyledRow, sanitise, wrap};
+use crate::state::PendingQuestion;
+use crate::view::ViewContext;
 use policy::Action;
 use serde_json::Value;
-use session::Subject;
+use session::QuestionSubject;
 
-impl Approval {
-    /// The question as rows, at most so many; `line` is what is written in the composer.
-    pub(crate) fn rows(&self, asked: &Asked, line: &str, width: usize, most: usize, cx: &Cx<'_>) -> Vec<Row> {
-        let (head, body, foot) = match &asked.question.subject {
-            Subject::Permission {
+impl ApprovalPrompt {
+    /// Renders the question in at most `most` rows; `line` is the text in the composer.
+    pub(crate) fn rows(
+        &self,
+        pending: &PendingQuestion,
+        line: &str,
+        width: usize,
+        most: usize,
+        cx: &ViewContext<'_>,
+    ) -> Vec<StyledRow> {
+        let (head, body, foot) = match &pending.question.subject {
+            QuestionSubject::Permission {
                 action,
-                why,
+                reason: why,
                 input,
                 rules,
             } => (
-                self.head(asked, action, why, cx),
-                details(asked, action, input, width.saturating_sub(2), cx),
+                self.head(pending, action, why, cx),
+                details(pending, action, input, width.saturating_sub(2), cx),
                 self.answers(line, rules, input, cx),
             ),
-            Subject::Inquiry {
+            QuestionSubject::Inquiry {
                 question,
                 choices,
-                several,
+                multiple: several,
             } => {
-                let picked = self.picked(line, choices.len(), *several);
-                let question = tame(question);
+                let picked = self.picked_answers(line, choices.len(), *several);
+                let question = sanitise(question);
                 (
-                    question.lines().map(|line| Row::of(line, cx.theme.strong)).collect(),
+                    question
+                        .lines()
+                        .map(|line| StyledRow::new(line, cx.theme.strong))
+                        .collect(),
                     self.suggestions(choices, &picked, *several, width, cx),
                     vec![self.hint(line, choices, &picked, *several, cx)],
                 )
             }
         };
-        let bar = |row: Row| row.after("▌ ", cx.theme.warn);
-        let fit = |rows: Vec<Row>| -> Vec<Row> {
+        let bar = |row: StyledRow| row.prefix("▌ ", cx.theme.warn);
+        let fit = |rows: Vec<StyledRow>| -> Vec<StyledRow> {
             let inner = width.saturating_sub(2);
             rows.iter()
-                .flat_map(|row| wrap(row, inner, &Row::of("  ", cx.theme.text)))
+                .flat_map(|row| wrap(row, inner, &StyledRow::new("  ", cx.theme.text)))
                 .map(bar)
                 .collect()
         };
         let (head, mut foot) = (fit(head), foot);
-        // Where there is little room, exactly what would happen comes before advice.
+        // With little room, the details take precedence over hints.
         while foot.len() > 1 && head.len() + fit(foot.clone()).len() + body.len() > most {
             foot.pop();
         }
         let foot = fit(foot);
         let room = most.saturating_sub(head.len() + foot.len());
-        let room = if self.whole { room } else { room.min(16) };
-        let mut middle: Vec<Row> = body.into_iter().map(bar).collect();
+        let room = if self.show_all { room } else { room.min(16) };
+        let mut middle: Vec<StyledRow> = body.into_iter().map(bar).collect();
         if middle.len() > room {
             let missing = middle.len() - room.saturating_sub(1);
             middle.truncate(room.saturating_sub(1));
-            let hint = match self.whole {
+            let hint = match self.show_all {
                 true => String::new(),
-                false => format!("; {} shows more", cx.keys.hint(Deed::ShowAll)),
+                false => format!("; {} shows more", cx.keys.hint(KeyAction::ShowAll)),
             };
-            middle.push(bar(Row::of(format!("… {missing} more lines{hint}"), cx.theme.dim)));
+            middle.push(bar(StyledRow::new(
+                format!("… {missing} more lines{hint}"),
+                cx.theme.dim,
+            )));
         }
         let mut rows = head;
         rows.extend(middle);
@@ -72,89 +85,93 @@ impl Approval {
         rows
     }
 
-    fn head(&self, asked: &Asked, action: &Action, why: &str, cx: &Cx<'_>) -> Vec<Row> {
+    fn head(&self, pending: &PendingQuestion, action: &Action, why: &str, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let theme = cx.theme;
-        let asker = if asked.asker.is_some() { "a subtask: " } else { "" };
-        let first = Row::of(format!("{asker}{} ", asked.question.tool), theme.strong)
-            .and(format!("wants to {}", describe(action)), theme.text);
-        let facts = &cx.state.facts;
-        let mut second = tame(why).replace('\n', " ");
-        if matches!(action, Action::Run { .. }) && !facts.sandbox.is_empty() {
-            second.push_str(&format!(" · sandbox: {}", facts.sandbox));
+        let asker = if pending.asker.is_some() { "a subtask: " } else { "" };
+        let first = StyledRow::new(format!("{asker}{} ", pending.question.tool), theme.strong)
+            .push(format!("wants to {}", describe(action)), theme.text);
+        let info = &cx.state.info;
+        let mut second = sanitise(why).replace('\n', " ");
+        if matches!(action, Action::Run { .. }) && !info.sandbox.is_empty() {
+            second.push_str(&format!(" · sandbox: {}", info.sandbox));
         }
         if matches!(action, Action::Escalate { .. }) {
             second.push_str(" · no sandbox");
         }
-        vec![first, Row::of(second, theme.dim)]
+        vec![first, StyledRow::new(second, theme.dim)]
     }
 
-    /// What Enter does with what is written, where that is no choice among the answers.
-    fn words_row(&self, line: &str, names_one: bool, does: &str, cx: &Cx<'_>) -> Option<Row> {
+    /// The row that explains what Enter does with the text, unless the text selects an answer.
+    fn enter_hint(&self, line: &str, names_one: bool, does: &str, cx: &ViewContext<'_>) -> Option<StyledRow> {
         let theme = cx.theme;
         if self.editing.is_some() {
-            return Some(Row::of("change it below; Enter runs it, Esc goes back", theme.accent));
+            return Some(StyledRow::new(
+                "edit it below; Enter runs it, Esc cancels",
+                theme.accent,
+            ));
         }
-        match self.begun {
-            Some(Begun::Before) if !line.is_empty() => Some(
-                Row::of("Enter", theme.accent)
-                    .and(" sends your line to the agent, and the question stays", theme.text)
-                    .and(" · empty the line to answer", theme.dim),
+        match self.draft_start {
+            Some(DraftStart::BeforeQuestion) if !line.is_empty() => Some(
+                StyledRow::new("Enter", theme.accent)
+                    .push(" sends your text to the agent and keeps the question open", theme.text)
+                    .push(" · clear the input to answer", theme.dim),
             ),
-            // Answers are offered when they count.
-            _ if self.waits() => Some(Row::of("…", theme.dim)),
+            // Answers are shown once keys count.
+            _ if self.in_grace_period() => Some(StyledRow::new("…", theme.dim)),
             _ if line.is_empty() || names_one => None,
-            _ => Some(Row::of("Enter", theme.accent).and(format!(" {does}"), theme.text)),
+            _ => Some(StyledRow::new("Enter", theme.accent).push(format!(" {does}"), theme.text)),
         }
     }
 
-    fn answers(&self, line: &str, rules: &[String], input: &Value, cx: &Cx<'_>) -> Vec<Row> {
+    fn answers(&self, line: &str, rules: &[String], input: &Value, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let theme = cx.theme;
-        let offered = offered(input, cx.keys);
-        let named = named(line, &offered, cx.keys);
-        if let Some(row) = self.words_row(line, named.is_some(), "says no, with your words as the reason", cx) {
+        let offered = offered_answers(input, cx.keys);
+        let named = answer_by_letter(line, &offered, cx.keys);
+        if let Some(row) = self.enter_hint(line, named.is_some(), "denies, with your text as the reason", cx) {
             return vec![row];
         }
         let chosen = named.or_else(|| self.chosen(&offered));
-        let mut row = Row::empty();
-        for deed in &offered {
-            let (mark, word) = match chosen == Some(*deed) {
+        let mut row = StyledRow::empty();
+        for action in &offered {
+            let (mark, word) = match chosen == Some(*action) {
                 true => ("▸ ", theme.strong),
                 false => ("  ", theme.text),
             };
             row = row
-                .and(mark, theme.accent)
-                .and(cx.keys.hint(*deed), theme.accent)
-                .and(format!(" {}", short(*deed)), word)
-                .and(" ", theme.text);
+                .push(mark, theme.accent)
+                .push(cx.keys.hint(*action), theme.accent)
+                .push(format!(" {}", short_label(*action)), word)
+                .push(" ", theme.text);
         }
         let mut rows = vec![row];
-        let rule = rules.get(self.rule).map(|rule| tame(rule).replace('\n', " "));
+        let rule = rules.get(self.rule).map(|rule| sanitise(rule).replace('\n', " "));
         let another = match rules.len() {
             0 | 1 => String::new(),
-            _ => format!(" ({}: another)", cx.keys.hint(Deed::NextRule)),
+            _ => format!(" ({} for another rule)", cx.keys.hint(KeyAction::NextRule)),
         };
-        let enter = |deed: Deed| {
-            Row::of(cx.keys.hint(Deed::Confirm), theme.accent).and(format!(" {}", long(deed)), theme.strong)
+        let enter = |action: KeyAction| {
+            StyledRow::new(cx.keys.hint(KeyAction::Confirm), theme.accent)
+                .push(format!(" {}", long_label(action)), theme.strong)
         };
         let is_sure = named.is_some() || self.chosen.is_some();
         match (chosen, rule) {
-            (Some(deed), Some(rule)) if widens(deed) => rows.push(
-                enter(deed)
-                    .and(", remembering ", theme.text)
-                    .and(rule, theme.code)
-                    .and(format!("{another} · esc back"), theme.dim),
+            (Some(action), Some(rule)) if saves_rule(action) => rows.push(
+                enter(action)
+                    .push(", saving ", theme.text)
+                    .push(rule, theme.code)
+                    .push(format!("{another} · esc back"), theme.dim),
             ),
-            (Some(deed), _) if is_sure => rows.push(enter(deed).and(" · esc back", theme.dim)),
+            (Some(action), _) if is_sure => rows.push(enter(action).push(" · esc back", theme.dim)),
             (chosen, rule) => {
-                if let Some(deed) = chosen {
-                    rows.push(enter(deed).and(" · a letter or ←→ chooses · esc stops the turn", theme.dim));
+                if let Some(action) = chosen {
+                    rows.push(enter(action).push(" · letter or ←→ to select · esc interrupts", theme.dim));
                 }
-                rows.push(Row::of("or write what to do instead", theme.dim));
-                let scopes = offered.iter().filter(|deed| widens(**deed));
-                let scopes: Vec<String> = scopes.map(|deed| cx.keys.hint(*deed)).collect();
+                rows.push(StyledRow::new("or type what to do instead", theme.dim));
+                let scopes = offered.iter().filter(|action| saves_rule(**action));
+                let scopes: Vec<String> = scopes.map(|action| cx.keys.hint(*action)).collect();
                 if let (Some(rule), false) = (rule, scopes.is_empty()) {
-                    let remember = Row::of(format!("{} remember ", scopes.join(", ")), theme.dim);
-                    rows.push(remember.and(rule, theme.code).and(another, theme.dim));
+                    let remember = StyledRow::new(format!("{} save ", scopes.join(", ")), theme.dim);
+                    rows.push(remember.push(rule, theme.code).push(another, theme.dim));
                 }
             }
         }
@@ -162,10 +179,10 @@ impl Approval {
     }
 
     /// The suggested answers that Enter would give.
-    fn picked(&self, line: &str, count: usize, several: bool) -> Vec<usize> {
-        let named = match self.begun {
-            Some(Begun::After) => numbered(line, count, several),
-            Some(Begun::Before) | None => Vec::new(),
+    fn picked_answers(&self, line: &str, count: usize, several: bool) -> Vec<usize> {
+        let named = match self.draft_start {
+            Some(DraftStart::AfterQuestion) => answers_by_number(line, count, several),
+            Some(DraftStart::BeforeQuestion) | None => Vec::new(),
         };
         match (named.is_empty(), self.ticked.is_empty(), line.is_empty()) {
             (false, ..) => named,
@@ -181,8 +198,8 @@ impl Approval {
         picked: &[usize],
         several: bool,
         width: usize,
-        cx: &Cx<'_>,
-    ) -> Vec<Row> {
+        cx: &ViewContext<'_>,
+    ) -> Vec<StyledRow> {
         let theme = cx.theme;
         let mut rows = Vec::new();
         for (index, (label, meaning)) in choices.iter().enumerate() {
@@ -192,21 +209,21 @@ impl Approval {
             };
             let tick = match (several, self.ticked.contains(&index) || picked.contains(&index)) {
                 (false, _) => "",
-                // Where the person stands is not ticked yet.
-                (true, true) if self.ticked.contains(&index) || self.begun.is_some() => "☑ ",
+                // The selected answer is not ticked yet.
+                (true, true) if self.ticked.contains(&index) || self.draft_start.is_some() => "☑ ",
                 (true, _) => "☐ ",
             };
             let (mark, style) = match is_at {
                 true => ("▸ ", theme.strong),
                 false => ("  ", theme.text),
             };
-            let mut row = Row::of(mark, theme.accent)
-                .and(format!("{} ", index + 1), theme.accent)
-                .and(format!("{tick}{}", tame(label)), style);
+            let mut row = StyledRow::new(mark, theme.accent)
+                .push(format!("{} ", index + 1), theme.accent)
+                .push(format!("{tick}{}", sanitise(label)), style);
             if let Some(meaning) = meaning {
-                row = row.and(format!(" — {}", tame(meaning)), theme.dim);
+                row = row.push(format!(" — {}", sanitise(meaning)), theme.dim);
             }
-            rows.extend(wrap(&row, width.saturating_sub(2), &Row::of("    ", theme.text)));
+            rows.extend(wrap(&row, width.saturating_sub(2), &StyledRow::new("    ", theme.text)));
         }
         rows
     }
@@ -217,54 +234,57 @@ impl Approval {
         choices: &[(String, Option<String>)],
         picked: &[usize],
         several: bool,
-        cx: &Cx<'_>,
-    ) -> Row {
+        cx: &ViewContext<'_>,
+    ) -> StyledRow {
         let theme = cx.theme;
-        if let Some(row) = self.words_row(line, !picked.is_empty(), "sends your answer", cx) {
+        if let Some(row) = self.enter_hint(line, !picked.is_empty(), "sends your answer", cx) {
             return row;
         }
         let labels = picked.iter().filter_map(|index| choices.get(*index));
-        let labels: Vec<String> = labels.map(|(label, _)| tame(label).replace('\n', " ")).collect();
+        let labels: Vec<String> = labels.map(|(label, _)| sanitise(label).replace('\n', " ")).collect();
         if !labels.is_empty() {
-            let space = if several { " · space ticks" } else { "" };
-            return Row::of(cx.keys.hint(Deed::Confirm), theme.accent)
-                .and(format!(" {}", labels.join(", ")), theme.strong)
-                .and(format!("{space} · esc back"), theme.dim);
+            let space = if several { " · space toggles" } else { "" };
+            return StyledRow::new(cx.keys.hint(KeyAction::Confirm), theme.accent)
+                .push(format!(" {}", labels.join(", ")), theme.strong)
+                .push(format!("{space} · esc back"), theme.dim);
         }
         let hint = match (choices.is_empty(), several) {
-            (true, _) => "write your answer below",
-            (false, false) => "a number or ↑↓, then Enter; or write your own answer below",
-            (false, true) => "numbers or ↑↓ and space, then Enter; or write your own answer below",
+            (true, _) => "type your answer below",
+            (false, false) => "number or ↑↓, then Enter; or type your own answer below",
+            (false, true) => "numbers or ↑↓ and space, then Enter; or type your own answer below",
         };
-        Row::of(hint, theme.dim)
+        StyledRow::new(hint, theme.dim)
     }
 }
 
-/// Whether an answer allows more than what was asked.
-fn widens(deed: Deed) -> bool {
-    matches!(deed, Deed::ApproveSession | Deed::ApproveProject | Deed::ApproveAlways)
+/// Whether an answer allows more than the requested action.
+fn saves_rule(action: KeyAction) -> bool {
+    matches!(
+        action,
+        KeyAction::ApproveSession | KeyAction::ApproveProject | KeyAction::ApproveAlways
+    )
 }
 
-/// An answer in a word or two.
-fn short(deed: Deed) -> &'static str {
-    match deed {
-        Deed::ApproveOnce => "yes, once",
-        Deed::ApproveSession => "session",
-        Deed::ApproveProject => "project",
-        Deed::ApproveAlways => "always",
-        Deed::Modify => "edit",
-        _ => "no",
+/// Short label of an answer.
+fn short_label(action: KeyAction) -> &'static str {
+    match action {
+        KeyAction::ApproveOnce => "allow once",
+        KeyAction::ApproveSession => "session",
+        KeyAction::ApproveProject => "project",
+        KeyAction::ApproveAlways => "always",
+        KeyAction::Modify => "edit",
+        _ => "deny",
     }
 }
 
-/// An answer so that nobody mistakes it.
-fn long(deed: Deed) -> &'static str {
-    match deed {
-        Deed::ApproveOnce => "yes, this once",
-        Deed::ApproveSession => "yes, for this session",
-        Deed::ApproveProject => "yes, always in this project",
-        Deed::ApproveAlways => "yes, always and everywhere",
-        Deed::Modify => "edits it before it runs",
-        _ => "no; the agent goes on without it",
+/// Unambiguous label of an answer.
+fn long_label(action: KeyAction) -> &'static str {
+    match action {
+        KeyAction::ApproveOnce => "allow once",
+        KeyAction::ApproveSession => "allow for this session",
+        KeyAction::ApproveProject => "allow always in this project",
+        KeyAction::ApproveAlways => "allow always, in every project",
+        KeyAction::Modify => "edit before it runs",
+        _ => "deny; the agent continues without it",
     }
 }

@@ -1,39 +1,39 @@
-//! The editor as a value: text, attachments, undo and what was cut. It knows no terminal, no files and no session.
+//! A text editor as a value: text, attachments, undo and kill ring. Independent of terminal, files and session.
 
-use super::chips::{Chip, Chips, clean};
-use super::layout::Layout;
-use super::ring::{Ring, Side};
-use super::text::Text;
-use super::undo::{Kind, Undo};
-use crate::keys::Deed;
+use super::attachments::{Attachment, Attachments, sanitise_input};
+use super::kill_ring::{KillRing, KillSide};
+use super::layout::TextLayout;
+use super::text::CaretText;
+use super::undo::{EditKind, UndoStack};
+use crate::keys::KeyAction;
 use std::ops::Range;
 
-/// The editor.
+/// A text editor.
 #[derive(Default)]
-pub(crate) struct Editor {
-    text: Text,
-    /// Attachments that characters of the text stand for.
-    pub(crate) chips: Chips,
-    /// What was cut.
-    pub(crate) ring: Ring,
-    undo: Undo,
-    goal: Option<u16>,
+pub(crate) struct TextEditor {
+    text: CaretText,
+    /// Attachments represented by characters of the text.
+    pub(crate) attachments: Attachments,
+    /// Cut text.
+    pub(crate) kill_ring: KillRing,
+    undo_stack: UndoStack,
+    goal_column: Option<u16>,
     width: u16,
-    last: Last,
+    last_edit: LastEdit,
 }
 
-/// What was done last, where it matters for what comes next.
+/// The last edit, where it affects the next one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum Last {
+enum LastEdit {
     #[default]
     Other,
     Cut,
-    Put(Range<usize>),
+    Yank(Range<usize>),
 }
 
-/// What came of a deed.
+/// The result of an editor action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Done {
+pub(crate) enum EditOutcome {
     /// The caret moved, or nothing happened.
     Moved,
     /// The text changed.
@@ -42,218 +42,220 @@ pub(crate) enum Done {
     AtTop,
     /// There is no row below.
     AtBottom,
-    /// It is nothing that the editor does.
-    Unknown,
+    /// Not an editor action.
+    NotAnEdit,
 }
 
-impl Editor {
+impl TextEditor {
     /// The text with its caret.
-    pub(crate) fn text(&self) -> &Text {
+    pub(crate) fn text(&self) -> &CaretText {
         &self.text
     }
 
-    /// What is written, attachments as their characters.
+    /// The text, with attachments as characters.
     pub(crate) fn as_str(&self) -> &str {
         self.text.as_str()
     }
 
-    /// The text is laid out in rows of this width.
-    pub(crate) fn fit(&mut self, width: u16) -> Layout {
+    /// Lays out the text for this width.
+    pub(crate) fn layout_for(&mut self, width: u16) -> TextLayout {
         self.width = width;
         self.layout()
     }
 
-    /// The layout for the width it was last laid out in.
-    pub(crate) fn layout(&self) -> Layout {
+    /// The layout for the last width.
+    pub(crate) fn layout(&self) -> TextLayout {
         let width = if self.width == 0 { 80 } else { self.width };
-        Layout::new(self.text.as_str(), &self.chips, width)
+        TextLayout::new(self.text.as_str(), &self.attachments, width)
     }
 
-    /// Puts text in place of all that is there, as one step.
+    /// Replaces all text, as one undo step.
     pub(crate) fn set(&mut self, text: &str) {
-        self.splice(0..self.text.as_str().len(), text, Kind::Other);
+        self.splice(0..self.text.as_str().len(), text, EditKind::Other);
     }
 
-    /// A letter is typed.
+    /// Types a character.
     pub(crate) fn type_char(&mut self, c: char) {
         let mut buffer = [0; 4];
-        self.splice(self.caret()..self.caret(), c.encode_utf8(&mut buffer), Kind::Typing);
+        self.splice(self.caret()..self.caret(), c.encode_utf8(&mut buffer), EditKind::Typing);
     }
 
-    /// Text at the caret, as one step.
+    /// Inserts text at the caret, as one undo step.
     pub(crate) fn insert(&mut self, text: &str) {
-        self.splice(self.caret()..self.caret(), text, Kind::Other);
+        self.splice(self.caret()..self.caret(), text, EditKind::Other);
     }
 
-    /// An attachment at the caret.
-    pub(crate) fn attach(&mut self, label: String, chip: Chip) {
-        if let Some(character) = self.chips.add(label, chip) {
+    /// Inserts an attachment at the caret.
+    pub(crate) fn attach(&mut self, label: String, chip: Attachment) {
+        if let Some(character) = self.attachments.add(label, chip) {
             let mut buffer = [0; 4];
             let character: &str = character.encode_utf8(&mut buffer);
-            self.change(self.caret()..self.caret(), character, Kind::Other);
+            self.change(self.caret()..self.caret(), character, EditKind::Other);
         }
     }
 
-    /// Puts text in place of a range.
-    pub(crate) fn splice(&mut self, range: Range<usize>, with: &str, kind: Kind) {
-        let with = clean_but_chips(with, &self.chips);
+    /// Replaces a range.
+    pub(crate) fn splice(&mut self, range: Range<usize>, with: &str, kind: EditKind) {
+        let with = sanitise_except_attachments(with, &self.attachments);
         self.change(range, &with, kind);
     }
 
-    /// Puts the caret somewhere.
-    pub(crate) fn go(&mut self, at: usize) {
+    /// Moves the caret.
+    pub(crate) fn move_caret(&mut self, at: usize) {
         self.text.set_caret(at);
-        self.settle();
+        self.end_undo_step();
     }
 
-    /// Takes a range out and keeps it to be put back.
+    /// Cuts a range into the kill ring.
     pub(crate) fn cut(&mut self, range: Range<usize>) {
         if !range.is_empty() {
             let piece = self.text.as_str()[range.clone()].to_owned();
-            self.change(range, "", Kind::Other);
-            self.ring.push(piece);
+            self.change(range, "", EditKind::Other);
+            self.kill_ring.push(piece);
         }
     }
 
     /// Undoes a step.
-    pub(crate) fn undo(&mut self) -> Done {
-        let before = self.undo.undo(&self.text);
-        self.travel(before)
+    pub(crate) fn undo(&mut self) -> EditOutcome {
+        let before = self.undo_stack.undo(&self.text);
+        self.restore_text(before)
     }
 
     /// Redoes a step.
-    pub(crate) fn redo(&mut self) -> Done {
-        let after = self.undo.redo(&self.text);
-        self.travel(after)
+    pub(crate) fn redo(&mut self) -> EditOutcome {
+        let after = self.undo_stack.redo(&self.text);
+        self.restore_text(after)
     }
 
-    /// Puts pasted text that is folded at the caret, or left of it, in its place.
-    pub(crate) fn expand(&mut self) -> Done {
+    /// Expands the folded paste at the caret or left of it.
+    pub(crate) fn expand(&mut self) -> EditOutcome {
         let caret = self.caret();
         for at in [caret, self.text.left(caret)] {
             let character = self.text.as_str()[at..].chars().next();
-            let Some((character, Chip::Text(pasted))) = character.and_then(|c| Some((c, self.chips.get(c)?))) else {
+            let Some((character, Attachment::Text(pasted))) =
+                character.and_then(|c| Some((c, self.attachments.get(c)?)))
+            else {
                 continue;
             };
             let pasted = pasted.clone();
-            self.splice(at..at + character.len_utf8(), &pasted, Kind::Other);
-            return Done::Changed;
+            self.splice(at..at + character.len_utf8(), &pasted, EditKind::Other);
+            return EditOutcome::Changed;
         }
-        Done::Moved
+        EditOutcome::Moved
     }
 
-    /// Does what a key means.
-    pub(crate) fn act(&mut self, deed: Deed) -> Done {
+    /// Performs a key action.
+    pub(crate) fn perform(&mut self, action: KeyAction) -> EditOutcome {
         let text = &self.text;
         let caret = text.caret();
-        match deed {
-            Deed::Left => self.move_to(text.left(caret)),
-            Deed::Right => self.move_to(text.right(caret)),
-            Deed::WordLeft => self.move_to(text.word_left(caret)),
-            Deed::WordRight => self.move_to(text.word_right(caret)),
-            Deed::LineStart => self.move_to(text.line_start(caret)),
-            Deed::LineEnd => self.move_to(text.line_end(caret)),
-            Deed::TextStart => self.move_to(0),
-            Deed::TextEnd => self.move_to(text.as_str().len()),
-            Deed::Up => self.step(Step::Up),
-            Deed::Down => self.step(Step::Down),
-            Deed::Newline => self.put_in("\n"),
-            Deed::DeleteBack => self.delete(text.left(caret)..caret),
-            Deed::DeleteForward => self.delete(caret..text.right(caret)),
-            Deed::DeleteWordBack => self.kill(text.word_left(caret)..caret, Side::Before),
-            Deed::DeleteWordForward => self.kill(caret..text.word_right(caret), Side::Behind),
-            Deed::KillLine => self.kill(caret..self.kill_end(), Side::Behind),
-            Deed::KillLineBack => self.kill(self.kill_start()..caret, Side::Before),
-            Deed::Yank => self.yank(),
-            Deed::YankPop => self.yank_pop(),
-            Deed::Transpose => self.transpose(),
-            Deed::Uppercase => self.recase(str::to_uppercase),
-            Deed::Lowercase => self.recase(str::to_lowercase),
-            Deed::Capitalise => self.recase(capitalise),
-            Deed::Undo => self.undo(),
-            Deed::Redo => self.redo(),
-            Deed::Expand => self.expand(),
-            _ => Done::Unknown,
+        match action {
+            KeyAction::Left => self.move_to(text.left(caret)),
+            KeyAction::Right => self.move_to(text.right(caret)),
+            KeyAction::WordLeft => self.move_to(text.word_left(caret)),
+            KeyAction::WordRight => self.move_to(text.word_right(caret)),
+            KeyAction::LineStart => self.move_to(text.line_start(caret)),
+            KeyAction::LineEnd => self.move_to(text.line_end(caret)),
+            KeyAction::TextStart => self.move_to(0),
+            KeyAction::TextEnd => self.move_to(text.as_str().len()),
+            KeyAction::Up => self.step_row(RowStep::Up),
+            KeyAction::Down => self.step_row(RowStep::Down),
+            KeyAction::Newline => self.insert_as_edit("\n"),
+            KeyAction::DeleteBack => self.delete(text.left(caret)..caret),
+            KeyAction::DeleteForward => self.delete(caret..text.right(caret)),
+            KeyAction::DeleteWordBack => self.kill(text.word_left(caret)..caret, KillSide::Before),
+            KeyAction::DeleteWordForward => self.kill(caret..text.word_right(caret), KillSide::After),
+            KeyAction::KillLine => self.kill(caret..self.kill_end(), KillSide::After),
+            KeyAction::KillLineBack => self.kill(self.kill_start()..caret, KillSide::Before),
+            KeyAction::Yank => self.yank(),
+            KeyAction::YankPop => self.yank_pop(),
+            KeyAction::Transpose => self.transpose(),
+            KeyAction::Uppercase => self.change_case(str::to_uppercase),
+            KeyAction::Lowercase => self.change_case(str::to_lowercase),
+            KeyAction::Capitalise => self.change_case(capitalise),
+            KeyAction::Undo => self.undo(),
+            KeyAction::Redo => self.redo(),
+            KeyAction::Expand => self.expand(),
+            _ => EditOutcome::NotAnEdit,
         }
     }
 
-    /// One row up or down, staying in the column where the motion began.
-    pub(crate) fn step(&mut self, step: Step) -> Done {
+    /// Moves one row up or down, keeping the column where the motion began.
+    pub(crate) fn step_row(&mut self, step: RowStep) -> EditOutcome {
         let layout = self.layout();
-        let (row, column) = layout.place(self.as_str(), &self.chips, self.caret());
+        let (row, column) = layout.position(self.as_str(), &self.attachments, self.caret());
         let target = match step {
-            Step::Up if row == 0 => return Done::AtTop,
-            Step::Up => row - 1,
-            Step::Down if row + 1 >= layout.rows().len() => return Done::AtBottom,
-            Step::Down => row + 1,
+            RowStep::Up if row == 0 => return EditOutcome::AtTop,
+            RowStep::Up => row - 1,
+            RowStep::Down if row + 1 >= layout.rows().len() => return EditOutcome::AtBottom,
+            RowStep::Down => row + 1,
         };
-        let goal = self.goal.unwrap_or(column);
-        let at = layout.offset(self.as_str(), &self.chips, target, goal);
-        self.go(at);
-        self.goal = Some(goal);
-        Done::Moved
+        let goal = self.goal_column.unwrap_or(column);
+        let at = layout.offset(self.as_str(), &self.attachments, target, goal);
+        self.move_caret(at);
+        self.goal_column = Some(goal);
+        EditOutcome::Moved
     }
 
     fn caret(&self) -> usize {
         self.text.caret()
     }
 
-    fn change(&mut self, range: Range<usize>, with: &str, kind: Kind) {
-        self.undo.before(&self.text, kind);
+    fn change(&mut self, range: Range<usize>, with: &str, kind: EditKind) {
+        self.undo_stack.before_edit(&self.text, kind);
         self.text.replace(range, with);
-        self.undo.after(&self.text, kind);
-        self.goal = None;
-        self.last = Last::Other;
+        self.undo_stack.after_edit(&self.text, kind);
+        self.goal_column = None;
+        self.last_edit = LastEdit::Other;
     }
 
-    fn settle(&mut self) {
-        self.undo.pause();
-        self.goal = None;
-        self.last = Last::Other;
+    fn end_undo_step(&mut self) {
+        self.undo_stack.end_step();
+        self.goal_column = None;
+        self.last_edit = LastEdit::Other;
     }
 
-    fn travel(&mut self, to: Option<Text>) -> Done {
-        let Some(text) = to else { return Done::Moved };
+    fn restore_text(&mut self, to: Option<CaretText>) -> EditOutcome {
+        let Some(text) = to else { return EditOutcome::Moved };
         self.text = text;
-        self.goal = None;
-        self.last = Last::Other;
-        Done::Changed
+        self.goal_column = None;
+        self.last_edit = LastEdit::Other;
+        EditOutcome::Changed
     }
 
-    fn move_to(&mut self, at: usize) -> Done {
-        self.go(at);
-        Done::Moved
+    fn move_to(&mut self, at: usize) -> EditOutcome {
+        self.move_caret(at);
+        EditOutcome::Moved
     }
 
-    fn put_in(&mut self, text: &str) -> Done {
+    fn insert_as_edit(&mut self, text: &str) -> EditOutcome {
         self.insert(text);
-        Done::Changed
+        EditOutcome::Changed
     }
 
-    fn delete(&mut self, range: Range<usize>) -> Done {
+    fn delete(&mut self, range: Range<usize>) -> EditOutcome {
         if range.is_empty() {
-            return Done::Moved;
+            return EditOutcome::Moved;
         }
-        self.change(range, "", Kind::Deleting);
-        Done::Changed
+        self.change(range, "", EditKind::Deleting);
+        EditOutcome::Changed
     }
 
-    fn kill(&mut self, range: Range<usize>, side: Side) -> Done {
+    fn kill(&mut self, range: Range<usize>, side: KillSide) -> EditOutcome {
         if range.is_empty() {
-            return Done::Moved;
+            return EditOutcome::Moved;
         }
-        let goes_on = self.last == Last::Cut;
+        let continues = self.last_edit == LastEdit::Cut;
         let piece = self.text.as_str()[range.clone()].to_owned();
-        self.change(range, "", Kind::Other);
-        match goes_on {
-            true => self.ring.join(piece, side),
-            false => self.ring.push(piece),
+        self.change(range, "", EditKind::Other);
+        match continues {
+            true => self.kill_ring.join(piece, side),
+            false => self.kill_ring.push(piece),
         }
-        self.last = Last::Cut;
-        Done::Changed
+        self.last_edit = LastEdit::Cut;
+        EditOutcome::Changed
     }
 
-    /// To the end of the line; at the end, the newline itself.
+    /// The end of the line, or the newline if the caret is at the end.
     fn kill_end(&self) -> usize {
         let end = self.text.line_end(self.caret());
         if end == self.caret() { self.text.right(end) } else { end }
@@ -268,30 +270,30 @@ impl Editor {
         }
     }
 
-    fn yank(&mut self) -> Done {
-        let Some(piece) = self.ring.last().map(str::to_owned) else {
-            return Done::Moved;
+    fn yank(&mut self) -> EditOutcome {
+        let Some(piece) = self.kill_ring.last().map(str::to_owned) else {
+            return EditOutcome::Moved;
         };
         let start = self.caret();
         self.insert(&piece);
-        self.last = Last::Put(start..self.caret());
-        Done::Changed
+        self.last_edit = LastEdit::Yank(start..self.caret());
+        EditOutcome::Changed
     }
 
-    fn yank_pop(&mut self) -> Done {
-        let Last::Put(range) = self.last.clone() else {
-            return Done::Moved;
+    fn yank_pop(&mut self) -> EditOutcome {
+        let LastEdit::Yank(range) = self.last_edit.clone() else {
+            return EditOutcome::Moved;
         };
-        let Some(piece) = self.ring.earlier().map(str::to_owned) else {
-            return Done::Moved;
+        let Some(piece) = self.kill_ring.previous().map(str::to_owned) else {
+            return EditOutcome::Moved;
         };
         let start = range.start;
-        self.splice(range, &piece, Kind::Other);
-        self.last = Last::Put(start..self.caret());
-        Done::Changed
+        self.splice(range, &piece, EditKind::Other);
+        self.last_edit = LastEdit::Yank(start..self.caret());
+        EditOutcome::Changed
     }
 
-    fn transpose(&mut self) -> Done {
+    fn transpose(&mut self) -> EditOutcome {
         let caret = self.caret();
         let middle = if caret == self.as_str().len() {
             self.text.left(caret)
@@ -300,44 +302,42 @@ impl Editor {
         };
         let (start, end) = (self.text.left(middle), self.text.right(middle));
         if start == middle || middle == end {
-            return Done::Moved;
+            return EditOutcome::Moved;
         }
         let swapped = format!("{}{}", &self.as_str()[middle..end], &self.as_str()[start..middle]);
-        self.change(start..end, &swapped, Kind::Other);
-        Done::Changed
+        self.change(start..end, &swapped, EditKind::Other);
+        EditOutcome::Changed
     }
 
-    fn recase(&mut self, change: impl Fn(&str) -> String) -> Done {
+    fn change_case(&mut self, change: impl Fn(&str) -> String) -> EditOutcome {
         let range = self.caret()..self.text.word_right(self.caret());
         if range.is_empty() {
-            return Done::Moved;
+            return EditOutcome::Moved;
         }
         let changed = change(&self.as_str()[range.clone()]);
-        self.change(range, &changed, Kind::Other);
-        Done::Changed
+        self.change(range, &changed, EditKind::Other);
+        EditOutcome::Changed
     }
 }
 
-/// Up or down.
+/// A vertical step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// One row up.
+pub(crate) enum RowStep {
     Up,
-    /// One row down.
     Down,
 }
 
-/// Cleans text that comes from outside, but keeps the attachments of this editor, which may have been cut and put back.
-fn clean_but_chips(text: &str, chips: &Chips) -> String {
+/// Sanitises external text but keeps this editor's attachments, which may have been cut and pasted.
+fn sanitise_except_attachments(text: &str, chips: &Attachments) -> String {
     if text.chars().all(|c| c == '\n' || !c.is_control()) && !text.chars().any(|c| u32::from(c) >= 0x10_0000) {
         return text.to_owned();
     }
     text.split_inclusive(|c| chips.label(c).is_some())
         .map(|piece| match piece.chars().next_back() {
             Some(chip) if chips.label(chip).is_some() => {
-                format!("{}{chip}", clean(&piece[..piece.len() - chip.len_utf8()]))
+                format!("{}{chip}", sanitise_input(&piece[..piece.len() - chip.len_utf8()]))
             }
-            Some(_) | None => clean(piece),
+            Some(_) | None => sanitise_input(piece),
         })
         .collect()
 }
@@ -360,27 +360,27 @@ fn capitalise(word: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The text with `|` where the caret is.
-    fn shown(editor: &Editor) -> String {
+    /// The text with `|` at the caret.
+    fn shown(editor: &TextEditor) -> String {
         let mut text = editor.as_str().to_owned();
         text.insert(editor.caret(), '|');
         text
     }
 
-    fn check(before: &str, deeds: &[Deed], after: &str) {
-        let mut editor = Editor::default();
+    fn check(before: &str, actions: &[KeyAction], after: &str) {
+        let mut editor = TextEditor::default();
         let caret = before.find('|').unwrap();
         editor.set(&before.replace('|', ""));
-        editor.go(caret);
-        for deed in deeds {
-            editor.act(*deed);
+        editor.move_caret(caret);
+        for action in actions {
+            editor.perform(*action);
         }
-        assert_eq!(shown(&editor), after, "{before} {deeds:?}");
+        assert_eq!(shown(&editor), after, "{before} {actions:?}");
     }
 
     #[test]
-    fn keys_of_a_shell_do_here_what_they_do_there() {
-        use Deed::*;
+    fn shell_editing_keys_work() {
+        use KeyAction::*;
         check("one two| three", &[DeleteWordBack], "one | three");
         check(
             "one two| three",
@@ -402,8 +402,8 @@ mod tests {
     }
 
     #[test]
-    fn up_and_down_keep_the_column_where_they_began() {
-        use Deed::*;
+    fn up_and_down_keep_the_initial_column() {
+        use KeyAction::*;
         check("a long line\nx\nanother| one", &[Up], "a long line\nx|\nanother one");
         check(
             "a long line\nx\nanother| one",
@@ -414,32 +414,32 @@ mod tests {
     }
 
     #[test]
-    fn typing_is_undone_by_words() {
-        let mut editor = Editor::default();
+    fn typing_is_undone_word_by_word() {
+        let mut editor = TextEditor::default();
         for c in "fix the bug".chars() {
             editor.type_char(c);
         }
         let mut steps = vec![editor.as_str().to_owned()];
-        while editor.undo() == Done::Changed {
+        while editor.undo() == EditOutcome::Changed {
             steps.push(editor.as_str().to_owned());
         }
         assert_eq!(steps, ["fix the bug", "fix the ", "fix ", ""]);
-        while editor.redo() == Done::Changed {}
+        while editor.redo() == EditOutcome::Changed {}
         assert_eq!(editor.as_str(), "fix the bug");
     }
 
     #[test]
-    fn a_folded_paste_is_cut_put_back_undone_and_unfolded_as_one() {
-        let mut editor = Editor::default();
+    fn a_folded_paste_is_cut_pasted_undone_and_expanded_as_one() {
+        let mut editor = TextEditor::default();
         editor.insert("see ");
-        editor.attach("[pasted 2 lines]".into(), Chip::Text("a\nb".into()));
-        editor.act(Deed::DeleteBack);
+        editor.attach("[pasted 2 lines]".into(), Attachment::Text("a\nb".into()));
+        editor.perform(KeyAction::DeleteBack);
         assert_eq!(editor.as_str(), "see ");
         editor.undo();
-        editor.act(Deed::KillLineBack);
-        editor.act(Deed::Yank);
-        assert_eq!(editor.chips.expand(editor.as_str()), "see a\nb");
-        assert_eq!(editor.expand(), Done::Changed);
+        editor.perform(KeyAction::KillLineBack);
+        editor.perform(KeyAction::Yank);
+        assert_eq!(editor.attachments.expand(editor.as_str()), "see a\nb");
+        assert_eq!(editor.expand(), EditOutcome::Changed);
         assert_eq!(editor.as_str(), "see a\nb");
     }
 }

@@ -1,83 +1,86 @@
-//! Earlier prompts: stepping through them and searching them, without losing what was being written.
+//! Prompt history: stepping and searching without losing the current text.
 
 use std::collections::VecDeque;
 
-/// The most prompts that are kept at hand.
-const MOST: usize = 1_000;
+/// Maximum prompts in memory.
+const MAX_PROMPTS: usize = 1_000;
 
 /// Earlier prompts, oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct History {
+pub(crate) struct PromptHistory {
     prompts: VecDeque<String>,
-    /// Which one is shown, counted from the newest; and what was being written before.
-    visit: Option<(usize, String)>,
+    /// Index of the shown prompt, counted from the newest, and the text before stepping.
+    stepping: Option<(usize, String)>,
 }
 
 /// A search through earlier prompts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Search {
-    /// What is looked for.
+pub(crate) struct HistorySearch {
+    /// The search text.
     pub(crate) query: String,
-    /// How many that fit are passed over.
+    /// Number of matches to skip.
     pub(crate) skip: usize,
-    /// What was written before the search.
+    /// The text before the search.
     pub(crate) before: String,
 }
 
-impl History {
-    /// Puts in what is known from before; what was said meanwhile comes behind it.
+impl PromptHistory {
+    /// Adds stored prompts before those of this run.
     pub(crate) fn load(&mut self, prompts: Vec<String>) {
         for prompt in prompts.into_iter().rev() {
-            if self.prompts.len() < MOST && self.prompts.front() != Some(&prompt) {
+            if self.prompts.len() < MAX_PROMPTS && self.prompts.front() != Some(&prompt) {
                 self.prompts.push_front(prompt);
             }
         }
     }
 
-    /// Something was said.
+    /// Adds a submitted prompt.
     pub(crate) fn push(&mut self, prompt: &str) {
-        self.visit = None;
+        self.stepping = None;
         if prompt.trim().is_empty() || self.prompts.back().is_some_and(|last| last == prompt) {
             return;
         }
         self.prompts.push_back(prompt.to_owned());
-        if self.prompts.len() > MOST {
+        if self.prompts.len() > MAX_PROMPTS {
             self.prompts.pop_front();
         }
     }
 
-    /// The prompt before the one that is shown.
-    pub(crate) fn back(&mut self, now: &str) -> Option<String> {
-        let next = self.visit.as_ref().map_or(0, |(shown, _)| shown + 1);
+    /// The prompt before the shown one.
+    pub(crate) fn older(&mut self, now: &str) -> Option<String> {
+        let next = self.stepping.as_ref().map_or(0, |(shown, _)| shown + 1);
         let prompt = self.nth(next)?.to_owned();
-        let written = self.visit.take().map_or_else(|| now.to_owned(), |(_, written)| written);
-        self.visit = Some((next, written));
+        let written = self
+            .stepping
+            .take()
+            .map_or_else(|| now.to_owned(), |(_, written)| written);
+        self.stepping = Some((next, written));
         Some(prompt)
     }
 
-    /// The prompt after the one that is shown, or what was being written.
-    pub(crate) fn forward(&mut self) -> Option<String> {
-        let (shown, written) = self.visit.take()?;
+    /// The prompt after the shown one, or the text before stepping.
+    pub(crate) fn newer(&mut self) -> Option<String> {
+        let (shown, written) = self.stepping.take()?;
         if shown == 0 {
             return Some(written);
         }
         let prompt = self.nth(shown - 1)?.to_owned();
-        self.visit = Some((shown - 1, written));
+        self.stepping = Some((shown - 1, written));
         Some(prompt)
     }
 
-    /// The text was changed: it is a new one.
-    pub(crate) fn leave(&mut self) {
-        self.visit = None;
+    /// Stops stepping because the text was edited.
+    pub(crate) fn stop_stepping(&mut self) {
+        self.stepping = None;
     }
 
     /// Whether an earlier prompt is shown.
-    pub(crate) fn is_visited(&self) -> bool {
-        self.visit.is_some()
+    pub(crate) fn is_stepping(&self) -> bool {
+        self.stepping.is_some()
     }
 
-    /// The newest prompt that fits a search, each text once.
-    pub(crate) fn find(&self, search: &Search) -> Option<&str> {
+    /// The newest match of a search; each text counts once.
+    pub(crate) fn find(&self, search: &HistorySearch) -> Option<&str> {
         let query = search.query.to_lowercase();
         let mut seen: Vec<&str> = Vec::new();
         for prompt in self.prompts.iter().rev() {
@@ -100,22 +103,22 @@ impl History {
 mod tests {
     use super::*;
 
-    fn history() -> History {
-        let mut history = History::default();
+    fn history() -> PromptHistory {
+        let mut history = PromptHistory::default();
         history.push("three");
         history.load(vec!["one".into(), "two".into()]);
         history
     }
 
     #[test]
-    fn stepping_back_and_forward_returns_to_what_was_being_written() {
+    fn stepping_back_and_forward_returns_to_the_current_text() {
         let mut history = history();
-        let back: Vec<_> = (0..4).map(|_| history.back("draft")).collect();
+        let back: Vec<_> = (0..4).map(|_| history.older("draft")).collect();
         assert_eq!(
             back,
             [Some("three".into()), Some("two".into()), Some("one".into()), None]
         );
-        let forward: Vec<_> = (0..4).map(|_| history.forward()).collect();
+        let forward: Vec<_> = (0..4).map(|_| history.newer()).collect();
         assert_eq!(
             forward,
             [Some("two".into()), Some("three".into()), Some("draft".into()), None]
@@ -127,7 +130,7 @@ mod tests {
         let mut history = history();
         history.push("one");
         let found = |query: &str, skip| {
-            let search = Search {
+            let search = HistorySearch {
                 query: query.into(),
                 skip,
                 before: String::new(),

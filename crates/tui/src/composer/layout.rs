@@ -1,82 +1,81 @@
-//! Text laid out in rows of a width: where lines wrap and where each offset is drawn.
+//! Text layout in rows of a given width, and the position of each offset.
 
-use super::chips::Chips;
+use super::attachments::Attachments;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Tabs reach to the next column that is a multiple of this.
+/// Tab stops are multiples of this.
 const TAB: u16 = 4;
 
-/// Rows of text. The column behind the last one is kept free, so that the caret is never outside.
+/// Rows of text. One column after the last is reserved for the caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct TextLayout {
     rows: Vec<Range<usize>>,
 }
 
-/// A piece of a row as it is drawn.
+/// A drawn grapheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Piece<'a> {
-    /// Where it begins in the text.
+pub(crate) struct PlacedGrapheme<'a> {
+    /// Byte offset in the text.
     pub(crate) at: usize,
-    /// The column in which it begins.
+    /// First column.
     pub(crate) column: u16,
-    /// How many columns it takes.
+    /// Width in columns.
     pub(crate) width: u16,
-    /// What is drawn there.
-    pub(crate) shown: Shown<'a>,
+    pub(crate) content: GraphemeContent<'a>,
 }
 
-/// What is drawn for a character.
+/// What is drawn for a grapheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown<'a> {
-    /// Itself.
+pub(crate) enum GraphemeContent<'a> {
+    /// The grapheme itself.
     Text(&'a str),
-    /// Nothing but room: a tab.
+    /// Blank columns of a tab.
     Blank,
-    /// The name of an attachment.
-    Chip(&'a str),
+    /// The label of an attachment.
+    Attachment(&'a str),
 }
 
-impl Layout {
-    /// Lays text out in rows of at most `width` columns, breaking between words where it can.
-    pub(crate) fn new(text: &str, chips: &Chips, width: u16) -> Layout {
+impl TextLayout {
+    /// Lays out text in rows of at most `width` columns, breaking between words where possible.
+    pub(crate) fn new(text: &str, chips: &Attachments, width: u16) -> TextLayout {
         let width = width.max(2);
         let mut rows = Vec::new();
         let mut offset = 0;
         for line in text.split('\n') {
-            wrap(line, offset, chips, width, &mut rows);
+            wrap_line(line, offset, chips, width, &mut rows);
             offset += line.len() + 1;
         }
-        Layout { rows }
+        TextLayout { rows }
     }
 
-    /// The ranges of the text that the rows show.
+    /// The text range of each row.
     pub(crate) fn rows(&self) -> &[Range<usize>] {
         &self.rows
     }
 
-    /// The row and the column of an offset.
-    pub(crate) fn place(&self, text: &str, chips: &Chips, at: usize) -> (usize, u16) {
+    /// The row and column of an offset.
+    pub(crate) fn position(&self, text: &str, chips: &Attachments, at: usize) -> (usize, u16) {
         let row = self.rows.partition_point(|row| row.start <= at).saturating_sub(1);
         let start = self.rows.get(row).map_or(0, |row| row.start);
-        let column = pieces(&text[start..at.max(start)], start, chips).last();
+        let column = graphemes(&text[start..at.max(start)], start, chips).last();
         (row, column.map_or(0, |piece| piece.column + piece.width))
     }
 
-    /// The offset that is drawn in a column of a row, or the nearest before it.
-    pub(crate) fn offset(&self, text: &str, chips: &Chips, row: usize, column: u16) -> usize {
+    /// The offset at a column of a row, or the nearest before it.
+    pub(crate) fn offset(&self, text: &str, chips: &Attachments, row: usize, column: u16) -> usize {
         let Some(range) = self.rows.get(row) else {
             return text.len();
         };
         let mut at = range.start;
-        for piece in pieces(&text[range.clone()], range.start, chips) {
+        for piece in graphemes(&text[range.clone()], range.start, chips) {
             if piece.column + piece.width > column {
                 return piece.at;
             }
             at = piece.at;
         }
-        // A row that goes on below ends before its last character: what is behind it is the start of the next row.
+        // A wrapped row ends before its last character: the offset after it is the start of the next row.
         match self.rows.get(row + 1) {
             Some(next) if next.start == range.end => at,
             Some(_) | None => range.end,
@@ -84,35 +83,39 @@ impl Layout {
     }
 }
 
-/// The pieces of a row, with the columns they are drawn in.
-pub(crate) fn pieces<'a>(row: &'a str, start: usize, chips: &'a Chips) -> impl Iterator<Item = Piece<'a>> {
+/// The graphemes of a row with their columns.
+pub(crate) fn graphemes<'a>(
+    row: &'a str,
+    start: usize,
+    chips: &'a Attachments,
+) -> impl Iterator<Item = PlacedGrapheme<'a>> {
     let mut column = 0u16;
     row.grapheme_indices(true).map(move |(at, grapheme)| {
         let (shown, width) = measure(grapheme, column, chips);
-        let piece = Piece {
+        let piece = PlacedGrapheme {
             at: start + at,
             column,
             width,
-            shown,
+            content: shown,
         };
         column = column.saturating_add(width);
         piece
     })
 }
 
-fn measure<'a>(grapheme: &'a str, column: u16, chips: &'a Chips) -> (Shown<'a>, u16) {
+fn measure<'a>(grapheme: &'a str, column: u16, chips: &'a Attachments) -> (GraphemeContent<'a>, u16) {
     if grapheme == "\t" {
-        return (Shown::Blank, TAB - column % TAB);
+        return (GraphemeContent::Blank, TAB - column % TAB);
     }
     let chip = grapheme.chars().next().and_then(|c| chips.label(c));
     let (shown, text) = match chip {
-        Some(label) => (Shown::Chip(label), label),
-        None => (Shown::Text(grapheme), grapheme),
+        Some(label) => (GraphemeContent::Attachment(label), label),
+        None => (GraphemeContent::Text(grapheme), grapheme),
     };
     (shown, u16::try_from(text.width()).unwrap_or(u16::MAX))
 }
 
-fn wrap(line: &str, offset: usize, chips: &Chips, width: u16, rows: &mut Vec<Range<usize>>) {
+fn wrap_line(line: &str, offset: usize, chips: &Attachments, width: u16, rows: &mut Vec<Range<usize>>) {
     let mut start = 0;
     loop {
         let end = break_at(&line[start..], chips, width);
@@ -124,13 +127,13 @@ fn wrap(line: &str, offset: usize, chips: &Chips, width: u16, rows: &mut Vec<Ran
     }
 }
 
-/// How many bytes of a line fit in one row.
-fn break_at(line: &str, chips: &Chips, width: u16) -> usize {
+/// The number of bytes of a line that fit in one row.
+fn break_at(line: &str, chips: &Attachments, width: u16) -> usize {
     let mut after_space = None;
-    for piece in pieces(line, 0, chips) {
-        let is_space = matches!(piece.shown, Shown::Text(" ") | Shown::Blank);
+    for piece in graphemes(line, 0, chips) {
+        let is_space = matches!(piece.content, GraphemeContent::Text(" ") | GraphemeContent::Blank);
         let end = piece.column.saturating_add(piece.width);
-        // One space may stand in the column that is kept for the caret, so that no row begins with it.
+        // One space may use the caret's column, so that no row begins with it.
         let fits = end <= width || (is_space && piece.column <= width && end <= width + 1);
         if !fits && piece.at > 0 {
             return after_space.unwrap_or(piece.at);
@@ -148,7 +151,7 @@ mod tests {
     use super::*;
 
     fn rows(text: &str, width: u16) -> Vec<String> {
-        let layout = Layout::new(text, &Chips::default(), width);
+        let layout = TextLayout::new(text, &Attachments::default(), width);
         layout.rows().iter().map(|row| text[row.clone()].to_owned()).collect()
     }
 
@@ -170,15 +173,15 @@ mod tests {
     }
 
     #[test]
-    fn every_offset_has_a_place_inside_the_width_and_leads_back() {
+    fn every_offset_has_a_position_within_the_width_and_maps_back() {
         let text = "fn main() {\n\tlet 漢字 = \"e\u{301}👩‍👩‍👧\"; // a rather long comment\n}\n";
-        let chips = Chips::default();
+        let chips = Attachments::default();
         for width in 2..40u16 {
-            let layout = Layout::new(text, &chips, width);
+            let layout = TextLayout::new(text, &chips, width);
             let whole: String = layout.rows().iter().map(|row| &text[row.clone()]).collect();
             assert_eq!(whole, text.replace('\n', ""), "no character is lost at {width}");
             for (at, _) in text.grapheme_indices(true) {
-                let (row, column) = layout.place(text, &chips, at);
+                let (row, column) = layout.position(text, &chips, at);
                 assert!(column <= width.max(4), "{at} at {column} in {width}");
                 let back = layout.offset(text, &chips, row, column);
                 assert!(back <= at, "{at} leads to {back} in {width}");
@@ -188,10 +191,10 @@ mod tests {
 
     #[test]
     fn the_caret_counts_wide_characters_twice_and_marks_not_at_all() {
-        let chips = Chips::default();
+        let chips = Attachments::default();
         let text = "漢e\u{301}\tx";
-        let layout = Layout::new(text, &chips, 40);
-        let columns: Vec<u16> = [0, 3, 6, 7, 8].map(|at| layout.place(text, &chips, at).1).to_vec();
+        let layout = TextLayout::new(text, &chips, 40);
+        let columns: Vec<u16> = [0, 3, 6, 7, 8].map(|at| layout.position(text, &chips, at).1).to_vec();
         assert_eq!(columns, [0, 2, 3, 4, 5]);
     }
 }

@@ -1,53 +1,48 @@
-//! What a paste is: words, a long text that is folded away, or the path of an image that was dropped.
+//! Classifies pastes: short text, long text that is folded, or paths of dropped images.
 
-/// More lines than this are folded away.
-const LINES: usize = 10;
-/// More characters than this are folded away.
-const CHARACTERS: usize = 1_000;
-/// More bytes than this are not taken.
-pub(crate) const MOST: usize = 8 << 20;
+/// Pastes with more lines are folded.
+const MAX_INLINE_LINES: usize = 10;
+/// Pastes with more characters are folded.
+const MAX_INLINE_CHARS: usize = 1_000;
+/// Pastes with more bytes are rejected.
+pub(crate) const MAX_BYTES: usize = 8 << 20;
 
-/// What a paste is.
+/// The content of a paste.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Pasted {
-    /// Text that goes into the line.
+pub(crate) enum PasteContent {
+    /// Text to insert.
     Text(String),
-    /// A long text, shown by this label.
-    Folded {
-        /// What is shown for it.
-        label: String,
-        /// The text.
-        text: String,
-    },
+    /// Long text, shown as a label.
+    Folded { label: String, text: String },
     /// Paths of images.
     Images(Vec<String>),
-    /// Too much.
+    /// The paste is too large.
     TooLong,
 }
 
-/// What a paste is.
-pub(crate) fn sort(text: &str) -> Pasted {
-    if text.len() > MOST {
-        return Pasted::TooLong;
+/// Classifies a paste.
+pub(crate) fn classify(text: &str) -> PasteContent {
+    if text.len() > MAX_BYTES {
+        return PasteContent::TooLong;
     }
-    if let Some(images) = images(text) {
-        return Pasted::Images(images);
+    if let Some(images) = image_paths(text) {
+        return PasteContent::Images(images);
     }
-    let text = super::chips::clean(text);
+    let text = super::attachments::sanitise_input(text);
     let lines = text.lines().count();
-    if lines > LINES {
+    if lines > MAX_INLINE_LINES {
         let label = format!("[pasted {lines} lines]");
-        return Pasted::Folded { label, text };
+        return PasteContent::Folded { label, text };
     }
-    if text.chars().nth(CHARACTERS).is_some() {
+    if text.chars().nth(MAX_INLINE_CHARS).is_some() {
         let label = format!("[pasted {} characters]", text.chars().count());
-        return Pasted::Folded { label, text };
+        return PasteContent::Folded { label, text };
     }
-    Pasted::Text(text)
+    PasteContent::Text(text)
 }
 
-/// Paths of images: terminals paste what is dropped on them, quoted or with escaped spaces, or as `file://`.
-fn images(text: &str) -> Option<Vec<String>> {
+/// Image paths: terminals paste dropped files quoted, with escaped spaces, or as `file://` URLs.
+fn image_paths(text: &str) -> Option<Vec<String>> {
     let text = text.trim();
     if text.is_empty() || text.lines().count() > 20 || text.len() > 20_000 {
         return None;
@@ -64,7 +59,7 @@ fn images(text: &str) -> Option<Vec<String>> {
     (!words.is_empty() && words.iter().all(is_image)).then_some(words)
 }
 
-/// Words as a shell would read them, each as a path.
+/// Splits text into words like a shell; each word is a path.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -90,7 +85,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// A path, also where it is written as a URL.
+/// Decodes a path, which may be a `file://` URL.
 fn path(word: &str) -> String {
     let Some(rest) = word.strip_prefix("file://") else {
         return word.to_owned();
@@ -121,10 +116,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pastes_are_told_apart() {
-        let text = |text: &str| Pasted::Text(text.into());
-        let images = |paths: &[&str]| Pasted::Images(paths.iter().map(|path| (*path).to_owned()).collect());
-        let folded = |label: &str, text: &str| Pasted::Folded {
+    fn pastes_are_classified() {
+        let text = |text: &str| PasteContent::Text(text.into());
+        let images = |paths: &[&str]| PasteContent::Images(paths.iter().map(|path| (*path).to_owned()).collect());
+        let folded = |label: &str, text: &str| PasteContent::Folded {
             label: label.into(),
             text: text.into(),
         };
@@ -146,7 +141,7 @@ mod tests {
             ("", text("")),
         ];
         for (pasted, expected) in cases {
-            assert_eq!(sort(pasted), expected, "{pasted:?}");
+            assert_eq!(classify(pasted), expected, "{pasted:?}");
         }
     }
 }

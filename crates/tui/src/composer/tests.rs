@@ -1,9 +1,9 @@
-//! What the composer shows and does, key by key.
+//! Composer behaviour and rendering, key by key.
 
 use super::*;
 
-use crate::stage::{Given, Stage, key_input, shown};
-use crate::state::Queued;
+use crate::state::WaitingPrompt;
+use crate::test_support::{FakeBackend, ViewHarness, buffer_text, key_input};
 use model::Media;
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -22,24 +22,24 @@ fn files() -> Vec<String> {
     .to_vec()
 }
 
-async fn stage() -> (Stage, Composer) {
-    let stage = Stage::new(Given {
+async fn harness() -> (ViewHarness, Composer) {
+    let harness = ViewHarness::new(FakeBackend {
         files: files(),
-        ..Given::default()
+        ..FakeBackend::default()
     });
     let mut composer = Composer::default();
-    composer.handle(Input::Focus(crate::input::Focus::Gained), &stage.cx());
-    // Names are looked for when the first is asked for.
-    write(&mut composer, &stage, "#");
-    stage.calm().await;
-    composer.settle(&stage.cx());
-    write(&mut composer, &stage, "<backspace>");
-    (stage, composer)
+    composer.handle(Input::Focus(crate::input::FocusChange::Gained), &harness.cx());
+    // Symbols are requested on first use.
+    write(&mut composer, &harness, "#");
+    harness.run_pending().await;
+    composer.apply_results(&harness.cx());
+    write(&mut composer, &harness, "<backspace>");
+    (harness, composer)
 }
 
 /// Types text; names in angle brackets are keys.
-fn write(composer: &mut Composer, stage: &Stage, text: &str) -> Said {
-    let mut said = Said::Nothing;
+fn write(composer: &mut Composer, harness: &ViewHarness, text: &str) -> KeyResponse {
+    let mut response = KeyResponse::Handled;
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let named = rest.strip_prefix('<').and_then(|rest| rest.split_once('>'));
@@ -50,22 +50,22 @@ fn write(composer: &mut Composer, stage: &Stage, text: &str) -> Said {
                 (Input::Key(event), &rest[c.len_utf8()..])
             }
         };
-        said = composer.handle(input, &stage.cx());
+        response = composer.handle(input, &harness.cx());
         rest = after;
     }
-    said
+    response
 }
 
-fn see(composer: &mut Composer, stage: &Stage, width: u16) -> String {
-    let rows = composer.rows(width, &stage.cx());
+fn see(composer: &mut Composer, harness: &ViewHarness, width: u16) -> String {
+    let rows = composer.rows(width, &harness.cx());
     let area = Rect::new(0, 0, width, rows);
     let mut buf = Buffer::empty(area);
-    let caret = composer.draw(area, &mut buf, &stage.cx());
-    shown(&buf, caret)
+    let caret = composer.draw(area, &mut buf, &harness.cx());
+    buffer_text(&buf, caret)
 }
 
 #[tokio::test]
-async fn the_composer_reads_well_at_three_widths() {
+async fn the_composer_renders_at_three_widths() {
     let states = [
         ("empty", ""),
         ("lines", "first line<shift+enter>second 漢字 line"),
@@ -82,23 +82,26 @@ async fn the_composer_reads_well_at_three_widths() {
     ];
     for (name, keys) in states {
         for width in [80, 120, 40] {
-            let (stage, mut composer) = stage().await;
-            write(&mut composer, &stage, keys);
-            insta::assert_snapshot!(format!("composer_{name}_{width}"), see(&mut composer, &stage, width));
+            let (harness, mut composer) = harness().await;
+            write(&mut composer, &harness, keys);
+            insta::assert_snapshot!(format!("composer_{name}_{width}"), see(&mut composer, &harness, width));
         }
     }
 }
 
 #[tokio::test]
-async fn what_is_queued_is_shown_and_can_be_pulled_back() {
-    let (mut stage, mut composer) = stage().await;
-    stage.state.queue.push_back(Queued {
+async fn queued_prompts_are_shown_and_can_be_edited() {
+    let (mut harness, mut composer) = harness().await;
+    harness.state.queue.push_back(WaitingPrompt {
         message: Message::user("then run the tests"),
         delivery: Delivery::Queue,
     });
-    insta::assert_snapshot!("composer_queue", see(&mut composer, &stage, 60));
-    assert!(matches!(write(&mut composer, &stage, "<up>"), Said::Pull));
-    composer.give_back(&Message::user("then run the tests"));
+    insta::assert_snapshot!("composer_queue", see(&mut composer, &harness, 60));
+    assert!(matches!(
+        write(&mut composer, &harness, "<up>"),
+        KeyResponse::Action(AppAction::EditQueued)
+    ));
+    composer.restore_message(&Message::user("then run the tests"));
     assert_eq!(composer.text(), "then run the tests");
 }
 
@@ -113,9 +116,9 @@ async fn the_caret_is_where_the_next_letter_will_appear() {
         ("한국어", 8),
     ];
     for (text, column) in cases {
-        let (stage, mut composer) = stage().await;
-        composer.handle(Input::Paste(text.into()), &stage.cx());
-        let seen = see(&mut composer, &stage, 40);
+        let (harness, mut composer) = harness().await;
+        composer.handle(Input::Paste(text.into()), &harness.cx());
+        let seen = see(&mut composer, &harness, 40);
         assert!(
             seen.ends_with(&format!("caret at row 0, column {column}")),
             "{text}: {seen}"
@@ -124,21 +127,23 @@ async fn the_caret_is_where_the_next_letter_will_appear() {
 }
 
 #[tokio::test]
-async fn a_long_paste_is_folded_and_sent_whole() {
-    let (stage, mut composer) = stage().await;
+async fn a_long_paste_is_folded_and_sent_in_full() {
+    let (harness, mut composer) = harness().await;
     let pasted = "line\n".repeat(120);
-    write(&mut composer, &stage, "see ");
-    composer.handle(Input::Paste(pasted.clone()), &stage.cx());
-    insta::assert_snapshot!("composer_pasted", see(&mut composer, &stage, 60));
-    match write(&mut composer, &stage, "<enter>") {
-        Said::Prompt { message, .. } => assert_eq!(message.text(), format!("see {}", pasted.trim_end())),
-        _ => panic!("it is sent"),
+    write(&mut composer, &harness, "see ");
+    composer.handle(Input::Paste(pasted.clone()), &harness.cx());
+    insta::assert_snapshot!("composer_pasted", see(&mut composer, &harness, 60));
+    match write(&mut composer, &harness, "<enter>") {
+        KeyResponse::Action(AppAction::Submit { message, .. }) => {
+            assert_eq!(message.text(), format!("see {}", pasted.trim_end()))
+        }
+        _ => panic!("nothing was sent"),
     }
     assert!(composer.is_empty());
 }
 
 #[tokio::test]
-async fn completion_puts_in_what_was_chosen() {
+async fn completion_inserts_the_selected_name() {
     let cases = [
         ("see @comptext<tab>", "see @src/composer/text.rs "),
         ("see @mynotes<tab>", "see @\"docs/my notes.md\" "),
@@ -149,66 +154,79 @@ async fn completion_puts_in_what_was_chosen() {
         ("@main<esc>.rs", "@main.rs"),
     ];
     for (keys, expected) in cases {
-        let (stage, mut composer) = stage().await;
-        write(&mut composer, &stage, keys);
+        let (harness, mut composer) = harness().await;
+        write(&mut composer, &harness, keys);
         assert_eq!(composer.text(), expected, "{keys}");
     }
 }
 
 #[tokio::test]
-async fn commands_shell_lines_and_prompts_are_told_apart() {
-    let (stage, mut composer) = stage().await;
+async fn commands_shell_lines_and_prompts_are_distinguished() {
+    let (harness, mut composer) = harness().await;
     assert!(matches!(
-        write(&mut composer, &stage, "/context<enter>"),
-        Said::Wish(Wish::Act(Deed::ContextView))
+        write(&mut composer, &harness, "/context<enter>"),
+        KeyResponse::Action(AppAction::Key(KeyAction::ContextView))
     ));
     assert!(matches!(
-        write(&mut composer, &stage, "/nope<enter>"),
-        Said::Wish(Wish::Flash(_))
+        write(&mut composer, &harness, "/nope<enter>"),
+        KeyResponse::Action(AppAction::Flash(_))
     ));
-    assert_eq!(composer.text(), "/nope", "what was mistyped stays to be mended");
-    write(&mut composer, &stage, "<ctrl+u>/etc/hosts is wrong");
-    assert!(matches!(write(&mut composer, &stage, "<enter>"), Said::Prompt { .. }));
-    write(&mut composer, &stage, "!ls<enter>");
-    stage.calm().await;
-    let told: Vec<String> = composer
-        .settle(&stage.cx())
+    assert_eq!(composer.text(), "/nope", "a mistyped command stays in the composer");
+    write(&mut composer, &harness, "<ctrl+u>/etc/hosts is wrong");
+    assert!(matches!(
+        write(&mut composer, &harness, "<enter>"),
+        KeyResponse::Action(AppAction::Submit { .. })
+    ));
+    write(&mut composer, &harness, "!ls<enter>");
+    harness.run_pending().await;
+    let notices: Vec<String> = composer
+        .apply_results(&harness.cx())
         .into_iter()
-        .filter_map(|wish| if let Wish::Tell(text) = wish { Some(text) } else { None })
+        .filter_map(|action| {
+            if let AppAction::Notice(text) = action {
+                Some(text)
+            } else {
+                None
+            }
+        })
         .collect();
-    assert_eq!(told, ["! ls\noutput of ls"]);
-    match write(&mut composer, &stage, "why?<enter>") {
-        Said::Prompt { message, .. } => {
-            assert_eq!(session::spoken(&message), "why?");
+    assert_eq!(notices, ["! ls\noutput of ls"]);
+    match write(&mut composer, &harness, "why?<enter>") {
+        KeyResponse::Action(AppAction::Submit { message, .. }) => {
+            assert_eq!(session::user_text(&message), "why?");
             let texts: Vec<&Part> = message.parts.iter().collect();
-            let printed = Part::text("<ran by=\"person\">\n$ ls\noutput of ls\n</ran>");
+            let printed = Part::Text {
+                text: "<ran by=\"user\">\n$ ls\noutput of ls\n</ran>".into(),
+                origin: PartOrigin::Shell,
+                replay: None,
+            };
             assert_eq!(texts, [&Part::text("why?"), &printed]);
-            // What comes back is what was sent, in the line and behind it.
-            composer.give_back(&message);
+            // A returned message is equal to the sent one, including attached output.
+            composer.restore_message(&message);
             assert_eq!(composer.text(), "why?");
-            match write(&mut composer, &stage, "<enter>") {
-                Said::Prompt { message: again, .. } => assert_eq!(again, message),
-                _ => panic!("it is sent again"),
+            match write(&mut composer, &harness, "<enter>") {
+                KeyResponse::Action(AppAction::Submit { message: again, .. }) => assert_eq!(again, message),
+                _ => panic!("nothing was sent again"),
             }
         }
-        _ => panic!("it is sent with what was printed"),
+        _ => panic!("nothing was sent"),
     }
 }
 
 #[tokio::test]
 async fn a_backslash_before_enter_is_a_new_line() {
-    let (stage, mut composer) = stage().await;
-    write(&mut composer, &stage, "one\\<enter>two<alt+enter>three<ctrl+j>");
+    let (harness, mut composer) = harness().await;
+    write(&mut composer, &harness, "one\\<enter>two<alt+enter>three<ctrl+j>");
     assert_eq!(composer.text(), "one\ntwo\nthree\n");
 }
 
 #[tokio::test]
-async fn earlier_prompts_come_back_and_what_was_being_written_is_not_lost() {
-    let (stage, mut composer) = stage().await;
+async fn stepping_through_the_history_keeps_the_current_text() {
+    let (harness, mut composer) = harness().await;
     let mut seen = Vec::new();
-    write(&mut composer, &stage, "draft<up>");
+    write(&mut composer, &harness, "draft<up>");
     for key in ["<up>", "<up>", "<up>", "<down>", "<down>"] {
-        write(&mut composer, &stage, key);
+        write(&mut composer, &harness, key);
         seen.push(composer.text());
     }
     assert_eq!(
@@ -221,63 +239,69 @@ async fn earlier_prompts_come_back_and_what_was_being_written_is_not_lost() {
             "draft"
         ]
     );
-    write(&mut composer, &stage, "<ctrl+r>tests");
+    write(&mut composer, &harness, "<ctrl+r>tests");
     assert_eq!(composer.text(), "fix the tests");
-    write(&mut composer, &stage, "<esc>");
+    write(&mut composer, &harness, "<esc>");
     assert_eq!(composer.text(), "draft");
 }
 
 #[tokio::test]
-async fn a_draft_is_kept_once_for_many_keys() {
-    let (stage, mut composer) = stage().await;
-    write(&mut composer, &stage, "half a thought");
-    assert!(stage.given.done.lock().unwrap().is_empty(), "no key waits for the disk");
-    composer.flush(&stage.cx());
-    assert_eq!(*stage.given.done.lock().unwrap(), ["draft half a thought"]);
-    write(&mut composer, &stage, "<enter>");
+async fn a_draft_is_saved_once_for_many_keys() {
+    let (harness, mut composer) = harness().await;
+    write(&mut composer, &harness, "half a thought");
+    assert!(
+        harness.fake.operations.lock().unwrap().is_empty(),
+        "no key waits for the disk"
+    );
+    composer.flush(&harness.cx());
+    assert_eq!(*harness.fake.operations.lock().unwrap(), ["draft half a thought"]);
+    write(&mut composer, &harness, "<enter>");
     assert_eq!(
-        stage.given.done.lock().unwrap().last().unwrap(),
+        harness.fake.operations.lock().unwrap().last().unwrap(),
         "draft ",
-        "what was said is no draft any more"
+        "a submitted prompt is not a draft"
     );
 }
 
 #[tokio::test]
 async fn vim_keys_edit_and_enter_sends() {
-    let (stage, mut composer) = stage().await;
+    let (harness, mut composer) = harness().await;
     composer.set_vim(true);
-    write(&mut composer, &stage, "one two<esc>bcwthree<esc>");
+    write(&mut composer, &harness, "one two<esc>bcwthree<esc>");
     assert_eq!(
         (composer.text().as_str(), composer.badge()),
         ("one three", Some("normal"))
     );
-    assert!(matches!(write(&mut composer, &stage, "i<enter>"), Said::Prompt { .. }));
+    assert!(matches!(
+        write(&mut composer, &harness, "i<enter>"),
+        KeyResponse::Action(AppAction::Submit { .. })
+    ));
 }
 
-/// A key that edits, for the model below.
+/// An edit for the model test below.
 #[derive(Debug, Clone)]
 enum Edit {
     Type(&'static str),
-    Act(Deed),
+    Act(KeyAction),
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
     let text = prop::sample::select(vec!["a", "b", " ", "\n", "漢", "e", "\u{301}", "👩‍👩‍👧", "\t", "_", "."]);
-    let deed = prop::sample::select(vec![
-        Deed::Left,
-        Deed::Right,
-        Deed::LineStart,
-        Deed::LineEnd,
-        Deed::TextStart,
-        Deed::TextEnd,
-        Deed::DeleteBack,
-        Deed::DeleteForward,
+    let action = prop::sample::select(vec![
+        KeyAction::Left,
+        KeyAction::Right,
+        KeyAction::LineStart,
+        KeyAction::LineEnd,
+        KeyAction::TextStart,
+        KeyAction::TextEnd,
+        KeyAction::DeleteBack,
+        KeyAction::DeleteForward,
     ]);
-    prop_oneof![3 => text.prop_map(Edit::Type), 2 => deed.prop_map(Edit::Act)]
+    prop_oneof![3 => text.prop_map(Edit::Type), 2 => action.prop_map(Edit::Act)]
 }
 
-/// The plainest editor there is: the text, and how many bytes stand before the caret.
-fn naive(text: &mut String, caret: &mut usize, edit: &Edit) {
+/// A minimal reference editor: the text and the caret's byte offset.
+fn reference_edit(text: &mut String, caret: &mut usize, edit: &Edit) {
     let stops: Vec<usize> = text
         .grapheme_indices(true)
         .map(|(at, _)| at)
@@ -290,19 +314,19 @@ fn naive(text: &mut String, caret: &mut usize, edit: &Edit) {
             text.insert_str(*caret, typed);
             *caret += typed.len();
         }
-        Edit::Act(Deed::Left) => *caret = before,
-        Edit::Act(Deed::Right) => *caret = after,
-        Edit::Act(Deed::LineStart) => *caret = text[..*caret].rfind('\n').map_or(0, |at| at + 1),
-        Edit::Act(Deed::LineEnd) => *caret = text[*caret..].find('\n').map_or(text.len(), |at| *caret + at),
-        Edit::Act(Deed::TextStart) => *caret = 0,
-        Edit::Act(Deed::TextEnd) => *caret = text.len(),
-        Edit::Act(Deed::DeleteBack) => {
+        Edit::Act(KeyAction::Left) => *caret = before,
+        Edit::Act(KeyAction::Right) => *caret = after,
+        Edit::Act(KeyAction::LineStart) => *caret = text[..*caret].rfind('\n').map_or(0, |at| at + 1),
+        Edit::Act(KeyAction::LineEnd) => *caret = text[*caret..].find('\n').map_or(text.len(), |at| *caret + at),
+        Edit::Act(KeyAction::TextStart) => *caret = 0,
+        Edit::Act(KeyAction::TextEnd) => *caret = text.len(),
+        Edit::Act(KeyAction::DeleteBack) => {
             text.replace_range(before..*caret, "");
             *caret = before;
         }
         Edit::Act(_) => text.replace_range(*caret..after, ""),
     }
-    // What has come together may be one character now.
+    // Adjacent characters may have combined into one grapheme.
     *caret = text
         .grapheme_indices(true)
         .map(|(at, _)| at)
@@ -313,60 +337,63 @@ fn naive(text: &mut String, caret: &mut usize, edit: &Edit) {
 
 proptest! {
     #[test]
-    fn random_keys_do_what_the_plainest_editor_does_and_undo_leads_back(edits in prop::collection::vec(edit(), 0..80)) {
+    fn random_edits_match_the_reference_editor_and_can_be_undone(edits in prop::collection::vec(edit(), 0..80)) {
         let (mut text, mut caret) = (String::new(), 0);
-        let mut editor = Editor::default();
+        let mut editor = TextEditor::default();
         for edit in &edits {
-            naive(&mut text, &mut caret, edit);
+            reference_edit(&mut text, &mut caret, edit);
             match edit {
                 Edit::Type(typed) => editor.insert(typed),
-                Edit::Act(deed) => {
-                    editor.act(*deed);
+                Edit::Act(action) => {
+                    editor.perform(*action);
                 }
             }
             prop_assert_eq!((editor.as_str(), editor.text().caret()), (text.as_str(), caret));
             for width in [2, 7, 40] {
-                let layout = editor.fit(width);
-                let (row, _) = layout.place(editor.as_str(), &editor.chips, caret);
+                let layout = editor.layout_for(width);
+                let (row, _) = layout.position(editor.as_str(), &editor.attachments, caret);
                 prop_assert!(row < layout.rows().len());
             }
         }
-        while editor.undo() == Done::Changed {}
+        while editor.undo() == EditOutcome::Changed {}
         prop_assert_eq!(editor.as_str(), "");
-        while editor.redo() == Done::Changed {}
+        while editor.redo() == EditOutcome::Changed {}
         prop_assert_eq!(editor.as_str(), text);
     }
 }
 
 #[tokio::test]
-async fn the_clipboard_gives_an_image_or_text_or_leaves_nothing() {
+async fn the_clipboard_gives_an_image_or_text_or_nothing() {
     let media = Media {
         mime: "image/png".into(),
         name: None,
         data: b"png".to_vec().into(),
     };
     for (clip, line, images) in [
-        (Some(Clip::Image(media)), "see [image 1: clipboard]", 1),
-        (Some(Clip::Text("two\r\nlines".into())), "see two\nlines", 0),
+        (Some(ClipboardContent::Image(media)), "see [image 1: clipboard]", 1),
+        (Some(ClipboardContent::Text("two\r\nlines".into())), "see two\nlines", 0),
         (None, "see ", 0),
     ] {
         let is_there = clip.is_some();
-        let (_, mut composer) = stage().await;
-        let stage = Stage::new(Given {
-            clip,
-            ..Given::default()
+        let (_, mut composer) = harness().await;
+        let harness = ViewHarness::new(FakeBackend {
+            clipboard: clip,
+            ..FakeBackend::default()
         });
-        write(&mut composer, &stage, "see <ctrl+v>");
-        stage.calm().await;
-        let told = composer.settle(&stage.cx());
-        assert_eq!(told.iter().any(|wish| matches!(wish, Wish::Flash(_))), !is_there);
+        write(&mut composer, &harness, "see <ctrl+v>");
+        harness.run_pending().await;
+        let actions = composer.apply_results(&harness.cx());
+        assert_eq!(
+            actions.iter().any(|action| matches!(action, AppAction::Flash(_))),
+            !is_there
+        );
         assert_eq!(composer.text(), line);
-        match write(&mut composer, &stage, "<enter>") {
-            Said::Prompt { message, .. } => {
+        match write(&mut composer, &harness, "<enter>") {
+            KeyResponse::Action(AppAction::Submit { message, .. }) => {
                 let media = message.parts.iter().filter(|part| matches!(part, Part::Media(_)));
                 assert_eq!(media.count(), images, "{line}");
             }
-            _ => panic!("it can be sent: {line}"),
+            _ => panic!("nothing was sent: {line}"),
         }
     }
 }

@@ -1,18 +1,18 @@
-//! Text with a caret that always stands between two characters as people count them.
+//! Text with a caret that is always between two graphemes.
 
 use std::ops::Range;
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 
 /// Text with a caret. Offsets are bytes; the caret is never inside a grapheme.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Text {
+pub(crate) struct CaretText {
     text: String,
     caret: usize,
 }
 
-/// What a character is to motions over words.
+/// Character classes for word motions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum CharClass {
     /// Between words.
     Space,
     /// Letters, digits and underscores.
@@ -21,51 +21,50 @@ pub(crate) enum Class {
     Punctuation,
 }
 
-impl Text {
+impl CaretText {
     /// Text with the caret at its end.
     #[cfg(test)]
     pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         let caret = text.len();
-        Text { text, caret }
+        CaretText { text, caret }
     }
 
-    /// All of it.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Where the caret stands.
+    /// The byte offset of the caret.
     pub(crate) fn caret(&self) -> usize {
         self.caret
     }
 
-    /// Puts the caret here, or behind the character that this is inside of.
+    /// Moves the caret here, or to the end of the grapheme that contains this offset.
     pub(crate) fn set_caret(&mut self, at: usize) {
         self.caret = self.snap(at.min(self.text.len()));
     }
 
-    /// Puts text in place of a range; the caret stands behind it.
+    /// Replaces a range and moves the caret after the replacement.
     pub(crate) fn replace(&mut self, range: Range<usize>, with: &str) {
         let start = range.start;
         self.text.replace_range(range, with);
-        // What comes together may become one character: a letter before a combining mark.
+        // Adjacent characters may combine into one grapheme, such as a letter before a combining mark.
         self.set_caret(start + with.len());
     }
 
-    /// Text at the caret.
+    /// Inserts text at the caret.
     #[cfg(test)]
     pub(crate) fn insert(&mut self, text: &str) {
         self.replace(self.caret..self.caret, text);
     }
 
-    /// One character to the left of an offset.
+    /// The offset one grapheme to the left.
     pub(crate) fn left(&self, at: usize) -> usize {
         let mut cursor = GraphemeCursor::new(at, self.text.len(), true);
         cursor.prev_boundary(&self.text, 0).ok().flatten().unwrap_or(0)
     }
 
-    /// One character to the right of an offset.
+    /// The offset one grapheme to the right.
     pub(crate) fn right(&self, at: usize) -> usize {
         let mut cursor = GraphemeCursor::new(at, self.text.len(), true);
         cursor
@@ -75,23 +74,23 @@ impl Text {
             .unwrap_or(self.text.len())
     }
 
-    /// The start of the line that an offset is in.
+    /// The start of the line that contains an offset.
     pub(crate) fn line_start(&self, at: usize) -> usize {
         self.text[..at].rfind('\n').map_or(0, |newline| newline + 1)
     }
 
-    /// The end of the line that an offset is in, before its newline.
+    /// The end of the line that contains an offset, before its newline.
     pub(crate) fn line_end(&self, at: usize) -> usize {
         self.text[at..]
             .find('\n')
             .map_or(self.text.len(), |newline| at + newline)
     }
 
-    /// To the start of the word that is left of an offset.
+    /// The start of the word left of an offset.
     pub(crate) fn word_left(&self, at: usize) -> usize {
         let mut seen_word = false;
         for (start, grapheme) in self.text[..at].grapheme_indices(true).rev() {
-            let is_word = class(grapheme) == Class::Word;
+            let is_word = class(grapheme) == CharClass::Word;
             if seen_word && !is_word {
                 return start + grapheme.len();
             }
@@ -100,11 +99,11 @@ impl Text {
         0
     }
 
-    /// To the end of the word that is right of an offset.
+    /// The end of the word right of an offset.
     pub(crate) fn word_right(&self, at: usize) -> usize {
         let mut seen_word = false;
         for (start, grapheme) in self.text[at..].grapheme_indices(true) {
-            let is_word = class(grapheme) == Class::Word;
+            let is_word = class(grapheme) == CharClass::Word;
             if seen_word && !is_word {
                 return at + start;
             }
@@ -113,7 +112,7 @@ impl Text {
         self.text.len()
     }
 
-    /// The character at an offset; empty at the end.
+    /// The grapheme at an offset; empty at the end.
     pub(crate) fn at(&self, at: usize) -> &str {
         &self.text[at..self.right(at)]
     }
@@ -130,13 +129,13 @@ impl Text {
     }
 }
 
-/// What a character is to motions over words.
-pub(crate) fn class(grapheme: &str) -> Class {
+/// The class of a grapheme for word motions.
+pub(crate) fn class(grapheme: &str) -> CharClass {
     match grapheme.chars().next() {
-        None => Class::Space,
-        Some(c) if c.is_whitespace() => Class::Space,
-        Some(c) if c.is_alphanumeric() || c == '_' => Class::Word,
-        Some(_) => Class::Punctuation,
+        None => CharClass::Space,
+        Some(c) if c.is_whitespace() => CharClass::Space,
+        Some(c) if c.is_alphanumeric() || c == '_' => CharClass::Word,
+        Some(_) => CharClass::Punctuation,
     }
 }
 
@@ -145,8 +144,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_caret_moves_over_characters_as_people_count_them() {
-        let text = Text::new("e\u{301}漢👩‍👩‍👧🇩🇪x");
+    fn the_caret_moves_by_graphemes() {
+        let text = CaretText::new("e\u{301}漢👩‍👩‍👧🇩🇪x");
         let mut stops = vec![0];
         while stops[stops.len() - 1] < text.as_str().len() {
             stops.push(text.right(stops[stops.len() - 1]));
@@ -162,15 +161,15 @@ mod tests {
 
     #[test]
     fn a_letter_typed_before_a_combining_mark_becomes_one_character_with_it() {
-        let mut text = Text::new("\u{301}");
+        let mut text = CaretText::new("\u{301}");
         text.set_caret(0);
         text.insert("e");
         assert_eq!((text.as_str(), text.caret()), ("e\u{301}", 3));
     }
 
     #[test]
-    fn words_end_where_people_expect() {
-        let text = Text::new("let foo_bar = naïve(漢字);");
+    fn words_end_at_expected_positions() {
+        let text = CaretText::new("let foo_bar = naïve(漢字);");
         let mut at = 0;
         let mut right = Vec::new();
         while at < text.as_str().len() {

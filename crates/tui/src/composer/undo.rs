@@ -1,74 +1,74 @@
-//! Undo and redo of typing, in steps that people would take.
+//! Undo and redo of typing, grouped into word-sized steps.
 
-use super::text::Text;
+use super::text::CaretText;
 
-/// The most steps that are kept.
-const STEPS: usize = 400;
-/// The most bytes that all steps together may hold.
-const BYTES: usize = 8 << 20;
+/// Maximum steps.
+const MAX_STEPS: usize = 400;
+/// Maximum bytes of all steps.
+const MAX_BYTES: usize = 8 << 20;
 
-/// What kind of change is made; runs of the same kind are one step.
+/// The kind of an edit; consecutive edits of the same kind form one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A letter is typed.
+pub(crate) enum EditKind {
+    /// Typing a character.
     Typing,
-    /// A character is deleted.
+    /// Deleting a character.
     Deleting,
-    /// Anything else, always a step of its own.
+    /// Any other edit, always a separate step.
     Other,
 }
 
-/// What the text was before each step, and after those that were undone.
+/// Texts before each step, and after each undone step.
 #[derive(Debug, Default)]
-pub(crate) struct Undo {
-    past: Vec<Text>,
-    future: Vec<Text>,
-    run: Option<(Kind, usize)>,
+pub(crate) struct UndoStack {
+    past: Vec<CaretText>,
+    future: Vec<CaretText>,
+    run: Option<(EditKind, usize)>,
 }
 
-impl Undo {
-    /// A change of this kind follows; the text is as it stands before.
-    pub(crate) fn before(&mut self, text: &Text, kind: Kind) {
-        let goes_on = kind != Kind::Other && self.run == Some((kind, text.caret()));
+impl UndoStack {
+    /// Records the text before an edit.
+    pub(crate) fn before_edit(&mut self, text: &CaretText, kind: EditKind) {
+        let continues = kind != EditKind::Other && self.run == Some((kind, text.caret()));
         self.future.clear();
-        if !goes_on {
+        if !continues {
             self.past.push(text.clone());
-            self.bound();
+            self.enforce_limits();
         }
     }
 
-    /// The change was made. A word that is complete ends its step.
-    pub(crate) fn after(&mut self, text: &Text, kind: Kind) {
+    /// Records the edit. A completed word ends its step.
+    pub(crate) fn after_edit(&mut self, text: &CaretText, kind: EditKind) {
         let ends_word = text.as_str()[..text.caret()].ends_with([' ', '\n']);
-        self.run = (kind != Kind::Other && !(kind == Kind::Typing && ends_word)).then(|| (kind, text.caret()));
+        self.run = (kind != EditKind::Other && !(kind == EditKind::Typing && ends_word)).then(|| (kind, text.caret()));
     }
 
     /// The text before the last step.
-    pub(crate) fn undo(&mut self, now: &Text) -> Option<Text> {
+    pub(crate) fn undo(&mut self, now: &CaretText) -> Option<CaretText> {
         let before = self.past.pop()?;
         self.future.push(now.clone());
         self.run = None;
         Some(before)
     }
 
-    /// The text after the step that was undone last.
-    pub(crate) fn redo(&mut self, now: &Text) -> Option<Text> {
+    /// The text after the last undone step.
+    pub(crate) fn redo(&mut self, now: &CaretText) -> Option<CaretText> {
         let after = self.future.pop()?;
         self.past.push(now.clone());
         self.run = None;
         Some(after)
     }
 
-    /// The next change begins a step of its own.
-    pub(crate) fn pause(&mut self) {
+    /// Makes the next edit a new step.
+    pub(crate) fn end_step(&mut self) {
         self.run = None;
     }
 
-    fn bound(&mut self) {
+    fn enforce_limits(&mut self) {
         let mut bytes = 0;
-        let kept = self.past.iter().rev().take(STEPS).take_while(|text| {
+        let kept = self.past.iter().rev().take(MAX_STEPS).take_while(|text| {
             bytes += text.as_str().len();
-            bytes <= BYTES
+            bytes <= MAX_BYTES
         });
         let surplus = self.past.len() - kept.count().max(1);
         self.past.drain(..surplus);

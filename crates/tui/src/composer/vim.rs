@@ -1,58 +1,49 @@
-//! Vim's keys over the editor: normal, visual and insert mode, counts, operators, motions and text objects.
+//! Vim keys for the editor: normal, visual and insert mode, counts, operators, motions and text objects.
 
 mod motion;
 mod object;
 mod visual;
 
-use super::editor::{Done, Editor};
-use super::undo::Kind;
-use crate::keys::Key;
+use super::editor::{EditOutcome, TextEditor};
+use super::undo::EditKind;
+use crate::keys::KeyChord;
 use crossterm::event::{KeyCode, KeyModifiers};
-use motion::{Motion, Reach};
+use motion::{Motion, MotionReach};
 use std::ops::Range;
-use visual::Visual;
+use visual::VisualSelection;
 
-/// The largest count that is heeded.
-const MOST: usize = 10_000;
+/// Maximum count.
+const MAX_COUNT: usize = 10_000;
 
-/// Which mode the keys are in.
+/// The mode of the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum VimMode {
     /// Keys are text.
     Insert,
     /// Keys are commands.
     Normal,
 }
 
-/// What came of a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Vimmed {
-    /// It was a command, or a part of one.
-    Done(Done),
-    /// It is for the ordinary keys.
-    Pass,
-}
-
-/// The state of the keys.
+/// The state of the Vim keys.
 #[derive(Debug, Clone)]
 pub(crate) struct Vim {
-    mode: Mode,
+    mode: VimMode,
     count: Option<usize>,
-    operator: Option<(Operator, usize)>,
-    waiting: Option<Waiting>,
-    visual: Option<Visual>,
+    operator: Option<(VimOperator, usize)>,
+    pending_key: Option<PendingKey>,
+    visual: Option<VisualSelection>,
     /// The last search within a line, for `;` and `,`.
-    sought: Option<Motion>,
-    /// Whether what was yanked last is whole lines.
+    last_find: Option<Motion>,
+    /// Whether the last yank was linewise.
     linewise: bool,
-    /// The keys of the last change and what was typed after it, for `.`.
-    last: Vec<Key>,
-    recording: Vec<Key>,
+    /// Keys of the last change and the text typed after it, for `.`.
+    last_change: Vec<KeyChord>,
+    recording: Vec<KeyChord>,
     replaying: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
+enum VimOperator {
     Delete,
     Change,
     Yank,
@@ -60,7 +51,7 @@ enum Operator {
 
 /// A key that needs another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waiting {
+enum PendingKey {
     Find { till: bool, back: bool },
     Replace,
     Object { around: bool },
@@ -70,14 +61,14 @@ enum Waiting {
 impl Default for Vim {
     fn default() -> Self {
         Vim {
-            mode: Mode::Insert,
+            mode: VimMode::Insert,
             count: None,
             operator: None,
-            waiting: None,
+            pending_key: None,
             visual: None,
-            sought: None,
+            last_find: None,
             linewise: false,
-            last: Vec::new(),
+            last_change: Vec::new(),
             recording: Vec::new(),
             replaying: false,
         }
@@ -85,192 +76,194 @@ impl Default for Vim {
 }
 
 impl Vim {
-    /// The name of the mode, for the status line.
+    /// The mode name for the status line.
     pub(crate) fn badge(&self) -> &'static str {
         match (self.mode, self.visual, self.is_waiting()) {
-            (Mode::Insert, ..) => "insert",
-            (Mode::Normal, Some(Visual { lines: true, .. }), _) => "visual line",
-            (Mode::Normal, Some(_), _) => "visual",
-            (Mode::Normal, None, false) => "normal",
-            (Mode::Normal, None, true) => "normal …",
+            (VimMode::Insert, ..) => "insert",
+            (VimMode::Normal, Some(VisualSelection { lines: true, .. }), _) => "visual line",
+            (VimMode::Normal, Some(_), _) => "visual",
+            (VimMode::Normal, None, false) => "normal",
+            (VimMode::Normal, None, true) => "normal …",
         }
     }
 
-    /// What was begun and waits for more, for the status line.
+    /// Whether a command is incomplete.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.count.is_some() || self.operator.is_some() || self.waiting.is_some()
+        self.count.is_some() || self.operator.is_some() || self.pending_key.is_some()
     }
 
-    /// Back to writing, as after sending.
+    /// Returns to insert mode, as after sending.
     pub(crate) fn reset(&mut self) {
-        self.mode = Mode::Insert;
+        self.mode = VimMode::Insert;
         self.visual = None;
-        self.forget();
+        self.clear_pending();
     }
 
-    /// Takes a key.
-    pub(crate) fn press(&mut self, key: Key, editor: &mut Editor) -> Vimmed {
+    /// Handles a key. Returns `None` if the ordinary key map handles it.
+    pub(crate) fn handle_key(&mut self, key: KeyChord, editor: &mut TextEditor) -> Option<EditOutcome> {
         match self.mode {
-            Mode::Insert => self.press_insert(key, editor),
-            Mode::Normal => self.press_normal(key, editor),
+            VimMode::Insert => self.insert_mode_key(key, editor),
+            VimMode::Normal => self.normal_mode_key(key, editor),
         }
     }
 
-    fn press_insert(&mut self, key: Key, editor: &mut Editor) -> Vimmed {
+    fn insert_mode_key(&mut self, key: KeyChord, editor: &mut TextEditor) -> Option<EditOutcome> {
         if !self.replaying {
             self.recording.push(key);
         }
         if key.code() != KeyCode::Esc {
-            return Vimmed::Pass;
+            return None;
         }
-        self.mode = Mode::Normal;
-        self.keep_recording();
+        self.mode = VimMode::Normal;
+        self.save_recording();
         let caret = editor.text().caret();
         if caret > editor.text().line_start(caret) {
-            editor.go(editor.text().left(caret));
+            editor.move_caret(editor.text().left(caret));
         }
-        Vimmed::Done(Done::Moved)
+        Some(EditOutcome::Moved)
     }
 
-    fn press_normal(&mut self, key: Key, editor: &mut Editor) -> Vimmed {
+    fn normal_mode_key(&mut self, key: KeyChord, editor: &mut TextEditor) -> Option<EditOutcome> {
         if !self.replaying {
             self.recording.push(key);
         }
         if key.modifiers() == KeyModifiers::CONTROL && key.code() == KeyCode::Char('r') && !self.is_waiting() {
-            return self.end(editor.redo());
+            return self.finish_command(editor.redo());
         }
         if key.code() == KeyCode::Esc && self.is_waiting() {
-            self.forget();
-            return Vimmed::Done(Done::Moved);
+            self.clear_pending();
+            return Some(EditOutcome::Moved);
         }
         if key.code() == KeyCode::Esc && self.visual.take().is_some() {
-            self.forget();
-            return Vimmed::Done(Done::Moved);
+            self.clear_pending();
+            return Some(EditOutcome::Moved);
         }
-        let Some(c) = typed(key) else {
+        let Some(c) = typed_char(key) else {
             self.recording.clear();
-            return Vimmed::Pass;
+            return None;
         };
-        if let Some(waiting) = self.waiting.take() {
-            return self.complete(waiting, c, editor);
+        if let Some(waiting) = self.pending_key.take() {
+            return self.complete_pending(waiting, c, editor);
         }
         self.command(c, editor)
     }
 
-    fn complete(&mut self, waiting: Waiting, c: char, editor: &mut Editor) -> Vimmed {
+    fn complete_pending(&mut self, waiting: PendingKey, c: char, editor: &mut TextEditor) -> Option<EditOutcome> {
         match waiting {
-            Waiting::Find { till, back } => {
+            PendingKey::Find { till, back } => {
                 let motion = Motion::Find { c, till, back };
-                self.sought = Some(motion);
-                self.go(motion, editor)
+                self.last_find = Some(motion);
+                self.apply_motion(motion, editor)
             }
-            Waiting::Replace => {
+            PendingKey::Replace => {
                 let at = editor.text().caret();
-                let end = (0..self.times()).fold(at, |at, _| editor.text().right(at));
+                let end = (0..self.count()).fold(at, |at, _| editor.text().right(at));
                 let count = editor.as_str()[at..end].chars().count();
                 if count == 0 {
-                    return self.end(Done::Moved);
+                    return self.finish_command(EditOutcome::Moved);
                 }
-                editor.splice(at..end, &c.to_string().repeat(self.times()), Kind::Other);
-                editor.go(editor.text().left(editor.text().caret()));
-                self.keep_recording();
-                self.end(Done::Changed)
+                editor.splice(at..end, &c.to_string().repeat(self.count()), EditKind::Other);
+                editor.move_caret(editor.text().left(editor.text().caret()));
+                self.save_recording();
+                self.finish_command(EditOutcome::Changed)
             }
-            Waiting::Object { around } => match object::find(editor.text(), c, around) {
-                Some(range) if self.visual.is_some() => self.choose_object(range, editor),
+            PendingKey::Object { around } => match object::find(editor.text(), c, around) {
+                Some(range) if self.visual.is_some() => self.select_object(range, editor),
                 Some(range) => self.apply(range, false, editor),
-                None => self.end(Done::Moved),
+                None => self.finish_command(EditOutcome::Moved),
             },
-            Waiting::G => match c {
-                'g' => self.go(Motion::Top, editor),
-                'e' => self.go(Motion::WordEndBack, editor),
-                _ => self.end(Done::Moved),
+            PendingKey::G => match c {
+                'g' => self.apply_motion(Motion::Top, editor),
+                'e' => self.apply_motion(Motion::WordEndBack, editor),
+                _ => self.finish_command(EditOutcome::Moved),
             },
         }
     }
 
-    fn command(&mut self, c: char, editor: &mut Editor) -> Vimmed {
+    fn command(&mut self, c: char, editor: &mut TextEditor) -> Option<EditOutcome> {
         if let Some(digit) = c.to_digit(10).filter(|digit| *digit > 0 || self.count.is_some()) {
             let count = self.count.unwrap_or(0) * 10 + digit as usize;
-            self.count = Some(count.min(MOST));
-            return Vimmed::Done(Done::Moved);
+            self.count = Some(count.min(MAX_COUNT));
+            return Some(EditOutcome::Moved);
         }
-        if let Some(vimmed) = self.visual(c, editor) {
-            return vimmed;
+        if let Some(outcome) = self.visual_command(c, editor) {
+            return Some(outcome);
         }
-        if let Some(motion) = Motion::of(c, self.sought) {
-            return self.go(motion, editor);
+        if let Some(motion) = Motion::of(c, self.last_find) {
+            return self.apply_motion(motion, editor);
         }
         let waiting = match c {
-            'f' | 'F' | 't' | 'T' => Some(Waiting::Find {
+            'f' | 'F' | 't' | 'T' => Some(PendingKey::Find {
                 till: matches!(c, 't' | 'T'),
                 back: matches!(c, 'F' | 'T'),
             }),
-            'g' => Some(Waiting::G),
-            'r' if self.operator.is_none() => Some(Waiting::Replace),
-            'i' | 'a' if self.operator.is_some() || self.visual.is_some() => Some(Waiting::Object { around: c == 'a' }),
+            'g' => Some(PendingKey::G),
+            'r' if self.operator.is_none() => Some(PendingKey::Replace),
+            'i' | 'a' if self.operator.is_some() || self.visual.is_some() => {
+                Some(PendingKey::Object { around: c == 'a' })
+            }
             _ => None,
         };
         if waiting.is_some() {
-            self.waiting = waiting;
-            return Vimmed::Done(Done::Moved);
+            self.pending_key = waiting;
+            return Some(EditOutcome::Moved);
         }
         if self.visual.is_some() {
-            return self.end(Done::Moved);
+            return self.finish_command(EditOutcome::Moved);
         }
         let operator = match c {
-            'd' => Some(Operator::Delete),
-            'c' => Some(Operator::Change),
-            'y' => Some(Operator::Yank),
+            'd' => Some(VimOperator::Delete),
+            'c' => Some(VimOperator::Change),
+            'y' => Some(VimOperator::Yank),
             _ => None,
         };
         match (operator, self.operator) {
             (Some(new), Some((old, _))) if new == old => self.whole_lines(editor),
             (Some(new), None) => {
                 self.operator = Some((new, self.count.take().unwrap_or(1)));
-                Vimmed::Done(Done::Moved)
+                Some(EditOutcome::Moved)
             }
-            (Some(_), Some(_)) | (None, Some(_)) => self.end(Done::Moved),
-            (None, None) => self.act(c, editor),
+            (Some(_), Some(_)) | (None, Some(_)) => self.finish_command(EditOutcome::Moved),
+            (None, None) => self.run_command(c, editor),
         }
     }
 
     /// A motion moves the caret, or gives an operator its range.
-    fn go(&mut self, motion: Motion, editor: &mut Editor) -> Vimmed {
-        let times = self.times();
+    fn apply_motion(&mut self, motion: Motion, editor: &mut TextEditor) -> Option<EditOutcome> {
+        let times = self.count();
         if let (Motion::Row(step), None) = (motion, self.operator) {
-            let done = (0..times).fold(Done::Moved, |_, _| editor.step(step));
-            // At an edge the arrows go through earlier prompts; so do these keys.
-            return self.end(done);
+            let done = (0..times).fold(EditOutcome::Moved, |_, _| editor.step_row(step));
+            // At the edges these keys step through the history like the arrow keys.
+            return self.finish_command(done);
         }
-        // Like vim, `cw` leaves the space behind the word alone.
+        // Like Vim, `cw` keeps the space after the word.
         let motion = match (motion, self.operator) {
-            (Motion::WordStart { big }, Some((Operator::Change, _))) => Motion::WordEnd { big },
+            (Motion::WordStart { big }, Some((VimOperator::Change, _))) => Motion::WordEnd { big },
             (motion, _) => motion,
         };
         let given = self.count.is_some() || self.operator.is_some_and(|(_, count)| count > 1);
         let Some(target) = motion.target(editor.text(), times, given) else {
-            return self.end(Done::Moved);
+            return self.finish_command(EditOutcome::Moved);
         };
         if self.operator.is_none() {
-            editor.go(target);
-            clamp(editor);
-            return self.end(Done::Moved);
+            editor.move_caret(target);
+            clamp_caret(editor);
+            return self.finish_command(EditOutcome::Moved);
         }
         let caret = editor.text().caret();
         let (start, mut end) = (caret.min(target), caret.max(target));
         match motion.reach() {
-            Reach::Lines => {
+            MotionReach::Lines => {
                 return self.apply(
                     editor.text().line_start(start)..editor.text().line_end(end),
                     true,
                     editor,
                 );
             }
-            Reach::Inclusive => end = editor.text().right(end),
-            Reach::Exclusive => {}
+            MotionReach::Inclusive => end = editor.text().right(end),
+            MotionReach::Exclusive => {}
         }
-        // An operator over a word does not swallow the line's end.
+        // An operator over a word keeps the line's end.
         if matches!(motion, Motion::WordStart { .. }) && editor.as_str()[start..end].ends_with('\n') && end - start > 1
         {
             end -= 1;
@@ -278,11 +271,11 @@ impl Vim {
         self.apply(start..end, false, editor)
     }
 
-    fn whole_lines(&mut self, editor: &mut Editor) -> Vimmed {
+    fn whole_lines(&mut self, editor: &mut TextEditor) -> Option<EditOutcome> {
         let caret = editor.text().caret();
         let start = editor.text().line_start(caret);
         let mut end = editor.text().line_end(caret);
-        for _ in 1..self.times() {
+        for _ in 1..self.count() {
             if end < editor.as_str().len() {
                 end = editor.text().line_end(end + 1);
             }
@@ -290,20 +283,20 @@ impl Vim {
         self.apply(start..end, true, editor)
     }
 
-    fn apply(&mut self, range: Range<usize>, linewise: bool, editor: &mut Editor) -> Vimmed {
+    fn apply(&mut self, range: Range<usize>, linewise: bool, editor: &mut TextEditor) -> Option<EditOutcome> {
         let Some((operator, _)) = self.operator else {
-            return self.end(Done::Moved);
+            return self.finish_command(EditOutcome::Moved);
         };
         self.linewise = linewise;
         match operator {
-            Operator::Yank => {
-                editor.ring.push(editor.as_str()[range.clone()].to_owned());
-                editor.go(range.start);
-                clamp(editor);
+            VimOperator::Yank => {
+                editor.kill_ring.push(editor.as_str()[range.clone()].to_owned());
+                editor.move_caret(range.start);
+                clamp_caret(editor);
                 self.recording.clear();
-                self.end(Done::Moved)
+                self.finish_command(EditOutcome::Moved)
             }
-            Operator::Delete => {
+            VimOperator::Delete => {
                 let yanked = editor.as_str()[range.clone()].to_owned();
                 editor.cut(if linewise {
                     with_newline(editor.as_str(), range)
@@ -311,103 +304,103 @@ impl Vim {
                     range
                 });
                 if linewise {
-                    editor.ring.push(yanked);
-                    editor.go(editor.text().line_start(editor.text().caret()));
+                    editor.kill_ring.push(yanked);
+                    editor.move_caret(editor.text().line_start(editor.text().caret()));
                 }
-                clamp(editor);
-                self.keep_recording();
-                self.end(Done::Changed)
+                clamp_caret(editor);
+                self.save_recording();
+                self.finish_command(EditOutcome::Changed)
             }
-            Operator::Change => {
-                editor.go(range.start);
+            VimOperator::Change => {
+                editor.move_caret(range.start);
                 editor.cut(range);
-                self.insert()
+                self.enter_insert_mode()
             }
         }
     }
 
-    /// A command that is complete by itself.
-    fn act(&mut self, c: char, editor: &mut Editor) -> Vimmed {
+    /// Executes a command without an operand.
+    fn run_command(&mut self, c: char, editor: &mut TextEditor) -> Option<EditOutcome> {
         let caret = editor.text().caret();
         let (start, end) = (editor.text().line_start(caret), editor.text().line_end(caret));
-        let forward = (0..self.times()).fold(caret, |at, _| if at < end { editor.text().right(at) } else { at });
+        let forward = (0..self.count()).fold(caret, |at, _| if at < end { editor.text().right(at) } else { at });
         match c {
-            'i' => return self.insert(),
-            'v' | 'V' => return self.choose(c == 'V', editor),
-            'a' => editor.go(if caret < end { editor.text().right(caret) } else { caret }),
-            'I' => editor.go(motion::first_word(editor.text(), start)),
-            'A' => editor.go(end),
+            'i' => return self.enter_insert_mode(),
+            'v' | 'V' => return self.start_selection(c == 'V', editor),
+            'a' => editor.move_caret(if caret < end { editor.text().right(caret) } else { caret }),
+            'I' => editor.move_caret(motion::first_word(editor.text(), start)),
+            'A' => editor.move_caret(end),
             'o' => {
-                editor.splice(end..end, "\n", Kind::Other);
+                editor.splice(end..end, "\n", EditKind::Other);
             }
             'O' => {
-                editor.splice(start..start, "\n", Kind::Other);
-                editor.go(start);
+                editor.splice(start..start, "\n", EditKind::Other);
+                editor.move_caret(start);
             }
             's' => editor.cut(caret..forward),
             'S' => editor.cut(start..end),
             'C' => editor.cut(caret..end),
-            _ => return self.stay(c, caret..forward, editor),
+            _ => return self.run_normal_command(c, caret..forward, editor),
         }
-        self.insert()
+        self.enter_insert_mode()
     }
 
-    /// A command after which the keys are still commands.
-    fn stay(&mut self, c: char, under: Range<usize>, editor: &mut Editor) -> Vimmed {
+    /// Executes a command that stays in normal mode.
+    fn run_normal_command(&mut self, c: char, under: Range<usize>, editor: &mut TextEditor) -> Option<EditOutcome> {
         let caret = under.start;
         let text = editor.text();
         match c {
             'x' => editor.cut(under),
             'X' => {
                 let start = text.line_start(caret);
-                let back = (0..self.times()).fold(caret, |at, _| if at > start { text.left(at) } else { at });
+                let back = (0..self.count()).fold(caret, |at, _| if at > start { text.left(at) } else { at });
                 editor.cut(back..caret);
             }
             'D' => editor.cut(caret..text.line_end(caret)),
             'Y' => {
                 let line = text.as_str()[text.line_start(caret)..text.line_end(caret)].to_owned();
                 self.linewise = true;
-                editor.ring.push(line);
+                editor.kill_ring.push(line);
                 self.recording.clear();
             }
-            'J' => join(editor),
+            'J' => join_lines(editor),
             '~' => {
                 let swapped: String = text.as_str()[under.clone()].chars().map(swap_case).collect();
-                editor.splice(under, &swapped, Kind::Other);
+                editor.splice(under, &swapped, EditKind::Other);
             }
-            'p' | 'P' => self.put(c == 'P', editor),
+            'p' | 'P' => self.paste_yanked(c == 'P', editor),
             'u' => {
                 let done = editor.undo();
-                clamp(editor);
+                clamp_caret(editor);
                 self.recording.clear();
-                return self.end(done);
+                return self.finish_command(done);
             }
             '.' => return self.repeat(editor),
             _ => {
                 self.recording.clear();
-                return self.end(Done::Moved);
+                return self.finish_command(EditOutcome::Moved);
             }
         }
-        clamp(editor);
-        self.keep_recording();
-        self.end(Done::Changed)
+        clamp_caret(editor);
+        self.save_recording();
+        self.finish_command(EditOutcome::Changed)
     }
 
-    fn put(&mut self, before: bool, editor: &mut Editor) {
-        let Some(piece) = editor.ring.last().map(str::to_owned) else {
+    fn paste_yanked(&mut self, before: bool, editor: &mut TextEditor) {
+        let Some(piece) = editor.kill_ring.last().map(str::to_owned) else {
             return;
         };
-        let piece = piece.repeat(if self.linewise { 1 } else { self.times() });
+        let piece = piece.repeat(if self.linewise { 1 } else { self.count() });
         let caret = editor.text().caret();
         if self.linewise {
-            let lines = vec![piece; self.times()].join("\n");
+            let lines = vec![piece; self.count()].join("\n");
             let (start, end) = (editor.text().line_start(caret), editor.text().line_end(caret));
             if before {
-                editor.splice(start..start, &format!("{lines}\n"), Kind::Other);
-                editor.go(start);
+                editor.splice(start..start, &format!("{lines}\n"), EditKind::Other);
+                editor.move_caret(start);
             } else {
-                editor.splice(end..end, &format!("\n{lines}"), Kind::Other);
-                editor.go(end + 1);
+                editor.splice(end..end, &format!("\n{lines}"), EditKind::Other);
+                editor.move_caret(end + 1);
             }
             return;
         }
@@ -415,59 +408,59 @@ impl Vim {
             true => caret,
             false => editor.text().right(caret),
         };
-        editor.splice(at..at, &piece, Kind::Other);
-        editor.go(editor.text().left(editor.text().caret()));
+        editor.splice(at..at, &piece, EditKind::Other);
+        editor.move_caret(editor.text().left(editor.text().caret()));
     }
 
-    /// Does the last change again, with what was typed after it.
-    fn repeat(&mut self, editor: &mut Editor) -> Vimmed {
-        self.forget();
-        let keys = self.last.clone();
+    /// Repeats the last change, including the text typed after it.
+    fn repeat(&mut self, editor: &mut TextEditor) -> Option<EditOutcome> {
+        self.clear_pending();
+        let keys = self.last_change.clone();
         self.replaying = true;
         for key in keys {
-            if self.press(key, editor) == Vimmed::Pass {
-                replay(key, editor);
+            if self.handle_key(key, editor).is_none() {
+                replay_key(key, editor);
             }
         }
         self.replaying = false;
-        self.end(Done::Changed)
+        self.finish_command(EditOutcome::Changed)
     }
 
-    fn insert(&mut self) -> Vimmed {
-        self.mode = Mode::Insert;
+    fn enter_insert_mode(&mut self) -> Option<EditOutcome> {
+        self.mode = VimMode::Insert;
         self.count = None;
         self.operator = None;
-        Vimmed::Done(Done::Changed)
+        Some(EditOutcome::Changed)
     }
 
-    fn end(&mut self, done: Done) -> Vimmed {
-        self.forget();
-        Vimmed::Done(done)
+    fn finish_command(&mut self, done: EditOutcome) -> Option<EditOutcome> {
+        self.clear_pending();
+        Some(done)
     }
 
-    fn forget(&mut self) {
+    fn clear_pending(&mut self) {
         self.count = None;
         self.operator = None;
-        self.waiting = None;
-        if self.mode == Mode::Normal && self.visual.is_none() {
+        self.pending_key = None;
+        if self.mode == VimMode::Normal && self.visual.is_none() {
             self.recording.clear();
         }
     }
 
-    fn keep_recording(&mut self) {
+    fn save_recording(&mut self) {
         if !self.replaying {
-            self.last = std::mem::take(&mut self.recording);
+            self.last_change = std::mem::take(&mut self.recording);
         }
     }
 
-    fn times(&self) -> usize {
+    fn count(&self) -> usize {
         let before = self.operator.map_or(1, |(_, count)| count);
-        (self.count.unwrap_or(1) * before).min(MOST)
+        (self.count.unwrap_or(1) * before).min(MAX_COUNT)
     }
 }
 
-/// What a key types, capital letters and signs included.
-fn typed(key: Key) -> Option<char> {
+/// The character of a key; Enter and Backspace are motions.
+fn typed_char(key: KeyChord) -> Option<char> {
     match key.code() {
         KeyCode::Enter => Some('j'),
         KeyCode::Backspace => Some('h'),
@@ -475,24 +468,24 @@ fn typed(key: Key) -> Option<char> {
     }
 }
 
-/// A key of insert mode as far as it can be done again here.
-fn replay(key: Key, editor: &mut Editor) {
+/// Repeats a key of insert mode where possible.
+fn replay_key(key: KeyChord, editor: &mut TextEditor) {
     match (key.code(), key.types()) {
         (_, Some(c)) => editor.type_char(c),
         (KeyCode::Backspace, None) => {
-            editor.act(crate::keys::Deed::DeleteBack);
+            editor.perform(crate::keys::KeyAction::DeleteBack);
         }
         (KeyCode::Enter, None) => editor.insert("\n"),
         (_, None) => {}
     }
 }
 
-/// In normal mode the caret stands on a character, not behind the last one of a line.
-fn clamp(editor: &mut Editor) {
+/// In normal mode the caret is on a character, not after the last one of a line.
+fn clamp_caret(editor: &mut TextEditor) {
     let caret = editor.text().caret();
     let (start, end) = (editor.text().line_start(caret), editor.text().line_end(caret));
     if caret == end && caret > start {
-        editor.go(editor.text().left(caret));
+        editor.move_caret(editor.text().left(caret));
     }
 }
 
@@ -504,15 +497,15 @@ fn with_newline(text: &str, range: Range<usize>) -> Range<usize> {
     }
 }
 
-fn join(editor: &mut Editor) {
+fn join_lines(editor: &mut TextEditor) {
     let end = editor.text().line_end(editor.text().caret());
     if end == editor.as_str().len() {
         return;
     }
     let rest = &editor.as_str()[end + 1..];
     let indent = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-    editor.splice(end..end + 1 + indent, " ", Kind::Other);
-    editor.go(end);
+    editor.splice(end..end + 1 + indent, " ", EditKind::Other);
+    editor.move_caret(end);
 }
 
 fn swap_case(c: char) -> char {

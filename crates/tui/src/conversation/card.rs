@@ -1,289 +1,291 @@
-//! A tool call as a card: what it does, what it prints or changes, how long it took.
+//! A tool call as a card: title, output or changes, and duration.
 
-use super::entry::Fold;
+use super::descriptions;
+use super::entry::EntryDetail;
 use super::entry::attachment;
-use super::growing::Growing;
-use super::words;
-use crate::diff::Diff;
-use crate::house::Contents;
-use crate::markdown::Look;
-use crate::row::{Piece, Row, tame};
-use crate::view::{Cx, Errand};
-use model::{Block, CallId, Media, Outcome, Part};
+use super::streaming_edits::StreamingEdits;
+use crate::backend::FileVersions;
+use crate::diff::LineDiff;
+use crate::markdown::RenderContext;
+use crate::row::{StyledRow, StyledSpan, sanitise};
+use crate::view::{PendingResult, ViewContext};
+use model::{Block, CallId, Media, Part, ToolOutcome};
 use serde_json::Value;
-use session::{Body, Glimpse, Item, ItemId};
+use session::{Body, Item, ItemId, PreviewUpdate};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// So many lines of output are shown while a tool works, and when it failed.
-const OUTPUT: usize = 5;
-/// So many lines of output stay when it is over.
-const PRINTED: usize = 3;
-/// So many lines of a change are shown.
-const CHANGE: usize = 24;
-/// So many files of a change are shown.
-const FILES: usize = 6;
-/// So much of what a tool prints is held while it works.
-const HELD: usize = 16 << 10;
+/// Visible output lines while a tool runs, and after it failed.
+const RUNNING_LINES: usize = 5;
+/// Visible output lines after it finished.
+const FINISHED_LINES: usize = 3;
+/// Visible lines of a change.
+const DIFF_LINES: usize = 24;
+/// Visible files of a change.
+const DIFF_FILES: usize = 6;
+/// Maximum bytes of input and output held while a tool runs.
+const HELD_BYTES: usize = 16 << 10;
 
 /// A tool call.
-pub(crate) struct Card {
-    /// The call.
+pub(crate) struct ToolCard {
     pub(crate) call: CallId,
     tool: String,
     title: String,
-    /// How far its input has been written: what was seen of it.
+    /// The streamed part of the input.
     input: String,
-    growing: Growing,
-    /// What stands in the file that is being changed.
-    file: OnceLock<Errand<String>>,
+    streaming: StreamingEdits,
+    /// The contents of the file that is being changed.
+    base_request: OnceLock<PendingResult<String>>,
     base: OnceLock<String>,
-    stage: Stage,
-    /// The last lines that it printed.
-    printed: Vec<String>,
-    /// What happens in the subtask that it started.
-    below: VecDeque<String>,
-    /// What it changed.
-    changes: Changes,
+    stage: CardStage,
+    /// The last lines of output.
+    last_output: Vec<String>,
+    /// The last events of its subtask.
+    subtask_lines: VecDeque<String>,
+    /// The files that it changed.
+    changes: CardChanges,
 }
 
-enum Stage {
-    /// The model writes it.
-    Written,
-    /// It waits for its turn, or for the person.
+enum CardStage {
+    /// The model is writing it.
+    Writing,
+    /// It waits for execution or approval.
     Waiting(Arc<Item>),
-    /// It works.
+    /// It is running.
     Running {
         item: ItemId,
         since: Instant,
         output: String,
     },
-    /// It is over.
+    /// It is finished.
     Done(Arc<Item>),
-    /// It never came to an end.
+    /// It was interrupted.
     Stopped,
 }
 
-/// What a call changed.
-enum Changes {
-    /// Nobody has asked yet.
-    Unknown,
-    /// It is being found out.
-    Wanted(Errand<Vec<Contents>>),
-    /// It is known.
-    Known(Vec<(String, Diff)>),
+/// The changes of a call.
+enum CardChanges {
+    /// Not requested.
+    NotRequested,
+    /// Requested.
+    Requested(PendingResult<Vec<FileVersions>>),
+    /// Loaded.
+    Loaded(Vec<(String, LineDiff)>),
 }
 
-impl Card {
-    /// A call that the model begins to write.
+impl ToolCard {
+    /// A call that the model starts to write.
     pub(crate) fn new(call: CallId, tool: &str) -> Self {
-        Card {
+        ToolCard {
             call,
             tool: tool.into(),
             title: String::new(),
             input: String::new(),
-            growing: Growing::default(),
-            file: OnceLock::new(),
+            streaming: StreamingEdits::default(),
+            base_request: OnceLock::new(),
             base: OnceLock::new(),
-            stage: Stage::Written,
-            printed: Vec::new(),
-            below: VecDeque::new(),
-            changes: Changes::Unknown,
+            stage: CardStage::Writing,
+            last_output: Vec::new(),
+            subtask_lines: VecDeque::new(),
+            changes: CardChanges::NotRequested,
         }
     }
 
-    /// More of its input has come.
-    pub(super) fn write(&mut self, json: &str) {
-        if self.input.len() < HELD {
+    /// Appends streamed input.
+    pub(super) fn append_input(&mut self, json: &str) {
+        if self.input.len() < HELD_BYTES {
             self.input.push_str(json);
         }
     }
 
-    /// More can be seen of what it will change.
-    pub(super) fn glimpse(&mut self, glimpse: &Glimpse) {
-        self.growing.take(glimpse);
+    /// Applies a preview update.
+    pub(super) fn apply_preview(&mut self, update: &PreviewUpdate) {
+        self.streaming.apply(update);
     }
 
-    /// Its input is complete.
-    pub(super) fn written(&mut self, reply: &Arc<Item>) {
+    /// Marks the input as complete.
+    pub(super) fn input_complete(&mut self, reply: &Arc<Item>) {
         self.input = String::new();
-        if matches!(self.stage, Stage::Written) {
-            self.stage = Stage::Waiting(Arc::clone(reply));
+        if matches!(self.stage, CardStage::Writing) {
+            self.stage = CardStage::Waiting(Arc::clone(reply));
         }
     }
 
-    /// It begins to work.
+    /// Marks the call as running.
     pub(super) fn start(&mut self, item: ItemId, tool: &str, title: &str) {
         self.tool = tool.into();
-        self.title = tame(title).replace('\n', " ");
-        self.stage = Stage::Running {
+        self.title = sanitise(title).replace('\n', " ");
+        self.stage = CardStage::Running {
             item,
             since: Instant::now(),
             output: String::new(),
         };
     }
 
-    /// What it asked was answered: the time until then was not its own.
-    pub(super) fn answered(&mut self) {
-        if let Stage::Running { since, .. } = &mut self.stage {
+    /// Restarts the clock after approval, so that waiting is not counted.
+    pub(super) fn restart_clock(&mut self) {
+        if let CardStage::Running { since, .. } = &mut self.stage {
             *since = Instant::now();
         }
     }
 
-    /// The item that it becomes, while it works.
+    /// The item of a running call.
     pub(super) fn item(&self) -> Option<ItemId> {
         match &self.stage {
-            Stage::Running { item, .. } => Some(*item),
-            Stage::Written | Stage::Waiting(_) | Stage::Done(_) | Stage::Stopped => None,
+            CardStage::Running { item, .. } => Some(*item),
+            CardStage::Writing | CardStage::Waiting(_) | CardStage::Done(_) | CardStage::Stopped => None,
         }
     }
 
-    /// It prints something.
-    pub(super) fn print(&mut self, text: &str) {
-        if let Stage::Running { output, .. } = &mut self.stage {
+    /// Appends output.
+    pub(super) fn append_output(&mut self, text: &str) {
+        if let CardStage::Running { output, .. } = &mut self.stage {
             output.push_str(text);
-            if output.len() > 2 * HELD {
-                let from = (output.len() - HELD..output.len()).find(|at| output.is_char_boundary(*at));
+            if output.len() > 2 * HELD_BYTES {
+                let from = (output.len() - HELD_BYTES..output.len()).find(|at| output.is_char_boundary(*at));
                 output.drain(..from.unwrap_or(0));
             }
         }
     }
 
-    /// Something happens in the subtask that it started.
-    pub(super) fn progress(&mut self, line: String) {
-        self.below.push_back(tame(&line).replace('\n', " "));
-        if self.below.len() > 3 {
-            self.below.pop_front();
+    /// Adds an event of its subtask.
+    pub(super) fn add_progress(&mut self, line: String) {
+        self.subtask_lines.push_back(sanitise(&line).replace('\n', " "));
+        if self.subtask_lines.len() > 3 {
+            self.subtask_lines.pop_front();
         }
     }
 
-    /// It is over.
+    /// Marks the call as finished.
     pub(super) fn finish(&mut self, item: &Arc<Item>) {
         if let Body::Result { tool, title, .. } = &item.body {
             self.tool.clone_from(tool);
-            self.title = tame(title).replace('\n', " ");
+            self.title = sanitise(title).replace('\n', " ");
         }
-        if let Stage::Running { output, .. } = &self.stage {
-            let lines = tame(output.trim_end());
-            let from = lines.lines().count().saturating_sub(PRINTED);
-            self.printed = lines.lines().skip(from).map(String::from).collect();
+        if let CardStage::Running { output, .. } = &self.stage {
+            let lines = sanitise(output.trim_end());
+            let from = lines.lines().count().saturating_sub(FINISHED_LINES);
+            self.last_output = lines.lines().skip(from).map(String::from).collect();
         }
-        self.growing = Growing::default();
-        self.stage = Stage::Done(Arc::clone(item));
+        self.streaming = StreamingEdits::default();
+        self.stage = CardStage::Done(Arc::clone(item));
     }
 
-    /// The turn is over, so that nothing more will come.
-    pub(super) fn stop(&mut self) {
-        if !matches!(self.stage, Stage::Done(_)) {
-            self.stage = Stage::Stopped;
+    /// Marks an unfinished call as interrupted when the turn ends.
+    pub(super) fn interrupt(&mut self) {
+        if !matches!(self.stage, CardStage::Done(_)) {
+            self.stage = CardStage::Stopped;
         }
     }
 
-    /// Whether it is only written so far.
-    pub(super) fn is_written_only(&self) -> bool {
-        matches!(self.stage, Stage::Written)
+    /// Whether the model is still writing it.
+    pub(super) fn is_being_written(&self) -> bool {
+        matches!(self.stage, CardStage::Writing)
     }
 
-    /// Whether it takes more than its title.
-    pub(super) fn is_tall(&self) -> bool {
+    /// Whether it takes more than its title row.
+    pub(super) fn has_body(&self) -> bool {
         match (&self.stage, &self.changes) {
-            (Stage::Done(item), Changes::Unknown | Changes::Wanted(_)) => !changes(item).is_empty(),
-            (_, Changes::Known(diffs)) => !self.printed.is_empty() || diffs.iter().any(|(_, diff)| !diff.is_empty()),
-            (Stage::Running { output, .. }, _) => !output.is_empty(),
+            (CardStage::Done(item), CardChanges::NotRequested | CardChanges::Requested(_)) => !changes(item).is_empty(),
+            (_, CardChanges::Loaded(diffs)) => {
+                !self.last_output.is_empty() || diffs.iter().any(|(_, diff)| !diff.is_empty())
+            }
+            (CardStage::Running { output, .. }, _) => !output.is_empty(),
 
-            (Stage::Written | Stage::Waiting(_) | Stage::Stopped, _) => false,
+            (CardStage::Writing | CardStage::Waiting(_) | CardStage::Stopped, _) => false,
         }
     }
 
-    /// Whether it no longer changes. What it did to files is found out first.
-    pub(super) fn is_finished(&mut self, cx: &Cx<'_>) -> bool {
+    /// Whether it no longer changes. Requests its file changes first.
+    pub(super) fn is_finished(&mut self, cx: &ViewContext<'_>) -> bool {
         let item = match &self.stage {
-            Stage::Done(item) => item,
-            Stage::Stopped => return true,
-            Stage::Written | Stage::Waiting(_) | Stage::Running { .. } => return false,
+            CardStage::Done(item) => item,
+            CardStage::Stopped => return true,
+            CardStage::Writing | CardStage::Waiting(_) | CardStage::Running { .. } => return false,
         };
         match &self.changes {
-            Changes::Unknown if changes(item).is_empty() => self.changes = Changes::Known(Vec::new()),
-            Changes::Unknown => {
-                let few = changes(item).iter().take(FILES).cloned().collect();
-                self.changes = Changes::Wanted(cx.fetch(cx.house.contents(few)));
+            CardChanges::NotRequested if changes(item).is_empty() => self.changes = CardChanges::Loaded(Vec::new()),
+            CardChanges::NotRequested => {
+                let few = changes(item).iter().take(DIFF_FILES).cloned().collect();
+                self.changes = CardChanges::Requested(cx.start(cx.backend.file_versions(few)));
                 return false;
             }
-            Changes::Wanted(errand) => match errand.take() {
-                Some(found) => self.changes = Changes::Known(found.map(compared).unwrap_or_default()),
+            CardChanges::Requested(pending) => match pending.take() {
+                Some(found) => self.changes = CardChanges::Loaded(found.map(diff_versions).unwrap_or_default()),
                 None => return false,
             },
-            Changes::Known(_) => {}
+            CardChanges::Loaded(_) => {}
         }
         true
     }
 
-    /// What it gave, to be copied.
-    pub(super) fn copied(&self) -> String {
+    /// The text for copying.
+    pub(super) fn copy_text(&self) -> String {
         match &self.stage {
-            Stage::Done(item) => result(item),
-            Stage::Running { output, .. } => output.clone(),
-            Stage::Written | Stage::Waiting(_) | Stage::Stopped => self.title.clone(),
+            CardStage::Done(item) => result_text(item),
+            CardStage::Running { output, .. } => output.clone(),
+            CardStage::Writing | CardStage::Waiting(_) | CardStage::Stopped => self.title.clone(),
         }
     }
 
-    /// The change that is being written, as far as it can be seen.
-    pub(crate) fn growth(&self, cx: &Cx<'_>) -> Option<Diff> {
-        let path = self.growing.path()?;
-        let errand = self.file.get_or_init(|| cx.fetch(cx.house.text(path.clone())));
+    /// The partial diff of the change that is being written.
+    pub(crate) fn streaming_diff(&self, cx: &ViewContext<'_>) -> Option<LineDiff> {
+        let path = self.streaming.path()?;
+        let pending = self
+            .base_request
+            .get_or_init(|| cx.start(cx.backend.read_file(path.clone())));
         let found = self
             .base
             .get()
             .cloned()
-            .or_else(|| errand.take().map(Result::unwrap_or_default));
+            .or_else(|| pending.take().map(Result::unwrap_or_default));
         let base = found?;
-        self.growing.diff(self.base.get_or_init(|| base))
+        self.streaming.diff(self.base.get_or_init(|| base))
     }
 
-    /// Its rows.
-    pub(super) fn rows(&self, width: usize, fold: Fold, look: Look<'_>) -> Vec<Row> {
-        let mut rows = vec![self.head(width, look)];
+    pub(super) fn rows(&self, width: usize, detail: EntryDetail, context: RenderContext<'_>) -> Vec<StyledRow> {
+        let mut rows = vec![self.head(width, context)];
         match &self.stage {
-            Stage::Written | Stage::Waiting(_) | Stage::Stopped => {}
-            Stage::Running { output, .. } => {
-                rows.extend(tail(output, OUTPUT, width, look));
+            CardStage::Writing | CardStage::Waiting(_) | CardStage::Stopped => {}
+            CardStage::Running { output, .. } => {
+                rows.extend(tail(output, RUNNING_LINES, width, context));
                 rows.extend(
-                    self.below
+                    self.subtask_lines
                         .iter()
-                        .map(|line| Row::of(format!("  │ {line}"), look.theme.dim).cut(width)),
+                        .map(|line| StyledRow::new(format!("  │ {line}"), context.theme.dim).truncate(width)),
                 );
             }
-            Stage::Done(item) => rows.extend(self.outcome(item, width, fold, look)),
+            CardStage::Done(item) => rows.extend(self.result_rows(item, width, detail, context)),
         }
         rows
     }
 
     /// Rows of the change that is being written.
-    pub(super) fn growing_rows(&self, width: usize, cx: &Cx<'_>) -> Vec<Row> {
-        if !matches!(self.stage, Stage::Written | Stage::Waiting(_)) {
+    pub(super) fn streaming_rows(&self, width: usize, cx: &ViewContext<'_>) -> Vec<StyledRow> {
+        if !matches!(self.stage, CardStage::Writing | CardStage::Waiting(_)) {
             return Vec::new();
         }
         let rows = self
-            .growth(cx)
+            .streaming_diff(cx)
             .map(|diff| diff.rows(width.saturating_sub(2), usize::MAX, cx.theme));
         let rows = rows.unwrap_or_default();
-        let excess = rows.len().saturating_sub(CHANGE / 2);
+        let excess = rows.len().saturating_sub(DIFF_LINES / 2);
         rows.into_iter()
             .skip(excess)
-            .map(|row| row.after("  ", cx.theme.dim))
+            .map(|row| row.prefix("  ", cx.theme.dim))
             .collect()
     }
 
-    fn head(&self, width: usize, look: Look<'_>) -> Row {
-        let theme = look.theme;
+    fn head(&self, width: usize, context: RenderContext<'_>) -> StyledRow {
+        let theme = context.theme;
         let (mark, style) = match &self.stage {
-            Stage::Written => ("○", theme.dim),
-            Stage::Waiting(_) => ("○", theme.accent),
-            Stage::Running { since, .. } => (sign_of_life(since.elapsed()), theme.accent),
-            Stage::Done(item) if item.failed() => ("✗", theme.bad),
-            Stage::Done(_) => ("●", theme.good),
-            Stage::Stopped => ("◌", theme.warn),
+            CardStage::Writing => ("○", theme.dim),
+            CardStage::Waiting(_) => ("○", theme.accent),
+            CardStage::Running { since, .. } => (spinner(since.elapsed()), theme.accent),
+            CardStage::Done(item) if item.has_failed() => ("✗", theme.bad),
+            CardStage::Done(_) => ("●", theme.good),
+            CardStage::Stopped => ("◌", theme.warn),
         };
         let title = match self.title.is_empty() {
             true => partial_title(&self.input)
@@ -291,95 +293,106 @@ impl Card {
                 .unwrap_or_default(),
             false => self.title.clone(),
         };
-        let mut row = Row::of(format!("{mark} "), style).and(self.tool.clone(), theme.strong);
+        let mut row = StyledRow::new(format!("{mark} "), style).push(self.tool.clone(), theme.strong);
         if !title.is_empty() {
-            row = row.and(format!(" {title}"), theme.text);
+            row = row.push(format!(" {title}"), theme.text);
         }
         let mut behind = Vec::new();
-        if let Changes::Known(diffs) = &self.changes {
+        if let CardChanges::Loaded(diffs) = &self.changes {
             for (_, diff) in diffs.iter().filter(|(_, diff)| !diff.is_empty()).take(1) {
-                behind.push(Piece::new("  ", theme.dim));
+                behind.push(StyledSpan::new("  ", theme.dim));
                 behind.extend(diff.counts(theme));
             }
         }
-        let dim = |text: String| Piece::new(text, theme.dim);
+        let dim = |text: String| StyledSpan::new(text, theme.dim);
         match &self.stage {
-            Stage::Running { since, .. } if since.elapsed() >= Duration::from_secs(1) => {
-                behind.push(dim(format!("  {}", words::took(since.elapsed()))));
+            CardStage::Running { since, .. } if since.elapsed() >= Duration::from_secs(1) => {
+                behind.push(dim(format!("  {}", descriptions::elapsed(since.elapsed()))));
             }
-            Stage::Done(item) => {
+            CardStage::Done(item) => {
                 if let Body::Result { summary, millis, .. } = &item.body {
-                    let summary = summary.as_deref().map(|text| tame(text).replace('\n', " "));
+                    let summary = summary.as_deref().map(|text| sanitise(text).replace('\n', " "));
                     if let Some(summary) = summary.as_deref().filter(|text| !text.is_empty()) {
                         behind.push(dim(format!(" · {summary}")));
                     }
-                    let said = summary
+                    let has_duration = summary
                         .as_deref()
                         .is_some_and(|text| text.ends_with(['s', 'm']) && text.contains(char::is_numeric));
-                    if *millis >= 100 && !said {
-                        behind.push(dim(format!(" · {}", words::took(Duration::from_millis(*millis)))));
+                    if *millis >= 100 && !has_duration {
+                        behind.push(dim(format!(
+                            " · {}",
+                            descriptions::elapsed(Duration::from_millis(*millis))
+                        )));
                     }
                 }
             }
-            Stage::Stopped => behind.push(dim(" · interrupted".into())),
-            Stage::Written | Stage::Waiting(_) | Stage::Running { .. } => {}
+            CardStage::Stopped => behind.push(dim(" · interrupted".into())),
+            CardStage::Writing | CardStage::Waiting(_) | CardStage::Running { .. } => {}
         }
-        let behind = Row::from(behind);
+        let behind = StyledRow::from(behind);
         let room = width.saturating_sub(behind.width().min(width / 2));
-        let mut row = row.cut(room);
-        row.pieces.extend(behind.pieces);
-        row.cut(width)
+        let mut row = row.truncate(room);
+        row.spans.extend(behind.spans);
+        row.truncate(width)
     }
 
-    /// The title of a call that has not begun to work: what its input names first.
+    /// The title of a call that has not started, from its input.
     fn waiting_title(&self) -> Option<String> {
-        let Stage::Waiting(reply) = &self.stage else {
+        let CardStage::Waiting(reply) = &self.stage else {
             return None;
         };
         let input = reply.message()?.parts.iter().find_map(|part| match part {
             Part::ToolCall { id, input, .. } if *id == self.call => Some(input),
             _ => None,
         })?;
-        let text = TELLING
+        let text = TITLE_FIELDS
             .iter()
             .find_map(|field| input.get(field).and_then(Value::as_str))?;
-        Some(tame(text).replace('\n', " "))
+        Some(sanitise(text).replace('\n', " "))
     }
 
-    /// What came of it.
-    fn outcome(&self, item: &Item, width: usize, fold: Fold, look: Look<'_>) -> Vec<Row> {
-        let theme = look.theme;
+    /// Rows of the result.
+    fn result_rows(
+        &self,
+        item: &Item,
+        width: usize,
+        detail: EntryDetail,
+        context: RenderContext<'_>,
+    ) -> Vec<StyledRow> {
+        let theme = context.theme;
         let mut rows = Vec::new();
-        if let Changes::Known(diffs) = &self.changes {
-            // A folder that had to be made has nothing to show.
+        if let CardChanges::Loaded(diffs) = &self.changes {
+            // A created folder has no diff.
             let shown = || diffs.iter().filter(|(_, diff)| !diff.is_empty());
             let many = shown().count() > 1;
             for (path, diff) in shown() {
                 if many {
-                    let mut row = Row::of(format!("  {path}  "), theme.text);
-                    row.pieces.extend(diff.counts(theme));
-                    rows.push(row.cut(width));
+                    let mut row = StyledRow::new(format!("  {path}  "), theme.text);
+                    row.spans.extend(diff.counts(theme));
+                    rows.push(row.truncate(width));
                 }
-                let most = match fold {
-                    Fold::Compact => CHANGE,
-                    Fold::Open => usize::MAX,
+                let most = match detail {
+                    EntryDetail::Compact => DIFF_LINES,
+                    EntryDetail::Full => usize::MAX,
                 };
                 let lines = diff.rows(width.saturating_sub(2), most, theme);
-                rows.extend(lines.into_iter().map(|row| row.after("  ", theme.dim)));
+                rows.extend(lines.into_iter().map(|row| row.prefix("  ", theme.dim)));
             }
         }
-        match fold {
-            Fold::Open => rows.extend(tail(&result(item), usize::MAX, width, look)),
-            Fold::Compact if outcome(item) == Outcome::Error => rows.extend(tail(&result(item), OUTPUT, width, look)),
-            Fold::Compact => rows.extend(tail(&self.printed.join("\n"), PRINTED, width, look)),
+        match detail {
+            EntryDetail::Full => rows.extend(tail(&result_text(item), usize::MAX, width, context)),
+            EntryDetail::Compact if result_outcome(item) == ToolOutcome::Error => {
+                rows.extend(tail(&result_text(item), RUNNING_LINES, width, context))
+            }
+            EntryDetail::Compact => rows.extend(tail(&self.last_output.join("\n"), FINISHED_LINES, width, context)),
         }
-        rows.extend(images(item).map(|media| attachment(media, width, look)));
+        rows.extend(images(item).map(|media| attachment(media, width, context)));
         rows
     }
 }
 
-/// Fields of an input that say what a call is about.
-const TELLING: &[&str] = &[
+/// Input fields that describe a call, most descriptive first.
+const TITLE_FIELDS: &[&str] = &[
     "command",
     "path",
     "file_path",
@@ -392,33 +405,36 @@ const TELLING: &[&str] = &[
     "name",
 ];
 
-/// A title from input that is still being written.
+/// A title from partial input.
 fn partial_title(input: &str) -> Option<String> {
-    let (_, rest) = TELLING
+    let (_, rest) = TITLE_FIELDS
         .iter()
         .find_map(|field| input.split_once(&format!("\"{field}\"")))?;
     let text = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     let end = text.find(['"', '\\']).unwrap_or(text.len().min(80));
-    text.get(..end).map(tame)
+    text.get(..end).map(sanitise)
 }
 
-/// The end of a text, as rows behind a bar.
-fn tail(text: &str, most: usize, width: usize, look: Look<'_>) -> Vec<Row> {
-    let text = tame(text.trim_end());
+/// The end of a text as rows after a bar.
+fn tail(text: &str, most: usize, width: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
+    let text = sanitise(text.trim_end());
     let lines: Vec<&str> = text.lines().collect();
     let missing = lines.len().saturating_sub(most);
     let mut rows = Vec::new();
     if missing > 0 {
-        rows.push(Row::of(format!("  │ … {missing} lines before"), look.theme.dim));
+        rows.push(StyledRow::new(
+            format!("  │ … {missing} earlier lines"),
+            context.theme.dim,
+        ));
     }
     rows.extend(lines.iter().skip(missing).map(|line| {
-        let row = Row::of("  │ ", look.theme.border).and(*line, look.theme.dim);
-        row.cut(width)
+        let row = StyledRow::new("  │ ", context.theme.border).push(*line, context.theme.dim);
+        row.truncate(width)
     }));
     rows
 }
 
-fn sign_of_life(elapsed: Duration) -> &'static str {
+fn spinner(elapsed: Duration) -> &'static str {
     const SIGNS: [&str; 4] = ["◐", "◓", "◑", "◒"];
     let turn = usize::try_from(elapsed.as_millis() / 200).unwrap_or(0);
     SIGNS.get(turn % SIGNS.len()).copied().unwrap_or("◐")
@@ -431,9 +447,9 @@ fn changes(item: &Item) -> &[session::Change] {
     }
 }
 
-fn compared(contents: Vec<Contents>) -> Vec<(String, Diff)> {
-    let diff = |contents: Contents| {
-        let diff = Diff::between(
+fn diff_versions(contents: Vec<FileVersions>) -> Vec<(String, LineDiff)> {
+    let diff = |contents: FileVersions| {
+        let diff = LineDiff::between(
             contents.before.as_deref().unwrap_or_default(),
             contents.after.as_deref().unwrap_or_default(),
             1,
@@ -443,7 +459,7 @@ fn compared(contents: Vec<Contents>) -> Vec<(String, Diff)> {
     contents.into_iter().map(diff).collect()
 }
 
-/// Images that a tool brought.
+/// Images in a result.
 fn images(item: &Item) -> impl Iterator<Item = &Media> {
     let parts = item
         .message()
@@ -459,8 +475,8 @@ fn images(item: &Item) -> impl Iterator<Item = &Media> {
     })
 }
 
-/// Whether a tool did what it was asked.
-fn outcome(item: &Item) -> Outcome {
+/// The outcome of a result.
+fn result_outcome(item: &Item) -> ToolOutcome {
     let parts = item
         .message()
         .map(|message| message.parts.as_slice())
@@ -469,11 +485,11 @@ fn outcome(item: &Item) -> Outcome {
         Part::ToolResult { outcome, .. } => Some(*outcome),
         _ => None,
     });
-    found.unwrap_or(Outcome::Ok)
+    found.unwrap_or(ToolOutcome::Ok)
 }
 
-/// What a tool said.
-fn result(item: &Item) -> String {
+/// The text of a result.
+fn result_text(item: &Item) -> String {
     let parts = item
         .message()
         .map(|message| message.parts.as_slice())
@@ -487,7 +503,7 @@ fn result(item: &Item) -> String {
     };
     let texts = content.iter().map(|block| match block {
         Block::Text { text } => text.clone(),
-        Block::Media(media) => format!("[{} · {}]", media.mime, words::size(media.data.len())),
+        Block::Media(media) => format!("[{} · {}]", media.mime, descriptions::byte_size(media.data.len())),
     });
     texts.collect::<Vec<_>>().join("\n")
 }
@@ -495,22 +511,28 @@ fn result(item: &Item) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::{Given, Stage as Scenery};
+    use crate::test_support::{FakeBackend, ViewHarness as Scenery};
 
     #[test]
-    fn a_card_about_one_file_names_it_once() {
-        let scenery = Scenery::new(Given::default());
-        let contents = |path: &str, after: Option<&str>| Contents {
+    fn a_card_with_one_file_names_it_once() {
+        let scenery = Scenery::new(FakeBackend::default());
+        let contents = |path: &str, after: Option<&str>| FileVersions {
             path: path.into(),
             before: None,
             after: after.map(Into::into),
         };
-        let rows = |changed: Vec<Contents>| {
-            let mut card = Card::new(CallId::from("1"), "write_file");
-            card.finish(&crate::scenes::result("1", "write_file", "new/a.txt", "", Outcome::Ok));
-            card.changes = Changes::Known(compared(changed));
-            let rows = card.rows(80, Fold::Compact, super::super::look(&scenery.cx()));
-            let text = |row: &Row| row.pieces.iter().map(|piece| piece.text.as_str()).collect::<String>();
+        let rows = |changed: Vec<FileVersions>| {
+            let mut card = ToolCard::new(CallId::from("1"), "write_file");
+            card.finish(&crate::app_tests::result(
+                "1",
+                "write_file",
+                "new/a.txt",
+                "",
+                ToolOutcome::Ok,
+            ));
+            card.changes = CardChanges::Loaded(diff_versions(changed));
+            let rows = card.rows(80, EntryDetail::Compact, super::super::render_context(&scenery.cx()));
+            let text = |row: &StyledRow| row.spans.iter().map(|piece| piece.text.as_str()).collect::<String>();
             rows.iter().map(text).collect::<Vec<_>>().join("\n")
         };
         let one = rows(vec![contents("new", None), contents("new/a.txt", Some("one\n"))]);

@@ -1,122 +1,132 @@
-//! One entry of the conversation and how it looks.
+//! An entry of the conversation and its rendering.
 
-use super::Card;
-use super::words;
-use crate::markdown::{self, Block, Look, code_rows};
-use crate::row::{Row, tame, wrap};
-use crate::view::Cx;
+use super::ToolCard;
+use super::descriptions;
+use crate::markdown::{self, MarkdownBlock, RenderContext, code_rows};
+use crate::row::{StyledRow, sanitise, wrap};
+use crate::view::ViewContext;
 use model::{Media, Message, Part};
-use session::{Item, Level, Status, Todo};
+use session::{Item, NoticeLevel, Todo, TodoStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One entry of the conversation.
-pub(crate) enum Entry {
-    /// The person said something.
+/// An entry of the conversation.
+pub(crate) enum ConversationEntry {
+    /// A user prompt.
     Prompt(Arc<Message>),
     /// A block of the model's reply.
-    Text(Block),
-    /// A whole text of the model's reply: the part of an item.
+    Text(MarkdownBlock),
+    /// A complete text part of a reply item.
     Part(Arc<Item>, usize),
-    /// The model thought.
+    /// The model's thinking.
     Thinking {
-        /// What it thought.
         text: Arc<str>,
-        /// For how long, where that is known.
+        /// Duration, if known.
         took: Option<Duration>,
-        /// Whether it is over.
+        /// Whether it is complete.
         done: bool,
     },
-    /// A tool was called.
-    Card(Box<Card>),
-    /// The list of things to do.
+    /// A tool call.
+    Card(Box<ToolCard>),
+    /// The todo list.
     Todos(Vec<Todo>),
-    /// Something that the person should know.
-    Notice(Level, String),
+    /// A notice for the user.
+    Notice(NoticeLevel, String),
 }
 
 /// How much of an entry is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fold {
-    /// What matters.
+pub(crate) enum EntryDetail {
+    /// A summary.
     Compact,
     /// Everything.
-    Open,
+    Full,
 }
 
-/// So many lines of a prompt are shown before it is folded.
-const PROMPT: usize = 20;
+/// Visible lines of a folded prompt.
+const PROMPT_LINES: usize = 20;
 
-impl Entry {
-    /// Whether it no longer changes and can be put into the terminal's history.
-    pub(super) fn is_finished(&mut self, cx: &Cx<'_>) -> bool {
+impl ConversationEntry {
+    /// Whether it no longer changes and can be printed.
+    pub(super) fn is_finished(&mut self, cx: &ViewContext<'_>) -> bool {
         match self {
-            Entry::Card(card) => card.is_finished(cx),
-            Entry::Thinking { done, .. } => *done,
-            Entry::Prompt(_) | Entry::Text(_) | Entry::Part(..) | Entry::Todos(_) | Entry::Notice(..) => true,
+            ConversationEntry::Card(card) => card.is_finished(cx),
+            ConversationEntry::Thinking { done, .. } => *done,
+            ConversationEntry::Prompt(_)
+            | ConversationEntry::Text(_)
+            | ConversationEntry::Part(..)
+            | ConversationEntry::Todos(_)
+            | ConversationEntry::Notice(..) => true,
         }
     }
 
-    /// Whether it is a call that was only written.
-    pub(super) fn is_written_only(&self) -> bool {
-        matches!(self, Entry::Card(card) if card.is_written_only())
+    /// Whether it is a call that the model is still writing.
+    pub(super) fn is_being_written(&self) -> bool {
+        matches!(self, ConversationEntry::Card(card) if card.is_being_written())
     }
 
-    /// Whether a blank row stands between the other one and this.
-    pub(crate) fn wants_gap_after(&self, other: &Entry) -> bool {
+    /// Whether a blank row separates it from the entry before.
+    pub(crate) fn wants_gap_after(&self, other: &ConversationEntry) -> bool {
         match (other, self) {
-            (Entry::Card(one), Entry::Card(two)) => one.is_tall() || two.is_tall(),
-            (Entry::Text(Block::Item(_)), Entry::Text(Block::Item(_))) => false,
-            (Entry::Text(_), Entry::Text(Block::Code { first: false, .. })) => false,
-            (Entry::Notice(..), Entry::Notice(..)) => false,
+            (ConversationEntry::Card(one), ConversationEntry::Card(two)) => one.has_body() || two.has_body(),
+            (ConversationEntry::Text(MarkdownBlock::Item(_)), ConversationEntry::Text(MarkdownBlock::Item(_))) => false,
+            (ConversationEntry::Text(_), ConversationEntry::Text(MarkdownBlock::Code { first: false, .. })) => false,
+            (ConversationEntry::Notice(..), ConversationEntry::Notice(..)) => false,
             _ => true,
         }
     }
 
-    /// Whether the person began something with it: people jump between those.
+    /// Whether it is a prompt, for jumping between turns.
     pub(crate) fn is_prompt(&self) -> bool {
-        matches!(self, Entry::Prompt(_))
+        matches!(self, ConversationEntry::Prompt(_))
     }
 
-    /// What it says, to be copied.
-    pub(crate) fn copied(&self) -> String {
+    /// The text for copying.
+    pub(crate) fn copy_text(&self) -> String {
         match self {
-            Entry::Prompt(message) => session::spoken(message),
-            Entry::Text(Block::Text(text) | Block::Item(text) | Block::Code { text, .. }) => text.clone(),
-            Entry::Part(item, index) => part(item, *index).unwrap_or_default().into(),
-            Entry::Thinking { text, .. } => text.to_string(),
-            Entry::Card(card) => card.copied(),
-            Entry::Todos(list) => list.iter().map(|todo| format!("{}\n", todo.text)).collect(),
-            Entry::Notice(_, text) => text.clone(),
+            ConversationEntry::Prompt(message) => session::user_text(message),
+            ConversationEntry::Text(
+                MarkdownBlock::Text(text) | MarkdownBlock::Item(text) | MarkdownBlock::Code { text, .. },
+            ) => text.clone(),
+            ConversationEntry::Part(item, index) => part(item, *index).unwrap_or_default().into(),
+            ConversationEntry::Thinking { text, .. } => text.to_string(),
+            ConversationEntry::Card(card) => card.copy_text(),
+            ConversationEntry::Todos(list) => list.iter().map(|todo| format!("{}\n", todo.text)).collect(),
+            ConversationEntry::Notice(_, text) => text.clone(),
         }
     }
 
-    /// Its rows in so many columns.
-    pub(crate) fn rows(&self, width: usize, fold: Fold, look: Look<'_>) -> Vec<Row> {
+    /// Renders it in `width` columns.
+    pub(crate) fn rows(&self, width: usize, detail: EntryDetail, context: RenderContext<'_>) -> Vec<StyledRow> {
         #[cfg(test)]
         super::RENDERED.with(|rendered| rendered.set(rendered.get() + 1));
-        let theme = look.theme;
+        let theme = context.theme;
         match self {
-            Entry::Prompt(message) => prompt(message, width, fold, look),
-            Entry::Text(Block::Text(text) | Block::Item(text)) => markdown::rows(text, width, look),
-            Entry::Text(Block::Code {
+            ConversationEntry::Prompt(message) => prompt(message, width, detail, context),
+            ConversationEntry::Text(MarkdownBlock::Text(text) | MarkdownBlock::Item(text)) => {
+                markdown::rows(text, width, context)
+            }
+            ConversationEntry::Text(MarkdownBlock::Code {
                 language, before, text, ..
-            }) => code_rows(language, before, text, width, look),
-            Entry::Part(item, index) => markdown::rows(part(item, *index).unwrap_or_default(), width, look),
-            Entry::Thinking { text, took, done } => thinking(text, *took, *done, width, fold, look),
-            Entry::Card(card) => card.rows(width, fold, look),
-            Entry::Todos(list) => todos(list, width, look),
-            Entry::Notice(level, text) => {
+            }) => code_rows(language, before, text, width, context),
+            ConversationEntry::Part(item, index) => {
+                markdown::rows(part(item, *index).unwrap_or_default(), width, context)
+            }
+            ConversationEntry::Thinking { text, took, done } => thinking(text, *took, *done, width, detail, context),
+            ConversationEntry::Card(card) => card.rows(width, detail, context),
+            ConversationEntry::Todos(list) => todos(list, width, context),
+            ConversationEntry::Notice(level, text) => {
                 let (mark, style) = match level {
-                    Level::Info => ("· ", theme.dim),
-                    Level::Warning => ("! ", theme.warn),
+                    NoticeLevel::Info => ("· ", theme.dim),
+                    NoticeLevel::Warning => ("! ", theme.warn),
                 };
-                let lines = tame(text);
+                let lines = sanitise(text);
                 let rows = lines
                     .lines()
                     .enumerate()
-                    .map(|(index, line)| Row::of(if index == 0 { mark } else { "  " }, style).and(line, style));
-                rows.flat_map(|row| wrap(&row, width, &Row::of("  ", style))).collect()
+                    .map(|(index, line)| StyledRow::new(if index == 0 { mark } else { "  " }, style).push(line, style));
+                rows.flat_map(|row| wrap(&row, width, &StyledRow::new("  ", style)))
+                    .collect()
             }
         }
     }
@@ -129,30 +139,30 @@ fn part(item: &Item, index: usize) -> Option<&str> {
     }
 }
 
-fn prompt(message: &Message, width: usize, fold: Fold, look: Look<'_>) -> Vec<Row> {
-    let theme = look.theme;
-    let text = tame(session::spoken(message).trim_end());
+fn prompt(message: &Message, width: usize, detail: EntryDetail, context: RenderContext<'_>) -> Vec<StyledRow> {
+    let theme = context.theme;
+    let text = sanitise(session::user_text(message).trim_end());
     let mut lines: Vec<&str> = text.lines().collect();
-    let missing = match fold {
-        Fold::Compact => lines.len().saturating_sub(PROMPT),
-        Fold::Open => 0,
+    let missing = match detail {
+        EntryDetail::Compact => lines.len().saturating_sub(PROMPT_LINES),
+        EntryDetail::Full => 0,
     };
     lines.truncate(lines.len() - missing);
     let mut rows = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         let mark = if index == 0 { "› " } else { "  " };
-        let row = Row::of(mark, theme.accent).and(*line, theme.person);
-        rows.extend(wrap(&row, width, &Row::of("  ", theme.person)));
+        let row = StyledRow::new(mark, theme.accent).push(*line, theme.person);
+        rows.extend(wrap(&row, width, &StyledRow::new("  ", theme.person)));
     }
     if missing > 0 {
-        rows.push(Row::of(format!("  … {missing} more lines"), theme.dim));
+        rows.push(StyledRow::new(format!("  … {missing} more lines"), theme.dim));
     }
     for part in &message.parts {
         match part {
-            Part::Media(media) => rows.push(attachment(media, width, look)),
-            Part::Text { text, .. } => rows.extend(session::ran_line(text).map(|line| {
-                let text = format!("  ⎘ what `{}` printed", tame(line));
-                Row::of(text, theme.dim).cut(width)
+            Part::Media(media) => rows.push(attachment(media, width, context)),
+            Part::Text { .. } => rows.extend(session::shell_command(part).map(|line| {
+                let text = format!("  ⎘ output of `{}`", sanitise(line));
+                StyledRow::new(text, theme.dim).truncate(width)
             })),
             Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => {}
         }
@@ -160,55 +170,70 @@ fn prompt(message: &Message, width: usize, fold: Fold, look: Look<'_>) -> Vec<Ro
     rows
 }
 
-/// An image or a document that goes with something.
-pub(super) fn attachment(media: &Media, width: usize, look: Look<'_>) -> Row {
+/// A row for an image or a document.
+pub(super) fn attachment(media: &Media, width: usize, context: RenderContext<'_>) -> StyledRow {
     let name = match &media.name {
-        Some(name) => format!("{} · ", tame(name)),
+        Some(name) => format!("{} · ", sanitise(name)),
         None => String::new(),
     };
-    let text = format!("  ⎘ {name}{} · {}", media.mime, words::size(media.data.len()));
-    Row::of(text, look.theme.dim).cut(width).showing(media)
+    let text = format!(
+        "  ⎘ {name}{} · {}",
+        media.mime,
+        descriptions::byte_size(media.data.len())
+    );
+    StyledRow::new(text, context.theme.dim)
+        .truncate(width)
+        .with_image(media)
 }
 
-fn thinking(text: &str, took: Option<Duration>, done: bool, width: usize, fold: Fold, look: Look<'_>) -> Vec<Row> {
-    let quiet = look.theme.quiet;
-    let text = tame(text.trim());
-    if fold == Fold::Open {
-        let rows = text.lines().map(|line| Row::of("∴ ", quiet).and(line, quiet));
-        return rows.flat_map(|row| wrap(&row, width, &Row::of("  ", quiet))).collect();
+fn thinking(
+    text: &str,
+    took: Option<Duration>,
+    done: bool,
+    width: usize,
+    detail: EntryDetail,
+    context: RenderContext<'_>,
+) -> Vec<StyledRow> {
+    let quiet = context.theme.quiet;
+    let text = sanitise(text.trim());
+    if detail == EntryDetail::Full {
+        let rows = text.lines().map(|line| StyledRow::new("∴ ", quiet).push(line, quiet));
+        return rows
+            .flat_map(|row| wrap(&row, width, &StyledRow::new("  ", quiet)))
+            .collect();
     }
     let word = match (done, took) {
         (false, _) => "thinking".to_string(),
-        (true, Some(took)) if took.as_millis() >= 500 => format!("thought for {}", words::took(took)),
+        (true, Some(took)) if took.as_millis() >= 500 => format!("thought for {}", descriptions::elapsed(took)),
         (true, _) => "thought".to_string(),
     };
-    // What it thinks about now while it does, what it began with afterwards.
+    // Shows the current thought while thinking, and the first one afterwards.
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = if done { lines.next() } else { lines.next_back() };
     let line: String = line.unwrap_or_default().replace("**", "");
-    let row = Row::of(format!("∴ {word}"), quiet);
+    let row = StyledRow::new(format!("∴ {word}"), quiet);
     let row = if line.is_empty() {
         row
     } else {
-        row.and(format!(": {line}"), quiet)
+        row.push(format!(": {line}"), quiet)
     };
-    vec![row.cut(width)]
+    vec![row.truncate(width)]
 }
 
-fn todos(list: &[Todo], width: usize, look: Look<'_>) -> Vec<Row> {
-    let theme = look.theme;
+fn todos(list: &[Todo], width: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
+    let theme = context.theme;
     let row = |todo: &Todo| {
         let (mark, style) = match todo.status {
-            Status::Pending => ("☐ ", theme.text),
-            Status::InProgress => ("▸ ", theme.accent),
-            Status::Completed => ("☑ ", theme.dim),
-            Status::Cancelled => ("☒ ", theme.dim),
+            TodoStatus::Pending => ("☐ ", theme.text),
+            TodoStatus::InProgress => ("▸ ", theme.accent),
+            TodoStatus::Completed => ("☑ ", theme.dim),
+            TodoStatus::Cancelled => ("☒ ", theme.dim),
         };
-        Row::of("  ", style)
-            .and(mark, style)
-            .and(tame(&todo.text).replace('\n', " "), style)
+        StyledRow::new("  ", style)
+            .push(mark, style)
+            .push(sanitise(&todo.text).replace('\n', " "), style)
     };
     list.iter()
-        .flat_map(|todo| wrap(&row(todo), width, &Row::of("    ", theme.text)))
+        .flat_map(|todo| wrap(&row(todo), width, &StyledRow::new("    ", theme.text)))
         .collect()
 }

@@ -1,43 +1,43 @@
-//! A reply that streams: thinking and text are gathered, and handed on as entries once they are complete.
+//! A streaming reply: collects thinking and text, and returns entries when they are complete.
 
-use super::Entry;
-use crate::markdown::Splitter;
-use session::{Delta, ItemId};
+use super::ConversationEntry;
+use crate::markdown::MarkdownSplitter;
+use session::{ItemDelta, ItemId};
 use std::time::Instant;
 
-/// A reply that streams.
-pub(super) struct Reply {
-    /// The item that it will become.
+/// A streaming reply.
+pub(super) struct StreamedReply {
+    /// The item that it becomes.
     pub(super) id: ItemId,
-    text: Splitter,
+    text: MarkdownSplitter,
     thinking: String,
-    /// When it began to think.
+    /// Start of the current thinking.
     thought: Instant,
 }
 
-/// So much of what is thought is shown while it comes.
-const SHOWN: usize = 2_000;
+/// Visible bytes of streaming thinking.
+const VISIBLE_THINKING: usize = 2_000;
 
-impl Reply {
+impl StreamedReply {
     pub(super) fn new(id: ItemId) -> Self {
-        Reply {
+        StreamedReply {
             id,
-            text: Splitter::default(),
+            text: MarkdownSplitter::default(),
             thinking: String::new(),
             thought: Instant::now(),
         }
     }
 
-    /// Takes what was added, and gives the entries that it completes.
-    pub(super) fn take(&mut self, delta: &Delta) -> Vec<Entry> {
+    /// Appends a delta; returns the completed entries.
+    pub(super) fn append(&mut self, delta: &ItemDelta) -> Vec<ConversationEntry> {
         match delta {
-            Delta::Text(text) => {
-                let mut entries: Vec<Entry> = self.end_thinking().into_iter().collect();
+            ItemDelta::Text(text) => {
+                let mut entries: Vec<ConversationEntry> = self.end_thinking().into_iter().collect();
                 self.text.push(text);
-                entries.extend(std::iter::from_fn(|| self.text.next()).map(Entry::Text));
+                entries.extend(std::iter::from_fn(|| self.text.next()).map(ConversationEntry::Text));
                 entries
             }
-            Delta::Thinking(text) => {
+            ItemDelta::Thinking(text) => {
                 let entries = self.end_text();
                 if self.thinking.is_empty() {
                     self.thought = Instant::now();
@@ -45,48 +45,48 @@ impl Reply {
                 self.thinking.push_str(text);
                 entries
             }
-            Delta::Call { .. } => {
-                let mut entries: Vec<Entry> = self.end_thinking().into_iter().collect();
+            ItemDelta::Call { .. } => {
+                let mut entries: Vec<ConversationEntry> = self.end_thinking().into_iter().collect();
                 entries.extend(self.end_text());
                 entries
             }
-            Delta::Input { .. } | Delta::Preview { .. } | Delta::Output(_) => Vec::new(),
+            ItemDelta::Input { .. } | ItemDelta::Preview { .. } | ItemDelta::Output(_) => Vec::new(),
         }
     }
 
-    /// What is not complete yet.
-    pub(super) fn growing(&self) -> Option<Entry> {
+    /// The incomplete entry.
+    pub(super) fn incomplete(&self) -> Option<ConversationEntry> {
         if !self.thinking.is_empty() {
-            let from = self.thinking.len().saturating_sub(SHOWN);
+            let from = self.thinking.len().saturating_sub(VISIBLE_THINKING);
             let from = (from..=self.thinking.len())
                 .find(|at| self.thinking.is_char_boundary(*at))
                 .unwrap_or(0);
-            return Some(Entry::Thinking {
+            return Some(ConversationEntry::Thinking {
                 text: self.thinking.get(from..).unwrap_or_default().into(),
                 took: None,
                 done: false,
             });
         }
-        self.text.rest().map(Entry::Text)
+        self.text.incomplete().map(ConversationEntry::Text)
     }
 
-    /// There is no more.
-    pub(super) fn finish(mut self) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = self.end_thinking().into_iter().collect();
+    /// Returns the remaining entries.
+    pub(super) fn finish(mut self) -> Vec<ConversationEntry> {
+        let mut entries: Vec<ConversationEntry> = self.end_thinking().into_iter().collect();
         entries.extend(self.end_text());
         entries
     }
 
-    fn end_thinking(&mut self) -> Option<Entry> {
+    fn end_thinking(&mut self) -> Option<ConversationEntry> {
         let text = std::mem::take(&mut self.thinking);
-        (!text.trim().is_empty()).then(|| Entry::Thinking {
+        (!text.trim().is_empty()).then(|| ConversationEntry::Thinking {
             text: text.into(),
             took: Some(self.thought.elapsed()),
             done: true,
         })
     }
 
-    fn end_text(&mut self) -> Vec<Entry> {
-        self.text.finish().into_iter().map(Entry::Text).collect()
+    fn end_text(&mut self) -> Vec<ConversationEntry> {
+        self.text.finish().into_iter().map(ConversationEntry::Text).collect()
     }
 }

@@ -1,13 +1,13 @@
-//! Keys as terminals write them: the old letters and numbers, xterm's modifiers, and kitty's `u`.
+//! Key sequences: legacy letters and numbers, xterm modifiers, and the kitty protocol.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// The key of a control sequence with these parameters that ends with this letter.
+/// The key of a control sequence with these parameters and final byte.
 pub(super) fn key(parameters: &str, last: u8) -> Option<KeyEvent> {
     let mut fields = parameters.split(';');
     let first = fields.next().unwrap_or_default();
     let (modifiers, kind) = modifiers(fields.next().unwrap_or_default());
-    if kind == Kind::Released {
+    if kind == KeyState::Released {
         return None;
     }
     match last {
@@ -22,7 +22,7 @@ pub(super) fn key(parameters: &str, last: u8) -> Option<KeyEvent> {
     }
 }
 
-/// Keys that end with a letter.
+/// Keys with a final letter.
 pub(super) fn by_letter(letter: u8) -> Option<KeyCode> {
     Some(match letter {
         b'A' => KeyCode::Up,
@@ -41,7 +41,7 @@ pub(super) fn by_letter(letter: u8) -> Option<KeyCode> {
     })
 }
 
-/// Keys that end with a tilde.
+/// Keys with a final tilde.
 fn by_number(number: u8) -> Option<KeyCode> {
     Some(match number {
         1 | 7 => KeyCode::Home,
@@ -58,13 +58,13 @@ fn by_number(number: u8) -> Option<KeyCode> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum KeyState {
     Pressed,
     Released,
 }
 
-/// `modifiers:kind`, where the modifiers are bits plus one.
-fn modifiers(field: &str) -> (KeyModifiers, Kind) {
+/// `modifiers:kind`; the modifiers are a bit set plus one.
+fn modifiers(field: &str) -> (KeyModifiers, KeyState) {
     let (bits, kind) = field.split_once(':').unwrap_or((field, "1"));
     let bits = bits.parse::<u16>().unwrap_or(1).saturating_sub(1);
     let names = [
@@ -76,7 +76,11 @@ fn modifiers(field: &str) -> (KeyModifiers, Kind) {
         (32, KeyModifiers::META),
     ];
     let held = names.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| *name);
-    let kind = if kind == "3" { Kind::Released } else { Kind::Pressed };
+    let kind = if kind == "3" {
+        KeyState::Released
+    } else {
+        KeyState::Pressed
+    };
     (held.fold(KeyModifiers::NONE, |all, one| all | one), kind)
 }
 
@@ -101,7 +105,7 @@ fn unicode(field: &str, modifiers: KeyModifiers) -> Option<KeyEvent> {
         57_424 => Some(KeyCode::End),
         57_425 => Some(KeyCode::Insert),
         57_426 => Some(KeyCode::Delete),
-        // The digits of the keypad.
+        // Keypad digits.
         57_399..=57_408 => char::from_digit(code - 57_399, 10).map(KeyCode::Char),
         57_409 => Some(KeyCode::Char('.')),
         57_410 => Some(KeyCode::Char('/')),
@@ -109,7 +113,7 @@ fn unicode(field: &str, modifiers: KeyModifiers) -> Option<KeyEvent> {
         57_412 => Some(KeyCode::Char('-')),
         57_413 => Some(KeyCode::Char('+')),
         57_415 => Some(KeyCode::Char('=')),
-        // Other keys of the private area are modifiers, media keys and the like.
+        // Other keys of the private-use area are modifiers, media keys and so on.
         57_344..=63_743 => return None,
         _ => None,
     };

@@ -1,41 +1,41 @@
-//! Bytes from a terminal become signals. What is incomplete waits for more; what is unknown is dropped.
+//! Parses terminal bytes into events. Incomplete sequences wait for more bytes; unknown ones are dropped.
 
 use super::keyboard;
-use super::{Focus, Input, Signal};
+use super::{FocusChange, Input, TerminalEvent};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// The longest sequence that is waited for; pastes are not counted.
-const LONGEST: usize = 4096;
-/// The longest paste that is taken. More than that is not text that somebody wants to send.
-const LONGEST_PASTE: usize = 16 << 20;
+/// Maximum length of an incomplete sequence, except pastes.
+const MAX_SEQUENCE: usize = 4096;
+/// Maximum length of a paste; the rest is dropped.
+const MAX_PASTE: usize = 16 << 20;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// Bytes from a terminal become signals.
+/// An incremental parser for terminal input.
 #[derive(Debug, Default)]
-pub(crate) struct Parser {
+pub(crate) struct InputParser {
     held: Vec<u8>,
-    /// The paste that is under way.
+    /// The incomplete paste.
     paste: Option<Vec<u8>>,
 }
 
-impl Parser {
-    /// Takes bytes and gives the signals that are complete.
-    pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut Vec<Signal>) {
+impl InputParser {
+    /// Parses bytes and returns the complete events.
+    pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut Vec<TerminalEvent>) {
         self.held.extend_from_slice(bytes);
-        self.drain(Ending::Open, out);
+        self.drain(InputEnd::Open, out);
     }
 
-    /// Nothing more came for a while: what looked like a beginning is all there is.
-    pub(crate) fn settle(&mut self, out: &mut Vec<Signal>) {
-        self.drain(Ending::Settled, out);
+    /// Resolves an incomplete sequence after a timeout.
+    pub(crate) fn time_out(&mut self, out: &mut Vec<TerminalEvent>) {
+        self.drain(InputEnd::TimedOut, out);
     }
 
-    /// Whether something incomplete waits.
+    /// Whether an incomplete sequence waits.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.held.is_empty() && self.paste.is_none()
     }
 
-    fn drain(&mut self, ending: Ending, out: &mut Vec<Signal>) {
+    fn drain(&mut self, ending: InputEnd, out: &mut Vec<TerminalEvent>) {
         let held = std::mem::take(&mut self.held);
         let mut rest = held.as_slice();
         while !rest.is_empty() {
@@ -49,31 +49,31 @@ impl Parser {
                 break;
             }
             match step(rest, ending) {
-                Step::Signal(signal, length) => {
+                InputStep::Signal(signal, length) => {
                     out.push(signal);
                     rest = rest.get(length..).unwrap_or_default();
                 }
-                Step::Skip(length) => rest = rest.get(length..).unwrap_or_default(),
-                Step::Paste(length) => {
+                InputStep::Skip(length) => rest = rest.get(length..).unwrap_or_default(),
+                InputStep::Paste(length) => {
                     self.paste = Some(Vec::new());
                     rest = rest.get(length..).unwrap_or_default();
                 }
-                Step::More => break,
+                InputStep::More => break,
             }
         }
         self.held = rest.to_vec();
     }
 }
 
-/// Moves what belongs to a paste; how many bytes were used, and whether it is complete.
+/// Moves bytes of a paste; returns how many were used and whether the paste is complete.
 fn take_paste(paste: &mut Vec<u8>, bytes: &[u8]) -> (usize, bool) {
     let end = bytes.windows(PASTE_END.len()).position(|window| window == PASTE_END);
     let text = match end {
         Some(end) => end,
-        // The end may be cut in two.
+        // The end marker may be split.
         None => bytes.len().saturating_sub(PASTE_END.len() - 1),
     };
-    let room = LONGEST_PASTE.saturating_sub(paste.len());
+    let room = MAX_PASTE.saturating_sub(paste.len());
     paste.extend_from_slice(bytes.get(..text.min(room)).unwrap_or_default());
     match end {
         Some(end) => (end + PASTE_END.len(), true),
@@ -81,42 +81,42 @@ fn take_paste(paste: &mut Vec<u8>, bytes: &[u8]) -> (usize, bool) {
     }
 }
 
-fn pasted(bytes: Vec<u8>) -> Signal {
+fn pasted(bytes: Vec<u8>) -> TerminalEvent {
     let text = String::from_utf8_lossy(&bytes)
         .replace("\r\n", "\n")
         .replace('\r', "\n");
-    Signal::Input(Input::Paste(text))
+    TerminalEvent::Input(Input::Paste(text))
 }
 
-/// Whether more bytes may come.
+/// Whether more bytes may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum InputEnd {
     Open,
-    Settled,
+    TimedOut,
 }
 
-enum Step {
-    Signal(Signal, usize),
+enum InputStep {
+    Signal(TerminalEvent, usize),
     Skip(usize),
     Paste(usize),
     More,
 }
 
-fn step(bytes: &[u8], ending: Ending) -> Step {
+fn step(bytes: &[u8], ending: InputEnd) -> InputStep {
     let step = match bytes {
-        [0x1b] => Step::More,
+        [0x1b] => InputStep::More,
         [0x1b, b'[', ..] => control_sequence(bytes),
         [0x1b, b'O', ..] => application_key(bytes),
         [0x1b, b']', ..] => string(bytes, operating_system),
         [0x1b, b'P' | b'^' | b'X', ..] => string(bytes, |_| None),
         [0x1b, b'_', ..] => string(bytes, |body| {
-            (body.starts_with("G") && body.ends_with(";OK")).then_some(Signal::Graphics)
+            (body.starts_with("G") && body.ends_with(";OK")).then_some(TerminalEvent::Graphics)
         }),
-        // Escape twice: the first of them is the key.
+        // Escape twice: the first one is the key.
         [0x1b, 0x1b, ..] => key(KeyCode::Esc, KeyModifiers::NONE, 1),
         [0x1b, rest @ ..] => match character(rest) {
-            Step::Signal(Signal::Input(Input::Key(key)), length) => Step::Signal(
-                Signal::Input(Input::Key(KeyEvent::new(key.code, key.modifiers | KeyModifiers::ALT))),
+            InputStep::Signal(TerminalEvent::Input(Input::Key(key)), length) => InputStep::Signal(
+                TerminalEvent::Input(Input::Key(KeyEvent::new(key.code, key.modifiers | KeyModifiers::ALT))),
                 length + 1,
             ),
             other => other,
@@ -124,29 +124,29 @@ fn step(bytes: &[u8], ending: Ending) -> Step {
         _ => character(bytes),
     };
     match step {
-        Step::More if ending == Ending::Settled => match bytes {
+        InputStep::More if ending == InputEnd::TimedOut => match bytes {
             [0x1b] => key(KeyCode::Esc, KeyModifiers::NONE, 1),
-            // Alt with a bracket, pressed by a person: a sequence would have gone on.
+            // The user pressed Alt with a bracket: a sequence would have continued.
             [0x1b, c] => key(KeyCode::Char(char::from(*c)), KeyModifiers::ALT, 2),
-            _ => Step::Skip(bytes.len()),
+            _ => InputStep::Skip(bytes.len()),
         },
-        Step::More if bytes.len() > LONGEST => Step::Skip(bytes.len()),
+        InputStep::More if bytes.len() > MAX_SEQUENCE => InputStep::Skip(bytes.len()),
         step => step,
     }
 }
 
-fn key(code: KeyCode, modifiers: KeyModifiers, length: usize) -> Step {
-    Step::Signal(Signal::Input(Input::Key(KeyEvent::new(code, modifiers))), length)
+fn key(code: KeyCode, modifiers: KeyModifiers, length: usize) -> InputStep {
+    InputStep::Signal(TerminalEvent::Input(Input::Key(KeyEvent::new(code, modifiers))), length)
 }
 
-/// A character, or a control character.
-fn character(bytes: &[u8]) -> Step {
+/// A character or a control character.
+fn character(bytes: &[u8]) -> InputStep {
     let Some(first) = bytes.first() else {
-        return Step::More;
+        return InputStep::More;
     };
     match first {
         b'\r' => key(KeyCode::Enter, KeyModifiers::NONE, 1),
-        // What Ctrl-J sends; many people have it for a new line.
+        // Ctrl-J, commonly used for a new line.
         b'\n' => key(KeyCode::Char('j'), KeyModifiers::CONTROL, 1),
         b'\t' => key(KeyCode::Tab, KeyModifiers::NONE, 1),
         0x7f => key(KeyCode::Backspace, KeyModifiers::NONE, 1),
@@ -160,14 +160,14 @@ fn character(bytes: &[u8]) -> Step {
                 0xc0..=0xdf => 2,
                 0xe0..=0xef => 3,
                 0xf0..=0xf7 => 4,
-                _ => return Step::Skip(1),
+                _ => return InputStep::Skip(1),
             };
             let Some(text) = bytes.get(..length) else {
-                return Step::More;
+                return InputStep::More;
             };
             match std::str::from_utf8(text).ok().and_then(|text| text.chars().next()) {
                 Some(c) => key(KeyCode::Char(c), shift_of(c), length),
-                None => Step::Skip(1),
+                None => InputStep::Skip(1),
             }
         }
     }
@@ -182,53 +182,53 @@ fn shift_of(c: char) -> KeyModifiers {
 }
 
 /// `ESC O x`: keys in application mode.
-fn application_key(bytes: &[u8]) -> Step {
+fn application_key(bytes: &[u8]) -> InputStep {
     let Some(last) = bytes.get(2) else {
-        return Step::More;
+        return InputStep::More;
     };
     match keyboard::by_letter(*last) {
         Some(code) => key(code, KeyModifiers::NONE, 3),
-        None => Step::Skip(3),
+        None => InputStep::Skip(3),
     }
 }
 
 /// `ESC [ parameters letter`.
-fn control_sequence(bytes: &[u8]) -> Step {
+fn control_sequence(bytes: &[u8]) -> InputStep {
     let body = bytes.get(2..).unwrap_or_default();
-    // The Linux console sends its function keys as ESC [ [ A.
+    // The Linux console sends function keys as ESC [ [ A.
     if let [b'[', rest @ ..] = body {
         return match rest.first() {
             Some(c @ b'A'..=b'E') => key(KeyCode::F(c - b'A' + 1), KeyModifiers::NONE, 4),
-            Some(_) => Step::Skip(4),
-            None => Step::More,
+            Some(_) => InputStep::Skip(4),
+            None => InputStep::More,
         };
     }
     let Some(end) = body.iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
-        return Step::More;
+        return InputStep::More;
     };
     let length = end + 3;
     let (parameters, last) = body.split_at(end);
     let (Ok(parameters), Some(last)) = (std::str::from_utf8(parameters), last.first()) else {
-        return Step::Skip(length);
+        return InputStep::Skip(length);
     };
     if *last == b'~' && parameters == "200" {
-        return Step::Paste(length);
+        return InputStep::Paste(length);
     }
     match sequence(parameters, *last) {
-        Some(signal) => Step::Signal(signal, length),
-        None => Step::Skip(length),
+        Some(signal) => InputStep::Signal(signal, length),
+        None => InputStep::Skip(length),
     }
 }
 
-fn sequence(parameters: &str, last: u8) -> Option<Signal> {
+fn sequence(parameters: &str, last: u8) -> Option<TerminalEvent> {
     match (last, parameters.strip_prefix('?')) {
-        (b'I', _) => Some(Signal::Input(Input::Focus(Focus::Gained))),
-        (b'O', _) => Some(Signal::Input(Input::Focus(Focus::Lost))),
-        (b'u', Some(flags)) => Some(Signal::KittyFlags(flags.parse().ok()?)),
-        (b'c', Some(_)) => Some(Signal::Attributes),
+        (b'I', _) => Some(TerminalEvent::Input(Input::Focus(FocusChange::Gained))),
+        (b'O', _) => Some(TerminalEvent::Input(Input::Focus(FocusChange::Lost))),
+        (b'u', Some(flags)) => Some(TerminalEvent::KittyFlags(flags.parse().ok()?)),
+        (b'c', Some(_)) => Some(TerminalEvent::Attributes),
         (b'R', None) if !parameters.starts_with("1;") || !looks_like_f3(parameters) => {
             let (row, column) = parameters.split_once(';')?;
-            Some(Signal::Cursor {
+            Some(TerminalEvent::Cursor {
                 row: row.parse::<u16>().ok()?.checked_sub(1)?,
                 column: column.parse::<u16>().ok()?.checked_sub(1)?,
             })
@@ -236,30 +236,30 @@ fn sequence(parameters: &str, last: u8) -> Option<Signal> {
         // The size in characters: 8 ; rows ; columns.
         (b't', None) => {
             let (first, second) = parameters.strip_prefix("8;")?.split_once(';')?;
-            Some(Signal::Size {
+            Some(TerminalEvent::Size {
                 first: first.parse().ok()?,
                 second: second.parse().ok()?,
             })
         }
         (b'y', Some(report)) => {
             let (mode, setting) = report.strip_suffix('$')?.split_once(';')?;
-            Some(Signal::Mode {
+            Some(TerminalEvent::Mode {
                 mode: mode.parse().ok()?,
                 known: !matches!(setting, "0" | "4"),
             })
         }
         (_, Some(_)) => None,
-        (_, None) => keyboard::key(parameters, last).map(|key| Signal::Input(Input::Key(key))),
+        (_, None) => keyboard::key(parameters, last).map(|key| TerminalEvent::Input(Input::Key(key))),
     }
 }
 
-/// `ESC [ 1 ; 2 R` is Shift-F3 in old terminals, and the cursor in the first row. We never ask while it is there.
+/// `ESC [ 1 ; 2 R` is Shift-F3 in old terminals, or the cursor in the first row. The cursor is never queried there.
 fn looks_like_f3(parameters: &str) -> bool {
     matches!(parameters, "1;2" | "1;3" | "1;4" | "1;5" | "1;6" | "1;7" | "1;8")
 }
 
 /// A string that ends with BEL or ST.
-fn string(bytes: &[u8], read: impl FnOnce(&str) -> Option<Signal>) -> Step {
+fn string(bytes: &[u8], read: impl FnOnce(&str) -> Option<TerminalEvent>) -> InputStep {
     let body = bytes.get(2..).unwrap_or_default();
     let bell = body.iter().position(|byte| *byte == 0x07);
     let terminator = body.windows(2).position(|pair| pair == b"\x1b\\");
@@ -267,7 +267,7 @@ fn string(bytes: &[u8], read: impl FnOnce(&str) -> Option<Signal>) -> Step {
         (Some(bell), Some(st)) if bell < st => (bell, 1),
         (_, Some(st)) => (st, 2),
         (Some(bell), None) => (bell, 1),
-        (None, None) => return Step::More,
+        (None, None) => return InputStep::More,
     };
     let length = 2 + end + width;
     let signal = body
@@ -275,13 +275,13 @@ fn string(bytes: &[u8], read: impl FnOnce(&str) -> Option<Signal>) -> Step {
         .and_then(|text| std::str::from_utf8(text).ok())
         .and_then(read);
     match signal {
-        Some(signal) => Step::Signal(signal, length),
-        None => Step::Skip(length),
+        Some(signal) => InputStep::Signal(signal, length),
+        None => InputStep::Skip(length),
     }
 }
 
 /// `11;rgb:1a1a/1b1b/2626`
-fn operating_system(body: &str) -> Option<Signal> {
+fn operating_system(body: &str) -> Option<TerminalEvent> {
     let colour = body.strip_prefix("11;")?;
     let colour = colour.strip_prefix("rgb:").or_else(|| colour.strip_prefix("rgba:"))?;
     let mut channels = colour.split('/').map(|channel| {
@@ -289,7 +289,7 @@ fn operating_system(body: &str) -> Option<Signal> {
         let most = 16u32.checked_pow(u32::try_from(channel.len()).ok()?)?.checked_sub(1)?;
         u8::try_from(value * 255 / most.max(1)).ok()
     });
-    Some(Signal::Background(
+    Some(TerminalEvent::Background(
         channels.next()??,
         channels.next()??,
         channels.next()??,

@@ -1,6 +1,6 @@
-//! Reads the terminal without a thread of its own: nobody takes keys from an editor that was started meanwhile.
+//! Reads terminal input without a thread, so that keys for a spawned editor are not consumed.
 
-use super::{Parser, Signal};
+use super::{InputParser, TerminalEvent};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -8,50 +8,50 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
-/// After so long a lone Escape is the key, and not the beginning of a sequence.
-const PATIENCE: Duration = Duration::from_millis(25);
+/// After this time a lone Escape is the key rather than the start of a sequence.
+const ESCAPE_TIMEOUT: Duration = Duration::from_millis(25);
 
-/// Reads signals from a terminal.
-pub(crate) struct Reader {
+/// Reads terminal events.
+pub(crate) struct InputReader {
     fd: AsyncFd<OwnedFd>,
-    parser: Parser,
-    /// Until then more is waited for, where what came may be a beginning. It is kept here because the waiting is dropped and
-    /// begun anew whenever something else happens.
-    until: Option<Instant>,
+    parser: InputParser,
+    /// Deadline for completing a sequence. Stored here because the read future is dropped and recreated on other
+    /// events.
+    deadline: Option<Instant>,
 }
 
-impl Reader {
-    /// A reader of standard input.
+impl InputReader {
+    /// Reads standard input.
     pub(crate) fn stdin() -> io::Result<Self> {
-        Reader::new(io::stdin().as_fd())
+        InputReader::new(io::stdin().as_fd())
     }
 
-    /// A reader of a terminal.
+    /// Reads a terminal.
     #[expect(
         deprecated,
         reason = "an owned descriptor stays open, which is what its unsafe successor demands"
     )]
     pub(crate) fn new(terminal: BorrowedFd<'_>) -> io::Result<Self> {
         let fd = AsyncFd::with_interest(terminal.try_clone_to_owned()?, Interest::READABLE)?;
-        Ok(Reader {
+        Ok(InputReader {
             fd,
-            parser: Parser::default(),
-            until: None,
+            parser: InputParser::default(),
+            deadline: None,
         })
     }
 
-    /// The next signals; `None` when the terminal is gone. Nothing is lost when this is dropped while it waits.
-    pub(crate) async fn next(&mut self, out: &mut Vec<Signal>) -> Option<()> {
+    /// Returns the next events, or `None` if the terminal is closed. Cancel-safe.
+    pub(crate) async fn next(&mut self, out: &mut Vec<TerminalEvent>) -> Option<()> {
         loop {
-            let read = match self.until {
-                // The runtime looks at its clock as seldom as at the terminal while there is much else to do.
+            let read = match self.deadline {
+                // The runtime rarely polls timers and the terminal while other events are ready.
                 Some(until) if Instant::now() >= until && !is_readable(self.fd.get_ref().as_fd()) => None,
                 Some(until) => tokio::time::timeout_at(until, read(&self.fd)).await.ok(),
                 None => Some(read(&self.fd).await),
             };
             let Some(read) = read else {
-                self.until = None;
-                self.parser.settle(out);
+                self.deadline = None;
+                self.parser.time_out(out);
                 if out.is_empty() {
                     continue;
                 }
@@ -61,7 +61,7 @@ impl Reader {
                 Ok(bytes) if bytes.is_empty() => return None,
                 Ok(bytes) => {
                     self.parser.feed(&bytes, out);
-                    self.until = self.parser.is_waiting().then(|| Instant::now() + PATIENCE);
+                    self.deadline = self.parser.is_waiting().then(|| Instant::now() + ESCAPE_TIMEOUT);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return None,
@@ -75,8 +75,8 @@ impl Reader {
 
 async fn read(fd: &AsyncFd<OwnedFd>) -> io::Result<Vec<u8>> {
     loop {
-        // The terminal may be shared with other programs and so stays blocking; it is only read when it has something. It is
-        // asked before the runtime is, which looks at it seldom while there is much else to do.
+        // The terminal may be shared with other programs and stays blocking, so it is read only when readable. It is
+        // polled directly because the runtime rarely polls it while other events are ready.
         if !is_readable(fd.get_ref().as_fd()) {
             fd.readable().await?.clear_ready();
             if !is_readable(fd.get_ref().as_fd()) {
@@ -104,13 +104,13 @@ mod tests {
     use std::io::Write as _;
 
     #[tokio::test]
-    async fn a_lone_escape_is_the_key_however_often_the_waiting_is_dropped() {
+    async fn a_lone_escape_is_a_key_even_if_the_read_is_cancelled_repeatedly() {
         let (terminal, mut keyboard) = io::pipe().unwrap();
-        let mut reader = Reader::new(terminal.as_fd()).unwrap();
+        let mut reader = InputReader::new(terminal.as_fd()).unwrap();
         keyboard.write_all(b"\x1b").unwrap();
         let mut out = Vec::new();
-        // Something else happens again and again, as when a reply streams: each time the waiting is dropped.
-        let give_up = Instant::now() + 400 * PATIENCE;
+        // Other events drop the future repeatedly, as during streaming.
+        let give_up = Instant::now() + 400 * ESCAPE_TIMEOUT;
         while out.is_empty() && Instant::now() < give_up {
             tokio::select! {
                 biased;
@@ -118,7 +118,7 @@ mod tests {
                 () = tokio::task::yield_now() => {}
             }
         }
-        let escape = |signal: &Signal| matches!(signal, Signal::Input(Input::Key(key)) if key.code == KeyCode::Esc);
+        let escape = |signal: &TerminalEvent| matches!(signal, TerminalEvent::Input(Input::Key(key)) if key.code == KeyCode::Esc);
         assert!(out.len() == 1 && out.iter().all(escape), "{out:?}");
     }
 }

@@ -1,11 +1,11 @@
-//! One key with its modifiers, as it is pressed and as it is written.
+//! A key with its modifiers, in normalised form.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::fmt;
 
-/// A key with its modifiers. Terminals report the same key in several ways; here it has one form.
+/// A key with its modifiers. Terminals report the same key in several ways; this form is unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct KeyChord {
     code: KeyCode,
     modifiers: KeyModifiers,
 }
@@ -36,8 +36,8 @@ const MODIFIERS: &[(&str, KeyModifiers)] = &[
     ("super", KeyModifiers::SUPER),
 ];
 
-impl Key {
-    /// A key with modifiers, in its one form: a capital letter says `shift` by itself, except beside `ctrl`.
+impl KeyChord {
+    /// Normalises a key: an upper-case letter implies `shift`, except together with `ctrl`.
     pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
         let mut modifiers =
             modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT | KeyModifiers::SUPER);
@@ -60,11 +60,11 @@ impl Key {
             }
             code => code,
         };
-        Key { code, modifiers }
+        KeyChord { code, modifiers }
     }
 
-    /// Reads `ctrl+shift+z`, `alt+enter`, `?`.
-    pub fn parse(text: &str) -> Option<Key> {
+    /// Parses `ctrl+shift+z`, `alt+enter`, `?`.
+    pub fn parse(text: &str) -> Option<KeyChord> {
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = text;
         while let Some((word, after)) = rest
@@ -79,10 +79,10 @@ impl Key {
             (Some(c), None) => KeyCode::Char(c),
             _ => named(&rest.to_ascii_lowercase())?,
         };
-        Some(Key::new(code, modifiers))
+        Some(KeyChord::new(code, modifiers))
     }
 
-    /// The character that it types, where it types one.
+    /// The character that the key types.
     pub fn types(self) -> Option<char> {
         match self.code {
             KeyCode::Char(c)
@@ -96,24 +96,24 @@ impl Key {
         }
     }
 
-    /// The key without its modifiers.
+    /// The key without modifiers.
     pub fn code(self) -> KeyCode {
         self.code
     }
 
-    /// Its modifiers.
+    /// The modifiers.
     pub fn modifiers(self) -> KeyModifiers {
         self.modifiers
     }
 }
 
-impl From<KeyEvent> for Key {
+impl From<KeyEvent> for KeyChord {
     fn from(event: KeyEvent) -> Self {
-        Key::new(event.code, event.modifiers)
+        KeyChord::new(event.code, event.modifiers)
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for KeyChord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, modifier) in MODIFIERS {
             if self.modifiers.contains(*modifier) {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_terminals_report_in_several_ways_is_one_key() {
+    fn different_reports_of_a_key_are_normalised() {
         let same = [
             (KeyCode::BackTab, KeyModifiers::SHIFT, "shift+tab"),
             (KeyCode::BackTab, KeyModifiers::NONE, "shift+tab"),
@@ -160,13 +160,16 @@ mod tests {
             (KeyCode::F(12), KeyModifiers::NONE, "f12"),
         ];
         for (code, modifiers, shown) in same {
-            let key = Key::new(code, modifiers);
+            let key = KeyChord::new(code, modifiers);
             assert_eq!(key.to_string(), shown);
-            assert_eq!(Key::parse(shown), Some(key), "{shown}");
+            assert_eq!(KeyChord::parse(shown), Some(key), "{shown}");
         }
-        assert_eq!(Key::parse("+"), Some(Key::new(KeyCode::Char('+'), KeyModifiers::NONE)));
         assert_eq!(
-            (Key::parse("f0"), Key::parse("nope"), Key::parse("")),
+            KeyChord::parse("+"),
+            Some(KeyChord::new(KeyCode::Char('+'), KeyModifiers::NONE))
+        );
+        assert_eq!(
+            (KeyChord::parse("f0"), KeyChord::parse("nope"), KeyChord::parse("")),
             (None, None, None)
         );
     }

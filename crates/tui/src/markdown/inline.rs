@@ -1,21 +1,21 @@
-//! Text within a paragraph: styles lie over each other, links lead somewhere.
+//! Inline text of a paragraph: nested styles and links.
 
-use crate::row::{Piece, Row};
+use crate::row::{StyledRow, StyledSpan};
 use crate::theme::Theme;
 use ratatui::style::{Modifier, Style};
 use std::sync::Arc;
 
-/// The text of a paragraph as it is gathered.
-pub(super) struct Inline<'a> {
+/// The collected text of a paragraph.
+pub(super) struct InlineText<'a> {
     theme: &'a Theme,
-    lines: Vec<Row>,
+    lines: Vec<StyledRow>,
     styles: Vec<Style>,
     link: Option<Arc<str>>,
 }
 
-impl<'a> Inline<'a> {
+impl<'a> InlineText<'a> {
     pub(super) fn new(theme: &'a Theme) -> Self {
-        Inline {
+        InlineText {
             theme,
             lines: Vec::new(),
             styles: Vec::new(),
@@ -49,9 +49,9 @@ impl<'a> Inline<'a> {
         let Some(target) = self.link.take() else {
             return;
         };
-        // A link whose text does not say where it leads says so behind it: not every terminal shows links.
-        let said = self.lines.last().is_some_and(|line| line.text().ends_with(&*target));
-        if !said && target.contains("://") {
+        // Not every terminal supports links, so the target is shown unless the text contains it.
+        let is_shown = self.lines.last().is_some_and(|line| line.text().ends_with(&*target));
+        if !is_shown && target.contains("://") {
             self.piece(&format!(" ({target})"), self.theme.dim);
         }
     }
@@ -72,13 +72,13 @@ impl<'a> Inline<'a> {
     }
 
     pub(super) fn line_break(&mut self) {
-        self.lines.push(Row::empty());
+        self.lines.push(StyledRow::empty());
     }
 
-    /// The lines that were gathered; none where there is no text.
-    pub(super) fn take(&mut self) -> Vec<Row> {
+    /// Takes the collected lines; empty if there is no text.
+    pub(super) fn take(&mut self) -> Vec<StyledRow> {
         let lines = std::mem::take(&mut self.lines);
-        if lines.iter().all(Row::is_blank) {
+        if lines.iter().all(StyledRow::is_blank) {
             Vec::new()
         } else {
             lines
@@ -94,11 +94,11 @@ impl<'a> Inline<'a> {
             return;
         }
         if self.lines.is_empty() {
-            self.lines.push(Row::empty());
+            self.lines.push(StyledRow::empty());
         }
         let link = self.link.clone();
         if let Some(line) = self.lines.last_mut() {
-            line.pieces.push(Piece::new(text, style).leading(link));
+            line.spans.push(StyledSpan::new(text, style).with_link(link));
         }
     }
 }

@@ -1,32 +1,32 @@
-//! Tables: columns as wide as they need to be, and no wider than there is room.
+//! Tables with columns as wide as needed and available.
 
-use crate::row::{Piece, Row, wrap};
+use crate::row::{StyledRow, StyledSpan, wrap};
 use crate::theme::Theme;
 use pulldown_cmark::Alignment;
 use ratatui::style::Style;
 
-/// A table as it is gathered.
-pub(super) struct Table {
+/// The collected cells of a table.
+pub(super) struct MarkdownTable {
     columns: Vec<Alignment>,
-    rows: Vec<Vec<Row>>,
-    row: Vec<Row>,
+    rows: Vec<Vec<StyledRow>>,
+    row: Vec<StyledRow>,
 }
 
-/// Between two columns.
-const GAP: &str = " │ ";
-/// No column is narrower.
-const NARROWEST: usize = 3;
+/// Column separator.
+const SEPARATOR: &str = " │ ";
+/// Minimum column width.
+const MIN_WIDTH: usize = 3;
 
-impl Table {
+impl MarkdownTable {
     pub(super) fn new(columns: Vec<Alignment>) -> Self {
-        Table {
+        MarkdownTable {
             columns,
             rows: Vec::new(),
             row: Vec::new(),
         }
     }
 
-    pub(super) fn cell(&mut self, cell: Row) {
+    pub(super) fn cell(&mut self, cell: StyledRow) {
         self.row.push(cell);
     }
 
@@ -34,11 +34,11 @@ impl Table {
         self.rows.push(std::mem::take(&mut self.row));
     }
 
-    /// The table in so many columns; one that cannot fit is written as a list.
-    pub(super) fn rows(&self, width: usize, theme: &Theme) -> Vec<Row> {
+    /// Renders the table in `width` columns, or as a list if it does not fit.
+    pub(super) fn rows(&self, width: usize, theme: &Theme) -> Vec<StyledRow> {
         let count = self.columns.len();
-        let gaps = GAP.chars().count() * count.saturating_sub(1);
-        if count == 0 || width < gaps + NARROWEST * count {
+        let gaps = SEPARATOR.chars().count() * count.saturating_sub(1);
+        if count == 0 || width < gaps + MIN_WIDTH * count {
             return self.as_list(width, theme);
         }
         let widths = self.widths(width - gaps);
@@ -47,24 +47,24 @@ impl Table {
             out.extend(self.row(row, &widths, theme));
             if index == 0 {
                 let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-                out.push(Row::of(rule.join("─┼─"), theme.border));
+                out.push(StyledRow::new(rule.join("─┼─"), theme.border));
             }
         }
         out
     }
 
-    /// Widths by what the cells need; the widest give way first.
+    /// Column widths by content; the widest columns shrink first.
     fn widths(&self, room: usize) -> Vec<usize> {
         let need = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column)).map(Row::width);
-            cells.max().unwrap_or(0).max(NARROWEST)
+            let cells = self.rows.iter().filter_map(|row| row.get(column)).map(StyledRow::width);
+            cells.max().unwrap_or(0).max(MIN_WIDTH)
         };
         let mut widths: Vec<usize> = (0..self.columns.len()).map(need).collect();
         while widths.iter().sum::<usize>() > room {
             let Some(widest) = widths.iter_mut().max() else {
                 break;
             };
-            if *widest <= NARROWEST {
+            if *widest <= MIN_WIDTH {
                 break;
             }
             *widest -= 1;
@@ -72,28 +72,28 @@ impl Table {
         widths
     }
 
-    fn row(&self, cells: &[Row], widths: &[usize], theme: &Theme) -> Vec<Row> {
-        let empty = Row::empty();
-        let broken: Vec<Vec<Row>> = widths
+    fn row(&self, cells: &[StyledRow], widths: &[usize], theme: &Theme) -> Vec<StyledRow> {
+        let empty = StyledRow::empty();
+        let broken: Vec<Vec<StyledRow>> = widths
             .iter()
             .enumerate()
-            .map(|(column, width)| wrap(cells.get(column).unwrap_or(&empty), *width, &Row::empty()))
+            .map(|(column, width)| wrap(cells.get(column).unwrap_or(&empty), *width, &StyledRow::empty()))
             .collect();
         let height = broken.iter().map(Vec::len).max().unwrap_or(1);
         let line = |index: usize| {
             let mut pieces = Vec::new();
             for (column, (rows, width)) in broken.iter().zip(widths).enumerate() {
                 if column > 0 {
-                    pieces.push(Piece::new(GAP, theme.border));
+                    pieces.push(StyledSpan::new(SEPARATOR, theme.border));
                 }
                 let cell = rows.get(index).cloned().unwrap_or_default();
                 let (left, right) = self.padding(column, width.saturating_sub(cell.width()));
-                pieces.push(Piece::new(" ".repeat(left), Style::new()));
-                pieces.extend(cell.pieces);
-                pieces.push(Piece::new(" ".repeat(right), Style::new()));
+                pieces.push(StyledSpan::new(" ".repeat(left), Style::new()));
+                pieces.extend(cell.spans);
+                pieces.push(StyledSpan::new(" ".repeat(right), Style::new()));
             }
             pieces.retain(|piece| !piece.text.is_empty());
-            Row::from(pieces)
+            StyledRow::from(pieces)
         };
         (0..height).map(line).collect()
     }
@@ -106,14 +106,14 @@ impl Table {
         }
     }
 
-    fn as_list(&self, width: usize, theme: &Theme) -> Vec<Row> {
+    fn as_list(&self, width: usize, theme: &Theme) -> Vec<StyledRow> {
         let rows = self.rows.iter().flat_map(|row| row.iter().enumerate());
         rows.flat_map(|(column, cell)| {
             let mark = if column == 0 { "• " } else { "  " };
             wrap(
-                &cell.clone().after(mark, theme.accent),
+                &cell.clone().prefix(mark, theme.accent),
                 width,
-                &Row::of("  ", theme.text),
+                &StyledRow::new("  ", theme.text),
             )
         })
         .collect()

@@ -1,38 +1,55 @@
-//! Markdown as rows, whole and while it grows.
+//! Complete and streaming Markdown as rows.
 
 use super::*;
-use crate::house::{Later, Opened, Token, Which, unavailable};
+use crate::backend::{
+    BackendFuture, DesktopBackend, ModelBackend, OpenedSession, ProcessBackend, ProjectBackend, PromptBackend,
+    ReviewBackend, SessionBackend, SessionTarget, SettingsBackend, SyntaxToken, unavailable,
+};
 use futures::future::{BoxFuture, FutureExt as _};
 use std::ops::Range;
 
-/// A house that knows one keyword.
+/// A backend that highlights one keyword.
 struct Plain;
 
-impl House for Plain {
-    fn open(&self, _: Which) -> Later<Opened> {
+impl SessionBackend for Plain {
+    fn open(&self, _: SessionTarget) -> BackendFuture<OpenedSession> {
         unavailable("sessions")
     }
 
     fn close(&self) -> BoxFuture<'static, ()> {
         async {}.boxed()
     }
+}
 
-    fn highlight(&self, language: &str, text: &str) -> Option<Vec<(Range<usize>, Token)>> {
+impl ProjectBackend for Plain {
+    fn highlight(&self, language: &str, text: &str) -> Option<Vec<(Range<usize>, SyntaxToken)>> {
         (language == "rust").then(|| {
             text.match_indices("fn")
-                .map(|(at, _)| (at..at + 2, Token::Keyword))
+                .map(|(at, _)| (at..at + 2, SyntaxToken::Keyword))
                 .collect()
         })
     }
 }
 
+impl ReviewBackend for Plain {}
+
+impl ModelBackend for Plain {}
+
+impl SettingsBackend for Plain {}
+
+impl ProcessBackend for Plain {}
+
+impl PromptBackend for Plain {}
+
+impl DesktopBackend for Plain {}
+
 fn lines(source: &str, width: usize) -> Vec<String> {
     let theme = Theme::default();
-    let look = Look {
+    let context = RenderContext {
         theme: &theme,
-        house: &Plain,
+        backend: &Plain,
     };
-    rows(source, width, look)
+    rows(source, width, context)
         .iter()
         .map(|row| row.text().trim_end().to_string())
         .collect()
@@ -73,13 +90,13 @@ fn blocks_become_rows() {
 #[test]
 fn words_keep_their_styles() {
     let theme = Theme::default();
-    let look = Look {
+    let context = RenderContext {
         theme: &theme,
-        house: &Plain,
+        backend: &Plain,
     };
-    let found = rows("a **b** `c` *d* [e](https://x.example/e)", 80, look);
+    let found = rows("a **b** `c` *d* [e](https://x.example/e)", 80, context);
     let pieces: Vec<(&str, bool, bool)> = found[0]
-        .pieces
+        .spans
         .iter()
         .map(|piece| (piece.text.as_str(), piece.style != theme.text, piece.link.is_some()))
         .collect();
@@ -97,12 +114,15 @@ fn words_keep_their_styles() {
             (" (https://x.example/e)", true, false),
         ]
     );
-    let code = rows("```rust\nfn a\n```", 80, look);
-    assert_eq!(code[0].pieces[0], Piece::new("fn", theme.token(Token::Keyword)));
+    let code = rows("```rust\nfn a\n```", 80, context);
+    assert_eq!(
+        code[0].spans[0],
+        StyledSpan::new("fn", theme.token_style(SyntaxToken::Keyword))
+    );
 }
 
 #[test]
-fn no_row_is_wider_than_there_is_room() {
+fn no_row_exceeds_the_width() {
     let source = "# A long heading with words\n\n- item with a `long_code_span_inside` it\n  - nested **bold words** here\n\n\
                   > quote with more words than fit\n\n| column | another column |\n|---|---|\n| some text | other text 漢字 |\n";
     for width in 8..60 {

@@ -1,61 +1,61 @@
-//! Breaks styled text into rows between words.
+//! Wraps styled rows between words.
 
-use super::{Piece, Row, fitting};
+use super::{StyledRow, StyledSpan, fit_width};
 use ratatui::style::Style;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Breaks a row into rows of at most `width` columns; `indent` stands before all but the first.
+/// Wraps a row to rows of at most `width` columns; `indent` precedes all but the first.
 ///
-/// A row is broken between words where that is possible; a word that is too long is broken where the row ends.
-pub(crate) fn wrap(row: &Row, width: usize, indent: &Row) -> Vec<Row> {
+/// Breaks between words where possible; longer words are broken at the row's end.
+pub(crate) fn wrap(row: &StyledRow, width: usize, indent: &StyledRow) -> Vec<StyledRow> {
     let width = width.max(1);
     if row.width() <= width {
         return vec![row.clone()];
     }
-    // An indent that leaves no room is none.
+    // An indent that is too wide is dropped.
     let indent = if indent.width() * 2 > width {
-        Row::empty()
+        StyledRow::empty()
     } else {
         indent.clone()
     };
-    let mut filling = Filling {
+    let mut filling = RowWrapper {
         rows: Vec::new(),
-        row: Row::empty(),
+        row: StyledRow::empty(),
         used: 0,
         has_words: false,
         indent,
         width,
     };
-    let mut words = Words::default();
-    for piece in &row.pieces {
+    let mut words = WrapSegment::default();
+    for piece in &row.spans {
         for part in piece.text.split_word_bounds() {
             let breaks = part.chars().all(char::is_whitespace);
             if breaks != words.blank || breaks_anywhere(part) {
-                filling.put(&mut words);
+                filling.push_segment(&mut words);
             }
             words.blank = breaks;
             words.push(part, piece);
         }
     }
-    filling.put(&mut words);
+    filling.push_segment(&mut words);
     filling.finish()
 }
 
-/// Text between two places where a row may be broken.
+/// Text between two possible breaks.
 #[derive(Default)]
-struct Words {
-    pieces: Vec<Piece>,
+struct WrapSegment {
+    pieces: Vec<StyledSpan>,
     width: usize,
     blank: bool,
 }
 
-impl Words {
-    fn push(&mut self, part: &str, like: &Piece) {
+impl WrapSegment {
+    fn push(&mut self, part: &str, like: &StyledSpan) {
         self.width += part.width();
         match self.pieces.last_mut() {
             Some(last) if last.style == like.style && last.link == like.link => last.text.push_str(part),
-            Some(_) | None => self.pieces.push(Piece {
+            Some(_) | None => self.pieces.push(StyledSpan {
                 text: part.into(),
                 style: like.style,
                 link: like.link.clone(),
@@ -64,23 +64,23 @@ impl Words {
     }
 }
 
-/// Between ideographs a row may be broken without a space.
+/// Ideographs can be separated without a space.
 fn breaks_anywhere(part: &str) -> bool {
     part.width() >= 2 * part.chars().count() && !part.is_empty() && !part.is_ascii()
 }
 
-struct Filling {
-    rows: Vec<Row>,
-    row: Row,
+struct RowWrapper {
+    rows: Vec<StyledRow>,
+    row: StyledRow,
     used: usize,
     has_words: bool,
-    indent: Row,
+    indent: StyledRow,
     width: usize,
 }
 
-impl Filling {
-    fn put(&mut self, words: &mut Words) {
-        let Words { pieces, width, blank } = std::mem::take(words);
+impl RowWrapper {
+    fn push_segment(&mut self, words: &mut WrapSegment) {
+        let WrapSegment { pieces, width, blank } = std::mem::take(words);
         if pieces.is_empty() {
             return;
         }
@@ -96,24 +96,24 @@ impl Filling {
                 self.next_row();
             }
         }
-        // Space at the beginning of a continued row is what was between the words.
+        // A continued row does not begin with the space between words.
         if blank && !self.rows.is_empty() && !self.has_words {
             return;
         }
         self.has_words |= !blank;
         for piece in pieces {
-            self.append(piece);
+            self.append_span(piece);
         }
     }
 
-    /// Adds a piece, broken wherever the row ends.
-    fn append(&mut self, piece: Piece) {
+    /// Appends a span, broken at the row's end.
+    fn append_span(&mut self, piece: StyledSpan) {
         let mut rest = piece.text.as_str();
         while !rest.is_empty() {
             let room = self.width.saturating_sub(self.used);
-            let (now, width) = fitting(rest, room);
+            let (now, width) = fit_width(rest, room);
             let now = match (now.is_empty(), self.used > self.indent_width()) {
-                // Not even one character fits into an empty row: it goes there all the same.
+                // Not even one character fits into an empty row; it is placed there anyway.
                 (true, false) => rest.graphemes(true).next().unwrap_or(rest),
                 (true, true) => {
                     self.next_row();
@@ -122,15 +122,18 @@ impl Filling {
                 (false, _) => now,
             };
             self.used += width.max(usize::from(width == 0));
-            self.push(now, piece.style, &piece);
+            self.push_text(now, piece.style, &piece);
             rest = rest.get(now.len()..).unwrap_or_default();
         }
     }
 
-    fn push(&mut self, text: &str, style: Style, like: &Piece) {
-        match self.row.pieces.last_mut() {
+    fn push_text(&mut self, text: &str, style: Style, like: &StyledSpan) {
+        match self.row.spans.last_mut() {
             Some(last) if last.style == style && last.link == like.link => last.text.push_str(text),
-            Some(_) | None => self.row.pieces.push(Piece::new(text, style).leading(like.link.clone())),
+            Some(_) | None => self
+                .row
+                .spans
+                .push(StyledSpan::new(text, style).with_link(like.link.clone())),
         }
     }
 
@@ -146,7 +149,7 @@ impl Filling {
         self.has_words = false;
     }
 
-    fn finish(mut self) -> Vec<Row> {
+    fn finish(mut self) -> Vec<StyledRow> {
         if self.has_words || self.rows.is_empty() || self.used > self.indent_width() {
             self.next_row();
         }
@@ -154,14 +157,14 @@ impl Filling {
     }
 }
 
-fn trim_end(row: &mut Row) {
-    while let Some(last) = row.pieces.last_mut() {
+fn trim_end(row: &mut StyledRow) {
+    while let Some(last) = row.spans.last_mut() {
         let kept = last.text.trim_end_matches(' ').len();
         last.text.truncate(kept);
         if !last.text.is_empty() {
             break;
         }
-        row.pieces.pop();
+        row.spans.pop();
     }
 }
 
@@ -171,8 +174,12 @@ mod tests {
     use ratatui::style::Modifier;
 
     fn lines(text: &str, width: usize, indent: &str) -> Vec<String> {
-        let rows = wrap(&Row::of(text, Style::new()), width, &Row::of(indent, Style::new()));
-        rows.iter().map(Row::text).collect()
+        let rows = wrap(
+            &StyledRow::new(text, Style::new()),
+            width,
+            &StyledRow::new(indent, Style::new()),
+        );
+        rows.iter().map(StyledRow::text).collect()
     }
 
     #[test]
@@ -202,11 +209,14 @@ mod tests {
     #[test]
     fn styles_stay_with_their_words() {
         let bold = Style::new().add_modifier(Modifier::BOLD);
-        let row = Row::of("one ", Style::new()).and("two three", bold);
-        let rows = wrap(&row, 8, &Row::empty());
+        let row = StyledRow::new("one ", Style::new()).push("two three", bold);
+        let rows = wrap(&row, 8, &StyledRow::empty());
         assert_eq!(
             rows,
-            [Row::of("one ", Style::new()).and("two", bold), Row::of("three", bold)]
+            [
+                StyledRow::new("one ", Style::new()).push("two", bold),
+                StyledRow::new("three", bold)
+            ]
         );
     }
 

@@ -1,51 +1,57 @@
-//! The terminal is put back when the program falls: this test binary runs itself in a real terminal and falls there.
+//! A panic restores the terminal: the test binary runs itself in a real terminal and panics there.
 
 use super::{Options, run};
-use crate::house::Which;
-use crate::keys::Keys;
-use crate::screen::{Depth, Pictures, Reflow};
-use crate::stage::Given;
+use crate::backend::SessionTarget;
+use crate::keys::KeyMap;
+use crate::screen::{ColorDepth, ImageProtocol, Reflow};
+use crate::test_support::FakeBackend;
 use std::sync::Arc;
 use testkit::{Hew, Tmux};
 
-/// The program that falls; it is run by the test below, in a terminal.
+/// The panicking program, started by the test below in a terminal.
 #[tokio::test]
-#[ignore = "falls on purpose, in a terminal that another test opens"]
-async fn falls() {
-    let house = Given {
-        falls: true,
-        ..Given::default()
+#[ignore = "panics on purpose, in a terminal that another test opens"]
+async fn panics() {
+    let backend = FakeBackend {
+        panics: true,
+        ..FakeBackend::default()
     };
     let options = Options {
-        which: Which::New,
+        session: SessionTarget::New,
         prompt: None,
-        go_on: false,
+        continue_turn: false,
         theme: None,
-        keys: Keys::default(),
+        keys: KeyMap::default(),
         vim: false,
-        depth: Depth::True,
+        depth: ColorDepth::True,
         reflow: Reflow::Wraps,
-        pictures: Pictures::None,
+        pictures: ImageProtocol::None,
     };
-    run(Arc::new(house), options).await.unwrap();
+    run(Arc::new(backend), options).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_fall_puts_the_terminal_back_and_says_what_happened() {
-    if !Tmux::is_there() {
+async fn a_panic_restores_the_terminal_and_is_reported() {
+    if !Tmux::is_installed() {
         return;
     }
     let own = std::env::current_exe().unwrap();
     let program = Hew::new(own)
         .unwrap()
-        .args(["--ignored", "--exact", "run::tests::falls", "--nocapture"]);
+        .args(["--ignored", "--exact", "run::tests::panics", "--nocapture"]);
     let tmux = Tmux::start(&program, 100, 30).unwrap();
     let all = tmux
-        .until(|all| all.contains("ended with 101") && all.contains("icanon"))
+        .wait_until(|all| all.contains("ended with 101") && all.contains("icanon"))
         .await
         .unwrap();
-    assert!(all.contains("this is the end"), "{all}");
+    assert!(all.contains("panic on purpose"), "{all}");
     assert!(!all.contains("-icanon") && !all.contains("-echo "), "{all}");
-    assert!(!all.contains("what is to be done?"), "the live region is gone: {all}");
-    assert_eq!(tmux.asks("#{cursor_flag} #{alternate_on}").unwrap().trim(), "1 0");
+    assert!(
+        !all.contains("Describe a task"),
+        "the live region was not erased: {all}"
+    );
+    assert_eq!(
+        tmux.display_message("#{cursor_flag} #{alternate_on}").unwrap().trim(),
+        "1 0"
+    );
 }

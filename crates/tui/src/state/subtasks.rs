@@ -1,105 +1,102 @@
-//! What is known of subtasks, from what they tell.
+//! State of subtasks, from their events.
 
-use session::{Body, Delta, Event, ItemKind, SessionId, Totals};
+use session::{Body, Event, ItemDelta, ItemStart, SessionId, Totals};
 use std::collections::VecDeque;
 
-/// The most lines that are kept of what a subtask does.
-const LINES: usize = 200;
-/// The most subtasks that are kept; the oldest that are done go first.
-const MOST: usize = 100;
+/// Maximum lines per subtask.
+const MAX_LINES: usize = 200;
+/// Maximum subtasks; the oldest finished ones are removed first.
+const MAX_SUBTASKS: usize = 100;
 
 /// A subtask.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Subtask {
-    /// Its session.
+pub(crate) struct SubtaskState {
     pub(crate) session: SessionId,
-    /// What it is about.
     pub(crate) title: String,
-    /// Whether it works.
+    /// Whether its turn is running.
     pub(crate) working: bool,
-    /// Its tokens and money.
     pub(crate) totals: Totals,
-    /// What it did, oldest first.
+    /// Its progress, oldest first.
     pub(crate) lines: VecDeque<String>,
-    /// Text that still streams.
-    growing: String,
+    /// Streaming text.
+    partial_line: String,
 }
 
-/// Something happened in a subtask, or in one of its own.
-pub(crate) fn hear(subtasks: &mut Vec<Subtask>, session: SessionId, event: &Event) {
+/// Applies an event of a subtask or of its subtasks.
+pub(crate) fn handle_event(subtasks: &mut Vec<SubtaskState>, session: SessionId, event: &Event) {
     if let Event::Subtask { session, event, .. } = event {
-        return hear(subtasks, *session, event);
+        return handle_event(subtasks, *session, event);
     }
     if let Some(subtask) = subtasks.iter_mut().find(|subtask| subtask.session == session) {
-        return subtask.hear(event);
+        return subtask.apply_event(event);
     }
-    if subtasks.len() >= MOST
+    if subtasks.len() >= MAX_SUBTASKS
         && let Some(done) = subtasks.iter().position(|subtask| !subtask.working)
     {
         subtasks.remove(done);
     }
-    let mut subtask = Subtask {
+    let mut subtask = SubtaskState {
         session,
         title: String::new(),
         working: true,
         totals: Totals::default(),
         lines: VecDeque::new(),
-        growing: String::new(),
+        partial_line: String::new(),
     };
-    subtask.hear(event);
+    subtask.apply_event(event);
     subtasks.push(subtask);
 }
 
-impl Subtask {
-    fn hear(&mut self, event: &Event) {
+impl SubtaskState {
+    fn apply_event(&mut self, event: &Event) {
         match event {
             Event::TurnStarted => self.working = true,
             Event::TurnFinished { .. } => self.working = false,
-            Event::Titled { title } => self.title.clone_from(title),
+            Event::TitleChanged { title } => self.title.clone_from(title),
             Event::Usage { totals, .. } => self.totals = *totals,
             Event::ItemStarted {
-                kind: ItemKind::Result { title, .. },
+                kind: ItemStart::Result { title, .. },
                 ..
-            } => self.line(format!("▸ {title}")),
+            } => self.push_line(format!("▸ {title}")),
             Event::ItemDelta {
-                delta: Delta::Text(text),
+                delta: ItemDelta::Text(text),
                 ..
-            } => self.grow(text),
+            } => self.append_text(text),
             Event::ItemFinished { item } => match &item.body {
                 Body::Prompt { message } => {
-                    let text = session::spoken(message);
+                    let text = session::user_text(message);
                     if self.title.is_empty() {
-                        self.title = crate::words::first_line(&text);
+                        self.title = crate::format::first_line(&text);
                     }
-                    self.line(format!("› {}", crate::words::first_line(&text)));
+                    self.push_line(format!("› {}", crate::format::first_line(&text)));
                 }
-                Body::Reply { .. } => self.grow("\n"),
+                Body::Reply { .. } => self.append_text("\n"),
                 _ => {}
             },
-            Event::Notice { text, .. } => self.line(text.clone()),
-            Event::Retrying { error, .. } => self.line(format!("trying again: {error}")),
+            Event::Notice { text, .. } => self.push_line(text.clone()),
+            Event::Retrying { error, .. } => self.push_line(format!("retrying: {error}")),
             Event::ItemStarted { .. }
             | Event::ItemDelta { .. }
             | Event::ItemDropped { .. }
-            | Event::Asked { .. }
-            | Event::Answered { .. }
+            | Event::QuestionAsked { .. }
+            | Event::QuestionAnswered { .. }
             | Event::Subtask { .. } => {}
         }
     }
 
-    fn grow(&mut self, text: &str) {
-        self.growing.push_str(text);
-        while let Some((line, rest)) = self.growing.split_once('\n') {
+    fn append_text(&mut self, text: &str) {
+        self.partial_line.push_str(text);
+        while let Some((line, rest)) = self.partial_line.split_once('\n') {
             let (line, rest) = (line.trim_end().to_owned(), rest.to_owned());
-            self.growing = rest;
+            self.partial_line = rest;
             if !line.is_empty() {
-                self.line(line);
+                self.push_line(line);
             }
         }
     }
 
-    fn line(&mut self, line: String) {
-        if self.lines.len() == LINES {
+    fn push_line(&mut self, line: String) {
+        if self.lines.len() == MAX_LINES {
             self.lines.pop_front();
         }
         self.lines.push_back(line);

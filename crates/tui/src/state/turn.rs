@@ -1,84 +1,83 @@
-//! The turn that runs: since when, and what it is doing.
+//! The running turn: start time and activity.
 
-use session::{Delta, Event, ItemKind};
+use session::{Event, ItemDelta, ItemStart};
 use std::time::{Duration, Instant};
 
-/// The turn that runs.
+/// The running turn.
 #[derive(Debug, Clone)]
-pub(crate) struct Turn {
-    /// When it began.
-    pub(crate) began: Instant,
-    /// What the model does.
-    pub(crate) doing: Doing,
-    /// A request failed and is sent again: what happened, which attempt comes, and when.
+pub(crate) struct RunningTurn {
+    pub(crate) started: Instant,
+    pub(crate) activity: TurnActivity,
+    /// The pending retry: error, attempt and time.
     pub(crate) retrying: Option<(String, u32, Instant)>,
-    /// Whether the person has asked with Ctrl-C that it be stopped.
-    pub(crate) stops: bool,
+    /// Whether the user interrupted it with Ctrl-C.
+    pub(crate) interrupted: bool,
 }
 
 /// What the model does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doing {
-    /// Nothing has come yet.
+pub(crate) enum TurnActivity {
+    /// Waiting for the first output.
     Waiting,
-    /// It thinks.
+    /// Thinking.
     Thinking,
-    /// It writes.
+    /// Writing text.
     Writing,
-    /// It writes a tool call.
+    /// Writing a tool call.
     Calling,
-    /// Tools work.
+    /// Running tools.
     Working,
 }
 
-impl Turn {
-    /// A turn that begins now.
-    pub(crate) fn begin() -> Self {
-        Turn {
-            began: Instant::now(),
-            doing: Doing::Waiting,
+impl RunningTurn {
+    /// Starts a turn.
+    pub(crate) fn start() -> Self {
+        RunningTurn {
+            started: Instant::now(),
+            activity: TurnActivity::Waiting,
             retrying: None,
-            stops: false,
+            interrupted: false,
         }
     }
 
-    /// Something happened in it.
-    pub(crate) fn hear(&mut self, event: &Event) {
+    /// Applies a session event.
+    pub(crate) fn handle_event(&mut self, event: &Event) {
         match event {
             Event::Retrying { error, attempt, delay } => {
                 let when = Instant::now().checked_add(*delay).unwrap_or_else(Instant::now);
                 self.retrying = Some((error.clone(), *attempt, when));
             }
             Event::ItemStarted { kind, .. } => {
-                self.doing = match kind {
-                    ItemKind::Reply => Doing::Waiting,
-                    ItemKind::Result { .. } => Doing::Working,
+                self.activity = match kind {
+                    ItemStart::Reply => TurnActivity::Waiting,
+                    ItemStart::Result { .. } => TurnActivity::Working,
                 };
             }
             Event::ItemDelta { delta, .. } => {
                 self.retrying = None;
-                self.doing = match delta {
-                    Delta::Text(_) => Doing::Writing,
-                    Delta::Thinking(_) => Doing::Thinking,
-                    Delta::Call { .. } | Delta::Input { .. } | Delta::Preview { .. } => Doing::Calling,
-                    Delta::Output(_) => Doing::Working,
+                self.activity = match delta {
+                    ItemDelta::Text(_) => TurnActivity::Writing,
+                    ItemDelta::Thinking(_) => TurnActivity::Thinking,
+                    ItemDelta::Call { .. } | ItemDelta::Input { .. } | ItemDelta::Preview { .. } => {
+                        TurnActivity::Calling
+                    }
+                    ItemDelta::Output(_) => TurnActivity::Working,
                 };
             }
             Event::TurnStarted
             | Event::ItemFinished { .. }
             | Event::ItemDropped { .. }
-            | Event::Asked { .. }
-            | Event::Answered { .. }
+            | Event::QuestionAsked { .. }
+            | Event::QuestionAnswered { .. }
             | Event::Usage { .. }
             | Event::Notice { .. }
-            | Event::Titled { .. }
+            | Event::TitleChanged { .. }
             | Event::Subtask { .. }
             | Event::TurnFinished { .. } => {}
         }
     }
 
-    /// For how long it has been running.
     pub(crate) fn elapsed(&self) -> Duration {
-        self.began.elapsed()
+        self.started.elapsed()
     }
 }

@@ -1,8 +1,8 @@
-//! The themes we ship, each a few colours put to the roles.
+//! Built-in themes as palettes.
 
-use super::{Theme, words};
+use super::{Theme, style_parser};
 
-/// Their names. `dark`, `light` and `plain` take all their colours from the terminal.
+/// Names of the built-in themes. `dark`, `light` and `plain` use the terminal's colours.
 pub const NAMES: &[&str] = &[
     "dark",
     "light",
@@ -16,17 +16,17 @@ pub const NAMES: &[&str] = &[
     "solarized-light",
 ];
 
-/// The colours that a theme is made of.
-struct Palette {
+/// The colours of a theme.
+struct ThemePalette {
     text: &'static str,
     faint: &'static str,
     accent: &'static str,
     good: &'static str,
     warning: &'static str,
     bad: &'static str,
-    /// Another colour that goes with the accent.
+    /// A second accent colour.
     second: &'static str,
-    /// Behind the row that is chosen.
+    /// Background of the selected row.
     selected: &'static str,
     added: &'static str,
     removed: &'static str,
@@ -34,8 +34,8 @@ struct Palette {
     removed_word: &'static str,
 }
 
-/// From the terminal's own sixteen, which its owner has made readable on its own background.
-const DARK: Palette = Palette {
+/// The terminal's 16 colours, which users make readable on their background.
+const DARK: ThemePalette = ThemePalette {
     text: "default",
     faint: "dark-gray",
     accent: "cyan",
@@ -50,14 +50,14 @@ const DARK: Palette = Palette {
     removed_word: "bold black on red",
 };
 
-const LIGHT: Palette = Palette {
+const LIGHT: ThemePalette = ThemePalette {
     accent: "blue",
     added_word: "bold white on green",
     removed_word: "bold white on red",
     ..DARK
 };
 
-const COLOUR_BLIND: Palette = Palette {
+const COLOUR_BLIND: ThemePalette = ThemePalette {
     accent: "#e69f00",
     good: "#56b4e9",
     warning: "#f0e442",
@@ -70,7 +70,7 @@ const COLOUR_BLIND: Palette = Palette {
     ..DARK
 };
 
-const MIDNIGHT: Palette = Palette {
+const MIDNIGHT: ThemePalette = ThemePalette {
     text: "#d7dae0",
     faint: "#6b7280",
     accent: "#7aa2f7",
@@ -85,7 +85,7 @@ const MIDNIGHT: Palette = Palette {
     removed_word: "bold #ffe1e6 on #6b2b3b",
 };
 
-const PAPER: Palette = Palette {
+const PAPER: ThemePalette = ThemePalette {
     text: "#2b2b2b",
     faint: "#8a8577",
     accent: "#1f5fae",
@@ -100,7 +100,7 @@ const PAPER: Palette = Palette {
     removed_word: "bold #6a0f08 on #f3b6ae",
 };
 
-const NORD: Palette = Palette {
+const NORD: ThemePalette = ThemePalette {
     text: "#d8dee9",
     faint: "#616e88",
     accent: "#88c0d0",
@@ -115,7 +115,7 @@ const NORD: Palette = Palette {
     removed_word: "bold #eceff4 on #7a424a",
 };
 
-const GRUVBOX: Palette = Palette {
+const GRUVBOX: ThemePalette = ThemePalette {
     text: "#ebdbb2",
     faint: "#928374",
     accent: "#fabd2f",
@@ -130,7 +130,7 @@ const GRUVBOX: Palette = Palette {
     removed_word: "bold #fbf1c7 on #8a2a22",
 };
 
-const SOLARIZED_DARK: Palette = Palette {
+const SOLARIZED_DARK: ThemePalette = ThemePalette {
     text: "#93a1a1",
     faint: "#586e75",
     accent: "#268bd2",
@@ -145,7 +145,7 @@ const SOLARIZED_DARK: Palette = Palette {
     removed_word: "bold #fdf6e3 on #8a2624",
 };
 
-const SOLARIZED_LIGHT: Palette = Palette {
+const SOLARIZED_LIGHT: ThemePalette = ThemePalette {
     text: "#586e75",
     faint: "#93a1a1",
     selected: "#073642 on #dcd5bf",
@@ -173,8 +173,8 @@ pub(super) fn find(name: &str) -> Option<Theme> {
     Some(paint(name, palette))
 }
 
-fn paint(name: &str, palette: &Palette) -> Theme {
-    let of = |text: &str| words::style(text).unwrap_or_default();
+fn paint(name: &str, palette: &ThemePalette) -> Theme {
+    let of = |text: &str| style_parser::parse_style(text).unwrap_or_default();
     let bold = |text: &str| of(&format!("bold {text}"));
     Theme {
         name: name.to_owned(),
@@ -214,9 +214,9 @@ fn paint(name: &str, palette: &Palette) -> Theme {
     }
 }
 
-/// No colours at all: only what every terminal can do with the text itself.
+/// No colours, only text attributes.
 fn plain() -> Theme {
-    let of = |text: &str| words::style(text).unwrap_or_default();
+    let of = |text: &str| style_parser::parse_style(text).unwrap_or_default();
     let (bold, dim) = (of("bold"), of("dim"));
     let mut theme = Theme::bare("plain");
     for style in [

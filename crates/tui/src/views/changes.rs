@@ -1,58 +1,59 @@
-//! What this session changed, file by file: each hunk is accepted or taken back with a key.
+//! Review of the session's changes by file and hunk.
 
 use super::list::hints;
-use crate::house::{FileChanges, Hunk, Verdict};
+use crate::action::{AppAction, KeyResponse};
+use crate::backend::{HunkDecision, ReviewableFile, ReviewableHunk};
 use crate::input::Input;
-use crate::keys::{Context, Deed, Key};
-use crate::row::{Row, tame};
-use crate::view::{Cx, Errand, Outcome, Place, View, Wish, shared};
+use crate::keys::{KeyAction, KeyChord, KeyContext};
+use crate::row::{StyledRow, sanitise};
+use crate::view::{ModalView, PendingResult, ViewContext, ViewPlacement, split_operation};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use similar::DiffTag;
 
-/// The most lines of a hunk that are compared word by word.
-const WORDS: usize = 200;
+/// Larger hunks are not compared word by word.
+const MAX_WORD_DIFF_LINES: usize = 200;
 
-/// What this session changed.
+/// The changes view.
 #[derive(Default)]
-pub(crate) struct Changes {
-    files: Vec<FileChanges>,
-    begun: bool,
-    fetching: Option<Errand<Vec<FileChanges>>>,
-    doing: Option<Errand<String>>,
-    said: Option<(bool, String)>,
-    /// The hunk that keys act on: its file and its place there.
+pub(crate) struct ChangesView {
+    files: Vec<ReviewableFile>,
+    loaded: bool,
+    loading: Option<PendingResult<Vec<ReviewableFile>>>,
+    operation: Option<PendingResult<String>>,
+    message: Option<(bool, String)>,
+    /// The selected hunk: its file and its index there.
     file: usize,
     hunk: usize,
     top: usize,
 }
 
-/// What is drawn: rows of the whole diff, and where each hunk begins.
-struct Drawn {
-    rows: Vec<Row>,
-    /// File, hunk, first row and the row behind the last.
-    places: Vec<(usize, usize, usize, usize)>,
+/// Rows of the whole diff and the position of each hunk.
+struct DiffRows {
+    rows: Vec<StyledRow>,
+    /// File, hunk, first row and end row.
+    positions: Vec<(usize, usize, usize, usize)>,
 }
 
-impl Changes {
-    fn settle(&mut self, cx: &Cx<'_>) {
-        if !self.begun && self.fetching.is_none() {
-            self.fetching = Some(cx.fetch(cx.house.changes()));
+impl ChangesView {
+    fn apply_results(&mut self, cx: &ViewContext<'_>) {
+        if !self.loaded && self.loading.is_none() {
+            self.loading = Some(cx.start(cx.backend.pending_changes()));
         }
-        if let Some(answer) = self.doing.as_ref().and_then(Errand::take) {
-            self.doing = None;
-            self.said = Some(match answer {
+        if let Some(answer) = self.operation.as_ref().and_then(PendingResult::take) {
+            self.operation = None;
+            self.message = Some(match answer {
                 Ok(text) => (true, text),
-                Err(trouble) => (false, trouble.to_string()),
+                Err(error) => (false, error.to_string()),
             });
-            self.fetching = Some(cx.fetch(cx.house.changes()));
+            self.loading = Some(cx.start(cx.backend.pending_changes()));
         }
-        if let Some(answer) = self.fetching.as_ref().and_then(Errand::take) {
-            self.fetching = None;
-            self.begun = true;
+        if let Some(answer) = self.loading.as_ref().and_then(PendingResult::take) {
+            self.loading = None;
+            self.loaded = true;
             match answer {
                 Ok(files) => self.files = files,
-                Err(trouble) => self.said = Some((false, trouble.to_string())),
+                Err(error) => self.message = Some((false, error.to_string())),
             }
             self.file = self.file.min(self.files.len().saturating_sub(1));
             self.hunk = self.hunk.min(self.hunks().saturating_sub(1));
@@ -63,7 +64,7 @@ impl Changes {
         self.files.get(self.file).map_or(0, |file| file.hunks.len())
     }
 
-    fn chosen(&self) -> Option<&Hunk> {
+    fn selected(&self) -> Option<&ReviewableHunk> {
         self.files.get(self.file)?.hunks.get(self.hunk)
     }
 
@@ -91,215 +92,224 @@ impl Changes {
         };
     }
 
-    /// Accepts or takes back: the hunk, or all of its file.
-    fn decide(&mut self, verdict: Verdict, whole_file: bool, cx: &Cx<'_>) -> Outcome {
-        if self.doing.is_some() {
-            return Outcome::Stay;
+    /// Accepts or reverts the hunk or its whole file.
+    fn review(&mut self, verdict: HunkDecision, whole_file: bool, cx: &ViewContext<'_>) -> KeyResponse {
+        if self.operation.is_some() {
+            return KeyResponse::Handled;
         }
         let Some(file) = self.files.get(self.file) else {
-            return Outcome::Stay;
+            return KeyResponse::Handled;
         };
-        let hunks: Vec<&Hunk> = match whole_file {
+        let hunks: Vec<&ReviewableHunk> = match whole_file {
             true => file.hunks.iter().collect(),
-            false => self.chosen().into_iter().collect(),
+            false => self.selected().into_iter().collect(),
         };
-        if verdict == Verdict::Reject && hunks.iter().any(|hunk| !hunk.rejectable) {
-            self.said = Some((false, "it cannot be taken back: others have worked on it".into()));
-            return Outcome::Stay;
+        if verdict == HunkDecision::Reject && hunks.iter().any(|hunk| !hunk.rejectable) {
+            self.message = Some((false, "cannot revert: the text was changed afterwards".into()));
+            return KeyResponse::Handled;
         }
         if cx.state.is_working() {
-            self.said = Some((false, "stop the turn first (esc)".into()));
-            return Outcome::Stay;
+            self.message = Some((false, "interrupt the turn first (esc)".into()));
+            return KeyResponse::Handled;
         }
-        let verdicts: Vec<(String, Verdict)> = hunks.into_iter().map(|hunk| (hunk.id.clone(), verdict)).collect();
+        let verdicts: Vec<(String, HunkDecision)> = hunks.into_iter().map(|hunk| (hunk.id.clone(), verdict)).collect();
         if verdicts.is_empty() {
-            return Outcome::Stay;
+            return KeyResponse::Handled;
         }
-        let (errand, later) = shared(cx.house.review(verdicts), cx.wake);
-        self.doing = Some(errand);
-        Outcome::Do(Wish::KeepLater(later))
+        let (pending, later) = split_operation(cx.backend.review_changes(verdicts), cx.redraw);
+        self.operation = Some(pending);
+        KeyResponse::Action(AppAction::AwaitOperation(later))
     }
 
-    fn key(&mut self, key: Key, cx: &Cx<'_>) -> Outcome {
-        self.said = None;
-        let deed = cx.keys.deed(Context::Changes, key);
-        match deed.or_else(|| cx.keys.deed(Context::List, key)) {
-            Some(Deed::NextHunk) => self.step(true),
-            Some(Deed::PreviousHunk) => self.step(false),
-            Some(Deed::NextFile) => self.step_file(true),
-            Some(Deed::PreviousFile) => self.step_file(false),
-            Some(Deed::AcceptHunk) => return self.decide(Verdict::Accept, false, cx),
-            Some(Deed::RejectHunk) => return self.decide(Verdict::Reject, false, cx),
-            Some(Deed::AcceptFile) => return self.decide(Verdict::Accept, true, cx),
-            Some(Deed::RejectFile) => return self.decide(Verdict::Reject, true, cx),
-            Some(Deed::UndoTurn) => return Outcome::CloseAnd(Wish::Act(Deed::UndoTurn)),
-            Some(Deed::RedoTurn) => return Outcome::CloseAnd(Wish::Act(Deed::RedoTurn)),
-            Some(Deed::Close | Deed::Interrupt | Deed::Cancel | Deed::Leave) => return Outcome::Close,
-            Some(Deed::Suspend | Deed::Redraw) => return Outcome::Pass,
+    fn key(&mut self, key: KeyChord, cx: &ViewContext<'_>) -> KeyResponse {
+        self.message = None;
+        let action = cx.keys.action(KeyContext::Changes, key);
+        match action.or_else(|| cx.keys.action(KeyContext::List, key)) {
+            Some(KeyAction::NextHunk) => self.step(true),
+            Some(KeyAction::PreviousHunk) => self.step(false),
+            Some(KeyAction::NextFile) => self.step_file(true),
+            Some(KeyAction::PreviousFile) => self.step_file(false),
+            Some(KeyAction::AcceptHunk) => return self.review(HunkDecision::Accept, false, cx),
+            Some(KeyAction::RejectHunk) => return self.review(HunkDecision::Reject, false, cx),
+            Some(KeyAction::AcceptFile) => return self.review(HunkDecision::Accept, true, cx),
+            Some(KeyAction::RejectFile) => return self.review(HunkDecision::Reject, true, cx),
+            Some(KeyAction::UndoTurn) => return KeyResponse::close_and(AppAction::Key(KeyAction::UndoTurn)),
+            Some(KeyAction::RedoTurn) => return KeyResponse::close_and(AppAction::Key(KeyAction::RedoTurn)),
+            Some(KeyAction::Close | KeyAction::Interrupt | KeyAction::Cancel | KeyAction::Leave) => {
+                return KeyResponse::close();
+            }
+            Some(KeyAction::Suspend | KeyAction::Redraw) => return KeyResponse::Ignored,
             Some(_) | None => {}
         }
-        Outcome::Stay
+        KeyResponse::Handled
     }
 
-    fn rows(&self, cx: &Cx<'_>) -> Drawn {
+    fn rows(&self, cx: &ViewContext<'_>) -> DiffRows {
         let theme = cx.theme;
-        let mut drawn = Drawn {
+        let mut drawn = DiffRows {
             rows: Vec::new(),
-            places: Vec::new(),
+            positions: Vec::new(),
         };
         for (index, file) in self.files.iter().enumerate() {
             if index > 0 {
-                drawn.rows.push(Row::empty());
+                drawn.rows.push(StyledRow::empty());
             }
             let head = drawn.rows.len();
             let (added, removed) = counts(file);
-            let title =
-                Row::of(file.path.display().to_string(), theme.strong).and(format!("  {}", file.status), theme.dim);
-            // What is not text has no lines to count.
-            drawn.rows.push(match file.why {
+            let title = StyledRow::new(file.path.display().to_string(), theme.strong)
+                .push(format!("  {}", file.status), theme.dim);
+            // Binary files have no line counts.
+            drawn.rows.push(match file.no_diff_reason {
                 Some(_) => title,
                 None => title
-                    .and(format!("  +{added}"), theme.added)
-                    .and(format!(" −{removed}"), theme.removed),
+                    .push(format!("  +{added}"), theme.added)
+                    .push(format!(" −{removed}"), theme.removed),
             });
-            if let Some(why) = &file.why {
-                drawn.rows.push(Row::of(format!("  {why}"), theme.dim));
+            if let Some(why) = &file.no_diff_reason {
+                drawn.rows.push(StyledRow::new(format!("  {why}"), theme.dim));
             }
             for (number, hunk) in file.hunks.iter().enumerate() {
                 let start = if number == 0 { head } else { drawn.rows.len() };
                 let is_chosen = (index, number) == (self.file, self.hunk);
                 let mark = if is_chosen { "› " } else { "  " };
-                let mixed = if hunk.mixed { "  with edits of your own" } else { "" };
+                let mixed = if hunk.has_user_edits {
+                    "  includes your edits"
+                } else {
+                    ""
+                };
                 drawn.rows.push(
-                    Row::of(mark, theme.accent)
-                        .and(place(file, hunk), theme.hunk)
-                        .and(mixed, theme.warn),
+                    StyledRow::new(mark, theme.accent)
+                        .push(place(file, hunk), theme.hunk)
+                        .push(mixed, theme.warn),
                 );
                 drawn.rows.extend(diff(hunk, is_chosen, cx));
-                drawn.places.push((index, number, start, drawn.rows.len()));
+                drawn.positions.push((index, number, start, drawn.rows.len()));
             }
         }
         drawn
     }
 
-    fn draw_body(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) {
-        let Drawn { rows, places } = self.rows(cx);
+    fn draw_body(&mut self, area: Rect, buf: &mut Buffer, cx: &ViewContext<'_>) {
+        let DiffRows {
+            rows,
+            positions: places,
+        } = self.rows(cx);
         let height = usize::from(area.height);
         let here = places
             .iter()
             .find(|(file, hunk, ..)| (*file, *hunk) == (self.file, self.hunk));
         if let Some((_, _, start, end)) = here {
-            // The whole hunk where it fits, else its beginning.
+            // Scroll to the whole hunk if it fits, otherwise to its start.
             self.top = self.top.max(end.saturating_sub(height)).min(*start);
         }
         self.top = self.top.min(rows.len().saturating_sub(height));
         for (row, y) in rows.into_iter().skip(self.top).zip(area.top()..area.bottom()) {
-            row.cut(area.width.into()).draw(area.x, y, area.width, buf);
+            row.truncate(area.width.into()).draw(area.x, y, area.width, buf);
         }
     }
 }
 
-impl View for Changes {
-    fn place(&self) -> Place {
-        Place::Full
+impl ModalView for ChangesView {
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Full
     }
 
-    fn handle(&mut self, input: Input, cx: &Cx<'_>) -> Outcome {
+    fn handle(&mut self, input: Input, cx: &ViewContext<'_>) -> KeyResponse {
         match input {
-            Input::Key(event) => self.key(Key::from(event), cx),
-            Input::Paste(_) | Input::Focus(_) => Outcome::Stay,
+            Input::Key(event) => self.key(KeyChord::from(event), cx),
+            Input::Paste(_) | Input::Focus(_) => KeyResponse::Handled,
         }
     }
 
-    fn draw(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) -> Option<Position> {
-        self.settle(cx);
+    fn draw(&mut self, area: Rect, buf: &mut Buffer, cx: &ViewContext<'_>) -> Option<Position> {
+        self.apply_results(cx);
         if area.height < 3 {
             return None;
         }
         let theme = cx.theme;
         let hunks: usize = self.files.iter().map(|file| file.hunks.len()).sum();
-        let count = match (self.begun, hunks) {
+        let count = match (self.loaded, hunks) {
             (false, _) => "…".to_owned(),
             (true, _) => format!("{} in {}", plural(hunks, "change"), plural(self.files.len(), "file")),
         };
-        Row::of("Changes", theme.title)
-            .and(format!("  {count}"), theme.dim)
+        StyledRow::new("Changes", theme.title)
+            .push(format!("  {count}"), theme.dim)
             .draw(area.x, area.y, area.width, buf);
         let body = Rect::new(area.x, area.y + 1, area.width, area.height - 2);
-        if self.begun && self.files.is_empty() {
-            Row::of("  nothing waits to be looked at", theme.dim).draw(body.x, body.y, body.width, buf);
+        if self.loaded && self.files.is_empty() {
+            StyledRow::new("  no changes to review", theme.dim).draw(body.x, body.y, body.width, buf);
         }
         self.draw_body(body, buf, cx);
-        let foot = match &self.said {
-            Some((true, text)) => Row::of(tame(text).replace('\n', "; "), theme.good),
-            Some((false, text)) => Row::of(tame(text).replace('\n', "; "), theme.bad),
-            None if self.doing.is_some() => Row::of("…", theme.dim),
+        let foot = match &self.message {
+            Some((true, text)) => StyledRow::new(sanitise(text).replace('\n', "; "), theme.good),
+            Some((false, text)) => StyledRow::new(sanitise(text).replace('\n', "; "), theme.bad),
+            None if self.operation.is_some() => StyledRow::new("…", theme.dim),
             None => hints(
                 &[
-                    Deed::Close,
-                    Deed::AcceptHunk,
-                    Deed::RejectHunk,
-                    Deed::AcceptFile,
-                    Deed::RejectFile,
-                    Deed::NextHunk,
-                    Deed::NextFile,
-                    Deed::UndoTurn,
+                    KeyAction::Close,
+                    KeyAction::AcceptHunk,
+                    KeyAction::RejectHunk,
+                    KeyAction::AcceptFile,
+                    KeyAction::RejectFile,
+                    KeyAction::NextHunk,
+                    KeyAction::NextFile,
+                    KeyAction::UndoTurn,
                 ],
                 "",
                 area.width,
                 cx,
             ),
         };
-        foot.cut(area.width.into())
+        foot.truncate(area.width.into())
             .draw(area.x, area.bottom() - 1, area.width, buf);
         None
     }
 
-    fn hear(&mut self, event: &session::Event, cx: &Cx<'_>) {
+    fn handle_event(&mut self, event: &session::Event, cx: &ViewContext<'_>) {
         let reviewed = match event {
             session::Event::ItemFinished { item } => matches!(item.body, session::Body::Review { .. }),
             event => matches!(event, session::Event::TurnFinished { .. }),
         };
         if reviewed {
-            self.fetching = Some(cx.fetch(cx.house.changes()));
+            self.loading = Some(cx.start(cx.backend.pending_changes()));
         }
     }
 }
 
-/// The lines of a hunk: those that go, those that come, with the words that differ set off.
-fn diff(hunk: &Hunk, is_chosen: bool, cx: &Cx<'_>) -> Vec<Row> {
+/// Removed and added lines of a hunk, with the changed words highlighted.
+fn diff(hunk: &ReviewableHunk, is_chosen: bool, cx: &ViewContext<'_>) -> Vec<StyledRow> {
     let theme = cx.theme;
     let gutter = if is_chosen { "▌ " } else { "  " };
     let row = |sign: &str, text: &str, style| {
-        let text = tame(text.trim_end_matches('\n'));
-        Row::of(gutter, theme.accent).and(sign, style).and(text, style)
+        let text = sanitise(text.trim_end_matches('\n'));
+        StyledRow::new(gutter, theme.accent).push(sign, style).push(text, style)
     };
     let before: Vec<&str> = hunk.before.lines().collect();
     let after: Vec<&str> = hunk.after.lines().collect();
-    if before.len() != after.len() || before.len() > WORDS {
+    if before.len() != after.len() || before.len() > MAX_WORD_DIFF_LINES {
         let removed = before.iter().map(|line| row("− ", line, theme.removed));
         let added = after.iter().map(|line| row("+ ", line, theme.added));
         return removed.chain(added).collect();
     }
-    let pairs: Vec<(Row, Row)> = before
+    let pairs: Vec<(StyledRow, StyledRow)> = before
         .iter()
         .zip(&after)
         .map(|(old, new)| words(old, new, cx))
         .collect();
-    let (removed, added): (Vec<Row>, Vec<Row>) = pairs.into_iter().unzip();
+    let (removed, added): (Vec<StyledRow>, Vec<StyledRow>) = pairs.into_iter().unzip();
     removed
         .into_iter()
         .chain(added)
-        .map(|line| line.after(gutter, theme.accent))
+        .map(|line| line.prefix(gutter, theme.accent))
         .collect()
 }
 
-/// A line before and after, with the words that differ set off.
-fn words(old: &str, new: &str, cx: &Cx<'_>) -> (Row, Row) {
+/// A line before and after, with the changed words highlighted.
+fn words(old: &str, new: &str, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
     let theme = cx.theme;
-    let (old, new) = (tame(old), tame(new));
-    let mut removed = Row::of("− ", theme.removed);
-    let mut added = Row::of("+ ", theme.added);
+    let (old, new) = (sanitise(old), sanitise(new));
+    let mut removed = StyledRow::new("− ", theme.removed);
+    let mut added = StyledRow::new("+ ", theme.added);
     let (old, new) = (edit::words(&old), edit::words(&new));
     for op in edit::compare(&old, &new, None) {
         let (tag, before, after) = op.as_tag_tuple();
@@ -308,25 +318,25 @@ fn words(old: &str, new: &str, cx: &Cx<'_>) -> (Row, Row) {
             DiffTag::Delete | DiffTag::Insert | DiffTag::Replace => (theme.removed_words, theme.added_words),
         };
         for word in old.get(before).unwrap_or_default() {
-            removed = removed.and(*word, went);
+            removed = removed.push(*word, went);
         }
         for word in new.get(after).unwrap_or_default() {
-            added = added.and(*word, came);
+            added = added.push(*word, came);
         }
     }
     (removed, added)
 }
 
-/// Where a change is.
-fn place(file: &FileChanges, hunk: &Hunk) -> String {
-    match file.why {
-        Some(_) => "the whole file".into(),
+/// The location of a change.
+fn place(file: &ReviewableFile, hunk: &ReviewableHunk) -> String {
+    match file.no_diff_reason {
+        Some(_) => "whole file".into(),
         None => format!("line {}", hunk.line),
     }
 }
 
-fn counts(file: &FileChanges) -> (usize, usize) {
-    let lines = |text: &dyn Fn(&Hunk) -> usize| file.hunks.iter().map(text).sum();
+fn counts(file: &ReviewableFile) -> (usize, usize) {
+    let lines = |text: &dyn Fn(&ReviewableHunk) -> usize| file.hunks.iter().map(text).sum();
     (
         lines(&|hunk| hunk.after.lines().count()),
         lines(&|hunk| hunk.before.lines().count()),

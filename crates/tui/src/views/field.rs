@@ -1,68 +1,67 @@
-//! One line to write in: a search, a title, a key.
+//! A one-line text input.
 
-use crate::composer::{Done, Editor};
-use crate::keys::{Context, Key, Keys};
-use crate::row::Row;
+use crate::composer::{EditOutcome, TextEditor};
+use crate::keys::{KeyChord, KeyContext, KeyMap};
+use crate::row::StyledRow;
 use crate::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// One line to write in.
+/// A one-line text input.
 #[derive(Default)]
-pub(crate) struct Field {
-    editor: Editor,
+pub(crate) struct InputField {
+    editor: TextEditor,
     hidden: bool,
 }
 
-impl Field {
-    /// A line with text in it.
+impl InputField {
+    /// An input with text.
     pub(crate) fn new(text: &str) -> Self {
-        let mut field = Field::default();
+        let mut field = InputField::default();
         field.paste(text);
         field
     }
 
-    /// A line of which only the length is shown.
+    /// An input that hides its text.
     pub(crate) fn hidden() -> Self {
-        Field {
+        InputField {
             hidden: true,
-            ..Field::default()
+            ..InputField::default()
         }
     }
 
-    /// What is written.
     pub(crate) fn text(&self) -> &str {
         self.editor.as_str()
     }
 
-    /// Takes a key; whether the text changed.
-    pub(crate) fn press(&mut self, key: Key, keys: &Keys) -> bool {
+    /// Handles a key; returns whether the text changed.
+    pub(crate) fn handle_key(&mut self, key: KeyChord, keys: &KeyMap) -> bool {
         if let Some(c) = key.types() {
             self.editor.type_char(c);
             return true;
         }
-        match keys.deed(Context::Composer, key) {
-            Some(crate::keys::Deed::Newline) | None => false,
-            Some(deed) => self.editor.act(deed) == Done::Changed,
+        match keys.action(KeyContext::Composer, key) {
+            Some(crate::keys::KeyAction::Newline) | None => false,
+            Some(action) => self.editor.perform(action) == EditOutcome::Changed,
         }
     }
 
-    /// Takes a paste, as one line.
+    /// Inserts a paste as one line.
     pub(crate) fn paste(&mut self, text: &str) {
         let line: Vec<&str> = text.split_whitespace().collect();
         self.editor.insert(&line.join(" "));
     }
 
-    /// Draws it; the answer is where the caret stands.
+    /// Draws the input; returns the caret position.
     pub(crate) fn draw(&mut self, area: Rect, buf: &mut Buffer, theme: &Theme, hint: &str) -> Option<Position> {
         if area.width == 0 || area.height == 0 {
             return None;
         }
         if self.text().is_empty() {
-            Row::of(hint, theme.dim)
-                .cut(area.width.into())
+            StyledRow::new(hint, theme.dim)
+                .truncate(area.width.into())
                 .draw(area.x, area.y, area.width, buf);
             return Some(area.as_position());
         }
@@ -75,7 +74,7 @@ impl Field {
             false => self.text()[..self.editor.text().caret()].width(),
         };
         let room = usize::from(area.width).saturating_sub(1);
-        // The end that is being written is what must be seen.
+        // Scroll so that the caret is visible.
         let mut skipped = 0;
         let mut start = 0;
         for (at, grapheme) in shown.grapheme_indices(true) {
@@ -85,7 +84,7 @@ impl Field {
             skipped += grapheme.width();
             start = at + grapheme.len();
         }
-        Row::of(&shown[start..], theme.text).draw(area.x, area.y, area.width, buf);
+        StyledRow::new(&shown[start..], theme.text).draw(area.x, area.y, area.width, buf);
         let column = u16::try_from(before.saturating_sub(skipped)).unwrap_or(0);
         Some(Position::new((area.x + column).min(area.right() - 1), area.y))
     }

@@ -1,46 +1,54 @@
-//! Keys and what they do, made from the key map.
+//! Keys and their actions, from the key map.
 
-use super::list::{Act, Fetch, Source};
-use crate::keys::{BINDINGS, Binding, Context};
-use crate::row::Row;
-use crate::view::{Cx, Place, Wish};
+use super::list::{ListItems, ListResponse, ListSource};
+use crate::action::AppAction;
+use crate::keys::{BINDINGS, KeyBinding, KeyContext};
+use crate::row::StyledRow;
+use crate::view::{ViewContext, ViewPlacement};
 
-/// Every key.
-pub(crate) struct Help;
+/// All keys.
+pub(crate) struct HelpPicker;
 
-impl Source for Help {
-    type Entry = &'static Binding;
+impl ListSource for HelpPicker {
+    type Item = &'static KeyBinding;
 
     fn title(&self) -> String {
         "Keys".into()
     }
 
-    fn place(&self) -> Place {
-        Place::Full
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Full
     }
 
-    fn fetch(&mut self, _: &Cx<'_>) -> Fetch<&'static Binding> {
-        Fetch::Now(BINDINGS.iter().collect())
+    fn load(&mut self, _: &ViewContext<'_>) -> ListItems<&'static KeyBinding> {
+        ListItems::Ready(BINDINGS.iter().collect())
     }
 
-    fn name(&self, binding: &&'static Binding) -> String {
-        binding.says.replace('`', "")
+    fn name(&self, binding: &&'static KeyBinding) -> String {
+        binding.description.replace('`', "")
     }
 
-    fn about(&self, binding: &&'static Binding, cx: &Cx<'_>) -> (Row, Row) {
+    fn columns(&self, binding: &&'static KeyBinding, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
         let place = binding.context.title();
-        let keys = cx.keys.keys(binding.deed).join("  ");
-        (Row::of(keys, cx.theme.accent), Row::of(place, cx.theme.dim))
+        let keys = cx.keys.keys(binding.action).join("  ");
+        (
+            StyledRow::new(keys, cx.theme.accent),
+            StyledRow::new(place, cx.theme.dim),
+        )
     }
 
-    fn verb(&self) -> &'static str {
-        "do it"
+    fn choose_label(&self) -> &'static str {
+        "run"
     }
 
-    fn choose(&mut self, binding: &&'static Binding, _: &Cx<'_>) -> Act {
+    fn choose(&mut self, binding: &&'static KeyBinding, _: &ViewContext<'_>) -> ListResponse {
         match binding.context {
-            Context::Everywhere | Context::Composer | Context::Conversation => Act::CloseAnd(Wish::Act(binding.deed)),
-            Context::Completion | Context::Approval | Context::List | Context::Changes => Act::Close,
+            KeyContext::Everywhere | KeyContext::Composer | KeyContext::Conversation => {
+                ListResponse::close_and(AppAction::Key(binding.action))
+            }
+            KeyContext::Completion | KeyContext::Approval | KeyContext::List | KeyContext::Changes => {
+                ListResponse::close()
+            }
         }
     }
 }

@@ -1,64 +1,64 @@
-//! Commands in the background: what they do, what they printed, and stopping them.
+//! Background jobs: state, output and stopping.
 
-use super::list::{Act, Fetch, Source};
-use crate::house::Job;
-use crate::keys::Deed;
-use crate::row::{Row, tame};
-use crate::view::{Cx, Place};
+use super::list::{ListItems, ListResponse, ListSource};
+use crate::backend::JobRow;
+use crate::keys::KeyAction;
+use crate::row::{StyledRow, sanitise};
+use crate::view::{ViewContext, ViewPlacement};
 
-/// Commands in the background.
-pub(crate) struct Jobs;
+/// Background jobs.
+pub(crate) struct JobPicker;
 
-impl Source for Jobs {
-    type Entry = Job;
+impl ListSource for JobPicker {
+    type Item = JobRow;
 
     fn title(&self) -> String {
         "Background jobs".into()
     }
 
-    fn place(&self) -> Place {
-        Place::Full
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Full
     }
 
-    fn fetch(&mut self, cx: &Cx<'_>) -> Fetch<Job> {
-        Fetch::Later(cx.fetch(cx.house.jobs()))
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<JobRow> {
+        ListItems::Pending(cx.start(cx.backend.jobs()))
     }
 
-    fn name(&self, job: &Job) -> String {
-        format!("{} {}", job.id, tame(&job.command).replace('\n', " "))
+    fn name(&self, job: &JobRow) -> String {
+        format!("{} {}", job.id, sanitise(&job.command).replace('\n', " "))
     }
 
-    fn about(&self, job: &Job, cx: &Cx<'_>) -> (Row, Row) {
+    fn columns(&self, job: &JobRow, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
         let style = if job.running { cx.theme.accent } else { cx.theme.dim };
-        (Row::empty(), Row::of(&*job.state, style))
+        (StyledRow::empty(), StyledRow::new(&*job.state, style))
     }
 
-    fn detail(&self, job: &Job, _: u16, cx: &Cx<'_>) -> Vec<Row> {
-        let printed = tame(&job.printed);
+    fn detail(&self, job: &JobRow, _: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
+        let printed = sanitise(&job.output);
         let lines: Vec<&str> = printed.lines().collect();
-        let mut rows = vec![Row::of(&*job.state, cx.theme.dim), Row::empty()];
+        let mut rows = vec![StyledRow::new(&*job.state, cx.theme.dim), StyledRow::empty()];
         if lines.is_empty() {
-            rows.push(Row::of("it has printed nothing new", cx.theme.dim));
+            rows.push(StyledRow::new("no new output", cx.theme.dim));
         }
         let skip = lines.len().saturating_sub(200);
-        rows.extend(lines.iter().skip(skip).map(|line| Row::of(*line, cx.theme.text)));
+        rows.extend(lines.iter().skip(skip).map(|line| StyledRow::new(*line, cx.theme.text)));
         rows
     }
 
-    fn choose(&mut self, _: &Job, _: &Cx<'_>) -> Act {
-        Act::Again
+    fn choose(&mut self, _: &JobRow, _: &ViewContext<'_>) -> ListResponse {
+        ListResponse::Reload
     }
 
-    fn act(&mut self, deed: Deed, job: &Job, cx: &Cx<'_>) -> Option<Act> {
-        (deed == Deed::Stop && job.running).then(|| Act::Await(cx.fetch(cx.house.stop_job(job.id))))
+    fn perform(&mut self, action: KeyAction, job: &JobRow, cx: &ViewContext<'_>) -> Option<ListResponse> {
+        (action == KeyAction::Stop && job.running).then(|| ListResponse::Await(cx.start(cx.backend.stop_job(job.id))))
     }
 
-    fn hints(&self) -> &'static [Deed] {
-        &[Deed::Close, Deed::Stop]
+    fn key_hints(&self) -> &'static [KeyAction] {
+        &[KeyAction::Close, KeyAction::Stop]
     }
 
-    fn empty(&self) -> &'static str {
-        "no command runs in the background"
+    fn empty_text(&self) -> &'static str {
+        "no background jobs"
     }
 
     fn is_live(&self) -> bool {

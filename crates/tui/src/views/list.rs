@@ -1,312 +1,325 @@
-//! A list to look through: it is searched by typing, and keys act on the chosen row.
+//! A searchable list with key actions on the selected row.
 
-use super::field::Field;
-use super::scroll::Scroll;
-use crate::composer::marked;
-use crate::fuzzy::Fuzzy;
+use super::field::InputField;
+use super::scroll::ScrollState;
+use crate::action::{AppAction, KeyResponse};
+use crate::composer::highlight_matches;
+use crate::fuzzy::FuzzySearch;
 use crate::input::Input;
-use crate::keys::{Context, Deed, Key};
-use crate::row::Row;
-use crate::view::{Cx, Errand, Outcome, Place, View, Wish};
+use crate::keys::{KeyAction, KeyChord, KeyContext};
+use crate::row::StyledRow;
+use crate::view::{ModalView, PendingResult, ViewContext, ViewPlacement};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use std::sync::Arc;
 
-/// What a list shows and what its keys do.
-pub(crate) trait Source: Send {
-    /// What a row stands for.
-    type Entry: Send + 'static;
+/// The contents of a list and the actions of its keys.
+pub(crate) trait ListSource: Send {
+    /// The data of a row.
+    type Item: Send + 'static;
 
-    /// The list's title.
     fn title(&self) -> String;
 
-    /// Where it stands.
-    fn place(&self) -> Place {
-        Place::Inline(14)
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Inline(14)
     }
 
-    /// Its rows, now or later.
-    fn fetch(&mut self, cx: &Cx<'_>) -> Fetch<Self::Entry>;
+    /// Loads the rows.
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<Self::Item>;
 
-    /// What is searched, and shown first in a row.
-    fn name(&self, entry: &Self::Entry) -> String;
+    /// The searchable text, shown first in a row.
+    fn name(&self, entry: &Self::Item) -> String;
 
-    /// What is shown behind the name, and at the right end of the row.
-    fn about(&self, entry: &Self::Entry, cx: &Cx<'_>) -> (Row, Row) {
+    /// Text after the name, and at the right end of the row.
+    fn columns(&self, entry: &Self::Item, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
         let _ = (entry, cx);
-        (Row::empty(), Row::empty())
+        (StyledRow::empty(), StyledRow::empty())
     }
 
-    /// A sign before the name.
-    fn sign(&self, entry: &Self::Entry, cx: &Cx<'_>) -> Option<Row> {
+    /// A marker before the name.
+    fn marker(&self, entry: &Self::Item, cx: &ViewContext<'_>) -> Option<StyledRow> {
         let _ = (entry, cx);
         None
     }
 
-    /// More about the chosen row, shown where there is room.
-    fn detail(&self, entry: &Self::Entry, width: u16, cx: &Cx<'_>) -> Vec<Row> {
+    /// Details of the selected row, shown in full-screen lists.
+    fn detail(&self, entry: &Self::Item, width: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let _ = (entry, width, cx);
         Vec::new()
     }
 
-    /// A row is chosen.
-    fn choose(&mut self, entry: &Self::Entry, cx: &Cx<'_>) -> Act;
+    /// Chooses a row.
+    fn choose(&mut self, entry: &Self::Item, cx: &ViewContext<'_>) -> ListResponse;
 
-    /// A key of this list is pressed on a row; `None` where it has no meaning here.
-    fn act(&mut self, deed: Deed, entry: &Self::Entry, cx: &Cx<'_>) -> Option<Act> {
-        let _ = (deed, entry, cx);
+    /// Performs an action on a row. `None` if the action is not available.
+    fn perform(&mut self, action: KeyAction, entry: &Self::Item, cx: &ViewContext<'_>) -> Option<ListResponse> {
+        let _ = (action, entry, cx);
         None
     }
 
-    /// What was written for a key that needs words.
-    fn said(&mut self, deed: Deed, words: String, entry: &Self::Entry, cx: &Cx<'_>) -> Act {
-        let _ = (deed, words, entry, cx);
-        Act::Stay
+    /// Handles the text entered for [`ListResponse::Ask`].
+    fn submit_text(
+        &mut self,
+        action: KeyAction,
+        text: String,
+        entry: &Self::Item,
+        cx: &ViewContext<'_>,
+    ) -> ListResponse {
+        let _ = (action, text, entry, cx);
+        ListResponse::Stay
     }
 
-    /// The keys that are shown below, the most important first.
-    fn hints(&self) -> &'static [Deed] {
-        &[Deed::Close, Deed::Choose]
+    /// Actions shown at the bottom, the most important first.
+    fn key_hints(&self) -> &'static [KeyAction] {
+        &[KeyAction::Close, KeyAction::Choose]
     }
 
-    /// What choosing a row does, in a word or two.
-    fn verb(&self) -> &'static str {
-        "take"
+    /// The label of the choose key.
+    fn choose_label(&self) -> &'static str {
+        "choose"
     }
 
-    /// What is shown where there is nothing.
-    fn empty(&self) -> &'static str {
-        "nothing here"
+    /// Shown if the list is empty.
+    fn empty_text(&self) -> &'static str {
+        "empty"
     }
 
-    /// The row that is chosen first.
-    fn first(&self, entries: &[Self::Entry], cx: &Cx<'_>) -> usize {
+    /// The row that is selected first.
+    fn initial_row(&self, entries: &[Self::Item], cx: &ViewContext<'_>) -> usize {
         let _ = (entries, cx);
         0
     }
 
-    /// Whether the rows are fetched anew when something happens in the session.
+    /// Whether session events reload the rows.
     fn is_live(&self) -> bool {
         false
     }
 }
 
-/// Rows, now or later.
-pub(crate) enum Fetch<T> {
-    /// They are here.
-    Now(Vec<T>),
-    /// Somebody was sent for them.
-    Later(Errand<Vec<T>>),
+/// Rows that are available or being loaded.
+pub(crate) enum ListItems<T> {
+    Ready(Vec<T>),
+    Pending(PendingResult<Vec<T>>),
 }
 
-/// What a key led to.
-pub(crate) enum Act {
-    /// Nothing more.
+/// How a list responds to a key.
+pub(crate) enum ListResponse {
+    /// Nothing.
     Stay,
-    /// The list is closed.
-    Close,
-    /// Something is done and the list stays.
-    Do(Wish),
-    /// Something is done and the list is closed.
-    CloseAnd(Wish),
-    /// Words are needed: the question, and what stands there at first.
-    Ask(Deed, String, String),
-    /// Something is done; the rows are fetched anew when it is.
-    Await(Errand<String>),
-    /// The rows are fetched anew.
-    Again,
+    /// Perform an action of the app.
+    Act(AppAction),
+    /// Ask for text: the action that needs it, the label and the initial text.
+    Ask(KeyAction, String, String),
+    /// Wait for an operation, then reload the rows.
+    Await(PendingResult<String>),
+    /// Reload the rows.
+    Reload,
 }
 
-/// A list to look through.
-pub(crate) struct List<S: Source> {
+impl ListResponse {
+    /// Closes the list.
+    pub(crate) fn close() -> Self {
+        ListResponse::Act(AppAction::CloseView)
+    }
+
+    /// Closes the list, then performs an action.
+    pub(crate) fn close_and(action: AppAction) -> Self {
+        ListResponse::Act(action.after_closing())
+    }
+}
+
+/// A searchable list.
+pub(crate) struct ListView<S: ListSource> {
     source: S,
-    entries: Vec<S::Entry>,
+    items: Vec<S::Item>,
     names: Arc<Vec<String>>,
-    fuzzy: Fuzzy,
-    filter: Field,
-    scroll: Scroll,
-    fetching: Option<Errand<Vec<S::Entry>>>,
-    doing: Option<Errand<String>>,
-    asking: Option<(Deed, String, Field)>,
-    said: Option<(bool, String)>,
-    begun: bool,
+    fuzzy: FuzzySearch,
+    filter: InputField,
+    scroll: ScrollState,
+    loading: Option<PendingResult<Vec<S::Item>>>,
+    operation: Option<PendingResult<String>>,
+    text_input: Option<(KeyAction, String, InputField)>,
+    message: Option<(bool, String)>,
+    loaded: bool,
     page: usize,
 }
 
-impl<S: Source> List<S> {
-    /// A list that fetches its rows when it is first drawn.
+impl<S: ListSource> ListView<S> {
+    /// Creates a list that loads its rows when it is first drawn.
     pub(crate) fn new(source: S) -> Self {
-        List {
+        ListView {
             source,
-            entries: Vec::new(),
+            items: Vec::new(),
             names: Arc::default(),
-            fuzzy: Fuzzy::names(Arc::default()),
-            filter: Field::default(),
-            scroll: Scroll::default(),
-            fetching: None,
-            doing: None,
-            asking: None,
-            said: None,
-            begun: false,
+            fuzzy: FuzzySearch::names(Arc::default()),
+            filter: InputField::default(),
+            scroll: ScrollState::default(),
+            loading: None,
+            operation: None,
+            text_input: None,
+            message: None,
+            loaded: false,
             page: 10,
         }
     }
 
-    fn begin(&mut self, cx: &Cx<'_>) {
-        match self.source.fetch(cx) {
-            Fetch::Now(entries) => self.fill(entries, cx),
-            Fetch::Later(errand) => self.fetching = Some(errand),
+    fn load(&mut self, cx: &ViewContext<'_>) {
+        match self.source.load(cx) {
+            ListItems::Ready(entries) => self.set_items(entries, cx),
+            ListItems::Pending(pending) => self.loading = Some(pending),
         }
     }
 
-    fn fill(&mut self, entries: Vec<S::Entry>, cx: &Cx<'_>) {
+    fn set_items(&mut self, entries: Vec<S::Item>, cx: &ViewContext<'_>) {
         self.names = Arc::new(entries.iter().map(|entry| self.source.name(entry)).collect());
-        self.fuzzy = Fuzzy::names(Arc::clone(&self.names));
-        self.fuzzy.seek(self.filter.text());
-        if !self.begun || self.entries.is_empty() {
-            self.scroll.choose(self.source.first(&entries, cx));
+        self.fuzzy = FuzzySearch::names(Arc::clone(&self.names));
+        self.fuzzy.set_query(self.filter.text());
+        if !self.loaded || self.items.is_empty() {
+            self.scroll.select(self.source.initial_row(&entries, cx));
         }
-        self.begun = true;
-        self.entries = entries;
+        self.loaded = true;
+        self.items = entries;
     }
 
-    fn settle(&mut self, cx: &Cx<'_>) {
-        if !self.begun && self.fetching.is_none() {
-            self.begin(cx);
+    fn apply_results(&mut self, cx: &ViewContext<'_>) {
+        if !self.loaded && self.loading.is_none() {
+            self.load(cx);
         }
-        if let Some(answer) = self.fetching.as_ref().and_then(Errand::take) {
-            self.fetching = None;
+        if let Some(answer) = self.loading.as_ref().and_then(PendingResult::take) {
+            self.loading = None;
             match answer {
-                Ok(entries) => self.fill(entries, cx),
-                Err(trouble) => {
-                    self.begun = true;
-                    self.said = Some((false, trouble.to_string()));
+                Ok(entries) => self.set_items(entries, cx),
+                Err(error) => {
+                    self.loaded = true;
+                    self.message = Some((false, error.to_string()));
                 }
             }
         }
-        if let Some(answer) = self.doing.as_ref().and_then(Errand::take) {
-            self.doing = None;
-            self.said = Some(match answer {
+        if let Some(answer) = self.operation.as_ref().and_then(PendingResult::take) {
+            self.operation = None;
+            self.message = Some(match answer {
                 Ok(text) => (true, text),
-                Err(trouble) => (false, trouble.to_string()),
+                Err(error) => (false, error.to_string()),
             });
-            self.begin(cx);
+            self.load(cx);
         }
         while self.fuzzy.is_working() {
             self.fuzzy.step();
         }
     }
 
-    fn chosen(&self) -> Option<&S::Entry> {
-        let index = self.fuzzy.found().nth(self.scroll.chosen())?;
-        self.entries.get(index)
+    fn selected(&self) -> Option<&S::Item> {
+        let index = self.fuzzy.matches().nth(self.scroll.selected())?;
+        self.items.get(index)
     }
 
-    fn outcome(&mut self, act: Act, cx: &Cx<'_>) -> Outcome {
+    fn respond(&mut self, act: ListResponse, cx: &ViewContext<'_>) -> KeyResponse {
         match act {
-            Act::Stay => Outcome::Stay,
-            Act::Close => Outcome::Close,
-            Act::Do(wish) => Outcome::Do(wish),
-            Act::CloseAnd(wish) => Outcome::CloseAnd(wish),
-            Act::Ask(deed, question, text) => {
-                self.asking = Some((deed, question, Field::new(&text)));
-                Outcome::Stay
+            ListResponse::Stay => KeyResponse::Handled,
+            ListResponse::Act(action) => KeyResponse::Action(action),
+            ListResponse::Ask(action, question, text) => {
+                self.text_input = Some((action, question, InputField::new(&text)));
+                KeyResponse::Handled
             }
-            Act::Await(errand) => {
-                self.doing = Some(errand);
-                Outcome::Stay
+            ListResponse::Await(pending) => {
+                self.operation = Some(pending);
+                KeyResponse::Handled
             }
-            Act::Again => {
-                self.begin(cx);
-                Outcome::Stay
+            ListResponse::Reload => {
+                self.load(cx);
+                KeyResponse::Handled
             }
         }
     }
 
-    fn with_chosen(&mut self, act: impl FnOnce(&mut S, &S::Entry) -> Option<Act>, cx: &Cx<'_>) -> Outcome {
-        let index = self.fuzzy.found().nth(self.scroll.chosen());
-        let Some(entry) = index.and_then(|index| self.entries.get(index)) else {
-            return Outcome::Stay;
+    fn with_selected(
+        &mut self,
+        act: impl FnOnce(&mut S, &S::Item) -> Option<ListResponse>,
+        cx: &ViewContext<'_>,
+    ) -> KeyResponse {
+        let index = self.fuzzy.matches().nth(self.scroll.selected());
+        let Some(entry) = index.and_then(|index| self.items.get(index)) else {
+            return KeyResponse::Handled;
         };
         match act(&mut self.source, entry) {
-            Some(act) => self.outcome(act, cx),
-            None => Outcome::Stay,
+            Some(act) => self.respond(act, cx),
+            None => KeyResponse::Handled,
         }
     }
 
-    fn key_asking(&mut self, key: Key, cx: &Cx<'_>) -> Outcome {
-        let Some((deed, _, field)) = &mut self.asking else {
-            return Outcome::Stay;
+    fn text_key(&mut self, key: KeyChord, cx: &ViewContext<'_>) -> KeyResponse {
+        let Some((action, _, field)) = &mut self.text_input else {
+            return KeyResponse::Handled;
         };
-        match cx.keys.deed(Context::List, key) {
-            Some(Deed::Choose) => {
-                let (deed, words) = (*deed, field.text().to_owned());
-                self.asking = None;
-                self.with_chosen(|source, entry| Some(source.said(deed, words, entry, cx)), cx)
+        match cx.keys.action(KeyContext::List, key) {
+            Some(KeyAction::Choose) => {
+                let (action, text) = (*action, field.text().to_owned());
+                self.text_input = None;
+                self.with_selected(|source, entry| Some(source.submit_text(action, text, entry, cx)), cx)
             }
-            Some(Deed::Close | Deed::Cancel | Deed::Leave) => {
-                self.asking = None;
-                Outcome::Stay
+            Some(KeyAction::Close | KeyAction::Cancel | KeyAction::Leave) => {
+                self.text_input = None;
+                KeyResponse::Handled
             }
             Some(_) | None => {
-                field.press(key, cx.keys);
-                Outcome::Stay
+                field.handle_key(key, cx.keys);
+                KeyResponse::Handled
             }
         }
     }
 
-    fn key(&mut self, key: Key, cx: &Cx<'_>) -> Outcome {
-        if self.asking.is_some() {
-            return self.key_asking(key, cx);
+    fn key(&mut self, key: KeyChord, cx: &ViewContext<'_>) -> KeyResponse {
+        if self.text_input.is_some() {
+            return self.text_key(key, cx);
         }
-        self.said = None;
+        self.message = None;
         let count = self.fuzzy.count();
-        match cx.keys.deed(Context::List, key) {
-            Some(Deed::ListUp) => self.scroll.turn(false, count),
-            Some(Deed::ListDown) => self.scroll.turn(true, count),
-            Some(Deed::ListPageUp) => self.scroll.step(false, self.page, count),
-            Some(Deed::ListPageDown) => self.scroll.step(true, self.page, count),
-            Some(Deed::ListTop) => self.scroll.choose(0),
-            Some(Deed::ListBottom) => self.scroll.choose(count.saturating_sub(1)),
-            Some(Deed::Close | Deed::Cancel | Deed::Leave) if !self.filter.text().is_empty() => {
-                self.filter = Field::default();
-                self.seek();
+        match cx.keys.action(KeyContext::List, key) {
+            Some(KeyAction::ListUp) => self.scroll.select_next(false, count),
+            Some(KeyAction::ListDown) => self.scroll.select_next(true, count),
+            Some(KeyAction::ListPageUp) => self.scroll.move_by(false, self.page, count),
+            Some(KeyAction::ListPageDown) => self.scroll.move_by(true, self.page, count),
+            Some(KeyAction::ListTop) => self.scroll.select(0),
+            Some(KeyAction::ListBottom) => self.scroll.select(count.saturating_sub(1)),
+            Some(KeyAction::Close | KeyAction::Cancel | KeyAction::Leave) if !self.filter.text().is_empty() => {
+                self.filter = InputField::default();
+                self.update_filter();
             }
-            Some(Deed::Close | Deed::Cancel | Deed::Leave) => return Outcome::Close,
-            Some(Deed::Choose) => return self.with_chosen(|source, entry| Some(source.choose(entry, cx)), cx),
-            Some(Deed::Suspend | Deed::Redraw) => return Outcome::Pass,
-            deed => {
-                if let Some(deed) = deed.filter(|deed| self.source.hints().contains(deed)) {
-                    return self.with_chosen(|source, entry| source.act(deed, entry, cx), cx);
+            Some(KeyAction::Close | KeyAction::Cancel | KeyAction::Leave) => return KeyResponse::close(),
+            Some(KeyAction::Choose) => return self.with_selected(|source, entry| Some(source.choose(entry, cx)), cx),
+            Some(KeyAction::Suspend | KeyAction::Redraw) => return KeyResponse::Ignored,
+            action => {
+                if let Some(action) = action.filter(|action| self.source.key_hints().contains(action)) {
+                    return self.with_selected(|source, entry| source.perform(action, entry, cx), cx);
                 }
-                if self.filter.press(key, cx.keys) {
-                    self.seek();
+                if self.filter.handle_key(key, cx.keys) {
+                    self.update_filter();
                 }
             }
         }
-        Outcome::Stay
+        KeyResponse::Handled
     }
 
-    fn seek(&mut self) {
-        self.fuzzy.seek(self.filter.text());
-        self.scroll.choose(0);
+    fn update_filter(&mut self) {
+        self.fuzzy.set_query(self.filter.text());
+        self.scroll.select(0);
     }
 
-    fn draw_head(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) -> Option<Position> {
+    fn draw_header(&mut self, area: Rect, buf: &mut Buffer, cx: &ViewContext<'_>) -> Option<Position> {
         let theme = cx.theme;
         let title = self.source.title();
-        let head = Row::of(title, theme.title).and("  ", theme.dim);
+        let head = StyledRow::new(title, theme.title).push("  ", theme.dim);
         let left = u16::try_from(head.width()).unwrap_or(u16::MAX).min(area.width);
         head.draw(area.x, area.y, area.width, buf);
-        let count = match (self.begun, self.filter.text().is_empty()) {
+        let count = match (self.loaded, self.filter.text().is_empty()) {
             (false, _) => "…".to_owned(),
-            (true, true) => self.entries.len().to_string(),
-            (true, false) => format!("{} of {}", self.fuzzy.count(), self.entries.len()),
+            (true, true) => self.items.len().to_string(),
+            (true, false) => format!("{} of {}", self.fuzzy.count(), self.items.len()),
         };
         let right = u16::try_from(count.len()).unwrap_or(0);
         let field = Rect::new(area.x + left, area.y, area.width.saturating_sub(left + right + 1), 1);
-        Row::of(count, theme.dim).draw(area.right().saturating_sub(right), area.y, right, buf);
-        match self.asking {
+        StyledRow::new(count, theme.dim).draw(area.right().saturating_sub(right), area.y, right, buf);
+        match self.text_input {
             Some(_) => {
                 self.filter.draw(field, buf, theme, "");
                 None
@@ -315,54 +328,61 @@ impl<S: Source> List<S> {
         }
     }
 
-    fn draw_rows(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) {
+    fn draw_rows(&mut self, area: Rect, buf: &mut Buffer, cx: &ViewContext<'_>) {
         let theme = cx.theme;
         self.page = usize::from(area.height).max(1);
         let count = self.fuzzy.count();
         if count == 0 {
-            let text = match (self.begun, self.entries.is_empty()) {
+            let text = match (self.loaded, self.items.is_empty()) {
                 (false, _) => "…",
-                (true, true) => self.source.empty(),
-                (true, false) => "nothing fits",
+                (true, true) => self.source.empty_text(),
+                (true, false) => "no match",
             };
-            Row::of(text, theme.dim).draw(area.x + 2, area.y, area.width.saturating_sub(2), buf);
+            StyledRow::new(text, theme.dim).draw(area.x + 2, area.y, area.width.saturating_sub(2), buf);
             return;
         }
-        let window = self.scroll.window(count, area.height.into());
-        let shown: Vec<usize> = self.fuzzy.found().skip(window.start).take(window.len()).collect();
+        let window = self.scroll.visible(count, area.height.into());
+        let shown: Vec<usize> = self.fuzzy.matches().skip(window.start).take(window.len()).collect();
         let names = Arc::clone(&self.names);
         let cap = usize::from(area.width / 2).max(12);
         let widest = shown
             .iter()
-            .map(|index| Row::of(&*names[*index], theme.text).width())
+            .map(|index| StyledRow::new(&*names[*index], theme.text).width())
             .max()
             .unwrap_or(0)
             .min(cap);
         for (offset, (index, y)) in shown.into_iter().zip(area.top()..area.bottom()).enumerate() {
-            let is_chosen = window.start + offset == self.scroll.chosen();
-            let Some(entry) = self.entries.get(index) else { continue };
-            let mut row = marked(&names[index], &self.fuzzy.marks(&names[index]), theme, is_chosen);
-            let (about, right) = self.source.about(entry, cx);
-            // Where it is narrow, what stands at the right end is the first to go.
+            let is_chosen = window.start + offset == self.scroll.selected();
+            let Some(entry) = self.items.get(index) else { continue };
+            let mut row = highlight_matches(
+                &names[index],
+                &self.fuzzy.matched_chars(&names[index]),
+                theme,
+                is_chosen,
+            );
+            let (about, right) = self.source.columns(entry, cx);
+            // In narrow lists the right column is dropped first.
             let right = match !about.is_blank() && right.width() * 5 > usize::from(area.width) {
-                true => Row::empty(),
+                true => StyledRow::empty(),
                 false => right,
             };
-            let sign = self.source.sign(entry, cx);
+            let sign = self.source.marker(entry, cx);
             let room = usize::from(area.width).saturating_sub(right.width() + 1);
             if !about.is_blank() {
-                row = row.cut(cap);
+                row = row.truncate(cap);
                 row = row
                     .clone()
-                    .and(" ".repeat((widest + 2).saturating_sub(row.width()).max(2)), theme.text);
-                row.pieces.extend(about.pieces);
+                    .push(" ".repeat((widest + 2).saturating_sub(row.width()).max(2)), theme.text);
+                row.spans.extend(about.spans);
             }
             if let Some(sign) = sign {
-                row.pieces.splice(0..0, sign.pieces);
+                row.spans.splice(0..0, sign.spans);
             }
-            row = row.after(if is_chosen { "› " } else { "  " }, theme.accent).cut(room);
+            row = row
+                .prefix(if is_chosen { "› " } else { "  " }, theme.accent)
+                .truncate(room);
             if is_chosen {
-                buf.set_style(Rect::new(area.x, y, area.width, 1), theme.behind_chosen());
+                buf.set_style(Rect::new(area.x, y, area.width, 1), theme.selected_background());
             }
             row.draw(area.x, y, area.width, buf);
             let width = u16::try_from(right.width()).unwrap_or(0).min(area.width);
@@ -370,137 +390,144 @@ impl<S: Source> List<S> {
         }
     }
 
-    fn draw_foot(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) -> Option<Position> {
+    fn draw_footer(&mut self, area: Rect, buf: &mut Buffer, cx: &ViewContext<'_>) -> Option<Position> {
         let theme = cx.theme;
-        if let Some((_, question, field)) = &mut self.asking {
-            let head = Row::of(format!("{question} "), theme.accent);
+        if let Some((_, question, field)) = &mut self.text_input {
+            let head = StyledRow::new(format!("{question} "), theme.accent);
             let left = u16::try_from(head.width()).unwrap_or(0).min(area.width / 2);
             head.draw(area.x, area.y, left, buf);
             return field.draw(Rect::new(area.x + left, area.y, area.width - left, 1), buf, theme, "");
         }
-        let row = match &self.said {
+        let row = match &self.message {
             Some((well, text)) => {
-                let line = crate::row::tame(text).replace('\n', "; ");
-                Row::of(line, if *well { theme.good } else { theme.bad })
+                let line = crate::row::sanitise(text).replace('\n', "; ");
+                StyledRow::new(line, if *well { theme.good } else { theme.bad })
             }
-            None if self.doing.is_some() => Row::of("…", theme.dim),
-            None => hints(self.source.hints(), self.source.verb(), area.width, cx),
+            None if self.operation.is_some() => StyledRow::new("…", theme.dim),
+            None => hints(self.source.key_hints(), self.source.choose_label(), area.width, cx),
         };
-        row.cut(area.width.into()).draw(area.x, area.y, area.width, buf);
+        row.truncate(area.width.into()).draw(area.x, area.y, area.width, buf);
         None
     }
 }
 
-impl<S: Source> View for List<S> {
-    /// A list of few rows takes no more room than it needs.
-    fn place(&self) -> Place {
-        match self.source.place() {
-            Place::Inline(rows) if self.begun => {
-                let needed = u16::try_from(self.entries.len()).unwrap_or(u16::MAX).saturating_add(2);
-                Place::Inline(rows.min(needed).max(3))
+impl<S: ListSource> ModalView for ListView<S> {
+    /// A short list takes only the rows that it needs.
+    fn placement(&self) -> ViewPlacement {
+        match self.source.placement() {
+            ViewPlacement::Inline(rows) if self.loaded => {
+                let needed = u16::try_from(self.items.len()).unwrap_or(u16::MAX).saturating_add(2);
+                ViewPlacement::Inline(rows.min(needed).max(3))
             }
             place => place,
         }
     }
 
-    fn handle(&mut self, input: Input, cx: &Cx<'_>) -> Outcome {
+    fn handle(&mut self, input: Input, cx: &ViewContext<'_>) -> KeyResponse {
         match input {
-            Input::Key(event) => self.key(Key::from(event), cx),
+            Input::Key(event) => self.key(KeyChord::from(event), cx),
             Input::Paste(text) => {
-                match &mut self.asking {
+                match &mut self.text_input {
                     Some((_, _, field)) => field.paste(&text),
                     None => {
                         self.filter.paste(&text);
-                        self.seek();
+                        self.update_filter();
                     }
                 }
-                Outcome::Stay
+                KeyResponse::Handled
             }
-            Input::Focus(_) => Outcome::Stay,
+            Input::Focus(_) => KeyResponse::Handled,
         }
     }
 
-    fn draw(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) -> Option<Position> {
-        self.settle(cx);
+    fn draw(&mut self, area: Rect, buf: &mut Buffer, cx: &ViewContext<'_>) -> Option<Position> {
+        self.apply_results(cx);
         if area.height < 3 || area.width < 8 {
             return None;
         }
-        let caret = self.draw_head(Rect { height: 1, ..area }, buf, cx);
+        let caret = self.draw_header(Rect { height: 1, ..area }, buf, cx);
         let mut body = Rect::new(area.x, area.y + 1, area.width, area.height - 2);
         let foot = Rect::new(area.x, area.bottom() - 1, area.width, 1);
-        if let Some(entry) = self.chosen().filter(|_| self.source.place() == Place::Full) {
-            let (list, pane, rule) = split(body);
+        if let Some(entry) = self
+            .selected()
+            .filter(|_| self.source.placement() == ViewPlacement::Full)
+        {
+            let (list, pane, rule) = split_pane(body);
             let detail = self.source.detail(entry, pane.width, cx);
             if !detail.is_empty() && pane.height > 2 && pane.width > 10 {
                 body = list;
                 draw_rule(rule, buf, cx);
                 for (row, y) in detail.into_iter().zip(pane.top()..pane.bottom()) {
-                    row.cut(pane.width.into()).draw(pane.x, y, pane.width, buf);
+                    row.truncate(pane.width.into()).draw(pane.x, y, pane.width, buf);
                 }
             }
         }
         self.draw_rows(body, buf, cx);
-        self.draw_foot(foot, buf, cx).or(caret)
+        self.draw_footer(foot, buf, cx).or(caret)
     }
 
-    fn hear(&mut self, event: &session::Event, cx: &Cx<'_>) {
+    fn handle_event(&mut self, event: &session::Event, cx: &ViewContext<'_>) {
         use session::Event::{ItemFinished, Subtask, TurnFinished, TurnStarted};
-        let tells = matches!(
+        let is_relevant = matches!(
             event,
             ItemFinished { .. } | Subtask { .. } | TurnStarted | TurnFinished { .. }
         );
-        if self.source.is_live() && self.begun && self.fetching.is_none() && tells {
-            self.begin(cx);
+        if self.source.is_live() && self.loaded && self.loading.is_none() && is_relevant {
+            self.load(cx);
         }
     }
 }
 
-/// Keys with what they do, in a row of at most so many columns. The first is always there; of the others as many as fit.
-pub(crate) fn hints(deeds: &[Deed], verb: &str, width: u16, cx: &Cx<'_>) -> Row {
-    let mut row = Row::empty();
-    for deed in deeds {
-        let key = cx.keys.hint(*deed);
+/// Key hints in at most `width` columns. The first is always shown; of the others as many as fit.
+pub(crate) fn hints(actions: &[KeyAction], verb: &str, width: u16, cx: &ViewContext<'_>) -> StyledRow {
+    let mut row = StyledRow::empty();
+    for action in actions {
+        let key = cx.keys.hint(*action);
         if key.is_empty() {
             continue;
         }
-        let gap = if row.pieces.is_empty() { "" } else { "   " };
-        let word = if *deed == Deed::Choose { verb } else { short(*deed) };
+        let gap = if row.spans.is_empty() { "" } else { "   " };
+        let word = if *action == KeyAction::Choose {
+            verb
+        } else {
+            short_label(*action)
+        };
         let longer = row
             .clone()
-            .and(format!("{gap}{key}"), cx.theme.strong)
-            .and(format!(" {word}"), cx.theme.dim);
-        if longer.width() <= usize::from(width) || row.pieces.is_empty() {
+            .push(format!("{gap}{key}"), cx.theme.strong)
+            .push(format!(" {word}"), cx.theme.dim);
+        if longer.width() <= usize::from(width) || row.spans.is_empty() {
             row = longer;
         }
     }
     row
 }
 
-/// What a key does, in a word or two.
-fn short(deed: Deed) -> &'static str {
-    match deed {
-        Deed::Choose => "take",
-        Deed::Close => "close",
-        Deed::Fork => "fork",
-        Deed::Rename => "rename",
-        Deed::Scope => "all projects",
-        Deed::Steer => "say something",
-        Deed::Stop => "stop",
-        Deed::Revoke => "take back",
-        Deed::AcceptHunk => "accept",
-        Deed::RejectHunk => "take back",
-        Deed::AcceptFile => "accept file",
-        Deed::RejectFile => "take file back",
-        Deed::NextHunk => "next",
-        Deed::NextFile => "next file",
-        Deed::UndoTurn => "undo turn",
-        Deed::RedoTurn => "redo",
-        deed => deed.binding().says,
+/// Short label of an action.
+fn short_label(action: KeyAction) -> &'static str {
+    match action {
+        KeyAction::Choose => "choose",
+        KeyAction::Close => "close",
+        KeyAction::Fork => "fork",
+        KeyAction::Rename => "rename",
+        KeyAction::Scope => "all projects",
+        KeyAction::Steer => "message",
+        KeyAction::Stop => "stop",
+        KeyAction::Revoke => "remove",
+        KeyAction::AcceptHunk => "accept",
+        KeyAction::RejectHunk => "revert",
+        KeyAction::AcceptFile => "accept file",
+        KeyAction::RejectFile => "revert file",
+        KeyAction::NextHunk => "next",
+        KeyAction::NextFile => "next file",
+        KeyAction::UndoTurn => "undo turn",
+        KeyAction::RedoTurn => "redo",
+        action => action.binding().description,
     }
 }
 
-/// A list and a pane beside it where it is wide, else below it.
-fn split(area: Rect) -> (Rect, Rect, Rect) {
+/// A list with a pane to its right if there is room, otherwise below.
+fn split_pane(area: Rect) -> (Rect, Rect, Rect) {
     if area.width >= 100 {
         let left = area.width * 2 / 5;
         let list = Rect {
@@ -518,9 +545,9 @@ fn split(area: Rect) -> (Rect, Rect, Rect) {
     (list, pane, rule)
 }
 
-fn draw_rule(rule: Rect, buf: &mut Buffer, cx: &Cx<'_>) {
+fn draw_rule(rule: Rect, buf: &mut Buffer, cx: &ViewContext<'_>) {
     let sign = if rule.width == 1 { "│" } else { "─" };
     for y in rule.top()..rule.bottom() {
-        Row::of(sign.repeat(rule.width.into()), cx.theme.border).draw(rule.x, y, rule.width, buf);
+        StyledRow::new(sign.repeat(rule.width.into()), cx.theme.border).draw(rule.x, y, rule.width, buf);
     }
 }

@@ -1,114 +1,115 @@
-//! Everything that can be done, in one list: commands of the app, slash commands, and commands from files.
+//! The command palette: built-in commands, custom commands and key actions.
 
-use super::list::{Act, Fetch, Source};
-use crate::house::Choice;
-use crate::keys::{Context, Deed};
-use crate::row::Row;
-use crate::slash::{COMMANDS, Ran};
-use crate::view::{Cx, Wish};
+use super::list::{ListItems, ListResponse, ListSource};
+use crate::action::AppAction;
+use crate::backend::PickerItem;
+use crate::keys::{KeyAction, KeyContext};
+use crate::row::StyledRow;
+use crate::slash::{COMMANDS, SlashOutcome};
+use crate::view::ViewContext;
 
-/// The list of everything.
-pub(crate) struct Palette {
-    commands: Vec<Choice>,
+/// The command palette.
+pub(crate) struct CommandPalette {
+    commands: Vec<PickerItem>,
 }
 
-/// Something that can be done.
+/// An entry of the palette.
 #[derive(Debug, Clone)]
-pub(crate) enum Entry {
-    /// A built-in slash command, by its place in the list.
-    Slash(usize),
-    /// A command from a file.
-    File(Choice),
-    /// What only a key does.
-    Deed(Deed),
+pub(crate) enum PaletteEntry {
+    /// A built-in command, by index.
+    BuiltIn(usize),
+    /// A custom command.
+    Custom(PickerItem),
+    /// A key action without a command.
+    Key(KeyAction),
 }
 
-impl Palette {
-    /// The list, with the commands that files define.
-    pub(crate) fn new(commands: &[Choice]) -> Self {
-        Palette {
+impl CommandPalette {
+    pub(crate) fn new(commands: &[PickerItem]) -> Self {
+        CommandPalette {
             commands: commands.to_vec(),
         }
     }
 }
 
-/// What has no command of its own and makes sense without the place it belongs to.
-const BARE: &[Deed] = &[
-    Deed::NextMode,
-    Deed::ToggleThinking,
-    Deed::ToggleDetails,
-    Deed::HistorySearch,
-    Deed::PasteImage,
-    Deed::Suspend,
-    Deed::Redraw,
+/// Actions without a command that are useful in any context.
+const KEY_ACTIONS: &[KeyAction] = &[
+    KeyAction::NextMode,
+    KeyAction::ToggleThinking,
+    KeyAction::ToggleDetails,
+    KeyAction::HistorySearch,
+    KeyAction::PasteImage,
+    KeyAction::Suspend,
+    KeyAction::Redraw,
 ];
 
-impl Source for Palette {
-    type Entry = Entry;
+impl ListSource for CommandPalette {
+    type Item = PaletteEntry;
 
     fn title(&self) -> String {
         "Commands".into()
     }
 
-    fn fetch(&mut self, _: &Cx<'_>) -> Fetch<Entry> {
-        let built_in = (0..COMMANDS.len()).map(Entry::Slash);
-        let files = self.commands.iter().cloned().map(Entry::File);
-        let bare = BARE.iter().copied().map(Entry::Deed);
-        Fetch::Now(built_in.chain(files).chain(bare).collect())
+    fn load(&mut self, _: &ViewContext<'_>) -> ListItems<PaletteEntry> {
+        let built_in = (0..COMMANDS.len()).map(PaletteEntry::BuiltIn);
+        let files = self.commands.iter().cloned().map(PaletteEntry::Custom);
+        let bare = KEY_ACTIONS.iter().copied().map(PaletteEntry::Key);
+        ListItems::Ready(built_in.chain(files).chain(bare).collect())
     }
 
-    fn name(&self, entry: &Entry) -> String {
+    fn name(&self, entry: &PaletteEntry) -> String {
         match entry {
-            Entry::Slash(index) => format!("/{}", COMMANDS[*index].name),
-            Entry::File(choice) => format!("/{}", choice.name),
-            Entry::Deed(deed) => deed.binding().name.to_owned(),
+            PaletteEntry::BuiltIn(index) => format!("/{}", COMMANDS[*index].name),
+            PaletteEntry::Custom(choice) => format!("/{}", choice.name),
+            PaletteEntry::Key(action) => action.binding().name.to_owned(),
         }
     }
 
-    fn about(&self, entry: &Entry, cx: &Cx<'_>) -> (Row, Row) {
-        let (about, deed) = match entry {
-            Entry::Slash(index) => (COMMANDS[*index].says, COMMANDS[*index].deed()),
-            Entry::File(choice) => (choice.about.as_str(), None),
-            Entry::Deed(deed) => (deed.binding().says, Some(*deed)),
+    fn columns(&self, entry: &PaletteEntry, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
+        let (about, action) = match entry {
+            PaletteEntry::BuiltIn(index) => (COMMANDS[*index].description, COMMANDS[*index].key_action()),
+            PaletteEntry::Custom(choice) => (choice.description.as_str(), None),
+            PaletteEntry::Key(action) => (action.binding().description, Some(*action)),
         };
-        // Keys that only count in another place would mislead here.
-        let everywhere = |deed: &Deed| matches!(deed.binding().context, Context::Everywhere | Context::Composer);
-        let key = deed
+        // Keys of other contexts would mislead here.
+        let everywhere =
+            |action: &KeyAction| matches!(action.binding().context, KeyContext::Everywhere | KeyContext::Composer);
+        let key = action
             .filter(everywhere)
-            .map(|deed| cx.keys.hint(deed))
+            .map(|action| cx.keys.hint(action))
             .unwrap_or_default();
-        (Row::of(about, cx.theme.dim), Row::of(key, cx.theme.dim))
+        (StyledRow::new(about, cx.theme.dim), StyledRow::new(key, cx.theme.dim))
     }
 
-    fn verb(&self) -> &'static str {
-        "do it"
+    fn choose_label(&self) -> &'static str {
+        "run"
     }
 
-    fn choose(&mut self, entry: &Entry, cx: &Cx<'_>) -> Act {
+    fn choose(&mut self, entry: &PaletteEntry, cx: &ViewContext<'_>) -> ListResponse {
         match entry {
-            Entry::Slash(index) => {
+            PaletteEntry::BuiltIn(index) => {
                 let command = &COMMANDS[*index];
-                // What needs words is put into the line, to be completed there.
-                if command.takes.starts_with(char::is_alphabetic) {
-                    return Act::CloseAnd(Wish::Compose(format!("/{} ", command.name)));
+                // A command with required arguments is inserted into the composer.
+                if command.arguments.starts_with(char::is_alphabetic) {
+                    return ListResponse::close_and(AppAction::SetInput(format!("/{} ", command.name)));
                 }
                 match command.run("", cx) {
-                    Ran::Wish(wish) => Act::CloseAnd(wish),
-                    Ran::Wrong(why) => Act::CloseAnd(Wish::Flash(why)),
-                    Ran::NotOne => Act::Close,
+                    SlashOutcome::Action(action) => ListResponse::close_and(action),
+                    SlashOutcome::Invalid(why) => ListResponse::close_and(AppAction::Flash(why)),
+                    SlashOutcome::NotBuiltIn => ListResponse::close(),
                 }
             }
-            Entry::File(choice) => Act::CloseAnd(Wish::Compose(format!("/{} ", choice.name))),
-            Entry::Deed(deed) => Act::CloseAnd(Wish::Act(*deed)),
+            PaletteEntry::Custom(choice) => ListResponse::close_and(AppAction::SetInput(format!("/{} ", choice.name))),
+            PaletteEntry::Key(action) => ListResponse::close_and(AppAction::Key(*action)),
         }
     }
 }
 
-/// Every deed that opens something can be reached without a key, through the palette.
+/// Key actions that are reachable through the palette.
 #[cfg(test)]
-pub(super) fn reachable() -> Vec<Deed> {
-    let slashes = COMMANDS.iter().filter_map(|command| command.deed());
-    slashes.chain(BARE.iter().copied()).collect()
+pub(super) fn reachable() -> Vec<KeyAction> {
+    let slashes = COMMANDS.iter().filter_map(|command| command.key_action());
+    slashes.chain(KEY_ACTIONS.iter().copied()).collect()
 }
 
 #[cfg(test)]
@@ -117,11 +118,11 @@ mod tests {
     use crate::keys::BINDINGS;
 
     #[test]
-    fn everything_that_works_everywhere_is_in_the_palette() {
+    fn every_global_action_is_in_the_palette() {
         let known = reachable();
         let missing: Vec<&str> = BINDINGS
             .iter()
-            .filter(|binding| binding.context == Context::Everywhere && !known.contains(&binding.deed))
+            .filter(|binding| binding.context == KeyContext::Everywhere && !known.contains(&binding.action))
             .map(|binding| binding.name)
             .collect();
         // These end or close something, or are the palette itself.

@@ -1,59 +1,73 @@
-//! What is allowed: the rules, the answers that are remembered, and taking one back.
+//! Permission rules and saved answers.
 
-use super::list::{Act, Fetch, Source};
-use crate::house::Rule;
-use crate::keys::Deed;
-use crate::row::Row;
-use crate::view::{Cx, Place};
+use super::list::{ListItems, ListResponse, ListSource};
+use crate::action::AppAction;
+use crate::backend::{PermissionRow, Revocation};
+use crate::keys::KeyAction;
+use crate::row::StyledRow;
+use crate::view::{ViewContext, ViewPlacement};
+use session::Command;
 
-/// Rules and remembered answers.
-pub(crate) struct Permissions;
+/// Permission rules and saved answers.
+pub(crate) struct PermissionPicker;
 
-impl Source for Permissions {
-    type Entry = Rule;
+impl ListSource for PermissionPicker {
+    type Item = PermissionRow;
 
     fn title(&self) -> String {
         "Permissions".into()
     }
 
-    fn place(&self) -> Place {
-        Place::Full
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Full
     }
 
-    fn fetch(&mut self, cx: &Cx<'_>) -> Fetch<Rule> {
-        Fetch::Later(cx.fetch(cx.house.rules()))
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<PermissionRow> {
+        ListItems::Pending(cx.start(cx.backend.permission_rules()))
     }
 
-    fn name(&self, rule: &Rule) -> String {
+    fn name(&self, rule: &PermissionRow) -> String {
         rule.rule.clone()
     }
 
-    fn sign(&self, rule: &Rule, cx: &Cx<'_>) -> Option<Row> {
+    fn marker(&self, rule: &PermissionRow, cx: &ViewContext<'_>) -> Option<StyledRow> {
         let style = match rule.effect.as_str() {
             "allow" => cx.theme.good,
             "deny" => cx.theme.bad,
             _ => cx.theme.warn,
         };
-        Some(Row::of(format!("{:<6}", rule.effect), style))
+        Some(StyledRow::new(format!("{:<6}", rule.effect), style))
     }
 
-    fn about(&self, rule: &Rule, cx: &Cx<'_>) -> (Row, Row) {
-        (Row::empty(), Row::of(&*rule.origin, cx.theme.dim))
+    fn columns(&self, rule: &PermissionRow, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
+        (StyledRow::empty(), StyledRow::new(&*rule.origin, cx.theme.dim))
     }
 
-    fn choose(&mut self, _: &Rule, _: &Cx<'_>) -> Act {
-        Act::Stay
+    fn choose(&mut self, _: &PermissionRow, _: &ViewContext<'_>) -> ListResponse {
+        ListResponse::Stay
     }
 
-    fn act(&mut self, deed: Deed, rule: &Rule, cx: &Cx<'_>) -> Option<Act> {
-        (deed == Deed::Revoke && rule.revocable).then(|| Act::Await(cx.fetch(cx.house.revoke(rule.rule.clone()))))
+    fn perform(&mut self, action: KeyAction, rule: &PermissionRow, cx: &ViewContext<'_>) -> Option<ListResponse> {
+        if action != KeyAction::Revoke {
+            return None;
+        }
+        let rule_text = rule.rule.clone();
+        match rule.revocation {
+            Revocation::None => None,
+            Revocation::Stored => Some(ListResponse::Await(cx.start(cx.backend.revoke_rule(rule_text)))),
+            Revocation::Session => Some(ListResponse::Act(AppAction::Send(Command::Revoke { rule: rule_text }))),
+        }
     }
 
-    fn hints(&self) -> &'static [Deed] {
-        &[Deed::Close, Deed::Revoke]
+    fn key_hints(&self) -> &'static [KeyAction] {
+        &[KeyAction::Close, KeyAction::Revoke]
     }
 
-    fn empty(&self) -> &'static str {
-        "no rules and no remembered answers; the permission level decides alone"
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn empty_text(&self) -> &'static str {
+        "no rules or saved answers; only the permission level applies"
     }
 }

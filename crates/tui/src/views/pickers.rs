@@ -1,156 +1,160 @@
-//! Choosing a model, a mode or a theme.
+//! Pickers for models, modes and themes.
 
-use super::list::{Act, Fetch, Source};
-use crate::house::Choice;
-use crate::row::Row;
+use super::list::{ListItems, ListResponse, ListSource};
+use crate::action::AppAction;
+use crate::backend::PickerItem;
+use crate::row::StyledRow;
 use crate::theme::{self, Theme};
-use crate::view::{Cx, Wish};
+use crate::view::ViewContext;
 use session::Command;
 
-/// The models that can be chosen.
-pub(crate) struct Models;
+/// The available models.
+pub(crate) struct ModelPicker;
 
-/// The modes that can be chosen.
-pub(crate) struct Modes;
+/// The available modes.
+pub(crate) struct ModePicker;
 
-/// The themes that can be chosen.
-pub(crate) struct Themes {
+/// The available themes.
+pub(crate) struct ThemePicker {
     before: Theme,
 }
 
-impl Themes {
-    /// The themes; the one that is in force now is kept if none is chosen.
+impl ThemePicker {
+    /// Creates the list with the current theme.
     pub(crate) fn new(before: Theme) -> Self {
-        Themes { before }
+        ThemePicker { before }
     }
 }
 
-fn about(choice: &Choice, is_current: bool, cx: &Cx<'_>) -> (Row, Row) {
-    let about = match &choice.obstacle {
-        Some(obstacle) => Row::of(format!("{} · {obstacle}", choice.about), cx.theme.dim),
-        None => Row::of(&*choice.about, cx.theme.dim),
+fn about(choice: &PickerItem, is_current: bool, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
+    let about = match &choice.unavailable_reason {
+        Some(obstacle) => StyledRow::new(format!("{} · {obstacle}", choice.description), cx.theme.dim),
+        None => StyledRow::new(&*choice.description, cx.theme.dim),
     };
     let now = if is_current {
-        Row::of("now", cx.theme.good)
+        StyledRow::new("current", cx.theme.good)
     } else {
-        Row::empty()
+        StyledRow::empty()
     };
     (about, now)
 }
 
-fn current(entries: &[Choice], name: &str) -> usize {
+fn current(entries: &[PickerItem], name: &str) -> usize {
     entries.iter().position(|choice| choice.name == name).unwrap_or(0)
 }
 
-impl Source for Models {
-    type Entry = Choice;
+impl ListSource for ModelPicker {
+    type Item = PickerItem;
 
     fn title(&self) -> String {
         "Models".into()
     }
 
-    fn fetch(&mut self, cx: &Cx<'_>) -> Fetch<Choice> {
-        Fetch::Later(cx.fetch(cx.house.models()))
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<PickerItem> {
+        ListItems::Pending(cx.start(cx.backend.models()))
     }
 
-    fn name(&self, choice: &Choice) -> String {
+    fn name(&self, choice: &PickerItem) -> String {
         choice.name.clone()
     }
 
-    fn about(&self, choice: &Choice, cx: &Cx<'_>) -> (Row, Row) {
-        about(choice, choice.name == cx.state.facts.model, cx)
+    fn columns(&self, choice: &PickerItem, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
+        about(choice, choice.name == cx.state.info.model, cx)
     }
 
-    fn first(&self, entries: &[Choice], cx: &Cx<'_>) -> usize {
-        current(entries, &cx.state.facts.model)
+    fn initial_row(&self, entries: &[PickerItem], cx: &ViewContext<'_>) -> usize {
+        current(entries, &cx.state.info.model)
     }
 
-    fn choose(&mut self, choice: &Choice, _: &Cx<'_>) -> Act {
-        match &choice.obstacle {
-            Some(obstacle) => Act::Do(Wish::Flash(format!("{}: {obstacle}; /setup stores a key", choice.name))),
-            None => Act::CloseAnd(Wish::Send(Command::SetModel {
+    fn choose(&mut self, choice: &PickerItem, _: &ViewContext<'_>) -> ListResponse {
+        match &choice.unavailable_reason {
+            Some(obstacle) => ListResponse::Act(AppAction::Flash(format!(
+                "{}: {obstacle}; run /setup to store a key",
+                choice.name
+            ))),
+            None => ListResponse::close_and(AppAction::Send(Command::SetModel {
                 name: choice.name.clone(),
             })),
         }
     }
 
-    fn empty(&self) -> &'static str {
-        "no models are known; /setup finds some"
+    fn empty_text(&self) -> &'static str {
+        "no models available; run /setup"
     }
 }
 
-impl Source for Modes {
-    type Entry = Choice;
+impl ListSource for ModePicker {
+    type Item = PickerItem;
 
     fn title(&self) -> String {
         "Modes".into()
     }
 
-    fn fetch(&mut self, cx: &Cx<'_>) -> Fetch<Choice> {
-        Fetch::Later(cx.fetch(cx.house.modes()))
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<PickerItem> {
+        ListItems::Pending(cx.start(cx.backend.modes()))
     }
 
-    fn name(&self, choice: &Choice) -> String {
+    fn name(&self, choice: &PickerItem) -> String {
         choice.name.clone()
     }
 
-    fn about(&self, choice: &Choice, cx: &Cx<'_>) -> (Row, Row) {
-        about(choice, choice.name == cx.state.facts.mode, cx)
+    fn columns(&self, choice: &PickerItem, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
+        about(choice, choice.name == cx.state.info.mode, cx)
     }
 
-    fn first(&self, entries: &[Choice], cx: &Cx<'_>) -> usize {
-        current(entries, &cx.state.facts.mode)
+    fn initial_row(&self, entries: &[PickerItem], cx: &ViewContext<'_>) -> usize {
+        current(entries, &cx.state.info.mode)
     }
 
-    fn choose(&mut self, choice: &Choice, _: &Cx<'_>) -> Act {
-        Act::CloseAnd(Wish::Send(Command::SetMode {
+    fn choose(&mut self, choice: &PickerItem, _: &ViewContext<'_>) -> ListResponse {
+        ListResponse::close_and(AppAction::Send(Command::SetMode {
             name: choice.name.clone(),
         }))
     }
 }
 
-impl Source for Themes {
-    type Entry = String;
+impl ListSource for ThemePicker {
+    type Item = String;
 
     fn title(&self) -> String {
         "Themes".into()
     }
 
-    fn fetch(&mut self, cx: &Cx<'_>) -> Fetch<String> {
-        let own = cx.house.themes();
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<String> {
+        let own = cx.backend.user_themes();
         let built_in = theme::NAMES.iter().map(|name| (*name).to_owned());
-        Fetch::Now(built_in.chain(own.into_keys()).collect())
+        ListItems::Ready(built_in.chain(own.into_keys()).collect())
     }
 
     fn name(&self, name: &String) -> String {
         name.clone()
     }
 
-    /// A line in the theme itself, so that it can be seen before it is chosen.
-    fn about(&self, name: &String, cx: &Cx<'_>) -> (Row, Row) {
+    /// A sample line in the theme's styles.
+    fn columns(&self, name: &String, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
         let now = if *name == self.before.name {
-            Row::of("now", cx.theme.good)
+            StyledRow::new("current", cx.theme.good)
         } else {
-            Row::empty()
+            StyledRow::empty()
         };
-        let Ok(theme) = Theme::find(name, &cx.house.themes()) else {
-            return (Row::of("it has a mistake", cx.theme.bad), now);
+        let Ok(theme) = Theme::find(name, &cx.backend.user_themes()) else {
+            return (StyledRow::new("invalid theme", cx.theme.bad), now);
         };
-        let sample = Row::of("accent ", theme.accent)
-            .and("good ", theme.good)
-            .and("warn ", theme.warn)
-            .and("bad ", theme.bad)
-            .and(" + added ", theme.added)
-            .and(" - removed ", theme.removed)
-            .and(" dim", theme.dim);
+        let sample = StyledRow::new("accent ", theme.accent)
+            .push("good ", theme.good)
+            .push("warn ", theme.warn)
+            .push("bad ", theme.bad)
+            .push(" + added ", theme.added)
+            .push(" - removed ", theme.removed)
+            .push(" dim", theme.dim);
         (sample, now)
     }
 
-    fn first(&self, entries: &[String], _: &Cx<'_>) -> usize {
+    fn initial_row(&self, entries: &[String], _: &ViewContext<'_>) -> usize {
         entries.iter().position(|name| *name == self.before.name).unwrap_or(0)
     }
 
-    fn choose(&mut self, name: &String, _: &Cx<'_>) -> Act {
-        Act::CloseAnd(Wish::ThemeNamed(name.clone()))
+    fn choose(&mut self, name: &String, _: &ViewContext<'_>) -> ListResponse {
+        ListResponse::close_and(AppAction::SetTheme(name.clone()))
     }
 }

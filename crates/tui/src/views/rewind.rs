@@ -1,125 +1,125 @@
-//! Going back to an earlier prompt: what comes after it stays in the log, but is no longer seen.
+//! Rewind to an earlier prompt. Later items stay in the log but leave the conversation.
 
-use super::list::{Act, Fetch, Source};
-use crate::house::Which;
-use crate::keys::Deed;
-use crate::row::Row;
-use crate::view::{Cx, Place, Wish};
-use crate::words::{ago, first_line, now};
-use session::{Body, Change, Command, Item, ItemId, Tally, Time};
+use super::list::{ListItems, ListResponse, ListSource};
+use crate::action::AppAction;
+use crate::backend::SessionTarget;
+use crate::format::{age, first_line, now};
+use crate::keys::KeyAction;
+use crate::row::StyledRow;
+use crate::view::{ViewContext, ViewPlacement};
+use session::{Body, Change, ChangeCount, Command, Item, ItemId, Time};
 use std::sync::Arc;
 
-/// The prompts of the session, newest first.
-pub(crate) struct Rewind {
+/// The session's prompts, newest first.
+pub(crate) struct RewindPicker {
     now: Time,
 }
 
-/// A prompt that can be gone back to.
+/// A prompt to rewind to.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Prompt {
+pub(crate) struct RewindPrompt {
     text: String,
     at: Time,
-    /// The item before it, which becomes the newest; `None` for the very first.
+    /// The item before it, which becomes the head; `None` for the first prompt.
     before: Option<ItemId>,
-    /// The files that were changed from here on.
-    changed: Tally,
+    /// Files changed since.
+    changed: ChangeCount,
 }
 
-impl Default for Rewind {
+impl Default for RewindPicker {
     fn default() -> Self {
-        Rewind { now: now() }
+        RewindPicker { now: now() }
     }
 }
 
-impl Rewind {
-    /// The prompts as they look at a time.
+impl RewindPicker {
     #[cfg(test)]
     pub(crate) fn at(now: Time) -> Self {
-        Rewind { now }
+        RewindPicker { now }
     }
 }
 
-impl Source for Rewind {
-    type Entry = Prompt;
+impl ListSource for RewindPicker {
+    type Item = RewindPrompt;
 
     fn title(&self) -> String {
-        "Go back to before".into()
+        "Rewind to before".into()
     }
 
-    fn place(&self) -> Place {
-        Place::Inline(14)
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Inline(14)
     }
 
-    fn fetch(&mut self, cx: &Cx<'_>) -> Fetch<Prompt> {
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<RewindPrompt> {
         let Some(session) = cx.state.session else {
-            return Fetch::Now(Vec::new());
+            return ListItems::Ready(Vec::new());
         };
-        let items = cx.house.items(session);
-        Fetch::Later(cx.fetch(Box::pin(async move { Ok(prompts(&items.await?)) })))
+        let items = cx.backend.session_items(session);
+        ListItems::Pending(cx.start(Box::pin(async move { Ok(prompts(&items.await?)) })))
     }
 
-    fn name(&self, prompt: &Prompt) -> String {
+    fn name(&self, prompt: &RewindPrompt) -> String {
         first_line(&prompt.text)
     }
 
-    fn about(&self, prompt: &Prompt, cx: &Cx<'_>) -> (Row, Row) {
+    fn columns(&self, prompt: &RewindPrompt, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
         let files = match prompt.changed.is_empty() {
             true => String::new(),
             false => format!("{} changed since  ", prompt.changed),
         };
-        let right = Row::of(files, cx.theme.warn).and(ago(prompt.at, self.now), cx.theme.dim);
-        (Row::empty(), right)
+        let right = StyledRow::new(files, cx.theme.warn).push(age(prompt.at, self.now), cx.theme.dim);
+        (StyledRow::empty(), right)
     }
 
-    fn verb(&self) -> &'static str {
-        "go back"
+    fn choose_label(&self) -> &'static str {
+        "rewind"
     }
 
-    fn choose(&mut self, prompt: &Prompt, cx: &Cx<'_>) -> Act {
+    fn choose(&mut self, prompt: &RewindPrompt, cx: &ViewContext<'_>) -> ListResponse {
         if cx.state.is_working() {
-            return Act::Do(Wish::Flash("stop the turn first (esc)".into()));
+            return ListResponse::Act(AppAction::Flash("interrupt the turn first (esc)".into()));
         }
         match prompt.before {
-            // The words come back into the line, to be said differently.
-            Some(to) => Act::CloseAnd(Wish::All(vec![
-                Wish::Send(Command::Rewind { to }),
-                Wish::Tell(format!(
-                    "went back to before “{}”; files are as they are, /undo takes changes back",
+            // The text returns to the composer for editing.
+            Some(to) => ListResponse::close_and(AppAction::All(vec![
+                AppAction::Send(Command::Rewind { to }),
+                AppAction::Notice(format!(
+                    "rewound to before “{}”; files are unchanged, /undo reverts them",
                     first_line(&prompt.text)
                 )),
-                Wish::Compose(prompt.text.clone()),
+                AppAction::SetInput(prompt.text.clone()),
             ])),
-            None => Act::CloseAnd(Wish::All(vec![
-                Wish::Switch(Which::New),
-                Wish::Compose(prompt.text.clone()),
+            None => ListResponse::close_and(AppAction::All(vec![
+                AppAction::OpenSession(SessionTarget::New),
+                AppAction::SetInput(prompt.text.clone()),
             ])),
         }
     }
 
-    fn act(&mut self, deed: Deed, prompt: &Prompt, cx: &Cx<'_>) -> Option<Act> {
-        match (deed, cx.state.session, prompt.before) {
-            (Deed::Fork, Some(session), Some(before)) => Some(Act::CloseAnd(Wish::All(vec![
-                Wish::Switch(Which::Fork {
+    fn perform(&mut self, action: KeyAction, prompt: &RewindPrompt, cx: &ViewContext<'_>) -> Option<ListResponse> {
+        match (action, cx.state.session, prompt.before) {
+            (KeyAction::Fork, Some(session), Some(before)) => Some(ListResponse::close_and(AppAction::All(vec![
+                AppAction::OpenSession(SessionTarget::Fork {
                     session,
                     upto: Some(before),
                 }),
-                Wish::Compose(prompt.text.clone()),
+                AppAction::SetInput(prompt.text.clone()),
             ]))),
             _ => None,
         }
     }
 
-    fn hints(&self) -> &'static [Deed] {
-        &[Deed::Close, Deed::Choose, Deed::Fork]
+    fn key_hints(&self) -> &'static [KeyAction] {
+        &[KeyAction::Close, KeyAction::Choose, KeyAction::Fork]
     }
 
-    fn empty(&self) -> &'static str {
-        "nothing was said yet"
+    fn empty_text(&self) -> &'static str {
+        "no prompts yet"
     }
 }
 
-/// The prompts, newest first, each with how many files were changed from it on.
-fn prompts(items: &[Arc<Item>]) -> Vec<Prompt> {
+/// The prompts, newest first, each with the files changed since.
+fn prompts(items: &[Arc<Item>]) -> Vec<RewindPrompt> {
     let mut changes: Vec<&Change> = Vec::new();
     let mut prompts = Vec::new();
     for (index, item) in items.iter().enumerate().rev() {
@@ -127,14 +127,14 @@ fn prompts(items: &[Arc<Item>]) -> Vec<Prompt> {
             Body::Result { changes: made, .. } | Body::Restored { changes: made, .. } => {
                 changes.extend(made.iter().rev());
             }
-            Body::Prompt { message } => prompts.push(Prompt {
-                text: session::spoken(message),
+            Body::Prompt { message } => prompts.push(RewindPrompt {
+                text: session::user_text(message),
                 at: item.at,
                 before: index
                     .checked_sub(1)
                     .and_then(|before| items.get(before))
                     .map(|item| item.id),
-                changed: Tally::of(changes.iter().rev().copied()),
+                changed: ChangeCount::of(changes.iter().rev().copied()),
             }),
             _ => {}
         }

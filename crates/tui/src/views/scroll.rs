@@ -1,27 +1,27 @@
-//! Which row of a list is chosen, and which rows are on the screen.
+//! Selection and scroll position of a list.
 
 use std::ops::Range;
 
-/// The chosen row and the first one on the screen.
+/// The selected row and the first visible row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Scroll {
+pub(crate) struct ScrollState {
     chosen: usize,
     top: usize,
 }
 
-impl Scroll {
-    /// The chosen row.
-    pub(crate) fn chosen(&self) -> usize {
+impl ScrollState {
+    /// The selected row.
+    pub(crate) fn selected(&self) -> usize {
         self.chosen
     }
 
-    /// Chooses a row.
-    pub(crate) fn choose(&mut self, row: usize) {
+    /// Selects a row.
+    pub(crate) fn select(&mut self, row: usize) {
         self.chosen = row;
     }
 
-    /// One row up or down, around the ends of `count` rows.
-    pub(crate) fn turn(&mut self, down: bool, count: usize) {
+    /// Moves the selection by one row, with wrap-around.
+    pub(crate) fn select_next(&mut self, down: bool, count: usize) {
         self.chosen = match (down, count) {
             (_, 0) => 0,
             (true, _) => (self.chosen + 1) % count,
@@ -29,16 +29,16 @@ impl Scroll {
         };
     }
 
-    /// So many rows up or down, to the ends of `count` rows at most.
-    pub(crate) fn step(&mut self, down: bool, rows: usize, count: usize) {
+    /// Moves the selection by several rows, up to the ends.
+    pub(crate) fn move_by(&mut self, down: bool, rows: usize, count: usize) {
         self.chosen = match down {
             true => (self.chosen + rows).min(count.saturating_sub(1)),
             false => self.chosen.saturating_sub(rows),
         };
     }
 
-    /// The rows of `count` that are on a screen of `height`, the chosen one among them.
-    pub(crate) fn window(&mut self, count: usize, height: usize) -> Range<usize> {
+    /// The visible rows, which include the selected one.
+    pub(crate) fn visible(&mut self, count: usize, height: usize) -> Range<usize> {
         self.chosen = self.chosen.min(count.saturating_sub(1));
         self.top = self
             .top
@@ -54,19 +54,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chosen_row_is_always_on_the_screen() {
-        let mut scroll = Scroll::default();
+    fn the_selected_row_is_always_visible() {
+        let mut scroll = ScrollState::default();
         for (down, rows) in [(true, 7), (true, 100), (false, 1), (false, 50), (true, 3)] {
-            scroll.step(down, rows, 20);
-            let window = scroll.window(20, 5);
-            assert!(window.contains(&scroll.chosen()), "{scroll:?} {window:?}");
+            scroll.move_by(down, rows, 20);
+            let window = scroll.visible(20, 5);
+            assert!(window.contains(&scroll.selected()), "{scroll:?} {window:?}");
             assert_eq!(window.len(), 5);
         }
-        scroll.turn(false, 3);
-        assert_eq!(scroll.window(3, 5), 0..3);
-        scroll.choose(2);
-        scroll.turn(true, 3);
-        assert_eq!(scroll.chosen(), 0);
-        assert_eq!(Scroll::default().window(0, 5), 0..0);
+        scroll.select_next(false, 3);
+        assert_eq!(scroll.visible(3, 5), 0..3);
+        scroll.select(2);
+        scroll.select_next(true, 3);
+        assert_eq!(scroll.selected(), 0);
+        assert_eq!(ScrollState::default().visible(0, 5), 0..0);
     }
 }

@@ -1,66 +1,66 @@
-//! MCP and language servers: how each of them is.
+//! State of MCP and language servers.
 
-use super::list::{Act, Fetch, Source};
-use crate::house::{Health, Server};
-use crate::row::{Row, wrap};
-use crate::view::{Cx, Place};
+use super::list::{ListItems, ListResponse, ListSource};
+use crate::backend::{ServerHealth, ServerRow};
+use crate::row::{StyledRow, wrap};
+use crate::view::{ViewContext, ViewPlacement};
 
-/// The servers that tools use.
-pub(crate) struct Servers;
+/// MCP and language servers.
+pub(crate) struct ServerPicker;
 
-impl Source for Servers {
-    type Entry = Server;
+impl ListSource for ServerPicker {
+    type Item = ServerRow;
 
     fn title(&self) -> String {
         "Servers".into()
     }
 
-    fn place(&self) -> Place {
-        Place::Full
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Full
     }
 
-    fn fetch(&mut self, cx: &Cx<'_>) -> Fetch<Server> {
-        Fetch::Later(cx.fetch(cx.house.servers()))
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<ServerRow> {
+        ListItems::Pending(cx.start(cx.backend.servers()))
     }
 
-    fn name(&self, server: &Server) -> String {
+    fn name(&self, server: &ServerRow) -> String {
         format!("{} {}", server.kind, server.name)
     }
 
-    fn sign(&self, server: &Server, cx: &Cx<'_>) -> Option<Row> {
+    fn marker(&self, server: &ServerRow, cx: &ViewContext<'_>) -> Option<StyledRow> {
         Some(match server.health {
-            Health::Good => Row::of("● ", cx.theme.good),
-            Health::Idle => Row::of("○ ", cx.theme.dim),
-            Health::Bad => Row::of("✕ ", cx.theme.bad),
+            ServerHealth::Good => StyledRow::new("● ", cx.theme.good),
+            ServerHealth::Idle => StyledRow::new("○ ", cx.theme.dim),
+            ServerHealth::Bad => StyledRow::new("✕ ", cx.theme.bad),
         })
     }
 
-    fn about(&self, server: &Server, cx: &Cx<'_>) -> (Row, Row) {
-        (Row::of(&*server.state, cx.theme.dim), Row::empty())
+    fn columns(&self, server: &ServerRow, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
+        (StyledRow::new(&*server.state, cx.theme.dim), StyledRow::empty())
     }
 
-    fn detail(&self, server: &Server, width: u16, cx: &Cx<'_>) -> Vec<Row> {
+    fn detail(&self, server: &ServerRow, width: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let mut rows = vec![
-            Row::of(&*server.name, cx.theme.strong),
-            Row::of(&*server.state, cx.theme.dim),
-            Row::empty(),
+            StyledRow::new(&*server.name, cx.theme.strong),
+            StyledRow::new(&*server.state, cx.theme.dim),
+            StyledRow::empty(),
         ];
-        for line in &server.about {
-            let row = Row::of(crate::row::tame(line).replace('\n', " "), cx.theme.text);
-            rows.extend(wrap(&row, width.into(), &Row::of("  ", cx.theme.text)));
+        for line in &server.details {
+            let row = StyledRow::new(crate::row::sanitise(line).replace('\n', " "), cx.theme.text);
+            rows.extend(wrap(&row, width.into(), &StyledRow::new("  ", cx.theme.text)));
         }
         rows
     }
 
-    fn choose(&mut self, _: &Server, _: &Cx<'_>) -> Act {
-        Act::Again
+    fn choose(&mut self, _: &ServerRow, _: &ViewContext<'_>) -> ListResponse {
+        ListResponse::Reload
     }
 
-    fn hints(&self) -> &'static [crate::keys::Deed] {
-        &[crate::keys::Deed::Close]
+    fn key_hints(&self) -> &'static [crate::keys::KeyAction] {
+        &[crate::keys::KeyAction::Close]
     }
 
-    fn empty(&self) -> &'static str {
-        "no servers are configured; docs/mcp.md says how"
+    fn empty_text(&self) -> &'static str {
+        "no servers configured; see docs/mcp.md"
     }
 }

@@ -1,82 +1,82 @@
-//! The sessions: search, look inside, resume, fork, rename.
+//! Sessions: search, preview, resume, fork, rename.
 
-use super::list::{Act, Fetch, Source};
-use crate::house::Which;
-use crate::keys::Deed;
-use crate::row::{Row, wrap};
-use crate::view::{Cx, Errand, Place, Wish};
-use crate::words::{ago, first_line, money, now, tokens};
-use session::{Body, Item, Meta, SessionId, Time};
+use super::list::{ListItems, ListResponse, ListSource};
+use crate::action::AppAction;
+use crate::backend::SessionTarget;
+use crate::format::{age, dollars, first_line, now, tokens};
+use crate::keys::KeyAction;
+use crate::row::{StyledRow, wrap};
+use crate::view::{PendingResult, ViewContext, ViewPlacement};
+use session::{Body, Item, SessionId, SessionMeta, Time};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The sessions.
-pub(crate) struct Sessions {
-    everywhere: bool,
+pub(crate) struct SessionPicker {
+    all_projects: bool,
     now: Time,
-    inside: RefCell<HashMap<SessionId, Inside>>,
+    previews: RefCell<HashMap<SessionId, SessionPreview>>,
 }
 
-/// What is known of a session's items.
-enum Inside {
-    Fetching(Errand<Vec<Arc<Item>>>),
-    Known(Vec<(Speaker, String)>),
+/// The preview of a session.
+enum SessionPreview {
+    Loading(PendingResult<Vec<Arc<Item>>>),
+    Loaded(Vec<(PreviewSpeaker, String)>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Speaker {
-    Person,
+enum PreviewSpeaker {
+    User,
     Model,
 }
 
-impl Default for Sessions {
+impl Default for SessionPicker {
     fn default() -> Self {
-        Sessions::at(now())
+        SessionPicker::at(now())
     }
 }
 
-impl Sessions {
-    /// The sessions as they look at a time.
+impl SessionPicker {
     pub(crate) fn at(now: Time) -> Self {
-        Sessions {
-            everywhere: false,
+        SessionPicker {
+            all_projects: false,
             now,
-            inside: RefCell::default(),
+            previews: RefCell::default(),
         }
     }
 }
 
-impl Source for Sessions {
-    type Entry = Meta;
+impl ListSource for SessionPicker {
+    type Item = SessionMeta;
 
     fn title(&self) -> String {
-        if self.everywhere {
+        if self.all_projects {
             "Sessions of all projects".into()
         } else {
             "Sessions".into()
         }
     }
 
-    fn place(&self) -> Place {
-        Place::Full
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Full
     }
 
-    fn fetch(&mut self, cx: &Cx<'_>) -> Fetch<Meta> {
-        Fetch::Later(cx.fetch(match self.everywhere {
-            true => cx.house.all_sessions(),
-            false => cx.house.sessions(),
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<SessionMeta> {
+        ListItems::Pending(cx.start(match self.all_projects {
+            true => cx.backend.all_sessions(),
+            false => cx.backend.sessions(),
         }))
     }
 
-    fn name(&self, meta: &Meta) -> String {
+    fn name(&self, meta: &SessionMeta) -> String {
         let title = meta.title.as_deref().map(first_line).filter(|title| !title.is_empty());
         title.unwrap_or_else(|| format!("untitled {}", &meta.id.to_string()[..8]))
     }
 
-    fn about(&self, meta: &Meta, cx: &Cx<'_>) -> (Row, Row) {
+    fn columns(&self, meta: &SessionMeta, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
         let here = cx.state.session == Some(meta.id);
-        let project = match self.everywhere {
+        let project = match self.all_projects {
             true => meta
                 .root
                 .file_name()
@@ -85,105 +85,119 @@ impl Source for Sessions {
             false => String::new(),
         };
         let right = match here {
-            true => Row::of("open", cx.theme.good),
-            false => Row::of(ago(meta.updated, self.now), cx.theme.dim),
+            true => StyledRow::new("open", cx.theme.good),
+            false => StyledRow::new(age(meta.updated, self.now), cx.theme.dim),
         };
-        (Row::of(project, cx.theme.dim), right)
+        (StyledRow::new(project, cx.theme.dim), right)
     }
 
-    fn detail(&self, meta: &Meta, width: u16, cx: &Cx<'_>) -> Vec<Row> {
+    fn detail(&self, meta: &SessionMeta, width: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let theme = cx.theme;
         let mut rows = vec![
-            Row::of(self.name(meta), theme.strong),
-            Row::of(&*meta.model, theme.dim),
-            Row::of(
+            StyledRow::new(self.name(meta), theme.strong),
+            StyledRow::new(&*meta.model, theme.dim),
+            StyledRow::new(
                 format!(
                     "{} items · {} tokens · {}",
                     meta.items,
-                    tokens(meta.totals.usage.prompt() + meta.totals.usage.output),
-                    money(meta.totals.cost)
+                    tokens(meta.totals.usage.prompt_tokens() + meta.totals.usage.output),
+                    dollars(meta.totals.cost)
                 ),
                 theme.dim,
             ),
-            Row::empty(),
+            StyledRow::empty(),
         ];
-        let mut inside = self.inside.borrow_mut();
+        let mut inside = self.previews.borrow_mut();
         let known = inside
             .entry(meta.id)
-            .or_insert_with(|| Inside::Fetching(cx.fetch(cx.house.items(meta.id))));
-        if let Inside::Fetching(errand) = known
-            && let Some(answer) = errand.take()
+            .or_insert_with(|| SessionPreview::Loading(cx.start(cx.backend.session_items(meta.id))));
+        if let SessionPreview::Loading(pending) = known
+            && let Some(answer) = pending.take()
         {
-            *known = Inside::Known(answer.map(|items| said(&items)).unwrap_or_default());
+            *known = SessionPreview::Loaded(answer.map(|items| last_messages(&items)).unwrap_or_default());
         }
         match known {
-            Inside::Fetching(_) => rows.push(Row::of("…", theme.dim)),
-            Inside::Known(lines) => {
+            SessionPreview::Loading(_) => rows.push(StyledRow::new("…", theme.dim)),
+            SessionPreview::Loaded(lines) => {
                 for (speaker, line) in lines {
                     let (mark, style) = match speaker {
-                        Speaker::Person => ("› ", theme.person),
-                        Speaker::Model => ("  ", theme.text),
+                        PreviewSpeaker::User => ("› ", theme.person),
+                        PreviewSpeaker::Model => ("  ", theme.text),
                     };
-                    let row = Row::of(mark, theme.accent).and(line.as_str(), style);
-                    rows.extend(wrap(&row, width.into(), &Row::of("  ", theme.text)).into_iter().take(3));
+                    let row = StyledRow::new(mark, theme.accent).push(line.as_str(), style);
+                    rows.extend(
+                        wrap(&row, width.into(), &StyledRow::new("  ", theme.text))
+                            .into_iter()
+                            .take(3),
+                    );
                 }
             }
         }
         rows
     }
 
-    fn verb(&self) -> &'static str {
+    fn choose_label(&self) -> &'static str {
         "resume"
     }
 
-    fn choose(&mut self, meta: &Meta, cx: &Cx<'_>) -> Act {
+    fn choose(&mut self, meta: &SessionMeta, cx: &ViewContext<'_>) -> ListResponse {
         match cx.state.session == Some(meta.id) {
-            true => Act::Close,
-            false => Act::CloseAnd(Wish::Switch(Which::Named(meta.id.to_string()))),
+            true => ListResponse::close(),
+            false => ListResponse::close_and(AppAction::OpenSession(SessionTarget::Named(meta.id.to_string()))),
         }
     }
 
-    fn act(&mut self, deed: Deed, meta: &Meta, cx: &Cx<'_>) -> Option<Act> {
+    fn perform(&mut self, action: KeyAction, meta: &SessionMeta, cx: &ViewContext<'_>) -> Option<ListResponse> {
         let _ = cx;
-        match deed {
-            Deed::Fork => Some(Act::CloseAnd(Wish::Switch(Which::Fork {
+        match action {
+            KeyAction::Fork => Some(ListResponse::close_and(AppAction::OpenSession(SessionTarget::Fork {
                 session: meta.id,
                 upto: None,
             }))),
-            Deed::Rename => Some(Act::Ask(deed, "title:".into(), meta.title.clone().unwrap_or_default())),
-            Deed::Scope => {
-                self.everywhere = !self.everywhere;
-                Some(Act::Again)
+            KeyAction::Rename => Some(ListResponse::Ask(
+                action,
+                "title:".into(),
+                meta.title.clone().unwrap_or_default(),
+            )),
+            KeyAction::Scope => {
+                self.all_projects = !self.all_projects;
+                Some(ListResponse::Reload)
             }
             _ => None,
         }
     }
 
-    fn said(&mut self, _: Deed, words: String, meta: &Meta, cx: &Cx<'_>) -> Act {
-        match words.trim() {
-            "" => Act::Stay,
-            title => Act::Await(cx.fetch(cx.house.rename(meta.id, title.to_owned()))),
+    fn submit_text(&mut self, _: KeyAction, text: String, meta: &SessionMeta, cx: &ViewContext<'_>) -> ListResponse {
+        match text.trim() {
+            "" => ListResponse::Stay,
+            title => ListResponse::Await(cx.start(cx.backend.rename_session(meta.id, title.to_owned()))),
         }
     }
 
-    fn hints(&self) -> &'static [Deed] {
-        &[Deed::Close, Deed::Choose, Deed::Fork, Deed::Rename, Deed::Scope]
+    fn key_hints(&self) -> &'static [KeyAction] {
+        &[
+            KeyAction::Close,
+            KeyAction::Choose,
+            KeyAction::Fork,
+            KeyAction::Rename,
+            KeyAction::Scope,
+        ]
     }
 
-    fn empty(&self) -> &'static str {
+    fn empty_text(&self) -> &'static str {
         "no sessions yet"
     }
 }
 
-/// What was said last, oldest first.
-fn said(items: &[Arc<Item>]) -> Vec<(Speaker, String)> {
-    let mut lines: Vec<(Speaker, String)> = items
+/// The last prompts and replies, oldest first.
+fn last_messages(items: &[Arc<Item>]) -> Vec<(PreviewSpeaker, String)> {
+    let mut lines: Vec<(PreviewSpeaker, String)> = items
         .iter()
         .rev()
         .filter_map(|item| {
             let (speaker, text) = match &item.body {
-                Body::Prompt { message } => (Speaker::Person, session::spoken(message)),
-                Body::Reply { message, .. } => (Speaker::Model, message.text()),
+                Body::Prompt { message } => (PreviewSpeaker::User, session::user_text(message)),
+                Body::Reply { message, .. } => (PreviewSpeaker::Model, message.text()),
                 _ => return None,
             };
             let line = first_line(&text);

@@ -1,68 +1,72 @@
-//! Settings: each with its value, where it comes from, and a line to change it.
+//! Settings with their values and sources.
 
-use super::list::{Act, Fetch, Source};
-use crate::house::Setting;
-use crate::keys::Deed;
-use crate::row::{Row, wrap};
-use crate::view::{Cx, Place};
+use super::list::{ListItems, ListResponse, ListSource};
+use crate::backend::SettingRow;
+use crate::keys::KeyAction;
+use crate::row::{StyledRow, wrap};
+use crate::view::{ViewContext, ViewPlacement};
 
 /// The settings.
-pub(crate) struct Settings;
+pub(crate) struct SettingPicker;
 
-impl Source for Settings {
-    type Entry = Setting;
+impl ListSource for SettingPicker {
+    type Item = SettingRow;
 
     fn title(&self) -> String {
         "Settings".into()
     }
 
-    fn place(&self) -> Place {
-        Place::Full
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Full
     }
 
-    fn fetch(&mut self, cx: &Cx<'_>) -> Fetch<Setting> {
-        Fetch::Later(cx.fetch(cx.house.settings()))
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<SettingRow> {
+        ListItems::Pending(cx.start(cx.backend.settings()))
     }
 
-    fn name(&self, setting: &Setting) -> String {
+    fn name(&self, setting: &SettingRow) -> String {
         setting.key.clone()
     }
 
-    fn about(&self, setting: &Setting, cx: &Cx<'_>) -> (Row, Row) {
+    fn columns(&self, setting: &SettingRow, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
         let value = match setting.value.is_empty() {
-            true => Row::of("–", cx.theme.dim),
-            false => Row::of(&*setting.value, cx.theme.accent),
+            true => StyledRow::new("–", cx.theme.dim),
+            false => StyledRow::new(&*setting.value, cx.theme.accent),
         };
-        (value, Row::of(&*setting.origin, cx.theme.dim))
+        (value, StyledRow::new(&*setting.origin, cx.theme.dim))
     }
 
-    fn detail(&self, setting: &Setting, width: u16, cx: &Cx<'_>) -> Vec<Row> {
+    fn detail(&self, setting: &SettingRow, width: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let theme = cx.theme;
-        let mut rows = vec![Row::of(&*setting.key, theme.strong)];
-        rows.extend(wrap(&Row::of(&*setting.about, theme.text), width.into(), &Row::empty()));
+        let mut rows = vec![StyledRow::new(&*setting.key, theme.strong)];
+        rows.extend(wrap(
+            &StyledRow::new(&*setting.description, theme.text),
+            width.into(),
+            &StyledRow::empty(),
+        ));
         if !setting.choices.is_empty() {
-            rows.push(Row::empty());
-            let choices = Row::of(format!("one of: {}", setting.choices.join(", ")), theme.dim);
-            rows.extend(wrap(&choices, width.into(), &Row::empty()));
+            rows.push(StyledRow::empty());
+            let choices = StyledRow::new(format!("one of: {}", setting.choices.join(", ")), theme.dim);
+            rows.extend(wrap(&choices, width.into(), &StyledRow::empty()));
         }
         rows
     }
 
-    fn verb(&self) -> &'static str {
+    fn choose_label(&self) -> &'static str {
         "change"
     }
 
-    fn choose(&mut self, setting: &Setting, cx: &Cx<'_>) -> Act {
-        // What has two values is switched at once; anything else is written.
+    fn choose(&mut self, setting: &SettingRow, cx: &ViewContext<'_>) -> ListResponse {
+        // A setting with two values is toggled; others are edited.
         if let [one, two] = setting.choices.as_slice() {
             let next = if setting.value == *one { two } else { one };
-            return Act::Await(cx.fetch(cx.house.set(setting.key.clone(), next.clone())));
+            return ListResponse::Await(cx.start(cx.backend.change_setting(setting.key.clone(), next.clone())));
         }
         let value = setting.value.trim_matches('"').to_owned();
-        Act::Ask(Deed::Choose, format!("{} =", setting.key), value)
+        ListResponse::Ask(KeyAction::Choose, format!("{} =", setting.key), value)
     }
 
-    fn said(&mut self, _: Deed, words: String, setting: &Setting, cx: &Cx<'_>) -> Act {
-        Act::Await(cx.fetch(cx.house.set(setting.key.clone(), words)))
+    fn submit_text(&mut self, _: KeyAction, text: String, setting: &SettingRow, cx: &ViewContext<'_>) -> ListResponse {
+        ListResponse::Await(cx.start(cx.backend.change_setting(setting.key.clone(), text)))
     }
 }

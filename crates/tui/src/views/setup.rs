@@ -1,379 +1,393 @@
-//! The first steps: choose a provider, give it a key where it needs one, choose a model, test it.
+//! Setup: choose a provider, enter its key, choose a model, test the connection.
 
-use super::field::Field;
-use super::scroll::Scroll;
-use crate::house::{Access, Keep, Provider, Trouble, Which};
+use super::field::InputField;
+use super::scroll::ScrollState;
+use crate::action::{AppAction, KeyResponse};
+use crate::backend::{KeyStorage, ProviderAccess, ProviderRow, SessionTarget, UserError};
 use crate::input::Input;
-use crate::keys::{Context, Deed, Key};
-use crate::row::{Row, wrap};
-use crate::view::{Cx, Errand, Outcome, Place, View, Wish};
+use crate::keys::{KeyAction, KeyChord, KeyContext};
+use crate::row::{StyledRow, wrap};
+use crate::view::{ModalView, PendingResult, ViewContext, ViewPlacement};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use session::Command;
 
-/// The most rows that words at the foot take.
-const FOOT: usize = 4;
+/// Maximum rows of the footer.
+const MAX_FOOTER: usize = 4;
 
-/// The first steps.
+/// The setup view.
 #[derive(Default)]
-pub(crate) struct Setup {
-    providers: Vec<Provider>,
-    fetching: Option<Errand<Vec<Provider>>>,
-    begun: bool,
-    step: Step,
-    /// What the rows are searched for.
-    filter: Field,
-    scroll: Scroll,
-    said: Option<(bool, String)>,
-    /// The choice is being kept.
-    saving: Option<Errand<String>>,
-    /// Why no session could be opened; without one there is nothing to go back to.
-    first: Option<String>,
+pub(crate) struct SetupView {
+    providers: Vec<ProviderRow>,
+    loading: Option<PendingResult<Vec<ProviderRow>>>,
+    loaded: bool,
+    step: SetupStep,
+    /// The search text.
+    filter: InputField,
+    scroll: ScrollState,
+    message: Option<(bool, String)>,
+    /// Pending save of the chosen model.
+    saving: Option<PendingResult<String>>,
+    /// Why no session could be opened; without a session, closing setup quits.
+    open_error: Option<String>,
 }
 
 #[derive(Default)]
-enum Step {
-    /// Which provider?
+enum SetupStep {
+    /// Choose a provider.
     #[default]
     Provider,
-    /// Its key, and where that is being kept.
-    Key(Provider, Field, Option<Errand<String>>),
-    /// Where is the key to be kept? And whether it is being kept.
-    Keep(Provider, String, Vec<(Keep, String)>, Option<Errand<String>>),
-    /// Which of its models?
-    Model(Provider),
-    /// Does it answer?
-    Test(String, Errand<String>),
-    /// It answered, or not.
-    Tested(String, Result<String, Trouble>),
+    /// Enter its key, and wait until it is stored.
+    Key(ProviderRow, InputField, Option<PendingResult<String>>),
+    /// Choose where to store the key, and wait until it is stored.
+    KeyStorage(
+        ProviderRow,
+        String,
+        Vec<(KeyStorage, String)>,
+        Option<PendingResult<String>>,
+    ),
+    /// Choose a model.
+    Model(ProviderRow),
+    /// Test the connection.
+    Test(String, PendingResult<String>),
+    /// The test result.
+    Tested(String, Result<String, UserError>),
 }
 
-impl Setup {
-    /// The first steps of somebody who cannot do anything else yet, for this reason.
-    pub(crate) fn first(why: &str) -> Self {
-        Setup {
-            first: Some(why.to_owned()),
-            ..Setup::default()
+impl SetupView {
+    /// Starts setup because no session could be opened.
+    pub(crate) fn without_session(why: &str) -> Self {
+        SetupView {
+            open_error: Some(why.to_owned()),
+            ..SetupView::default()
         }
     }
 
-    fn settle(&mut self, cx: &Cx<'_>) {
-        if !self.begun && self.fetching.is_none() {
-            self.fetching = Some(cx.fetch(cx.house.providers()));
+    fn apply_results(&mut self, cx: &ViewContext<'_>) {
+        if !self.loaded && self.loading.is_none() {
+            self.loading = Some(cx.start(cx.backend.providers()));
         }
-        if let Some(answer) = self.fetching.as_ref().and_then(Errand::take) {
-            self.fetching = None;
-            self.begun = true;
+        if let Some(answer) = self.loading.as_ref().and_then(PendingResult::take) {
+            self.loading = None;
+            self.loaded = true;
             match answer {
                 Ok(providers) => self.providers = providers,
-                Err(trouble) => self.said = Some((false, trouble.to_string())),
+                Err(error) => self.message = Some((false, error.to_string())),
             }
         }
-        if let Some(answer) = self.saving.as_ref().and_then(Errand::take) {
+        if let Some(answer) = self.saving.as_ref().and_then(PendingResult::take) {
             self.saving = None;
-            if let Err(trouble) = answer {
-                self.said = Some((false, trouble.told()));
+            if let Err(error) = answer {
+                self.message = Some((false, error.with_hint()));
             }
         }
         match &mut self.step {
-            Step::Key(provider, field, keeping) => {
-                let Some(answer) = keeping.as_ref().and_then(Errand::take) else {
+            SetupStep::Key(provider, field, keeping) => {
+                let Some(answer) = keeping.as_ref().and_then(PendingResult::take) else {
                     return;
                 };
                 let (provider, key) = (std::mem::take(provider), field.text().trim().to_owned());
                 match answer {
-                    Ok(text) => self.kept(provider, text),
-                    // A keyring that does not do it is no reason to give the key a second time.
-                    Err(trouble) => {
-                        let mut places = cx.house.key_places();
-                        places.retain(|(keep, _)| *keep != Keep::Keyring);
-                        self.go(Step::Keep(provider, key, places, None));
-                        self.said = Some((false, trouble.told()));
+                    Ok(text) => self.key_stored(provider, text),
+                    // If the keyring fails, the key does not have to be entered again.
+                    Err(error) => {
+                        let mut places = cx.backend.key_storages();
+                        places.retain(|(keep, _)| *keep != KeyStorage::Keyring);
+                        self.go_to(SetupStep::KeyStorage(provider, key, places, None));
+                        self.message = Some((false, error.with_hint()));
                     }
                 }
             }
-            Step::Keep(provider, _, _, keeping) => {
-                let Some(answer) = keeping.as_ref().and_then(Errand::take) else {
+            SetupStep::KeyStorage(provider, _, _, keeping) => {
+                let Some(answer) = keeping.as_ref().and_then(PendingResult::take) else {
                     return;
                 };
                 *keeping = None;
                 match answer {
                     Ok(text) => {
                         let provider = std::mem::take(provider);
-                        self.kept(provider, text);
+                        self.key_stored(provider, text);
                     }
-                    Err(trouble) => self.said = Some((false, trouble.told())),
+                    Err(error) => self.message = Some((false, error.with_hint())),
                 }
             }
-            Step::Test(model, errand) => {
-                let Some(answer) = errand.take() else { return };
-                // What works is kept before anything is begun with it.
+            SetupStep::Test(model, pending) => {
+                let Some(answer) = pending.take() else { return };
+                // Save a working model before it is used.
                 if answer.is_ok() {
-                    self.saving = Some(cx.fetch(cx.house.set("model".into(), model.clone())));
+                    self.saving = Some(cx.start(cx.backend.change_setting("model".into(), model.clone())));
                 }
-                self.step = Step::Tested(std::mem::take(model), answer);
+                self.step = SetupStep::Tested(std::mem::take(model), answer);
             }
-            Step::Provider | Step::Model(_) | Step::Tested(..) => {}
+            SetupStep::Provider | SetupStep::Model(_) | SetupStep::Tested(..) => {}
         }
     }
 
-    fn kept(&mut self, provider: Provider, told: String) {
-        self.go(Step::Model(provider));
-        self.said = Some((true, told));
+    fn key_stored(&mut self, provider: ProviderRow, message: String) {
+        self.go_to(SetupStep::Model(provider));
+        self.message = Some((true, message));
     }
 
-    fn go(&mut self, step: Step) {
+    fn go_to(&mut self, step: SetupStep) {
         self.step = step;
-        self.filter = Field::default();
-        self.scroll = Scroll::default();
-        self.said = None;
+        self.filter = InputField::default();
+        self.scroll = ScrollState::default();
+        self.message = None;
     }
 
     /// The names of the rows.
     fn names(&self) -> Vec<&str> {
         match &self.step {
-            Step::Provider => self.providers.iter().map(|provider| provider.title.as_str()).collect(),
-            Step::Model(provider) => provider.models.iter().map(String::as_str).collect(),
-            Step::Keep(_, _, places, _) => places.iter().map(|(_, about)| about.as_str()).collect(),
-            Step::Key(..) | Step::Test(..) | Step::Tested(..) => Vec::new(),
+            SetupStep::Provider => self.providers.iter().map(|provider| provider.title.as_str()).collect(),
+            SetupStep::Model(provider) => provider.models.iter().map(String::as_str).collect(),
+            SetupStep::KeyStorage(_, _, places, _) => places.iter().map(|(_, about)| about.as_str()).collect(),
+            SetupStep::Key(..) | SetupStep::Test(..) | SetupStep::Tested(..) => Vec::new(),
         }
     }
 
-    /// The numbers of the rows that fit the search.
-    fn found(&self) -> Vec<usize> {
-        let wanted = self.filter.text().to_lowercase();
+    /// Indices of the rows that match the search.
+    fn matching_rows(&self) -> Vec<usize> {
+        let query = self.filter.text().to_lowercase();
         let names = self.names().into_iter().enumerate();
         let fits = |name: &str| {
             let name = name.to_lowercase();
-            wanted.split_whitespace().all(|word| name.contains(word))
+            query.split_whitespace().all(|word| name.contains(word))
         };
         names.filter(|(_, name)| fits(name)).map(|(at, _)| at).collect()
     }
 
-    fn choose(&mut self, cx: &Cx<'_>) -> Outcome {
-        let chosen = self.found().get(self.scroll.chosen()).copied();
+    fn choose(&mut self, cx: &ViewContext<'_>) -> KeyResponse {
+        let chosen = self.matching_rows().get(self.scroll.selected()).copied();
         match &mut self.step {
-            Step::Provider => {
+            SetupStep::Provider => {
                 let Some(provider) = chosen.and_then(|at| self.providers.get(at)).cloned() else {
-                    return Outcome::Stay;
+                    return KeyResponse::Handled;
                 };
                 match &provider.access {
-                    Access::Key(_) | Access::Local => self.go(Step::Model(provider)),
-                    Access::NeedsKey => self.go(Step::Key(provider, Field::hidden(), None)),
-                    Access::Absent(why) => self.said = Some((false, why.clone())),
+                    ProviderAccess::Key(_) | ProviderAccess::Local => self.go_to(SetupStep::Model(provider)),
+                    ProviderAccess::NeedsKey => self.go_to(SetupStep::Key(provider, InputField::hidden(), None)),
+                    ProviderAccess::Absent(why) => self.message = Some((false, why.clone())),
                 }
             }
-            Step::Key(provider, field, keeping) => {
+            SetupStep::Key(provider, field, keeping) => {
                 let key = field.text().trim().to_owned();
                 if key.is_empty() || keeping.is_some() {
-                    return Outcome::Stay;
+                    return KeyResponse::Handled;
                 }
-                let places = cx.house.key_places();
+                let places = cx.backend.key_storages();
                 match places.first() {
-                    Some((Keep::File | Keep::Now, _)) => {
+                    Some((KeyStorage::File | KeyStorage::Memory, _)) => {
                         let provider = std::mem::take(provider);
-                        self.go(Step::Keep(provider, key, places, None));
+                        self.go_to(SetupStep::KeyStorage(provider, key, places, None));
                     }
-                    Some((Keep::Keyring, _)) | None => {
-                        *keeping = Some(cx.fetch(cx.house.save_key(provider.name.clone(), key, Keep::Keyring)));
+                    Some((KeyStorage::Keyring, _)) | None => {
+                        *keeping = Some(cx.start(cx.backend.save_key(provider.name.clone(), key, KeyStorage::Keyring)));
                     }
                 }
             }
-            Step::Keep(provider, key, places, keeping) => {
+            SetupStep::KeyStorage(provider, key, places, keeping) => {
                 let Some((keep, _)) = chosen.and_then(|at| places.get(at)) else {
-                    return Outcome::Stay;
+                    return KeyResponse::Handled;
                 };
                 if keeping.is_none() {
-                    *keeping = Some(cx.fetch(cx.house.save_key(provider.name.clone(), key.clone(), *keep)));
+                    *keeping = Some(cx.start(cx.backend.save_key(provider.name.clone(), key.clone(), *keep)));
                 }
             }
-            Step::Model(provider) => {
+            SetupStep::Model(provider) => {
                 let Some(model) = chosen.and_then(|at| provider.models.get(at)).cloned() else {
-                    return Outcome::Stay;
+                    return KeyResponse::Handled;
                 };
-                let errand = cx.fetch(cx.house.test(model.clone()));
-                self.go(Step::Test(model, errand));
+                let pending = cx.start(cx.backend.test_model(model.clone()));
+                self.go_to(SetupStep::Test(model, pending));
             }
-            Step::Test(..) => {}
-            Step::Tested(_, Ok(_)) if self.saving.is_some() => {}
-            Step::Tested(model, Ok(_)) => {
+            SetupStep::Test(..) => {}
+            SetupStep::Tested(_, Ok(_)) if self.saving.is_some() => {}
+            SetupStep::Tested(model, Ok(_)) => {
                 let name = std::mem::take(model);
-                return Outcome::CloseAnd(match cx.state.session {
-                    Some(_) => Wish::Send(Command::SetModel { name }),
-                    None => Wish::Switch(Which::New),
+                return KeyResponse::close_and(match cx.state.session {
+                    Some(_) => AppAction::Send(Command::SetModel { name }),
+                    None => AppAction::OpenSession(SessionTarget::New),
                 });
             }
-            Step::Tested(_, Err(_)) => self.go(Step::Provider),
+            SetupStep::Tested(_, Err(_)) => self.go_to(SetupStep::Provider),
         }
-        Outcome::Stay
+        KeyResponse::Handled
     }
 
-    /// The end of it; where there is nothing to go back to, of everything.
-    fn close(&self) -> Outcome {
-        match self.first {
-            Some(_) => Outcome::CloseAnd(Wish::Quit),
-            None => Outcome::Close,
+    /// Closes setup; quits if no session is open.
+    fn close(&self) -> KeyResponse {
+        match self.open_error {
+            Some(_) => KeyResponse::close_and(AppAction::Quit),
+            None => KeyResponse::close(),
         }
     }
 
-    fn draw_rows(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) {
+    fn draw_rows(&mut self, area: Rect, buf: &mut Buffer, cx: &ViewContext<'_>) {
         let theme = cx.theme;
-        let found = self.found();
+        let found = self.matching_rows();
         let nothing = match &self.step {
-            Step::Provider if !self.begun => "looking for keys and for models on this machine …",
-            Step::Model(provider) if provider.models.is_empty() => "it offers no models",
-            _ if found.is_empty() => "nothing fits",
+            SetupStep::Provider if !self.loaded => "looking for keys and local models …",
+            SetupStep::Model(provider) if provider.models.is_empty() => "this provider has no models",
+            _ if found.is_empty() => "no match",
             _ => "",
         };
-        Row::of(format!("  {nothing}"), theme.dim).draw(area.x, area.y, area.width, buf);
-        let window = self.scroll.window(found.len(), area.height.into());
+        StyledRow::new(format!("  {nothing}"), theme.dim).draw(area.x, area.y, area.width, buf);
+        let window = self.scroll.visible(found.len(), area.height.into());
         let names = self.names();
         let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         for (offset, at) in found.get(window.clone()).unwrap_or_default().iter().enumerate() {
-            let is_chosen = window.start + offset == self.scroll.chosen();
+            let is_chosen = window.start + offset == self.scroll.selected();
             let name = names.get(*at).copied().unwrap_or_default();
             let (about, style) = match (&self.step, self.providers.get(*at)) {
-                (Step::Provider, Some(provider)) => match &provider.access {
-                    Access::Key(place) => (format!("key found: {place}"), theme.good),
-                    Access::Local => (format!("on this machine, {} models", provider.models.len()), theme.good),
-                    Access::NeedsKey => ("needs a key".to_owned(), theme.dim),
-                    Access::Absent(why) => (why.clone(), theme.dim),
+                (SetupStep::Provider, Some(provider)) => match &provider.access {
+                    ProviderAccess::Key(place) => (format!("key found: {place}"), theme.good),
+                    ProviderAccess::Local => (format!("local, {} models", provider.models.len()), theme.good),
+                    ProviderAccess::NeedsKey => ("requires a key".to_owned(), theme.dim),
+                    ProviderAccess::Absent(why) => (why.clone(), theme.dim),
                 },
                 _ => (String::new(), theme.dim),
             };
-            let row = Row::of(if is_chosen { "› " } else { "  " }, theme.accent)
-                .and(
+            let row = StyledRow::new(if is_chosen { "› " } else { "  " }, theme.accent)
+                .push(
                     format!("{name:<widest$}  "),
                     if is_chosen { theme.strong } else { theme.text },
                 )
-                .and(about, style);
+                .push(about, style);
             let y = area.y + u16::try_from(offset).unwrap_or(0);
-            row.cut(area.width.into()).draw(area.x, y, area.width, buf);
+            row.truncate(area.width.into()).draw(area.x, y, area.width, buf);
         }
     }
 
-    fn head(&self) -> &'static str {
+    fn heading(&self) -> &'static str {
         match &self.step {
-            Step::Provider => "Whose models should do the work?",
-            Step::Key(..) => "Its API key",
-            Step::Keep(..) => "Where is the key to be kept?",
-            Step::Model(_) => "Which model?",
-            Step::Test(..) => "Does it answer?",
-            Step::Tested(_, Ok(_)) => "It works",
-            Step::Tested(_, Err(_)) => "It does not answer",
+            SetupStep::Provider => "Choose a model provider",
+            SetupStep::Key(..) => "Enter the API key",
+            SetupStep::KeyStorage(..) => "Where should the key be stored?",
+            SetupStep::Model(_) => "Choose a model",
+            SetupStep::Test(..) => "Testing the connection",
+            SetupStep::Tested(_, Ok(_)) => "Connection works",
+            SetupStep::Tested(_, Err(_)) => "Connection failed",
         }
     }
 
-    /// What stands at the foot: what was said last, or what keys do.
-    fn foot(&self, width: u16, cx: &Cx<'_>) -> Vec<Row> {
+    /// The footer: the last message, or key hints.
+    fn footer(&self, width: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let theme = cx.theme;
         let keys = |words: &[(&str, &str)]| {
-            let row = words.iter().enumerate().fold(Row::empty(), |row, (at, (key, word))| {
-                let gap = if at == 0 { "" } else { "   " };
-                row.and(format!("{gap}{key}"), theme.strong)
-                    .and(format!(" {word}"), theme.dim)
-            });
-            vec![row.cut(width.into())]
+            let row = words
+                .iter()
+                .enumerate()
+                .fold(StyledRow::empty(), |row, (at, (key, word))| {
+                    let gap = if at == 0 { "" } else { "   " };
+                    row.push(format!("{gap}{key}"), theme.strong)
+                        .push(format!(" {word}"), theme.dim)
+                });
+            vec![row.truncate(width.into())]
         };
-        let demo = cx.keys.hint(Deed::NextPane);
-        match (&self.said, &self.step) {
+        let demo = cx.keys.hint(KeyAction::NextPane);
+        match (&self.message, &self.step) {
             (Some((is_good, text)), _) => {
                 let style = if *is_good { theme.good } else { theme.bad };
-                wrap(&Row::of(text.as_str(), style), width.into(), &Row::empty())
+                wrap(&StyledRow::new(text.as_str(), style), width.into(), &StyledRow::empty())
             }
-            (None, Step::Provider) if self.first.is_some() => {
-                keys(&[("enter", "take"), (&demo, "demo without a key"), ("esc", "leave")])
+            (None, SetupStep::Provider) if self.open_error.is_some() => {
+                keys(&[("enter", "choose"), (&demo, "demo without a key"), ("esc", "quit")])
             }
-            (None, Step::Provider) => keys(&[("enter", "take"), ("esc", "close")]),
-            (None, Step::Tested(_, Ok(_))) => keys(&[("enter", "begin")]),
-            (None, _) => keys(&[("enter", "go on"), ("esc", "back")]),
+            (None, SetupStep::Provider) => keys(&[("enter", "choose"), ("esc", "close")]),
+            (None, SetupStep::Tested(_, Ok(_))) => keys(&[("enter", "start")]),
+            (None, _) => keys(&[("enter", "continue"), ("esc", "back")]),
         }
     }
 }
 
-impl View for Setup {
-    fn place(&self) -> Place {
-        Place::Full
+impl ModalView for SetupView {
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Full
     }
 
-    fn handle(&mut self, input: Input, cx: &Cx<'_>) -> Outcome {
+    fn handle(&mut self, input: Input, cx: &ViewContext<'_>) -> KeyResponse {
         let key = match input {
-            Input::Key(event) => Key::from(event),
+            Input::Key(event) => KeyChord::from(event),
             Input::Paste(text) => {
-                if let Step::Key(_, field, _) = &mut self.step {
+                if let SetupStep::Key(_, field, _) = &mut self.step {
                     field.paste(&text);
                 }
-                return Outcome::Stay;
+                return KeyResponse::Handled;
             }
-            Input::Focus(_) => return Outcome::Stay,
+            Input::Focus(_) => return KeyResponse::Handled,
         };
-        let count = self.found().len();
+        let count = self.matching_rows().len();
         let is_searching = !self.filter.text().is_empty();
-        match (cx.keys.deed(Context::List, key), &mut self.step) {
-            (Some(Deed::Choose), _) => return self.choose(cx),
-            (Some(Deed::Cancel | Deed::Leave), _) => return self.close(),
-            (Some(Deed::Close), _) if is_searching => self.filter = Field::default(),
-            (Some(Deed::Close), Step::Provider) => return self.close(),
-            (Some(Deed::Close), _) => self.go(Step::Provider),
-            (Some(Deed::Suspend | Deed::Redraw), _) => return Outcome::Pass,
-            (_, Step::Key(_, field, None)) => {
-                field.press(key, cx.keys);
+        match (cx.keys.action(KeyContext::List, key), &mut self.step) {
+            (Some(KeyAction::Choose), _) => return self.choose(cx),
+            (Some(KeyAction::Cancel | KeyAction::Leave), _) => return self.close(),
+            (Some(KeyAction::Close), _) if is_searching => self.filter = InputField::default(),
+            (Some(KeyAction::Close), SetupStep::Provider) => return self.close(),
+            (Some(KeyAction::Close), _) => self.go_to(SetupStep::Provider),
+            (Some(KeyAction::Suspend | KeyAction::Redraw), _) => return KeyResponse::Ignored,
+            (_, SetupStep::Key(_, field, None)) => {
+                field.handle_key(key, cx.keys);
             }
-            (Some(Deed::ListUp), _) => self.scroll.turn(false, count),
-            (Some(Deed::ListDown), _) => self.scroll.turn(true, count),
-            (Some(Deed::ListPageUp), _) => self.scroll.step(false, 10, count),
-            (Some(Deed::ListPageDown), _) => self.scroll.step(true, 10, count),
-            (Some(Deed::ListTop), _) => self.scroll.choose(0),
-            (Some(Deed::ListBottom), _) => self.scroll.choose(count.saturating_sub(1)),
-            (Some(Deed::NextPane), Step::Provider) if self.first.is_some() => return Outcome::CloseAnd(Wish::Demo),
-            (_, Step::Provider | Step::Model(_)) if self.filter.press(key, cx.keys) => self.scroll.choose(0),
+            (Some(KeyAction::ListUp), _) => self.scroll.select_next(false, count),
+            (Some(KeyAction::ListDown), _) => self.scroll.select_next(true, count),
+            (Some(KeyAction::ListPageUp), _) => self.scroll.move_by(false, 10, count),
+            (Some(KeyAction::ListPageDown), _) => self.scroll.move_by(true, 10, count),
+            (Some(KeyAction::ListTop), _) => self.scroll.select(0),
+            (Some(KeyAction::ListBottom), _) => self.scroll.select(count.saturating_sub(1)),
+            (Some(KeyAction::NextPane), SetupStep::Provider) if self.open_error.is_some() => {
+                return KeyResponse::close_and(AppAction::Demo);
+            }
+            (_, SetupStep::Provider | SetupStep::Model(_)) if self.filter.handle_key(key, cx.keys) => {
+                self.scroll.select(0)
+            }
             (Some(_) | None, _) => {}
         }
-        Outcome::Stay
+        KeyResponse::Handled
     }
 
-    fn draw(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) -> Option<Position> {
-        self.settle(cx);
+    fn draw(&mut self, area: Rect, buf: &mut Buffer, cx: &ViewContext<'_>) -> Option<Position> {
+        self.apply_results(cx);
         if area.height < 6 || area.width < 10 {
             return None;
         }
         let theme = cx.theme;
-        let why = self.first.as_deref().unwrap_or_default();
-        Row::of("Setting up", theme.title)
-            .and(if why.is_empty() { "" } else { "  " }, theme.dim)
-            .and(why, theme.warn)
-            .cut(area.width.into())
+        let why = self.open_error.as_deref().unwrap_or_default();
+        StyledRow::new("Setup", theme.title)
+            .push(if why.is_empty() { "" } else { "  " }, theme.dim)
+            .push(why, theme.warn)
+            .truncate(area.width.into())
             .draw(area.x, area.y, area.width, buf);
-        let head = Row::of(self.head(), theme.strong).and("  ", theme.dim);
+        let head = StyledRow::new(self.heading(), theme.strong).push("  ", theme.dim);
         let left = u16::try_from(head.width()).unwrap_or(0).min(area.width);
         head.draw(area.x, area.y + 2, area.width, buf);
-        let foot = self.foot(area.width, cx);
-        let low = u16::try_from(foot.len().min(FOOT)).unwrap_or(1);
+        let foot = self.footer(area.width, cx);
+        let low = u16::try_from(foot.len().min(MAX_FOOTER)).unwrap_or(1);
         let body = Rect::new(area.x, area.y + 4, area.width, area.height.saturating_sub(5 + low));
         let mut caret = None;
         match &mut self.step {
-            Step::Provider | Step::Model(_) => {
+            SetupStep::Provider | SetupStep::Model(_) => {
                 let field = Rect::new(area.x + left, area.y + 2, area.width - left, 1);
                 caret = self.filter.draw(field, buf, theme, "type to search");
                 self.draw_rows(body, buf, cx);
             }
-            Step::Keep(..) => self.draw_rows(body, buf, cx),
-            Step::Key(provider, field, keeping) => {
-                let head = Row::of(format!("{}: ", provider.title), theme.accent);
+            SetupStep::KeyStorage(..) => self.draw_rows(body, buf, cx),
+            SetupStep::Key(provider, field, keeping) => {
+                let head = StyledRow::new(format!("{}: ", provider.title), theme.accent);
                 let left = u16::try_from(head.width()).unwrap_or(0).min(body.width / 2);
                 head.draw(body.x, body.y, left, buf);
                 let hint = if keeping.is_some() { "…" } else { "paste it here" };
                 caret = field.draw(Rect::new(body.x + left, body.y, body.width - left, 1), buf, theme, hint);
             }
-            Step::Test(model, _) => {
-                Row::of(format!("  asking {model} …"), theme.dim).draw(body.x, body.y, body.width, buf);
+            SetupStep::Test(model, _) => {
+                StyledRow::new(format!("  sending a test request to {model} …"), theme.dim)
+                    .draw(body.x, body.y, body.width, buf);
             }
-            Step::Tested(model, answer) => {
+            SetupStep::Tested(model, answer) => {
                 let (text, style) = match answer {
                     Ok(text) => (format!("{model}: {text}"), theme.good),
-                    Err(trouble) => (format!("{model}: {}", trouble.told()), theme.bad),
+                    Err(error) => (format!("{model}: {}", error.with_hint()), theme.bad),
                 };
-                for (row, y) in wrap(&Row::of(text, style), body.width.into(), &Row::empty())
+                for (row, y) in wrap(&StyledRow::new(text, style), body.width.into(), &StyledRow::empty())
                     .iter()
                     .zip(body.y..body.bottom())
                 {

@@ -1,71 +1,72 @@
-//! Subtasks: watch them work, say something to one, stop one.
+//! Subtasks: progress, steering and stopping.
 
-use super::list::{Act, Fetch, Source};
-use crate::keys::Deed;
-use crate::row::{Row, wrap};
-use crate::state::Subtask;
-use crate::view::{Cx, Place, Wish};
-use crate::words::{first_line, money, tokens};
+use super::list::{ListItems, ListResponse, ListSource};
+use crate::action::AppAction;
+use crate::format::{dollars, first_line, tokens};
+use crate::keys::KeyAction;
+use crate::row::{StyledRow, wrap};
+use crate::state::SubtaskState;
+use crate::view::{ViewContext, ViewPlacement};
 use model::Message;
 use session::{Command, Delivery};
 
 /// Subtasks of the session.
-pub(crate) struct Subagents;
+pub(crate) struct SubagentPicker;
 
-impl Source for Subagents {
-    type Entry = Subtask;
+impl ListSource for SubagentPicker {
+    type Item = SubtaskState;
 
     fn title(&self) -> String {
         "Subtasks".into()
     }
 
-    fn place(&self) -> Place {
-        Place::Full
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Full
     }
 
-    fn fetch(&mut self, cx: &Cx<'_>) -> Fetch<Subtask> {
-        Fetch::Now(cx.state.subtasks.clone())
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<SubtaskState> {
+        ListItems::Ready(cx.state.subtasks.clone())
     }
 
-    fn name(&self, subtask: &Subtask) -> String {
+    fn name(&self, subtask: &SubtaskState) -> String {
         match subtask.title.is_empty() {
             true => format!("subtask {}", &subtask.session.to_string()[..8]),
             false => first_line(&subtask.title),
         }
     }
 
-    fn about(&self, subtask: &Subtask, cx: &Cx<'_>) -> (Row, Row) {
+    fn columns(&self, subtask: &SubtaskState, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
         let right = match subtask.working {
-            true => Row::of("working", cx.theme.accent),
-            false => Row::of("done", cx.theme.dim),
+            true => StyledRow::new("working", cx.theme.accent),
+            false => StyledRow::new("done", cx.theme.dim),
         };
-        (Row::empty(), right)
+        (StyledRow::empty(), right)
     }
 
-    fn detail(&self, subtask: &Subtask, width: u16, cx: &Cx<'_>) -> Vec<Row> {
+    fn detail(&self, subtask: &SubtaskState, width: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let theme = cx.theme;
         let used = subtask.totals.usage;
         let cost = format!(
             "{} tokens · {}",
-            tokens(used.prompt() + used.output),
-            money(subtask.totals.cost)
+            tokens(used.prompt_tokens() + used.output),
+            dollars(subtask.totals.cost)
         );
-        let mut rows = vec![Row::of(cost, theme.dim), Row::empty()];
+        let mut rows = vec![StyledRow::new(cost, theme.dim), StyledRow::empty()];
         for line in &subtask.lines {
-            let row = Row::of(crate::row::tame(line).replace('\n', " "), theme.text);
-            rows.extend(wrap(&row, width.into(), &Row::of("  ", theme.text)));
+            let row = StyledRow::new(crate::row::sanitise(line).replace('\n', " "), theme.text);
+            rows.extend(wrap(&row, width.into(), &StyledRow::new("  ", theme.text)));
         }
         rows
     }
 
-    fn choose(&mut self, subtask: &Subtask, _: &Cx<'_>) -> Act {
-        ask(subtask)
+    fn choose(&mut self, subtask: &SubtaskState, _: &ViewContext<'_>) -> ListResponse {
+        ask_message(subtask)
     }
 
-    fn act(&mut self, deed: Deed, subtask: &Subtask, _: &Cx<'_>) -> Option<Act> {
-        match deed {
-            Deed::Steer => Some(ask(subtask)),
-            Deed::Stop if subtask.working => Some(Act::Do(Wish::Send(Command::Subtask {
+    fn perform(&mut self, action: KeyAction, subtask: &SubtaskState, _: &ViewContext<'_>) -> Option<ListResponse> {
+        match action {
+            KeyAction::Steer => Some(ask_message(subtask)),
+            KeyAction::Stop if subtask.working => Some(ListResponse::Act(AppAction::Send(Command::Subtask {
                 session: subtask.session,
                 command: Box::new(Command::Interrupt),
             }))),
@@ -73,25 +74,25 @@ impl Source for Subagents {
         }
     }
 
-    fn said(&mut self, _: Deed, words: String, subtask: &Subtask, _: &Cx<'_>) -> Act {
-        if words.trim().is_empty() {
-            return Act::Stay;
+    fn submit_text(&mut self, _: KeyAction, text: String, subtask: &SubtaskState, _: &ViewContext<'_>) -> ListResponse {
+        if text.trim().is_empty() {
+            return ListResponse::Stay;
         }
-        Act::Do(Wish::Send(Command::Subtask {
+        ListResponse::Act(AppAction::Send(Command::Subtask {
             session: subtask.session,
             command: Box::new(Command::Prompt {
-                message: Message::user(words),
+                message: Message::user(text),
                 delivery: Delivery::Steer,
             }),
         }))
     }
 
-    fn hints(&self) -> &'static [Deed] {
-        &[Deed::Close, Deed::Steer, Deed::Stop]
+    fn key_hints(&self) -> &'static [KeyAction] {
+        &[KeyAction::Close, KeyAction::Steer, KeyAction::Stop]
     }
 
-    fn empty(&self) -> &'static str {
-        "no work was handed to subtasks"
+    fn empty_text(&self) -> &'static str {
+        "no subtasks"
     }
 
     fn is_live(&self) -> bool {
@@ -99,9 +100,9 @@ impl Source for Subagents {
     }
 }
 
-fn ask(subtask: &Subtask) -> Act {
+fn ask_message(subtask: &SubtaskState) -> ListResponse {
     match subtask.working {
-        true => Act::Ask(Deed::Steer, "say to it:".into(), String::new()),
-        false => Act::Stay,
+        true => ListResponse::Ask(KeyAction::Steer, "message:".into(), String::new()),
+        false => ListResponse::Stay,
     }
 }

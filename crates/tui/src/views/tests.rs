@@ -1,14 +1,14 @@
-//! What each view shows at three sizes, and what its keys do.
+//! Rendering of each view at three sizes, and its keys.
 
 use super::*;
-use crate::stage::{Given, Keyring, NOW, SIZES, Stage};
-use crate::state::State;
-use crate::view::{Outcome, Wish};
-use crate::views::setup::Setup;
-use model::{CallId, Cost, Message, Usage};
+use crate::action::{AppAction, KeyResponse};
+use crate::state::AppState;
+use crate::test_support::{FakeBackend, FakeKeyring, NOW, SIZES, ViewHarness};
+use crate::views::setup::SetupView;
+use model::{CallId, Cost, Message, Stop, Usage};
 use session::{
-    BlobId, Body, Change, Command, Difference, Event, Item, ItemId, Prompt, Record, RequestId, Section, SessionId,
-    Status, Time, Todo as Thing, Totals,
+    BlobId, Body, Change, Command, Event, Item, ItemId, LedgerSection, PromptDifference, PromptRecord, RequestEnd,
+    RequestId, RequestRecord, SessionId, Time, Todo as SessionTodo, TodoStatus, Totals,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,6 +46,7 @@ fn items() -> Vec<Arc<Item>> {
                 tool: "edit".into(),
                 title: "edit src/parser.rs".into(),
                 summary: None,
+                exit: None,
                 millis: 3,
                 changes: vec![change],
             },
@@ -54,14 +55,14 @@ fn items() -> Vec<Arc<Item>> {
     ]
 }
 
-fn record(number: u128, read: u64, input: u64, difference: Difference) -> Record {
-    let section = |name: &str, tokens: u64, cached: u64| Section {
+fn record(number: u128, read: u64, input: u64, difference: PromptDifference) -> RequestRecord {
+    let section = |name: &str, tokens: u64, cached: u64| LedgerSection {
         name: name.into(),
         bytes: tokens * 4,
         tokens,
         cached,
     };
-    Record {
+    RequestRecord {
         id: format!("0198c0de-0000-7000-a000-{number:012x}")
             .parse::<RequestId>()
             .unwrap(),
@@ -79,59 +80,59 @@ fn record(number: u128, read: u64, input: u64, difference: Difference) -> Record
             ..Usage::default()
         },
         cost: Some(Cost::from_usd(0.012)),
-        outcome: "tool_use".into(),
+        outcome: RequestEnd::Finished(Stop::ToolUse),
         sections: vec![
             section("tools", 1_400, 1_400),
             section("system/rules", 900, 900),
             section("history/results/read_file", 6_000, 4_000),
             section("turn/prompts", 300, 0),
         ],
-        prompt: Some(Prompt {
+        prompt: Some(PromptRecord {
             cached: read,
             is_estimate: false,
             difference,
             base: None,
             frame: None,
             frame_parts: Vec::new(),
-            shared: 0,
-            said: Vec::new(),
-            marks: Vec::new(),
-            paid: None,
+            shared_messages: 0,
+            messages: Vec::new(),
+            breakpoints: Vec::new(),
+            cost: None,
         }),
     }
 }
 
-fn given() -> Given {
-    Given {
+fn fake_backend() -> FakeBackend {
+    FakeBackend {
         items: items(),
         records: vec![
-            record(1, 0, 500, Difference::First),
-            record(2, 0, 8_600, Difference::First),
+            record(1, 0, 500, PromptDifference::First),
+            record(2, 0, 8_600, PromptDifference::First),
             record(
                 3,
                 2_300,
                 6_300,
-                Difference::At {
+                PromptDifference::At {
                     byte: 9_120,
                     part: "history: an old result was shortened".into(),
                 },
             ),
-            record(4, 6_300, 2_300, Difference::Extends),
+            record(4, 6_300, 2_300, PromptDifference::Extends),
         ],
-        ..Given::default()
+        ..FakeBackend::default()
     }
 }
 
-fn fill(state: &mut State) {
-    let todo = |text: &str, status| Thing {
+fn fill(state: &mut AppState) {
+    let todo = |text: &str, status| SessionTodo {
         text: text.into(),
         status,
     };
     state.todos = vec![
-        todo("find the cause", Status::Completed),
-        todo("count columns instead of bytes", Status::InProgress),
-        todo("add a test", Status::Pending),
-        todo("rewrite everything", Status::Cancelled),
+        todo("find the cause", TodoStatus::Completed),
+        todo("count columns instead of bytes", TodoStatus::InProgress),
+        todo("add a test", TodoStatus::Pending),
+        todo("rewrite everything", TodoStatus::Cancelled),
     ];
     let session: SessionId = "0198c0de-0000-7000-8000-00000000000a".parse().unwrap();
     let below = |event: Event| Event::Subtask {
@@ -151,7 +152,7 @@ fn fill(state: &mut State) {
         },
         Event::ItemDelta {
             id: ItemId::new(),
-            delta: session::Delta::Text("I will search for `len()`.\n".into()),
+            delta: session::ItemDelta::Text("I will search for `len()`.\n".into()),
         },
         Event::Usage {
             request: RequestId::new(),
@@ -164,18 +165,31 @@ fn fill(state: &mut State) {
             },
         },
     ] {
-        state.hear(&below(event));
+        state.handle_event(&below(event));
     }
 }
 
-fn opened(name: &str, stage: &Stage) -> Box<dyn View> {
+fn open_view(name: &str, harness: &ViewHarness) -> Box<dyn ModalView> {
     match name {
-        "sessions" => Box::new(List::new(sessions::Sessions::at(NOW))),
-        "rewind" => Box::new(List::new(rewind::Rewind::at(NOW))),
+        "sessions" => Box::new(ListView::new(sessions::SessionPicker::at(NOW))),
+        "rewind" => Box::new(ListView::new(rewind::RewindPicker::at(NOW))),
         name => {
-            let deed = crate::keys::Binding::named(name).unwrap().deed;
-            open(deed, &[], &stage.cx()).unwrap()
+            let action = crate::keys::KeyBinding::by_name(name).unwrap().action;
+            open(action, &[], &harness.cx()).unwrap()
         }
+    }
+}
+
+/// The action that follows closing the view.
+fn after_closing(response: KeyResponse) -> Option<AppAction> {
+    match response {
+        KeyResponse::Action(AppAction::All(mut actions)) if actions.len() == 2 => {
+            let action = actions.pop();
+            matches!(actions[..], [AppAction::CloseView])
+                .then_some(action)
+                .flatten()
+        }
+        KeyResponse::Ignored | KeyResponse::Handled | KeyResponse::Action(_) => None,
     }
 }
 
@@ -199,196 +213,227 @@ const VIEWS: [&str; 16] = [
 ];
 
 #[tokio::test]
-async fn every_view_reads_well_at_three_sizes() {
-    let mut stage = Stage::new(given());
-    fill(&mut stage.state);
+async fn every_view_renders_at_three_sizes() {
+    let mut harness = ViewHarness::new(fake_backend());
+    fill(&mut harness.state);
     for name in VIEWS {
         for size in SIZES {
-            let mut view = opened(name, &stage);
-            let rows = match view.place() {
-                crate::view::Place::Full => size.1,
-                crate::view::Place::Inline(rows) => rows.min(size.1 / 2 + 2),
+            let mut view = open_view(name, &harness);
+            let rows = match view.placement() {
+                crate::view::ViewPlacement::Full => size.1,
+                crate::view::ViewPlacement::Inline(rows) => rows.min(size.1 / 2 + 2),
             };
-            let seen = stage.see(view.as_mut(), (size.0, rows)).await;
+            let seen = harness.render(view.as_mut(), (size.0, rows)).await;
             insta::assert_snapshot!(format!("{name}_{}x{}", size.0, size.1), seen);
         }
     }
 }
 
 #[tokio::test]
-async fn views_of_nothing_say_so_and_none_falls_at_any_size() {
-    let stage = Stage::new(Given::default());
+async fn empty_views_do_not_panic_at_any_size() {
+    let harness = ViewHarness::new(FakeBackend::default());
     for name in VIEWS {
         for size in [(1, 1), (3, 2), (8, 3), (10, 6), (200, 4), (5, 60)] {
-            let mut view = opened(name, &stage);
-            stage.see(view.as_mut(), size).await;
+            let mut view = open_view(name, &harness);
+            harness.render(view.as_mut(), size).await;
         }
     }
 }
 
 #[tokio::test]
 async fn esc_closes_every_view_and_a_search_first() {
-    let stage = Stage::new(given());
+    let harness = ViewHarness::new(fake_backend());
     for name in VIEWS {
-        let mut view = opened(name, &stage);
-        stage.see(view.as_mut(), (80, 24)).await;
-        assert!(matches!(stage.press(view.as_mut(), "esc"), Outcome::Close), "{name}");
+        let mut view = open_view(name, &harness);
+        harness.render(view.as_mut(), (80, 24)).await;
+        assert!(
+            matches!(
+                harness.press(view.as_mut(), "esc"),
+                KeyResponse::Action(AppAction::CloseView)
+            ),
+            "{name}"
+        );
     }
-    let mut view = opened("models", &stage);
-    stage.see(view.as_mut(), (80, 24)).await;
-    assert!(matches!(stage.press(view.as_mut(), "q w e n esc"), Outcome::Stay));
-    assert!(matches!(stage.press(view.as_mut(), "esc"), Outcome::Close));
+    let mut view = open_view("models", &harness);
+    harness.render(view.as_mut(), (80, 24)).await;
+    assert!(matches!(
+        harness.press(view.as_mut(), "q w e n esc"),
+        KeyResponse::Handled
+    ));
+    assert!(matches!(
+        harness.press(view.as_mut(), "esc"),
+        KeyResponse::Action(AppAction::CloseView)
+    ));
 }
 
 #[tokio::test]
-async fn a_searched_model_is_chosen_with_enter() {
-    let stage = Stage::new(given());
-    let mut view = opened("models", &stage);
-    stage.see(view.as_mut(), (80, 24)).await;
-    match stage.press(view.as_mut(), "q w e n enter") {
-        Outcome::CloseAnd(Wish::Send(Command::SetModel { name })) => assert_eq!(name, "ollama/qwen3:32b"),
-        _ => panic!("a model is chosen"),
+async fn enter_chooses_the_found_model() {
+    let harness = ViewHarness::new(fake_backend());
+    let mut view = open_view("models", &harness);
+    harness.render(view.as_mut(), (80, 24)).await;
+    match after_closing(harness.press(view.as_mut(), "q w e n enter")) {
+        Some(AppAction::Send(Command::SetModel { name })) => assert_eq!(name, "ollama/qwen3:32b"),
+        _ => panic!("no model was chosen"),
     }
 }
 
 #[tokio::test]
-async fn hunks_are_accepted_and_taken_back_by_key() {
-    let stage = Stage::new(given());
-    let mut view = opened("changes", &stage);
-    stage.see(view.as_mut(), (80, 24)).await;
+async fn hunks_are_accepted_and_reverted_by_key() {
+    let harness = ViewHarness::new(fake_backend());
+    let mut view = open_view("changes", &harness);
+    harness.render(view.as_mut(), (80, 24)).await;
     for keys in ["a", "n r", "A", "tab R"] {
-        if let Outcome::Do(Wish::KeepLater(later)) = stage.press(view.as_mut(), keys) {
+        if let KeyResponse::Action(AppAction::AwaitOperation(later)) = harness.press(view.as_mut(), keys) {
             later.await.unwrap();
         }
-        stage.see(view.as_mut(), (80, 24)).await;
+        harness.render(view.as_mut(), (80, 24)).await;
     }
-    let done = stage.given.done.lock().unwrap().clone();
+    let done = harness.fake.operations.lock().unwrap().clone();
     assert_eq!(done, ["Accept a1", "Reject a2", "Accept a1, Accept a2", "Reject b1"]);
 }
 
 #[tokio::test]
-async fn a_session_is_renamed_in_place() {
-    let stage = Stage::new(given());
-    let mut view = opened("sessions", &stage);
-    stage.see(view.as_mut(), (80, 24)).await;
-    stage.press(view.as_mut(), "ctrl+r ctrl+u B e t t e r enter");
-    stage.see(view.as_mut(), (80, 24)).await;
-    assert_eq!(*stage.given.done.lock().unwrap(), ["it is called Better now"]);
+async fn a_session_is_renamed_in_the_list() {
+    let harness = ViewHarness::new(fake_backend());
+    let mut view = open_view("sessions", &harness);
+    harness.render(view.as_mut(), (80, 24)).await;
+    harness.press(view.as_mut(), "ctrl+r ctrl+u B e t t e r enter");
+    harness.render(view.as_mut(), (80, 24)).await;
+    assert_eq!(*harness.fake.operations.lock().unwrap(), ["renamed to Better"]);
 }
 
 #[tokio::test]
-async fn going_back_sends_the_item_before_and_puts_the_words_into_the_line() {
-    let stage = Stage::new(given());
-    let mut view = opened("rewind", &stage);
-    stage.see(view.as_mut(), (80, 24)).await;
-    match stage.press(view.as_mut(), "down enter") {
-        Outcome::CloseAnd(Wish::All(wishes)) => match wishes.as_slice() {
-            [Wish::Send(Command::Rewind { to }), Wish::Tell(_), Wish::Compose(text)] => {
+async fn rewinding_sends_the_item_before_and_returns_the_text_to_the_composer() {
+    let harness = ViewHarness::new(fake_backend());
+    let mut view = open_view("rewind", &harness);
+    harness.render(view.as_mut(), (80, 24)).await;
+    match after_closing(harness.press(view.as_mut(), "down enter")) {
+        Some(AppAction::All(actions)) => match actions.as_slice() {
+            [
+                AppAction::Send(Command::Rewind { to }),
+                AppAction::Notice(_),
+                AppAction::SetInput(text),
+            ] => {
                 assert_eq!((*to, text.as_str()), (items()[0].id, "Count columns, not bytes"));
             }
-            _ => panic!("a rewind and the words"),
+            _ => panic!("unexpected actions"),
         },
-        _ => panic!("it goes back"),
+        _ => panic!("nothing was rewound"),
     }
 }
 
 #[tokio::test]
 async fn a_subtask_is_steered_and_stopped() {
-    let mut stage = Stage::new(given());
-    fill(&mut stage.state);
-    let mut view = opened("subagents", &stage);
-    stage.see(view.as_mut(), (80, 24)).await;
-    match stage.press(view.as_mut(), "ctrl+s h u r r y enter") {
-        Outcome::Do(Wish::Send(Command::Subtask { command, .. })) => match *command {
+    let mut harness = ViewHarness::new(fake_backend());
+    fill(&mut harness.state);
+    let mut view = open_view("subagents", &harness);
+    harness.render(view.as_mut(), (80, 24)).await;
+    match harness.press(view.as_mut(), "ctrl+s h u r r y enter") {
+        KeyResponse::Action(AppAction::Send(Command::Subtask { command, .. })) => match *command {
             Command::Prompt { message, .. } => assert_eq!(message.text(), "hurry"),
-            _ => panic!("something is said"),
+            _ => panic!("no message was sent"),
         },
-        _ => panic!("it is steered"),
+        _ => panic!("the subtask was not steered"),
     }
-    match stage.press(view.as_mut(), "ctrl+k") {
-        Outcome::Do(Wish::Send(Command::Subtask { command, .. })) => assert_eq!(*command, Command::Interrupt),
-        _ => panic!("it is stopped"),
+    match harness.press(view.as_mut(), "ctrl+k") {
+        KeyResponse::Action(AppAction::Send(Command::Subtask { command, .. })) => {
+            assert_eq!(*command, Command::Interrupt)
+        }
+        _ => panic!("the subtask was not stopped"),
     }
 }
 
 #[tokio::test]
-async fn setting_up_goes_from_provider_to_key_to_model_to_test() {
-    let stage = Stage::new(given());
-    let mut view = opened("setup", &stage);
+async fn setup_asks_for_provider_key_and_model_and_tests_them() {
+    let harness = ViewHarness::new(fake_backend());
+    let mut view = open_view("setup", &harness);
     let size = (80, 24);
-    stage.see(view.as_mut(), size).await;
-    stage.press(view.as_mut(), "down down enter");
-    stage.press(view.as_mut(), "s k - 1 2");
-    let seen = stage.see(view.as_mut(), size).await;
+    harness.render(view.as_mut(), size).await;
+    harness.press(view.as_mut(), "down down enter");
+    harness.press(view.as_mut(), "s k - 1 2");
+    let seen = harness.render(view.as_mut(), size).await;
     assert!(seen.contains("OpenAI: •••••"), "{seen}");
-    stage.press(view.as_mut(), "enter");
-    stage.see(view.as_mut(), size).await;
-    stage.press(view.as_mut(), "enter");
-    let seen = stage.see(view.as_mut(), size).await;
-    assert!(seen.contains("it answered in 420ms"), "{seen}");
-    stage.see(view.as_mut(), size).await;
+    harness.press(view.as_mut(), "enter");
+    harness.render(view.as_mut(), size).await;
+    harness.press(view.as_mut(), "enter");
+    let seen = harness.render(view.as_mut(), size).await;
+    assert!(seen.contains("openai/gpt-5.5 replied in 420ms"), "{seen}");
+    harness.render(view.as_mut(), size).await;
     assert_eq!(
-        *stage.given.done.lock().unwrap(),
-        ["the key of openai is kept", "model is openai/gpt-5.5 now"]
+        *harness.fake.operations.lock().unwrap(),
+        ["the key of openai is stored", "model = openai/gpt-5.5"]
     );
-    match stage.press(view.as_mut(), "enter") {
-        Outcome::CloseAnd(Wish::Send(Command::SetModel { name })) => assert_eq!(name, "openai/gpt-5.5"),
-        _ => panic!("the model is used"),
+    match after_closing(harness.press(view.as_mut(), "enter")) {
+        Some(AppAction::Send(Command::SetModel { name })) => assert_eq!(name, "openai/gpt-5.5"),
+        _ => panic!("the model was not selected"),
     }
 }
 
 #[tokio::test]
-async fn without_a_keyring_the_key_can_be_kept_in_a_file_or_used_for_now() {
-    for (keyring, keys, told) in [
-        (Keyring::Absent, "enter", "the key sk-12 of openai is kept: File"),
-        (Keyring::Absent, "down enter", "the key sk-12 of openai is kept: Now"),
-        (Keyring::Fails, "enter", "the key sk-12 of openai is kept: File"),
+async fn without_a_keyring_the_key_can_be_stored_in_a_file_or_in_memory() {
+    for (keyring, keys, message) in [
+        (FakeKeyring::Absent, "enter", "the key sk-12 of openai is stored: File"),
+        (
+            FakeKeyring::Absent,
+            "down enter",
+            "the key sk-12 of openai is stored: Memory",
+        ),
+        (FakeKeyring::Fails, "enter", "the key sk-12 of openai is stored: File"),
     ] {
-        let stage = Stage::new(Given { keyring, ..given() });
-        let mut view = opened("setup", &stage);
+        let harness = ViewHarness::new(FakeBackend {
+            keyring,
+            ..fake_backend()
+        });
+        let mut view = open_view("setup", &harness);
         let size = (80, 24);
-        stage.see(view.as_mut(), size).await;
-        stage.press(view.as_mut(), "o p e n a enter");
-        stage.press(view.as_mut(), "s k - 1 2 enter");
-        let seen = stage.see(view.as_mut(), size).await;
-        assert!(seen.contains("Where is the key to be kept?"), "{seen}");
+        harness.render(view.as_mut(), size).await;
+        harness.press(view.as_mut(), "o p e n a enter");
+        harness.press(view.as_mut(), "s k - 1 2 enter");
+        let seen = harness.render(view.as_mut(), size).await;
+        assert!(seen.contains("Where should the key be stored?"), "{seen}");
         assert!(seen.contains("in ~/.config/hew/keys.toml"), "{seen}");
         assert_eq!(
             seen.contains("the keyring is locked"),
-            keyring == Keyring::Fails,
+            keyring == FakeKeyring::Fails,
             "{seen}"
         );
         assert!(!seen.contains("sk-12"), "{seen}");
-        stage.press(view.as_mut(), keys);
-        let seen = stage.see(view.as_mut(), size).await;
-        assert!(seen.contains("Which model?") && seen.contains(told), "{seen}");
+        harness.press(view.as_mut(), keys);
+        let seen = harness.render(view.as_mut(), size).await;
+        assert!(seen.contains("Choose a model") && seen.contains(message), "{seen}");
     }
 }
 
 #[tokio::test]
-async fn providers_are_found_by_typing_and_the_last_one_by_end() {
-    let stage = Stage::new(given());
-    let mut view = opened("setup", &stage);
+async fn providers_are_found_by_typing_and_end_selects_the_last() {
+    let harness = ViewHarness::new(fake_backend());
+    let mut view = open_view("setup", &harness);
     let size = (80, 24);
-    stage.see(view.as_mut(), size).await;
-    stage.press(view.as_mut(), "end");
-    let seen = stage.see(view.as_mut(), size).await;
+    harness.render(view.as_mut(), size).await;
+    harness.press(view.as_mut(), "end");
+    let seen = harness.render(view.as_mut(), size).await;
     assert!(seen.contains("› OpenAI"), "{seen}");
-    stage.press(view.as_mut(), "l l a");
-    let seen = stage.see(view.as_mut(), size).await;
+    harness.press(view.as_mut(), "l l a");
+    let seen = harness.render(view.as_mut(), size).await;
     assert!(seen.contains("› Ollama") && !seen.contains("Anthropic"), "{seen}");
-    assert!(matches!(stage.press(view.as_mut(), "esc"), Outcome::Stay));
-    let seen = stage.see(view.as_mut(), size).await;
+    assert!(matches!(harness.press(view.as_mut(), "esc"), KeyResponse::Handled));
+    let seen = harness.render(view.as_mut(), size).await;
     assert!(seen.contains("Anthropic"), "{seen}");
 }
 
 #[tokio::test]
-async fn whoever_cannot_begin_may_watch_the_demonstration_or_leave() {
-    let stage = Stage::new(given());
-    let mut view = Setup::first("no model is configured");
-    let seen = stage.see(&mut view, (80, 24)).await;
+async fn setup_without_a_session_offers_the_demo_or_quits() {
+    let harness = ViewHarness::new(fake_backend());
+    let mut view = SetupView::without_session("no model is configured");
+    let seen = harness.render(&mut view, (80, 24)).await;
     assert!(seen.contains("no model is configured"), "{seen}");
-    assert!(seen.contains("tab demo without a key   esc leave"), "{seen}");
-    assert!(matches!(stage.press(&mut view, "tab"), Outcome::CloseAnd(Wish::Demo)));
-    assert!(matches!(stage.press(&mut view, "esc"), Outcome::CloseAnd(Wish::Quit)));
+    assert!(seen.contains("tab demo without a key   esc quit"), "{seen}");
+    assert!(matches!(
+        after_closing(harness.press(&mut view, "tab")),
+        Some(AppAction::Demo)
+    ));
+    assert!(matches!(
+        after_closing(harness.press(&mut view, "esc")),
+        Some(AppAction::Quit)
+    ));
 }

@@ -1,54 +1,55 @@
-//! The list of things to do, as the agent keeps it.
+//! The agent's todo list.
 
-use super::list::{Act, Fetch, Source};
-use crate::row::Row;
-use crate::view::{Cx, Wish};
-use session::Status;
+use super::list::{ListItems, ListResponse, ListSource};
+use crate::action::AppAction;
+use crate::row::StyledRow;
+use crate::view::ViewContext;
+use session::TodoStatus;
 
-/// The list of things to do.
-pub(crate) struct Todo;
+/// The agent's todo list.
+pub(crate) struct TodoPicker;
 
-impl Source for Todo {
-    type Entry = session::Todo;
+impl ListSource for TodoPicker {
+    type Item = session::Todo;
 
     fn title(&self) -> String {
-        "To do".into()
+        "Todo".into()
     }
 
-    fn fetch(&mut self, cx: &Cx<'_>) -> Fetch<session::Todo> {
-        Fetch::Now(cx.state.todos.clone())
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<session::Todo> {
+        ListItems::Ready(cx.state.todos.clone())
     }
 
     fn name(&self, todo: &session::Todo) -> String {
-        crate::row::tame(&todo.text).replace('\n', " ")
+        crate::row::sanitise(&todo.text).replace('\n', " ")
     }
 
-    fn sign(&self, todo: &session::Todo, cx: &Cx<'_>) -> Option<Row> {
+    fn marker(&self, todo: &session::Todo, cx: &ViewContext<'_>) -> Option<StyledRow> {
         Some(match todo.status {
-            Status::Pending => Row::of("○ ", cx.theme.dim),
-            Status::InProgress => Row::of("◐ ", cx.theme.accent),
-            Status::Completed => Row::of("● ", cx.theme.good),
-            Status::Cancelled => Row::of("✕ ", cx.theme.dim),
+            TodoStatus::Pending => StyledRow::new("○ ", cx.theme.dim),
+            TodoStatus::InProgress => StyledRow::new("◐ ", cx.theme.accent),
+            TodoStatus::Completed => StyledRow::new("● ", cx.theme.good),
+            TodoStatus::Cancelled => StyledRow::new("✕ ", cx.theme.dim),
         })
     }
 
-    fn first(&self, entries: &[session::Todo], _: &Cx<'_>) -> usize {
+    fn initial_row(&self, entries: &[session::Todo], _: &ViewContext<'_>) -> usize {
         entries
             .iter()
-            .position(|todo| todo.status == Status::InProgress)
+            .position(|todo| todo.status == TodoStatus::InProgress)
             .unwrap_or(0)
     }
 
-    fn verb(&self) -> &'static str {
-        "put into the line"
+    fn choose_label(&self) -> &'static str {
+        "insert"
     }
 
-    fn choose(&mut self, todo: &session::Todo, _: &Cx<'_>) -> Act {
-        Act::CloseAnd(Wish::Insert(todo.text.clone()))
+    fn choose(&mut self, todo: &session::Todo, _: &ViewContext<'_>) -> ListResponse {
+        ListResponse::close_and(AppAction::InsertInput(todo.text.clone()))
     }
 
-    fn empty(&self) -> &'static str {
-        "nothing is on the list"
+    fn empty_text(&self) -> &'static str {
+        "the list is empty"
     }
 
     fn is_live(&self) -> bool {

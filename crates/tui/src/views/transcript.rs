@@ -1,70 +1,70 @@
-//! The whole conversation on a screen of its own: to scroll, search, unfold and copy. Only what is seen is drawn.
+//! The full conversation: scrolling, searching, expanding and copying. Only visible entries are rendered.
 
-use crate::conversation::{Entry, Fold, look};
+use crate::action::{AppAction, KeyResponse};
+use crate::conversation::{ConversationEntry, EntryDetail, render_context};
 use crate::input::Input;
-use crate::keys::{Context, Deed};
-use crate::row::{Piece, Row};
-use crate::view::{Cx, Outcome, Place, View, Wish};
+use crate::keys::{KeyAction, KeyContext};
+use crate::row::{StyledRow, StyledSpan};
+use crate::view::{ModalView, ViewContext, ViewPlacement};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Before each row there is room for the mark of the chosen entry.
+/// Columns for the marker of the selected entry.
 const GUTTER: u16 = 2;
 
-/// The whole conversation.
+/// The transcript view.
 #[derive(Default)]
-pub(crate) struct Transcript {
-    /// The entry and the row of it at the top; none follows the end.
+pub(crate) struct TranscriptView {
+    /// The first visible entry and row; `None` follows the end.
     top: Option<(usize, usize)>,
-    /// The chosen entry.
-    chosen: Option<usize>,
-    /// Entries that are folded otherwise than the rest.
-    turned: HashSet<usize>,
-    /// Whether entries are open unless they are turned.
-    open: bool,
-    /// What is searched for.
-    search: Search,
+    /// The selected entry.
+    selected: Option<usize>,
+    /// Entries with the opposite of the default detail.
+    toggled: HashSet<usize>,
+    /// Whether entries are expanded by default.
+    expanded: bool,
+    search: TranscriptSearch,
     height: usize,
     width: usize,
-    /// What is done as soon as it is known how much fits.
-    first: Option<Deed>,
-    /// Something that was just done.
-    told: Option<String>,
+    /// An action to perform when the size is known.
+    initial_action: Option<KeyAction>,
+    /// A message about the last action.
+    message: Option<String>,
 }
 
 #[derive(Default)]
-struct Search {
+struct TranscriptSearch {
     text: String,
-    /// Whether the person is writing it.
-    writing: bool,
+    /// Whether the user is typing it.
+    editing: bool,
 }
 
-impl View for Transcript {
-    fn place(&self) -> Place {
-        Place::Full
+impl ModalView for TranscriptView {
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Full
     }
 
-    fn handle(&mut self, input: Input, cx: &Cx<'_>) -> Outcome {
-        self.told = None;
+    fn handle(&mut self, input: Input, cx: &ViewContext<'_>) -> KeyResponse {
+        self.message = None;
         match input {
-            Input::Key(key) if self.search.writing => self.write_search(&key, cx),
+            Input::Key(key) if self.search.editing => self.search_key(&key, cx),
             Input::Key(key) => self.key(&key, cx),
-            Input::Paste(text) if self.search.writing => {
+            Input::Paste(text) if self.search.editing => {
                 self.search.text.push_str(text.lines().next().unwrap_or_default());
-                Outcome::Stay
+                KeyResponse::Handled
             }
-            Input::Paste(_) | Input::Focus(_) => Outcome::Stay,
+            Input::Paste(_) | Input::Focus(_) => KeyResponse::Handled,
         }
     }
 
-    fn draw(&mut self, area: Rect, buf: &mut Buffer, cx: &Cx<'_>) -> Option<Position> {
+    fn draw(&mut self, area: Rect, buf: &mut Buffer, cx: &ViewContext<'_>) -> Option<Position> {
         self.height = usize::from(area.height.saturating_sub(1)).max(1);
         self.width = usize::from(area.width.saturating_sub(GUTTER)).max(1);
-        if let Some(deed) = self.first.take() {
-            self.act(deed, cx);
+        if let Some(action) = self.initial_action.take() {
+            self.scroll(action, cx);
         }
         let entries = &cx.state.conversation.entries;
         let top = self.visible_top(cx);
@@ -79,54 +79,57 @@ impl View for Transcript {
                 if y >= end {
                     break;
                 }
-                if self.chosen == Some(index) {
-                    Row::of("▎", cx.theme.accent).draw(area.x, y, 1, buf);
+                if self.selected == Some(index) {
+                    StyledRow::new("▎", cx.theme.accent).draw(area.x, y, 1, buf);
                 }
-                let row = self.marked(row, cx);
+                let row = self.highlight_search(row, cx);
                 row.draw(area.x + GUTTER, y, area.width.saturating_sub(GUTTER), buf);
                 y += 1;
             }
             skip = 0;
         }
-        self.foot(entries.len(), top.0, cx).draw(area.x, end, area.width, buf);
+        self.footer(entries.len(), top.0, cx).draw(area.x, end, area.width, buf);
         let column = u16::try_from(self.search.text.width())
             .unwrap_or(u16::MAX)
             .saturating_add(1);
         self.search
-            .writing
+            .editing
             .then(|| Position::new(area.x + column.min(area.width.saturating_sub(1)), end))
     }
 }
 
-impl Transcript {
-    /// The whole conversation with everything unfolded.
-    pub(crate) fn unfolded() -> Self {
-        Transcript {
-            open: true,
-            ..Transcript::default()
+impl TranscriptView {
+    /// The transcript with all entries expanded.
+    pub(crate) fn expanded() -> Self {
+        TranscriptView {
+            expanded: true,
+            ..TranscriptView::default()
         }
     }
 
-    /// The whole conversation, moved as a key says; `None` where it says nothing of the kind.
-    pub(crate) fn moved(deed: Deed) -> Option<Self> {
-        let moves = matches!(deed, Deed::PageUp | Deed::ScrollUp | Deed::Top | Deed::PreviousTurn);
-        moves.then(|| Transcript {
-            first: Some(deed),
-            ..Transcript::default()
+    /// The transcript, scrolled by an action; `None` if the action does not scroll up.
+    pub(crate) fn scrolled(action: KeyAction) -> Option<Self> {
+        let moves = matches!(
+            action,
+            KeyAction::PageUp | KeyAction::ScrollUp | KeyAction::Top | KeyAction::PreviousTurn
+        );
+        moves.then(|| TranscriptView {
+            initial_action: Some(action),
+            ..TranscriptView::default()
         })
     }
 
-    /// Moves as a key says; whether it says anything.
-    fn act(&mut self, deed: Deed, cx: &Cx<'_>) -> bool {
-        match deed {
-            Deed::PageUp => self.up(self.page(), cx),
-            Deed::PageDown => self.down(self.page(), cx),
-            Deed::ScrollUp => self.up(1, cx),
-            Deed::ScrollDown => self.down(1, cx),
-            Deed::Top => self.top = Some((0, 0)),
-            Deed::Bottom => self.top = None,
-            Deed::PreviousTurn => self.choose(cx, false, Entry::is_prompt),
-            Deed::NextTurn => self.choose(cx, true, Entry::is_prompt),
+    /// Scrolls by an action; returns whether the action scrolls.
+    fn scroll(&mut self, action: KeyAction, cx: &ViewContext<'_>) -> bool {
+        match action {
+            KeyAction::PageUp => self.up(self.page(), cx),
+            KeyAction::PageDown => self.down(self.page(), cx),
+            KeyAction::ScrollUp => self.up(1, cx),
+            KeyAction::ScrollDown => self.down(1, cx),
+            KeyAction::Top => self.top = Some((0, 0)),
+            KeyAction::Bottom => self.top = None,
+            KeyAction::PreviousTurn => self.select(cx, false, ConversationEntry::is_prompt),
+            KeyAction::NextTurn => self.select(cx, true, ConversationEntry::is_prompt),
             _ => return false,
         }
         true
@@ -136,31 +139,31 @@ impl Transcript {
         self.height.saturating_sub(2).max(1)
     }
 
-    /// The whole conversation, to be searched.
+    /// The transcript with an open search.
     pub(crate) fn searching() -> Self {
-        Transcript {
-            search: Search {
-                writing: true,
-                ..Search::default()
+        TranscriptView {
+            search: TranscriptSearch {
+                editing: true,
+                ..TranscriptSearch::default()
             },
-            ..Transcript::default()
+            ..TranscriptView::default()
         }
     }
 
-    fn key(&mut self, key: &KeyEvent, cx: &Cx<'_>) -> Outcome {
-        // The key that opened it closes it.
-        if let Some(Deed::Transcript | Deed::ToggleDetails) = cx.keys.deed(Context::Everywhere, *key) {
-            return Outcome::Close;
+    fn key(&mut self, key: &KeyEvent, cx: &ViewContext<'_>) -> KeyResponse {
+        // The key that opened the transcript also closes it.
+        if let Some(KeyAction::Transcript | KeyAction::ToggleDetails) = cx.keys.action(KeyContext::Everywhere, *key) {
+            return KeyResponse::close();
         }
-        if let Some(deed) = cx.keys.deed(Context::Conversation, *key)
-            && self.act(deed, cx)
+        if let Some(action) = cx.keys.action(KeyContext::Conversation, *key)
+            && self.scroll(action, cx)
         {
-            return Outcome::Stay;
+            return KeyResponse::Handled;
         }
         let page = self.page();
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         match (key.code, ctrl) {
-            (KeyCode::Esc | KeyCode::Char('q'), false) | (KeyCode::Char('c'), true) => return Outcome::Close,
+            (KeyCode::Esc | KeyCode::Char('q'), false) | (KeyCode::Char('c'), true) => return KeyResponse::close(),
             (KeyCode::Up | KeyCode::Char('k'), _) => self.up(1, cx),
             (KeyCode::Down | KeyCode::Char('j'), _) => self.down(1, cx),
             (KeyCode::PageUp | KeyCode::Char('b'), _) => self.up(page, cx),
@@ -169,63 +172,63 @@ impl Transcript {
             (KeyCode::Char('d'), true) => self.down(page / 2, cx),
             (KeyCode::Home | KeyCode::Char('g'), _) => self.top = Some((0, 0)),
             (KeyCode::End | KeyCode::Char('G'), _) => self.top = None,
-            (KeyCode::Char('['), _) => self.choose(cx, false, |_| true),
-            (KeyCode::Char(']'), _) => self.choose(cx, true, |_| true),
-            (KeyCode::Char('{'), _) => self.choose(cx, false, Entry::is_prompt),
-            (KeyCode::Char('}'), _) => self.choose(cx, true, Entry::is_prompt),
-            (KeyCode::Enter | KeyCode::Tab, _) => self.turn(cx),
+            (KeyCode::Char('['), _) => self.select(cx, false, |_| true),
+            (KeyCode::Char(']'), _) => self.select(cx, true, |_| true),
+            (KeyCode::Char('{'), _) => self.select(cx, false, ConversationEntry::is_prompt),
+            (KeyCode::Char('}'), _) => self.select(cx, true, ConversationEntry::is_prompt),
+            (KeyCode::Enter | KeyCode::Tab, _) => self.toggle_entry(cx),
             (KeyCode::Char('e'), _) => {
-                self.open = !self.open;
-                self.turned.clear();
+                self.expanded = !self.expanded;
+                self.toggled.clear();
             }
-            (KeyCode::Char('/'), _) => self.search.writing = true,
+            (KeyCode::Char('/'), _) => self.search.editing = true,
             (KeyCode::Char('n'), _) => self.find(cx, true),
             (KeyCode::Char('N'), _) => self.find(cx, false),
             (KeyCode::Char('y'), _) => return self.copy(cx),
             _ => {}
         }
-        Outcome::Stay
+        KeyResponse::Handled
     }
 
-    fn write_search(&mut self, key: &KeyEvent, cx: &Cx<'_>) -> Outcome {
+    fn search_key(&mut self, key: &KeyEvent, cx: &ViewContext<'_>) -> KeyResponse {
         match key.code {
             KeyCode::Enter => {
-                self.search.writing = false;
+                self.search.editing = false;
                 self.find(cx, false);
             }
-            KeyCode::Esc => self.search = Search::default(),
+            KeyCode::Esc => self.search = TranscriptSearch::default(),
             KeyCode::Backspace => drop(self.search.text.pop()),
             KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => self.search.text.push(c),
             _ => {}
         }
-        Outcome::Stay
+        KeyResponse::Handled
     }
 
-    /// The rows of an entry, with the blank one before it.
-    fn rows(&self, index: usize, entry: &Entry, cx: &Cx<'_>) -> Vec<Row> {
-        let fold = if self.open != self.turned.contains(&index) {
-            Fold::Open
+    /// The rows of an entry, with the blank row before it.
+    fn rows(&self, index: usize, entry: &ConversationEntry, cx: &ViewContext<'_>) -> Vec<StyledRow> {
+        let detail = if self.expanded != self.toggled.contains(&index) {
+            EntryDetail::Full
         } else {
-            Fold::Compact
+            EntryDetail::Compact
         };
         let before = index
             .checked_sub(1)
             .and_then(|before| cx.state.conversation.entries.get(before));
         let mut rows = Vec::new();
         if before.is_some_and(|before| entry.wants_gap_after(before)) {
-            rows.push(Row::empty());
+            rows.push(StyledRow::empty());
         }
-        rows.extend(entry.rows(self.width, fold, look(cx)));
+        rows.extend(entry.rows(self.width, detail, render_context(cx)));
         rows
     }
 
-    fn length(&self, index: usize, cx: &Cx<'_>) -> usize {
+    fn length(&self, index: usize, cx: &ViewContext<'_>) -> usize {
         let entry = cx.state.conversation.entries.get(index);
         entry.map_or(0, |entry| self.rows(index, entry, cx).len())
     }
 
-    /// What is at the top: never so far down that the screen is not filled.
-    fn visible_top(&mut self, cx: &Cx<'_>) -> (usize, usize) {
+    /// The first visible row, at most so far down that the screen is filled.
+    fn visible_top(&mut self, cx: &ViewContext<'_>) -> (usize, usize) {
         let count = cx.state.conversation.entries.len();
         if let Some((entry, row)) = self.top {
             let mut below = self.length(entry, cx).saturating_sub(row);
@@ -248,7 +251,7 @@ impl Transcript {
         (index, rows.saturating_sub(self.height))
     }
 
-    fn up(&mut self, rows: usize, cx: &Cx<'_>) {
+    fn up(&mut self, rows: usize, cx: &ViewContext<'_>) {
         let (mut entry, mut row) = self.visible_top(cx);
         let mut left = rows;
         while left > 0 {
@@ -267,7 +270,7 @@ impl Transcript {
         self.top = Some((entry, row));
     }
 
-    fn down(&mut self, rows: usize, cx: &Cx<'_>) {
+    fn down(&mut self, rows: usize, cx: &ViewContext<'_>) {
         let Some((mut entry, mut row)) = self.top else {
             return;
         };
@@ -287,119 +290,119 @@ impl Transcript {
         self.top = Some((entry, row));
     }
 
-    /// Chooses the next entry that is wanted, and goes there.
-    fn choose(&mut self, cx: &Cx<'_>, down: bool, wanted: impl Fn(&Entry) -> bool) {
+    /// Selects the next matching entry and scrolls to it.
+    fn select(&mut self, cx: &ViewContext<'_>, down: bool, query: impl Fn(&ConversationEntry) -> bool) {
         let entries = &cx.state.conversation.entries;
         let from = self
-            .chosen
+            .selected
             .unwrap_or(if down { self.visible_top(cx).0 } else { entries.len() });
-        let is_it = |index: &usize| entries.get(*index).is_some_and(&wanted);
+        let is_it = |index: &usize| entries.get(*index).is_some_and(&query);
         let found = match down {
             true => (from + 1..entries.len()).find(is_it),
             false => (0..from).rev().find(is_it),
         };
         if let Some(found) = found {
-            self.chosen = Some(found);
+            self.selected = Some(found);
             self.top = Some((found, 0));
         }
     }
 
-    /// Folds or unfolds the chosen entry, or the last one.
-    fn turn(&mut self, cx: &Cx<'_>) {
+    /// Expands or collapses the selected entry, or the last one.
+    fn toggle_entry(&mut self, cx: &ViewContext<'_>) {
         let last = cx.state.conversation.entries.len().checked_sub(1);
-        if let Some(chosen) = self.chosen.or(last) {
-            self.chosen = Some(chosen);
-            if !self.turned.remove(&chosen) {
-                self.turned.insert(chosen);
+        if let Some(chosen) = self.selected.or(last) {
+            self.selected = Some(chosen);
+            if !self.toggled.remove(&chosen) {
+                self.toggled.insert(chosen);
             }
         }
     }
 
-    fn copy(&mut self, cx: &Cx<'_>) -> Outcome {
+    fn copy(&mut self, cx: &ViewContext<'_>) -> KeyResponse {
         let entries = &cx.state.conversation.entries;
         let text = self
-            .chosen
+            .selected
             .or_else(|| entries.len().checked_sub(1))
             .and_then(|chosen| entries.get(chosen));
-        match text.map(Entry::copied) {
+        match text.map(ConversationEntry::copy_text) {
             Some(text) => {
-                self.told = Some(format!("copied {} characters", text.chars().count()));
-                Outcome::Do(Wish::Copy(text))
+                self.message = Some(format!("copied {} characters", text.chars().count()));
+                KeyResponse::Action(AppAction::Copy(text))
             }
-            None => Outcome::Stay,
+            None => KeyResponse::Handled,
         }
     }
 
-    /// Goes to the next entry that says what is searched for.
-    fn find(&mut self, cx: &Cx<'_>, down: bool) {
-        let wanted = self.search.text.to_lowercase();
-        if wanted.is_empty() {
+    /// Selects the next entry that contains the search text.
+    fn find(&mut self, cx: &ViewContext<'_>, down: bool) {
+        let query = self.search.text.to_lowercase();
+        if query.is_empty() {
             return;
         }
-        let before = self.chosen;
-        self.choose(cx, down, |entry| entry.copied().to_lowercase().contains(&wanted));
-        if self.chosen == before {
-            self.told = Some(format!("`{}` is not there", self.search.text));
-        } else if let Some(chosen) = self.chosen {
-            // What is found may be folded away.
-            let folded = self.open == self.turned.contains(&chosen);
+        let before = self.selected;
+        self.select(cx, down, |entry| entry.copy_text().to_lowercase().contains(&query));
+        if self.selected == before {
+            self.message = Some(format!("`{}` not found", self.search.text));
+        } else if let Some(chosen) = self.selected {
+            // The match may be collapsed.
+            let folded = self.expanded == self.toggled.contains(&chosen);
             let shown = self.length(chosen, cx);
             if folded && shown <= 2 {
-                self.turned.insert(chosen);
+                self.toggled.insert(chosen);
             }
         }
     }
 
-    /// A row in which what is searched for stands out.
-    fn marked(&self, row: Row, cx: &Cx<'_>) -> Row {
-        let wanted = self.search.text.to_lowercase();
-        if wanted.is_empty() || !row.text().to_lowercase().contains(&wanted) {
+    /// A row with the search text highlighted.
+    fn highlight_search(&self, row: StyledRow, cx: &ViewContext<'_>) -> StyledRow {
+        let query = self.search.text.to_lowercase();
+        if query.is_empty() || !row.text().to_lowercase().contains(&query) {
             return row;
         }
         let mut pieces = Vec::new();
-        for piece in row.pieces {
+        for piece in row.spans {
             let lower = piece.text.to_lowercase();
             if lower.len() != piece.text.len() {
                 pieces.push(piece);
                 continue;
             }
             let mut at = 0;
-            for (start, found) in lower.match_indices(&wanted) {
+            for (start, found) in lower.match_indices(&query) {
                 let part = |range: std::ops::Range<usize>| piece.text.get(range).unwrap_or_default().to_string();
-                pieces.push(Piece::new(part(at..start), piece.style));
-                pieces.push(Piece::new(part(start..start + found.len()), cx.theme.found));
+                pieces.push(StyledSpan::new(part(at..start), piece.style));
+                pieces.push(StyledSpan::new(part(start..start + found.len()), cx.theme.found));
                 at = start + found.len();
             }
-            pieces.push(Piece::new(piece.text.get(at..).unwrap_or_default(), piece.style));
+            pieces.push(StyledSpan::new(piece.text.get(at..).unwrap_or_default(), piece.style));
         }
-        Row::from(pieces)
+        StyledRow::from(pieces)
     }
 
-    fn foot(&self, count: usize, first: usize, cx: &Cx<'_>) -> Row {
+    fn footer(&self, count: usize, first: usize, cx: &ViewContext<'_>) -> StyledRow {
         let theme = cx.theme;
-        if self.search.writing {
-            return Row::of("/", theme.accent).and(self.search.text.clone(), theme.text);
+        if self.search.editing {
+            return StyledRow::new("/", theme.accent).push(self.search.text.clone(), theme.text);
         }
-        if let Some(told) = &self.told {
-            return Row::of(told.clone(), theme.warn);
+        if let Some(message) = &self.message {
+            return StyledRow::new(message.clone(), theme.warn);
         }
         let place = match self.top {
             None => "end".to_string(),
             Some(_) => format!("{} of {count}", first + 1),
         };
-        let mut row = Row::of(format!("{place}  "), theme.accent);
+        let mut row = StyledRow::new(format!("{place}  "), theme.accent);
         let keys = [
             ("{ }", "turns"),
             ("[ ]", "entries"),
-            ("enter", "unfold"),
-            ("e", "all"),
+            ("enter", "expand"),
+            ("e", "expand all"),
             ("/", "search"),
             ("y", "copy"),
             ("q", "close"),
         ];
         for (key, word) in keys {
-            row = row.and(key, theme.text).and(format!(" {word}  "), theme.dim);
+            row = row.push(key, theme.text).push(format!(" {word}  "), theme.dim);
         }
-        row.cut(self.width + usize::from(GUTTER))
+        row.truncate(self.width + usize::from(GUTTER))
     }
 }

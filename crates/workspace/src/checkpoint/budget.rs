@@ -1,28 +1,28 @@
-//! How much is copied around one command: an ordinary project at once, a very large folder bit by bit.
+//! Limits for the copies per command.
 
 use super::stamp::Nanos;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// However slow the disk, so many files are copied.
-const FEWEST: usize = 500;
-/// And no more than that once it has taken so long.
-const LONGEST: Duration = Duration::from_millis(700);
-/// All that is copied before commands is at most so many times what is copied before one.
-const IN_ALL: usize = 5;
+/// Minimum number of files copied, even on a slow disk.
+const MIN_FILES: usize = 500;
+/// After this time, no more than the minimum is copied.
+const MAX_TIME: Duration = Duration::from_millis(700);
+/// The total of copies before commands is at most this many times the budget of one.
+const TOTAL_FACTOR: usize = 5;
 
-/// How much may be copied before a command, and again after it.
+/// Maximum copies before a command, and again after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
+pub struct CopyBudget {
     /// Files.
     pub files: usize,
-    /// Bytes; one file may go beyond it.
+    /// Bytes; the last file may exceed them.
     pub bytes: u64,
 }
 
-impl Default for Budget {
+impl Default for CopyBudget {
     fn default() -> Self {
-        Budget {
+        CopyBudget {
             files: 4_000,
             bytes: 128 << 20,
         }
@@ -31,25 +31,25 @@ impl Default for Budget {
 
 /// A file that could be copied.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate {
-    /// Which of the files of the picture it is.
+pub(super) struct CopyCandidate {
+    /// The index of the file in the snapshot.
     pub(super) place: usize,
     pub(super) size: u64,
     pub(super) modified: Nanos,
 }
 
-/// Copying that goes on until the budget is spent.
+/// Tracks copies against the budget.
 #[derive(Debug)]
-pub(super) struct Spending {
-    budget: Budget,
+pub(super) struct CopySpending {
+    budget: CopyBudget,
     files: usize,
     bytes: u64,
     since: Instant,
 }
 
-impl Spending {
-    pub(super) fn new(budget: Budget) -> Self {
-        Spending {
+impl CopySpending {
+    pub(super) fn new(budget: CopyBudget) -> Self {
+        CopySpending {
             budget,
             files: 0,
             bytes: 0,
@@ -59,11 +59,11 @@ impl Spending {
 
     /// Whether one more file may be copied.
     pub(super) fn allows(&self) -> bool {
-        let is_late = || self.files >= FEWEST && self.since.elapsed() > LONGEST;
+        let is_late = || self.files >= MIN_FILES && self.since.elapsed() > MAX_TIME;
         self.files < self.budget.files && self.bytes < self.budget.bytes && !is_late()
     }
 
-    /// The sum of what was spent and what had been before.
+    /// The sum of these and earlier copies.
     pub(super) fn added_to(&self, before: (usize, u64)) -> (usize, u64) {
         (before.0 + self.files, before.1 + self.bytes)
     }
@@ -74,20 +74,20 @@ impl Spending {
     }
 }
 
-impl Budget {
-    /// What may still be copied before a command, when so many files and bytes have been before others.
-    pub(super) fn left(self, copied: (usize, u64)) -> Self {
-        let (files, bytes) = (self.files * IN_ALL, self.bytes * IN_ALL as u64);
-        Budget {
+impl CopyBudget {
+    /// The remaining budget after earlier copies.
+    pub(super) fn remaining(self, copied: (usize, u64)) -> Self {
+        let (files, bytes) = (self.files * TOTAL_FACTOR, self.bytes * TOTAL_FACTOR as u64);
+        CopyBudget {
             files: self.files.min(files.saturating_sub(copied.0)),
             bytes: self.bytes.min(bytes.saturating_sub(copied.1)),
         }
     }
 
-    /// The files to copy, by their places: those that were written last, which are worked on.
-    pub(super) fn choose(self, mut candidates: Vec<Candidate>) -> BTreeSet<usize> {
+    /// The indices of the files to copy: the most recently modified ones.
+    pub(super) fn choose(self, mut candidates: Vec<CopyCandidate>) -> BTreeSet<usize> {
         candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.modified));
-        let mut spending = Spending::new(self);
+        let mut spending = CopySpending::new(self);
         let mut chosen = BTreeSet::new();
         for candidate in candidates {
             if !spending.allows() {

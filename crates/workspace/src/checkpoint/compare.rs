@@ -1,75 +1,89 @@
-//! What differs between two pictures.
+//! Compares two snapshots.
 
-use super::picture::{Folder, Leaf, Node};
+use super::scan::{DirSnapshot, FileNode, SnapshotNode};
 use std::path::{Path, PathBuf};
 
-/// A path where two pictures differ, or may differ.
-pub(super) struct Difference<'a> {
+/// A path where two snapshots differ or may differ.
+pub(super) struct NodeDifference<'a> {
     pub(super) path: PathBuf,
-    pub(super) before: Option<&'a Node>,
-    pub(super) after: Option<&'a Node>,
+    pub(super) before: Option<&'a SnapshotNode>,
+    pub(super) after: Option<&'a SnapshotNode>,
 }
 
-/// Where two pictures of a folder differ, folders before what is in them.
-pub(super) fn compare<'a>(before: &'a Folder, after: &'a Folder) -> Vec<Difference<'a>> {
+/// The differences between two snapshots of a folder, folders before their entries.
+pub(super) fn compare<'a>(before: &'a DirSnapshot, after: &'a DirSnapshot) -> Vec<NodeDifference<'a>> {
     let mut all = Vec::new();
-    inside(Path::new(""), before, after, &mut all);
+    compare_folders(Path::new(""), before, after, &mut all);
     all
 }
 
-fn inside<'a>(path: &Path, before: &'a Folder, after: &'a Folder, all: &mut Vec<Difference<'a>>) {
+fn compare_folders<'a>(
+    path: &Path,
+    before: &'a DirSnapshot,
+    after: &'a DirSnapshot,
+    all: &mut Vec<NodeDifference<'a>>,
+) {
     for (name, old) in &before.entries {
-        node(path.join(name), Some(old), after.entries.get(name), all);
+        compare_nodes(path.join(name), Some(old), after.entries.get(name), all);
     }
     for (name, new) in &after.entries {
         if !before.entries.contains_key(name) {
-            node(path.join(name), None, Some(new), all);
+            compare_nodes(path.join(name), None, Some(new), all);
         }
     }
 }
 
-fn node<'a>(path: PathBuf, before: Option<&'a Node>, after: Option<&'a Node>, all: &mut Vec<Difference<'a>>) {
-    let (before, after) = (seen(before), seen(after));
+fn compare_nodes<'a>(
+    path: PathBuf,
+    before: Option<&'a SnapshotNode>,
+    after: Option<&'a SnapshotNode>,
+    all: &mut Vec<NodeDifference<'a>>,
+) {
+    let (before, after) = (visible(before), visible(after));
     if differ(before, after) {
-        all.push(Difference {
+        all.push(NodeDifference {
             path: path.clone(),
             before,
             after,
         });
     }
     match (before, after) {
-        (Some(Node::Folder(before)), Some(Node::Folder(after))) => inside(&path, before, after, all),
+        (Some(SnapshotNode::Folder(before)), Some(SnapshotNode::Folder(after))) => {
+            compare_folders(&path, before, after, all)
+        }
         (before, after) => {
-            if let Some(Node::Folder(folder)) = before {
+            if let Some(SnapshotNode::Folder(folder)) = before {
                 for (name, old) in &folder.entries {
-                    node(path.join(name), Some(old), None, all);
+                    compare_nodes(path.join(name), Some(old), None, all);
                 }
             }
-            if let Some(Node::Folder(folder)) = after {
+            if let Some(SnapshotNode::Folder(folder)) = after {
                 for (name, new) in &folder.entries {
-                    node(path.join(name), None, Some(new), all);
+                    compare_nodes(path.join(name), None, Some(new), all);
                 }
             }
         }
     }
 }
 
-/// What is left out is as if it were not there.
-fn seen(node: Option<&Node>) -> Option<&Node> {
-    node.filter(|node| !matches!(node, Node::LeftOut | Node::Other))
+/// Ignored entries count as missing.
+fn visible(node: Option<&SnapshotNode>) -> Option<&SnapshotNode> {
+    node.filter(|node| !matches!(node, SnapshotNode::Ignored | SnapshotNode::Other))
 }
 
-fn differ(before: Option<&Node>, after: Option<&Node>) -> bool {
+fn differ(before: Option<&SnapshotNode>, after: Option<&SnapshotNode>) -> bool {
     match (before, after) {
         (None, None) => false,
-        (Some(Node::File(before)), Some(Node::File(after))) => !is_same(before, after),
-        (Some(Node::Link(before)), Some(Node::Link(after))) => before != after,
-        (Some(Node::Folder(before)), Some(Node::Folder(after))) => before.stamp.mode != after.stamp.mode,
+        (Some(SnapshotNode::File(before)), Some(SnapshotNode::File(after))) => !is_same(before, after),
+        (Some(SnapshotNode::Link(before)), Some(SnapshotNode::Link(after))) => before != after,
+        (Some(SnapshotNode::Folder(before)), Some(SnapshotNode::Folder(after))) => {
+            before.stamp.mode != after.stamp.mode
+        }
         (_, _) => true,
     }
 }
 
-/// Whether a file is sure to be the same: what is known of the older one was carried over.
-fn is_same(before: &Leaf, after: &Leaf) -> bool {
+/// Whether a file is certainly unchanged: its known content was carried over.
+fn is_same(before: &FileNode, after: &FileNode) -> bool {
     before.stamp == after.stamp && after.known.is_some()
 }

@@ -1,10 +1,10 @@
-//! Making paths again what they were: all of them, or none.
+//! Restores paths to earlier versions: all of them, or none.
 
-use super::depot::{name_of, name_of_bytes, open_file};
-use super::rules::is_internal;
-use crate::write::Held;
+use super::blob_dir::{hash_bytes, hash_reader, open_file};
+use super::ignore_rules::is_internal;
+use crate::write::EntryHandle;
 use rustix::fs::Access;
-use session::{BlobId, Kind, Version};
+use session::{BlobId, FileKind, FileVersion};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,81 +14,81 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
-/// A path and what is to stand there.
+/// A path and its target version.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// The path, from the project's folder, or absolute.
+pub struct RestoreStep {
+    /// The path, relative to the project or absolute.
     pub path: PathBuf,
-    /// What stands there now.
-    pub from: Option<Version>,
-    /// What is to stand there.
-    pub to: Option<Version>,
+    /// The current version.
+    pub from: Option<FileVersion>,
+    /// The target version.
+    pub to: Option<FileVersion>,
 }
 
-/// Where bytes that were kept can be had from.
-pub trait Contents {
-    /// Opens these bytes; `None` where they are not kept.
+/// Provides stored contents.
+pub trait BlobSource {
+    /// Opens a blob; `None` if it is not stored.
     fn open(&self, id: &BlobId) -> io::Result<Option<Box<dyn Read + '_>>>;
 }
 
-/// What is left undone although all went well.
+/// The result of a successful restore.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Folders that were to go and hold something that is none of our business, such as files that git ignores.
-    pub left: Vec<PathBuf>,
+pub struct RestoreOutcome {
+    /// Folders that should be removed but contain other files, such as ignored ones.
+    pub remaining_folders: Vec<PathBuf>,
 }
 
-/// Why paths were not made what they were.
+/// Why paths were not restored.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", path.display())]
-pub struct Failed {
-    /// Where it failed.
+pub struct RestoreError {
+    /// The failing path.
     pub path: PathBuf,
-    /// What happened.
+    /// The error.
     #[source]
     pub source: io::Error,
-    /// Paths that have been changed and could not be made again what they were before.
-    pub left: Vec<PathBuf>,
+    /// Paths that were changed and could not be rolled back.
+    pub not_restored: Vec<PathBuf>,
 }
 
-/// What stands at a path now. What is behind a link, or not a file, link or folder, counts as nothing that hew made.
-pub fn look(root: &Path, path: &Path) -> io::Result<Option<Version>> {
-    let place = root.join(path);
-    if !is_reached_plainly(root, path) {
+/// The current version of a path; `None` behind a link. Special files have no content.
+pub fn current_version(root: &Path, path: &Path) -> io::Result<Option<FileVersion>> {
+    let full_path = root.join(path);
+    if !has_plain_parents(root, path) {
         return Ok(None);
     }
-    let about = match fs::symlink_metadata(&place) {
-        Ok(about) => about,
+    let metadata = match fs::symlink_metadata(&full_path) {
+        Ok(metadata) => metadata,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
         Err(error) => return Err(error),
     };
-    let mode = Some(about.mode() & 0o7777);
-    let (kind, content) = if about.is_symlink() {
-        let target = fs::read_link(&place)?;
-        (Kind::Link, Some(name_of_bytes(target.as_os_str().as_bytes())))
-    } else if about.is_dir() {
-        (Kind::Folder { mode }, None)
-    } else if about.is_file() {
-        let content = match open_file(&place).and_then(|mut file| name_of(&mut file)) {
+    let mode = Some(metadata.mode() & 0o7777);
+    let (kind, content) = if metadata.is_symlink() {
+        let target = fs::read_link(&full_path)?;
+        (FileKind::Link, Some(hash_bytes(target.as_os_str().as_bytes())))
+    } else if metadata.is_dir() {
+        (FileKind::Folder { mode }, None)
+    } else if metadata.is_file() {
+        let content = match open_file(&full_path).and_then(|mut file| hash_reader(&mut file)) {
             Ok(name) => Some(name),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
             Err(error) => return Err(error),
         };
-        (Kind::File { mode }, content)
+        (FileKind::File { mode }, content)
     } else {
-        (Kind::File { mode }, None)
+        (FileKind::File { mode }, None)
     };
-    Ok(Some(Version {
+    Ok(Some(FileVersion {
         kind,
         content,
-        kept: false,
+        is_stored: false,
     }))
 }
 
-/// Whether a path is never made what it was: one of version control's own files, or one that is not written out.
-pub fn is_off_limits(path: &Path) -> bool {
+/// Whether a path is never restored: files of version control, and paths with `..`.
+pub fn is_protected(path: &Path) -> bool {
     path.components().any(|component| match component {
         Component::Normal(name) => is_internal(name),
         Component::ParentDir => true,
@@ -96,40 +96,46 @@ pub fn is_off_limits(path: &Path) -> bool {
     })
 }
 
-/// Makes every path what it is to be. When one fails, those already done are made again what they were.
-pub fn restore(root: &Path, steps: &[Step], contents: &dyn Contents) -> Result<Outcome, Failed> {
-    // Below it, no link is followed.
+/// Restores all paths. If one fails, the others are rolled back.
+pub fn restore(root: &Path, steps: &[RestoreStep], contents: &dyn BlobSource) -> Result<RestoreOutcome, RestoreError> {
+    // Below the root, no link is followed.
     let real = root.canonicalize();
     let root = real.as_deref().unwrap_or(root);
-    let mut work = Work {
+    let mut work = RestoreRun {
         root,
         contents,
         opened: BTreeMap::new(),
-        left: Vec::new(),
+        remaining_folders: Vec::new(),
     };
-    // Nothing has been touched yet, so there is nothing to make again what it was.
+    // Nothing has been changed yet, so nothing is rolled back.
     if let Err((path, source)) = work.check(steps) {
         let left = Vec::new();
-        return Err(Failed { path, source, left });
+        return Err(RestoreError {
+            path,
+            source,
+            not_restored: left,
+        });
     }
-    let tried = work.carry_out(steps);
-    work.close(steps);
+    let tried = work.apply(steps);
+    work.reset_folder_modes(steps);
     let Err((path, source)) = tried else {
-        return Ok(Outcome { left: work.left });
+        return Ok(RestoreOutcome {
+            remaining_folders: work.remaining_folders,
+        });
     };
-    let back: Vec<Step> = steps.iter().rev().map(Step::reversed).collect();
-    let mut work = Work {
-        left: Vec::new(),
+    let back: Vec<RestoreStep> = steps.iter().rev().map(RestoreStep::reversed).collect();
+    let mut work = RestoreRun {
+        remaining_folders: Vec::new(),
         opened: BTreeMap::new(),
         ..work
     };
-    // One by one: what cannot be made again what it was must not keep the others from it.
-    let undone = work.carry_out(&back);
-    work.close(&back);
-    let is_back = |step: &&Step| {
-        let now = look(root, &step.path).ok().flatten();
+    // One failing rollback must not prevent the others.
+    let undone = work.apply(&back);
+    work.reset_folder_modes(&back);
+    let is_back = |step: &&RestoreStep| {
+        let now = current_version(root, &step.path).ok().flatten();
         match (&now, &step.from) {
-            (Some(now), Some(from)) => now.is_like(from),
+            (Some(now), Some(from)) => now.matches(from),
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         }
@@ -142,20 +148,24 @@ pub fn restore(root: &Path, steps: &[Step], contents: &dyn Contents) -> Result<O
             .map(|step| step.path.clone())
             .collect(),
     };
-    Err(Failed { path, source, left })
+    Err(RestoreError {
+        path,
+        source,
+        not_restored: left,
+    })
 }
 
-impl Step {
-    fn reversed(&self) -> Step {
-        Step {
+impl RestoreStep {
+    fn reversed(&self) -> RestoreStep {
+        RestoreStep {
             path: self.path.clone(),
             from: self.to.clone(),
             to: self.from.clone(),
         }
     }
 
-    /// Whether what stands there must go before something else can stand there.
-    fn makes_way(&self) -> bool {
+    /// Whether the current version must be removed first.
+    fn is_removed_first(&self) -> bool {
         match (&self.from, &self.to) {
             (Some(from), Some(to)) => is_folder(from) != is_folder(to),
             (Some(_), None) => true,
@@ -164,23 +174,23 @@ impl Step {
     }
 }
 
-type Tried<T> = Result<T, (PathBuf, io::Error)>;
+type RestoreResult<T> = Result<T, (PathBuf, io::Error)>;
 
-struct Work<'a> {
+struct RestoreRun<'a> {
     root: &'a Path,
-    contents: &'a dyn Contents,
-    /// Folders that had to be opened for writing, with the permissions that they had.
+    contents: &'a dyn BlobSource,
+    /// Folders made writable, with their original permissions.
     opened: BTreeMap<PathBuf, u32>,
-    left: Vec<PathBuf>,
+    remaining_folders: Vec<PathBuf>,
 }
 
-impl Work<'_> {
-    /// Refuses before anything is touched what could not be finished.
-    fn check(&self, steps: &[Step]) -> Tried<()> {
+impl RestoreRun<'_> {
+    /// Fails before anything is changed if a step cannot succeed.
+    fn check(&self, steps: &[RestoreStep]) -> RestoreResult<()> {
         for step in steps {
             let fail = |error: io::Error| (step.path.clone(), error);
-            if is_off_limits(&step.path) {
-                let why = "hew does not touch this";
+            if is_protected(&step.path) {
+                let why = "this path is protected";
                 return Err(fail(io::Error::new(io::ErrorKind::PermissionDenied, why)));
             }
             let Some(to) = &step.to else { continue };
@@ -193,21 +203,21 @@ impl Work<'_> {
                 .as_ref()
                 .is_some_and(|from| from.content == to.content && from.content.is_some());
             if !is_there && !is_same {
-                let why = "this version was not kept";
+                let why = "this version is not stored";
                 return Err(fail(io::Error::new(io::ErrorKind::NotFound, why)));
             }
         }
         Ok(())
     }
 
-    fn carry_out(&mut self, steps: &[Step]) -> Tried<()> {
-        let depth = |step: &&Step| step.path.components().count();
-        let mut leaving: Vec<&Step> = steps.iter().filter(|step| step.makes_way()).collect();
+    fn apply(&mut self, steps: &[RestoreStep]) -> RestoreResult<()> {
+        let depth = |step: &&RestoreStep| step.path.components().count();
+        let mut leaving: Vec<&RestoreStep> = steps.iter().filter(|step| step.is_removed_first()).collect();
         leaving.sort_by_key(|step| Reverse(depth(step)));
         for step in leaving {
             self.remove(step).map_err(|error| (step.path.clone(), error))?;
         }
-        let mut coming: Vec<&Step> = steps.iter().filter(|step| step.to.is_some()).collect();
+        let mut coming: Vec<&RestoreStep> = steps.iter().filter(|step| step.to.is_some()).collect();
         coming.sort_by_key(depth);
         for step in &coming {
             self.make(step).map_err(|error| (step.path.clone(), error))?;
@@ -215,101 +225,109 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn remove(&mut self, step: &Step) -> io::Result<()> {
-        let place = self.root.join(&step.path);
-        if !is_reached_plainly(self.root, &step.path) {
+    fn remove(&mut self, step: &RestoreStep) -> io::Result<()> {
+        let full_path = self.root.join(&step.path);
+        if !has_plain_parents(self.root, &step.path) {
             return Ok(());
         }
-        let Ok(about) = fs::symlink_metadata(&place) else {
+        let Ok(metadata) = fs::symlink_metadata(&full_path) else {
             return Ok(());
         };
-        self.open_parent(&place)?;
-        if !about.is_dir() {
-            return Held::of(&place)?.remove_file();
+        self.open_parent(&full_path)?;
+        if !metadata.is_dir() {
+            return EntryHandle::open_parent(&full_path)?.remove_file();
         }
-        match Held::of(&place)?.remove_folder() {
+        match EntryHandle::open_parent(&full_path)?.remove_folder() {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty && step.to.is_none() => {
-                self.left.push(step.path.clone());
+                self.remaining_folders.push(step.path.clone());
                 Ok(())
             }
             removed => removed,
         }
     }
 
-    fn make(&mut self, step: &Step) -> io::Result<()> {
+    fn make(&mut self, step: &RestoreStep) -> io::Result<()> {
         let Some(to) = &step.to else { return Ok(()) };
-        let place = self.root.join(&step.path);
-        if !is_reached_plainly(self.root, &step.path) {
-            let why = "a folder above it is not there, or is a link";
+        let full_path = self.root.join(&step.path);
+        if !has_plain_parents(self.root, &step.path) {
+            let why = "a parent folder is missing or is a symbolic link";
             return Err(io::Error::new(io::ErrorKind::NotADirectory, why));
         }
-        let now = fs::symlink_metadata(&place).ok();
+        let now = fs::symlink_metadata(&full_path).ok();
         match to.kind {
-            Kind::Folder { .. } => {
-                if !now.is_some_and(|about| about.is_dir()) {
-                    self.open_parent(&place)?;
-                    Held::of(&place)?.create_folder()?;
+            FileKind::Folder { .. } => {
+                if !now.is_some_and(|metadata| metadata.is_dir()) {
+                    self.open_parent(&full_path)?;
+                    EntryHandle::open_parent(&full_path)?.create_folder()?;
                 }
-                // Its own permissions come last: they may keep us from putting anything into it.
+                // Its permissions are set last, because they may be read-only.
                 Ok(())
             }
-            Kind::Link => {
+            FileKind::Link => {
                 let target = self.bytes(to)?;
-                self.open_parent(&place)?;
-                Held::of(&place)?.replace_with_link(OsStr::from_bytes(&target))
+                self.open_parent(&full_path)?;
+                EntryHandle::open_parent(&full_path)?.replace_with_link(OsStr::from_bytes(&target))
             }
-            Kind::File { mode } => {
+            FileKind::File { mode } => {
                 let is_content_same = match (&now, &step.from) {
-                    (Some(about), Some(from)) => about.is_file() && from.content == to.content,
+                    (Some(metadata), Some(from)) => metadata.is_file() && from.content == to.content,
                     (None, _) | (_, None) => false,
                 };
                 if is_content_same {
-                    return mode.map_or(Ok(()), |mode| Held::of(&place)?.change_mode(mode));
+                    return mode.map_or(Ok(()), |mode| EntryHandle::open_parent(&full_path)?.change_mode(mode));
                 }
-                self.open_parent(&place)?;
-                self.write(&place, to, mode, now.as_ref())
+                self.open_parent(&full_path)?;
+                self.write(&full_path, to, mode, now.as_ref())
             }
         }
     }
 
-    /// Puts a file in its place in one step, with the permissions and the owner that it had.
-    fn write(&self, place: &Path, to: &Version, mode: Option<u32>, now: Option<&fs::Metadata>) -> io::Result<()> {
-        let now = now.filter(|about| about.is_file());
+    /// Replaces a file atomically, with its permissions and owner.
+    fn write(
+        &self,
+        full_path: &Path,
+        to: &FileVersion,
+        mode: Option<u32>,
+        now: Option<&fs::Metadata>,
+    ) -> io::Result<()> {
+        let now = now.filter(|metadata| metadata.is_file());
         let usual = if mode.is_none() && now.is_none() { 0o666 } else { 0o600 };
-        let held = Held::of(place)?;
-        let mut beside = held.beside(usual)?;
+        let handle = EntryHandle::open_parent(full_path)?;
+        let mut replacement = handle.create_replacement(usual)?;
         let mut bytes = self.open(to)?;
-        io::copy(&mut bytes, &mut beside.file)?;
-        if let Some(about) = now {
-            let ours = beside.file.metadata()?;
-            if (ours.uid(), ours.gid()) != (about.uid(), about.gid()) {
-                // Not everyone may give files away; the bytes matter more.
-                std::os::unix::fs::fchown(&beside.file, Some(about.uid()), Some(about.gid())).ok();
+        io::copy(&mut bytes, &mut replacement.file)?;
+        if let Some(metadata) = now {
+            let ours = replacement.file.metadata()?;
+            if (ours.uid(), ours.gid()) != (metadata.uid(), metadata.gid()) {
+                // Changing the owner may not be permitted; the content matters more.
+                std::os::unix::fs::fchown(&replacement.file, Some(metadata.uid()), Some(metadata.gid())).ok();
             }
         }
-        if let Some(mode) = mode.or(now.map(|about| about.mode() & 0o7777)) {
-            beside.file.set_permissions(Permissions::from_mode(mode))?;
+        if let Some(mode) = mode.or(now.map(|metadata| metadata.mode() & 0o7777)) {
+            replacement.file.set_permissions(Permissions::from_mode(mode))?;
         }
-        beside.replace()
+        replacement.persist()
     }
 
-    fn open(&self, version: &Version) -> io::Result<Box<dyn Read + '_>> {
-        let missing = || io::Error::new(io::ErrorKind::NotFound, "this version was not kept");
+    fn open(&self, version: &FileVersion) -> io::Result<Box<dyn Read + '_>> {
+        let missing = || io::Error::new(io::ErrorKind::NotFound, "this version is not stored");
         let id = version.content.as_ref().ok_or_else(missing)?;
         self.contents.open(id)?.ok_or_else(missing)
     }
 
-    fn bytes(&self, version: &Version) -> io::Result<Vec<u8>> {
-        /// More than any path.
+    fn bytes(&self, version: &FileVersion) -> io::Result<Vec<u8>> {
+        /// Longer than any path.
         const MOST: u64 = 64 * 1024;
         let mut bytes = Vec::new();
         self.open(version)?.take(MOST).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// Lets us change what is in the folder of this path, if only its own permissions keep us from it.
-    fn open_parent(&mut self, place: &Path) -> io::Result<()> {
-        let Some(folder) = place.parent() else { return Ok(()) };
+    /// Makes the parent folder writable if only its permissions prevent changes.
+    fn open_parent(&mut self, full_path: &Path) -> io::Result<()> {
+        let Some(folder) = full_path.parent() else {
+            return Ok(());
+        };
         if rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok() {
             return Ok(());
         }
@@ -319,35 +337,35 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Gives folders the permissions that they are to have, the deepest first.
-    fn close(&mut self, steps: &[Step]) {
+    /// Sets the final permissions of folders, deepest first.
+    fn reset_folder_modes(&mut self, steps: &[RestoreStep]) {
         for step in steps {
-            let place = self.root.join(&step.path);
-            if let Some(Kind::Folder { mode: Some(mode) }) = step.to.as_ref().map(|to| to.kind) {
-                self.opened.insert(place, mode);
+            let full_path = self.root.join(&step.path);
+            if let Some(FileKind::Folder { mode: Some(mode) }) = step.to.as_ref().map(|to| to.kind) {
+                self.opened.insert(full_path, mode);
             }
         }
         for (folder, mode) in std::mem::take(&mut self.opened).into_iter().rev() {
-            let is_folder = fs::symlink_metadata(&folder).is_ok_and(|about| about.is_dir());
+            let is_folder = fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_dir());
             if is_folder {
-                // It is ours, or we could not have opened it; whoever took it away meanwhile may keep it.
+                // The folder is ours, or it could not have been made writable; it may be gone meanwhile.
                 fs::set_permissions(&folder, Permissions::from_mode(mode)).ok();
             }
         }
     }
 }
 
-fn is_folder(version: &Version) -> bool {
-    matches!(version.kind, Kind::Folder { .. })
+fn is_folder(version: &FileVersion) -> bool {
+    matches!(version.kind, FileKind::Folder { .. })
 }
 
-/// Whether all folders above a path of the project are folders, and none is a link.
-fn is_reached_plainly(root: &Path, path: &Path) -> bool {
+/// Whether all ancestors of a path in the project are folders and not links.
+fn has_plain_parents(root: &Path, path: &Path) -> bool {
     if path.is_absolute() {
         return true;
     }
     path.ancestors()
         .skip(1)
         .filter(|above| !above.as_os_str().is_empty())
-        .all(|above| fs::symlink_metadata(root.join(above)).is_ok_and(|about| about.is_dir()))
+        .all(|above| fs::symlink_metadata(root.join(above)).is_ok_and(|metadata| metadata.is_dir()))
 }

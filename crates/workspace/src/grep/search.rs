@@ -1,4 +1,4 @@
-//! One thread's part of a search.
+//! The search of one thread.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,28 +9,33 @@ use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
-use super::kept::{Hits, Kept};
-use super::{Grep, Line, LineKind};
-use crate::Stop;
+use super::collector::{FileHits, MatchCollector};
+use super::{GrepLine, GrepLineKind, GrepQuery};
+use crate::StopSignal;
 
-/// A file with a longer line is skipped: it is data, and its line would have to be held in memory.
+/// A file with a longer line is skipped, because the line would have to fit in memory.
 const MAX_LINE_IN_MEMORY: usize = 32 * 1024 * 1024;
 
-/// A match over more lines than this is cut.
+/// A match with more lines is truncated.
 const MAX_MATCH_LINES: usize = 50;
 
-/// One thread's search, used for file after file.
-pub(super) struct Search<'a> {
+/// The search of one thread, reused for all its files.
+pub(super) struct FileSearcher<'a> {
     searcher: Searcher,
     matcher: &'a RegexMatcher,
     max_line: usize,
     wanted: usize,
-    stop: &'a Stop,
-    kept: &'a Mutex<Kept>,
+    stop: &'a StopSignal,
+    kept: &'a Mutex<MatchCollector>,
 }
 
-impl<'a> Search<'a> {
-    pub(super) fn new(grep: &Grep<'_>, matcher: &'a RegexMatcher, stop: &'a Stop, kept: &'a Mutex<Kept>) -> Self {
+impl<'a> FileSearcher<'a> {
+    pub(super) fn new(
+        grep: &GrepQuery<'_>,
+        matcher: &'a RegexMatcher,
+        stop: &'a StopSignal,
+        kept: &'a Mutex<MatchCollector>,
+    ) -> Self {
         let searcher = SearcherBuilder::new()
             .line_terminator(match grep.multiline {
                 true => LineTerminator::byte(b'\n'),
@@ -60,17 +65,17 @@ impl<'a> Search<'a> {
             return;
         };
         let keep = self.with_kept(|kept| kept.needs(path));
-        let mut sink = Collect {
+        let mut sink = MatchSink {
             matcher: self.matcher,
             max_line: self.max_line,
             keep: if keep { self.wanted } else { 0 },
-            hits: Hits::default(),
+            hits: FileHits::default(),
             seen: 0,
             binary: false,
         };
         let read = self
             .searcher
-            .search_reader(self.matcher, Stoppable { file, stop: self.stop }, &mut sink);
+            .search_reader(self.matcher, StoppableFile { file, stop: self.stop }, &mut sink);
         if sink.binary {
             return;
         }
@@ -93,38 +98,38 @@ impl<'a> Search<'a> {
         });
     }
 
-    fn with_kept<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
+    fn with_kept<T>(&self, work: impl FnOnce(&mut MatchCollector) -> T) -> T {
         work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A file whose reading ends when the search does.
-struct Stoppable<'a> {
+/// A file with reads that fail when the search is stopped.
+struct StoppableFile<'a> {
     file: File,
-    stop: &'a Stop,
+    stop: &'a StopSignal,
 }
 
-impl Read for Stoppable<'_> {
+impl Read for StoppableFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.stop.due() {
+        match self.stop.is_due() {
             true => Err(io::Error::from(io::ErrorKind::TimedOut)),
             false => self.file.read(buffer),
         }
     }
 }
 
-/// What one file yields.
-struct Collect<'a> {
+/// Collects the matches of one file.
+struct MatchSink<'a> {
     matcher: &'a RegexMatcher,
     max_line: usize,
-    /// So many matches are kept, the rest counted.
+    /// The number of matches to collect; the rest is counted.
     keep: usize,
-    hits: Hits,
+    hits: FileHits,
     seen: usize,
     binary: bool,
 }
 
-impl Sink for Collect<'_> {
+impl Sink for MatchSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
@@ -144,7 +149,7 @@ impl Sink for Collect<'_> {
 
     fn context(&mut self, _: &Searcher, near: &SinkContext<'_>) -> io::Result<bool> {
         if self.keep > 0 && self.seen <= self.keep {
-            self.push(near.line_number(), near.bytes(), 0, LineKind::Context);
+            self.push(near.line_number(), near.bytes(), 0, GrepLineKind::Context);
         }
         Ok(true)
     }
@@ -155,8 +160,8 @@ impl Sink for Collect<'_> {
     }
 }
 
-impl Collect<'_> {
-    /// Keeps the lines of a match. One that goes over many lines counts once; its further lines are its surroundings.
+impl MatchSink<'_> {
+    /// Collects the lines of a match. A multi-line match counts once.
     fn push_match(&mut self, number: Option<u64>, bytes: &[u8], at: usize) {
         let mut number = number;
         for (nth, line) in bytes
@@ -166,17 +171,17 @@ impl Collect<'_> {
             .enumerate()
         {
             match nth {
-                0 => self.push(number, line, at, LineKind::Match),
-                _ => self.push(number, line, 0, LineKind::Inside),
+                0 => self.push(number, line, at, GrepLineKind::Match),
+                _ => self.push(number, line, 0, GrepLineKind::Inside),
             }
             number = number.map(|number| number + 1);
         }
     }
 
-    fn push(&mut self, number: Option<u64>, bytes: &[u8], at: usize, kind: LineKind) {
+    fn push(&mut self, number: Option<u64>, bytes: &[u8], at: usize, kind: GrepLineKind) {
         let bytes = bytes.trim_ascii_end();
         let text = window(&String::from_utf8_lossy(bytes), at, self.max_line);
-        self.hits.lines.push(Line {
+        self.hits.lines.push(GrepLine {
             number: number.unwrap_or_default(),
             text,
             kind,
@@ -184,7 +189,7 @@ impl Collect<'_> {
     }
 }
 
-/// At most `limit` bytes of a line, from a little before the match on, marked where something was cut.
+/// At most `limit` bytes of a line, starting shortly before the match, with marks for truncation.
 fn window(line: &str, at: usize, limit: usize) -> String {
     if line.len() <= limit {
         return line.to_owned();

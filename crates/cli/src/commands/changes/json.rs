@@ -1,139 +1,146 @@
-//! The JSON of `hew changes --json`: a format of its own, versioned and documented in docs/json-changes.md.
+//! The versioned JSON format of `hew changes --json`, documented in docs/json-changes.md.
 
-use super::pending::{Content, File, Hunk, Pending};
 use super::show::status_word;
-use edit::Authors;
+use edit::HunkAuthors;
+use review::changes::{ChangeReview, HunkKind, PendingChanges, PendingContent, PendingFile, PendingHunk};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use session::Meta;
-use std::path::Path;
 
-/// The version of the format. It grows when something is removed or changes its meaning, not when something is added.
+/// The version of the format. It increases when a field is removed or changes its meaning, not when one is added.
 const VERSION: u32 = 1;
 
-/// The changes of a session that wait for review.
+/// The pending changes of a session.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Listing<'a> {
+pub(super) struct ChangesJson<'a> {
     /// The version of the format.
     v: u32,
     /// The session's id.
     session: String,
     /// The project's folder.
     project: String,
-    /// The changes that this call accepted, by id.
+    /// The ids of the changes that this call accepted.
     accepted: &'a [String],
-    /// The changes that this call took back, by id.
+    /// The ids of the changes that this call rejected.
     rejected: &'a [String],
-    /// The files with changes that wait.
-    files: Vec<Row<'a>>,
+    /// The files with pending changes.
+    files: Vec<ChangedFileJson<'a>>,
 }
 
-/// A file with changes that wait.
+/// A file with pending changes.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Row<'a> {
-    /// The file, relative to the project where it lies inside it.
+#[schemars(rename = "Row")]
+struct ChangedFileJson<'a> {
+    /// The path, relative to the project if inside it.
     path: String,
     /// `created`, `modified` or `deleted`.
     status: &'static str,
-    /// Lines that were added.
+    /// Number of added lines.
     added: usize,
-    /// Lines that were removed.
+    /// Number of removed lines.
     removed: usize,
-    /// How the file is looked at: `text`, line by line; `whole`, because it is not text; `same`, only its permissions have
-    /// changed; `link`, a link stands there or stood; `unreadable`, not at all.
+    /// How the file is reviewed: `text`, line by line; `whole`, a binary file; `same`, only its permissions changed; `link`,
+    /// the path is or was a symbolic link; `unreadable`, it cannot be reviewed.
     content: &'static str,
-    /// Why the file cannot be looked at.
+    /// Why the file cannot be reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<&'a str>,
+    why: Option<String>,
     /// Its changes, from top to bottom.
-    hunks: Vec<Change<'a>>,
+    hunks: Vec<HunkJson<'a>>,
 }
 
 /// A change to accept or reject.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Change<'a> {
-    /// Its place in the list, from 1.
+#[schemars(rename = "Change")]
+struct HunkJson<'a> {
+    /// Its position in the list, from 1.
     number: usize,
-    /// Names it for `--accept` and `--reject`.
+    /// The id for `--accept` and `--reject`.
     id: &'a str,
-    /// What it is a change of: `lines`, `whole`, `mode` or `link`.
+    /// The kind of change: `lines`, `whole` (a binary file), `mode` or `link`.
     kind: &'static str,
-    /// The first line of the change in the accepted text, from 1.
+    /// Its first line in the accepted text, from 1.
     old_line: usize,
-    /// The first line of the change in the file as it is, from 1.
+    /// Its first line in the current file, from 1.
     new_line: usize,
-    /// The lines before; permissions and links in words.
+    /// The accepted lines; a description for permissions and links.
     before: &'a str,
-    /// The lines now.
+    /// The current lines.
     after: &'a str,
-    /// Whether a person's own edits are part of it.
+    /// Whether it includes the user's own edits.
     mixed: bool,
-    /// Whether it can be taken back.
+    /// Whether it can be rejected.
     rejectable: bool,
 }
 
-impl<'a> Listing<'a> {
-    /// What waits, and what was just decided.
-    pub(super) fn of(
-        meta: &Meta,
-        root: &Path,
-        pending: &'a Pending,
+impl<'a> ChangesJson<'a> {
+    pub(super) fn new(
+        review: &ChangeReview,
+        pending: &'a PendingChanges,
         accepted: &'a [String],
         rejected: &'a [String],
     ) -> Self {
-        Listing {
+        ChangesJson {
             v: VERSION,
-            session: meta.id.to_string(),
-            project: root.display().to_string(),
+            session: review.session().id.to_string(),
+            project: review.root().display().to_string(),
             accepted,
             rejected,
-            files: pending.files.iter().map(Row::of).collect(),
+            files: pending.files.iter().map(ChangedFileJson::of).collect(),
         }
     }
 }
 
-impl<'a> Row<'a> {
-    fn of(file: &'a File) -> Self {
+impl<'a> ChangedFileJson<'a> {
+    fn of(file: &'a PendingFile) -> Self {
         let (added, removed) = file.counts();
         let (content, why) = match &file.content {
-            Content::Text => ("text", None),
-            Content::Whole(_) => ("whole", None),
-            Content::Same => ("same", None),
-            Content::Link(_) => ("link", None),
-            Content::Unreadable(why) => ("unreadable", Some(why.as_str())),
+            PendingContent::Text => ("text", None),
+            PendingContent::Binary(_) => ("whole", None),
+            PendingContent::ModeOnly => ("same", None),
+            PendingContent::Link(_) => ("link", None),
+            PendingContent::Unreadable(reason) => ("unreadable", Some(reason.to_string())),
         };
-        Row {
+        ChangedFileJson {
             path: file.path.display().to_string(),
             status: status_word(file.status),
             added,
             removed,
             content,
             why,
-            hunks: file.hunks.iter().map(|hunk| Change::of(file, hunk)).collect(),
+            hunks: file.hunks.iter().map(|hunk| HunkJson::of(file, hunk)).collect(),
         }
     }
 }
 
-impl<'a> Change<'a> {
-    fn of(file: &File, hunk: &'a Hunk) -> Self {
-        Change {
+impl<'a> HunkJson<'a> {
+    fn of(file: &PendingFile, hunk: &'a PendingHunk) -> Self {
+        HunkJson {
             number: hunk.number,
             id: &hunk.id,
-            kind: hunk.part.word(),
+            kind: kind_name(hunk.kind),
             old_line: hunk.text.first_line_before,
             new_line: hunk.text.first_line,
             before: &hunk.text.before,
             after: &hunk.text.after,
-            mixed: hunk.text.authors == Authors::Mixed,
-            rejectable: !file.is_held(hunk),
+            mixed: hunk.text.authors == HunkAuthors::Mixed,
+            rejectable: !file.is_reject_blocked(hunk),
         }
     }
 }
 
-/// The JSON schema of the listing.
+fn kind_name(kind: HunkKind) -> &'static str {
+    match kind {
+        HunkKind::Lines => "lines",
+        HunkKind::Binary => "whole",
+        HunkKind::Mode => "mode",
+        HunkKind::Link => "link",
+    }
+}
+
+/// The JSON schema of the format.
 pub(crate) fn json_schema() -> Value {
-    let mut schema = schemars::schema_for!(Listing<'static>).to_value();
+    let mut schema = schemars::schema_for!(ChangesJson<'static>).to_value();
     if let Some(object) = schema.as_object_mut() {
         object.insert("title".into(), format!("hew changes --json, version {VERSION}").into());
     }

@@ -1,29 +1,29 @@
-//! The list for people: files with their counts, and numbered changes as a unified diff that `patch` can read.
+//! Renders pending changes as text: files with line counts, and numbered changes as a unified diff that `patch` can read.
 
-use super::pending::{Content, File, Hunk, Part, Pending};
-use crate::output::paint::Paint;
-use crate::output::words::tame;
-use edit::{Authors, Status};
+use crate::output::color::ColorMode;
+use crate::output::format::sanitise;
+use edit::{FileStatus, HunkAuthors};
+use review::changes::{HunkKind, PendingChanges, PendingContent, PendingFile, PendingHunk};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Lines around a change that are shown with it.
+/// Context lines of a change.
 const CONTEXT: usize = 3;
 
-/// Who reads the list.
+/// The destination of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reader {
-    /// A terminal, which text must not take over.
+pub(super) enum ListTarget {
+    /// A terminal: control characters are removed.
     Terminal,
-    /// A file or a program, which gets every byte.
+    /// A file or a pipe: the text is unchanged.
     Other,
 }
 
 /// The changes as text.
-pub(super) fn render(pending: &Pending, paint: Paint, reader: Reader) -> String {
+pub(super) fn render(pending: &PendingChanges, paint: ColorMode, reader: ListTarget) -> String {
     let mut out = String::new();
     for file in &pending.files {
-        let mut list = List {
+        let mut list = ChangeListWriter {
             out: &mut out,
             paint,
             reader,
@@ -34,21 +34,14 @@ pub(super) fn render(pending: &Pending, paint: Paint, reader: Reader) -> String 
     out
 }
 
-/// How many changes there are, in how many files.
-pub(super) fn sum(pending: &Pending) -> String {
-    let changes: usize = pending.files.iter().map(|file| file.hunks.len()).sum();
-    let files = pending.files.len();
-    format!("{} in {}", plural(changes, "change"), plural(files, "file"))
-}
-
-struct List<'a> {
+struct ChangeListWriter<'a> {
     out: &'a mut String,
-    paint: Paint,
-    reader: Reader,
+    paint: ColorMode,
+    reader: ListTarget,
 }
 
-impl List<'_> {
-    fn file(&mut self, pending: &Pending, file: &File) -> std::fmt::Result {
+impl ChangeListWriter<'_> {
+    fn file(&mut self, pending: &PendingChanges, file: &PendingFile) -> std::fmt::Result {
         let paint = self.paint;
         let name = shown(&file.path);
         let (added, removed) = file.counts();
@@ -62,40 +55,37 @@ impl List<'_> {
             paint.dim(status_word(file.status))
         )?;
         match &file.content {
-            Content::Text => {
+            PendingContent::Text => {
                 let counts = (paint.green(format!("+{added}")), paint.red(format!("-{removed}")));
                 writeln!(self.out, " {} {}", counts.0, counts.1)?;
                 self.texts(pending, file, &name)
             }
-            Content::Whole(whole) => {
+            PendingContent::Binary(whole) => {
                 let size = |bytes: &Option<bytes::Bytes>| match bytes {
                     Some(bytes) => plural(bytes.len(), "byte"),
-                    None => "nothing".into(),
+                    None => "none".into(),
                 };
-                writeln!(
-                    self.out,
-                    " not text: {} became {}",
-                    size(&whole.base),
-                    size(&whole.current)
-                )?;
+                writeln!(self.out, " binary: {} -> {}", size(&whole.base), size(&whole.current))?;
                 file.hunks.iter().try_for_each(|hunk| self.in_words(hunk))
             }
-            Content::Same | Content::Link(_) => {
+            PendingContent::ModeOnly | PendingContent::Link(_) => {
                 writeln!(self.out)?;
                 file.hunks.iter().try_for_each(|hunk| self.in_words(hunk))
             }
-            Content::Unreadable(why) => writeln!(self.out, " cannot be reviewed: {}", tame(why)),
+            PendingContent::Unreadable(reason) => {
+                writeln!(self.out, " cannot be reviewed: {}", sanitise(&reason.to_string()))
+            }
         }
     }
 
-    fn texts(&mut self, pending: &Pending, file: &File, name: &str) -> std::fmt::Result {
+    fn texts(&mut self, pending: &PendingChanges, file: &PendingFile, name: &str) -> std::fmt::Result {
         let paint = self.paint;
         // A tab ends a name that has spaces in it.
         let end = if name.contains(' ') { "\t" } else { "" };
         let (old, new) = match file.status {
-            Status::Created => ("/dev/null".into(), format!("b/{name}{end}")),
-            Status::Modified => (format!("a/{name}{end}"), format!("b/{name}{end}")),
-            Status::Deleted => (format!("a/{name}{end}"), "/dev/null".into()),
+            FileStatus::Created => ("/dev/null".into(), format!("b/{name}{end}")),
+            FileStatus::Modified => (format!("a/{name}{end}"), format!("b/{name}{end}")),
+            FileStatus::Deleted => (format!("a/{name}{end}"), "/dev/null".into()),
         };
         writeln!(self.out, "{}", paint.dim(format!("--- {old}")))?;
         writeln!(self.out, "{}", paint.dim(format!("+++ {new}")))?;
@@ -103,7 +93,7 @@ impl List<'_> {
         let lines: Vec<&str> = current.unwrap_or_default().split_inclusive('\n').collect();
         let mut shown = 0;
         for (at, hunk) in file.hunks.iter().enumerate() {
-            if hunk.part != Part::Lines {
+            if hunk.kind != HunkKind::Lines {
                 self.in_words(hunk)?;
                 continue;
             }
@@ -112,7 +102,7 @@ impl List<'_> {
             let next = file
                 .hunks
                 .get(at + 1)
-                .filter(|next| next.part == Part::Lines)
+                .filter(|next| next.kind == HunkKind::Lines)
                 .map_or(lines.len(), |next| next.text.first_line - 1);
             let above = start.saturating_sub(CONTEXT).max(shown)..start;
             let below = end..(end + CONTEXT).min(next).min(lines.len());
@@ -122,46 +112,47 @@ impl List<'_> {
         Ok(())
     }
 
-    /// A change that has no lines.
-    fn in_words(&mut self, hunk: &Hunk) -> std::fmt::Result {
+    /// Writes a change that has no lines.
+    fn in_words(&mut self, hunk: &PendingHunk) -> std::fmt::Result {
         let label = self.label(hunk);
         let line = |text: &str| match text.trim_end() {
-            "" => "nothing".to_owned(),
-            text => tame(text),
+            "" => "none".to_owned(),
+            text => sanitise(text),
         };
-        match hunk.part {
-            Part::Mode | Part::Link => writeln!(
+        match hunk.kind {
+            HunkKind::Mode | HunkKind::Link => writeln!(
                 self.out,
-                "{label}: {} became {}",
+                "{label}: {} -> {}",
                 line(&hunk.text.before),
                 line(&hunk.text.after)
             ),
-            Part::Whole | Part::Lines => writeln!(self.out, "{label}"),
+            HunkKind::Binary | HunkKind::Lines => writeln!(self.out, "{label}"),
         }
     }
 
-    fn hunk(&mut self, hunk: &Hunk, above: &[&str], below: &[&str]) -> std::fmt::Result {
+    fn hunk(&mut self, hunk: &PendingHunk, above: &[&str], below: &[&str]) -> std::fmt::Result {
         let (added, removed) = hunk.counts();
         let around = above.len() + below.len();
         let old = span(hunk.text.first_line_before, above.len(), removed + around);
         let new = span(hunk.text.first_line, above.len(), added + around);
         let label = self.label(hunk);
         writeln!(self.out, "{} {label}", self.paint.cyan(format!("@@ -{old} +{new} @@")))?;
-        let plain: fn(Paint, String) -> String = |_, line| line;
+        let plain: fn(ColorMode, String) -> String = |_, line| line;
         above.iter().try_for_each(|line| self.line(' ', line, plain))?;
         let old = hunk.text.before.split_inclusive('\n');
-        old.into_iter().try_for_each(|line| self.line('-', line, Paint::red))?;
+        old.into_iter()
+            .try_for_each(|line| self.line('-', line, ColorMode::red))?;
         let new = hunk.text.after.split_inclusive('\n');
         new.into_iter()
-            .try_for_each(|line| self.line('+', line, Paint::green))?;
+            .try_for_each(|line| self.line('+', line, ColorMode::green))?;
         below.iter().try_for_each(|line| self.line(' ', line, plain))
     }
 
-    fn line(&mut self, mark: char, line: &str, colour: fn(Paint, String) -> String) -> std::fmt::Result {
+    fn line(&mut self, mark: char, line: &str, colour: fn(ColorMode, String) -> String) -> std::fmt::Result {
         let text = line.strip_suffix('\n');
         let shown = match self.reader {
-            Reader::Terminal => tame(text.unwrap_or(line)),
-            Reader::Other => text.unwrap_or(line).to_owned(),
+            ListTarget::Terminal => sanitise(text.unwrap_or(line)),
+            ListTarget::Other => text.unwrap_or(line).to_owned(),
         };
         writeln!(self.out, "{}", colour(self.paint, format!("{mark}{shown}")))?;
         match text {
@@ -170,16 +161,16 @@ impl List<'_> {
         }
     }
 
-    fn label(&self, hunk: &Hunk) -> String {
+    fn label(&self, hunk: &PendingHunk) -> String {
         let label = format!("#{} {}", hunk.number, self.paint.yellow(&hunk.id));
         match hunk.text.authors {
-            Authors::Agent => label,
-            Authors::Mixed => format!("{label} (your own edits are part of it)"),
+            HunkAuthors::Agent => label,
+            HunkAuthors::Mixed => format!("{label} (includes your own edits)"),
         }
     }
 }
 
-/// Where a hunk is, as unified diffs say it: one without lines is after the line that is named.
+/// The range of a hunk in a unified diff. An empty hunk comes after the given line.
 fn span(first: usize, above: usize, count: usize) -> String {
     let first = first - above.min(first);
     match count {
@@ -189,12 +180,12 @@ fn span(first: usize, above: usize, count: usize) -> String {
     }
 }
 
-/// What happened to a file as a whole.
-pub(super) fn status_word(status: Status) -> &'static str {
+/// The name of a file status.
+pub(crate) fn status_word(status: FileStatus) -> &'static str {
     match status {
-        Status::Created => "created",
-        Status::Modified => "modified",
-        Status::Deleted => "deleted",
+        FileStatus::Created => "created",
+        FileStatus::Modified => "modified",
+        FileStatus::Deleted => "deleted",
     }
 }
 
@@ -214,11 +205,11 @@ fn shown(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::changes::whole::Whole;
     use bytes::Bytes;
+    use review::changes::{BinaryChange, UnreadableReason};
 
-    fn file(path: &str, status: Status, content: Content) -> File {
-        File {
+    fn file(path: &str, status: FileStatus, content: PendingContent) -> PendingFile {
+        PendingFile {
             path: path.into(),
             location: None,
             disk: None,
@@ -229,19 +220,19 @@ mod tests {
         }
     }
 
-    fn pending(files: &[(&str, Option<&str>, Option<&str>)]) -> Pending {
-        let mut pending = Pending::default();
+    fn pending(files: &[(&str, Option<&str>, Option<&str>)]) -> PendingChanges {
+        let mut pending = PendingChanges::default();
         for (path, before, after) in files {
-            pending.log.agent_wrote(Path::new(path), *before, *after);
+            pending.log.record_agent_write(Path::new(path), *before, *after);
             let status = pending.status_of(Path::new(path)).unwrap();
-            pending.files.push(file(path, status, Content::Text));
+            pending.files.push(file(path, status, PendingContent::Text));
         }
         pending
     }
 
-    /// The list with the names of the changes replaced by `id`.
-    fn listed(pending: &mut Pending, paint: Paint, reader: Reader) -> String {
-        pending.name();
+    /// The list with all ids replaced by `id`.
+    fn listed(pending: &mut PendingChanges, paint: ColorMode, reader: ListTarget) -> String {
+        pending.assign_ids();
         for file in &mut pending.files {
             file.hunks.iter_mut().for_each(|hunk| hunk.id = "id".into());
         }
@@ -249,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_is_a_hunk_of_a_unified_diff_of_its_own() {
+    fn each_change_is_a_separate_hunk_of_a_unified_diff() {
         let before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13";
         let after = "1\nB\n3\n4\n5\nF\n7\n8\n9\n10\n11\n12\n13\nN\n";
         let mut pending = pending(&[
@@ -296,39 +287,41 @@ old deleted +0 -2
 -y
 -z
 ";
-        assert_eq!(listed(&mut pending, Paint::Plain, Reader::Other), wanted);
-        assert_eq!(sum(&pending), "5 changes in 3 files");
+        assert_eq!(listed(&mut pending, ColorMode::Plain, ListTarget::Other), wanted);
+        assert_eq!(pending.count().to_string(), "5 changes in 3 files");
     }
 
     #[test]
-    fn a_terminal_gets_colours_and_no_control_characters() {
+    fn terminal_output_has_colours_and_no_control_characters() {
         let mut pending = pending(&[("a\u{7}", Some("x\r\n"), Some("\u{1b}[2Jy\r\n"))]);
-        let list = listed(&mut pending, Paint::Colour, Reader::Terminal);
+        let list = listed(&mut pending, ColorMode::Colour, ListTarget::Terminal);
         assert!(
             list.contains("\u{1b}[31m-x\u{1b}[0m\n\u{1b}[32m+[2Jy\u{1b}[0m\n"),
             "{list:?}"
         );
         assert!(list.starts_with("\u{1b}[1ma?\u{1b}[0m"), "{list:?}");
-        let list = listed(&mut pending, Paint::Plain, Reader::Other);
+        let list = listed(&mut pending, ColorMode::Plain, ListTarget::Other);
         assert!(list.contains("-x\r\n+\u{1b}[2Jy\r\n"), "{list:?}");
     }
 
     #[test]
-    fn what_is_not_text_is_said_in_a_line() {
-        let mut pending = Pending::default();
-        let whole = Whole {
+    fn binary_and_unreadable_files_take_one_line() {
+        let mut pending = PendingChanges::default();
+        let whole = BinaryChange {
             base: Some(Bytes::from_static(b"\xff")),
             current: Some(Bytes::from_static(b"\xff\xff")),
-            authors: Authors::Mixed,
+            authors: HunkAuthors::Mixed,
         };
-        pending.files.push(file("a", Status::Modified, Content::Whole(whole)));
+        pending
+            .files
+            .push(file("a", FileStatus::Modified, PendingContent::Binary(whole)));
         pending.files.push(file(
             "b",
-            Status::Modified,
-            Content::Unreadable("b is a directory".into()),
+            FileStatus::Modified,
+            PendingContent::Unreadable(UnreadableReason::MissingVersion),
         ));
-        let wanted = "a modified not text: 1 byte became 2 bytes\n#1 id (your own edits are part of it)\n\n\
-                      b modified cannot be reviewed: b is a directory\n";
-        assert_eq!(listed(&mut pending, Paint::Plain, Reader::Other), wanted);
+        let wanted = "a modified binary: 1 byte -> 2 bytes\n#1 id (includes your own edits)\n\n\
+                      b modified cannot be reviewed: an earlier version was not stored\n";
+        assert_eq!(listed(&mut pending, ColorMode::Plain, ListTarget::Other), wanted);
     }
 }

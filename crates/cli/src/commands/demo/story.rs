@@ -1,16 +1,16 @@
-//! The demo's project, and what the scripted model says about it.
+//! The demo's project and scripted replies.
 
 use serde_json::json;
 use std::time::Duration;
 use testkit::{Pace, Script, Turn};
 
-/// What the person reads first.
+/// The introduction.
 pub(super) const INTRODUCTION: &str = "\
 The model in this demo is scripted: its words were written in advance and come from a server inside hew, on\n\
 this machine. Everything else is real: the HTTP stream, the loop, the tools, the commands, the saved session.";
 
-/// What the person asks for.
-pub(super) const TASK: &str = "The tests fail. Find out why and mend it.";
+/// The task.
+pub(super) const TASK: &str = "The tests fail. Find the cause and fix it.";
 
 /// The project's files.
 pub(super) const FILES: &[(&str, &str)] = &[
@@ -19,13 +19,13 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("test.sh", include_str!("project/test.sh")),
 ];
 
-/// What the model says and does.
+/// The scripted replies.
 pub(super) fn script(fast: bool) -> Script {
     let pace = match fast {
         true => Pace::default(),
         false => Pace {
             first_ms: 250,
-            ..Pace::watchable(6, Duration::from_millis(12))
+            ..Pace::with_delay(6, Duration::from_millis(12))
         },
     };
     Script::new().pace(pace).turns([

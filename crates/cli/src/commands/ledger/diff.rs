@@ -1,29 +1,33 @@
-//! `hew prompt diff`: what one request has that another has not, and where they part.
+//! `hew prompt diff`: the differences of two requests.
 
-use super::again::again;
-use super::{Book, readable};
-use crate::args::{Global, PromptDiff};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use super::snapshot::again;
+use super::{SessionRequests, render};
+use crate::args::{GlobalArgs, PromptDiffArgs};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::output::words::{plural, tame};
+use crate::output::format::{plural, sanitise};
 use model::Request;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-pub(in crate::commands) async fn diff(args: &PromptDiff, global: &Global, env: &Environment) -> Result<Exit> {
+pub(in crate::commands) async fn diff(
+    args: &PromptDiffArgs,
+    global: &GlobalArgs,
+    env: &ProcessEnv,
+) -> Result<ExitStatus> {
     // As everywhere: from the first to the second; a single one is compared with the one before it.
     let (from, to) = match &args.to {
         Some(to) => (args.request.as_deref(), Some(to.as_str())),
         None => (None, args.request.as_deref()),
     };
-    let book = Book::open(to, global, env).await?;
+    let book = SessionRequests::open(to, global, env).await?;
     let place = book.chosen();
     let now = again(&book, place).await?;
     let (then_name, then) = match from {
         Some(from) => {
-            let other = Book::open(Some(from), global, env).await?;
+            let other = SessionRequests::open(Some(from), global, env).await?;
             (other.name(other.chosen()), again(&other, other.chosen()).await?)
         }
         None => match place.checked_sub(1).filter(|_| place < book.turns) {
@@ -46,8 +50,8 @@ pub(in crate::commands) async fn diff(args: &PromptDiff, global: &Global, env: &
     let byte: usize = now[..same].iter().map(|block| block.text.len()).sum::<usize>() + within;
     let (gone, come) = (&then[same..], &now[same..]);
     if args.json {
-        let list = |blocks: &[Block]| -> Vec<Value> {
-            let one = |block: &Block| json!({"name": block.name, "text": block.text});
+        let list = |blocks: &[PromptPart]| -> Vec<Value> {
+            let one = |block: &PromptPart| json!({"name": block.name, "text": block.text});
             blocks.iter().map(one).collect()
         };
         let value = json!({
@@ -59,7 +63,7 @@ pub(in crate::commands) async fn diff(args: &PromptDiff, global: &Global, env: &
             "added": list(come),
         });
         output::deliver(&output::pretty(&value)?)?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     let mut text = format!("From {then_name} to {}\n", book.name(place));
     text.push_str(&match gone.is_empty() {
@@ -77,34 +81,34 @@ pub(in crate::commands) async fn diff(args: &PromptDiff, global: &Global, env: &
             }
         }
     }
-    output::deliver(&tame(&text))?;
-    Ok(Exit::Done)
+    output::deliver(&sanitise(&text))?;
+    Ok(ExitStatus::Done)
 }
 
 /// A tool, a section of the system prompt, or a message.
-struct Block {
+struct PromptPart {
     name: String,
     text: String,
 }
 
-fn blocks(request: &Request) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+fn blocks(request: &Request) -> Vec<PromptPart> {
+    let mut blocks: Vec<PromptPart> = Vec::new();
     for tool in request.tools.iter() {
-        blocks.push(Block {
+        blocks.push(PromptPart {
             name: format!("tool {}", tool.name),
             text: format!("{}: {}\n{}\n", tool.name, tool.description, tool.input_schema),
         });
     }
     for (place, section) in request.system.iter().enumerate() {
-        blocks.push(Block {
+        blocks.push(PromptPart {
             name: format!("section {} of the system prompt", place + 1),
             text: format!("{section}\n"),
         });
     }
     for (place, message) in request.messages.iter().enumerate() {
-        blocks.push(Block {
+        blocks.push(PromptPart {
             name: format!("message {}", place + 1),
-            text: readable::said(place, &Arc::clone(message)),
+            text: render::said(place, &Arc::clone(message)),
         });
     }
     blocks

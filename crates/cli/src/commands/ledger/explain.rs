@@ -1,21 +1,25 @@
-//! `hew prompt explain`: what requests were made of, what came from the cache, and why the rest did not.
+//! `hew prompt explain`: the sections of requests, cache hits and causes of misses.
 
-use super::again::again;
-use super::{Book, TURN, prices};
-use crate::args::{Global, PromptExplain};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use super::snapshot::again;
+use super::{SessionRequests, TURN, prices};
+use crate::args::{GlobalArgs, PromptExplainArgs};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::Result;
 use crate::output;
-use crate::output::table::{self, Align};
-use crate::output::words::{moment, money, tame};
-use prompt::tokens::{Exact, Family};
+use crate::output::format::{dollars, rfc3339, sanitise};
+use crate::output::table::{self, ColumnAlign};
+use prompt::tokens::{ExactTokenizer, TokenizerFamily};
 use serde_json::{Value, json};
-use session::{Difference, Prompt, Record};
+use session::{PromptDifference, PromptRecord, RequestRecord};
 use std::collections::HashMap;
 
-pub(in crate::commands) async fn explain(args: &PromptExplain, global: &Global, env: &Environment) -> Result<Exit> {
-    let book = Book::open(args.request.as_deref(), global, env).await?;
+pub(in crate::commands) async fn explain(
+    args: &PromptExplainArgs,
+    global: &GlobalArgs,
+    env: &ProcessEnv,
+) -> Result<ExitStatus> {
+    let book = SessionRequests::open(args.request.as_deref(), global, env).await?;
     let counted = counted(&book, book.chosen()).await;
     if args.json {
         let value = match book.chosen {
@@ -25,7 +29,7 @@ pub(in crate::commands) async fn explain(args: &PromptExplain, global: &Global, 
                 .collect(),
         };
         output::deliver(&output::pretty(&value)?)?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     let mut text = String::new();
     if book.chosen.is_none() {
@@ -33,55 +37,55 @@ pub(in crate::commands) async fn explain(args: &PromptExplain, global: &Global, 
         text.push('\n');
     }
     text.push_str(&sections(&book, book.chosen(), counted.as_ref()));
-    output::deliver(&tame(&text))?;
-    Ok(Exit::Done)
+    output::deliver(&sanitise(&text))?;
+    Ok(ExitStatus::Done)
 }
 
-/// What the tokenizer of a model says about the sections of a request.
-struct Counted {
-    /// What the tokenizer is called.
+/// Exact token counts of the sections of a request.
+struct TokenizerCounts {
+    /// The name of the tokenizer.
     by: &'static str,
     sections: HashMap<String, u64>,
 }
 
-/// Counts the sections of a request by the model's own tokenizer, where that is public and the request is kept whole. The tables
-/// are unpacked only here, where a person asks.
-async fn counted(book: &Book, place: usize) -> Option<Counted> {
+/// Counts the sections of a request with the model's tokenizer, if that is public and the request is stored completely. The
+/// tables are decompressed on demand.
+async fn counted(book: &SessionRequests, place: usize) -> Option<TokenizerCounts> {
     let record = book.requests.get(place)?;
-    let family = Family::of_id(&record.model);
+    let family = TokenizerFamily::of_id(&record.model);
     let by = family.tokenizer()?;
     let request = again(book, place).await.ok()?;
-    let exact = Exact::load(family)?;
-    let sections = prompt::Ledger::counted(&request, &record.model, &exact).into_iter();
+    let exact = ExactTokenizer::load(family)?;
+    let sections = prompt::Ledger::exact_counts(&request, &record.model, &exact).into_iter();
     let sections = sections.map(|(name, tokens)| match record.purpose.as_str() {
         TURN => (name, tokens),
         purpose => (format!("{purpose}/{name}"), tokens),
     });
-    Some(Counted {
+    Some(TokenizerCounts {
         by,
         sections: sections.collect(),
     })
 }
 
 /// One line for each request.
-fn overview(book: &Book) -> String {
+fn overview(book: &SessionRequests) -> String {
     let columns = [
-        ("REQUEST", Align::Right),
-        ("PROMPT", Align::Right),
-        ("EXPECTED CACHED", Align::Right),
-        ("CACHED", Align::Right),
-        ("REPLY", Align::Right),
-        ("PRICE", Align::Right),
-        ("SINCE THE LAST REQUEST", Align::Left),
+        ("REQUEST", ColumnAlign::Right),
+        ("PROMPT", ColumnAlign::Right),
+        ("EXPECTED CACHED", ColumnAlign::Right),
+        ("CACHED", ColumnAlign::Right),
+        ("REPLY", ColumnAlign::Right),
+        ("PRICE", ColumnAlign::Right),
+        ("SINCE THE LAST REQUEST", ColumnAlign::Left),
     ];
-    let row = |(place, record): (usize, &Record)| {
+    let row = |(place, record): (usize, &RequestRecord)| {
         vec![
             book.number(place),
-            record.usage.prompt().to_string(),
+            record.usage.prompt_tokens().to_string(),
             record.prompt.as_ref().map(expected).unwrap_or_default(),
             record.usage.cache_read.to_string(),
             record.usage.output.to_string(),
-            record.cost.map(money).unwrap_or_default(),
+            record.cost.map(dollars).unwrap_or_default(),
             record.prompt.as_ref().map(since).unwrap_or_default(),
         ]
     };
@@ -90,16 +94,16 @@ fn overview(book: &Book) -> String {
 }
 
 /// The sections of one request.
-fn sections(book: &Book, place: usize, counted: Option<&Counted>) -> String {
+fn sections(book: &SessionRequests, place: usize, counted: Option<&TokenizerCounts>) -> String {
     let record = &book.requests[place];
     let prices = prices(record);
     let mut columns = vec![
-        ("SECTION", Align::Left),
-        ("TOKENS", Align::Right),
-        ("EXPECTED CACHED", Align::Right),
-        ("PRICE", Align::Right),
+        ("SECTION", ColumnAlign::Left),
+        ("TOKENS", ColumnAlign::Right),
+        ("EXPECTED CACHED", ColumnAlign::Right),
+        ("PRICE", ColumnAlign::Right),
     ];
-    columns.extend(counted.map(|counted| (counted.by, Align::Right)));
+    columns.extend(counted.map(|counted| (counted.by, ColumnAlign::Right)));
     let own = |name: &str| -> Option<String> {
         let tokens = counted?.sections.get(name).copied().unwrap_or(0);
         Some(tokens.to_string())
@@ -110,7 +114,7 @@ fn sections(book: &Book, place: usize, counted: Option<&Counted>) -> String {
             section.name.clone(),
             section.tokens.to_string(),
             section.cached.to_string(),
-            prices.as_ref().map(|prices| money(prices[at])).unwrap_or_default(),
+            prices.as_ref().map(|prices| dollars(prices[at])).unwrap_or_default(),
         ];
         row.extend(own(&section.name));
         rows.push(row);
@@ -129,7 +133,7 @@ fn sections(book: &Book, place: usize, counted: Option<&Counted>) -> String {
         book.name(place),
         book.turns,
         record.model,
-        moment(record.at)
+        rfc3339(record.at)
     );
     text.push_str(&table::render(&columns, &rows));
     let word = if record.usage.estimated {
@@ -139,7 +143,7 @@ fn sections(book: &Book, place: usize, counted: Option<&Counted>) -> String {
     };
     text.push_str(&format!(
         "\n{} prompt tokens ({word}): {} from the cache, {expected} expected; {} newly cached.\n",
-        record.usage.prompt(),
+        record.usage.prompt_tokens(),
         record.usage.cache_read,
         record.usage.cache_write + record.usage.cache_write_1h,
     ));
@@ -160,47 +164,47 @@ fn sections(book: &Book, place: usize, counted: Option<&Counted>) -> String {
         ));
     }
     if let Some(cost) = record.cost {
-        text.push_str(&format!("It cost {}.\n", money(cost)));
+        text.push_str(&format!("It cost {}.\n", dollars(cost)));
     }
     text
 }
 
 /// The tokens that the cache was expected to hold.
-fn expected(prompt: &Prompt) -> String {
+fn expected(prompt: &PromptRecord) -> String {
     match prompt.is_estimate {
         true => format!("~{}", prompt.cached),
         false => prompt.cached.to_string(),
     }
 }
 
-fn reply_price(record: &Record) -> String {
-    let paid = record.prompt.as_ref().and_then(|prompt| prompt.paid);
+fn reply_price(record: &RequestRecord) -> String {
+    let paid = record.prompt.as_ref().and_then(|prompt| prompt.cost);
     match (record.cost, paid) {
-        (Some(cost), Some(paid)) => money(model::Cost {
+        (Some(cost), Some(paid)) => dollars(model::Cost {
             nano_usd: (cost.nano_usd - paid.cached.nano_usd - paid.fresh.nano_usd).max(0),
         }),
         _ => String::new(),
     }
 }
 
-/// What became of the cache, in a column.
-fn since(prompt: &Prompt) -> String {
-    prompt.difference.words()
+/// The cache result as a table cell.
+fn since(prompt: &PromptRecord) -> String {
+    prompt.difference.describe()
 }
 
 /// The same, for one request.
-fn sentence(prompt: &Prompt) -> String {
+fn sentence(prompt: &PromptRecord) -> String {
     match &prompt.difference {
-        Difference::First => "It is the first: nothing could be expected of the cache.".into(),
-        Difference::Extends => "It extends the request before it: nothing broke the cache.".into(),
-        Difference::At { byte, part } => {
+        PromptDifference::First => "It is the first: nothing could be expected of the cache.".into(),
+        PromptDifference::Extends => "It extends the request before it: nothing broke the cache.".into(),
+        PromptDifference::At { byte, part } => {
             format!("It is as the request before it up to byte {byte}; then: {part}.")
         }
-        Difference::Lost { why } => format!("It extends the request before it, but {why}."),
+        PromptDifference::CacheExpired { reason: why } => format!("It extends the request before it, but {why}."),
     }
 }
 
-fn as_json(book: &Book, place: usize, counted: Option<&Counted>) -> Value {
+fn as_json(book: &SessionRequests, place: usize, counted: Option<&TokenizerCounts>) -> Value {
     let record = &book.requests[place];
     let prices = prices(record);
     let price = |at: usize| prices.as_ref().map(|prices| prices[at].usd());
@@ -215,10 +219,10 @@ fn as_json(book: &Book, place: usize, counted: Option<&Counted>) -> Value {
         })
     });
     let difference = record.prompt.as_ref().map(|prompt| match &prompt.difference {
-        Difference::First => json!({"kind": "first"}),
-        Difference::Extends => json!({"kind": "extends"}),
-        Difference::At { byte, part } => json!({"kind": "changed", "byte": byte, "part": part}),
-        Difference::Lost { why } => json!({"kind": "lost", "why": why}),
+        PromptDifference::First => json!({"kind": "first"}),
+        PromptDifference::Extends => json!({"kind": "extends"}),
+        PromptDifference::At { byte, part } => json!({"kind": "changed", "byte": byte, "part": part}),
+        PromptDifference::CacheExpired { reason: why } => json!({"kind": "lost", "why": why}),
     });
     json!({
         "request": book.name(place),
@@ -226,10 +230,11 @@ fn as_json(book: &Book, place: usize, counted: Option<&Counted>) -> Value {
         "id": record.id.to_string(),
         "item": record.item.map(|item| item.to_string()),
         "model": record.model,
-        "at": moment(record.at),
+        "at": rfc3339(record.at),
         "attempt": record.attempt,
-        "outcome": record.outcome,
-        "prompt_tokens": record.usage.prompt(),
+        "outcome": record.outcome.name(),
+        "detail": record.outcome.detail(),
+        "prompt_tokens": record.usage.prompt_tokens(),
         "expected_cached": record.prompt.as_ref().map(|prompt| prompt.cached),
         "expected_is_estimate": record.prompt.as_ref().is_some_and(|prompt| prompt.is_estimate),
         "tokenizer": counted.map(|counted| counted.by),

@@ -1,126 +1,136 @@
-//! `hew mcp serve`: what hew can do with a project, for other agents.
+//! `hew mcp serve`: hew's tools and tasks for other agents.
 
-use super::super::run;
+use super::super::{warn, with_set};
 use super::load;
-use crate::args::{Global, McpServe};
-use crate::config::{Loaded, Permission};
-use crate::environment::Environment;
-use crate::exit::Exit;
+use crate::args::{GlobalArgs, McpServeArgs};
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::wiring::{self, Choice, Start, Which, modes, permissions};
 use agent::{Approvals, Previews};
+use host::project_context::load_modes;
+use host::sessions::{find, open_store};
+use host::{
+    ClientServices, ModelOrigin, RunningSession, SessionProject, SessionRef, SessionRequest, SessionResources,
+    permissions,
+};
 use policy::Policy;
-use server::mcp::{Order, Served, Session};
+use server::mcp::{McpService, McpSession, OpenSessionError, SessionOrder};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use store::Sqlite;
+use std::time::Duration;
+use store::SqliteStore;
 use tokio::sync::mpsc;
+use tool::ToolSet;
 
-/// What others may use: what looks, and what edits.
-const OFFERED: &[&str] = &[
-    "apply_patch",
-    "code_definitions",
-    "copy_path",
-    "create_directory",
-    "definition",
-    "delete_path",
-    "diagnostics",
-    "edit_file",
-    "find_path",
-    "grep",
-    "list_directory",
-    "move_path",
-    "read_file",
-    "references",
-    "write_file",
-];
-/// Tasks that wait to be begun.
-const WAITING: usize = 16;
+/// The maximum number of tasks that wait to be started.
+const MAX_QUEUED: usize = 16;
+/// The time limit for closing sessions at the end.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(super) async fn serve(args: &McpServe, global: &Global, env: &Environment) -> Result<Exit> {
+pub(super) async fn serve(args: &McpServeArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
-    let (permissions, _) = permissions::permissions(&loaded.layers, loaded.trust, &root, env);
-    let found = modes::find(&root, loaded.trust, env);
-    let mode = found.choose(loaded.config.mode.as_deref().unwrap_or("code"), &[])?;
-    let tools = wiring::tools_by_hand(&loaded.config, env, &root, None, &permissions, &found.modes).await?;
-    let offered: BTreeSet<String> = OFFERED
-        .iter()
+    let (permissions, _) = permissions::load(&loaded.layers, loaded.trust, &root, env);
+    let found = load_modes(&root, loaded.trust, env);
+    let mode = found.choose(&loaded.config.mode, &[])?;
+    let tools = host::tools::manual_tools(&loaded.config, env, &root, None, &permissions, &found.modes).await?;
+    let offered: BTreeSet<String> = toolbox::names_in(ToolSet::McpServer)
+        .into_iter()
         .filter_map(|name| Some(tools.get(name)?.spec().name.clone()))
         .collect();
-    let (sender, mut orders) = mpsc::channel(WAITING);
-    let served = Served {
+    let (sender, mut orders) = mpsc::channel(MAX_QUEUED);
+    let served = McpService {
         tools,
         offered,
         policy: Policy {
-            level: loaded.config.permission.unwrap_or(Permission::Workspace).into(),
+            level: loaded.config.permission.into(),
             permissions,
         },
         mode,
         sessions: (!args.no_tasks).then_some(sender),
     };
-    let serving = server::mcp::serve(served, tokio::io::stdin(), tokio::io::stdout());
-    tokio::pin!(serving);
+    let mut serving = Box::pin(server::mcp::serve(served, tokio::io::stdin(), tokio::io::stdout()));
+    // Unbounded, because `Drop` cannot wait; it has at most one entry per session.
+    let (ended, mut ended_sessions) = mpsc::unbounded_channel::<SessionResources>();
     let mut store = None;
     loop {
         tokio::select! {
-            ended = &mut serving => {
-                ended.map_err(|error| Failure::failed(error.to_string()))?;
-                return Ok(Exit::Done);
+            result = &mut serving => {
+                drop((serving, ended));
+                let close_all = async {
+                    while let Some(session) = ended_sessions.recv().await {
+                        warn(&session.close().await);
+                    }
+                };
+                // A session that does not end in time has its log.
+                drop(tokio::time::timeout(CLOSE_TIMEOUT, close_all).await);
+                result.map_err(|error| Failure::failed(error.to_string()))?;
+                return Ok(ExitStatus::Done);
             }
+            Some(session) = ended_sessions.recv() => drop(tokio::spawn(SessionResources::close(session))),
             Some(order) = orders.recv() => {
-                let Order { mode, resume, reply } = order;
-                let session = begin(mode, resume, &mut store, &root, &loaded, env).await;
+                let SessionOrder { mode, resume, reply } = order;
+                let session = open(mode, resume, &mut store, &ended, &root, global, env).await;
                 // A client that is gone needs no session.
-                drop(reply.send(session.map_err(|failure| failure.what)));
+                drop(reply.send(session.map_err(|failure| OpenSessionError(failure.message))));
             }
         }
     }
 }
 
-async fn begin(
+async fn open(
     mode: Option<String>,
     resume: Option<String>,
-    store: &mut Option<Arc<Sqlite>>,
+    store: &mut Option<Arc<SqliteStore>>,
+    ended: &mpsc::UnboundedSender<SessionResources>,
     root: &Path,
-    loaded: &Loaded,
-    env: &Environment,
-) -> Result<Session> {
+    global: &GlobalArgs,
+    env: &ProcessEnv,
+) -> Result<McpSession> {
     let store = match store {
         Some(store) => Arc::clone(store),
-        None => Arc::clone(store.insert(wiring::open_store(env)?)),
+        None => Arc::clone(store.insert(open_store(env)?)),
     };
-    let mut config = loaded.config.clone();
-    let which = match resume {
-        Some(id) => {
-            let meta = run::find(&store, Some(&id), root).await?;
-            config.model = Some(meta.model);
-            Which::Existing(meta.id)
-        }
-        None => Which::New,
+    let session = match resume {
+        Some(id) => SessionRef::Existing(Box::new(find(&store, Some(&id), root).await?)),
+        None => SessionRef::New,
     };
-    config.mode = mode.or(config.mode);
-    let started = wiring::start(Start {
-        config: &config,
+    let flags = with_set(Vec::new(), global)?;
+    let mut project = SessionProject::load(session, global.cwd.as_deref(), ModelOrigin::Configured, flags, env)?;
+    project.loaded.config.mode = mode.unwrap_or(project.loaded.config.mode);
+    let RunningSession {
+        commands,
+        events,
+        resources,
+        ..
+    } = host::open(SessionRequest {
+        project,
         env,
-        root,
         store,
-        which,
         approvals: Approvals::Ask,
         previews: Previews::Skip,
         output_schema: None,
-        layers: &loaded.layers,
-        trust: loaded.trust,
         files: &[],
-        model: Choice::Configured,
-        client: wiring::acp::Client::default(),
+        model_origin: ModelOrigin::Configured,
+        client: ClientServices::default(),
     })
     .await?;
-    let wiring::Started { handle, id, lease, .. } = started;
-    Ok(Session {
-        id: id.to_string(),
-        commands: handle.commands,
-        events: handle.events,
-        keep: Box::new((lease, handle.task)),
+    Ok(McpSession {
+        id: resources.id.to_string(),
+        commands,
+        events,
+        keep: Box::new(SendOnDrop(Some(resources), ended.clone())),
     })
+}
+
+/// Returns the resources of a session when the server drops it, so that they are closed.
+struct SendOnDrop(Option<SessionResources>, mpsc::UnboundedSender<SessionResources>);
+
+impl Drop for SendOnDrop {
+    fn drop(&mut self) {
+        // Without a receiver the process is about to end.
+        if let Some(resources) = self.0.take() {
+            drop(self.1.send(resources));
+        }
+    }
 }

@@ -1,42 +1,41 @@
-//! Random work of tools and commands, taken back and made again, on a real disk with a real store and a real shell.
+//! Undo and redo of random tool calls and commands, with real files, a real store and a real shell.
 
-use super::*;
-use crate::args::Global;
-use crate::commands::past::Clash;
 use bytes::Bytes;
-use model::Features;
+use model::{Features, Message};
+use review::{ConflictPolicy, SessionAccess, SessionHistory, UndoOperation};
 use serde_json::{Value, json};
-use session::{BlobId, Change, Item, Kind, New, SessionId, Store, Time, Version};
+use session::{Body, Change, Item, ItemId, NewSession, SessionId, Store, Time};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use store::Sqlite;
-use tool::{Content, Context, Registry};
+use std::sync::Arc;
+use store::SqliteStore;
+use tool::{CallContext, Registry};
 use toolbox::Options;
 use workspace::Workspace;
-use workspace::checkpoint::{Checkpoints, Limits};
+use workspace::checkpoint::{BlobLimits, Checkpointer};
 
-/// How many sequences are tried, half of them in a git repository.
+/// Number of sequences, half of them in a git repository.
 const SEQUENCES: u64 = 300;
-/// As many sequences share a project, which they leave as they found it.
+/// Number of sequences that share a project; each restores its initial state.
 const TOGETHER: u64 = 10;
-const LIMITS: Limits = Limits {
+const LIMITS: BlobLimits = BlobLimits {
     quota: 64 << 20,
     max_file: 16 << 20,
 };
 
-struct World {
-    temp: tempfile::TempDir,
+struct Fixture {
+    _temp: tempfile::TempDir,
     root: PathBuf,
     tools: Registry,
-    env: Environment,
-    global: Global,
+    store: Arc<SqliteStore>,
+    session: SessionId,
 }
 
 type Tree = BTreeMap<PathBuf, String>;
 
-impl World {
+impl Fixture {
     async fn new(in_git: bool) -> Self {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap().join("project");
@@ -46,14 +45,8 @@ impl World {
         }
         std::os::unix::fs::symlink("a.txt", root.join("link")).unwrap();
         fs::create_dir(root.join("empty")).unwrap();
-        let data = temp.path().join("data");
-        let config = temp.path().join("config.toml");
-        let env = Environment::from([
-            ("HEW_DATA_DIR", data.to_str().unwrap()),
-            ("HEW_CONFIG", config.to_str().unwrap()),
-        ]);
-        let store = crate::wiring::open_store(&env).unwrap();
-        let new = New {
+        let store = Arc::new(SqliteStore::open(&temp.path().join("data")).unwrap());
+        let new = NewSession {
             id: SessionId::new(),
             root: root.clone(),
             model: "p/m".into(),
@@ -66,37 +59,33 @@ impl World {
             id: ItemId::new(),
             parent: None,
             at: Time(1),
-            body: Body::Notice { text: "begun".into() },
+            body: Body::Notice { text: "started".into() },
         };
         store.append(id, Arc::new(first)).await.unwrap();
         let none: [&str; 0] = [];
         let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
         let options = Options {
-            checkpoints: Some(Checkpoints::new(&root, store.files().limited(LIMITS))),
+            checkpoints: Some(Checkpointer::new(&root, store.files().with_limits(LIMITS))),
             ..Options::default()
         };
-        let environment = sandbox::Environment::scrubbed([path], &none, &none);
-        let tools = toolbox::fitted(Workspace::open(&root).unwrap(), environment, options);
-        let global = Global {
-            cwd: Some(root.clone()),
-            ..Global::default()
-        };
-        let world = World {
-            temp,
+        let environment = sandbox::ProcessEnvironment::scrubbed([path], &none, &none);
+        let tools = toolbox::build_registry(Workspace::open(&root).unwrap(), environment, options);
+        let fixture = Fixture {
+            _temp: temp,
             root,
             tools,
-            env,
-            global,
+            store,
+            session: id,
         };
         if in_git {
             let line = "git init -q && git add a.txt src && git -c user.name=x -c user.email=x@x commit -qm x";
-            world.tool("terminal", json!({"command": line})).await;
+            fixture.tool("terminal", json!({"command": line})).await;
         }
-        world
+        fixture
     }
 
-    /// Runs a tool and gives back what it says it changed; a tool may refuse.
-    async fn tool(&self, name: &str, input: Value) -> Vec<tool::Change> {
+    /// Runs a tool and returns its changes; the tool may fail.
+    async fn tool(&self, name: &str, input: Value) -> Vec<tool::UnsavedChange> {
         let features = Features {
             tools: true,
             parallel_tools: true,
@@ -106,37 +95,41 @@ impl World {
             caching: false,
         };
         let tool = Arc::clone(self.tools.get(name).unwrap());
-        let output = tool.run(input, Context::alone("c".into(), features)).await;
+        let output = tool
+            .run(input.into(), CallContext::detached("c".into(), features))
+            .await;
         output.map(|output| output.changes).unwrap_or_default()
     }
 
-    async fn past(&self) -> Past {
-        Past::open(None, Access::Write, &self.global, &self.env).await.unwrap()
+    async fn history(&self) -> SessionHistory {
+        let (store, root) = (Arc::clone(&self.store), self.root.clone());
+        let history = SessionHistory::open(store, self.session, root, LIMITS, SessionAccess::Write).await;
+        history.unwrap()
     }
 
-    /// A turn of random steps, kept in the session as the agent keeps it.
+    /// A turn of random steps, recorded in the session like the agent does.
     async fn turn(&self, random: &mut Random) {
-        let mut past = self.past().await;
+        let mut history = self.history().await;
         let message = Arc::new(Message::user("go"));
-        past.append(Body::Prompt { message }).await.unwrap();
+        history.append(Body::Prompt { message }, Time(1)).await.unwrap();
         for _ in 0..1 + random.below(4) {
             let (name, input) = self.step(random);
             let changes = self.tool(name, input).await;
-            let changes = changes.into_iter().map(|change| keep(&past.store, change)).collect();
-            past.append(Body::Result {
+            let changes = changes.into_iter().map(|change| stored(&self.store, change)).collect();
+            let result = Body::Result {
                 message: Arc::new(Message::user("")),
                 call: "c".into(),
                 tool: name.into(),
                 title: String::new(),
                 summary: None,
+                exit: None,
                 millis: 0,
                 changes,
-            })
-            .await
-            .unwrap();
+            };
+            history.append(result, Time(1)).await.unwrap();
         }
         let text = "done".into();
-        past.append(Body::Notice { text }).await.unwrap();
+        history.append(Body::Notice { text }, Time(1)).await.unwrap();
     }
 
     fn step(&self, random: &mut Random) -> (&'static str, Value) {
@@ -153,24 +146,25 @@ impl World {
         ("terminal", json!({"command": format!("{} true", commands.concat())}))
     }
 
-    /// Takes back or makes again, which must go well.
-    async fn go(&self, doing: fn(&Past, usize) -> Option<Doing>, count: usize) {
-        let mut past = self.past().await;
-        let Some(doing) = doing(&past, count) else { return };
-        let (plan, kept) = past.plan(doing.moves.clone(), Clash::Refuse).await.unwrap();
+    /// Undoes or redoes turns, which must succeed.
+    async fn restore(&self, operation: fn(&SessionHistory, usize) -> Option<UndoOperation>, count: usize) {
+        let mut history = self.history().await;
+        let Some(operation) = operation(&history, count) else {
+            return;
+        };
+        let (plan, contents) = operation.plan(&history, ConflictPolicy::Abort).await.unwrap();
         assert_eq!(plan.conflicts, []);
-        let plan = doing.carry_out(&mut past, plan, &kept).await.unwrap();
-        assert_eq!(plan.left, Vec::<PathBuf>::new());
+        let plan = operation.apply_and_record(&mut history, plan, &contents, Time(1)).await;
+        assert_eq!(plan.unwrap().nonempty_folders, Vec::<PathBuf>::new());
     }
 
-    /// How many turns changed something.
-    async fn standing(&self) -> usize {
-        let past = self.past().await;
-        let standing = history(&past.items).standing;
-        standing.iter().filter(|turn| !turn.changes.is_empty()).count()
+    /// The number of turns with changes that are not undone.
+    async fn applied_turns(&self) -> usize {
+        let all = UndoOperation::undo(&self.history().await, usize::MAX);
+        all.map_or(0, |operation| operation.items().len())
     }
 
-    /// Everything in the project, that of git included, with kinds, permissions and bytes.
+    /// All files of the project, including those of git, with kinds, permissions and contents.
     fn tree(&self) -> Tree {
         let mut tree = Tree::new();
         walk(&self.root, &self.root, &mut tree);
@@ -178,7 +172,7 @@ impl World {
     }
 
     fn used(&self) -> u64 {
-        Sqlite::open(&self.temp.path().join("data")).unwrap().files().used()
+        self.store.files().used()
     }
 }
 
@@ -186,7 +180,7 @@ fn walk(root: &Path, folder: &Path, tree: &mut Tree) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let about = fs::symlink_metadata(&path).unwrap();
-        let told = if about.is_symlink() {
+        let entry = if about.is_symlink() {
             format!("-> {}", fs::read_link(&path).unwrap().display())
         } else if about.is_dir() {
             walk(root, &path, tree);
@@ -196,11 +190,11 @@ fn walk(root: &Path, folder: &Path, tree: &mut Tree) {
             let name = short_name(&bytes);
             format!("{:o} {} {name}", about.mode(), bytes.len())
         };
-        tree.insert(path.strip_prefix(root).unwrap().to_owned(), told);
+        tree.insert(path.strip_prefix(root).unwrap().to_owned(), entry);
     }
 }
 
-/// A short stand-in for bytes, so that a difference can be read.
+/// A short hash, for readable differences.
 fn short_name(bytes: &[u8]) -> String {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
@@ -208,29 +202,11 @@ fn short_name(bytes: &[u8]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-fn keep(store: &Sqlite, change: tool::Change) -> Change {
-    let version = |version: tool::Version| {
-        let (content, kept) = match version.content {
-            Content::Bytes(bytes) => (Some(store.put_blob(Bytes::from(bytes))), true),
-            Content::Kept(name) => (Some(BlobId(name)), true),
-            Content::Lost(name) => (Some(BlobId(name)), false),
-            Content::None => (None, true),
-        };
-        let kind = match version.kind {
-            tool::Kind::File { mode } => Kind::File { mode },
-            tool::Kind::Link => Kind::Link,
-            tool::Kind::Folder { mode } => Kind::Folder { mode },
-        };
-        Version { kind, content, kept }
-    };
-    Change {
-        path: change.path,
-        before: change.before.map(version),
-        after: change.after.map(version),
-    }
+fn stored(store: &SqliteStore, change: tool::UnsavedChange) -> Change {
+    change.map(|version| version.store(|bytes| store.put_blob(Bytes::from(bytes))))
 }
 
-/// Numbers that look random and are the same in every run.
+/// Reproducible pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -294,124 +270,37 @@ impl Random {
 }
 
 #[tokio::test]
-async fn random_edits_and_commands_are_taken_back_to_the_byte_and_made_again() {
+async fn random_edits_and_commands_are_undone_and_redone_exactly() {
     let mut moved = 0;
     for group in 0..SEQUENCES / TOGETHER {
-        let world = World::new(group % 2 == 0).await;
+        let fixture = Fixture::new(group % 2 == 0).await;
         for number in 0..TOGETHER {
             let seed = group * TOGETHER + number;
             let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let before = world.tree();
-            let stood = world.standing().await;
+            let before = fixture.tree();
+            let earlier = fixture.applied_turns().await;
             let turns = 1 + random.below(3);
             for _ in 0..turns {
-                world.turn(&mut random).await;
+                fixture.turn(&mut random).await;
             }
-            let after = world.tree();
-            let made = world.standing().await - stood;
+            let after = fixture.tree();
+            let turns_with_changes = fixture.applied_turns().await - earlier;
             moved += u64::from(after != before);
             match random.below(2) {
-                0 => world.go(Doing::undo, made).await,
+                0 => fixture.restore(UndoOperation::undo, turns_with_changes).await,
                 _ => {
-                    for _ in 0..made {
-                        world.go(Doing::undo, 1).await;
+                    for _ in 0..turns_with_changes {
+                        fixture.restore(UndoOperation::undo, 1).await;
                     }
                 }
             }
-            assert_eq!(world.tree(), before, "sequence {seed}");
-            world.go(Doing::redo, made).await;
-            assert_eq!(world.tree(), after, "sequence {seed}, made again");
-            world.go(Doing::undo, made).await;
-            assert_eq!(world.tree(), before, "sequence {seed}, taken back again");
+            assert_eq!(fixture.tree(), before, "sequence {seed}");
+            fixture.restore(UndoOperation::redo, turns_with_changes).await;
+            assert_eq!(fixture.tree(), after, "sequence {seed}, redone");
+            fixture.restore(UndoOperation::undo, turns_with_changes).await;
+            assert_eq!(fixture.tree(), before, "sequence {seed}, undone again");
         }
-        assert!(world.used() <= LIMITS.quota);
+        assert!(fixture.used() <= LIMITS.quota);
     }
-    assert!(
-        moved > SEQUENCES / 10 * 9,
-        "nearly all of them change something: {moved}"
-    );
-}
-
-/// A turn that made these changes.
-async fn changed(past: &mut Past, changes: Vec<Change>) {
-    let message = Arc::new(Message::user("go"));
-    past.append(Body::Prompt { message }).await.unwrap();
-    past.append(Body::Result {
-        message: Arc::new(Message::user("")),
-        call: "c".into(),
-        tool: "terminal".into(),
-        title: String::new(),
-        summary: None,
-        millis: 0,
-        changes,
-    })
-    .await
-    .unwrap();
-}
-
-fn file(past: &Past, text: &'static str) -> Option<Version> {
-    Some(Version {
-        kind: Kind::File { mode: None },
-        content: Some(past.store.put_blob(Bytes::from(text))),
-        kept: true,
-    })
-}
-
-#[tokio::test]
-async fn what_others_wrote_is_not_overwritten_when_it_cannot_be_kept() {
-    let world = World::new(false).await;
-    let others = "by others\n".repeat(200);
-    for (quota, is_done) in [("1KB", false), ("1MB", true)] {
-        fs::write(
-            world.temp.path().join("config.toml"),
-            format!("checkpoints.quota = \"{quota}\"\n"),
-        )
-        .unwrap();
-        let mut past = world.past().await;
-        let (before, after) = (file(&past, "a\n"), file(&past, "b\n"));
-        let path = PathBuf::from("a.txt");
-        changed(&mut past, vec![Change { path, before, after }]).await;
-        fs::write(world.root.join("a.txt"), &others).unwrap();
-
-        let doing = Doing::undo(&past, 1).unwrap();
-        let (plan, kept) = past.plan(doing.moves.clone(), Clash::Overwrite).await.unwrap();
-        plan.check(Clash::Overwrite).unwrap();
-        let done = doing.carry_out(&mut past, plan, &kept).await;
-
-        assert_eq!(done.is_ok(), is_done, "{quota}");
-        let expected = if is_done { "a\n" } else { &others };
-        assert_eq!(
-            fs::read_to_string(world.root.join("a.txt")).unwrap(),
-            expected,
-            "{quota}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn a_path_of_version_control_does_not_keep_the_others_from_going_back() {
-    let world = World::new(false).await;
-    fs::create_dir(world.root.join(".git")).unwrap();
-    for path in [".git/config", "a.txt"] {
-        fs::write(world.root.join(path), "b\n").unwrap();
-    }
-    let mut past = world.past().await;
-    let changes = [".git/config", "a.txt"].map(|path| Change {
-        path: path.into(),
-        before: file(&past, "a\n"),
-        after: file(&past, "b\n"),
-    });
-    changed(&mut past, changes.to_vec()).await;
-
-    let doing = Doing::undo(&past, 1).unwrap();
-    for clash in [Clash::Refuse, Clash::Overwrite] {
-        let (plan, _) = past.plan(doing.moves.clone(), clash).await.unwrap();
-        plan.check(clash).unwrap_err();
-    }
-    let (plan, kept) = past.plan(doing.moves.clone(), Clash::Keep).await.unwrap();
-    plan.check(Clash::Keep).unwrap();
-    doing.carry_out(&mut past, plan, &kept).await.unwrap();
-
-    assert_eq!(fs::read_to_string(world.root.join("a.txt")).unwrap(), "a\n");
-    assert_eq!(fs::read_to_string(world.root.join(".git/config")).unwrap(), "b\n");
+    assert!(moved > SEQUENCES / 10 * 9, "only {moved} sequences changed something");
 }

@@ -1,45 +1,48 @@
 //! From hew's own events and items to those of the format.
 
 use super::{
-    Added, Asked, Begun, Changed, Close, Content, Entry, LookedAt, Operation, Piece, Seen, Sum, ToDo, Tokens, Told,
-    Weight,
+    JsonBody, JsonDelta, JsonEvent, JsonFileChange, JsonItem, JsonItemStart, JsonLevel, JsonPart, JsonPreview,
+    JsonQuestion, JsonReviewedFile, JsonTextOp, JsonTodo, JsonTotals, JsonTurnEnd, JsonUsage,
 };
-use model::{Block, Cost, Outcome, Part, Stop, Usage};
+use model::{Block, Cost, Part, Stop, ToolOutcome, Usage};
 use serde_json::Value;
-use session::{Body, Delta, End, Ending, Event, Item, ItemKind, Level, Limit, Op, Restoring, Sight, Subject, Totals};
+use session::{
+    Body, Event, Item, ItemDelta, ItemStart, Limit, NoticeLevel, PreviewState, QuestionSubject, ReplyEnd, RestoreKind,
+    TextOp, Totals, TurnEnd,
+};
 use std::borrow::Cow;
 
-impl<'a> Told<'a> {
-    /// An event in this format; `None` for the end of a turn, which says more than the event knows.
+impl<'a> JsonEvent<'a> {
+    /// An event in this format; `None` for the end of a turn, which needs more data than the event has.
     pub(crate) fn of(event: &'a Event) -> Option<Self> {
         Some(match event {
-            Event::TurnStarted => Told::TurnStarted,
-            Event::ItemStarted { id, kind } => Told::ItemStarted {
+            Event::TurnStarted => JsonEvent::TurnStarted,
+            Event::ItemStarted { id, kind } => JsonEvent::ItemStarted {
                 id: id.to_string(),
                 kind: match kind {
-                    ItemKind::Reply => Begun::Reply,
-                    ItemKind::Result { call, tool, title } => Begun::Result {
+                    ItemStart::Reply => JsonItemStart::Reply,
+                    ItemStart::Result { call, tool, title } => JsonItemStart::Result {
                         call: call.as_str(),
                         tool,
                         title,
                     },
                 },
             },
-            Event::ItemDelta { id, delta } => Told::ItemDelta {
+            Event::ItemDelta { id, delta } => JsonEvent::ItemDelta {
                 id: id.to_string(),
-                delta: Added::of(delta),
+                delta: JsonDelta::of(delta),
             },
-            Event::ItemFinished { item } => Told::ItemFinished {
-                item: Box::new(Entry::of(item)),
+            Event::ItemFinished { item } => JsonEvent::ItemFinished {
+                item: Box::new(JsonItem::of(item)),
             },
-            Event::ItemDropped { id } => Told::ItemDropped { id: id.to_string() },
-            Event::Asked { question } => Told::Question {
+            Event::ItemDropped { id } => JsonEvent::ItemDropped { id: id.to_string() },
+            Event::QuestionAsked { question } => JsonEvent::Question {
                 id: question.id.to_string(),
                 call: question.call.as_ref().map(|call| call.as_str()),
                 tool: &question.tool,
-                subject: Asked::of(&question.subject),
+                subject: JsonQuestion::of(&question.subject),
             },
-            Event::Answered { question } => Told::QuestionAnswered {
+            Event::QuestionAnswered { question } => JsonEvent::QuestionAnswered {
                 id: question.to_string(),
             },
             Event::Usage {
@@ -47,36 +50,36 @@ impl<'a> Told<'a> {
                 usage,
                 cost,
                 totals,
-            } => Told::Usage {
+            } => JsonEvent::Usage {
                 request: request.to_string(),
-                usage: Tokens::of(usage),
+                usage: JsonUsage::of(usage),
                 cost_usd: cost.map(Cost::usd),
-                totals: Sum::of(totals),
+                totals: JsonTotals::of(totals),
             },
-            Event::Retrying { error, attempt, delay } => Told::Retrying {
+            Event::Retrying { error, attempt, delay } => JsonEvent::Retrying {
                 error,
                 attempt: *attempt,
                 delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
             },
-            Event::Notice { level, text } => Told::Notice {
+            Event::Notice { level, text } => JsonEvent::Notice {
                 level: match level {
-                    Level::Info => Weight::Info,
-                    Level::Warning => Weight::Warning,
+                    NoticeLevel::Info => JsonLevel::Info,
+                    NoticeLevel::Warning => JsonLevel::Warning,
                 },
                 text,
             },
-            Event::Titled { title } => Told::SessionTitled { title },
+            Event::TitleChanged { title } => JsonEvent::SessionTitled { title },
             Event::Subtask { session, call, event } => match event.as_ref() {
-                Event::TurnFinished { ending, answer } => Told::SubtaskFinished {
+                Event::TurnFinished { ending, answer } => JsonEvent::SubtaskFinished {
                     session: session.to_string(),
                     call: call.as_str(),
-                    ending: Close::of(ending),
+                    ending: JsonTurnEnd::of(ending),
                     answer,
                 },
-                event => Told::Subtask {
+                event => JsonEvent::Subtask {
                     session: session.to_string(),
                     call: call.as_str(),
-                    event: Box::new(Told::of(event)?),
+                    event: Box::new(JsonEvent::of(event)?),
                 },
             },
             Event::TurnFinished { .. } => return None,
@@ -84,20 +87,25 @@ impl<'a> Told<'a> {
     }
 }
 
-impl<'a> Asked<'a> {
-    fn of(subject: &'a Subject) -> Self {
+impl<'a> JsonQuestion<'a> {
+    fn of(subject: &'a QuestionSubject) -> Self {
         match subject {
-            Subject::Permission { action, why, rules, .. } => Asked::Permission {
-                // Actions are plain data, so that this cannot fail; if it did, the words of `why` would still be there.
+            QuestionSubject::Permission {
+                action,
+                reason: why,
+                rules,
+                ..
+            } => JsonQuestion::Permission {
+                // Actions are plain data: serialising them does not fail. `reason` describes them too.
                 action: serde_json::to_value(action).unwrap_or(Value::Null),
                 why,
                 rules,
             },
-            Subject::Inquiry {
+            QuestionSubject::Inquiry {
                 question,
                 choices,
-                several,
-            } => Asked::Inquiry {
+                multiple: several,
+            } => JsonQuestion::Inquiry {
                 question,
                 choices: choices.iter().map(|(label, _)| label.as_str()).collect(),
                 several: *several,
@@ -106,79 +114,79 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl<'a> Added<'a> {
-    fn of(delta: &'a Delta) -> Self {
+impl<'a> JsonDelta<'a> {
+    fn of(delta: &'a ItemDelta) -> Self {
         match delta {
-            Delta::Text(text) => Added::Text { text },
-            Delta::Thinking(text) => Added::Thinking { text },
-            Delta::Call { call, tool } => Added::Call {
+            ItemDelta::Text(text) => JsonDelta::Text { text },
+            ItemDelta::Thinking(text) => JsonDelta::Thinking { text },
+            ItemDelta::Call { call, tool } => JsonDelta::Call {
                 call: call.as_str(),
                 tool,
             },
-            Delta::Input { call, json } => Added::Input {
+            ItemDelta::Input { call, json } => JsonDelta::Input {
                 call: call.as_str(),
                 json,
             },
-            Delta::Preview { call, glimpse } => Added::Preview {
+            ItemDelta::Preview { call, update: glimpse } => JsonDelta::Preview {
                 call: call.as_str(),
                 edit: glimpse.edit,
                 path: glimpse.path.as_ref().map(|path| path.display().to_string()),
-                sight: Seen::of(&glimpse.sight),
+                sight: JsonPreview::of(&glimpse.state),
             },
-            Delta::Output(text) => Added::Output { text },
+            ItemDelta::Output(text) => JsonDelta::Output { text },
         }
     }
 }
 
-impl<'a> Seen<'a> {
-    fn of(sight: &'a Sight) -> Self {
+impl<'a> JsonPreview<'a> {
+    fn of(sight: &'a PreviewState) -> Self {
         match sight {
-            Sight::Resolving { first_line, last_line } => Seen::Resolving {
+            PreviewState::Resolving { first_line, last_line } => JsonPreview::Resolving {
                 first_line: *first_line,
                 last_line: *last_line,
             },
-            Sight::Ambiguous { lines } => Seen::Ambiguous { lines },
-            Sight::Unresolved => Seen::Unresolved,
-            Sight::Edited { first_line, ops } => Seen::Edited {
+            PreviewState::Ambiguous { lines } => JsonPreview::Ambiguous { lines },
+            PreviewState::Unresolved => JsonPreview::Unresolved,
+            PreviewState::Edited { first_line, ops } => JsonPreview::Edited {
                 first_line: *first_line,
-                ops: ops.iter().map(Operation::of).collect(),
+                ops: ops.iter().map(JsonTextOp::of).collect(),
             },
-            Sight::Finished => Seen::Finished,
+            PreviewState::Finished => JsonPreview::Finished,
         }
     }
 }
 
-impl<'a> Operation<'a> {
-    fn of(op: &'a Op) -> Self {
+impl<'a> JsonTextOp<'a> {
+    fn of(op: &'a TextOp) -> Self {
         match op {
-            Op::Keep(bytes) => Operation::Keep(*bytes),
-            Op::Delete(bytes) => Operation::Delete(*bytes),
-            Op::Insert(text) => Operation::Insert(text),
+            TextOp::Keep(bytes) => JsonTextOp::Keep(*bytes),
+            TextOp::Delete(bytes) => JsonTextOp::Delete(*bytes),
+            TextOp::Insert(text) => JsonTextOp::Insert(text),
         }
     }
 }
 
-impl<'a> Entry<'a> {
+impl<'a> JsonItem<'a> {
     /// An item in this format.
     pub(crate) fn of(item: &'a Item) -> Self {
-        Entry {
+        JsonItem {
             id: item.id.to_string(),
             parent: item.parent.map(|parent| parent.to_string()),
             at_ms: item.at.0,
-            body: Content::of(&item.body),
+            body: JsonBody::of(&item.body),
         }
     }
 }
 
-impl<'a> Content<'a> {
+impl<'a> JsonBody<'a> {
     fn of(body: &'a Body) -> Self {
         match body {
-            Body::Prompt { message } => Content::Prompt {
+            Body::Prompt { message } => JsonBody::Prompt {
                 parts: pieces(&message.parts),
             },
             Body::Reply {
                 message, model, end, ..
-            } => Content::Reply {
+            } => JsonBody::Reply {
                 model,
                 parts: pieces(&message.parts),
                 end: end_word(end),
@@ -189,9 +197,10 @@ impl<'a> Content<'a> {
                 tool,
                 title,
                 summary,
+                exit: _,
                 millis,
                 changes,
-            } => Content::Result {
+            } => JsonBody::Result {
                 call: call.as_str(),
                 tool,
                 title,
@@ -199,45 +208,52 @@ impl<'a> Content<'a> {
                 ok: succeeded(&message.parts),
                 parts: pieces(&message.parts),
                 duration_ms: *millis,
-                changes: changes.iter().map(Changed::of).collect(),
+                changes: changes.iter().map(JsonFileChange::of).collect(),
             },
-            Body::Summary { message, .. } => Content::Summary {
+            Body::Summary { message, .. } => JsonBody::Summary {
                 parts: pieces(&message.parts),
             },
-            Body::Notice { text } => Content::Notice { text },
-            Body::Wake { message, cause } => Content::Wake {
+            Body::Notice { text } => JsonBody::Notice { text },
+            Body::Notification { message, source: cause } => JsonBody::Wake {
                 cause,
                 parts: pieces(&message.parts),
             },
-            Body::Todos { list } => Content::Todos {
-                list: list.iter().map(ToDo::of).collect(),
+            Body::Todos { list } => JsonBody::Todos {
+                list: list.iter().map(JsonTodo::of).collect(),
             },
-            Body::Panels { shown, fold, .. } => Content::Panels {
+            Body::Panels {
+                states: shown,
+                elision: fold,
+                ..
+            } => JsonBody::Panels {
                 panels: shown.iter().map(|shown| shown.panel.as_str()).collect(),
                 folded: fold.is_some(),
             },
-            Body::Mode { name, .. } => Content::Mode { name },
-            Body::Review { changes } => Content::Review {
-                files: changes.iter().map(LookedAt::of).collect(),
+            Body::Mode { name, .. } => JsonBody::Mode { name },
+            Body::Review { changes } => JsonBody::Review {
+                files: changes.iter().map(JsonReviewedFile::of).collect(),
             },
             Body::Restored {
-                message, how, changes, ..
-            } => Content::Restored {
+                message,
+                kind: how,
+                changes,
+                ..
+            } => JsonBody::Restored {
                 how: match how {
-                    Restoring::Undo => "undo",
-                    Restoring::Redo => "redo",
-                    Restoring::Left => "left",
+                    RestoreKind::Undo => "undo",
+                    RestoreKind::Redo => "redo",
+                    RestoreKind::FilesKept => "left",
                 },
                 parts: pieces(&message.parts),
-                changes: changes.iter().map(Changed::of).collect(),
+                changes: changes.iter().map(JsonFileChange::of).collect(),
             },
         }
     }
 }
 
-impl<'a> Piece<'a> {
+impl<'a> JsonPart<'a> {
     fn media(media: &'a model::Media) -> Self {
-        Piece::Media {
+        JsonPart::Media {
             mime: &media.mime,
             name: media.name.as_deref(),
             bytes: media.data.len(),
@@ -245,9 +261,9 @@ impl<'a> Piece<'a> {
     }
 }
 
-impl Changed {
+impl JsonFileChange {
     fn of(change: &session::Change) -> Self {
-        Changed {
+        JsonFileChange {
             path: change.path.display().to_string(),
             change: match (&change.before, &change.after) {
                 (None, _) => "created",
@@ -258,28 +274,28 @@ impl Changed {
     }
 }
 
-impl<'a> ToDo<'a> {
+impl<'a> JsonTodo<'a> {
     fn of(todo: &'a session::Todo) -> Self {
-        ToDo {
+        JsonTodo {
             text: &todo.text,
-            status: todo.status.word(),
+            status: todo.status.name(),
         }
     }
 }
 
-impl LookedAt {
-    fn of(reviewed: &session::Reviewed) -> Self {
-        LookedAt {
+impl JsonReviewedFile {
+    fn of(reviewed: &session::ReviewedFile) -> Self {
+        JsonReviewedFile {
             path: reviewed.path.display().to_string(),
-            settled: reviewed.is_settled(),
+            settled: reviewed.is_resolved(),
         }
     }
 }
 
-impl Tokens {
+impl JsonUsage {
     /// A usage in this format.
     pub(crate) fn of(usage: &Usage) -> Self {
-        Tokens {
+        JsonUsage {
             input: usage.input,
             cache_read: usage.cache_read,
             cache_write: usage.cache_write + usage.cache_write_1h,
@@ -290,87 +306,87 @@ impl Tokens {
     }
 }
 
-impl Sum {
+impl JsonTotals {
     /// Totals in this format.
     pub(crate) fn of(totals: &Totals) -> Self {
-        Sum {
-            usage: Tokens::of(&totals.usage),
+        JsonTotals {
+            usage: JsonUsage::of(&totals.usage),
             cost_usd: totals.cost.usd(),
             requests: totals.requests,
         }
     }
 }
 
-impl<'a> Close<'a> {
+impl<'a> JsonTurnEnd<'a> {
     /// An ending in this format.
-    pub(crate) fn of(ending: &'a Ending) -> Self {
+    pub(crate) fn of(ending: &'a TurnEnd) -> Self {
         match ending {
-            Ending::Completed => Close::Completed,
-            Ending::MaxTokens => Close::MaxTokens,
-            Ending::Refused { detail } => Close::Refused {
+            TurnEnd::Completed => JsonTurnEnd::Completed,
+            TurnEnd::MaxTokens => JsonTurnEnd::MaxTokens,
+            TurnEnd::Refused { detail } => JsonTurnEnd::Refused {
                 detail: detail.as_deref(),
             },
-            Ending::Interrupted => Close::Interrupted,
-            Ending::Limit(Limit::Steps(steps)) => Close::Limit {
+            TurnEnd::Interrupted => JsonTurnEnd::Interrupted,
+            TurnEnd::Limit(Limit::Steps(steps)) => JsonTurnEnd::Limit {
                 limit: "steps",
                 value: f64::from(*steps),
             },
-            Ending::Limit(Limit::Cost(cost)) => Close::Limit {
+            TurnEnd::Limit(Limit::Cost(cost)) => JsonTurnEnd::Limit {
                 limit: "cost",
                 value: cost.usd(),
             },
-            Ending::Limit(Limit::Time(time)) => Close::Limit {
+            TurnEnd::Limit(Limit::Time(time)) => JsonTurnEnd::Limit {
                 limit: "time",
                 value: time.as_secs_f64(),
             },
-            Ending::Loop { tool, times } => Close::Loop { tool, times: *times },
-            Ending::Failed { error, hint } => Close::Failed { error, hint },
+            TurnEnd::Loop { tool, times } => JsonTurnEnd::Loop { tool, times: *times },
+            TurnEnd::Failed { error, hint } => JsonTurnEnd::Failed { error, hint },
         }
     }
 }
 
-/// Whether a tool's result says that it did what it was asked.
+/// Whether a tool result reports success.
 pub(crate) fn succeeded(parts: &[Part]) -> bool {
     !parts.iter().any(|part| {
         matches!(
             part,
             Part::ToolResult {
-                outcome: Outcome::Error,
+                outcome: ToolOutcome::Error,
                 ..
             }
         )
     })
 }
 
-fn pieces(parts: &[Part]) -> Vec<Piece<'_>> {
+fn pieces(parts: &[Part]) -> Vec<JsonPart<'_>> {
     let mut pieces = Vec::with_capacity(parts.len());
     for part in parts {
         match part {
-            Part::Text { text, .. } => pieces.push(Piece::Text { text }),
-            Part::Thinking { text, .. } => pieces.push(Piece::Thinking { text }),
-            Part::ToolCall { id, name, input, .. } => pieces.push(Piece::ToolCall {
+            Part::Text { text, .. } => pieces.push(JsonPart::Text { text }),
+            Part::Thinking { text, .. } => pieces.push(JsonPart::Thinking { text }),
+            Part::ToolCall { id, name, input, .. } => pieces.push(JsonPart::ToolCall {
                 call: id.as_str(),
                 tool: name,
                 input,
             }),
             Part::ToolResult { content, .. } => pieces.extend(content.iter().map(|block| match block {
-                Block::Text { text } => Piece::Text { text },
-                Block::Media(media) => Piece::media(media),
+                Block::Text { text } => JsonPart::Text { text },
+                Block::Media(media) => JsonPart::media(media),
             })),
-            Part::Media(media) => pieces.push(Piece::media(media)),
+            Part::Media(media) => pieces.push(JsonPart::media(media)),
         }
     }
     pieces
 }
 
-fn end_word(end: &End) -> Cow<'_, str> {
+fn end_word(end: &ReplyEnd) -> Cow<'_, str> {
     match end {
-        End::Finished(Stop::End) => "end".into(),
-        End::Finished(Stop::ToolUse) => "tool_use".into(),
-        End::Finished(Stop::MaxTokens) => "max_tokens".into(),
-        End::Finished(Stop::Refusal { .. }) => "refusal".into(),
-        End::Finished(Stop::Other { word }) => word.as_str().into(),
-        End::Interrupted => "interrupted".into(),
-        End::Cut { .. } => "cut".into(),
+        ReplyEnd::Finished(Stop::End) => "end".into(),
+        ReplyEnd::Finished(Stop::ToolUse) => "tool_use".into(),
+        ReplyEnd::Finished(Stop::MaxTokens) => "max_tokens".into(),
+        ReplyEnd::Finished(Stop::Refusal { .. }) => "refusal".into(),
+        ReplyEnd::Finished(Stop::Other { word }) => word.as_str().into(),
+        ReplyEnd::Interrupted => "interrupted".into(),
+        ReplyEnd::Cut { .. } => "cut".into(),
     }
 }

@@ -1,11 +1,11 @@
-//! What is shown of subtasks: a line for each tool call, and whatever the person should know.
+//! Output of subtasks: a line per tool call, and notices.
 
-use super::super::call::Call;
-use super::super::words::{line, took};
-use super::Text;
-use session::{Body, Event, Level, SessionId, Status, Todo};
+use super::super::call_line::CallLine;
+use super::super::format::{duration, line};
+use super::TextWriter;
+use session::{Body, Event, NoticeLevel, SessionId, Todo, TodoStatus};
 
-impl Text {
+impl TextWriter {
     /// Tells of an event of a subtask.
     pub(super) fn subtask(&mut self, session: SessionId, event: &Event) {
         let mark = self.mark(session);
@@ -21,13 +21,13 @@ impl Text {
                     ..
                 } => {
                     self.done.changed(changes);
-                    let call = Call {
+                    let call = CallLine {
                         tool,
                         title,
                         summary: summary.as_deref(),
                         parts: &message.parts,
                         millis: *millis,
-                        failed: item.failed(),
+                        failed: item.has_failed(),
                     };
                     let columns = (self.style.columns)().saturating_sub(mark.chars().count());
                     let shown = call.render(self.style.err, columns);
@@ -35,42 +35,34 @@ impl Text {
                 }
                 Body::Prompt { message } => {
                     let room = (self.style.columns)().saturating_sub(mark.chars().count() + 1);
-                    let words = line(&session::spoken(message), room);
+                    let words = line(&session::user_text(message), room);
                     self.say(&self.style.err.dim(format!("{mark}{words}")));
                 }
-                Body::Reply { .. }
-                | Body::Summary { .. }
-                | Body::Notice { .. }
-                | Body::Mode { .. }
-                | Body::Wake { .. }
-                | Body::Todos { .. }
-                | Body::Panels { .. }
-                | Body::Restored { .. }
-                | Body::Review { .. } => {}
+                _ => {}
             },
-            Event::Asked { question } => self.question(question, &mark),
+            Event::QuestionAsked { question } => self.question(question, &mark),
             Event::Retrying { error, attempt, delay } => {
-                let text = format!("{mark}↻ {error}; attempt {attempt} in {}", took(*delay));
+                let text = format!("{mark}↻ {error}; attempt {attempt} in {}", duration(*delay));
                 self.say(&self.style.err.yellow(text));
             }
             Event::Notice { level, text } => match level {
-                Level::Info => self.say(&self.style.err.dim(format!("{mark}note: {text}"))),
-                Level::Warning => self.say(&self.style.err.yellow(format!("{mark}warning: {text}"))),
+                NoticeLevel::Info => self.say(&self.style.err.dim(format!("{mark}note: {text}"))),
+                NoticeLevel::Warning => self.say(&self.style.err.yellow(format!("{mark}warning: {text}"))),
             },
             Event::Subtask { session, event, .. } => self.subtask(*session, event),
-            // What it takes is told by its parent too.
+            // Its usage is part of the parent's usage.
             Event::Usage { .. }
             | Event::TurnStarted
             | Event::ItemStarted { .. }
             | Event::ItemDelta { .. }
             | Event::ItemDropped { .. }
-            | Event::Answered { .. }
-            | Event::Titled { .. }
+            | Event::QuestionAnswered { .. }
+            | Event::TitleChanged { .. }
             | Event::TurnFinished { .. } => {}
         }
     }
 
-    /// What stands before the lines of a subtask, which are counted in the order of their first words.
+    /// The prefix of a subtask's lines; subtasks are numbered in order of their first output.
     fn mark(&mut self, session: SessionId) -> String {
         let known = self.subtasks.iter().position(|known| *known == session);
         let place = known.unwrap_or_else(|| {
@@ -81,10 +73,10 @@ impl Text {
     }
 }
 
-/// Things to do, in one line: how many are done, and what is under way.
+/// The todo list in one line: the number of completed entries and the current one.
 pub(super) fn todos(list: &[Todo]) -> String {
     let done = list.iter().filter(|todo| !todo.status.is_open()).count();
-    let current = list.iter().find(|todo| todo.status == Status::InProgress);
+    let current = list.iter().find(|todo| todo.status == TodoStatus::InProgress);
     let current = current
         .map(|todo| format!(" · {}", line(&todo.text, 60)))
         .unwrap_or_default();

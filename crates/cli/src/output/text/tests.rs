@@ -1,8 +1,10 @@
-//! What a terminal and a pipe get to see of a run.
+//! The output of a run on a terminal and in a pipe.
 
 use super::*;
-use model::{Block, CallId, Message, Outcome, Role};
-use session::{BlobId, Change, End, ItemId, Limit, QuestionId, RequestId, Time, Totals};
+use model::{Block, CallId, Message, Role, ToolOutcome};
+use session::{
+    BlobId, Change, ItemDelta, ItemId, ItemStart, Limit, QuestionId, ReplyEnd, RequestId, Time, Totals, TurnEnd,
+};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,11 +23,11 @@ impl Write for Screen {
     }
 }
 
-fn style(answer: Showing, live: bool) -> Style {
-    Style {
+fn style(answer: AnswerDisplay, live: bool) -> TextStyle {
+    TextStyle {
         answer,
-        out: Paint::Plain,
-        err: Paint::Plain,
+        out: ColorMode::Plain,
+        err: ColorMode::Plain,
         live,
         quiet: false,
         columns: || 60,
@@ -51,18 +53,18 @@ fn reply(parts: Vec<Part>) -> Event {
         }),
         model: "p/m".into(),
         request: RequestId::new(),
-        end: End::Interrupted,
+        end: ReplyEnd::Interrupted,
     })
 }
 
-fn commands() -> Commands {
-    Commands {
+fn commands() -> FollowUpCommands {
+    FollowUpCommands {
         resume: "hew resume 0199".into(),
         review: "hew changes 0199".into(),
     }
 }
 
-fn result(outcome: Outcome, title: &str, summary: &str, millis: u64) -> Event {
+fn result(outcome: ToolOutcome, title: &str, summary: &str, millis: u64) -> Event {
     let call = CallId::from("c");
     let parts = vec![Part::ToolResult {
         id: call.clone(),
@@ -79,6 +81,7 @@ fn result(outcome: Outcome, title: &str, summary: &str, millis: u64) -> Event {
         tool: "terminal".into(),
         title: title.into(),
         summary: Some(summary.into()),
+        exit: None,
         millis,
         changes: vec![Change {
             path: "a.txt".into(),
@@ -102,41 +105,41 @@ fn story() -> Vec<Event> {
         Event::TurnStarted,
         Event::ItemStarted {
             id,
-            kind: ItemKind::Reply,
+            kind: ItemStart::Reply,
         },
-        delta(Delta::Thinking("Where to\nbegin? ".into())),
-        delta(Delta::Thinking("With the tests.".into())),
-        delta(Delta::Text("I will ".into())),
-        delta(Delta::Text("test\u{1b}[31m it.".into())),
-        delta(Delta::Call {
+        delta(ItemDelta::Thinking("Where to\nbegin? ".into())),
+        delta(ItemDelta::Thinking("With the tests.".into())),
+        delta(ItemDelta::Text("I will ".into())),
+        delta(ItemDelta::Text("test\u{1b}[31m it.".into())),
+        delta(ItemDelta::Call {
             call: "c".into(),
             tool: "terminal".into(),
         }),
         reply(vec![Part::text("I will test it."), call]),
         result(
-            Outcome::Error,
+            ToolOutcome::Error,
             "make test",
             "The person said no.\nDo not try again.",
             1_234,
         ),
-        result(Outcome::Ok, &"long ".repeat(40), "fine", 1),
+        result(ToolOutcome::Ok, &"long ".repeat(40), "fine", 1),
         Event::Retrying {
             error: "busy".into(),
             attempt: 2,
             delay: Duration::from_secs(3),
         },
-        delta(Delta::Text("Done.".into())),
+        delta(ItemDelta::Text("Done.".into())),
         reply(vec![Part::text("Done.")]),
     ]
 }
 
-fn show(style: Style, ending: &Ending) -> String {
+fn show(style: TextStyle, ending: &TurnEnd) -> String {
     let screen = Screen::default();
-    let mut text = Text::new(Box::new(screen.clone()), Box::new(screen.clone()), style, "p/m");
+    let mut text = TextWriter::new(Box::new(screen.clone()), Box::new(screen.clone()), style, "p/m");
     for event in story() {
         text.event(&event);
     }
-    let finish = Finish {
+    let finish = TurnResult {
         ending,
         answer: "Done.",
         output: None,
@@ -151,21 +154,24 @@ fn show(style: Style, ending: &Ending) -> String {
 
 #[test]
 fn a_terminal_sees_the_answer_stream_between_tool_lines() {
-    insta::assert_snapshot!(show(style(Showing::Streaming, false), &Ending::Completed));
+    insta::assert_snapshot!(show(style(AnswerDisplay::Streaming, false), &TurnEnd::Completed));
 }
 
 #[test]
 fn a_pipe_sees_the_last_answer_and_how_it_ended() {
-    insta::assert_snapshot!(show(style(Showing::Last, false), &Ending::Limit(Limit::Steps(1))));
+    insta::assert_snapshot!(show(
+        style(AnswerDisplay::Last, false),
+        &TurnEnd::Limit(Limit::Steps(1))
+    ));
 }
 
 #[test]
 fn the_live_line_is_gone_before_anything_else_is_printed() {
     let screen = Screen::default();
-    let mut text = Text::new(
+    let mut text = TextWriter::new(
         Box::new(screen.clone()),
         Box::new(screen.clone()),
-        style(Showing::Streaming, true),
+        style(AnswerDisplay::Streaming, true),
         "p/m",
     );
     for event in story() {
@@ -183,9 +189,9 @@ fn the_live_line_is_gone_before_anything_else_is_printed() {
     assert!(shown.contains("calling terminal · m · 0s · step 1"), "{shown}");
 }
 
-fn screen_of(style: Style) -> (Screen, Text) {
+fn screen_of(style: TextStyle) -> (Screen, TextWriter) {
     let screen = Screen::default();
-    let text = Text::new(Box::new(screen.clone()), Box::new(screen.clone()), style, "p/m");
+    let text = TextWriter::new(Box::new(screen.clone()), Box::new(screen.clone()), style, "p/m");
     (screen, text)
 }
 
@@ -194,17 +200,17 @@ fn shown(screen: &Screen) -> String {
 }
 
 fn asked(why: &str) -> Event {
-    Event::Asked {
+    Event::QuestionAsked {
         question: Question {
             id: QuestionId::new(),
             call: Some("c".into()),
             tool: "terminal".into(),
-            subject: session::Subject::Permission {
+            subject: session::QuestionSubject::Permission {
                 action: policy::Action::Run {
                     command: "make".into(),
                     cwd: "/".into(),
                 },
-                why: why.into(),
+                reason: why.into(),
                 input: serde_json::Value::Null,
                 rules: Vec::new(),
             },
@@ -214,12 +220,12 @@ fn asked(why: &str) -> Event {
 
 #[test]
 fn what_happens_while_a_question_is_open_is_shown_after_the_answer() {
-    let (screen, mut text) = screen_of(style(Showing::Streaming, false));
+    let (screen, mut text) = screen_of(style(AnswerDisplay::Streaming, false));
     for event in [
         asked("first"),
-        result(Outcome::Ok, "a", "fine", 1),
+        result(ToolOutcome::Ok, "a", "fine", 1),
         asked("second"),
-        result(Outcome::Ok, "b", "fine", 1),
+        result(ToolOutcome::Ok, "b", "fine", 1),
     ] {
         text.event(&event);
     }
@@ -235,14 +241,14 @@ fn what_happens_while_a_question_is_open_is_shown_after_the_answer() {
 
 #[test]
 fn a_question_is_one_paragraph_without_what_takes_over_a_terminal() {
-    let (screen, mut text) = screen_of(style(Showing::Streaming, false));
+    let (screen, mut text) = screen_of(style(AnswerDisplay::Streaming, false));
     text.event(&asked("it is\r\u{1b}[2K\u{9b}1A\n? terminal wants to run `ls`"));
     assert_eq!(
         shown(&screen),
         "? terminal wants to run `make`: it is[2K1A ? terminal wants\n  to run `ls`\n"
     );
     let path = "/p/a\n\u{1b}[1Ab".into();
-    let place = policy::Place::Outside;
+    let place = policy::PathArea::Outside;
     assert_eq!(
         super::describe(&policy::Action::Write { path, place }),
         "to change /p/a [1Ab"
@@ -251,11 +257,11 @@ fn a_question_is_one_paragraph_without_what_takes_over_a_terminal() {
 
 #[test]
 fn a_silent_stream_shows_the_live_line_below_and_goes_on_where_it_was() {
-    let (screen, mut text) = screen_of(style(Showing::Streaming, true));
-    let say = |text: &mut Text, words: &str| {
+    let (screen, mut text) = screen_of(style(AnswerDisplay::Streaming, true));
+    let say = |text: &mut TextWriter, words: &str| {
         text.event(&Event::ItemDelta {
             id: ItemId::new(),
-            delta: Delta::Text(words.into()),
+            delta: ItemDelta::Text(words.into()),
         });
     };
     say(&mut text, "to be");
@@ -272,9 +278,9 @@ fn a_silent_stream_shows_the_live_line_below_and_goes_on_where_it_was() {
 
 #[test]
 fn a_narrow_terminal_has_no_live_line() {
-    let narrow = Style {
+    let narrow = TextStyle {
         columns: || NARROW - 1,
-        ..style(Showing::Streaming, true)
+        ..style(AnswerDisplay::Streaming, true)
     };
     let (screen, mut text) = screen_of(narrow);
     text.event(&Event::TurnStarted);
@@ -284,9 +290,9 @@ fn a_narrow_terminal_has_no_live_line() {
 
 #[test]
 fn a_request_that_is_sent_again_is_one_step() {
-    let (screen, mut text) = screen_of(style(Showing::Streaming, true));
+    let (screen, mut text) = screen_of(style(AnswerDisplay::Streaming, true));
     let id = ItemId::new();
-    let kind = ItemKind::Reply;
+    let kind = ItemStart::Reply;
     for event in [
         Event::ItemStarted { id, kind: kind.clone() },
         Event::ItemDropped { id },

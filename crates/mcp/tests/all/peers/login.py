@@ -1,4 +1,4 @@
-"""An MCP server over HTTP that wants an OAuth login, with the server for the login beside it. Prints its port."""
+"""An MCP server over HTTP that requires an OAuth login, with its authorization server. Prints its port."""
 
 import base64
 import hashlib

@@ -1,27 +1,27 @@
-//! A message as comma-joined content blocks.
+//! Renders a message as comma-separated content blocks.
 
-use crate::length::{Objects, Rendered};
-use crate::wire::{call_id, tool_name};
+use crate::prompt_size::{ObjectList, RenderedForm};
+use crate::wire::{sanitize_call_id, sanitize_tool_name};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use model::{Block, Info, Media, Message, Outcome, Part, Replay, Role, Wire};
+use model::{Block, Info, Media, Message, Part, ReplayData, Role, ToolOutcome, Wire};
 use serde_json::{Value, json};
 
-/// Longer ids are refused.
-const LONGEST_ID: usize = 64;
+/// The API rejects longer ids.
+const MAX_ID: usize = 64;
 const NO_OUTPUT: &str = "(no output)";
 
-/// Renders all that can be said of a message; empty where nothing can.
-pub(super) fn render(message: &Message, info: &Info, notices: &mut Vec<String>) -> Rendered {
+/// Renders the supported content of a message; empty if there is none.
+pub(super) fn render(message: &Message, info: &Info, notices: &mut Vec<String>) -> RenderedForm {
     let role = match message.role {
         Role::User => "user",
         Role::Assistant => "assistant",
     };
-    let mut blocks = Blocks {
+    let mut blocks = ContentBlocks {
         role,
-        objects: Objects::default(),
+        objects: ObjectList::default(),
     };
-    // The results of calls come first: the API refuses anything else.
+    // The API requires tool results first.
     let (results, others): (Vec<&Part>, Vec<&Part>) = message
         .parts
         .iter()
@@ -32,8 +32,8 @@ pub(super) fn render(message: &Message, info: &Info, notices: &mut Vec<String>) 
             (Role::Assistant, Part::Thinking { text, replay }) => blocks.thinking(text, replay.as_ref()),
             (Role::Assistant, Part::ToolCall { id, name, input, .. }) => blocks.push(&json!({
                 "type": "tool_use",
-                "id": call_id(id.as_str(), LONGEST_ID),
-                "name": tool_name(name),
+                "id": sanitize_call_id(id.as_str(), MAX_ID),
+                "name": sanitize_tool_name(name),
                 "input": if input.is_object() { input.clone() } else { json!({}) },
             })),
             (
@@ -46,7 +46,7 @@ pub(super) fn render(message: &Message, info: &Info, notices: &mut Vec<String>) 
                 let block = self::media(media, info, notices);
                 blocks.push(&block);
             }
-            // A model does not send media on this wire, and a person neither thinks nor calls.
+            // Models do not send media on this wire; users send neither reasoning nor calls.
             (Role::Assistant, Part::Media(_) | Part::ToolResult { .. })
             | (Role::User, Part::Thinking { .. } | Part::ToolCall { .. }) => {}
         }
@@ -54,7 +54,7 @@ pub(super) fn render(message: &Message, info: &Info, notices: &mut Vec<String>) 
     blocks.objects.finish()
 }
 
-/// Whether the message's last block may carry a cache mark; thinking may not.
+/// Whether the message's last block may have a cache breakpoint; reasoning may not.
 pub(super) fn takes_mark(message: &Message) -> bool {
     let last = message.parts.iter().rev().find(|part| match part {
         Part::Text { text, .. } => !text.trim().is_empty(),
@@ -64,37 +64,37 @@ pub(super) fn takes_mark(message: &Message) -> bool {
     !matches!(last, Some(Part::Thinking { .. }) | None)
 }
 
-/// Whether the message begins with thinking that the API accepts back.
+/// Whether the message starts with reasoning that the API accepts back.
 pub(super) fn begins_with_thinking(message: &Message) -> bool {
     matches!(message.parts.first(), Some(Part::Thinking { replay: Some(replay), .. }) if is_ours(replay))
 }
 
-/// Signatures are good wherever the model is served.
-fn is_ours(replay: &Replay) -> bool {
+/// Signatures are valid on all services.
+fn is_ours(replay: &ReplayData) -> bool {
     [Wire::AnthropicMessages, Wire::BedrockAnthropic, Wire::VertexAnthropic]
         .iter()
         .any(|wire| wire.name() == replay.wire)
 }
 
-struct Blocks {
+struct ContentBlocks {
     role: &'static str,
-    objects: Objects,
+    objects: ObjectList,
 }
 
-impl Blocks {
+impl ContentBlocks {
     fn push(&mut self, block: &Value) {
         self.objects.push(self.role, block);
     }
 
     fn text(&mut self, text: &str) {
-        // Blank text is refused.
+        // The API rejects blank text.
         if !text.trim().is_empty() {
             self.push(&json!({"type": "text", "text": text}));
         }
     }
 
-    /// Thinking without a signature is refused, so it stays here.
-    fn thinking(&mut self, text: &str, replay: Option<&Replay>) {
+    /// The API rejects reasoning without a signature, so it is omitted.
+    fn thinking(&mut self, text: &str, replay: Option<&ReplayData>) {
         let Some(replay) = replay.filter(|replay| is_ours(replay)) else {
             return;
         };
@@ -105,7 +105,7 @@ impl Blocks {
         }
     }
 
-    fn result(&mut self, id: &str, content: &[Block], outcome: Outcome, info: &Info, notices: &mut Vec<String>) {
+    fn result(&mut self, id: &str, content: &[Block], outcome: ToolOutcome, info: &Info, notices: &mut Vec<String>) {
         let mut blocks: Vec<Value> = Vec::new();
         for block in content {
             match block {
@@ -117,15 +117,15 @@ impl Blocks {
         if blocks.is_empty() {
             blocks.push(json!({"type": "text", "text": NO_OUTPUT}));
         }
-        let mut result = json!({"type": "tool_result", "tool_use_id": call_id(id, LONGEST_ID), "content": blocks});
-        if outcome == Outcome::Error {
+        let mut result = json!({"type": "tool_result", "tool_use_id": sanitize_call_id(id, MAX_ID), "content": blocks});
+        if outcome == ToolOutcome::Error {
             result["is_error"] = json!(true);
         }
         self.push(&result);
     }
 }
 
-/// An attachment, or a line in its place where the model cannot take it.
+/// An attachment, or a text instead if the model does not support it.
 fn media(media: &Media, info: &Info, notices: &mut Vec<String>) -> Value {
     let name = media.name.as_deref().unwrap_or("an attachment");
     match media.mime.as_str() {

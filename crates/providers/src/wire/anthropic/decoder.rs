@@ -1,27 +1,27 @@
-//! Reads the events of an Anthropic Messages stream.
+//! Decodes the events of an Anthropic Messages stream.
 
-use crate::fault;
-use crate::sse::Event;
+use crate::error_mapping;
+use crate::sse::SseEvent;
 use crate::wire::nullable;
-use model::{CallId, Chunk, ChunkPart, Error, Replay, Stop, Usage, Wire};
+use model::{CallId, Chunk, ChunkPart, Error, ReplayData, Stop, Usage, Wire};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Turns events into chunks.
-pub(crate) struct Decoder {
+/// Decodes events into chunks.
+pub(crate) struct AnthropicDecoder {
     provider: String,
-    /// The blocks that have begun and not ended.
-    open: Vec<(u64, Open)>,
+    /// The open blocks.
+    open: Vec<(u64, OpenBlock)>,
     ids: Vec<CallId>,
-    tokens: Tokens,
+    tokens: AnthropicUsage,
     stop: Option<Stop>,
     stopped: bool,
 }
 
-/// A block that has begun.
-enum Open {
+/// An open block.
+enum OpenBlock {
     Text,
     Thinking {
         signature: String,
@@ -30,36 +30,37 @@ enum Open {
         id: CallId,
         start: Option<String>,
     },
-    /// Something that only the server needs, such as its own tools and their results.
+    /// A block for the server only, such as its own tools and their results.
     Foreign,
 }
 
-impl Decoder {
+impl AnthropicDecoder {
     pub(crate) fn new(provider: &str) -> Self {
-        Decoder {
+        AnthropicDecoder {
             provider: provider.to_string(),
             open: Vec::new(),
             ids: Vec::new(),
-            tokens: Tokens::default(),
+            tokens: AnthropicUsage::default(),
             stop: None,
             stopped: false,
         }
     }
 
-    pub(crate) fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<(), Error> {
+    pub(crate) fn event(&mut self, event: &SseEvent, out: &mut Vec<Chunk>) -> Result<(), Error> {
         if event.data == "[DONE]" || event.data.trim().is_empty() {
             return Ok(());
         }
         if event.name.as_deref() == Some("content_block_delta")
-            && let Ok(Words { index, delta }) = serde_json::from_str::<Words<'_>>(&event.data)
+            && let Ok(TextDeltaEvent { index, delta }) = serde_json::from_str::<TextDeltaEvent<'_>>(&event.data)
             && delta.kind == "text_delta"
-            && !matches!(self.open(index), Some(Open::Foreign))
+            && !matches!(self.open(index), Some(OpenBlock::Foreign))
         {
             push_text(delta.text.into_owned(), out);
             return Ok(());
         }
-        let frame: Frame<'_> = serde_json::from_str(&event.data)
-            .map_err(|_| fault::garbled(&self.provider, "an event is not JSON of this wire", &event.data))?;
+        let frame: AnthropicEvent<'_> = serde_json::from_str(&event.data).map_err(|_| {
+            error_mapping::invalid_response(&self.provider, "an event is not JSON of this wire", &event.data)
+        })?;
         let index = frame.index.unwrap_or(0);
         let kind = if frame.kind.is_empty() {
             event.name.as_deref().unwrap_or("")
@@ -83,10 +84,10 @@ impl Decoder {
                     self.usage(usage, out);
                 }
             }
-            "message_stop" => self.close(out),
-            "error" => return Err(fault::in_stream_body(&self.provider, &event.data)),
-            _ if frame.error.is_some() => return Err(fault::in_stream_body(&self.provider, &event.data)),
-            // Pings, and whatever the vendor adds later.
+            "message_stop" => self.close_blocks(out),
+            "error" => return Err(error_mapping::from_stream_body(&self.provider, &event.data)),
+            _ if frame.error.is_some() => return Err(error_mapping::from_stream_body(&self.provider, &event.data)),
+            // Pings and future events.
             _ => {}
         }
         Ok(())
@@ -95,73 +96,74 @@ impl Decoder {
     pub(crate) fn finish(&mut self, out: &mut Vec<Chunk>) -> Result<(), Error> {
         match (self.stopped, &self.stop) {
             (true, _) => Ok(()),
-            // The reason came, only the farewell is missing.
+            // The stop reason arrived; only `message_stop` is missing.
             (false, Some(_)) => {
-                self.close(out);
+                self.close_blocks(out);
                 Ok(())
             }
-            (false, None) => Err(fault::cut(&self.provider)),
+            (false, None) => Err(error_mapping::stream_cut(&self.provider)),
         }
     }
 
     fn start(&mut self, index: u64, block: Option<&RawValue>, out: &mut Vec<Chunk>) -> Result<(), Error> {
         let text = block.map_or("{}", RawValue::get);
-        let block: Begun = serde_json::from_str(text)
-            .map_err(|_| fault::garbled(&self.provider, "a content block is not of this wire", text))?;
+        let block: BlockStart = serde_json::from_str(text).map_err(|_| {
+            error_mapping::invalid_response(&self.provider, "a content block is not of this wire", text)
+        })?;
         let open = match block.kind.as_str() {
             "text" => {
                 push_text(block.text, out);
-                Open::Text
+                OpenBlock::Text
             }
             "thinking" => {
                 push_thinking(block.thinking, out);
-                Open::Thinking {
+                OpenBlock::Thinking {
                     signature: block.signature,
                 }
             }
             "redacted_thinking" => {
-                out.push(seal(json!({ "redacted": block.data })));
-                Open::Foreign
+                out.push(thinking_replay(json!({ "redacted": block.data })));
+                OpenBlock::Foreign
             }
             "tool_use" => {
-                let id = self.unique(block.id, index);
+                let id = self.unique_id(block.id, index);
                 out.push(Chunk::ToolStart {
                     id: id.clone(),
                     name: block.name,
                 });
-                // Imitations may send the whole input here and no deltas.
+                // Compatible servers may send the whole input here and no deltas.
                 let start = match block.input {
                     Value::Object(input) if !input.is_empty() => Some(Value::Object(input).to_string()),
                     _ => None,
                 };
-                Open::Call { id, start }
+                OpenBlock::Call { id, start }
             }
-            _ => Open::Foreign,
+            _ => OpenBlock::Foreign,
         };
         self.open.push((index, open));
         Ok(())
     }
 
-    fn delta(&mut self, index: u64, delta: Delta<'_>, out: &mut Vec<Chunk>) {
+    fn delta(&mut self, index: u64, delta: AnthropicDelta<'_>, out: &mut Vec<Chunk>) {
         match (self.open(index), &*delta.kind) {
-            (Some(Open::Foreign), _) => {}
+            (Some(OpenBlock::Foreign), _) => {}
             (_, "text_delta") => push_text(delta.text, out),
             (_, "thinking_delta") => push_thinking(delta.thinking, out),
-            (Some(Open::Thinking { signature }), "signature_delta") => signature.push_str(&delta.signature),
-            (Some(Open::Call { id, start }), "input_json_delta") if !delta.partial_json.is_empty() => {
+            (Some(OpenBlock::Thinking { signature }), "signature_delta") => signature.push_str(&delta.signature),
+            (Some(OpenBlock::Call { id, start }), "input_json_delta") if !delta.partial_json.is_empty() => {
                 *start = None;
                 out.push(Chunk::ToolInput {
                     id: id.clone(),
                     delta: delta.partial_json,
                 });
             }
-            // Citations, and whatever the vendor adds later.
+            // Citations and future deltas.
             _ => {}
         }
     }
 
-    /// The newest block with this number.
-    fn open(&mut self, index: u64) -> Option<&mut Open> {
+    /// The newest block with this index.
+    fn open(&mut self, index: u64) -> Option<&mut OpenBlock> {
         let mut open = self.open.iter_mut().rev();
         open.find(|(own, _)| *own == index).map(|(_, open)| open)
     }
@@ -171,10 +173,10 @@ impl Decoder {
             return;
         };
         match self.open.remove(place).1 {
-            Open::Text | Open::Foreign => {}
-            Open::Thinking { signature } if signature.is_empty() => {}
-            Open::Thinking { signature } => out.push(seal(json!({ "signature": signature }))),
-            Open::Call { id, start } => {
+            OpenBlock::Text | OpenBlock::Foreign => {}
+            OpenBlock::Thinking { signature } if signature.is_empty() => {}
+            OpenBlock::Thinking { signature } => out.push(thinking_replay(json!({ "signature": signature }))),
+            OpenBlock::Call { id, start } => {
                 if let Some(delta) = start {
                     out.push(Chunk::ToolInput { id: id.clone(), delta });
                 }
@@ -183,7 +185,7 @@ impl Decoder {
         }
     }
 
-    fn close(&mut self, out: &mut Vec<Chunk>) {
+    fn close_blocks(&mut self, out: &mut Vec<Chunk>) {
         if self.stopped {
             return;
         }
@@ -196,12 +198,12 @@ impl Decoder {
         out.push(Chunk::Stop(self.stop.take().unwrap_or(called)));
     }
 
-    fn usage(&mut self, usage: Tokens, out: &mut Vec<Chunk>) {
+    fn usage(&mut self, usage: AnthropicUsage, out: &mut Vec<Chunk>) {
         self.tokens.update(usage);
         out.push(Chunk::Usage(self.tokens.total()));
     }
 
-    fn unique(&mut self, id: String, index: u64) -> CallId {
+    fn unique_id(&mut self, id: String, index: u64) -> CallId {
         let mut id = CallId::from(id);
         while id.as_str().is_empty() || self.ids.contains(&id) {
             id = CallId::from(format!("{}call_{index}_{}", id.as_str(), self.ids.len()));
@@ -223,27 +225,27 @@ fn push_thinking(text: String, out: &mut Vec<Chunk>) {
     }
 }
 
-fn seal(data: Value) -> Chunk {
+fn thinking_replay(data: Value) -> Chunk {
     Chunk::Replay {
         of: ChunkPart::Thinking,
-        replay: Replay {
+        replay: ReplayData {
             wire: Wire::AnthropicMessages.name().to_string(),
             data,
         },
     }
 }
 
-fn stop(delta: &Delta<'_>) -> Option<Stop> {
+fn stop(delta: &AnthropicDelta<'_>) -> Option<Stop> {
     let word = delta.stop_reason.as_deref()?;
     Some(match word {
         "end_turn" | "stop_sequence" => Stop::End,
         "tool_use" => Stop::ToolUse,
-        // The window ended before the reply did: to the reader that is the same.
+        // The context window ended before the reply; the effect is the same.
         "max_tokens" | "model_context_window_exceeded" => Stop::MaxTokens,
         "refusal" => Stop::Refusal {
             detail: delta.stop_details.as_ref().and_then(|details| {
-                let said = |key: &str| details.get(key).and_then(Value::as_str).map(str::to_string);
-                said("explanation").or_else(|| said("category"))
+                let text_of = |key: &str| details.get(key).and_then(Value::as_str).map(str::to_string);
+                text_of("explanation").or_else(|| text_of("category"))
             }),
         },
         other => Stop::Other {
@@ -252,32 +254,32 @@ fn stop(delta: &Delta<'_>) -> Option<Stop> {
     })
 }
 
-/// Any event, as far as hew reads it.
+/// An event with the fields that hew uses.
 #[derive(Deserialize)]
-struct Frame<'a> {
+struct AnthropicEvent<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     index: Option<u64>,
     #[serde(borrow)]
-    delta: Option<Delta<'a>>,
+    delta: Option<AnthropicDelta<'a>>,
     #[serde(borrow)]
     content_block: Option<&'a RawValue>,
-    message: Option<Begin>,
-    usage: Option<Tokens>,
+    message: Option<MessageStart>,
+    usage: Option<AnthropicUsage>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 
-/// The event of which there are most, read more quickly than by its general form.
+/// The most frequent event, parsed faster than in its general form.
 #[derive(Deserialize)]
-struct Words<'a> {
+struct TextDeltaEvent<'a> {
     index: u64,
     #[serde(borrow)]
-    delta: Text<'a>,
+    delta: TextDelta<'a>,
 }
 
 #[derive(Deserialize)]
-struct Text<'a> {
+struct TextDelta<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     #[serde(borrow)]
@@ -285,13 +287,13 @@ struct Text<'a> {
 }
 
 #[derive(Deserialize)]
-struct Begin {
-    usage: Option<Tokens>,
+struct MessageStart {
+    usage: Option<AnthropicUsage>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Begun {
+struct BlockStart {
     #[serde(rename = "type")]
     kind: String,
     #[serde(deserialize_with = "nullable")]
@@ -311,7 +313,7 @@ struct Begun {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Delta<'a> {
+struct AnthropicDelta<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(deserialize_with = "nullable")]
@@ -326,21 +328,21 @@ struct Delta<'a> {
     stop_details: Option<Value>,
 }
 
-/// The provider's figures; a later event replaces only what it names.
+/// The reported usage; a later event replaces only the fields it contains.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Tokens {
+struct AnthropicUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
-    cache_creation: Option<Creation>,
-    output_tokens_details: Option<Details>,
+    cache_creation: Option<CacheCreation>,
+    output_tokens_details: Option<AnthropicOutputDetails>,
 }
 
 #[derive(Deserialize, Default, Clone, Copy)]
 #[serde(default)]
-struct Creation {
+struct CacheCreation {
     #[serde(deserialize_with = "nullable")]
     ephemeral_1h_input_tokens: u64,
     #[serde(deserialize_with = "nullable")]
@@ -349,12 +351,12 @@ struct Creation {
 
 #[derive(Deserialize, Default, Clone, Copy)]
 #[serde(default)]
-struct Details {
+struct AnthropicOutputDetails {
     thinking_tokens: u64,
 }
 
-impl Tokens {
-    fn update(&mut self, later: Tokens) {
+impl AnthropicUsage {
+    fn update(&mut self, later: AnthropicUsage) {
         self.input_tokens = later.input_tokens.or(self.input_tokens);
         self.output_tokens = later.output_tokens.or(self.output_tokens);
         self.cache_read_input_tokens = later.cache_read_input_tokens.or(self.cache_read_input_tokens);

@@ -1,11 +1,11 @@
-//! Holds an answer to a JSON schema, natively where the model can and by instruction where it cannot.
+//! Applies a JSON schema to a reply: natively if the model supports it, otherwise by instruction.
 
-use super::thinking::Version;
+use super::thinking::ClaudeVersion;
 use model::Info;
 use serde_json::{Map, Value, json};
 
-/// Keywords that structured outputs refuse. The caller checks the answer against the whole schema anyway.
-const REFUSED: [&str; 13] = [
+/// Keywords that structured outputs reject. The caller validates the reply against the whole schema anyway.
+const UNSUPPORTED: [&str; 13] = [
     "$schema",
     "minimum",
     "maximum",
@@ -21,26 +21,26 @@ const REFUSED: [&str; 13] = [
     "maxProperties",
 ];
 
-/// Whether the model takes a schema as such.
+/// Whether the model supports schemas.
 pub(super) fn is_native(info: &Info) -> bool {
-    Version::of(&info.id).is_some_and(|version| version >= Version { major: 4, minor: 5 })
+    ClaudeVersion::of(&info.id).is_some_and(|version| version >= ClaudeVersion { major: 4, minor: 5 })
 }
 
-/// What is asked of other models.
+/// The instruction for other models.
 pub(super) fn instruction(schema: &Value) -> String {
     format!(
         "Your final answer must be a single JSON value that follows this JSON schema, with no other text around it:\n{schema}"
     )
 }
 
-/// The schema as structured outputs want it: objects are closed, and nothing is asked that they refuse.
+/// The schema for structured outputs: objects are closed, and unsupported keywords are removed.
 pub(super) fn strict(schema: &Value) -> Value {
     match schema {
         Value::Object(map) => {
             let mut out = Map::new();
             for (key, value) in map {
                 match (key.as_str(), value) {
-                    // Here keys are names that the schema's author chose.
+                    // The keys of this object are property names.
                     ("properties" | "$defs" | "definitions", Value::Object(named)) => {
                         let named = named.iter().map(|(name, inner)| (name.clone(), strict(inner)));
                         out.insert(key.clone(), Value::Object(named.collect()));
@@ -48,7 +48,7 @@ pub(super) fn strict(schema: &Value) -> Value {
                     ("enum" | "const" | "default" | "examples", value) => {
                         out.insert(key.clone(), value.clone());
                     }
-                    (refused, _) if REFUSED.contains(&refused) => {}
+                    (refused, _) if UNSUPPORTED.contains(&refused) => {}
                     (_, value) => {
                         out.insert(key.clone(), strict(value));
                     }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_are_closed_and_refused_keywords_go_but_not_properties_of_that_name() {
+    fn objects_are_closed_and_unsupported_keywords_are_removed_but_not_properties_of_that_name() {
         let schema = json!({
             "type": "object",
             "properties": {"minimum": {"type": "integer", "minimum": 1}, "list": {"type": "array", "maxItems": 3,

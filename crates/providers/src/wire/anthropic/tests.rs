@@ -1,19 +1,19 @@
-//! Requests as the API gets them, and streams as it sends them.
+//! Requests to the Anthropic API and its streams.
 
 use super::*;
-use crate::sse::Event;
+use crate::sse::SseEvent;
 use crate::tests::info;
-use model::{Block, Chunk, Effort, Error, Media, Outcome, OutputSchema, Replay, Reply, Stop, Usage, Wire};
+use model::{Block, Chunk, Effort, Error, Media, OutputSchema, ReplayData, Reply, Stop, ToolOutcome, Usage, Wire};
 use std::sync::Arc;
 
-fn settings() -> Settings {
-    Settings::new("anthropic", Wire::AnthropicMessages, "https://api.anthropic.com")
+fn settings() -> ProviderSettings {
+    ProviderSettings::new("anthropic", Wire::AnthropicMessages, "https://api.anthropic.com")
 }
 
 fn rendered(request: &Request, id: &str) -> Value {
     let mut notices = Vec::new();
     let info = info(Wire::AnthropicMessages, id);
-    let pieces = body(request, &info, &settings(), &mut Kept::default(), &mut notices);
+    let pieces = body(request, &info, &settings(), &mut WireCache::default(), &mut notices);
     serde_json::from_slice(&pieces.concat()).unwrap()
 }
 
@@ -31,7 +31,7 @@ fn call(id: &str) -> Part {
     }
 }
 
-fn result(id: &str, text: &str, outcome: Outcome) -> Part {
+fn result(id: &str, text: &str, outcome: ToolOutcome) -> Part {
     Part::ToolResult {
         id: id.into(),
         name: "read".into(),
@@ -43,7 +43,7 @@ fn result(id: &str, text: &str, outcome: Outcome) -> Part {
 fn thinking(text: &str, data: Value) -> Part {
     Part::Thinking {
         text: text.into(),
-        replay: Some(Replay {
+        replay: Some(ReplayData {
             wire: "anthropic-messages".into(),
             data,
         }),
@@ -68,7 +68,10 @@ fn conversation() -> Request {
             message(Role::User, vec![Part::text("by the way")]),
             message(
                 Role::User,
-                vec![result("a", "text", Outcome::Ok), result("b", "", Outcome::Error)],
+                vec![
+                    result("a", "text", ToolOutcome::Ok),
+                    result("b", "", ToolOutcome::Error),
+                ],
             ),
         ]
         .into(),
@@ -83,7 +86,7 @@ fn conversation() -> Request {
 }
 
 #[test]
-fn a_conversation_is_laid_out_with_joined_turns_results_first_and_marks() {
+fn a_conversation_has_merged_turns_results_first_and_cache_breakpoints() {
     let mark = json!({"type": "ephemeral"});
     let tool_use = |id: &str| json!({"type": "tool_use", "id": id, "name": "read", "input": {"path": "a"}});
     let mut marked_use = tool_use("b");
@@ -121,11 +124,11 @@ fn a_conversation_is_laid_out_with_joined_turns_results_first_and_marks() {
 }
 
 #[test]
-fn at_most_four_marks_are_set_and_none_where_the_model_has_no_cache() {
+fn at_most_four_breakpoints_are_set_and_none_if_the_model_has_no_cache() {
     let mut request = conversation();
     request.breakpoints = (0..5).map(Breakpoint::Message).chain([Breakpoint::Tools]).collect();
     let count = |request: &Request, info: &Info| {
-        let pieces = body(request, info, &settings(), &mut Kept::default(), &mut Vec::new());
+        let pieces = body(request, info, &settings(), &mut WireCache::default(), &mut Vec::new());
         String::from_utf8(pieces.concat())
             .unwrap()
             .matches("cache_control")
@@ -138,18 +141,18 @@ fn at_most_four_marks_are_set_and_none_where_the_model_has_no_cache() {
 }
 
 #[test]
-fn a_longer_conversation_keeps_the_bytes_of_what_was_sent_before() {
+fn a_longer_conversation_keeps_the_bytes_sent_before() {
     let info = info(Wire::AnthropicMessages, "claude-sonnet-4-5");
     let mut request = conversation();
     Arc::make_mut(&mut request.messages)[0] = message(Role::User, vec![Part::text("x".repeat(10_000))]);
     request.breakpoints = vec![Breakpoint::Message(4)];
-    let mut kept = Kept::default();
-    let first = body(&request, &info, &settings(), &mut kept, &mut Vec::new());
+    let mut cache = WireCache::default();
+    let first = body(&request, &info, &settings(), &mut cache, &mut Vec::new());
     let messages = Arc::make_mut(&mut request.messages);
     messages.push(message(Role::Assistant, vec![Part::text("done")]));
     messages.push(message(Role::User, vec![Part::text("more")]));
     request.breakpoints = vec![Breakpoint::Message(6)];
-    let second = body(&request, &info, &settings(), &mut kept, &mut Vec::new());
+    let second = body(&request, &info, &settings(), &mut cache, &mut Vec::new());
     let large = |pieces: &[Bytes]| {
         pieces
             .iter()
@@ -157,15 +160,15 @@ fn a_longer_conversation_keeps_the_bytes_of_what_was_sent_before() {
             .map(|piece| piece.as_ptr())
     };
     assert_eq!(large(&first), large(&second));
-    let fresh = body(&request, &info, &settings(), &mut Kept::default(), &mut Vec::new());
+    let fresh = body(&request, &info, &settings(), &mut WireCache::default(), &mut Vec::new());
     assert_eq!(second.concat(), fresh.concat());
 }
 
 #[test]
-fn thinking_goes_back_only_where_it_is_signed_and_came_from_this_vendor() {
+fn thinking_is_sent_back_only_if_signed_by_this_vendor() {
     let foreign = Part::Thinking {
         text: "t".into(),
-        replay: Some(Replay {
+        replay: Some(ReplayData {
             wire: "openai-responses".into(),
             data: json!({"signature": "x"}),
         }),
@@ -193,7 +196,7 @@ fn thinking_goes_back_only_where_it_is_signed_and_came_from_this_vendor() {
 }
 
 #[test]
-fn each_generation_is_told_to_think_in_its_own_words() {
+fn each_generation_gets_its_own_thinking_parameters() {
     let asked = |id: &str, effort: Effort, tool_choice: ToolChoice| {
         let request = Request {
             effort: Some(effort),
@@ -259,7 +262,7 @@ fn each_generation_is_told_to_think_in_its_own_words() {
 }
 
 #[test]
-fn a_turn_that_began_without_thinking_goes_on_without_it_on_budgeted_models() {
+fn a_turn_that_started_without_thinking_continues_without_it_on_models_with_budgets() {
     let mut request = conversation();
     request.effort = Some(Effort::Low);
     assert_eq!(rendered(&request, "claude-sonnet-4-5")["thinking"]["type"], "enabled");
@@ -269,7 +272,7 @@ fn a_turn_that_began_without_thinking_goes_on_without_it_on_budgeted_models() {
 }
 
 #[test]
-fn attachments_that_the_model_cannot_take_are_left_out_with_a_notice() {
+fn unsupported_attachments_are_omitted_with_a_notice() {
     let media = |mime: &str, name: &str| {
         Part::Media(Media {
             mime: mime.into(),
@@ -293,7 +296,7 @@ fn attachments_that_the_model_cannot_take_are_left_out_with_a_notice() {
     let mut model = info(Wire::AnthropicMessages, "m");
     let read = |model: &Info| {
         let mut notices = Vec::new();
-        let pieces = body(&request, model, &settings(), &mut Kept::default(), &mut notices);
+        let pieces = body(&request, model, &settings(), &mut WireCache::default(), &mut notices);
         let body: Value = serde_json::from_slice(&pieces.concat()).unwrap();
         let blocks = body["messages"][0]["content"].as_array().unwrap().clone();
         let kinds: Vec<String> = blocks
@@ -313,7 +316,7 @@ fn attachments_that_the_model_cannot_take_are_left_out_with_a_notice() {
 }
 
 #[test]
-fn a_schema_is_native_since_4_5_and_an_instruction_before() {
+fn a_schema_is_native_since_4_5_and_an_instruction_before_that() {
     let request = Request {
         effort: Some(Effort::High),
         output_schema: Some(OutputSchema {
@@ -345,7 +348,7 @@ fn options_reach_the_body_and_betas_the_header() {
             &request,
             &info,
             &settings,
-            &mut Kept::default(),
+            &mut WireCache::default(),
             &mut Vec::new(),
             envelope,
         );
@@ -369,11 +372,11 @@ fn options_reach_the_body_and_betas_the_header() {
 }
 
 fn decode(events: &[Value]) -> (Reply, Result<(), Error>) {
-    let mut decoder = Decoder::new("anthropic");
+    let mut decoder = AnthropicDecoder::new("anthropic");
     let mut out = Vec::new();
     let mut outcome = Ok(());
     for event in events {
-        let event = Event {
+        let event = SseEvent {
             name: None,
             data: event.to_string(),
         };
@@ -395,7 +398,7 @@ fn end(reason: &str) -> Vec<Value> {
 }
 
 #[test]
-fn redacted_and_silent_thinking_and_interleaved_blocks_are_kept_apart() {
+fn redacted_and_empty_thinking_and_interleaved_blocks_stay_separate() {
     let start =
         |index: u64, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
     let delta = |index: u64, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
@@ -413,7 +416,7 @@ fn redacted_and_silent_thinking_and_interleaved_blocks_are_kept_apart() {
         json!({"type": "ping"}),
         start(2, json!({"type": "text", "text": ""})),
         delta(2, json!({"type": "text_delta", "text": "a"})),
-        // Two blocks at once, as some gateways send them.
+        // Interleaved blocks, as some gateways send them.
         start(3, json!({"type": "tool_use", "id": "t", "name": "f", "input": {}})),
         delta(2, json!({"type": "citations_delta", "citation": {}})),
         delta(3, json!({"type": "input_json_delta", "partial_json": "{\"x\":"})),
@@ -464,7 +467,7 @@ fn redacted_and_silent_thinking_and_interleaved_blocks_are_kept_apart() {
 }
 
 #[test]
-fn every_reason_to_stop_has_its_meaning() {
+fn every_stop_reason_is_decoded() {
     let cases = [
         ("end_turn", Stop::End),
         ("stop_sequence", Stop::End),
@@ -489,12 +492,15 @@ fn every_reason_to_stop_has_its_meaning() {
 }
 
 #[test]
-fn a_stream_without_an_end_is_cut_and_an_error_event_is_an_error() {
+fn a_stream_without_an_end_is_incomplete_and_an_error_event_is_an_error() {
     let text = json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}});
-    assert!(matches!(decode(std::slice::from_ref(&text)).1, Err(Error::Cut { .. })));
+    assert!(matches!(
+        decode(std::slice::from_ref(&text)).1,
+        Err(Error::StreamCut { .. })
+    ));
     let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let (reply, outcome) = decode(&[text, error]);
     assert!(matches!(outcome, Err(Error::Overloaded { .. })));
     assert_eq!(reply.into_message().parts, vec![Part::text("a")]);
-    assert!(matches!(decode(&[json!("text")]).1, Err(Error::Garbled { .. })));
+    assert!(matches!(decode(&[json!("text")]).1, Err(Error::InvalidResponse { .. })));
 }

@@ -1,8 +1,8 @@
-//! The words that servers have for how hard a model shall think.
+//! The values for the reasoning effort on each server.
 
 use model::Effort;
 
-/// The word that OpenAI's model of this id takes; `None` where it takes no word at all.
+/// The value for OpenAI's model with this id; `None` if the model accepts none.
 pub(crate) fn openai_effort(id: &str, effort: Effort) -> Option<&'static str> {
     let id = id.rsplit('/').next().unwrap_or(id);
     if id.contains("chat") {
@@ -32,7 +32,7 @@ pub(crate) fn openai_effort(id: &str, effort: Effort) -> Option<&'static str> {
     })
 }
 
-/// The version of a GPT model that thinks: 5 and later.
+/// The version of a GPT model with reasoning: 5 and later.
 fn gpt_version(id: &str) -> Option<(u32, u32)> {
     let rest = id.strip_prefix("gpt-")?;
     let number = rest.split('-').next()?;
@@ -41,7 +41,7 @@ fn gpt_version(id: &str) -> Option<(u32, u32)> {
     (version >= (5, 0)).then_some(version)
 }
 
-/// The three words that nearly everyone takes.
+/// The three values that nearly all servers accept.
 pub(super) fn three_steps(effort: Effort) -> &'static str {
     match effort {
         Effort::None | Effort::Minimal | Effort::Low => "low",
@@ -50,7 +50,7 @@ pub(super) fn three_steps(effort: Effort) -> &'static str {
     }
 }
 
-/// The word for xAI's model of this id; most of the older ones reject any.
+/// The value for xAI's model with this id; most older models reject any.
 pub(super) fn xai(id: &str, effort: Effort) -> Option<&'static str> {
     if id.contains("grok-3-mini") {
         return Some(if effort <= Effort::Low { "low" } else { "high" });
@@ -58,7 +58,7 @@ pub(super) fn xai(id: &str, effort: Effort) -> Option<&'static str> {
     let version = id.strip_prefix("grok-").and_then(|rest| rest.split('-').next());
     let (major, minor) = version.and_then(|version| version.split_once('.'))?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
-    // 4.20 came before 4.3 and chooses by the model's name instead.
+    // 4.20 is older than 4.3 and selects the effort by model name.
     let takes = major > 4 || (major == 4 && (3..20).contains(&minor));
     let word = if effort == Effort::None && (major, minor) == (4, 3) {
         "none"
@@ -68,7 +68,7 @@ pub(super) fn xai(id: &str, effort: Effort) -> Option<&'static str> {
     takes.then_some(word)
 }
 
-/// The word for a gateway, which fits it to the model itself.
+/// The value for a gateway, which maps it to the model.
 pub(super) fn gateway(effort: Effort) -> &'static str {
     match effort {
         Effort::None => "none",
@@ -80,7 +80,7 @@ pub(super) fn gateway(effort: Effort) -> &'static str {
     }
 }
 
-/// The word for Z.ai's model of this id; those before GLM-5.2 take none.
+/// The value for Z.ai's model with this id; models before GLM-5.2 accept none.
 pub(super) fn zai(id: &str, effort: Effort) -> Option<&'static str> {
     let version = id.strip_prefix("glm-").and_then(|rest| rest.split('-').next());
     let (major, minor) = version.and_then(|version| version.split_once('.'))?;
@@ -88,7 +88,7 @@ pub(super) fn zai(id: &str, effort: Effort) -> Option<&'static str> {
     (version >= (5, 2)).then(|| deepseek(effort))
 }
 
-/// The word for DeepSeek, where thinking is on.
+/// The value for DeepSeek if reasoning is enabled.
 pub(super) fn deepseek(effort: Effort) -> &'static str {
     match effort {
         Effort::None | Effort::Minimal | Effort::Low => "low",
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_model_gets_only_words_that_it_takes() {
+    fn each_model_gets_only_effort_values_that_it_accepts() {
         let cases = [
             ("o4-mini", Effort::None, Some("low")),
             ("o3", Effort::Max, Some("high")),

@@ -1,31 +1,36 @@
-//! Which attachments a model can take, and what the person is told of those it cannot.
+//! Decides which attachments a model supports and creates notices about the others.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use model::Info;
 
-/// What becomes of an attachment.
+/// How an attachment is sent.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Media {
-    /// The model sees it as an image.
+pub(crate) enum MediaSupport {
+    /// As an image.
     Image,
-    /// The model reads it as a PDF document.
+    /// As a PDF document.
     Pdf,
-    /// The model cannot take it and is told so in these words.
-    LeftOut(String),
+    /// Not supported; this text is sent instead.
+    Unsupported(String),
 }
 
-/// Decides what becomes of an attachment, and adds a notice for the person where it is left out.
-pub(crate) fn judge(media: &model::Media, info: &Info, takes_pdf: bool, notices: &mut Vec<String>) -> Media {
+/// Decides how an attachment is sent, and adds a notice for the user if it is omitted.
+pub(crate) fn media_support(
+    media: &model::Media,
+    info: &Info,
+    takes_pdf: bool,
+    notices: &mut Vec<String>,
+) -> MediaSupport {
     let image = matches!(
         media.mime.as_str(),
         "image/png" | "image/jpeg" | "image/gif" | "image/webp"
     );
     if image && info.features.images {
-        return Media::Image;
+        return MediaSupport::Image;
     }
     if media.is_pdf() && info.features.pdf && takes_pdf {
-        return Media::Pdf;
+        return MediaSupport::Pdf;
     }
     let kind = match (image, media.is_pdf()) {
         (true, _) => "images",
@@ -34,7 +39,7 @@ pub(crate) fn judge(media: &model::Media, info: &Info, takes_pdf: bool, notices:
     };
     let name = media.name.as_deref().unwrap_or("an attachment");
     notices.push(format!("{name} was left out: {} cannot take {kind}", info.name()));
-    Media::LeftOut(format!("[{name} was left out: this model cannot take {kind}]"))
+    MediaSupport::Unsupported(format!("[{name} was left out: this model cannot take {kind}]"))
 }
 
 /// The bytes as a data URL.

@@ -1,69 +1,71 @@
-//! Lays out the messages: the system prompt, joined turns, cache marks and the order that strict servers want.
+//! Writes the messages: the system prompt, merged turns, cache breakpoints and the order that strict servers require.
 
-use super::form::{Form, Said, render};
-use crate::kept::{Kept, Span};
-use crate::length::{block, joined, text_part};
+use super::message_form::{ChatMessageForm, UserContent, render};
 use crate::presets::{Quirks, SchemaStyle};
-use crate::settings::Settings;
-use crate::wire::Pieces;
+use crate::prompt_size::{block_size, joined_len, text_part_len};
+use crate::settings::ProviderSettings;
+use crate::wire::BodyWriter;
+use crate::wire_cache::{MessageSpan, WireCache};
 use bytes::Bytes;
 use model::{Breakpoint, Info, Message, Request};
 use serde_json::json;
 
 const MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}}";
 
-/// What stands between a tool's result and a user message where a server wants the model to speak first.
+/// The message between a tool result and a user message, for servers that require one.
 const BRIDGE: &str = "{\"role\":\"assistant\",\"content\":\"Understood.\"}";
 
 /// Writes all messages, comma-separated.
 pub(super) fn write(
-    pieces: &mut Pieces,
+    pieces: &mut BodyWriter,
     request: &Request,
     info: &Info,
-    settings: &Settings,
-    kept: &mut Kept,
+    settings: &ProviderSettings,
+    cache: &mut WireCache,
     notices: &mut Vec<String>,
 ) {
     let quirks = &settings.quirks;
-    let marks = quirks.cache_marks.apply(&info.id);
+    let marks = quirks.cache_marks.applies_to(&info.id);
     let breakpoints = if marks { &request.breakpoints[..] } else { &[] };
-    let before = if system(pieces, request, quirks, marks) {
+    let before = if write_system(pieces, request, quirks, marks) {
         ","
     } else {
         ""
     };
     if !request.system.is_empty() {
         let sections = request.system.iter().map(|section| &**section);
-        kept.system(&request.system, || block("system", text_part(joined(sections))));
+        cache.system(&request.system, || {
+            block_size("system", text_part_len(joined_len(sections)))
+        });
     }
     let form = |before: Option<&Bytes>, message: &Message| render(before, message, info, quirks, notices);
-    let turns = |pieces: &mut Pieces, span: &Span<'_>| write_turns(pieces, turns(span, quirks, breakpoints));
-    kept.write(pieces, before, &request.messages, breakpoints, form, turns);
+    let turns = |pieces: &mut BodyWriter, span: &MessageSpan<'_>| write_turns(pieces, turns(span, quirks, breakpoints));
+    cache.write(pieces, before, &request.messages, breakpoints, form, turns);
 }
 
 /// Writes turns, comma-separated.
-fn write_turns(pieces: &mut Pieces, turns: Vec<Turn>) {
+fn write_turns(pieces: &mut BodyWriter, turns: Vec<ChatTurn>) {
     for (nth, turn) in turns.into_iter().enumerate() {
         if nth > 0 {
-            pieces.text(",");
+            pieces.push_raw(",");
         }
         match turn {
-            Turn::Whole {
+            ChatTurn::Whole {
                 form,
-                marked: Marked::No,
-            } => pieces.share(form),
-            Turn::Whole {
+                marked: CacheMark::No,
+            } => pieces.push_shared(form),
+            ChatTurn::Whole {
                 form,
-                marked: Marked::Yes,
-            } => marked_whole(pieces, form),
-            Turn::Bridge => pieces.text(BRIDGE),
-            Turn::User(run) => user(pieces, run),
+                marked: CacheMark::Yes,
+            } => write_marked_message(pieces, form),
+            ChatTurn::Bridge => pieces.push_raw(BRIDGE),
+            ChatTurn::User(run) => write_user(pieces, run),
         }
     }
 }
 
-/// Writes the system prompt as one message and says whether there is one.
-fn system(pieces: &mut Pieces, request: &Request, quirks: &Quirks, marks: bool) -> bool {
+/// Writes the system prompt as one message and returns whether there is one.
+fn write_system(pieces: &mut BodyWriter, request: &Request, quirks: &Quirks, marks: bool) -> bool {
     let mut sections: Vec<(&str, bool)> = Vec::new();
     for (place, section) in request.system.iter().enumerate() {
         let marked = marks && request.breakpoints.contains(&Breakpoint::System(place));
@@ -75,7 +77,7 @@ fn system(pieces: &mut Pieces, request: &Request, quirks: &Quirks, marks: bool) 
         .filter(|_| quirks.schema == SchemaStyle::JsonObject);
     let wish = schema.map(|schema| {
         format!(
-            "Answer with one JSON object that follows this schema:\n{}",
+            "Reply with one JSON object that follows this schema:\n{}",
             schema.schema
         )
     });
@@ -83,126 +85,129 @@ fn system(pieces: &mut Pieces, request: &Request, quirks: &Quirks, marks: bool) 
     if sections.is_empty() {
         return false;
     }
-    pieces.text("{\"role\":\"system\",\"content\":");
+    pieces.push_raw("{\"role\":\"system\",\"content\":");
     if sections.iter().any(|(_, marked)| *marked) {
         let part = |(text, marked): &(&str, bool)| match marked {
             true => json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}),
             false => json!({"type": "text", "text": text}),
         };
-        pieces.json(&sections.iter().map(part).collect::<Vec<_>>());
+        pieces.push_json(&sections.iter().map(part).collect::<Vec<_>>());
     } else {
         let texts: Vec<&str> = sections.iter().map(|(text, _)| *text).collect();
-        pieces.json(&texts.join("\n\n"));
+        pieces.push_json(&texts.join("\n\n"));
     }
-    pieces.text("}");
+    pieces.push_raw("}");
     true
 }
 
-/// A wire message, or several that stand together.
-enum Turn {
-    /// Whole messages.
-    Whole { form: Bytes, marked: Marked },
-    /// What the person says in neighbouring messages: one message on the wire.
-    User(Vec<(Said, Marked)>),
-    /// The model speaks, so that the person may.
+/// One or several wire messages.
+enum ChatTurn {
+    /// Complete messages.
+    Whole { form: Bytes, marked: CacheMark },
+    /// The user's content in adjacent messages: one message on the wire.
+    User(Vec<(UserContent, CacheMark)>),
+    /// An assistant message that has to precede the user's.
     Bridge,
 }
 
-/// Whether a cache mark stands at the end.
+/// Whether the last message has a cache breakpoint.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Marked {
+enum CacheMark {
     Yes,
     No,
 }
 
-fn turns(span: &Span<'_>, quirks: &Quirks, marks: &[Breakpoint]) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::new();
+fn turns(span: &MessageSpan<'_>, quirks: &Quirks, marks: &[Breakpoint]) -> Vec<ChatTurn> {
+    let mut turns: Vec<ChatTurn> = Vec::new();
     let mut after_tool = false;
-    for (place, message, packed) in span.spoken() {
-        let form = Form::unpack(packed);
+    for (place, message, packed) in span.non_empty() {
+        let form = ChatMessageForm::unpack(packed);
         let mark = marks.contains(&Breakpoint::Message(place));
-        let marked = if mark { Marked::Yes } else { Marked::No };
-        let said = match &form.said {
-            Said::Text(said) | Said::Parts(said) => !said.is_empty(),
+        let marked = if mark { CacheMark::Yes } else { CacheMark::No };
+        let user = match &form.user {
+            UserContent::Text(user) | UserContent::Parts(user) => !user.is_empty(),
         };
-        if !form.whole.is_empty() {
+        if !form.messages.is_empty() {
             after_tool = message.role == model::Role::User;
-            let marked = if said { Marked::No } else { marked };
-            turns.push(Turn::Whole {
-                form: form.whole,
+            let marked = if user { CacheMark::No } else { marked };
+            turns.push(ChatTurn::Whole {
+                form: form.messages,
                 marked,
             });
         }
-        if !said {
+        if !user {
             continue;
         }
         if std::mem::take(&mut after_tool) && quirks.bridge_tools {
-            turns.push(Turn::Bridge);
+            turns.push(ChatTurn::Bridge);
         }
         match turns.last_mut() {
-            Some(Turn::User(run)) => run.push((form.said, marked)),
-            Some(Turn::Whole { .. } | Turn::Bridge) | None => turns.push(Turn::User(vec![(form.said, marked)])),
+            Some(ChatTurn::User(run)) => run.push((form.user, marked)),
+            Some(ChatTurn::Whole { .. } | ChatTurn::Bridge) | None => {
+                turns.push(ChatTurn::User(vec![(form.user, marked)]))
+            }
         }
     }
     turns
 }
 
-/// Writes neighbouring user messages as one: as plain text where that is enough, because some servers take nothing else.
-fn user(pieces: &mut Pieces, run: Vec<(Said, Marked)>) {
-    let plain = |(said, marked): &(Said, Marked)| matches!(said, Said::Text(_)) && *marked == Marked::No;
-    pieces.text("{\"role\":\"user\",\"content\":");
+/// Writes adjacent user messages as one: as plain text if possible, because some servers accept nothing else.
+fn write_user(pieces: &mut BodyWriter, run: Vec<(UserContent, CacheMark)>) {
+    let plain =
+        |(user, marked): &(UserContent, CacheMark)| matches!(user, UserContent::Text(_)) && *marked == CacheMark::No;
+    pieces.push_raw("{\"role\":\"user\",\"content\":");
     if run.iter().all(plain) {
-        pieces.text("\"");
-        for (place, (said, _)) in run.into_iter().enumerate() {
+        pieces.push_raw("\"");
+        for (place, (user, _)) in run.into_iter().enumerate() {
             if place > 0 {
-                pieces.text("\\n\\n");
+                pieces.push_raw("\\n\\n");
             }
-            match said {
-                Said::Text(text) | Said::Parts(text) => pieces.share(text),
+            match user {
+                UserContent::Text(text) | UserContent::Parts(text) => pieces.push_shared(text),
             }
         }
-        pieces.text("\"}");
+        pieces.push_raw("\"}");
         return;
     }
-    pieces.text("[");
-    for (place, (said, marked)) in run.into_iter().enumerate() {
+    pieces.push_raw("[");
+    for (place, (user, marked)) in run.into_iter().enumerate() {
         if place > 0 {
-            pieces.text(",");
+            pieces.push_raw(",");
         }
-        match (said, marked) {
-            (Said::Text(text), marked) => {
-                pieces.text("{\"type\":\"text\",\"text\":\"");
-                pieces.share(text);
-                pieces.text("\"");
-                pieces.text(if marked == Marked::Yes { MARK } else { "}" });
+        match (user, marked) {
+            (UserContent::Text(text), marked) => {
+                pieces.push_raw("{\"type\":\"text\",\"text\":\"");
+                pieces.push_shared(text);
+                pieces.push_raw("\"");
+                pieces.push_raw(if marked == CacheMark::Yes { MARK } else { "}" });
             }
-            (Said::Parts(parts), Marked::No) => pieces.share(parts),
-            (Said::Parts(parts), Marked::Yes) => marked_object(pieces, parts),
+            (UserContent::Parts(parts), CacheMark::No) => pieces.push_shared(parts),
+            (UserContent::Parts(parts), CacheMark::Yes) => write_marked_object(pieces, parts),
         }
     }
-    pieces.text("]}");
+    pieces.push_raw("]}");
 }
 
-/// Writes whole messages and marks the last: a tool's result in its text, as the gateways document it.
-fn marked_whole(pieces: &mut Pieces, form: Bytes) {
-    // Inside a JSON string every quote is escaped, so that this can only be the last message's own key.
+/// Writes complete messages and marks the last one: a tool result in its text, as the gateways document it.
+fn write_marked_message(pieces: &mut BodyWriter, form: Bytes) {
+    // Quotes in a JSON string are escaped, so this can only be the last message's own key.
     const KEY: &[u8] = b"\",\"content\":\"";
     let result = form.starts_with(b"{\"role\":\"tool\"");
     let Some(key) = memchr::memmem::rfind(&form, KEY).filter(|_| result) else {
-        return marked_object(pieces, form);
+        return write_marked_object(pieces, form);
     };
     let text = key + KEY.len() - 1;
     let end = form.len().saturating_sub(1);
-    pieces.share(form.slice(..text));
-    pieces.text("[{\"type\":\"text\",\"text\":");
-    pieces.share(form.slice(text..end));
-    pieces.text(MARK);
-    pieces.text("]}");
+    pieces.push_shared(form.slice(..text));
+    pieces.push_raw("[{\"type\":\"text\",\"text\":");
+    pieces.push_shared(form.slice(text..end));
+    pieces.push_raw(MARK);
+    pieces.push_raw("]}");
 }
 
-/// Writes objects and marks the last of them.
-fn marked_object(pieces: &mut Pieces, form: Bytes) {
+/// Writes objects and marks the last one.
+fn write_marked_object(pieces: &mut BodyWriter, form: Bytes) {
     let end = form.len().saturating_sub(1);
-    pieces.share(form.slice(..end));
-    pieces.text(MARK);
+    pieces.push_shared(form.slice(..end));
+    pieces.push_raw(MARK);
 }

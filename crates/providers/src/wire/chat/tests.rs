@@ -1,4 +1,4 @@
-//! Stories of this wire.
+//! Tests of the Chat Completions wire.
 
 mod replies;
 mod requests;

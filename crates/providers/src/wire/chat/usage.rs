@@ -1,25 +1,25 @@
-//! Usage figures and prices in the many places where servers put them.
+//! Usage and cost in the formats of the different servers.
 
 use model::{Cost, Usage};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// The `usage` object, with every vendor's names.
+/// The `usage` object with all vendors' field names.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Figures {
-    prompt_tokens: Count,
-    completion_tokens: Count,
-    total_tokens: Count,
+pub(super) struct ChatUsage {
+    prompt_tokens: TokenCount,
+    completion_tokens: TokenCount,
+    total_tokens: TokenCount,
     prompt_tokens_details: Option<PromptDetails>,
     completion_tokens_details: Option<CompletionDetails>,
     /// DeepSeek.
-    prompt_cache_hit_tokens: Count,
+    prompt_cache_hit_tokens: TokenCount,
     /// Moonshot.
-    cached_tokens: Count,
+    cached_tokens: TokenCount,
     /// Anthropic's models behind Vercel and others.
-    cache_creation_input_tokens: Count,
-    cache_read_input_tokens: Count,
+    cache_creation_input_tokens: TokenCount,
+    cache_read_input_tokens: TokenCount,
     /// OpenRouter, Vercel and others, in dollars.
     cost: Option<Value>,
     is_byok: Option<bool>,
@@ -31,15 +31,15 @@ pub(super) struct Figures {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct PromptDetails {
-    cached_tokens: Count,
-    cache_write_tokens: Count,
-    cache_creation_tokens: Count,
+    cached_tokens: TokenCount,
+    cache_write_tokens: TokenCount,
+    cache_creation_tokens: TokenCount,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct CompletionDetails {
-    reasoning_tokens: Count,
+    reasoning_tokens: TokenCount,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -48,19 +48,19 @@ struct CostDetails {
     upstream_inference_cost: Option<Value>,
 }
 
-impl Figures {
-    /// The figures in hew's terms.
+impl ChatUsage {
+    /// Converts to [`Usage`].
     pub(super) fn usage(&self) -> Usage {
         let details = self.prompt_tokens_details.as_ref();
         let prompt = self.prompt_tokens.0;
-        let cache_read = most([
+        let cache_read = max_of([
             details.map_or(0, |details| details.cached_tokens.0),
             self.prompt_cache_hit_tokens.0,
             self.cached_tokens.0,
             self.cache_read_input_tokens.0,
         ])
         .min(prompt);
-        let cache_write = most([
+        let cache_write = max_of([
             details.map_or(0, |details| details.cache_write_tokens.0),
             details.map_or(0, |details| details.cache_creation_tokens.0),
             self.cache_creation_input_tokens.0,
@@ -80,20 +80,20 @@ impl Figures {
         }
     }
 
-    /// xAI, and Gemini behind some gateways, count thinking beside the completion instead of inside it.
+    /// xAI, and Gemini behind some gateways, count reasoning in addition to the completion instead of within it.
     fn output(&self, thinking: u64) -> u64 {
         let (prompt, completion) = (self.prompt_tokens.0, self.completion_tokens.0);
         let beside = thinking > completion || (thinking > 0 && self.total_tokens.0 == prompt + completion + thinking);
         if beside { completion + thinking } else { completion }
     }
 
-    /// The provider's own price, where it names one.
+    /// The cost reported by the provider, if any.
     pub(super) fn cost(&self) -> Option<Cost> {
         if let Some(ticks) = self.cost_in_usd_ticks.as_ref().and_then(number) {
             return Some(Cost::from_usd(ticks / 1e10));
         }
         let own = self.cost.as_ref().and_then(number)?;
-        // With the person's own key at the model's vendor, the gateway's figure is only its fee.
+        // With the user's own key at the vendor, the gateway's cost is only its fee.
         let upstream = match self.is_byok {
             Some(true) => self
                 .cost_details
@@ -105,11 +105,11 @@ impl Figures {
     }
 }
 
-fn most<const N: usize>(counts: [u64; N]) -> u64 {
+fn max_of<const N: usize>(counts: [u64; N]) -> u64 {
     counts.into_iter().max().unwrap_or(0)
 }
 
-/// A number, whether it was sent as one or as text.
+/// A number, sent as a number or as text.
 fn number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
@@ -119,14 +119,14 @@ fn number(value: &Value) -> Option<f64> {
     number.filter(|number| number.is_finite() && *number >= 0.0)
 }
 
-/// A number of tokens; anything that is not one counts as none.
+/// A token count; other values count as 0.
 #[derive(Debug, Default, Clone, Copy)]
-struct Count(u64);
+struct TokenCount(u64);
 
-impl<'de> Deserialize<'de> for Count {
+impl<'de> Deserialize<'de> for TokenCount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        Ok(Count(
+        Ok(TokenCount(
             value
                 .as_u64()
                 .or_else(|| number(&value).map(|number| number as u64))

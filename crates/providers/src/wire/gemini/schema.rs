@@ -1,9 +1,9 @@
-//! The part of JSON schema that Gemini takes.
+//! Reduces JSON schemas to the subset that Gemini accepts.
 
 use serde_json::{Map, Value};
 
-/// Keywords that Gemini understands; others make it reject the whole request.
-const KNOWN: [&str; 22] = [
+/// Supported keywords; others make Gemini reject the whole request.
+const SUPPORTED: [&str; 22] = [
     "$defs",
     "$ref",
     "$id",
@@ -28,27 +28,27 @@ const KNOWN: [&str; 22] = [
     "nullable",
 ];
 
-/// A tool's parameters; `None` for a tool that takes none, because an empty object is rejected.
+/// A tool's parameters; `None` if there are none, because Gemini rejects an empty object.
 pub(super) fn parameters(schema: &Value) -> Option<Value> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let empty = properties.is_none_or(Map::is_empty) && schema.get("$ref").is_none() && schema.get("anyOf").is_none();
-    (!empty).then(|| reduced(schema))
+    (!empty).then(|| reduce(schema))
 }
 
-/// The schema without what Gemini does not understand, and with what can be said otherwise said so.
-pub(super) fn reduced(schema: &Value) -> Value {
+/// The schema without unsupported keywords, some of which are expressed differently.
+pub(super) fn reduce(schema: &Value) -> Value {
     let Value::Object(map) = schema else {
-        // `true` and `false` are schemas too: anything goes, nothing goes.
+        // `true` and `false` are schemas too: anything, and nothing.
         return schema.clone();
     };
     let mut out = Map::new();
     for (key, value) in map {
         match key.as_str() {
             "properties" | "$defs" => {
-                out.insert(key.clone(), each(value));
+                out.insert(key.clone(), reduce_each(value));
             }
             "definitions" => {
-                out.insert("$defs".into(), each(value));
+                out.insert("$defs".into(), reduce_each(value));
             }
             "$ref" => {
                 let target = value
@@ -70,13 +70,13 @@ pub(super) fn reduced(schema: &Value) -> Value {
             }
             "allOf" => merge_all(&mut out, value),
             "anyOf" | "oneOf" | "prefixItems" => {
-                let list = value.as_array().map(|list| list.iter().map(reduced).collect());
+                let list = value.as_array().map(|list| list.iter().map(reduce).collect());
                 out.insert(key.clone(), Value::Array(list.unwrap_or_default()));
             }
             "items" | "additionalProperties" => {
-                out.insert(key.clone(), reduced(value));
+                out.insert(key.clone(), reduce(value));
             }
-            key if KNOWN.contains(&key) => {
+            key if SUPPORTED.contains(&key) => {
                 out.insert(key.to_string(), value.clone());
             }
             _ => {}
@@ -85,21 +85,21 @@ pub(super) fn reduced(schema: &Value) -> Value {
     Value::Object(out)
 }
 
-fn each(value: &Value) -> Value {
+fn reduce_each(value: &Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(
             map.iter()
-                .map(|(name, schema)| (name.clone(), reduced(schema)))
+                .map(|(name, schema)| (name.clone(), reduce(schema)))
                 .collect(),
         ),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => value.clone(),
     }
 }
 
-/// All of several schemas at once is one schema with everything that they say.
+/// `allOf` becomes one schema with all the keywords.
 fn merge_all(out: &mut Map<String, Value>, list: &Value) {
     for part in list.as_array().into_iter().flatten() {
-        let Value::Object(part) = reduced(part) else { continue };
+        let Value::Object(part) = reduce(part) else { continue };
         for (key, value) in part {
             match (out.get_mut(&key), value) {
                 (Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
@@ -119,7 +119,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_gemini_does_not_understand_is_said_otherwise_or_left_out() {
+    fn unsupported_keywords_are_rewritten_or_removed() {
         let schema = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object",

@@ -1,24 +1,24 @@
-//! Stories of this wire.
+//! Tests of the Chat Completions wire.
 
-use super::{Decoder, body, generation, path, thinking};
-use crate::google::{Google, GoogleAuth};
-use crate::kept::Kept;
-use crate::settings::{Secret, Settings};
-use crate::sse::Event;
+use super::{GeminiDecoder, body, generation, path, thinking};
+use crate::google::{GoogleAuth, GoogleSettings};
+use crate::settings::{ProviderSettings, Secret};
+use crate::sse::SseEvent;
 use crate::tests::info;
+use crate::wire_cache::WireCache;
 use bytes::Bytes;
 use model::{
-    Block, Chunk, Effort, Error, Media, Message, Outcome, OutputSchema, Part, Reply, Request, Role, Stop, ToolChoice,
-    ToolSpec, Wire,
+    Block, Chunk, Effort, Error, Media, Message, OutputSchema, Part, Reply, Request, Role, Stop, ToolChoice,
+    ToolOutcome, ToolSpec, Wire,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 fn read(events: &[Value]) -> Result<(Vec<Part>, Reply), Error> {
-    let mut decoder = Decoder::new("gemini");
+    let mut decoder = GeminiDecoder::new("gemini");
     let mut out = Vec::new();
     for event in events {
-        let event = Event {
+        let event = SseEvent {
             name: None,
             data: event.to_string(),
         };
@@ -39,13 +39,13 @@ fn finish(reason: &str) -> Value {
     json!({"candidates": [{"finishReason": reason, "index": 0}]})
 }
 
-fn settings() -> Settings {
-    Settings::new("gemini", Wire::Gemini, "https://generativelanguage.googleapis.com")
+fn settings() -> ProviderSettings {
+    ProviderSettings::new("gemini", Wire::Gemini, "https://generativelanguage.googleapis.com")
 }
 
-fn vertex() -> Settings {
-    let mut settings = Settings::new("vertex", Wire::Gemini, "");
-    settings.google = Some(Google {
+fn vertex() -> ProviderSettings {
+    let mut settings = ProviderSettings::new("vertex", Wire::Gemini, "");
+    settings.google = Some(GoogleSettings {
         project: "proj".into(),
         location: "us-east5".into(),
         auth: GoogleAuth::Token(Secret::new("t")),
@@ -53,12 +53,12 @@ fn vertex() -> Settings {
     settings
 }
 
-fn sent(request: &Request, id: &str, settings: &Settings) -> Value {
+fn sent(request: &Request, id: &str, settings: &ProviderSettings) -> Value {
     let pieces = body(
         request,
         &info(Wire::Gemini, id),
         settings,
-        &mut Kept::default(),
+        &mut WireCache::default(),
         &mut Vec::new(),
     );
     serde_json::from_slice(&pieces.concat()).unwrap()
@@ -72,7 +72,7 @@ fn conversation(messages: Vec<Message>) -> Request {
 }
 
 #[test]
-fn every_signature_goes_back_on_the_very_part_that_it_came_with() {
+fn every_signature_is_sent_back_on_its_own_part() {
     let events = [
         parts(json!([{"text": "hm", "thought": true}])),
         parts(json!([{"text": "I "}])),
@@ -101,7 +101,7 @@ fn every_signature_goes_back_on_the_very_part_that_it_came_with() {
         id: id.as_str().into(),
         name: "read".into(),
         content: vec![Block::text(format!("result {n}"))],
-        outcome: if n == 0 { Outcome::Ok } else { Outcome::Error },
+        outcome: if n == 0 { ToolOutcome::Ok } else { ToolOutcome::Error },
     });
     let request = conversation(vec![
         Message::user("hi"),
@@ -140,7 +140,7 @@ fn every_signature_goes_back_on_the_very_part_that_it_came_with() {
 }
 
 #[test]
-fn calls_that_another_model_made_get_the_documented_stand_in() {
+fn calls_of_other_models_get_the_documented_placeholder_signature() {
     let call = |id: &str| Part::ToolCall {
         id: id.into(),
         name: "read".into(),
@@ -164,7 +164,7 @@ fn calls_that_another_model_made_get_the_documented_stand_in() {
 }
 
 #[test]
-fn every_ending_has_its_meaning() {
+fn every_stop_reason_is_mapped() {
     let text = parts(json!([{"text": "x"}]));
     let stop = |reason: &str| read(&[text.clone(), finish(reason)]).unwrap().1.stop.unwrap();
     assert_eq!(stop("STOP"), Stop::End);
@@ -187,9 +187,12 @@ fn every_ending_has_its_meaning() {
     );
     assert!(matches!(
         read(&[finish("MALFORMED_FUNCTION_CALL")]),
-        Err(Error::Garbled { .. })
+        Err(Error::InvalidResponse { .. })
     ));
-    assert!(matches!(read(std::slice::from_ref(&text)), Err(Error::Cut { .. })));
+    assert!(matches!(
+        read(std::slice::from_ref(&text)),
+        Err(Error::StreamCut { .. })
+    ));
     let error = json!({"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}});
     assert!(matches!(read(&[text, error]), Err(Error::Overloaded { .. })));
 }
@@ -207,7 +210,7 @@ fn usage_counts_every_token_once() {
 }
 
 #[test]
-fn a_request_says_everything_once() {
+fn a_request_contains_all_fields_once() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
     let mut request = Request {
         tools: Arc::new([
@@ -268,7 +271,7 @@ fn a_request_says_everything_once() {
         &conversation(vec![]),
         &plain,
         &settings(),
-        &mut Kept::default(),
+        &mut WireCache::default(),
         &mut Vec::new(),
     );
     assert_eq!(
@@ -278,7 +281,7 @@ fn a_request_says_everything_once() {
 }
 
 #[test]
-fn attachments_stand_inline_and_those_of_tools_follow_their_results() {
+fn attachments_are_inline_and_those_of_tools_follow_their_results() {
     let media = |mime: &str| Media {
         mime: mime.into(),
         name: Some("a".into()),
@@ -288,7 +291,7 @@ fn attachments_stand_inline_and_those_of_tools_follow_their_results() {
         id: "c".into(),
         name: "look".into(),
         content: vec![Block::Media(media("image/png"))],
-        outcome: Outcome::Ok,
+        outcome: ToolOutcome::Ok,
     };
     let parts = vec![
         Part::Media(media("application/pdf")),
@@ -313,7 +316,7 @@ fn attachments_stand_inline_and_those_of_tools_follow_their_results() {
 }
 
 #[test]
-fn each_generation_is_told_how_hard_to_think_in_its_own_way() {
+fn each_generation_gets_its_own_effort_parameters() {
     let cases = [
         (
             "gemini-2.5-flash",
@@ -361,7 +364,7 @@ fn each_generation_is_told_how_hard_to_think_in_its_own_way() {
 }
 
 #[test]
-fn paths_name_the_model_and_on_vertex_the_project() {
+fn paths_contain_the_model_and_on_vertex_the_project() {
     let info = info(Wire::Gemini, "gemini-2.5-pro");
     let cases = [
         (
@@ -369,7 +372,7 @@ fn paths_name_the_model_and_on_vertex_the_project() {
             "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
         ),
         (
-            Settings::new("g", Wire::Gemini, "https://proxy.example/v1beta/"),
+            ProviderSettings::new("g", Wire::Gemini, "https://proxy.example/v1beta/"),
             "/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
         ),
         (

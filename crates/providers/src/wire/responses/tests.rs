@@ -1,24 +1,24 @@
-//! Stories of this wire.
+//! Tests of the Chat Completions wire.
 
-use super::{Decoder, body, path};
-use crate::kept::Kept;
+use super::{ResponsesDecoder, body, path};
 use crate::presets::{self, Quirks};
-use crate::settings::Settings;
-use crate::sse::Event;
+use crate::settings::ProviderSettings;
+use crate::sse::SseEvent;
 use crate::tests::info;
+use crate::wire_cache::WireCache;
 use bytes::Bytes;
 use model::{
-    Block, Chunk, Effort, Error, Media, Message, Outcome, OutputSchema, Part, Replay, Reply, Request, Role, Stop,
-    ToolSpec, Wire,
+    Block, Chunk, Effort, Error, Media, Message, OutputSchema, Part, ReplayData, Reply, Request, Role, Stop,
+    ToolOutcome, ToolSpec, Wire,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 fn read(events: &[Value]) -> Result<(Vec<Part>, Reply), Error> {
-    let mut decoder = Decoder::new("openai");
+    let mut decoder = ResponsesDecoder::new("openai");
     let mut out = Vec::new();
     for event in events {
-        let event = Event {
+        let event = SseEvent {
             name: None,
             data: event.to_string(),
         };
@@ -37,18 +37,18 @@ fn completed() -> Value {
         "output_tokens": 20, "output_tokens_details": {"reasoning_tokens": 5}}}})
 }
 
-fn sent(request: &Request, settings: &Settings) -> Value {
+fn sent(request: &Request, settings: &ProviderSettings) -> Value {
     let info = info(Wire::OpenaiResponses, "gpt-5.4");
-    let pieces = body(request, &info, settings, &mut Kept::default(), &mut Vec::new());
+    let pieces = body(request, &info, settings, &mut WireCache::default(), &mut Vec::new());
     serde_json::from_slice(&pieces.concat()).unwrap()
 }
 
-fn openai() -> Settings {
-    Settings::new("openai", Wire::OpenaiResponses, "https://api.openai.com/v1")
+fn openai() -> ProviderSettings {
+    ProviderSettings::new("openai", Wire::OpenaiResponses, "https://api.openai.com/v1")
 }
 
 #[test]
-fn a_reply_with_thinking_text_and_calls_is_read_and_sent_back_as_the_api_wants_it() {
+fn a_reply_with_thinking_text_and_calls_is_decoded_and_sent_back_in_the_apis_format() {
     let reasoning = |encrypted: &str| {
         json!({"type": "reasoning", "id": "rs_1", "encrypted_content": encrypted, "summary": [
             {"type": "summary_text", "text": "One."}, {"type": "summary_text", "text": "Two."}]})
@@ -95,7 +95,7 @@ fn a_reply_with_thinking_text_and_calls_is_read_and_sent_back_as_the_api_wants_i
         id: "call_1".into(),
         name: "read".into(),
         content: vec![Block::text("x")],
-        outcome: Outcome::Ok,
+        outcome: ToolOutcome::Ok,
     };
     let request = Request {
         messages: vec![
@@ -120,19 +120,19 @@ fn a_reply_with_thinking_text_and_calls_is_read_and_sent_back_as_the_api_wants_i
         {"type": "function_call_output", "call_id": "call_1", "output": "x"},
     ]);
     assert_eq!(sent(&request, &openai())["input"], expected);
-    let elsewhere = Settings::new("azure", Wire::OpenaiResponses, "https://host/v1");
+    let elsewhere = ProviderSettings::new("azure", Wire::OpenaiResponses, "https://host/v1");
     assert_eq!(
         sent(&request, &elsewhere)["input"].as_array().unwrap().len(),
         4,
-        "nobody else can decrypt it"
+        "only the provider can decrypt it"
     );
 }
 
 #[test]
-fn thinking_that_nothing_follows_stays_here() {
+fn trailing_thinking_is_not_sent_back() {
     let thought = Part::Thinking {
         text: "hm".into(),
-        replay: Some(Replay {
+        replay: Some(ReplayData {
             wire: "openai-responses".into(),
             data: json!({"provider": "openai", "item": {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}}),
         }),
@@ -152,7 +152,7 @@ fn thinking_that_nothing_follows_stays_here() {
 }
 
 #[test]
-fn a_server_that_sends_only_whole_items_loses_nothing() {
+fn complete_items_without_deltas_are_decoded() {
     let events = [
         json!({"type": "response.output_item.done", "output_index": 0, "item": {"type": "reasoning", "id": "rs",
             "summary": [], "content": [{"type": "reasoning_text", "text": "hm"}]}}),
@@ -181,7 +181,7 @@ fn a_server_that_sends_only_whole_items_loses_nothing() {
 }
 
 #[test]
-fn a_server_that_does_not_stream_is_still_understood() {
+fn a_server_that_does_not_stream_is_supported() {
     let whole = json!({"type": "response.completed", "response": {"output": [
         {"type": "message", "content": [{"type": "output_text", "text": "I look."}]},
         {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"},
@@ -192,7 +192,7 @@ fn a_server_that_does_not_stream_is_still_understood() {
 }
 
 #[test]
-fn parallel_calls_keep_apart_and_two_messages_are_two_parts() {
+fn parallel_calls_stay_separate_and_two_messages_are_two_parts() {
     let added = |index: u64, item: &str| {
         json!({"type": "response.output_item.added", "output_index": index,
             "item": {"type": "function_call", "id": item, "call_id": format!("call_{item}"), "name": item}})
@@ -229,7 +229,7 @@ fn parallel_calls_keep_apart_and_two_messages_are_two_parts() {
 }
 
 #[test]
-fn every_ending_has_its_meaning() {
+fn every_stop_reason_is_mapped() {
     let text = json!({"type": "response.output_text.delta", "delta": "x"});
     let incomplete =
         |reason: &str| json!({"type": "response.incomplete", "response": {"incomplete_details": {"reason": reason}}});
@@ -256,7 +256,10 @@ fn every_ending_has_its_meaning() {
         "the call was never made"
     );
 
-    assert!(matches!(read(std::slice::from_ref(&text)), Err(Error::Cut { .. })));
+    assert!(matches!(
+        read(std::slice::from_ref(&text)),
+        Err(Error::StreamCut { .. })
+    ));
     let failed = |code: &str, message: &str| {
         read(&[
             text.clone(),
@@ -292,7 +295,7 @@ fn every_ending_has_its_meaning() {
 }
 
 #[test]
-fn a_request_says_everything_once() {
+fn a_request_contains_all_fields_once() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});
     let image = Media {
         mime: "image/png".into(),
@@ -303,7 +306,7 @@ fn a_request_says_everything_once() {
         id: "c".into(),
         name: "read".into(),
         content: vec![Block::text("a picture"), Block::Media(image)],
-        outcome: Outcome::Ok,
+        outcome: ToolOutcome::Ok,
     };
     let request = Request {
         tools: Arc::new([ToolSpec {
@@ -347,9 +350,9 @@ fn a_request_says_everything_once() {
 }
 
 #[test]
-fn azure_has_paths_of_its_own() {
-    let mut settings = Settings::new("azure", Wire::OpenaiResponses, "https://r.openai.azure.com");
-    settings.quirks = presets::preset("azure").map_or(Quirks::PLAIN, |preset| preset.quirks.clone());
+fn azure_has_its_own_paths() {
+    let mut settings = ProviderSettings::new("azure", Wire::OpenaiResponses, "https://r.openai.azure.com");
+    settings.quirks = presets::preset("azure").map_or(Quirks::OPENAI, |preset| preset.quirks.clone());
     let info = info(Wire::OpenaiResponses, "dep");
     assert_eq!(path(&info, &settings), "/openai/v1/responses");
     settings.quirks.api_version = Some("2025-04-01-preview".into());

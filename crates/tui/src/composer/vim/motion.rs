@@ -1,14 +1,14 @@
-//! Where vim's motions lead.
+//! Targets of Vim motions.
 
-use crate::composer::editor::Step;
-use crate::composer::text::{Class, Text, class};
+use crate::composer::editor::RowStep;
+use crate::composer::text::{CaretText, CharClass, class};
 
-/// A way to move the caret.
+/// A caret motion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Motion {
     Left,
     Right,
-    Row(Step),
+    Row(RowStep),
     WordStart { big: bool },
     WordEnd { big: bool },
     WordBack { big: bool },
@@ -22,25 +22,25 @@ pub(super) enum Motion {
     Pair,
 }
 
-/// How an operator takes what a motion goes over.
+/// How an operator treats the range of a motion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// Without the character that it leads to.
+pub(super) enum MotionReach {
+    /// Excludes the target character.
     Exclusive,
-    /// With it.
+    /// Includes the target character.
     Inclusive,
     /// Whole lines.
     Lines,
 }
 
 impl Motion {
-    /// The motion of a key; `sought` is what `;` and `,` repeat.
+    /// The motion of a key; `sought` is the search that `;` and `,` repeat.
     pub(super) fn of(c: char, sought: Option<Motion>) -> Option<Motion> {
         Some(match c {
             'h' => Motion::Left,
             'l' | ' ' => Motion::Right,
-            'j' | '+' => Motion::Row(Step::Down),
-            'k' | '-' => Motion::Row(Step::Up),
+            'j' | '+' => Motion::Row(RowStep::Down),
+            'k' | '-' => Motion::Row(RowStep::Up),
             'w' => Motion::WordStart { big: false },
             'W' => Motion::WordStart { big: true },
             'e' => Motion::WordEnd { big: false },
@@ -61,13 +61,13 @@ impl Motion {
         })
     }
 
-    /// How an operator takes what it goes over.
-    pub(super) fn reach(self) -> Reach {
+    /// How an operator treats its range.
+    pub(super) fn reach(self) -> MotionReach {
         match self {
             Motion::WordEnd { .. } | Motion::Find { back: false, .. } | Motion::Pair | Motion::WordEndBack => {
-                Reach::Inclusive
+                MotionReach::Inclusive
             }
-            Motion::Row(_) | Motion::Top | Motion::Bottom => Reach::Lines,
+            Motion::Row(_) | Motion::Top | Motion::Bottom => MotionReach::Lines,
             Motion::Left
             | Motion::Right
             | Motion::WordStart { .. }
@@ -75,20 +75,20 @@ impl Motion {
             | Motion::LineStart
             | Motion::FirstWord
             | Motion::LineEnd
-            | Motion::Find { back: true, .. } => Reach::Exclusive,
+            | Motion::Find { back: true, .. } => MotionReach::Exclusive,
         }
     }
 
-    /// Where it leads; `None` where it cannot be made. `given` says whether the count was typed.
-    pub(super) fn target(self, text: &Text, times: usize, given: bool) -> Option<usize> {
+    /// The target, or `None` if the motion is impossible. `given` is whether a count was typed.
+    pub(super) fn target(self, text: &CaretText, times: usize, given: bool) -> Option<usize> {
         let caret = text.caret();
         let (start, end) = (text.line_start(caret), text.line_end(caret));
         let repeat = |step: &dyn Fn(usize) -> usize| (0..times).fold(caret, |at, _| step(at));
         Some(match self {
             Motion::Left => repeat(&|at| if at > start { text.left(at) } else { at }),
             Motion::Right => repeat(&|at| if at < end { text.right(at) } else { at }),
-            Motion::Row(Step::Down) => repeat(&|at| next_line(text, at)),
-            Motion::Row(Step::Up) => repeat(&|at| text.line_start(text.line_start(at).saturating_sub(1))),
+            Motion::Row(RowStep::Down) => repeat(&|at| next_line(text, at)),
+            Motion::Row(RowStep::Up) => repeat(&|at| text.line_start(text.line_start(at).saturating_sub(1))),
             Motion::WordStart { big } => repeat(&|at| word_start(text, at, big)),
             Motion::WordEnd { big } => repeat(&|at| word_end(text, at, big)),
             Motion::WordBack { big } => repeat(&|at| word_back(text, at, big)),
@@ -106,27 +106,27 @@ impl Motion {
     }
 }
 
-/// The first character of a line that is no space.
-pub(super) fn first_word(text: &Text, start: usize) -> usize {
+/// The first non-blank character of a line.
+pub(super) fn first_word(text: &CaretText, start: usize) -> usize {
     let line = &text.as_str()[start..text.line_end(start)];
     start + (line.len() - line.trim_start().len()).min(line.len())
 }
 
-fn kind(text: &Text, at: usize, big: bool) -> Class {
+fn kind(text: &CaretText, at: usize, big: bool) -> CharClass {
     match class(text.at(at)) {
-        Class::Punctuation if big => Class::Word,
+        CharClass::Punctuation if big => CharClass::Word,
         class => class,
     }
 }
 
-fn word_start(text: &Text, at: usize, big: bool) -> usize {
+fn word_start(text: &CaretText, at: usize, big: bool) -> usize {
     let len = text.as_str().len();
     let first = kind(text, at, big);
     let mut at = at;
-    while at < len && first != Class::Space && kind(text, at, big) == first {
+    while at < len && first != CharClass::Space && kind(text, at, big) == first {
         at = text.right(at);
     }
-    while at < len && kind(text, at, big) == Class::Space {
+    while at < len && kind(text, at, big) == CharClass::Space {
         at = text.right(at);
         // An empty line is a word.
         if text.at(at) == "\n" && text.line_start(at) == at {
@@ -136,10 +136,10 @@ fn word_start(text: &Text, at: usize, big: bool) -> usize {
     at
 }
 
-fn word_end(text: &Text, at: usize, big: bool) -> usize {
+fn word_end(text: &CaretText, at: usize, big: bool) -> usize {
     let len = text.as_str().len();
     let mut at = text.right(at);
-    while at < len && kind(text, at, big) == Class::Space {
+    while at < len && kind(text, at, big) == CharClass::Space {
         at = text.right(at);
     }
     let class = kind(text, at, big);
@@ -153,9 +153,9 @@ fn word_end(text: &Text, at: usize, big: bool) -> usize {
     at.min(text.left(len).max(at.min(len)))
 }
 
-fn word_back(text: &Text, at: usize, big: bool) -> usize {
+fn word_back(text: &CaretText, at: usize, big: bool) -> usize {
     let mut at = text.left(at);
-    while at > 0 && kind(text, at, big) == Class::Space {
+    while at > 0 && kind(text, at, big) == CharClass::Space {
         at = text.left(at);
     }
     let class = kind(text, at, big);
@@ -165,28 +165,28 @@ fn word_back(text: &Text, at: usize, big: bool) -> usize {
     at
 }
 
-fn word_end_back(text: &Text, at: usize) -> usize {
+fn word_end_back(text: &CaretText, at: usize) -> usize {
     let first = kind(text, at, false);
     let mut at = at;
-    while at > 0 && first != Class::Space && kind(text, at, false) == first {
+    while at > 0 && first != CharClass::Space && kind(text, at, false) == first {
         at = text.left(at);
     }
-    while at > 0 && kind(text, at, false) == Class::Space {
+    while at > 0 && kind(text, at, false) == CharClass::Space {
         at = text.left(at);
     }
     at
 }
 
-fn next_line(text: &Text, at: usize) -> usize {
+fn next_line(text: &CaretText, at: usize) -> usize {
     let end = text.line_end(at);
     if end < text.as_str().len() { end + 1 } else { at }
 }
 
-fn nth_line(text: &Text, line: usize) -> usize {
+fn nth_line(text: &CaretText, line: usize) -> usize {
     (1..line).fold(0, |at, _| next_line(text, at))
 }
 
-fn find(text: &Text, c: char, till: bool, back: bool, times: usize) -> Option<usize> {
+fn find(text: &CaretText, c: char, till: bool, back: bool, times: usize) -> Option<usize> {
     let caret = text.caret();
     let (start, end) = (text.line_start(caret), text.line_end(caret));
     let mut at = caret;
@@ -205,7 +205,7 @@ fn find(text: &Text, c: char, till: bool, back: bool, times: usize) -> Option<us
     })
 }
 
-/// The bracket that belongs to the first one at or behind the caret.
+/// The bracket that matches the first one at or after the caret.
 fn pair(text: &str, caret: usize, end: usize) -> Option<usize> {
     const PAIRS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('{', '}')];
     let is_bracket = |c: char| PAIRS.iter().any(|(open, close)| c == *open || c == *close);

@@ -1,10 +1,10 @@
-//! Vim's text objects: a word, what stands between quotes or brackets, a paragraph.
+//! Vim text objects: words, quoted or bracketed text, paragraphs.
 
-use crate::composer::text::{Class, Text, class};
+use crate::composer::text::{CaretText, CharClass, class};
 use std::ops::Range;
 
-/// The range of the object that a key names, at the caret; with what is around it where that is wanted.
-pub(super) fn find(text: &Text, key: char, around: bool) -> Option<Range<usize>> {
+/// The range of the text object of a key at the caret, with its surroundings if `around`.
+pub(super) fn find(text: &CaretText, key: char, around: bool) -> Option<Range<usize>> {
     match key {
         'w' => Some(word(text, around, false)),
         'W' => Some(word(text, around, true)),
@@ -18,9 +18,9 @@ pub(super) fn find(text: &Text, key: char, around: bool) -> Option<Range<usize>>
     }
 }
 
-fn word(text: &Text, around: bool, big: bool) -> Range<usize> {
+fn word(text: &CaretText, around: bool, big: bool) -> Range<usize> {
     let kind = |at: usize| match class(text.at(at)) {
-        Class::Punctuation if big => Class::Word,
+        CharClass::Punctuation if big => CharClass::Word,
         class => class,
     };
     let caret = text.caret();
@@ -37,18 +37,18 @@ fn word(text: &Text, around: bool, big: bool) -> Range<usize> {
         return start..end;
     }
     let behind = end;
-    while end < last && kind(end) == Class::Space {
+    while end < last && kind(end) == CharClass::Space {
         end = text.right(end);
     }
     if end == behind {
-        while start > first && kind(text.left(start)) == Class::Space {
+        while start > first && kind(text.left(start)) == CharClass::Space {
             start = text.left(start);
         }
     }
     start..end
 }
 
-fn paragraph(text: &Text, around: bool) -> Range<usize> {
+fn paragraph(text: &CaretText, around: bool) -> Range<usize> {
     let is_blank = |at: usize| text.as_str()[text.line_start(at)..text.line_end(at)].trim().is_empty();
     let len = text.as_str().len();
     let here = is_blank(text.caret());
@@ -68,8 +68,8 @@ fn paragraph(text: &Text, around: bool) -> Range<usize> {
     start..end
 }
 
-/// Between two quotes of the line: those around the caret, or the next ones behind it.
-fn quoted(text: &Text, quote: char, around: bool) -> Option<Range<usize>> {
+/// The text between the quotes around the caret, or the next ones on the line.
+fn quoted(text: &CaretText, quote: char, around: bool) -> Option<Range<usize>> {
     let caret = text.caret();
     let (start, end) = (text.line_start(caret), text.line_end(caret));
     let line = &text.as_str()[start..end];
@@ -90,7 +90,7 @@ fn quoted(text: &Text, quote: char, around: bool) -> Option<Range<usize>> {
     })
 }
 
-fn between(text: &Text, open: char, close: char, around: bool) -> Option<Range<usize>> {
+fn between(text: &CaretText, open: char, close: char, around: bool) -> Option<Range<usize>> {
     let (all, caret) = (text.as_str(), text.caret());
     let at = |at: usize| all[at..].chars().next();
     let start = match at(caret) == Some(open) {

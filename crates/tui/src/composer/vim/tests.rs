@@ -1,8 +1,8 @@
-//! Vim's keys do what vim's users expect.
+//! Vim keys behave as Vim users expect.
 
 use super::*;
 
-fn shown(editor: &Editor) -> String {
+fn shown(editor: &TextEditor) -> String {
     let mut text = editor.as_str().to_owned();
     text.insert(editor.text().caret(), '|');
     text
@@ -10,25 +10,25 @@ fn shown(editor: &Editor) -> String {
 
 /// Presses keys in normal mode; `<esc>` and `<c-r>` are keys too.
 fn check(before: &str, keys: &str, after: &str) {
-    let mut editor = Editor::default();
+    let mut editor = TextEditor::default();
     let caret = before.find('|').unwrap();
     editor.set(&before.replace('|', ""));
-    editor.go(caret);
+    editor.move_caret(caret);
     let mut vim = Vim {
-        mode: Mode::Normal,
+        mode: VimMode::Normal,
         ..Vim::default()
     };
     let mut rest = keys;
     while let Some(c) = rest.chars().next() {
         let (key, length) = if let Some(after) = rest.strip_prefix("<esc>") {
-            (Key::parse("esc").unwrap(), rest.len() - after.len())
+            (KeyChord::parse("esc").unwrap(), rest.len() - after.len())
         } else if let Some(after) = rest.strip_prefix("<c-r>") {
-            (Key::parse("ctrl+r").unwrap(), rest.len() - after.len())
+            (KeyChord::parse("ctrl+r").unwrap(), rest.len() - after.len())
         } else {
-            (Key::new(KeyCode::Char(c), KeyModifiers::NONE), c.len_utf8())
+            (KeyChord::new(KeyCode::Char(c), KeyModifiers::NONE), c.len_utf8())
         };
-        if vim.press(key, &mut editor) == Vimmed::Pass {
-            replay(key, &mut editor);
+        if vim.handle_key(key, &mut editor).is_none() {
+            replay_key(key, &mut editor);
         }
         rest = &rest[length..];
     }
@@ -36,7 +36,7 @@ fn check(before: &str, keys: &str, after: &str) {
 }
 
 #[test]
-fn motions_lead_where_vim_leads() {
+fn motions_match_vim() {
     let cases = [
         ("|one two.three", "w", "one |two.three"),
         ("|one two.three", "2w", "one two|.three"),
@@ -106,7 +106,7 @@ fn operators_take_motions_counts_and_objects() {
 }
 
 #[test]
-fn changes_are_undone_redone_and_done_again() {
+fn changes_are_undone_redone_and_repeated() {
     let cases = [
         ("|one two three", "dw.", "|three"),
         ("|one two three", "cwx<esc>w.", "x |x three"),
@@ -122,7 +122,7 @@ fn changes_are_undone_redone_and_done_again() {
 }
 
 #[test]
-fn what_is_chosen_first_is_changed_then() {
+fn operators_apply_to_the_selection() {
     let cases = [
         ("|one two", "ved", "| two"),
         ("|one two", "vwd", "|wo"),

@@ -1,22 +1,22 @@
-//! Visual mode: a range is chosen first, and the operator comes after it.
+//! Visual mode: select a range, then apply an operator.
 
-use super::{Operator, Vim, Vimmed, swap_case};
-use crate::composer::editor::{Done, Editor};
-use crate::composer::undo::Kind;
+use super::{Vim, VimOperator, swap_case};
+use crate::composer::editor::{EditOutcome, TextEditor};
+use crate::composer::undo::EditKind;
 use std::ops::Range;
 
-/// What is chosen: from here to the caret.
+/// A selection from the anchor to the caret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Visual {
+pub(crate) struct VisualSelection {
     anchor: usize,
-    /// Whether whole lines are.
+    /// Whether whole lines are selected.
     pub(super) lines: bool,
 }
 
 impl Vim {
-    /// What is chosen, where something is.
-    pub(crate) fn selected(&self, editor: &Editor) -> Option<Range<usize>> {
-        let Visual { anchor, lines } = self.visual?;
+    /// The selected range.
+    pub(crate) fn selected(&self, editor: &TextEditor) -> Option<Range<usize>> {
+        let VisualSelection { anchor, lines } = self.visual?;
         let text = editor.text();
         let mut anchor = anchor.min(text.as_str().len());
         while !text.as_str().is_char_boundary(anchor) {
@@ -30,23 +30,23 @@ impl Vim {
         })
     }
 
-    /// A command while something is chosen; `None` where it is a motion, or no command at all.
-    pub(super) fn visual(&mut self, c: char, editor: &mut Editor) -> Option<Vimmed> {
-        let Visual { anchor, lines } = self.visual?;
+    /// Executes a command on the selection. Returns `None` if the key is a motion or not a command.
+    pub(super) fn visual_command(&mut self, c: char, editor: &mut TextEditor) -> Option<EditOutcome> {
+        let VisualSelection { anchor, lines } = self.visual?;
         let range = self.selected(editor)?;
         match c {
             'v' | 'V' if lines == (c == 'V') => self.visual = None,
-            'v' | 'V' => self.visual = Some(Visual { anchor, lines: !lines }),
+            'v' | 'V' => self.visual = Some(VisualSelection { anchor, lines: !lines }),
             'o' => {
-                self.visual = Some(Visual {
+                self.visual = Some(VisualSelection {
                     anchor: editor.text().caret(),
                     lines,
                 });
-                editor.go(anchor);
+                editor.move_caret(anchor);
             }
-            'd' | 'x' | 'X' | 'D' => return Some(self.on(Operator::Delete, range, editor)),
-            'c' | 's' | 'C' | 'S' => return Some(self.on(Operator::Change, range, editor)),
-            'y' | 'Y' => return Some(self.on(Operator::Yank, range, editor)),
+            'd' | 'x' | 'X' | 'D' => return self.apply_to_selection(VimOperator::Delete, range, editor),
+            'c' | 's' | 'C' | 'S' => return self.apply_to_selection(VimOperator::Change, range, editor),
+            'y' | 'Y' => return self.apply_to_selection(VimOperator::Yank, range, editor),
             '~' | 'u' | 'U' => {
                 let old = &editor.as_str()[range.clone()];
                 let new = match c {
@@ -55,50 +55,55 @@ impl Vim {
                     _ => old.chars().map(swap_case).collect(),
                 };
                 let start = range.start;
-                editor.splice(range, &new, Kind::Other);
-                editor.go(start);
-                return Some(self.leave(Done::Changed));
+                editor.splice(range, &new, EditKind::Other);
+                editor.move_caret(start);
+                return self.end_selection(EditOutcome::Changed);
             }
             'p' | 'P' => {
-                let new = editor.ring.last().map(str::to_owned).unwrap_or_default();
+                let new = editor.kill_ring.last().map(str::to_owned).unwrap_or_default();
                 let start = range.start;
                 editor.cut(range);
-                editor.splice(start..start, &new, Kind::Other);
-                return Some(self.leave(Done::Changed));
+                editor.splice(start..start, &new, EditKind::Other);
+                return self.end_selection(EditOutcome::Changed);
             }
             _ => return None,
         }
-        Some(Vimmed::Done(Done::Moved))
+        Some(EditOutcome::Moved)
     }
 
-    /// Begins to choose.
-    pub(super) fn choose(&mut self, lines: bool, editor: &Editor) -> Vimmed {
-        self.visual = Some(Visual {
+    /// Starts a selection.
+    pub(super) fn start_selection(&mut self, lines: bool, editor: &TextEditor) -> Option<EditOutcome> {
+        self.visual = Some(VisualSelection {
             anchor: editor.text().caret(),
             lines,
         });
-        Vimmed::Done(Done::Moved)
+        Some(EditOutcome::Moved)
     }
 
-    /// Chooses an object of the text.
-    pub(super) fn choose_object(&mut self, range: Range<usize>, editor: &mut Editor) -> Vimmed {
-        editor.go(editor.text().left(range.end));
-        self.visual = Some(Visual {
+    /// Selects a text object.
+    pub(super) fn select_object(&mut self, range: Range<usize>, editor: &mut TextEditor) -> Option<EditOutcome> {
+        editor.move_caret(editor.text().left(range.end));
+        self.visual = Some(VisualSelection {
             anchor: range.start,
             lines: false,
         });
-        Vimmed::Done(Done::Moved)
+        Some(EditOutcome::Moved)
     }
 
-    fn on(&mut self, operator: Operator, range: Range<usize>, editor: &mut Editor) -> Vimmed {
+    fn apply_to_selection(
+        &mut self,
+        operator: VimOperator,
+        range: Range<usize>,
+        editor: &mut TextEditor,
+    ) -> Option<EditOutcome> {
         let lines = self.visual.take().is_some_and(|visual| visual.lines);
         self.operator = Some((operator, 1));
         self.apply(range, lines, editor)
     }
 
-    fn leave(&mut self, done: Done) -> Vimmed {
+    fn end_selection(&mut self, done: EditOutcome) -> Option<EditOutcome> {
         self.visual = None;
-        self.keep_recording();
-        self.end(done)
+        self.save_recording();
+        self.finish_command(done)
     }
 }

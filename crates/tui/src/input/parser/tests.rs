@@ -1,22 +1,22 @@
-//! Bytes of terminals and the keys that they mean.
+//! Terminal bytes and the keys they represent.
 
 use super::*;
 use crossterm::event::KeyModifiers as M;
 
-fn signals(bytes: &[u8]) -> Vec<Signal> {
-    let mut parser = Parser::default();
+fn signals(bytes: &[u8]) -> Vec<TerminalEvent> {
+    let mut parser = InputParser::default();
     let mut out = Vec::new();
     parser.feed(bytes, &mut out);
-    parser.settle(&mut out);
+    parser.time_out(&mut out);
     out
 }
 
-fn key(code: KeyCode, modifiers: M) -> Signal {
-    Signal::Input(Input::Key(KeyEvent::new(code, modifiers)))
+fn key(code: KeyCode, modifiers: M) -> TerminalEvent {
+    TerminalEvent::Input(Input::Key(KeyEvent::new(code, modifiers)))
 }
 
 #[test]
-fn keys_are_understood_as_terminals_write_them() {
+fn key_sequences_of_terminals_are_parsed() {
     let cases: &[(&[u8], KeyCode, M)] = &[
         (b"a", KeyCode::Char('a'), M::NONE),
         (b"A", KeyCode::Char('A'), M::SHIFT),
@@ -56,7 +56,7 @@ fn keys_are_understood_as_terminals_write_them() {
 }
 
 #[test]
-fn what_is_cut_in_two_is_put_together() {
+fn split_sequences_are_joined() {
     let text = "\x1b[1;5C漢\x1b[200~one\r\ntwo\x1b[201~x\x1b]11;rgb:1a1a/1b1b/2626\x1b\\".as_bytes();
     let whole = signals(text);
     assert_eq!(
@@ -64,13 +64,13 @@ fn what_is_cut_in_two_is_put_together() {
         [
             key(KeyCode::Right, M::CONTROL),
             key(KeyCode::Char('漢'), M::NONE),
-            Signal::Input(Input::Paste("one\ntwo".into())),
+            TerminalEvent::Input(Input::Paste("one\ntwo".into())),
             key(KeyCode::Char('x'), M::NONE),
-            Signal::Background(0x1a, 0x1b, 0x26),
+            TerminalEvent::Background(0x1a, 0x1b, 0x26),
         ]
     );
     for cut in 1..text.len() {
-        let mut parser = Parser::default();
+        let mut parser = InputParser::default();
         let mut out = Vec::new();
         let (one, two) = text.split_at(cut);
         parser.feed(one, &mut out);
@@ -80,36 +80,36 @@ fn what_is_cut_in_two_is_put_together() {
 }
 
 #[test]
-fn a_paste_is_never_keys_whatever_is_in_it() {
+fn a_paste_never_produces_keys() {
     let found = signals(b"\x1b[200~\x03\x1b[A:q\r\x1b[201~");
-    assert_eq!(found, [Signal::Input(Input::Paste("\u{3}\u{1b}[A:q\n".into()))]);
+    assert_eq!(found, [TerminalEvent::Input(Input::Paste("\u{3}\u{1b}[A:q\n".into()))]);
 }
 
 #[test]
-fn answers_of_the_terminal_are_not_keys() {
+fn terminal_replies_are_not_keys() {
     let found = signals(
         b"\x1b[?62;22c\x1b[?1u\x1b[12;40R\x1b[8;24;80t\x1b[?2026;2$y\x1b[?2026;0$y\x1b_Gi=31;OK\x1b\\\x1bP>|x\x1b\\",
     );
     let expected = [
-        Signal::Attributes,
-        Signal::KittyFlags(1),
-        Signal::Cursor { row: 11, column: 39 },
-        Signal::Size { first: 24, second: 80 },
-        Signal::Mode {
+        TerminalEvent::Attributes,
+        TerminalEvent::KittyFlags(1),
+        TerminalEvent::Cursor { row: 11, column: 39 },
+        TerminalEvent::Size { first: 24, second: 80 },
+        TerminalEvent::Mode {
             mode: 2026,
             known: true,
         },
-        Signal::Mode {
+        TerminalEvent::Mode {
             mode: 2026,
             known: false,
         },
-        Signal::Graphics,
+        TerminalEvent::Graphics,
     ];
     assert_eq!(found, expected);
 }
 
 #[test]
-fn what_nobody_knows_is_dropped_and_what_follows_is_not() {
+fn unknown_sequences_are_dropped_and_later_input_is_kept() {
     assert_eq!(signals(b"\x1b[999xa"), [key(KeyCode::Char('a'), M::NONE)]);
     assert_eq!(signals(b"\xff\xfea"), [key(KeyCode::Char('a'), M::NONE)]);
     assert_eq!(signals(b"\x1b[97;1:3ua"), [key(KeyCode::Char('a'), M::NONE)]);

@@ -1,8 +1,8 @@
-//! What hand-made streams are read as.
+//! Decoding of handwritten streams.
 
 use crate::presets::{Quirks, preset};
-use crate::sse::Event;
-use crate::wire::chat::Decoder;
+use crate::sse::SseEvent;
+use crate::wire::chat::ChatDecoder;
 use model::{Chunk, Cost, Error, Part, Reply, Stop, Usage};
 use serde_json::{Value, json};
 
@@ -16,11 +16,11 @@ fn read(provider: &str, events: &[Value]) -> Result<(Vec<Part>, Stop, Reply), Er
 }
 
 fn read_data(provider: &str, data: &[String]) -> Result<(Vec<Part>, Stop, Reply), Error> {
-    let mut decoder = Decoder::new(provider);
-    decoder.heed(&preset(provider).map_or(Quirks::IMITATION, |preset| preset.quirks.clone()));
+    let mut decoder = ChatDecoder::new(provider);
+    decoder.apply_quirks(&preset(provider).map_or(Quirks::COMPATIBLE, |preset| preset.quirks.clone()));
     let mut out = Vec::new();
     for data in data {
-        let event = Event {
+        let event = SseEvent {
             name: None,
             data: data.clone(),
         };
@@ -50,7 +50,7 @@ fn call(index: Value, id: Value, name: Value, arguments: Value) -> Value {
     delta(json!({"tool_calls": [{"index": index, "id": id, "function": {"name": name, "arguments": arguments}}]}))
 }
 
-/// Names, inputs and whether the ids are those that the server gave.
+/// Names, inputs and whether the ids are the server's.
 fn calls(parts: &[Part]) -> Vec<(String, Value, String)> {
     let ids: Vec<&str> = parts
         .iter()
@@ -74,7 +74,7 @@ fn calls(parts: &[Part]) -> Vec<(String, Value, String)> {
 }
 
 #[test]
-fn tool_calls_come_together_whatever_the_server_does_with_indices_and_ids() {
+fn tool_calls_are_assembled_despite_wrong_indices_and_ids() {
     let null = Value::Null;
     let a = || ("read".to_string(), json!({"p": "a"}));
     let b = || ("list".to_string(), json!({"p": "b"}));
@@ -200,15 +200,15 @@ fn tool_calls_come_together_whatever_the_server_does_with_indices_and_ids() {
 }
 
 #[test]
-fn a_call_ends_as_soon_as_the_next_begins_so_that_it_can_run_early() {
-    let mut decoder = Decoder::new("openai");
+fn a_call_ends_as_soon_as_the_next_one_starts() {
+    let mut decoder = ChatDecoder::new("openai");
     let mut out = Vec::new();
     let events = [
         call(json!(0), json!("c1"), json!("read"), json!("{\"p\": 1}")),
         call(json!(1), json!("c2"), json!("list"), json!("{")),
     ];
     for event in events {
-        let event = Event {
+        let event = SseEvent {
             name: None,
             data: event.to_string(),
         };
@@ -224,7 +224,7 @@ fn a_call_ends_as_soon_as_the_next_begins_so_that_it_can_run_early() {
 }
 
 #[test]
-fn a_call_that_the_length_cut_was_never_made() {
+fn a_call_truncated_at_the_output_limit_is_omitted() {
     let events = [
         call(json!(0), json!("c1"), json!("read"), json!("{\"p\":\"a\"}")),
         call(
@@ -241,7 +241,7 @@ fn a_call_that_the_length_cut_was_never_made() {
 }
 
 #[test]
-fn the_old_function_call_is_a_call_like_any_other() {
+fn the_legacy_function_call_is_a_tool_call() {
     let events = [
         delta(json!({"function_call": {"name": "read", "arguments": ""}})),
         delta(json!({"function_call": {"arguments": "{\"p\": \"a\"}"}})),
@@ -252,7 +252,7 @@ fn the_old_function_call_is_a_call_like_any_other() {
 }
 
 #[test]
-fn thinking_is_found_wherever_it_stands() {
+fn thinking_is_found_in_every_field() {
     let cases = [
         (
             "deepseek",
@@ -329,7 +329,7 @@ fn thinking_is_found_wherever_it_stands() {
 }
 
 #[test]
-fn reasoning_details_are_put_together_and_kept_with_the_thinking() {
+fn reasoning_details_are_assembled_and_stored_with_the_thinking() {
     let detail = |detail: Value| delta(json!({"reasoning_details": [detail]}));
     let events = [
         detail(json!({"type": "reasoning.text", "text": "a", "format": "anthropic-claude-v1", "index": 0})),
@@ -359,7 +359,7 @@ fn reasoning_details_are_put_together_and_kept_with_the_thinking() {
 }
 
 #[test]
-fn usage_and_cost_are_found_in_every_place() {
+fn usage_and_cost_are_found_in_every_field() {
     let plain = json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120});
     let usage = |input, cache_read, cache_write, output, thinking| Usage {
         input,
@@ -399,7 +399,7 @@ fn usage_and_cost_are_found_in_every_place() {
             None,
         ),
         (
-            // Thinking beside the completion: the total tells, or the numbers cannot be otherwise.
+            // Reasoning outside of the completion count: shown by the total, or by the numbers themselves.
             json!({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 130,
                 "completion_tokens_details": {"reasoning_tokens": 10}, "cost_in_usd_ticks": 760_500}}),
             usage(100, 0, 0, 30, 10),
@@ -430,7 +430,7 @@ fn usage_and_cost_are_found_in_every_place() {
 }
 
 #[test]
-fn every_reason_to_stop_has_its_meaning() {
+fn every_stop_reason_is_decoded() {
     let refusal = |detail: Option<&str>| Stop::Refusal {
         detail: detail.map(str::to_string),
     };
@@ -462,19 +462,22 @@ fn every_reason_to_stop_has_its_meaning() {
 }
 
 #[test]
-fn what_ends_too_early_is_cut() {
+fn a_stream_that_ends_early_is_incomplete() {
     let text = delta(json!({"content": "x"})).to_string();
     let half = call(json!(0), json!("c"), json!("f"), json!("{\"p\":")).to_string();
     let done = "[DONE]".to_string();
     for data in [vec![], vec![text.clone()], vec![done.clone()], vec![half, done]] {
-        assert!(matches!(read_data("openai", &data), Err(Error::Cut { .. })), "{data:?}");
+        assert!(
+            matches!(read_data("openai", &data), Err(Error::StreamCut { .. })),
+            "{data:?}"
+        );
     }
-    // A reason to stop is enough; not every server says [DONE].
+    // A stop reason suffices; not every server sends [DONE].
     assert!(read_data("openai", &[text, finish("stop").to_string()]).is_ok());
 }
 
 #[test]
-fn errors_inside_the_stream_are_told_apart() {
+fn errors_within_the_stream_are_classified() {
     let first = delta(json!({"content": "x"}));
     let read = |event: Value| read("openrouter", &[first.clone(), event]).unwrap_err();
     let overloaded = read(json!({"error": {"code": 503, "message": "no capacity"}, "choices": [
@@ -496,11 +499,11 @@ fn errors_inside_the_stream_are_told_apart() {
         Error::Overloaded { .. }
     ));
     let garbled = read_data("openai", &["<html>".to_string()]).unwrap_err();
-    assert!(matches!(garbled, Error::Garbled { .. }), "{garbled:?}");
+    assert!(matches!(garbled, Error::InvalidResponse { .. }), "{garbled:?}");
 }
 
 #[test]
-fn a_server_that_does_not_stream_is_still_understood() {
+fn a_server_that_does_not_stream_is_supported() {
     let whole = json!({"object": "chat.completion", "choices": [{"finish_reason": "tool_calls", "message": {
         "role": "assistant", "content": "Let me look.",
         "tool_calls": [{"id": "c", "type": "function", "function": {"name": "read", "arguments": "{\"p\":\"a\"}"}}]}}],

@@ -1,27 +1,27 @@
-//! What requests look like on the wire.
+//! Rendered requests.
 
-use crate::kept::Kept;
 use crate::presets::{self, Quirks};
-use crate::settings::Settings;
+use crate::settings::ProviderSettings;
 use crate::tests::info;
 use crate::wire::chat::{body, fits_strict, path};
+use crate::wire_cache::WireCache;
 use bytes::Bytes;
 use model::{
-    Block, Breakpoint, Effort, Info, Media, Message, Outcome, OutputSchema, Part, Replay, Request, Role, ToolChoice,
-    ToolSpec, Wire,
+    Block, Breakpoint, Effort, Info, Media, Message, OutputSchema, Part, ReplayData, Request, Role, ToolChoice,
+    ToolOutcome, ToolSpec, Wire,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-fn settings(provider: &str) -> Settings {
-    let mut settings = Settings::new(provider, Wire::OpenaiChat, "https://host/v1");
-    settings.quirks = presets::preset(provider).map_or(Quirks::PLAIN, |preset| preset.quirks.clone());
+fn settings(provider: &str) -> ProviderSettings {
+    let mut settings = ProviderSettings::new(provider, Wire::OpenaiChat, "https://host/v1");
+    settings.quirks = presets::preset(provider).map_or(Quirks::OPENAI, |preset| preset.quirks.clone());
     settings
 }
 
-fn sent(request: &Request, info: &Info, settings: &Settings) -> (Value, Vec<String>) {
+fn sent(request: &Request, info: &Info, settings: &ProviderSettings) -> (Value, Vec<String>) {
     let mut notices = Vec::new();
-    let pieces = body(request, info, settings, &mut Kept::default(), &mut notices);
+    let pieces = body(request, info, settings, &mut WireCache::default(), &mut notices);
     let value = serde_json::from_slice(&pieces.concat()).unwrap();
     (value, notices)
 }
@@ -49,11 +49,11 @@ fn result(id: &str, content: Vec<Block>) -> Part {
         id: id.into(),
         name: "read".into(),
         content,
-        outcome: Outcome::Ok,
+        outcome: ToolOutcome::Ok,
     }
 }
 
-fn says(role: Role, parts: Vec<Part>) -> Message {
+fn message_of(role: Role, parts: Vec<Part>) -> Message {
     Message { role, parts }
 }
 
@@ -81,7 +81,7 @@ fn schema() -> OutputSchema {
 }
 
 #[test]
-fn a_request_says_everything_once() {
+fn a_request_contains_all_fields_once() {
     let mut request = Request {
         tools: Arc::new([ToolSpec {
             name: "read".into(),
@@ -126,7 +126,7 @@ fn a_request_says_everything_once() {
 }
 
 #[test]
-fn each_provider_is_told_in_its_own_words() {
+fn each_provider_gets_its_own_request_fields() {
     let request = Request {
         tools: Arc::new([ToolSpec {
             name: "read".into(),
@@ -196,12 +196,12 @@ fn each_provider_is_told_in_its_own_words() {
 }
 
 #[test]
-fn neighbouring_user_messages_are_one_and_tool_results_stand_alone() {
+fn adjacent_user_messages_are_merged_and_tool_results_are_separate() {
     let conversation = vec![
         Message::user("one"),
         Message::user("two"),
-        says(Role::Assistant, vec![Part::text("I look."), call("c1"), call("c2")]),
-        says(
+        message_of(Role::Assistant, vec![Part::text("I look."), call("c1"), call("c2")]),
+        message_of(
             Role::User,
             vec![
                 result("c1", vec![Block::text("x"), Block::text("y")]),
@@ -209,7 +209,7 @@ fn neighbouring_user_messages_are_one_and_tool_results_stand_alone() {
                 Part::text("and then?"),
             ],
         ),
-        says(Role::Assistant, vec![]),
+        message_of(Role::Assistant, vec![]),
         Message::user("hello?"),
     ];
     let expected = json!([
@@ -226,10 +226,10 @@ fn neighbouring_user_messages_are_one_and_tool_results_stand_alone() {
 }
 
 #[test]
-fn mistral_gets_short_ids_and_hears_the_model_between_a_tool_and_the_person() {
+fn mistral_gets_short_ids_and_an_assistant_message_between_a_tool_and_the_user() {
     let conversation = vec![
-        says(Role::Assistant, vec![call("toolu_01ABCDEF"), call("abcDEF123")]),
-        says(
+        message_of(Role::Assistant, vec![call("toolu_01ABCDEF"), call("abcDEF123")]),
+        message_of(
             Role::User,
             vec![
                 result("toolu_01ABCDEF", vec![Block::text("x")]),
@@ -256,9 +256,9 @@ fn mistral_gets_short_ids_and_hears_the_model_between_a_tool_and_the_person() {
 }
 
 #[test]
-fn ids_fit_the_server_and_kimi_keeps_its_own() {
+fn ids_are_adapted_to_the_server_and_kimi_keeps_its_own() {
     let ask = |provider, model, id: &str| {
-        let sent = messages(provider, model, vec![says(Role::Assistant, vec![call(id)])]);
+        let sent = messages(provider, model, vec![message_of(Role::Assistant, vec![call(id)])]);
         sent[0]["tool_calls"][0]["id"].as_str().unwrap().to_string()
     };
     assert_eq!(
@@ -271,15 +271,15 @@ fn ids_fit_the_server_and_kimi_keeps_its_own() {
 }
 
 #[test]
-fn attachments_are_sent_where_the_model_takes_them_and_images_of_tools_move_on() {
+fn supported_attachments_are_sent_and_images_of_tools_move_to_the_user_message() {
     let conversation = || {
         vec![
-            says(
+            message_of(
                 Role::User,
                 vec![Part::text("look"), Part::Media(image()), Part::Media(pdf())],
             ),
-            says(Role::Assistant, vec![call("c1")]),
-            says(
+            message_of(Role::Assistant, vec![call("c1")]),
+            message_of(
                 Role::User,
                 vec![result("c1", vec![Block::text("a picture"), Block::Media(image())])],
             ),
@@ -306,7 +306,7 @@ fn attachments_are_sent_where_the_model_takes_them_and_images_of_tools_move_on()
         messages: conversation().into_iter().map(Arc::new).collect::<Vec<_>>().into(),
         ..Request::default()
     };
-    let mut kept = Kept::default();
+    let mut kept = WireCache::default();
     let mut notices = Vec::new();
     let pieces = body(&request, &blind, &settings("ollama"), &mut kept, &mut notices);
     let value: Value = serde_json::from_slice(&pieces.concat()).unwrap();
@@ -320,24 +320,25 @@ fn attachments_are_sent_where_the_model_takes_them_and_images_of_tools_move_on()
     assert_eq!(notices[0], "shot.png was left out: p/m cannot take images");
     notices.clear();
     body(&request, &blind, &settings("ollama"), &mut kept, &mut notices);
-    assert_eq!(notices, Vec::<String>::new(), "the person is told once");
+    assert_eq!(notices, Vec::<String>::new(), "the notice is created once");
 }
 
 #[test]
-fn thinking_goes_back_as_each_server_wants_it() {
+fn thinking_is_sent_back_in_each_servers_format() {
     let details = json!([
         {"type": "reasoning.text", "text": "hm", "signature": "s", "format": "anthropic-claude-v1", "index": 0},
         {"type": "reasoning.text", "text": "open", "format": "unknown", "index": 1},
     ]);
     let thought = Part::Thinking {
         text: "hm".into(),
-        replay: Some(Replay {
+        replay: Some(ReplayData {
             wire: "openai-chat".into(),
             data: json!({"reasoning_details": details}),
         }),
     };
-    let ask =
-        |provider, model, parts: Vec<Part>| messages(provider, model, vec![says(Role::Assistant, parts)])[0].take();
+    let ask = |provider, model, parts: Vec<Part>| {
+        messages(provider, model, vec![message_of(Role::Assistant, parts)])[0].take()
+    };
     let with_text = || vec![thought.clone(), Part::text("yes")];
     assert_eq!(ask("deepseek", "m", with_text())["reasoning_content"], "hm");
     assert_eq!(
@@ -367,21 +368,21 @@ fn thinking_goes_back_as_each_server_wants_it() {
     let only_thought = messages(
         "openai",
         "m",
-        vec![says(Role::Assistant, vec![thought.clone()]), Message::user("x")],
+        vec![message_of(Role::Assistant, vec![thought.clone()]), Message::user("x")],
     );
     assert_eq!(only_thought, json!([{"role": "user", "content": "x"}]));
 }
 
 #[test]
-fn claude_behind_a_gateway_gets_cache_marks_where_they_are_asked_for() {
+fn claude_behind_a_gateway_gets_the_requested_cache_breakpoints() {
     let mark = json!({"type": "ephemeral"});
     let request = Request {
         system: vec!["stable".into(), "volatile".into()],
         messages: vec![
             Arc::new(Message::user("one")),
             Arc::new(Message::user("two")),
-            Arc::new(says(Role::Assistant, vec![call("c1")])),
-            Arc::new(says(
+            Arc::new(message_of(Role::Assistant, vec![call("c1")])),
+            Arc::new(message_of(
                 Role::User,
                 vec![result("c1", vec![Block::text("x \",\"content\":\" y")])],
             )),
@@ -429,7 +430,7 @@ fn only_what_is_new_is_rendered() {
         .into(),
         ..Request::default()
     };
-    let mut kept = Kept::default();
+    let mut kept = WireCache::default();
     let info = info(Wire::OpenaiChat, "m");
     let first = body(&request, &info, &settings("openai"), &mut kept, &mut Vec::new());
     Arc::make_mut(&mut request.messages).push(Arc::new(Message::user("more")));
@@ -472,9 +473,9 @@ fn paths_follow_the_base_url() {
         ..azure.clone()
     };
     let cases = [
-        (Quirks::PLAIN, "https://api.openai.com/v1", "/chat/completions"),
-        (Quirks::PLAIN, "http://127.0.0.1:8080", "/v1/chat/completions"),
-        (Quirks::PLAIN, "https://api.z.ai/api/paas/v4/", "/chat/completions"),
+        (Quirks::OPENAI, "https://api.openai.com/v1", "/chat/completions"),
+        (Quirks::OPENAI, "http://127.0.0.1:8080", "/v1/chat/completions"),
+        (Quirks::OPENAI, "https://api.z.ai/api/paas/v4/", "/chat/completions"),
         (
             azure.clone(),
             "https://r.openai.azure.com",
@@ -498,7 +499,7 @@ fn paths_follow_the_base_url() {
         ),
     ];
     for (quirks, base, expected) in cases {
-        let mut settings = Settings::new("p", Wire::OpenaiChat, base);
+        let mut settings = ProviderSettings::new("p", Wire::OpenaiChat, base);
         settings.quirks = quirks;
         assert_eq!(path(&info(Wire::OpenaiChat, "dep"), &settings), expected, "{base}");
     }

@@ -1,0 +1,381 @@
+//! Compacts the conversation before its window is full, and after a provider rejected it as too long.
+//!
+//! Compaction never fails a turn and never loops: without a usable summary of a model, one is made from the log, and a
+//! request is preceded by at most three cuts. The full history stays in the log.
+
+mod summary;
+
+use crate::conversation::Conversation;
+use crate::hooks;
+use crate::panels;
+use crate::session::{Environment, Session, Turn};
+use model::Model;
+use prompt::tokens::{EstimateCorrection, TokenizerFamily, message_tokens};
+use prompt::{CompactionCut, ContextPressure, FixedContent, KeepRecent, TokenBudget};
+use session::{Body, Error, Item, ItemId, NoticeLevel};
+use std::sync::Arc;
+use std::time::Duration;
+use summary::{SummaryWriter, WindowFit, WrittenSummary};
+use tokio::task::JoinHandle;
+
+/// The share of the window that is reserved for a reply.
+const REPLY_PERCENT: u64 = 10;
+/// An elision is sufficient if it reduces the conversation to this share.
+const ELIDED_PERCENT: u64 = 50;
+
+/// Settings for the compaction of long conversations.
+#[derive(Clone, Default)]
+pub struct CompactionSettings {
+    /// Whether compaction happens automatically.
+    pub automatic: AutoCompaction,
+    /// The maximum number of tokens to use, if the model's window is larger.
+    pub threshold: Option<u64>,
+    /// The model that writes summaries; by default the model of the conversation, whose cache contains most of it.
+    pub model: Option<Arc<dyn Model>>,
+    /// The longest permitted silence of a model that writes a summary; 90 seconds by default.
+    pub silence_timeout: Option<Duration>,
+}
+
+/// Whether compaction happens automatically.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AutoCompaction {
+    /// Before the window is full.
+    #[default]
+    On,
+    /// Only on request.
+    Off,
+}
+
+/// The result of a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CompactionResult {
+    Compacted,
+    /// There was nothing to replace.
+    Unchanged,
+}
+
+/// The token count of the conversation, and the summary being written.
+#[derive(Default)]
+pub(crate) struct CompactionState {
+    /// The tokenizer family of the current model.
+    pub(crate) family: TokenizerFamily,
+    /// Correction of estimates by the reported usage.
+    pub(crate) rate: EstimateCorrection,
+    /// The token count after the last reply as reported by the provider.
+    counted: Option<u64>,
+    /// The estimated token count of the items since then.
+    since: u64,
+    summary: Option<JoinHandle<WrittenSummary>>,
+}
+
+impl CompactionState {
+    /// Sets the token count reported by the provider.
+    pub(crate) fn set_counted(&mut self, tokens: u64) {
+        (self.counted, self.since) = (Some(tokens), 0);
+    }
+
+    /// Adds an appended item to the estimate.
+    pub(crate) fn add_item(&mut self, item: &Item) {
+        match &item.body {
+            // Included in the provider's count.
+            Body::Reply { .. } => {}
+            _ => self.since += item_tokens(item, self.family),
+        }
+    }
+
+    /// Discards the provider's count, because older items are rendered differently.
+    pub(crate) fn invalidate_count(&mut self) {
+        self.counted = None;
+    }
+
+    /// Discards the count and the summary being written, because the visible items have changed.
+    pub(crate) fn reset(&mut self) {
+        self.counted = None;
+        if let Some(summary) = self.summary.take() {
+            summary.abort();
+        }
+    }
+
+    /// Stops the summary being written, and waits until its usage is reported.
+    pub(crate) async fn close(&mut self) {
+        if let Some(summary) = self.summary.take() {
+            summary.abort();
+            drop(summary.await);
+        }
+    }
+}
+
+/// The estimated token count of the next request.
+pub(crate) fn request_tokens(conversation: &Conversation, turn: &Turn) -> u64 {
+    let CompactionState {
+        rate,
+        counted,
+        since,
+        family,
+        ..
+    } = &conversation.compaction;
+    match counted {
+        Some(counted) => counted + rate.correct(*since),
+        None => {
+            let items = prompt::elided_items(&conversation.items);
+            let items: u64 = items.iter().map(|item| item_tokens(item, *family)).sum();
+            rate.correct(items + system_tokens(turn) + conversation.panels.tool_tokens())
+        }
+    }
+}
+
+fn system_tokens(turn: &Turn) -> u64 {
+    let family = turn.frame.family;
+    turn.frame.system.iter().map(|section| family.estimate(section)).sum()
+}
+
+/// The estimated token count of an item.
+fn item_tokens(item: &Item, family: TokenizerFamily) -> u64 {
+    let messages = item.messages();
+    messages.iter().map(|message| message_tokens(family, message)).sum()
+}
+
+/// The usable part of the model's window.
+fn usable_window(env: &Environment, turn: &Turn) -> u64 {
+    let window = turn.model.info().limits.window;
+    match env.config.compaction.threshold {
+        Some(most) if window > 0 => most.min(window),
+        Some(most) => most,
+        None => window,
+    }
+}
+
+/// The maximum token count of a request.
+fn max_prompt_tokens(env: &Environment, turn: &Turn) -> u64 {
+    let window = usable_window(env, turn);
+    let most = window * REPLY_PERCENT / 100;
+    let reply = match turn.model.info().limits.output {
+        0 => most,
+        output => output.min(most),
+    };
+    window - reply
+}
+
+/// Returns whether the next request leaves enough of the window for a reply.
+fn fits_window(session: &Session) -> bool {
+    request_tokens(&session.conversation, &session.turn) <= max_prompt_tokens(&session.env, &session.turn)
+}
+
+/// Compacts the conversation if the next request needs it, and starts writing a summary if it soon will.
+pub(crate) async fn before_request(session: &mut Session) -> Result<(), Error> {
+    session.update_budget();
+    if session.env.config.compaction.automatic == AutoCompaction::Off {
+        let budget = session.turn.frame.budget.map(|budget| budget.tokens);
+        return fit(session, budget).await;
+    }
+    let tokens = request_tokens(&session.conversation, &session.turn);
+    match prompt::pressure_for_window(usable_window(&session.env, &session.turn), tokens) {
+        ContextPressure::Low => Ok(()),
+        ContextPressure::Rising => {
+            prepare_automatically(session, WindowFit::Yes).await;
+            Ok(())
+        }
+        ContextPressure::High => {
+            if session.conversation.compaction.summary.is_none() && elide_enough(session).await? {
+                return Ok(());
+            }
+            prepare_automatically(session, WindowFit::Yes).await;
+            apply_prepared(session).await?;
+            // Whatever still fits is sent unchanged: the newest results are worth more than a wide margin.
+            if !fits_window(session) {
+                cut_without_model(session).await?;
+            }
+            if !fits_window(session) {
+                let most = max_prompt_tokens(&session.env, &session.turn);
+                let most = most.saturating_sub(session.conversation.panels.tool_tokens());
+                fit(session, Some(most)).await?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Elides older parts of the conversation if that makes a summary unnecessary. Returns whether it did.
+async fn elide_enough(session: &mut Session) -> Result<bool, Error> {
+    let (items, family) = (&session.conversation.items, session.turn.frame.family);
+    let sum = |items: &[Arc<Item>]| -> u64 { items.iter().map(|item| item_tokens(item, family)).sum() };
+    let elision = prompt::plan_elision(items, family);
+    let before = sum(&prompt::elided_items(items));
+    let after = sum(&prompt::preview_elision(items, &elision));
+    if after * 100 > before * ELIDED_PERCENT {
+        return Ok(false);
+    }
+    panels::apply_elision(session, elision).await?;
+    let text = format!("shortened older parts of the conversation from about {before} to {after} tokens");
+    session.env.notice(NoticeLevel::Info, text).await;
+    Ok(true)
+}
+
+/// Hides and shortens items until the conversation fits a number of tokens, without a model.
+async fn fit(session: &mut Session, most: Option<u64>) -> Result<(), Error> {
+    let Some(most) = most else { return Ok(()) };
+    let Session { conversation, turn, .. } = session;
+    if request_tokens(conversation, turn) <= most + conversation.panels.tool_tokens() {
+        return Ok(());
+    }
+    let family = turn.frame.family;
+    let shown = conversation.items.iter();
+    let shown = shown.filter(|item| matches!(item.body, Body::Panels { .. }));
+    let panels: u64 = shown.map(|item| item_tokens(item, family)).sum();
+    let budget = TokenBudget {
+        family,
+        tokens: conversation.compaction.rate.estimated(most),
+    };
+    let fixed = FixedContent {
+        tokens: system_tokens(turn) + panels.min(budget.panels()),
+        protocol: turn.frame.protocol,
+    };
+    let Some(elision) = prompt::fit_to_budget(&conversation.items, fixed, budget) else {
+        return Ok(());
+    };
+    let hidden = elision.hidden.len();
+    panels::apply_elision(session, elision).await?;
+    let text = format!("the conversation was too long: older parts are shortened and {hidden} items are hidden");
+    session.env.notice(NoticeLevel::Warning, text).await;
+    Ok(())
+}
+
+/// Compacts the conversation on request of the user.
+pub(crate) async fn on_request(session: &mut Session, instructions: Option<String>) -> Result<CompactionResult, Error> {
+    if let Some(summary) = session.conversation.compaction.summary.take() {
+        summary.abort();
+    }
+    let Some(cut) = CompactionCut::at(&session.conversation.items, KeepRecent::LastRound) else {
+        return Ok(CompactionResult::Unchanged);
+    };
+    let instructions = match hooks::run_compact_hooks(&session.env, instructions, true).await {
+        Ok(instructions) => instructions,
+        Err(why) => {
+            let text = format!("a hook prevented the compaction: {why}");
+            session.env.notice(NoticeLevel::Warning, text).await;
+            return Ok(CompactionResult::Unchanged);
+        }
+    };
+    session.restore_ledger().await;
+    prepare(session, cut, instructions, WindowFit::Yes);
+    apply_prepared(session).await
+}
+
+/// Compacts the conversation because the provider rejected it as too long, with more effect at each attempt.
+pub(crate) async fn after_overflow(session: &mut Session, attempt: u32) -> Result<CompactionResult, Error> {
+    if session.env.config.compaction.automatic == AutoCompaction::Off {
+        return Ok(CompactionResult::Unchanged);
+    }
+    match attempt {
+        0 => {
+            prepare_automatically(session, WindowFit::No).await;
+            match apply_prepared(session).await? {
+                CompactionResult::Compacted => Ok(CompactionResult::Compacted),
+                CompactionResult::Unchanged => cut_without_model(session).await,
+            }
+        }
+        1 => cut_without_model(session).await,
+        2 => cut_to_last_prompt(session).await,
+        _ => Ok(CompactionResult::Unchanged),
+    }
+}
+
+/// Starts writing a summary, unless one is being written or there is nothing to summarise.
+async fn prepare_automatically(session: &mut Session, fits: WindowFit) {
+    if session.conversation.compaction.summary.is_some() {
+        return;
+    }
+    if let Some(cut) = CompactionCut::at(&session.conversation.items, KeepRecent::LastRound) {
+        let instructions = hooks::run_compact_hooks(&session.env, None, false).await.ok().flatten();
+        session.restore_ledger().await;
+        prepare(session, cut, instructions, fits);
+    }
+}
+
+/// Starts writing a summary in the background.
+fn prepare(session: &mut Session, cut: CompactionCut, instructions: Option<String>, fits: WindowFit) {
+    let config = &session.env.config;
+    let writer = SummaryWriter {
+        main: Arc::clone(&session.turn.model),
+        chosen: config.compaction.model.clone(),
+        small: config.small_model.clone(),
+        frame: session.turn.frame.clone(),
+        usage: session.env.usage.clone(),
+        instructions,
+        fits,
+        silence_timeout: config.compaction.silence_timeout.unwrap_or(summary::SILENCE_TIMEOUT),
+    };
+    session.conversation.compaction.summary = Some(tokio::spawn(writer.write(cut)));
+}
+
+/// Waits for the summary and appends it.
+async fn apply_prepared(session: &mut Session) -> Result<CompactionResult, Error> {
+    // The task stays in place while it is awaited: an interrupted turn leaves it running.
+    let Some(summary) = &mut session.conversation.compaction.summary else {
+        return Ok(CompactionResult::Unchanged);
+    };
+    if !summary.is_finished() {
+        let text = "summarising the conversation";
+        session.env.notice(NoticeLevel::Info, text).await;
+    }
+    let written = summary.await;
+    session.conversation.compaction.summary = None;
+    session.record_usage().await;
+    let Ok(written) = written else {
+        return Ok(CompactionResult::Unchanged);
+    };
+    for failure in &written.failures {
+        let text = format!("no usable summary: {failure}");
+        session.env.notice(NoticeLevel::Warning, text).await;
+    }
+    let message = match &written.text {
+        Some(text) => written.cut.message(text),
+        None => written.cut.message_without_model(),
+    };
+    append_summary(session, &written.cut, message).await
+}
+
+/// Replaces the whole conversation by a summary made from the log.
+async fn cut_without_model(session: &mut Session) -> Result<CompactionResult, Error> {
+    let Some(cut) = CompactionCut::at(&session.conversation.items, KeepRecent::Nothing) else {
+        return Ok(CompactionResult::Unchanged);
+    };
+    let message = cut.message_without_model();
+    append_summary(session, &cut, message).await
+}
+
+/// Replaces the whole conversation by the last prompt.
+async fn cut_to_last_prompt(session: &mut Session) -> Result<CompactionResult, Error> {
+    let Some(cut) = CompactionCut::at(&session.conversation.items, KeepRecent::Nothing) else {
+        return Ok(CompactionResult::Unchanged);
+    };
+    let message = cut.minimal_message();
+    append_summary(session, &cut, message).await
+}
+
+/// Appends a summary, unless it is longer than the part it replaces.
+async fn append_summary(
+    session: &mut Session,
+    cut: &CompactionCut,
+    message: model::Message,
+) -> Result<CompactionResult, Error> {
+    if prompt::message_bytes(&message) >= cut.bytes() {
+        return Ok(CompactionResult::Unchanged);
+    }
+    let Session {
+        env,
+        conversation,
+        turn,
+        ..
+    } = session;
+    let before = request_tokens(conversation, turn);
+    let body = Body::Summary {
+        message: Arc::new(message),
+        first_kept: cut.kept(),
+    };
+    conversation.append(env, ItemId::new(), body).await?;
+    let after = request_tokens(conversation, turn);
+    let text = format!("summarised the conversation from about {before} to {after} tokens");
+    env.notice(NoticeLevel::Info, text).await;
+    Ok(CompactionResult::Compacted)
+}

@@ -1,0 +1,296 @@
+//! Counters that end a turn which makes no progress.
+
+use super::calls::{CallResults, FinishedCall};
+use model::{Block, Stop, ToolOutcome};
+use session::{ReplyEnd, TurnEnd};
+use std::collections::{HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use tool::ToolEffect;
+
+/// The maximum number of consecutive empty replies.
+const MAX_EMPTY_REPLIES: u32 = 2;
+/// The maximum number of consecutive replies with a call that the output limit cut off.
+const MAX_CUT_CALLS: u32 = 1;
+/// The maximum number of times that stop hooks can continue a turn.
+const MAX_HOOK_CONTINUATIONS: u32 = 8;
+/// The number of earlier calls to compare with.
+const REPEAT_WINDOW: usize = 24;
+/// The number of identical calls from which on the model is warned.
+const WARN_REPEATS: u32 = 3;
+/// The number of identical calls at which the turn ends.
+const MAX_REPEATS: u32 = 6;
+
+/// Counters that end a turn which makes no progress.
+#[derive(Debug, Default)]
+pub(crate) struct LoopGuard {
+    steps: u32,
+    empty_replies: u32,
+    cut_calls: u32,
+    overflows: u32,
+    hook_continuations: u32,
+    /// The signatures of recent calls.
+    recent: VecDeque<u64>,
+    /// The signatures of all calls of the turn.
+    seen: HashSet<u64>,
+}
+
+/// The result of a step.
+pub(crate) struct StepResult {
+    pub(crate) end: ReplyEnd,
+    pub(crate) content: ReplyContent,
+    pub(crate) results: CallResults,
+}
+
+/// The content of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReplyContent {
+    Empty,
+    Text,
+    Calls,
+    /// Calls, at least one of which is malformed.
+    MalformedCalls,
+}
+
+/// The assessment of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum RepeatVerdict {
+    Fine,
+    /// Warn the model.
+    Warn(String),
+    /// End the turn; the number of identical calls.
+    Stop(u32),
+}
+
+impl LoopGuard {
+    /// Counts a step and returns its number, from 0.
+    pub(crate) fn begin_step(&mut self) -> u32 {
+        self.steps += 1;
+        self.steps - 1
+    }
+
+    /// The number of consecutive requests rejected as too long.
+    pub(crate) fn overflows(&self) -> u32 {
+        self.overflows
+    }
+
+    pub(crate) fn overflowed(&mut self) {
+        self.overflows += 1;
+    }
+
+    /// The number of continuations by stop hooks so far; `None` if no further one is allowed.
+    pub(crate) fn next_hook_continuation(&self) -> Option<u32> {
+        (self.hook_continuations < MAX_HOOK_CONTINUATIONS).then_some(self.hook_continuations)
+    }
+
+    pub(crate) fn continued_by_hook(&mut self) {
+        self.hook_continuations += 1;
+    }
+
+    /// Updates the counters after a step; the error is the end of the turn.
+    pub(crate) fn observe(&mut self, step: &StepResult) -> Result<(), TurnEnd> {
+        let is_cut = step.end == ReplyEnd::Finished(Stop::MaxTokens) && step.content == ReplyContent::MalformedCalls;
+        self.overflows = 0;
+        self.empty_replies = count_if(step.content == ReplyContent::Empty, self.empty_replies);
+        // The model reads about a cut call and may try again once.
+        self.cut_calls = count_if(is_cut, self.cut_calls);
+        if self.cut_calls > MAX_CUT_CALLS {
+            return Err(TurnEnd::MaxTokens);
+        }
+        if let Some((tool, times)) = &step.results.repeated {
+            let (tool, times) = (tool.clone(), *times);
+            return Err(TurnEnd::Loop { tool, times });
+        }
+        if step.results.ends_turn {
+            return Err(TurnEnd::Completed);
+        }
+        match (&step.end, step.content) {
+            (ReplyEnd::Finished(Stop::Refusal { detail }), _) => Err(TurnEnd::Refused { detail: detail.clone() }),
+            (_, ReplyContent::Calls | ReplyContent::MalformedCalls) => Ok(()),
+            (ReplyEnd::Finished(Stop::MaxTokens), _) => Err(TurnEnd::MaxTokens),
+            (ReplyEnd::Cut { .. }, ReplyContent::Text) => Ok(()),
+            (_, ReplyContent::Empty) if self.empty_replies > MAX_EMPTY_REPLIES => Err(TurnEnd::Failed {
+                error: format!("the model returned {} empty replies in a row", self.empty_replies),
+                hint: "rephrase the prompt, or select another model".into(),
+            }),
+            (_, ReplyContent::Empty) => Ok(()),
+            (
+                ReplyEnd::Finished(Stop::End | Stop::ToolUse | Stop::Other { .. }) | ReplyEnd::Interrupted,
+                ReplyContent::Text,
+            ) => Err(TurnEnd::Completed),
+        }
+    }
+
+    /// Records a call and its result.
+    ///
+    /// A new successful change resets the window, so that alternating edits and checks are not a loop.
+    pub(crate) fn observe_call(&mut self, call: &FinishedCall) -> RepeatVerdict {
+        let signature = signature(call);
+        let is_new = self.seen.insert(signature);
+        if is_new && call.effect == ToolEffect::Mutating && call.outcome == ToolOutcome::Ok {
+            self.recent.clear();
+        }
+        let times = 1 + self.recent.iter().filter(|earlier| **earlier == signature).count() as u32;
+        self.recent.push_back(signature);
+        if self.recent.len() > REPEAT_WINDOW {
+            self.recent.pop_front();
+        }
+        match times {
+            ..WARN_REPEATS => RepeatVerdict::Fine,
+            WARN_REPEATS..MAX_REPEATS => RepeatVerdict::Warn(format!(
+                "This exact call has now been made {times} times with the same result. Try something else; if you are stuck, say so."
+            )),
+            MAX_REPEATS.. => RepeatVerdict::Stop(times),
+        }
+    }
+}
+
+fn count_if(condition: bool, count: u32) -> u32 {
+    if condition { count + 1 } else { 0 }
+}
+
+fn signature(call: &FinishedCall) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    call.tool.hash(&mut hasher);
+    call.input.to_string().hash(&mut hasher);
+    for block in &call.output.content {
+        match block {
+            Block::Text { text } => text.hash(&mut hasher),
+            Block::Media(media) => media.data.hash(&mut hasher),
+        }
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::calls::stopped_call;
+    use super::*;
+    use serde_json::json;
+
+    fn call(effect: ToolEffect, path: &str, text: &str) -> FinishedCall {
+        let call = stopped_call("c".into(), "tool".into(), String::new(), text);
+        FinishedCall {
+            input: json!({"path": path}),
+            outcome: ToolOutcome::Ok,
+            effect,
+            ..call
+        }
+    }
+
+    fn step(end: ReplyEnd, content: ReplyContent) -> StepResult {
+        StepResult {
+            end,
+            content,
+            results: CallResults::default(),
+        }
+    }
+
+    #[test]
+    fn identical_calls_are_warned_about_and_then_stopped() {
+        let mut guard = LoopGuard::default();
+        let mut observe = |path: &str, text: &str| guard.observe_call(&call(ToolEffect::ReadOnly, path, text));
+        assert_eq!(observe("a", "x"), RepeatVerdict::Fine);
+        assert_eq!(observe("a", "x"), RepeatVerdict::Fine);
+        assert_eq!(observe("a", "changed"), RepeatVerdict::Fine);
+        assert_eq!(observe("b", "x"), RepeatVerdict::Fine);
+        for _ in 3..6 {
+            assert!(matches!(observe("a", "x"), RepeatVerdict::Warn(_)));
+        }
+        assert_eq!(observe("a", "x"), RepeatVerdict::Stop(6));
+    }
+
+    #[test]
+    fn alternating_edits_and_checks_are_no_loop_but_two_alternating_calls_are() {
+        let mut guard = LoopGuard::default();
+        for n in 0..20 {
+            let edit = call(ToolEffect::Mutating, &format!("edit {n}"), "done");
+            assert_eq!(guard.observe_call(&edit), RepeatVerdict::Fine);
+            let check = call(ToolEffect::Mutating, "check", "exit code 0");
+            assert_eq!(guard.observe_call(&check), RepeatVerdict::Fine);
+        }
+        let verdicts: Vec<RepeatVerdict> = (0..12)
+            .map(|n| guard.observe_call(&call(ToolEffect::Mutating, ["p", "q"][n % 2], "same")))
+            .collect();
+        assert!(
+            matches!(verdicts.last(), Some(RepeatVerdict::Warn(_) | RepeatVerdict::Stop(_))),
+            "{verdicts:?}"
+        );
+    }
+
+    #[test]
+    fn empty_replies_end_the_turn_only_in_a_row() {
+        let mut guard = LoopGuard::default();
+        let empty = step(ReplyEnd::Finished(Stop::End), ReplyContent::Empty);
+        let calls = step(ReplyEnd::Finished(Stop::ToolUse), ReplyContent::Calls);
+        assert_eq!(guard.observe(&empty), Ok(()));
+        assert_eq!(guard.observe(&empty), Ok(()));
+        assert_eq!(guard.observe(&calls), Ok(()));
+        assert_eq!(guard.observe(&empty), Ok(()));
+        assert_eq!(guard.observe(&empty), Ok(()));
+        assert!(matches!(guard.observe(&empty), Err(TurnEnd::Failed { .. })));
+    }
+
+    #[test]
+    fn a_second_call_cut_by_the_output_limit_ends_the_turn() {
+        let mut guard = LoopGuard::default();
+        let cut = step(ReplyEnd::Finished(Stop::MaxTokens), ReplyContent::MalformedCalls);
+        assert_eq!(guard.observe(&cut), Ok(()));
+        assert_eq!(guard.observe(&cut), Err(TurnEnd::MaxTokens));
+    }
+
+    #[test]
+    fn a_reply_ends_the_turn_as_its_stop_reason_and_content_say() {
+        let refusal = Stop::Refusal { detail: None };
+        let cut = || ReplyEnd::Cut { error: "e".into() };
+        let cases = [
+            (
+                ReplyEnd::Finished(Stop::End),
+                ReplyContent::Text,
+                Err(TurnEnd::Completed),
+            ),
+            (ReplyEnd::Finished(Stop::End), ReplyContent::Calls, Ok(())),
+            (
+                ReplyEnd::Finished(Stop::MaxTokens),
+                ReplyContent::Text,
+                Err(TurnEnd::MaxTokens),
+            ),
+            (
+                ReplyEnd::Finished(refusal),
+                ReplyContent::Text,
+                Err(TurnEnd::Refused { detail: None }),
+            ),
+            (cut(), ReplyContent::Text, Ok(())),
+            (cut(), ReplyContent::Calls, Ok(())),
+        ];
+        for (end, content, expected) in cases {
+            assert_eq!(
+                LoopGuard::default().observe(&step(end.clone(), content)),
+                expected,
+                "{end:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_tool_or_a_loop_ends_the_turn_and_a_reply_resets_the_overflows() {
+        let mut guard = LoopGuard::default();
+        guard.overflowed();
+        let mut ended = step(ReplyEnd::Finished(Stop::ToolUse), ReplyContent::Calls);
+        ended.results.ends_turn = true;
+        assert_eq!(guard.observe(&ended), Err(TurnEnd::Completed));
+        assert_eq!(guard.overflows(), 0);
+        ended.results.repeated = Some(("grep".into(), 6));
+        let tool = "grep".into();
+        assert_eq!(guard.observe(&ended), Err(TurnEnd::Loop { tool, times: 6 }));
+    }
+
+    #[test]
+    fn stop_hooks_continue_a_turn_a_limited_number_of_times() {
+        let mut guard = LoopGuard::default();
+        for n in 0..MAX_HOOK_CONTINUATIONS {
+            assert_eq!(guard.next_hook_continuation(), Some(n));
+            guard.continued_by_hook();
+        }
+        assert_eq!(guard.next_hook_continuation(), None);
+    }
+}

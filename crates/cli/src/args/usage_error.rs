@@ -1,0 +1,133 @@
+//! Words where a command should be: a task, as other agents take it (`hew "fix it"`), or a command that is misspelt.
+
+use crate::failure::Failure;
+use crate::nearest::nearest_name;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error};
+
+/// The position of the task among the arguments. A single word is treated as a misspelt command.
+pub(super) fn task(error: &Error, said: &[String], has_task: bool) -> Option<usize> {
+    let word = unknown_word(error)?;
+    let is_task = has_task || word.contains(char::is_whitespace);
+    let is_plain = !word.starts_with('-') && !said.iter().any(|other| other == "--");
+    let at = said.iter().position(|other| other == word)?;
+    (is_task && is_plain && is_at_the_top(word, said)).then_some(at)
+}
+
+/// The error for an unknown command; `None` for other errors, which clap explains.
+pub(super) fn explain(error: &Error, said: &[String]) -> Option<Failure> {
+    let word = unknown_word(error)?;
+    let is_at_the_top = is_at_the_top(word, said);
+    if word.starts_with('-') {
+        let is_prompt = matches!(word, "-p" | "--prompt" | "--print") && is_at_the_top;
+        return is_prompt.then(|| Failure::usage(format!("there is no flag `{word}`")).hint(run("…")));
+    }
+    if !is_at_the_top && error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let definition = super::definition();
+    let (path, within) = within(&definition, word, said);
+    let names = within.get_subcommands().map(Command::get_name);
+    let failure = Failure::usage(format!("there is no command `{path} {word}`"));
+    Some(
+        match nearest_name(word, names).map(String::from).or(below(&definition, word)) {
+            Some(name) => failure.hint(format!(
+                "did you mean `{path} {name}`? `{path} --help` lists the commands"
+            )),
+            None if is_at_the_top => failure.hint(run("…")),
+            None => failure.hint(format!("`{path} --help` lists the commands")),
+        },
+    )
+}
+
+/// The unknown word.
+fn unknown_word(error: &Error) -> Option<&str> {
+    let kind = match error.kind() {
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        _ => return None,
+    };
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        Some(_) | None => None,
+    }
+}
+
+fn run(task: &str) -> String {
+    format!(
+        "to have something done: hew \"{task}\", or hew run \"{task}\" without the screen; `hew --help` lists the commands"
+    )
+}
+
+/// Whether no command precedes this word.
+fn is_at_the_top(word: &str, said: &[String]) -> bool {
+    let definition = super::definition();
+    let is_command = |word: &String| definition.find_subcommand(word).is_some();
+    said.iter()
+        .take_while(|other| *other != word)
+        .all(|before| !is_command(before))
+}
+
+/// The command that contains the word, and its name.
+fn within<'a>(top: &'a Command, word: &str, said: &[String]) -> (String, &'a Command) {
+    let before = said.iter().take_while(|other| *other != word);
+    before.fold(("hew".to_owned(), top), |(path, command), word| {
+        match command.find_subcommand(word) {
+            Some(below) => (format!("{path} {}", below.get_name()), below),
+            None => (path, command),
+        }
+    })
+}
+
+/// A nested command with this name, such as `mcp serve`.
+fn below(top: &Command, word: &str) -> Option<String> {
+    let found = top
+        .get_subcommands()
+        .find(|command| command.find_subcommand(word).is_some());
+    found.map(|command| format!("{} {word}", command.get_name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::understand;
+
+    fn hint(words: &[&str]) -> Option<String> {
+        let said: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+        let error = understand(said.clone()).unwrap_err();
+        super::explain(&error, &said).map(|failure| failure.hint.unwrap())
+    }
+
+    #[test]
+    fn a_task_is_what_no_command_takes_and_has_a_space_in_it() {
+        let task = |words: &[&str]| {
+            let hew = understand(words.iter().map(|word| word.to_string()).collect()).unwrap();
+            assert!(hew.command.is_none(), "{words:?}");
+            hew.open.prompt
+        };
+        assert_eq!(task(&["fix it"]), ["fix it"]);
+        assert_eq!(task(&["-c", "run the tests", "-m", "a/b"]), ["run the tests"]);
+        assert_eq!(task(&["fix it", "now"]), ["fix it", "now"]);
+        assert_eq!(task(&["--", "run", "the", "tests"]), ["run", "the", "tests"]);
+        assert_eq!(task(&["--", "--help"]), ["--help"]);
+        assert!(task(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_word_that_is_no_command_gets_the_nearest_one_or_the_way_to_say_a_task() {
+        let starts = |words: &[&str], start: &str| {
+            let hint = hint(words).unwrap();
+            assert!(hint.starts_with(start), "{words:?}: {hint}");
+        };
+        starts(&["sesions"], "did you mean `hew sessions`?");
+        starts(&["session"], "did you mean `hew sessions`?");
+        starts(&["session", "list"], "did you mean `hew sessions`?");
+        starts(&["serve"], "did you mean `hew mcp serve`?");
+        starts(&["exec", "fix it"], "to have something done: hew \"…\"");
+        starts(&["-p", "fix it"], "to have something done: hew \"…\"");
+        starts(&["sessions", "lst"], "did you mean `hew sessions list`?");
+        starts(&["config", "pth"], "did you mean `hew config path`?");
+        for other in [&["run", "-p", "x"][..], &["--help"], &["keys", "list", "extra"]] {
+            assert_eq!(hint(other), None, "{other:?}");
+        }
+    }
+}

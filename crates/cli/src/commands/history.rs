@@ -1,0 +1,175 @@
+//! Opens the history of a session, and prints plans that restore its files.
+
+use super::load_for;
+use crate::args::{GlobalArgs, RestoreArgs};
+use crate::environment::ProcessEnv;
+use crate::failure::{Failure, Result};
+use crate::output::format::sanitise;
+use crate::{output, project};
+use host::sessions::{existing_root, find, open_store};
+use review::{ConflictPolicy, ConflictReason, RestorePlan, SessionAccess, SessionHistory, step_verb};
+use serde::Serialize;
+use session::{FileKind, FileVersion, ItemId, SessionId};
+use std::path::Path;
+
+/// Opens a session by id, or the newest one of this project.
+pub(super) async fn open_history(
+    session: Option<&str>,
+    access: SessionAccess,
+    global: &GlobalArgs,
+    env: &ProcessEnv,
+) -> Result<SessionHistory> {
+    let store = open_store(env)?;
+    let here = project::root(global.cwd.as_deref(), env)?;
+    let meta = find(&store, session.filter(|name| *name != "last"), &here).await?;
+    let root = match &global.cwd {
+        Some(_) => here,
+        None => existing_root(&meta.root)?,
+    };
+    let root = root
+        .canonicalize()
+        .map_err(|error| Failure::file("open", &root, &error))?;
+    let config = load_for(root.clone(), global, env, Vec::new())?.config;
+    let limits = host::checkpoint_limits(&config.checkpoints);
+    Ok(SessionHistory::open(store, meta.id, root, limits, access).await?)
+}
+
+/// How to open a session for an operation.
+pub(super) fn access(going: &RestoreArgs) -> SessionAccess {
+    match going.dry_run {
+        true => SessionAccess::Read,
+        false => SessionAccess::Write,
+    }
+}
+
+/// How to handle files that were changed outside the session.
+pub(super) fn conflict_policy(going: &RestoreArgs) -> ConflictPolicy {
+    match (going.force, going.keep) {
+        (true, _) => ConflictPolicy::Overwrite,
+        (false, true) => ConflictPolicy::Keep,
+        (false, false) => ConflictPolicy::Abort,
+    }
+}
+
+/// An operation that restores files, for the output.
+pub(super) struct RestoreReport<'a> {
+    pub(super) session: SessionId,
+    pub(super) action: &'static str,
+    pub(super) items: &'a [ItemId],
+    pub(super) json: bool,
+}
+
+/// Whether a printed plan was applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlanState {
+    Planned,
+    Applied,
+}
+
+#[derive(Serialize)]
+struct RestoreJson<'a> {
+    session: String,
+    action: &'a str,
+    done: bool,
+    items: Vec<String>,
+    changes: Vec<RestoredPathJson<'a>>,
+    conflicts: Vec<ConflictJson<'a>>,
+    left: Vec<&'a Path>,
+}
+
+#[derive(Serialize)]
+struct RestoredPathJson<'a> {
+    path: &'a Path,
+    change: &'static str,
+}
+
+#[derive(Serialize)]
+struct ConflictJson<'a> {
+    path: &'a Path,
+    why: &'static str,
+}
+
+impl RestoreReport<'_> {
+    /// Prints a plan as JSON or as text.
+    pub(super) fn print(&self, plan: &RestorePlan, state: PlanState) -> Result<()> {
+        match self.json {
+            true => output::deliver(&output::pretty(&self.json(plan, state))?),
+            false => output::deliver(&plan_text(plan)),
+        }
+    }
+
+    /// Prints the conflicts of a plan that was refused.
+    pub(super) fn print_conflicts(&self, plan: &RestorePlan) -> Result<()> {
+        self.print(&plan.only_conflicts(), PlanState::Planned)
+    }
+
+    fn json<'a>(&'a self, plan: &'a RestorePlan, state: PlanState) -> RestoreJson<'a> {
+        let changes = plan.steps.iter().map(|step| RestoredPathJson {
+            path: &step.path,
+            change: step_verb(step),
+        });
+        let conflicts = plan.conflicts.iter().map(|conflict| ConflictJson {
+            path: &conflict.path,
+            why: reason_text(conflict.reason),
+        });
+        RestoreJson {
+            session: self.session.to_string(),
+            action: self.action,
+            done: state == PlanState::Applied,
+            items: self.items.iter().map(ToString::to_string).collect(),
+            changes: changes.collect(),
+            conflicts: conflicts.collect(),
+            left: plan.nonempty_folders.iter().map(|path| path.as_path()).collect(),
+        }
+    }
+}
+
+fn plan_text(plan: &RestorePlan) -> String {
+    let mut text = String::new();
+    let shown = |path: &Path, version: Option<&FileVersion>| {
+        let end = match version.map(|version| version.kind) {
+            Some(FileKind::Folder { .. }) => "/",
+            Some(FileKind::File { .. } | FileKind::Link) | None => "",
+        };
+        sanitise(&format!("{}{end}", path.display()))
+    };
+    for step in &plan.steps {
+        let version = step.to.as_ref().or(step.from.as_ref());
+        text.push_str(&format!("{:<12} {}\n", step_verb(step), shown(&step.path, version)));
+    }
+    for path in &plan.nonempty_folders {
+        let folder = shown(path, None);
+        text.push_str(&format!(
+            "{:<12} {folder}/ (contains files that undo does not cover)\n",
+            "kept"
+        ));
+    }
+    for conflict in &plan.conflicts {
+        let path = shown(&conflict.path, None);
+        text.push_str(&format!(
+            "{:<12} {path} ({})\n",
+            "conflict",
+            reason_text(conflict.reason)
+        ));
+    }
+    text
+}
+
+fn reason_text(reason: ConflictReason) -> &'static str {
+    match reason {
+        ConflictReason::Changed => "changed outside the session",
+        ConflictReason::Removed => "removed outside the session",
+        ConflictReason::Appeared => "created outside the session",
+        ConflictReason::NotStored => "an earlier version was not stored",
+        ConflictReason::VersionControl => "belongs to version control",
+    }
+}
+
+/// The number of files and folders that a plan changes.
+pub(super) fn plan_summary(plan: &RestorePlan) -> String {
+    let count = plan.count();
+    match count.is_empty() {
+        true => "nothing to change".into(),
+        false => count.to_string(),
+    }
+}

@@ -1,0 +1,468 @@
+//! Drives a session through one task: hands over the prompt, shows events, passes on signals and answers.
+
+use super::signals::StopSignals;
+use super::structured_answer::AnswerSchema;
+use super::terminal_answers::AnswerReader;
+use crate::environment::ProcessEnv;
+use crate::exit::ExitStatus;
+use crate::failure::{Failure, Result};
+use crate::output;
+use crate::output::events::JsonEvent as Line;
+use crate::output::json::{JsonWriter, TurnResult};
+use crate::output::summary::FollowUpCommands;
+use crate::output::text::{AnswerDisplay, TextStyle, TextWriter};
+use host::sessions::{resume_command, short_id};
+use host::{RunningSession, SessionResources};
+use model::Message;
+use serde_json::Value;
+use session::{Command, Delivery, Event, NoticeLevel, Question, QuestionId, SessionId, Totals, TurnEnd};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+/// Output options of a run.
+pub(super) struct RunReporting<'a> {
+    /// As JSON lines.
+    pub(super) json: bool,
+    /// Nothing but the answer.
+    pub(super) quiet: bool,
+    /// Whether the session existed before.
+    pub(super) resumed: bool,
+    /// The project's folder.
+    pub(super) root: &'a Path,
+    /// The prefix of suggested commands, such as `HEW_DATA_DIR=… `.
+    pub(super) prefix: &'a str,
+}
+
+/// How often the live line is drawn.
+const FRAME: Duration = Duration::from_millis(100);
+/// How many events are shown before the output is handed over.
+const BATCH: usize = 256;
+/// How often a wrong answer is given back to the model.
+const CORRECTIONS: u32 = 2;
+
+/// Sends a task to a session and shows events until it is done.
+pub(super) async fn drive(
+    session: RunningSession,
+    command: Command,
+    expected: Option<AnswerSchema>,
+    told: &RunReporting<'_>,
+    env: &ProcessEnv,
+) -> Result<ExitStatus> {
+    let id = session.resources.id;
+    let mut show = EventSink::begin(&session, told, expected.is_some(), env);
+    for text in &session.warnings {
+        show.notice(text);
+    }
+    let mut task = RunTask {
+        show,
+        commands: commands(id, told.prefix),
+        totals: session.totals,
+        started: Instant::now(),
+        began: Instant::now(),
+        answer: String::new(),
+        expected,
+        corrections: 0,
+        stopped: None,
+        asked: VecDeque::new(),
+        answers: AnswerReader::new(session.permission),
+        autonomous: session.resources.config.autonomy.enabled,
+    };
+    let look = format!("`{}hew sessions show {}` shows the answer", told.prefix, short_id(id));
+    // The queue is empty, so this does not wait; if the session has ended, its events contain the reason.
+    drop(session.commands.send(command).await);
+    let mut resources = session.resources;
+    let exit = task.run(session.commands, session.events, &mut resources).await;
+    for warning in resources.close().await {
+        task.show.notice(&warning);
+        task.show.flush();
+    }
+    match task.show.lost() {
+        Some(failure) => Err(failure.hint(look)),
+        None => Ok(exit),
+    }
+}
+
+struct RunTask {
+    show: EventSink,
+    commands: FollowUpCommands,
+    totals: Totals,
+    /// When hew began to work.
+    started: Instant,
+    /// When the turn began.
+    began: Instant,
+    /// The text of the newest reply.
+    answer: String,
+    expected: Option<AnswerSchema>,
+    corrections: u32,
+    /// The signal that stopped the turn.
+    stopped: Option<ExitStatus>,
+    /// Pending questions with the subtask that asks; the first one is shown.
+    asked: VecDeque<(Option<SessionId>, Question)>,
+    answers: AnswerReader,
+    /// Whether the agent may continue by itself after the turn.
+    autonomous: bool,
+}
+
+impl RunTask {
+    async fn run(
+        &mut self,
+        commands: mpsc::Sender<Command>,
+        mut events: mpsc::Receiver<Event>,
+        session: &mut SessionResources,
+    ) -> ExitStatus {
+        let mut signals = StopSignals::listen();
+        let mut frames = frames();
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut exit = None;
+        let mut closed = false;
+        loop {
+            tokio::select! {
+                biased;
+                signal = signals.next() => {
+                    if let Some(exit) = exit {
+                        if closed {
+                            return exit;
+                        }
+                        closed = true;
+                        // Background work is no longer waited for.
+                        drop(commands.send(Command::Interrupt).await);
+                        drop(commands.send(Command::Close).await);
+                        continue;
+                    }
+                    if self.stopped.is_some() {
+                        self.leave(signal);
+                    }
+                    self.stopped = Some(signal);
+                    // A session that is gone has nothing to stop.
+                    drop(commands.send(Command::Interrupt).await);
+                }
+                count = events.recv_many(&mut batch, BATCH) => {
+                    if count == 0 {
+                        break;
+                    }
+                    for event in batch.drain(..) {
+                        if let Some(next) = self.take(event) {
+                            match next {
+                                DriveStep::Ask(command) => drop(commands.send(*command).await),
+                                DriveStep::End(ended) => {
+                                    exit = Some(ended);
+                                    closed = !self.autonomous;
+                                    let end = if closed { Command::Close } else { Command::Finish };
+                                    drop(commands.send(end).await);
+                                }
+                            }
+                        }
+                    }
+                    self.show.flush();
+                }
+                (question, answer) = self.answers.next() => {
+                    // An answer to a question that was settled meanwhile is not one to the next.
+                    if let Some((asker, _)) = take_first(&mut self.asked, question) {
+                        let answer = Command::Answer { question, answer };
+                        drop(commands.send(addressed(asker, answer)).await);
+                    }
+                    self.show.answered();
+                    if let Some((_, next)) = self.asked.front() {
+                        self.answers.ask(next);
+                    }
+                }
+                _ = frames.tick(), if self.show.is_live() && self.asked.is_empty() && exit.is_none() => self.show.tick(),
+            }
+        }
+        drop(commands);
+        let ended = session.wait().await;
+        match exit {
+            Some(exit) => exit,
+            None => {
+                let why = ended.err().map_or("it ended early".into(), |error| error.to_string());
+                self.show.complain(
+                    &format!("the session broke down: {why}"),
+                    &format!("finished work is saved; continue with `{}`", self.commands.resume),
+                );
+                ExitStatus::Failed
+            }
+        }
+    }
+
+    /// Shows an event and returns the next step.
+    fn take(&mut self, event: Event) -> Option<DriveStep> {
+        self.show.event(&event);
+        match event {
+            Event::TurnStarted => self.began = Instant::now(),
+            Event::Usage { totals, .. } => self.totals = totals,
+            Event::QuestionAsked { question } => self.ask(None, question),
+            Event::QuestionAnswered { question } => self.settled(question),
+            Event::Subtask { session, event, .. } => {
+                if let Some((asker, question)) = asked_below(session, &event) {
+                    self.ask(Some(asker), question.clone());
+                }
+                if let Some(question) = answered_below(&event) {
+                    self.settled(question);
+                }
+            }
+            Event::TurnFinished { ending, answer } => {
+                self.answer = answer;
+                return Some(self.finish(&ending));
+            }
+            Event::ItemStarted { .. }
+            | Event::ItemDelta { .. }
+            | Event::ItemFinished { .. }
+            | Event::ItemDropped { .. }
+            | Event::Retrying { .. }
+            | Event::Notice { .. }
+            | Event::TitleChanged { .. } => {}
+        }
+        None
+    }
+
+    fn ask(&mut self, asker: Option<SessionId>, question: Question) {
+        if self.asked.is_empty() {
+            self.show.flush();
+            self.answers.ask(&question);
+        }
+        self.asked.push_back((asker, question));
+    }
+
+    /// A question is no longer pending.
+    fn settled(&mut self, question: QuestionId) {
+        self.asked.retain(|(_, asked)| asked.id != question);
+        if self.asked.is_empty() {
+            self.show.answered();
+        }
+    }
+
+    /// Ends a turn: finishes the run, or asks the model to correct its answer.
+    fn finish(&mut self, ending: &TurnEnd) -> DriveStep {
+        let checked = match (&self.expected, ending) {
+            (Some(expected), TurnEnd::Completed) => expected.check(&self.answer).map(Some),
+            (Some(_) | None, _) => Ok(None),
+        };
+        let exit = match (&checked, self.stopped) {
+            (Err(_), _) => ExitStatus::Schema,
+            (Ok(_), Some(signal)) if *ending == TurnEnd::Interrupted => signal,
+            (Ok(_), _) => ExitStatus::from(ending),
+        };
+        if let (Err(wrong), Some(expected)) = (&checked, &self.expected)
+            && self.corrections < CORRECTIONS
+        {
+            self.corrections += 1;
+            let complaint = expected.complaint(wrong);
+            self.show
+                .notice(&format!("the answer does not match the schema: {wrong}; asking again"));
+            return DriveStep::Ask(Box::new(Command::Prompt {
+                message: Message::user(complaint),
+                delivery: Delivery::Queue,
+            }));
+        }
+        let output = checked.as_ref().ok().and_then(Option::as_ref);
+        self.report(ending, output, exit);
+        if let Err(wrong) = &checked {
+            self.show.complain(
+                &format!("the answer does not match the schema: {wrong}"),
+                "loosen the schema, or choose another model",
+            );
+        }
+        DriveStep::End(exit)
+    }
+
+    fn report(&mut self, ending: &TurnEnd, output: Option<&Value>, exit: ExitStatus) {
+        let finish = TurnResult {
+            ending,
+            answer: &self.answer,
+            output,
+            duration: self.began.elapsed(),
+            run: self.started.elapsed(),
+            totals: &self.totals,
+            exit_code: exit.code(),
+        };
+        self.show.finish(&finish, &self.commands);
+    }
+
+    /// Exits immediately after the second interrupt. Finished items are saved.
+    fn leave(&mut self, signal: ExitStatus) -> ! {
+        self.show.flush();
+        output::complain(&format!("\nhint: continue with `{}`\n", self.commands.resume));
+        std::process::exit(i32::from(signal.code()));
+    }
+}
+
+/// The next step after an event.
+enum DriveStep {
+    /// The session has one more thing to do.
+    Ask(Box<Command>),
+    /// The task is over.
+    End(ExitStatus),
+}
+
+/// The question in a subtask's event, if any, with its session.
+fn asked_below(session: SessionId, event: &Event) -> Option<(SessionId, &Question)> {
+    match event {
+        Event::QuestionAsked { question } => Some((session, question)),
+        Event::Subtask { session, event, .. } => asked_below(*session, event),
+        Event::TurnStarted
+        | Event::ItemStarted { .. }
+        | Event::ItemDelta { .. }
+        | Event::ItemFinished { .. }
+        | Event::ItemDropped { .. }
+        | Event::QuestionAnswered { .. }
+        | Event::Usage { .. }
+        | Event::Retrying { .. }
+        | Event::Notice { .. }
+        | Event::TitleChanged { .. }
+        | Event::TurnFinished { .. } => None,
+    }
+}
+
+/// Takes the first question out if it is this one.
+fn take_first(
+    asked: &mut VecDeque<(Option<SessionId>, Question)>,
+    question: QuestionId,
+) -> Option<(Option<SessionId>, Question)> {
+    match asked.front() {
+        Some((_, first)) if first.id == question => asked.pop_front(),
+        Some(_) | None => None,
+    }
+}
+
+/// The question of a subtask that was answered by an event, if it is such an event.
+fn answered_below(event: &Event) -> Option<QuestionId> {
+    match event {
+        Event::QuestionAnswered { question } => Some(*question),
+        Event::Subtask { event, .. } => answered_below(event),
+        _ => None,
+    }
+}
+
+/// A command for the session, or for one of its subtasks.
+fn addressed(to: Option<SessionId>, command: Command) -> Command {
+    match to {
+        Some(session) => Command::Subtask {
+            session,
+            command: Box::new(command),
+        },
+        None => command,
+    }
+}
+
+fn commands(id: SessionId, prefix: &str) -> FollowUpCommands {
+    FollowUpCommands {
+        resume: format!("{prefix}{}", resume_command(id)),
+        review: format!("{prefix}hew changes {}", short_id(id)),
+    }
+}
+
+fn frames() -> Interval {
+    let mut frames = interval(FRAME);
+    frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    frames
+}
+
+/// The destination of events.
+enum EventSink {
+    Text { text: Box<TextWriter>, live: bool },
+    Json(JsonWriter),
+}
+
+impl EventSink {
+    fn begin(opened: &RunningSession, told: &RunReporting<'_>, whole: bool, env: &ProcessEnv) -> Self {
+        if told.json {
+            let mut json = JsonWriter::stdout();
+            json.tell(Line::SessionStarted {
+                session: opened.resources.id.to_string(),
+                resumed: told.resumed,
+                model: &opened.model,
+                cwd: told.root.display().to_string(),
+                mode: &opened.mode,
+                permission: opened.permission,
+                hew: env!("CARGO_PKG_VERSION"),
+            });
+            json.flush();
+            return EventSink::Json(json);
+        }
+        // An answer that must match a schema is shown when it does.
+        let showing = if whole {
+            AnswerDisplay::Last
+        } else {
+            AnswerDisplay::Streaming
+        };
+        let style = TextStyle::of_process(env, told.quiet, showing);
+        EventSink::Text {
+            text: Box::new(TextWriter::of_process(style, &opened.model)),
+            live: style.live,
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        match self {
+            EventSink::Text { live, .. } => *live,
+            EventSink::Json(_) => false,
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        match self {
+            EventSink::Text { text, .. } => text.event(event),
+            EventSink::Json(json) => json.event(event),
+        }
+    }
+
+    fn notice(&mut self, what: &str) {
+        self.event(&Event::Notice {
+            level: NoticeLevel::Warning,
+            text: what.into(),
+        });
+    }
+
+    fn complain(&mut self, what: &str, hint: &str) {
+        match self {
+            EventSink::Text { text, .. } => {
+                text.flush();
+                output::complain(&format!("error: {what}\nhint: {hint}\n"));
+            }
+            EventSink::Json(_) => self.notice(what),
+        }
+    }
+
+    fn finish(&mut self, finish: &TurnResult<'_>, commands: &FollowUpCommands) {
+        match self {
+            EventSink::Text { text, .. } => text.finish(finish, commands),
+            EventSink::Json(json) => json.finish(finish),
+        }
+    }
+
+    /// The current question was answered.
+    fn answered(&mut self) {
+        match self {
+            EventSink::Text { text, .. } => {
+                text.answered();
+                text.flush();
+            }
+            EventSink::Json(_) => {}
+        }
+    }
+
+    /// The first write error.
+    fn lost(&self) -> Option<Failure> {
+        match self {
+            EventSink::Text { text, .. } => text.lost(),
+            EventSink::Json(json) => json.lost(),
+        }
+    }
+
+    fn tick(&mut self) {
+        match self {
+            EventSink::Text { text, .. } => text.tick(),
+            EventSink::Json(_) => {}
+        }
+    }
+
+    fn flush(&mut self) {
+        match self {
+            EventSink::Text { text, .. } => text.flush(),
+            EventSink::Json(json) => json.flush(),
+        }
+    }
+}

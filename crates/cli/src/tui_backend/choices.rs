@@ -1,0 +1,112 @@
+//! Lists of models, modes and commands.
+
+use super::backend_context::BackendContext;
+use crate::failure::Result;
+use crate::models::ModelRegistry;
+use crate::output::format::{line, tokens};
+use host::project_context::{self, load_modes};
+use model::Info;
+use providers::discover;
+use std::collections::BTreeMap;
+use tui::PickerItem;
+
+/// All models, the usable ones first.
+pub(super) async fn models(here: &BackendContext) -> Result<Vec<PickerItem>> {
+    let loaded = here.config()?;
+    let models = ModelRegistry::new(&loaded.config, &here.env);
+    let mut obstacles: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut servers = Vec::new();
+    for provider in models.providers() {
+        let key = models.key(&provider).await.unwrap_or(None);
+        let obstacle = match (provider.is_local(), key.is_some() || provider.preset.is_none()) {
+            (true, _) => Some("no server on this machine".to_owned()),
+            (false, true) => None,
+            (false, false) => Some("no key".to_owned()),
+        };
+        if provider.is_local()
+            && let Ok(settings) = models.settings_with(&models.representative(&provider), &provider, key)
+        {
+            servers.push(settings);
+        }
+        obstacles.insert(provider.name.to_owned(), obstacle);
+    }
+    let mut infos: Vec<Info> = models.iter().cloned().collect();
+    for found in discover::discover(&servers, discover::DISCOVERY_TIMEOUT).await {
+        if let Ok(discovered) = found.models {
+            obstacles.insert(found.provider, None);
+            infos.retain(|known| !discovered.iter().any(|info| info.name() == known.name()));
+            infos.extend(discovered);
+        }
+    }
+    let mut choices: Vec<PickerItem> = infos
+        .iter()
+        .map(|info| PickerItem {
+            name: info.name(),
+            description: about(info),
+            unavailable_reason: obstacles.get(&info.provider).cloned().flatten(),
+        })
+        .collect();
+    choices.sort_by_key(|choice| choice.unavailable_reason.is_some());
+    Ok(choices)
+}
+
+/// The slash commands of the user and the project.
+pub(super) fn commands(here: &BackendContext) -> Result<Vec<PickerItem>> {
+    let loaded = here.config()?;
+    let found = project_context::commands(&here.root, &loaded, &here.env)?;
+    let choices = found.into_values().map(|slash| PickerItem {
+        name: slash.name.clone(),
+        description: line(&slash.description, 200),
+        unavailable_reason: None,
+    });
+    Ok(choices.collect())
+}
+
+/// The known prompts of MCP servers.
+pub(super) fn prompts(servers: &mcp::McpServers) -> Vec<PickerItem> {
+    let choice = |prompt: &mcp::McpPrompt| PickerItem {
+        name: prompt.command(),
+        description: line(prompt.description.as_deref().unwrap_or("a prompt of this server"), 200),
+        unavailable_reason: None,
+    };
+    servers.prompts().iter().map(choice).collect()
+}
+
+/// The context window of a model; 0 if it is unknown.
+pub(super) fn window(model: &str, here: &BackendContext) -> Result<u64> {
+    let loaded = here.config()?;
+    let models = ModelRegistry::new(&loaded.config, &here.env);
+    let info = models.find(model)?;
+    // A session only uses immediately available keys, too.
+    models.immediate_settings(&info)?;
+    Ok(info.limits.window)
+}
+
+/// The modes of this project.
+pub(super) fn modes(here: &BackendContext) -> Result<Vec<PickerItem>> {
+    let loaded = here.config()?;
+    let found = load_modes(&here.root, loaded.trust, &here.env);
+    let choices = found.modes.iter().map(|mode| PickerItem {
+        name: mode.name.clone(),
+        description: line(mode.when_to_use.trim(), 200),
+        unavailable_reason: None,
+    });
+    Ok(choices.collect())
+}
+
+fn about(info: &Info) -> String {
+    let mut parts = Vec::new();
+    if info.limits.window > 0 {
+        parts.push(format!("{} window", tokens(info.limits.window)));
+    }
+    if let Some(prices) = &info.prices {
+        parts.push(format!("${} in, ${} out", prices.base.input, prices.base.output));
+    }
+    if info.features.reasoning {
+        parts.push("reasoning".into());
+    }
+    if let Some(day) = &info.deprecated_on {
+        parts.push(format!("deprecated on {day}"));
+    }
+    parts.join(" · ")
+}

@@ -1,0 +1,109 @@
+//! Lists of sessions, and the changes and jobs of the open session.
+
+use crate::args::GlobalArgs;
+use crate::commands::changes::status_word;
+use crate::commands::undo;
+use crate::environment::ProcessEnv;
+use crate::failure::Result;
+use crate::output::format::duration;
+use edit::HunkAuthors;
+use host::sessions::existing_root;
+use review::PathScope;
+use review::changes::{ChangeReview, PendingContent, PendingFile, ReviewRequest};
+use session::{RestoreKind, SessionId, SessionMeta, Store as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use store::SqliteStore;
+use toolbox::BackgroundJobs;
+use tui::{HunkDecision, JobRow, OperationResult, ReviewableFile, ReviewableHunk};
+use workspace::Workspace;
+
+/// The sessions of a project, or all, without subtasks.
+pub(super) async fn list(store: &SqliteStore, root: Option<PathBuf>) -> Result<Vec<SessionMeta>> {
+    let mut all = store.list(root).await?;
+    all.retain(|meta| meta.parent.is_none());
+    Ok(all)
+}
+
+/// The pending changes of a session.
+pub(super) async fn changes(store: Arc<SqliteStore>, session: SessionId) -> Result<Vec<ReviewableFile>> {
+    let pending = open_review(store, session).await?.pending().await?.pending;
+    Ok(pending.files.iter().map(file_changes).collect())
+}
+
+/// Accepts and rejects changes.
+pub(super) async fn review(
+    store: Arc<SqliteStore>,
+    session: SessionId,
+    verdicts: Vec<(String, HunkDecision)>,
+) -> Result<OperationResult> {
+    let (mut accept, mut reject) = (Vec::new(), Vec::new());
+    for (id, verdict) in verdicts {
+        match verdict {
+            HunkDecision::Accept => accept.push(id),
+            HunkDecision::Reject => reject.push(id),
+        }
+    }
+    let message = format!("accepted {}, rejected {}", accept.len(), reject.len());
+    let review = open_review(store, session).await?;
+    let request = ReviewRequest::Selected { accept, reject };
+    let log_entry = review.decide_in_open_session(&request).await?;
+    Ok(OperationResult { message, log_entry })
+}
+
+async fn open_review(store: Arc<SqliteStore>, session: SessionId) -> Result<ChangeReview> {
+    let meta = store.load(session).await?.meta;
+    let workspace = Workspace::open(&existing_root(&meta.root)?).map_err(review::Error::from)?;
+    Ok(ChangeReview::new(store, meta, workspace, PathScope::default()))
+}
+
+fn file_changes(file: &PendingFile) -> ReviewableFile {
+    let why = match &file.content {
+        PendingContent::Text | PendingContent::ModeOnly | PendingContent::Link(_) => None,
+        PendingContent::Binary(_) => Some("binary file: accept or reject it as a whole".into()),
+        PendingContent::Unreadable(reason) => Some(reason.to_string()),
+    };
+    let hunks = file.hunks.iter().map(|hunk| ReviewableHunk {
+        id: hunk.id.clone(),
+        line: hunk.text.first_line,
+        before: hunk.text.before.clone(),
+        after: hunk.text.after.clone(),
+        has_user_edits: hunk.text.authors == HunkAuthors::Mixed,
+        rejectable: !file.is_reject_blocked(hunk),
+    });
+    ReviewableFile {
+        path: file.path.clone(),
+        status: status_word(file.status).into(),
+        no_diff_reason: why,
+        hunks: hunks.collect(),
+    }
+}
+
+/// Undoes or redoes the last turn.
+pub(super) async fn restore(
+    how: RestoreKind,
+    session: SessionId,
+    global: &GlobalArgs,
+    env: &ProcessEnv,
+) -> Result<OperationResult> {
+    let (told, body) = undo::restore_in_open_session(how, session, global, env).await?;
+    Ok(OperationResult {
+        message: told,
+        log_entry: Some(body),
+    })
+}
+
+/// The background commands.
+pub(super) fn jobs(background: &BackgroundJobs) -> Vec<JobRow> {
+    let jobs = background.list().into_iter().map(|job| JobRow {
+        id: job.id,
+        command: job.command,
+        running: job.ended.is_none(),
+        state: match job.ended {
+            None => format!("running {}", duration(job.age)),
+            Some(how) => how,
+        },
+        output: job.printed,
+    });
+    jobs.collect()
+}

@@ -1,0 +1,126 @@
+//! Setup: lists providers, stores keys and tests models.
+
+use super::backend_context::BackendContext;
+use crate::failure::{Failure, Result};
+use crate::keys::{self, SystemKeyring};
+use crate::models::ModelRegistry;
+use crate::output::format::duration;
+use crate::paths::display_path;
+use model::Info;
+use providers::discover::{self, probe};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tui::{KeyStorage, ProviderAccess, ProviderRow};
+
+/// The maximum number of models of a provider.
+const MAX_MODELS: usize = 12;
+/// The time limit of a test.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// All providers, the usable ones first.
+pub(super) async fn providers(here: &BackendContext) -> Result<Vec<ProviderRow>> {
+    let loaded = here.config()?;
+    let models = ModelRegistry::new(&loaded.config, &here.env);
+    let mut servers = Vec::new();
+    let mut providers = Vec::new();
+    for provider in models.providers() {
+        let key = models.key(&provider).await.unwrap_or(None);
+        let access = match (&key, provider.is_local(), provider.preset.is_none()) {
+            (_, true, _) => ProviderAccess::Absent("no server on this machine".into()),
+            (Some(key), false, _) => ProviderAccess::Key(key.source.to_string()),
+            (None, false, true) => ProviderAccess::Key("your configuration".into()),
+            (None, false, false) => ProviderAccess::NeedsKey,
+        };
+        if provider.is_local()
+            && let Ok(settings) = models.settings_with(&models.representative(&provider), &provider, key)
+        {
+            servers.push(settings);
+        }
+        let known = models
+            .iter()
+            .filter(|info| info.provider == provider.name && info.deprecated_on.is_none());
+        providers.push(ProviderRow {
+            name: provider.name.to_owned(),
+            title: provider.title().to_owned(),
+            access,
+            models: best(known),
+        });
+    }
+    let found = discover::discover(&servers, discover::DISCOVERY_TIMEOUT)
+        .await
+        .into_iter();
+    let found: BTreeMap<String, Vec<Info>> = found
+        .filter_map(|found| Some((found.provider, found.models.ok()?)))
+        .collect();
+    for provider in &mut providers {
+        if let Some(infos) = found.get(&provider.name) {
+            provider.access = ProviderAccess::Local;
+            provider.models = infos.iter().map(Info::name).collect();
+        }
+    }
+    providers.sort_by_key(|provider| match provider.access {
+        ProviderAccess::Key(_) => 0,
+        ProviderAccess::Local => 1,
+        ProviderAccess::NeedsKey => 2,
+        ProviderAccess::Absent(_) => 3,
+    });
+    Ok(providers)
+}
+
+/// Where a key can be stored: in the keyring if there is one, in a file, or only in this process.
+pub(super) fn key_places(here: &BackendContext) -> Vec<(KeyStorage, String)> {
+    let mut places = Vec::new();
+    if SystemKeyring::new(&here.env).is_available() {
+        places.push((KeyStorage::Keyring, "in the system keyring".into()));
+    }
+    if let Ok(file) = crate::paths::keys_file(&here.env) {
+        let file = display_path(&file, &here.env);
+        places.push((KeyStorage::File, format!("in {file}, a file that only you can read")));
+    }
+    places.push((KeyStorage::Memory, "nowhere: it is used until you quit hew".into()));
+    places
+}
+
+/// Stores a key.
+pub(super) async fn save_key(provider: &str, key: &str, keep: KeyStorage, here: &BackendContext) -> Result<String> {
+    if !keys::is_plausible(key) {
+        return Err(Failure::usage(keys::IMPLAUSIBLE_KEY));
+    }
+    match keep {
+        KeyStorage::Keyring => {
+            SystemKeyring::new(&here.env).set(provider, key).await?;
+            Ok(format!("the key of {provider} is in the keyring"))
+        }
+        KeyStorage::File => {
+            let file = keys::file::set(provider, key, &here.env)?;
+            Ok(format!(
+                "the key of {provider} is in {}",
+                display_path(&file, &here.env)
+            ))
+        }
+        KeyStorage::Memory => {
+            here.env.set_session_key(provider, key);
+            Ok(format!("the key of {provider} is used until you quit hew"))
+        }
+    }
+}
+
+/// Tests a model's provider with a request that costs nothing.
+pub(super) async fn test(model: &str, here: &BackendContext) -> Result<String> {
+    let loaded = here.config()?;
+    let models = ModelRegistry::new(&loaded.config, &here.env);
+    let info = models.find(model)?;
+    let settings = models.settings(&info).await?;
+    let answer = probe(&settings, TIMEOUT).await?;
+    Ok(format!("the provider answered in {}", duration(answer.took)))
+}
+
+/// The most expensive models first.
+fn best<'a>(infos: impl Iterator<Item = &'a Info>) -> Vec<String> {
+    let mut infos: Vec<&Info> = infos.filter(|info| info.features.tools).collect();
+    infos.sort_by(|one, two| {
+        let price = |info: &Info| info.prices.as_ref().map_or(0.0, |prices| prices.base.output);
+        price(two).total_cmp(&price(one))
+    });
+    infos.into_iter().take(MAX_MODELS).map(Info::name).collect()
+}

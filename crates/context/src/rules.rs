@@ -1,0 +1,499 @@
+//! Locates and reads rules files.
+//!
+//! Rules are ordered from general to specific, because a later rule outweighs an earlier one: the user's own rules, then for
+//! each folder of the project its rules file, from the repository root down, then its `.roo/rules` and `.hew/rules`, then those
+//! of the mode. Rules in deeper folders are added when a file there is read or changed.
+
+use crate::origin::{FileOrigin, repository_root};
+use prompt::RulesFile;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use workspace::Workspace;
+
+/// Names of rules files; the first one in a folder is used.
+const NAMES: &[&str] = &[
+    ".rules",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".github/copilot-instructions.md",
+    "CLAUDE.md",
+    "AGENT.md",
+    "AGENTS.md",
+    "GEMINI.md",
+];
+/// Folders in a project that contain rules folders, in increasing precedence.
+const RULE_HOMES: &[&str] = &[".roo", ".hew"];
+/// Maximum bytes read from a file; the prompt truncates long rules further.
+const MAX_BYTES: u64 = 256 * 1024;
+/// Maximum bytes of all rules together; only the paths of the others are included.
+const MAX_TOTAL_BYTES: usize = 128 * 1024;
+/// Maximum depth of imports.
+const MAX_IMPORTS: usize = 3;
+/// Maximum number of files read from a rules folder.
+const MAX_FILES: usize = 100;
+/// Maximum depth of a rules folder.
+const MAX_DEPTH: usize = 5;
+/// Suffixes of temporary files, which are ignored.
+const TEMPORARY_SUFFIXES: &[&str] = &[
+    ".DS_Store",
+    ".bak",
+    ".cache",
+    ".db",
+    ".lock",
+    ".log",
+    ".old",
+    ".orig",
+    ".part",
+    ".pyc",
+    ".rej",
+    ".swo",
+    ".swp",
+    ".temp",
+    ".tmp",
+    "Thumbs.db",
+    "~",
+];
+
+/// The locations of rules.
+#[derive(Debug, Clone)]
+pub struct RuleSources {
+    /// The user's configuration folder.
+    pub user_config: Option<PathBuf>,
+    /// The folders of the project, the main one first, each with the root of its repository.
+    roots: Vec<(Workspace, PathBuf)>,
+}
+
+impl RuleSources {
+    /// The locations for a workspace; `user_config` is the user's configuration folder.
+    pub fn new(workspace: &Workspace, user_config: Option<PathBuf>) -> Self {
+        let more = workspace.more().iter().filter_map(|root| {
+            let other = Workspace::open(root).ok()?;
+            let hides = workspace.clone();
+            Some(other.hiding_paths(move |path| hides.is_hidden(path)))
+        });
+        let roots = [workspace.clone()].into_iter().chain(more);
+        let roots = roots.map(|root| {
+            let top = repository_root(&root);
+            (root, top)
+        });
+        RuleSources {
+            user_config,
+            roots: roots.collect(),
+        }
+    }
+
+    /// The main folder of the project.
+    pub fn root(&self) -> &Path {
+        self.roots.first().map_or(Path::new("/"), |(root, _)| root.root())
+    }
+
+    /// The folders of the project with the origin of their files.
+    pub fn projects(&self) -> impl Iterator<Item = (&Path, FileOrigin<'_>)> {
+        self.roots
+            .iter()
+            .map(|(workspace, top)| (workspace.root(), FileOrigin::Project { workspace, top }))
+    }
+
+    /// The candidate folders for some kind of settings, in increasing precedence: the user's, then the project's.
+    pub fn settings_folders<'a>(&'a self, own: &'a str, project: &'a [&str]) -> Vec<(PathBuf, FileOrigin<'a>)> {
+        let mine = self
+            .user_config
+            .iter()
+            .map(move |home| (home.join(own), FileOrigin::User));
+        let theirs = self
+            .projects()
+            .flat_map(move |(root, origin)| project.iter().map(move |folder| (root.join(folder), origin)));
+        mine.chain(theirs).collect()
+    }
+
+    /// A path as shown to the model: relative to the main folder of the project if inside it.
+    pub fn display_path(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(self.root()).unwrap_or(path).to_owned()
+    }
+
+    /// The rules that always apply, the most general first.
+    pub fn rules(&self) -> Vec<RulesFile> {
+        let own = self.user_config.as_deref();
+        let mut found: Vec<RulesFile> = own
+            .and_then(|own| self.first_of(own, FileOrigin::User))
+            .into_iter()
+            .collect();
+        found.extend(
+            own.iter()
+                .flat_map(|own| self.folder(&own.join("rules"), FileOrigin::User)),
+        );
+        for ((root, origin), (_, top)) in self.projects().zip(&self.roots) {
+            let folders = folders(root, top).into_iter();
+            found.extend(folders.filter_map(|folder| self.first_of(folder, origin)));
+            let homes = RULE_HOMES.iter().map(|home| root.join(home).join("rules"));
+            found.extend(homes.flat_map(|home| self.folder(&home, origin)));
+        }
+        // Two folders of a project may be in one repository.
+        let mut seen = BTreeSet::new();
+        found.retain(|rules| seen.insert(rules.path.clone()));
+        found
+    }
+
+    /// Warnings about rules files that are ignored because another one in the same folder is used and has other content.
+    pub fn shadowed_rules(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for ((root, origin), (_, top)) in self.projects().zip(&self.roots) {
+            for folder in folders(root, top) {
+                let mut found = NAMES.iter().filter_map(|name| self.read(&folder.join(name), origin));
+                let Some(first) = found.next() else { continue };
+                let others = found.filter(|other| !first.text.contains(other.text.trim()));
+                warnings.extend(others.map(|other| {
+                    let (first, other) = (first.path.display(), other.path.display());
+                    format!(
+                        "{first} is used and {other} is ignored; a line `@FILE` in a rules file includes another file"
+                    )
+                }));
+            }
+        }
+        warnings.dedup();
+        warnings
+    }
+
+    /// The rules for a mode, the most general first.
+    pub fn mode_rules(&self, mode: &str) -> Vec<RulesFile> {
+        // The name of a mode may come from the project.
+        if mode.contains(['/', '\\']) {
+            return Vec::new();
+        }
+        let name = format!("rules-{mode}");
+        let homes: Vec<String> = RULE_HOMES.iter().map(|home| format!("{home}/{name}")).collect();
+        let homes: Vec<&str> = homes.iter().map(String::as_str).collect();
+        let folders = self.settings_folders(&name, &homes);
+        folders
+            .into_iter()
+            .flat_map(|(home, origin)| self.folder(&home, origin))
+            .collect()
+    }
+
+    /// The folders below a folder of the project that may contain rules for this path, the outermost first. The rules of the
+    /// project folder itself always apply.
+    pub fn nested_folders<'a>(&self, path: &'a Path) -> Vec<&'a Path> {
+        let root = self
+            .projects()
+            .map(|(root, _)| root)
+            .find(|root| path.starts_with(root));
+        let Some(root) = root else { return Vec::new() };
+        let above = path.ancestors().take_while(|folder| *folder != root);
+        let mut folders: Vec<&Path> = above.collect();
+        folders.reverse();
+        folders
+    }
+
+    /// The rules file of a folder of the project.
+    pub fn folder_rules(&self, folder: &Path) -> Option<RulesFile> {
+        let (_, origin) = self.projects().find(|(root, _)| folder.starts_with(root))?;
+        self.first_of(folder, origin)
+    }
+
+    /// Reads a rules file again, by the path shown to the model.
+    pub fn reread(&self, path: &str) -> Option<RulesFile> {
+        let path = self.root().join(path);
+        let is_rules = NAMES.iter().any(|name| path.ends_with(name));
+        let (_, origin) = self.projects().find(|(root, _)| path.starts_with(root))?;
+        if is_rules { self.read(&path, origin) } else { None }
+    }
+
+    fn first_of(&self, folder: &Path, origin: FileOrigin<'_>) -> Option<RulesFile> {
+        NAMES.iter().find_map(|name| self.read(&folder.join(name), origin))
+    }
+
+    fn read(&self, path: &Path, origin: FileOrigin<'_>) -> Option<RulesFile> {
+        let text = read_with_imports(path, origin, MAX_IMPORTS)?;
+        (!text.trim().is_empty()).then(|| RulesFile {
+            path: self.display_path(path),
+            text,
+        })
+    }
+
+    /// All rules in a folder, sorted by file name.
+    fn folder(&self, folder: &Path, origin: FileOrigin<'_>) -> Vec<RulesFile> {
+        let paths = settings_files(folder, origin);
+        paths.into_iter().filter_map(|path| self.read(&path, origin)).collect()
+    }
+}
+
+/// The folders with rules files that always apply, the outermost first.
+fn folders<'a>(root: &'a Path, top: &Path) -> Vec<&'a Path> {
+    let mut folders: Vec<&Path> = root.ancestors().take_while(|folder| folder.starts_with(top)).collect();
+    folders.reverse();
+    folders
+}
+
+/// Replaces the text of rules that exceed the total limit by a note.
+pub(crate) fn within_limit(rules: Vec<RulesFile>) -> Vec<RulesFile> {
+    let mut left = MAX_TOTAL_BYTES;
+    let fit = rules.into_iter().map(|rules| match left.checked_sub(rules.text.len()) {
+        Some(rest) => {
+            left = rest;
+            rules
+        }
+        None => RulesFile {
+            text: "(Omitted: all rules together exceed the size limit. Read this file before you change anything that it may apply to.)"
+                .into(),
+            ..rules
+        },
+    });
+    fit.collect()
+}
+
+/// Reads a file. A line with only `@path` includes that file, as in other agents.
+fn read_with_imports(path: &Path, origin: FileOrigin<'_>, depth: usize) -> Option<String> {
+    let bytes = origin.read(path, MAX_BYTES).ok()?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let is_import = |line: &str| line.starts_with('@') && line.len() > 1 && !line.contains(char::is_whitespace);
+    if depth == 0 || !text.lines().any(|line| is_import(line.trim())) {
+        return Some(text);
+    }
+    let lines = text.lines().map(|line| {
+        let named = line.trim();
+        let other = is_import(named).then(|| path.with_file_name(&named[1..]));
+        let other = other.filter(|other| other != path);
+        let text = other.and_then(|other| read_with_imports(&other, origin, depth - 1));
+        text.unwrap_or_else(|| line.to_owned())
+    });
+    Some(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The files in and below a settings folder, sorted by name.
+pub(crate) fn settings_files(folder: &Path, origin: FileOrigin<'_>) -> Vec<PathBuf> {
+    let (mut paths, mut seen) = (Vec::new(), BTreeSet::new());
+    collect_files(folder, origin, MAX_DEPTH, &mut seen, &mut paths);
+    paths.sort_by_cached_key(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        (name, path.clone())
+    });
+    paths.truncate(MAX_FILES);
+    paths
+}
+
+fn collect_files(
+    folder: &Path,
+    origin: FileOrigin<'_>,
+    depth: usize,
+    seen: &mut BTreeSet<PathBuf>,
+    paths: &mut Vec<PathBuf>,
+) {
+    // Follow symbolic links, but not in cycles.
+    let is_new = origin.folder(folder).is_some_and(|real| seen.insert(real));
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    if !is_new {
+        return;
+    }
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if TEMPORARY_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) || paths.len() > 10 * MAX_FILES {
+            continue;
+        }
+        match fs::metadata(&path) {
+            Ok(meta) if meta.is_dir() && depth > 1 => collect_files(&path, origin, depth - 1, seen, paths),
+            Ok(meta) if meta.is_file() => paths.push(path),
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixture {
+        temp: tempfile::TempDir,
+    }
+
+    impl Fixture {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let temp = tempfile::tempdir().unwrap();
+            for (path, text) in files {
+                let path = temp.path().join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            Fixture { temp }
+        }
+
+        fn find(&self, root: &str, mode: &str) -> Vec<String> {
+            let sources = self.sources(root, &[]);
+            let found = sources.rules().into_iter().chain(sources.mode_rules(mode));
+            found.map(|rules| rules.text).collect()
+        }
+
+        fn sources(&self, root: &str, more: &[&str]) -> RuleSources {
+            fs::create_dir_all(self.temp.path().join(root)).unwrap();
+            fs::create_dir_all(self.temp.path().join("repo/.git")).unwrap();
+            fs::write(self.temp.path().join("repo/.git/HEAD"), "ref: refs/heads/main").unwrap();
+            let more: Vec<PathBuf> = more.iter().map(|root| self.temp.path().join(root)).collect();
+            let workspace = Workspace::open(&self.temp.path().join(root)).unwrap();
+            RuleSources::new(&workspace.with(&more).unwrap(), Some(self.temp.path().join("home")))
+        }
+    }
+
+    #[test]
+    fn rules_are_ordered_from_the_users_to_the_current_folder() {
+        let fixture = Fixture::new(&[
+            ("home/AGENTS.md", "mine"),
+            ("home/rules/b.md", "my second"),
+            ("home/rules/A.md", "my first"),
+            ("repo/AGENTS.md", "top"),
+            ("repo/a/AGENTS.md", " \n"),
+            ("repo/a/b/GEMINI.md", "deep"),
+        ]);
+        assert_eq!(
+            fixture.find("repo/a/b", "code"),
+            ["mine", "my first", "my second", "top", "deep"]
+        );
+    }
+
+    #[test]
+    fn an_ignored_rules_file_is_reported_unless_it_adds_nothing() {
+        let shadowed = |files: &[(&str, &str)]| Fixture::new(files).sources("repo/a", &[]).shadowed_rules();
+        let hidden = shadowed(&[
+            ("repo/CLAUDE.md", "one"),
+            ("repo/AGENTS.md", "two"),
+            ("repo/a/.rules", "three"),
+        ]);
+        assert_eq!(hidden.len(), 1, "{hidden:?}");
+        assert!(hidden[0].contains("CLAUDE.md is used"), "{hidden:?}");
+        assert!(hidden[0].contains("AGENTS.md is ignored"), "{hidden:?}");
+        assert_eq!(
+            shadowed(&[("repo/CLAUDE.md", "one"), ("repo/AGENTS.md", "one\n")]),
+            [""; 0]
+        );
+        assert_eq!(
+            shadowed(&[("repo/CLAUDE.md", "@AGENTS.md"), ("repo/AGENTS.md", "two")]),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn the_first_rules_file_of_a_folder_in_zeds_order_is_used() {
+        let mut files: Vec<(String, &str)> = NAMES.iter().map(|name| (format!("repo/{name}"), *name)).collect();
+        while !files.is_empty() {
+            let fixture: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+            assert_eq!(Fixture::new(&fixture).find("repo", "code"), [files[0].1]);
+            files.remove(0);
+        }
+    }
+
+    #[test]
+    fn rules_folders_come_after_the_rules_file_and_those_of_the_mode_last() {
+        let fixture = Fixture::new(&[
+            ("repo/.rules", "file"),
+            ("repo/.roo/rules/z.md", "roo"),
+            ("repo/.hew/rules/deep/a.md", "hew"),
+            ("repo/.hew/rules/b.md.swp", "suffix"),
+            ("repo/.hew/rules-architect/m.md", "for architects"),
+            ("repo/.clinerules/x.md", "a folder is no rules file"),
+        ]);
+        assert_eq!(fixture.find("repo", "code"), ["file", "roo", "hew"]);
+        assert_eq!(
+            fixture.find("repo", "architect"),
+            ["file", "roo", "hew", "for architects"]
+        );
+    }
+
+    #[test]
+    fn each_folder_of_a_project_has_its_own_rules_file_and_rules_folders() {
+        let fixture = Fixture::new(&[
+            ("repo/AGENTS.md", "main"),
+            ("other/CLAUDE.md", "other"),
+            ("other/AGENTS.md", "not this one"),
+            ("other/.hew/rules/a.md", "other rule"),
+            ("other/.hew/rules-ask/m.md", "other mode"),
+        ]);
+        let sources = fixture.sources("repo", &["other"]);
+        let texts = |rules: Vec<RulesFile>| rules.into_iter().map(|rules| rules.text).collect::<Vec<_>>();
+        assert_eq!(texts(sources.rules()), ["main", "other", "other rule"]);
+        assert_eq!(texts(sources.mode_rules("ask")), ["other mode"]);
+        let paths: Vec<PathBuf> = sources.rules().into_iter().map(|rules| rules.path).collect();
+        assert_eq!(paths[0], Path::new("AGENTS.md"));
+        assert!(paths[1].is_absolute() && paths[1].ends_with("other/CLAUDE.md"));
+    }
+
+    #[test]
+    fn rules_in_deeper_folders_are_found_for_paths_below_them() {
+        let fixture = Fixture::new(&[
+            ("repo/AGENTS.md", "top"),
+            ("repo/a/CLAUDE.md", "a"),
+            ("repo/a/AGENTS.md", "not this one"),
+            ("repo/a/b/AGENTS.md", "b"),
+            ("repo/a/b/x.rs", ""),
+        ]);
+        let sources = fixture.sources("repo", &[]);
+        let file = sources.root().join("a/b/x.rs");
+        let found = sources
+            .nested_folders(&file)
+            .into_iter()
+            .filter_map(|folder| sources.folder_rules(folder));
+        assert_eq!(found.map(|rules| rules.text).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(sources.nested_folders(Path::new("/elsewhere/x")), Vec::<&Path>::new());
+        assert_eq!(
+            sources.reread("a/CLAUDE.md").map(|rules| rules.text).as_deref(),
+            Some("a")
+        );
+        assert_eq!(sources.reread("a/b/x.rs"), None, "only rules files are reread");
+    }
+
+    #[test]
+    fn a_rules_file_includes_others_but_none_outside_the_repository() {
+        let fixture = Fixture::new(&[
+            ("secret.md", "secret"),
+            (
+                "repo/CLAUDE.md",
+                "first\n@AGENTS.md\n@../secret.md\n@CLAUDE.md\nmail @me now",
+            ),
+            ("repo/AGENTS.md", "the rules\n@CLAUDE.md"),
+        ]);
+        let text = fixture.find("repo", "code").remove(0);
+        assert!(
+            text.starts_with("first\nthe rules\n") && text.ends_with("mail @me now"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n@../secret.md\n") && !text.contains("\nsecret"),
+            "{text}"
+        );
+        assert!(text.len() < 500, "{text}");
+    }
+
+    #[test]
+    fn rules_beyond_the_total_limit_are_omitted() {
+        let rules = |name: &str, bytes| RulesFile {
+            path: name.into(),
+            text: "x".repeat(bytes),
+        };
+        let fit = within_limit(vec![rules("a", 100_000), rules("b", 100_000), rules("c", 10)]);
+        assert_eq!((fit[0].text.len(), fit[2].text.len()), (100_000, 10));
+        assert!(fit[1].text.contains("exceed the size limit"), "{}", fit[1].text);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn symbolic_links_out_of_the_repository_are_not_followed() {
+        use std::os::unix::fs::symlink;
+        let fixture = Fixture::new(&[
+            ("secret/key", "a key"),
+            ("mine/long.md", "mine"),
+            ("home/config.toml", ""),
+            ("repo/docs/house.md", "house"),
+            ("repo/.hew/rules/a.md", "a"),
+            ("repo/.hew/rules-code/c.md", "c"),
+        ]);
+        let place = |name: &str| fixture.temp.path().join(name);
+        symlink("../mine/long.md", place("home/AGENTS.md")).unwrap();
+        symlink("../secret/key", place("repo/.rules")).unwrap();
+        symlink("/dev/zero", place("repo/.cursorrules")).unwrap();
+        symlink("docs/house.md", place("repo/AGENTS.md")).unwrap();
+        symlink(place("secret"), place("repo/.hew/rules/b")).unwrap();
+        symlink(".", place("repo/.hew/rules/again")).unwrap();
+        symlink(place("secret/key"), place("repo/.hew/rules-code/d.md")).unwrap();
+        assert_eq!(fixture.find("repo", "code"), ["mine", "house", "a", "c"]);
+    }
+}

@@ -1,0 +1,229 @@
+//! Alternative readings of quoted text that does not occur in the file: line numbers, over-escaping, entities, fences.
+
+use crate::fold::is_blank;
+
+/// How the quoted text was normalised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Normalization {
+    Fences,
+    LineNumbers,
+    Escapes,
+    Entities,
+}
+
+/// An alternative reading of an old and a new text.
+#[derive(Clone, Debug)]
+pub(crate) struct AlternativeReading {
+    pub(crate) dressing: Normalization,
+    pub(crate) old: String,
+    pub(crate) new: String,
+    pub(crate) hint: Option<usize>,
+}
+
+/// All readings that differ, in the order in which to try them.
+pub(crate) fn alternative_readings(old: &str, new: &str) -> Vec<AlternativeReading> {
+    let plain = |dressing, pair: Option<(String, String)>| {
+        pair.map(|(old, new)| AlternativeReading {
+            dressing,
+            old,
+            new,
+            hint: None,
+        })
+    };
+    [
+        plain(Normalization::Fences, without_fences(old, new)),
+        plain(Normalization::Fences, without_path_comment(old, new)),
+        without_numbers(old, new),
+        without_some_numbers(old, new),
+        plain(Normalization::LineNumbers, without_bars(old, new)),
+        plain(Normalization::Escapes, both(old, new, unescaped)),
+        plain(Normalization::Escapes, both(old, new, unescaped_tabs)),
+        plain(Normalization::Entities, both(old, new, without_entities)),
+    ]
+    .into_iter()
+    .flatten()
+    .filter(|reading| reading.old != old && !reading.old.trim().is_empty())
+    .collect()
+}
+
+fn both(old: &str, new: &str, change: fn(&str) -> String) -> Option<(String, String)> {
+    let changed = change(old);
+    (changed != old).then(|| (changed, change(new)))
+}
+
+fn without_fences(old: &str, new: &str) -> Option<(String, String)> {
+    Some((unfenced(old)?, unfenced(new).unwrap_or_else(|| new.to_owned())))
+}
+
+/// The content of a text that is one code fence.
+pub(crate) fn unfenced(text: &str) -> Option<String> {
+    let trimmed = text.trim_matches('\n');
+    let (open, rest) = trimmed.split_once('\n')?;
+    let open = open.trim();
+    if !open.starts_with("```") || open.trim_start_matches('`').contains('`') {
+        return None;
+    }
+    let (inside, close) = rest.rsplit_once('\n').unwrap_or(("", rest));
+    (close.trim() == "```").then(|| format!("{inside}\n"))
+}
+
+/// Some models repeat the file name in a comment on the first line.
+fn without_path_comment(old: &str, new: &str) -> Option<(String, String)> {
+    let strip = |text: &str| {
+        let (first, rest) = text.split_once('\n')?;
+        let inner = first.trim().trim_start_matches(['/', '#', '<', '!', '-', '*', ' ']);
+        (inner.to_lowercase().starts_with("filepath:") && inner != first.trim()).then(|| rest.to_owned())
+    };
+    Some((strip(old)?, strip(new).unwrap_or_else(|| new.to_owned())))
+}
+
+fn without_numbers(old: &str, new: &str) -> Option<AlternativeReading> {
+    let (old, hint) = unnumbered(old)?;
+    Some(AlternativeReading {
+        dressing: Normalization::LineNumbers,
+        old,
+        new: stripped(new),
+        hint,
+    })
+}
+
+fn without_some_numbers(old: &str, new: &str) -> Option<AlternativeReading> {
+    let hint = old.lines().find_map(numbered).map(|(number, _)| number)?;
+    Some(AlternativeReading {
+        dressing: Normalization::LineNumbers,
+        old: stripped(old),
+        new: stripped(new),
+        hint: Some(hint),
+    })
+}
+
+/// The text without the line numbers on some of its lines.
+fn stripped(text: &str) -> String {
+    text.split_inclusive('\n')
+        .map(|line| numbered(line).map_or(line, |(_, rest)| rest))
+        .collect()
+}
+
+/// The text without the line numbers on all of its lines, and the first number.
+fn unnumbered(text: &str) -> Option<(String, Option<usize>)> {
+    let (mut first, mut last) = (None, None);
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        if is_blank(line) {
+            out.push_str(line);
+            continue;
+        }
+        let (number, rest) = numbered(line)?;
+        if last.replace(number).is_some_and(|last| last >= number) {
+            return None;
+        }
+        first.get_or_insert(number);
+        out.push_str(rest);
+    }
+    first.is_some().then_some((out, first))
+}
+
+/// Splits `12 | text`, `12→text` or `12\ttext`.
+fn numbered(line: &str) -> Option<(usize, &str)> {
+    let trimmed = line.trim_start_matches([' ', '\t']);
+    let digits = trimmed.len() - trimmed.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, rest) = trimmed.split_at_checked(digits)?;
+    let number = number.parse().ok()?;
+    for mark in [" | ", "→", " |", "| ", "|", "\t"] {
+        if let Some(rest) = rest.strip_prefix(mark) {
+            return Some((number, rest));
+        }
+    }
+    None
+}
+
+fn without_bars(old: &str, new: &str) -> Option<(String, String)> {
+    let strip = |text: &str| {
+        text.split_inclusive('\n')
+            .map(|line| {
+                if is_blank(line) {
+                    Some(line)
+                } else {
+                    line.strip_prefix("| ").or_else(|| line.strip_prefix('|'))
+                }
+            })
+            .collect::<Option<String>>()
+    };
+    Some((strip(old)?, strip(new).unwrap_or_else(|| new.to_owned())))
+}
+
+/// Undoes one level of backslash escapes.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            out.push(character);
+            continue;
+        }
+        match characters.clone().next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('r') => out.push('\r'),
+            Some(plain @ ('"' | '\'' | '`' | '\\' | '/' | '$')) => out.push(plain),
+            _ => {
+                out.push('\\');
+                continue;
+            }
+        }
+        characters.next();
+    }
+    crate::document::normalize_newlines(&out)
+}
+
+/// Replaces `\t` at the start of lines by tabs.
+pub(crate) fn unescaped_tabs(text: &str) -> String {
+    text.split_inclusive('\n')
+        .map(|line| {
+            let body = line.trim_start_matches("\\t");
+            let tabs = (line.len() - body.len()) / 2;
+            format!("{}{body}", "\t".repeat(tabs))
+        })
+        .collect()
+}
+
+fn without_entities(text: &str) -> String {
+    [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&apos;", "'"),
+        ("&#39;", "'"),
+        ("&#x27;", "'"),
+        ("&amp;", "&"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (entity, plain)| text.replace(entity, plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_numbers_are_removed_from_both_texts_if_the_old_one_has_them() {
+        let readings = alternative_readings("10 | a\n11 |   b\n", "20 | c\n21 |   d\n");
+        let first = readings.first().unwrap();
+        assert_eq!(
+            (first.old.as_str(), first.new.as_str(), first.hint),
+            ("a\n  b\n", "c\n  d\n", Some(10))
+        );
+        assert!(
+            alternative_readings("| a\n|---|\n", "1 | | a\n")
+                .iter()
+                .all(|reading| reading.new == "1 | | a\n")
+        );
+    }
+
+    #[test]
+    fn escapes_and_entities_are_undone_once() {
+        assert_eq!(unescaped(r#"say(\"hi\\n\");\n\tdone"#), "say(\"hi\\n\");\n\tdone");
+        assert_eq!(without_entities("a &lt; b &amp;&amp; c"), "a < b && c");
+        assert_eq!(unfenced("```rust\nlet x;\n```\n").as_deref(), Some("let x;\n"));
+    }
+}

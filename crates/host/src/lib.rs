@@ -1,0 +1,41 @@
+//! Opens sessions: the configuration and a request become a running session.
+
+pub mod acp_agents;
+pub mod atomic;
+pub mod config;
+pub mod confinement;
+mod edit_formats;
+pub mod environment;
+pub mod failure;
+pub mod grants;
+pub mod hooks;
+mod images;
+pub mod keys;
+pub mod language_servers;
+pub mod log;
+pub mod long_results;
+pub mod mcp_cache;
+pub mod mcp_servers;
+pub mod models;
+pub mod nearest;
+mod open;
+mod panels;
+pub mod paths;
+pub mod permissions;
+pub mod program;
+pub mod project;
+pub mod project_context;
+mod roots;
+mod session_models;
+pub mod sessions;
+pub mod system_prompt;
+pub mod text;
+pub mod tools;
+pub mod trust;
+pub mod validate;
+mod web;
+
+pub use open::{
+    ClientServices, ModelOrigin, RunningSession, SessionProject, SessionRef, SessionRequest, SessionResources,
+    checkpoint_limits, open,
+};

@@ -1,0 +1,478 @@
+//! MCP servers from the configuration and from files of other programs.
+
+use crate::config::{Config, ConfigLayer, ConfigOrigin, McpSamplingConfig, McpServerConfig, McpTransportKind};
+use crate::confinement;
+use crate::environment::ProcessEnv;
+use crate::failure::{Failure, Result};
+use crate::mcp_cache::McpFileCache;
+use crate::trust::ProjectTrust;
+use crate::{models, paths, project};
+use context::{FileOrigin, ReadRefusal};
+use mcp::{
+    ConfigVariables, DefinitionError, McpDefinition, McpEnvironment, McpServers, McpTransport, OAuthSettings,
+    PROJECT_FILES, ReadOnlyHints, SamplingPolicy,
+};
+use model::{Model, Part};
+use serde::Deserialize as _;
+use session::Command;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use toml::Value;
+use tool::NotificationSender;
+use workspace::Workspace;
+
+/// The maximum size of a file.
+const MAX_BYTES: u64 = 1024 * 1024;
+/// The time limit for connecting.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The project and the configuration of MCP servers.
+#[derive(Clone, Copy)]
+pub struct McpContext<'a> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// Its layers.
+    pub layers: &'a [ConfigLayer],
+    /// The project directory.
+    pub root: &'a Path,
+    /// Whether it is trusted. Servers of an untrusted project are not started.
+    pub trust: ProjectTrust,
+    /// The environment.
+    pub env: &'a ProcessEnv,
+    /// Servers of the client that opened the session.
+    pub extra: &'a [McpDefinition],
+}
+
+/// Creates the servers of a project. Returns `None` if none are defined, and problems.
+pub fn servers(
+    place: McpContext<'_>,
+    notices: NotificationSender,
+    model: Option<Arc<dyn Model>>,
+    profile: Option<policy::ToolProfile>,
+) -> Result<(Option<McpServers>, Vec<String>)> {
+    let (definitions, problems) = definitions(place);
+    if definitions.is_empty() {
+        return Ok((None, problems));
+    }
+    let tool_filter =
+        profile.map(|profile| -> mcp::McpToolFilter { Arc::new(move |server, tool| profile.offers_mcp(server, tool)) });
+    let environment = McpEnvironment {
+        notices,
+        model,
+        tool_filter,
+        ..server_environment(place)?
+    };
+    Ok((Some(McpServers::new(definitions, environment)), problems))
+}
+
+/// The names of the enabled servers, whether they run or not.
+pub fn names(servers: Option<&McpServers>) -> Vec<String> {
+    let all = servers.map(McpServers::status).unwrap_or_default();
+    let used = all
+        .into_iter()
+        .map(|status| status.definition)
+        .filter(|it| !it.disabled);
+    used.map(|definition| definition.name).collect()
+}
+
+/// The environment in which servers are started.
+pub fn server_environment(place: McpContext<'_>) -> Result<McpEnvironment> {
+    let McpContext { config, env, root, .. } = place;
+    let (proxy, shared) = (config.proxy.clone(), env.clone());
+    let web = move |url: &str| -> std::result::Result<reqwest::ClientBuilder, mcp::BoxError> {
+        let tls = providers::tls_config().map_err(|error| error.to_string())?;
+        let builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .user_agent(concat!("hew/", env!("CARGO_PKG_VERSION")))
+            .no_proxy();
+        match models::proxy_for(url, proxy.as_deref(), &shared) {
+            Some(proxy) => {
+                let proxy = reqwest::Proxy::all(proxy).map_err(|error| format!("the proxy: {error}"))?;
+                Ok(builder.proxy(proxy))
+            }
+            None => Ok(builder),
+        }
+    };
+    Ok(McpEnvironment {
+        root: root.to_owned(),
+        environment: confinement::environment(config, env),
+        http_client: Arc::new(web),
+        cache: Arc::new(McpFileCache::new(env)?),
+        notices: NotificationSender::none(),
+        model: None,
+        tool_filter: None,
+        max_listed: config.tools.mcp_listed as usize,
+    })
+}
+
+/// Starts the servers without a cached offer, and follows changes of the files that define servers.
+pub(crate) fn start_and_watch(servers: &McpServers, place: McpContext<'_>) {
+    servers.start();
+    let (config, layers) = (place.config.clone(), place.layers.to_vec());
+    let (root, trust, env) = (place.root.to_owned(), place.trust, place.env.clone());
+    let further = place.extra.to_vec();
+    let files = definition_files(&root, &env);
+    let mut before = file_stamps(&files);
+    servers.watch_definitions(move || {
+        let now = file_stamps(&files);
+        if now == before {
+            return None;
+        }
+        before = now;
+        let layers = reload(&layers)?;
+        let place = McpContext {
+            config: &config,
+            layers: &layers,
+            root: &root,
+            trust,
+            env: &env,
+            extra: &further,
+        };
+        Some(definitions(place).0)
+    });
+}
+
+/// Reads the files of the layers again. Returns `None` if one of them is invalid.
+fn reload(layers: &[ConfigLayer]) -> Option<Vec<ConfigLayer>> {
+    let mut fresh = Vec::new();
+    for layer in layers {
+        match &layer.origin {
+            ConfigOrigin::User(path) => fresh.extend(ConfigLayer::read(path, ConfigOrigin::User).ok()?),
+            ConfigOrigin::Project(path) => fresh.extend(ConfigLayer::read(path, ConfigOrigin::Project).ok()?),
+            ConfigOrigin::BuiltIn | ConfigOrigin::Variable(_) | ConfigOrigin::Flag(_) => fresh.push(layer.clone()),
+        }
+    }
+    Some(fresh)
+}
+
+/// The files that may define servers.
+fn definition_files(root: &Path, env: &ProcessEnv) -> Vec<PathBuf> {
+    let project = PROJECT_FILES.iter().map(|name| root.join(name));
+    let own = paths::user_config_file(env)
+        .ok()
+        .into_iter()
+        .chain(project::config_file(root));
+    project.chain(own).collect()
+}
+
+fn file_stamps(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
+    let stamp = |file: &PathBuf| {
+        let found = file.metadata().ok()?;
+        Some((found.modified().ok()?, found.len()))
+    };
+    files.iter().map(stamp).collect()
+}
+
+/// The defined servers by name, and problems. The project's definitions take precedence over the user's.
+pub fn definitions(place: McpContext<'_>) -> (Vec<McpDefinition>, Vec<String>) {
+    let McpContext { root, env, .. } = place;
+    let home = paths::home_dir(env);
+    let environment = |name: &str| env.get(name).map(str::to_owned);
+    let variables = ConfigVariables {
+        workspace: root,
+        home: home.as_deref(),
+        environment: &environment,
+    };
+    let mut problems = Vec::new();
+    let mut found: BTreeMap<String, McpDefinition> = BTreeMap::new();
+    let mut entries = configured_entries(place);
+    let late = entries
+        .iter()
+        .position(|(origin, ..)| !matches!(origin, ConfigOrigin::BuiltIn | ConfigOrigin::User(_)));
+    let later = entries.split_off(late.unwrap_or(entries.len()));
+    let mut changes = Vec::new();
+    for (origin, name, entry) in entries {
+        changes.extend(define(&mut found, &origin, name, entry, &variables));
+    }
+    for definition in from_files(place, &variables, &mut problems) {
+        found.insert(definition.name.clone(), definition);
+    }
+    for (origin, name, entry) in later {
+        changes.extend(define(&mut found, &origin, name, entry, &variables));
+    }
+    for definition in place.extra {
+        found.insert(definition.name.clone(), definition.clone());
+    }
+    // Entries without a command or URL change a server that is defined elsewhere.
+    for (name, entry) in changes {
+        match found.get_mut(&name) {
+            Some(definition) => adjust(definition, &entry),
+            None => problems.push(format!("`mcp.{name}` has neither a command nor a URL")),
+        }
+    }
+    (found.into_values().collect(), problems)
+}
+
+/// The entries of all layers, in order.
+fn configured_entries(place: McpContext<'_>) -> Vec<(ConfigOrigin, String, McpServerConfig)> {
+    let mut entries = Vec::new();
+    for layer in place.layers {
+        if matches!(layer.origin, ConfigOrigin::Project(_)) && place.trust != ProjectTrust::Trusted {
+            continue;
+        }
+        let Some(Value::Table(servers)) = layer.table.get("mcp") else {
+            continue;
+        };
+        for (name, value) in servers {
+            // Each layer has been checked already.
+            if let Ok(entry) = McpServerConfig::deserialize(value.clone()) {
+                entries.push((layer.origin.clone(), name.clone(), entry));
+            }
+        }
+    }
+    entries
+}
+
+/// Defines a server, or returns the entry if it only changes one.
+fn define(
+    found: &mut BTreeMap<String, McpDefinition>,
+    origin: &ConfigOrigin,
+    name: String,
+    entry: McpServerConfig,
+    variables: &ConfigVariables<'_>,
+) -> Option<(String, McpServerConfig)> {
+    if entry.command.is_none() && entry.url.is_none() {
+        return Some((name, entry));
+    }
+    let mut definition = McpDefinition {
+        transport: transport(&entry, variables),
+        origin: origin.to_string(),
+        ..McpDefinition::new(
+            name.clone(),
+            McpTransport::Http {
+                url: String::new(),
+                headers: BTreeMap::new(),
+            },
+        )
+    };
+    adjust(&mut definition, &entry);
+    found.insert(name, definition);
+    None
+}
+
+fn transport(
+    entry: &McpServerConfig,
+    variables: &ConfigVariables<'_>,
+) -> std::result::Result<McpTransport, DefinitionError> {
+    let expand = |text: &String| mcp::expand_variables(text, variables);
+    let all = |texts: &BTreeMap<String, String>| -> std::result::Result<BTreeMap<String, String>, DefinitionError> {
+        texts
+            .iter()
+            .map(|(name, text)| Ok((name.clone(), expand(text)?)))
+            .collect()
+    };
+    match (&entry.command, &entry.url, entry.r#type) {
+        (Some(_), Some(_), _) => Err(DefinitionError::CommandAndUrl),
+        (Some(_), None, Some(McpTransportKind::Http | McpTransportKind::Sse)) => Err(DefinitionError::TypeNeedsUrl),
+        (None, _, Some(McpTransportKind::Stdio)) => Err(DefinitionError::TypeNeedsCommand),
+        (Some(command), None, _) => Ok(McpTransport::Stdio {
+            command: expand(command)?,
+            args: entry.args.iter().map(expand).collect::<std::result::Result<_, _>>()?,
+            env: all(&entry.env)?,
+            cwd: entry.cwd.as_ref().map(expand).transpose()?.map(PathBuf::from),
+        }),
+        (None, Some(url), kind) => {
+            let (url, headers) = (expand(url)?, all(&entry.headers)?);
+            Ok(match kind {
+                Some(McpTransportKind::Sse) => McpTransport::Sse { url, headers },
+                Some(McpTransportKind::Http | McpTransportKind::Stdio) | None => McpTransport::Http { url, headers },
+            })
+        }
+        (None, None, _) => Err(DefinitionError::NoCommandOrUrl),
+    }
+}
+
+/// Applies an entry to a definition.
+fn adjust(definition: &mut McpDefinition, entry: &McpServerConfig) {
+    if let Some(disabled) = entry.disabled {
+        definition.disabled = disabled;
+    }
+    if let Some(timeout) = entry.timeout {
+        definition.timeout = timeout.0;
+    }
+    definition.always_allow.extend(entry.always_allow.iter().cloned());
+    definition.disabled_tools.extend(entry.disabled_tools.iter().cloned());
+    if let Some(enabled) = &entry.enabled_tools {
+        definition.enabled_tools = Some(enabled.clone());
+    }
+    if let Some(trusted) = entry.trust_hints {
+        definition.hints = if trusted {
+            ReadOnlyHints::Trusted
+        } else {
+            ReadOnlyHints::Ignored
+        };
+    }
+    if let Some(sampling) = entry.sampling {
+        definition.sampling = match sampling {
+            McpSamplingConfig::Ask => SamplingPolicy::Ask,
+            McpSamplingConfig::Allow => SamplingPolicy::Allow,
+            McpSamplingConfig::Deny => SamplingPolicy::Deny,
+        };
+    }
+    let oauth = &entry.oauth;
+    let before = std::mem::take(&mut definition.oauth);
+    definition.oauth = OAuthSettings {
+        client_id: oauth.client_id.clone().or(before.client_id),
+        client_secret: oauth.client_secret.clone().or(before.client_secret),
+        scopes: if oauth.scopes.is_empty() {
+            before.scopes
+        } else {
+            oauth.scopes.clone()
+        },
+        port: oauth.port.or(before.port),
+    };
+}
+
+/// The servers that files of other programs in the project define. In an untrusted project they are only reported.
+fn from_files(
+    place: McpContext<'_>,
+    variables: &ConfigVariables<'_>,
+    problems: &mut Vec<String>,
+) -> Vec<McpDefinition> {
+    let existing: Vec<&str> = PROJECT_FILES
+        .into_iter()
+        .filter(|name| place.root.join(name).is_file())
+        .collect();
+    if existing.is_empty() {
+        return Vec::new();
+    }
+    if place.trust != ProjectTrust::Trusted {
+        problems.push(format!(
+            "{} defines MCP servers, which are ignored because the project is not trusted (`hew trust`)",
+            existing.join(", ")
+        ));
+        return Vec::new();
+    }
+    let Ok(workspace) = &Workspace::open(place.root) else {
+        return Vec::new();
+    };
+    let top = &context::repository_root(workspace);
+    let mut definitions = Vec::new();
+    for name in existing {
+        let read = (FileOrigin::Project { workspace, top }).read(&place.root.join(name), MAX_BYTES);
+        match read {
+            Ok(bytes) => {
+                let (read, problem) = mcp::parse_mcp_file(&String::from_utf8_lossy(&bytes), name, variables);
+                definitions.extend(read);
+                problems.extend(problem);
+            }
+            Err(ReadRefusal::OutsideProject) => {
+                problems.push(format!("{name} is ignored, because it leads out of the project"))
+            }
+            Err(ReadRefusal::Unreadable(error)) => problems.push(format!("cannot read {name}: {error}")),
+            Err(ReadRefusal::Missing) => {}
+        }
+    }
+    definitions
+}
+
+/// Replaces a prompt `/SERVER.PROMPT ARGUMENTS` with the prompt of that server.
+pub async fn expand_prompt_command(servers: Option<&McpServers>, mut command: Command) -> Result<Command> {
+    let (Some(servers), Command::Prompt { message, .. }) = (servers, &mut command) else {
+        return Ok(command);
+    };
+    let Some(Part::Text { text, .. }) = message.parts.first_mut() else {
+        return Ok(command);
+    };
+    let Some(command_line) = text.strip_prefix('/') else {
+        return Ok(command);
+    };
+    let (name, words) = command_line
+        .split_once(char::is_whitespace)
+        .unwrap_or((command_line, ""));
+    let status = servers.status();
+    let server = status
+        .iter()
+        .find(|one| name.starts_with(&format!("{}.", one.definition.name)));
+    let Some(server) = server else {
+        return Ok(command);
+    };
+    let failed = |error: mcp::Error| Failure::failed(error.to_string());
+    if server.offer.is_none() {
+        servers.check(&server.definition.name).await.map_err(failed)?;
+    }
+    let prompts = servers.prompts();
+    let Some(prompt) = prompts.iter().find(|prompt| prompt.command() == name) else {
+        return Ok(command);
+    };
+    let given = prompt.parse(words).map_err(|error| Failure::usage(error.to_string()))?;
+    *text = servers
+        .prompt(&prompt.server, &prompt.name, given)
+        .await
+        .map_err(failed)?;
+    Ok(command)
+}
+
+/// The tools that need no approval, as rules.
+pub fn always_allow_rules(servers: Option<&McpServers>) -> Option<policy::RuleLayer> {
+    let allow: Vec<String> = servers?
+        .status()
+        .iter()
+        .flat_map(|status| status.definition.allow_rules())
+        .collect();
+    let text = policy::RuleConfig {
+        allow,
+        ..policy::RuleConfig::default()
+    };
+    let used = !text.allow.is_empty();
+    used.then(|| policy::RuleLayer::load(policy::RuleOrigin::User, &text).0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(trust: ProjectTrust, user: &str, project: &str, file: &str) -> (Vec<McpDefinition>, Vec<String>) {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        std::fs::write(root.join(".mcp.json"), file).unwrap();
+        let layer = |origin: ConfigOrigin, text: &str| ConfigLayer {
+            origin,
+            table: text.parse().unwrap(),
+        };
+        let layers = [
+            layer(ConfigOrigin::User("/u".into()), user),
+            layer(ConfigOrigin::Project("/p".into()), project),
+        ];
+        let env = ProcessEnv::from([("KEY", "k")]);
+        let place = McpContext {
+            config: &Config::default(),
+            layers: &layers,
+            root: &root,
+            trust,
+            env: &env,
+            extra: &[],
+        };
+        definitions(place)
+    }
+
+    const USER: &str =
+        "[mcp.a]\ncommand = 'mine'\n[mcp.b]\ncommand = 'b'\n[mcp.c]\ndisabled = true\nalways_allow = ['x']";
+    const PROJECT: &str = "[mcp.b]\nurl = 'https://h/${env:KEY}'\ntype = 'sse'";
+    const FILE: &str = r#"{"mcpServers": {"a": {"command": "theirs"}, "b": {"command": "no"}, "c": {"command": "c"}}}"#;
+
+    #[test]
+    fn the_project_takes_precedence_and_the_user_can_change_its_servers() {
+        let (all, problems) = found(ProjectTrust::Trusted, USER, PROJECT, FILE);
+        assert_eq!(problems, [""; 0]);
+        let [a, b, c] = &all[..] else { panic!("{all:?}") };
+        assert!(matches!(&a.transport, Ok(McpTransport::Stdio { command, .. }) if command == "theirs"));
+        assert!(matches!(&b.transport, Ok(McpTransport::Sse { url, .. }) if url == "https://h/k"));
+        assert_eq!((c.disabled, c.allow_rules()), (true, vec!["mcp(=c/x)".to_owned()]));
+        assert_eq!((a.origin.as_str(), b.origin.as_str()), (".mcp.json", "/p"));
+    }
+
+    #[test]
+    fn an_untrusted_project_defines_no_servers() {
+        for trust in [ProjectTrust::Unknown, ProjectTrust::Declined] {
+            let (all, problems) = found(trust, USER, PROJECT, FILE);
+            let names: Vec<&str> = all.iter().map(|definition| definition.name.as_str()).collect();
+            assert_eq!(names, ["a", "b"]);
+            assert!(matches!(&all[0].transport, Ok(McpTransport::Stdio { command, .. }) if command == "mine"));
+            assert!(problems[0].contains("not trusted"), "{problems:?}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Models and providers: lookup by name, keys and connections.
+
+mod lookup;
+mod settings;
+mod suggest;
+mod url;
+
+pub use url::proxy_for;
+
+use crate::config::{Config, ProviderConfig};
+use crate::environment::ProcessEnv;
+use crate::failure::{Failure, Result};
+use crate::keys::{self, ProviderKey, SystemKeyring};
+use model::{Catalogue, Info, Model};
+use providers::presets::{Hosting, Preset, preset, presets};
+use std::sync::Arc;
+
+/// The known models and providers.
+#[derive(Debug)]
+pub struct ModelRegistry<'a> {
+    catalogue: Catalogue,
+    config: &'a Config,
+    env: &'a ProcessEnv,
+}
+
+/// A provider with its preset and its configuration.
+#[derive(Debug, Clone, Copy)]
+pub struct ResolvedProvider<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its preset, if hew knows it.
+    pub preset: Option<&'static Preset>,
+    /// Its configuration.
+    pub entry: Option<&'a ProviderConfig>,
+}
+
+impl ResolvedProvider<'_> {
+    /// Its display name.
+    pub fn title(&self) -> &str {
+        self.preset.map_or(self.name, |preset| preset.title)
+    }
+
+    /// Whether it is a local server.
+    pub fn is_local(&self) -> bool {
+        self.preset.is_some_and(|preset| preset.hosting == Hosting::Local)
+    }
+}
+
+impl<'a> ModelRegistry<'a> {
+    /// Creates a registry of the catalogue and the configured models.
+    pub fn new(config: &'a Config, env: &'a ProcessEnv) -> Self {
+        let mut models = ModelRegistry {
+            catalogue: Catalogue::embedded(),
+            config,
+            env,
+        };
+        for name in config.models.keys() {
+            if let Some(info) = models.describe(name) {
+                models.catalogue.add(info);
+            }
+        }
+        models
+    }
+
+    /// All models, sorted by provider and id.
+    pub fn iter(&self) -> impl Iterator<Item = &Info> {
+        self.catalogue.iter()
+    }
+
+    /// All providers: the known ones in their order, then the other configured ones.
+    pub fn providers(&self) -> Vec<ResolvedProvider<'a>> {
+        let known = presets().iter().map(|preset| preset.name);
+        let own = self.config.providers.keys().map(String::as_str);
+        known
+            .chain(own.filter(|name| preset(name).is_none()))
+            .filter_map(|name| self.provider(name))
+            .collect()
+    }
+
+    /// Returns the provider with this name.
+    pub fn provider<'n>(&self, name: &'n str) -> Option<ResolvedProvider<'n>>
+    where
+        'a: 'n,
+    {
+        let provider = ResolvedProvider {
+            name,
+            preset: preset(name),
+            entry: self.config.providers.get(name),
+        };
+        (provider.preset.is_some() || provider.entry.is_some()).then_some(provider)
+    }
+
+    /// The key of a provider that is available without running a program.
+    pub fn immediate_key(&self, provider: &ResolvedProvider<'_>) -> Option<ProviderKey> {
+        keys::immediate(provider, self.env)
+    }
+
+    /// The key of a provider from any source.
+    pub async fn key(&self, provider: &ResolvedProvider<'_>) -> Result<Option<ProviderKey>> {
+        if let Some(key) = self.immediate_key(provider) {
+            return Ok(Some(key));
+        }
+        if let Some(command) = provider.entry.and_then(|entry| entry.key_command.as_deref()) {
+            return keys::from_command(provider.name, command, self.env).await.map(Some);
+        }
+        let keyring = SystemKeyring::new(self.env);
+        if !keyring.is_available() {
+            return Ok(None);
+        }
+        // A keyring that fails is treated as empty; a missing key is reported when it is needed.
+        Ok(keyring.get(provider.name).await.unwrap_or(None))
+    }
+
+    /// The name of the main model: the configured one, or the default.
+    pub async fn main_name(&self) -> Result<String> {
+        match &self.config.model {
+            Some(name) => Ok(name.clone()),
+            None => self.default_name().await,
+        }
+    }
+
+    /// The model of the first provider with a key.
+    pub async fn default_name(&self) -> Result<String> {
+        let providers = self.providers();
+        for provider in &providers {
+            let described = provider.preset.is_none() && provider.entry.is_some_and(|entry| entry.base_url.is_some());
+            let ready = described || (!provider.is_local() && self.immediate_key(provider).is_some());
+            if let Some(id) = first_model(provider).filter(|_| ready) {
+                return Ok(format!("{}/{id}", provider.name));
+            }
+        }
+        for provider in providers.iter().filter(|provider| !provider.is_local()) {
+            if let Some(id) = first_model(provider)
+                && self.key(provider).await?.is_some()
+            {
+                return Ok(format!("{}/{id}", provider.name));
+            }
+        }
+        Err(Failure::usage("no model is configured, and no provider has a key")
+            .needs_setup()
+            .hint(format!(
+                "set a key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or store one with `{}`\n\
+             hint: or name a model: `hew run -m ollama/NAME`; `hew models --discover` lists those of local servers\n\
+             hint: or run `hew demo`, which needs neither a key nor a network",
+                keys::set_command("anthropic", self.env)
+            )))
+    }
+
+    /// The small model of a model's provider, if it has one.
+    pub fn small_name(&self, info: &Info) -> Option<String> {
+        let small = preset(&info.provider)?.small;
+        (!small.is_empty()).then(|| format!("{}/{small}", info.provider))
+    }
+
+    /// Connects a model.
+    pub async fn connect(&self, info: Info) -> Result<Arc<dyn Model>> {
+        let settings = self.settings(&info).await?;
+        providers::connect(info, settings).map_err(Failure::from)
+    }
+}
+
+fn first_model<'a>(provider: &ResolvedProvider<'a>) -> Option<&'a str> {
+    let own = provider
+        .entry
+        .and_then(|entry| entry.models.first())
+        .map(String::as_str);
+    own.or_else(|| provider.preset.map(|preset| preset.large))
+        .filter(|id| !id.is_empty())
+}

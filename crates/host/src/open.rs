@@ -1,0 +1,540 @@
+//! Opens a session: connects models, loads tools, permissions and servers, and starts the agent.
+
+use crate::config::{
+    self, AutonomyConfig, CheckpointsConfig, Config, ConfigLayer, ConfigOrigin, DelegationConfig, LimitsConfig,
+    LoadedConfig, PermissionLevel,
+};
+use crate::edit_formats::EditFormats;
+use crate::environment::ProcessEnv;
+use crate::failure::{Failure, Result};
+use crate::grants::GrantFile;
+use crate::models::ModelRegistry;
+use crate::project_context::{load_modes, open_workspace, project_context};
+use crate::session_models::{SessionModels, connect_models, model_source};
+use crate::sessions::{existing_root, prune_checkpoints};
+use crate::text::now;
+use crate::tools::active_profile;
+use crate::{
+    acp_agents, confinement, hooks, language_servers, log, long_results, mcp_servers, panels, paths, permissions,
+    project, roots, system_prompt, web,
+};
+use agent::{Approvals, AutoCompaction, CompactionSettings, Previews, SessionConfig, SessionHandle, SessionSetup};
+use context::ModeCatalog;
+use model::{Model, OutputSchema};
+use policy::{Mode, ModeSet, Permissions, Policy};
+use prompt::RequestOptions;
+use session::{Command, Event, Item, Lease, LoadedSession, NewSession, SessionId, SessionMeta, Store, Totals};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use store::SqliteStore;
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinHandle};
+use tool::NotificationSender;
+use toolbox::{BackgroundJobs, EditModel, JobRegistry, Options};
+use workspace::checkpoint::{BlobDir, Checkpointer};
+use workspace::{EditorBuffers, Workspace};
+
+/// The delay before the first retry of a failed request.
+const BACKOFF: Duration = Duration::from_secs(2);
+
+/// The session to open.
+#[derive(Debug, Clone)]
+pub enum SessionRef {
+    /// A new session.
+    New,
+    /// A stored session.
+    Existing(Box<SessionMeta>),
+}
+
+/// How a model was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelOrigin {
+    /// For this run: modes do not change it.
+    Requested,
+    /// By the configuration: modes may have their own.
+    Configured,
+}
+
+/// The project and the configuration of a session.
+pub struct SessionProject {
+    /// The session.
+    pub session: SessionRef,
+    /// The canonical path of the project directory.
+    pub root: PathBuf,
+    /// The configuration.
+    pub loaded: LoadedConfig,
+}
+
+impl SessionProject {
+    /// Loads the configuration for a session. A stored session keeps its project, unless a directory is given, and its
+    /// model, unless one was requested.
+    pub fn load(
+        session: SessionRef,
+        directory: Option<&Path>,
+        model: ModelOrigin,
+        flags: Vec<ConfigLayer>,
+        env: &ProcessEnv,
+    ) -> Result<Self> {
+        let root = match (&session, directory) {
+            (SessionRef::Existing(meta), None) => existing_root(&meta.root)?,
+            (SessionRef::New | SessionRef::Existing(_), directory) => project::root(directory, env)?,
+        };
+        let mut loaded = config::load(Some(&root), env, flags)?;
+        if let (SessionRef::Existing(meta), ModelOrigin::Configured) = (&session, model) {
+            loaded.set_model(meta.model.clone());
+        }
+        Ok(SessionProject { session, root, loaded })
+    }
+}
+
+/// Parameters for opening a session.
+pub struct SessionRequest<'a> {
+    /// The session, its project and its configuration.
+    pub project: SessionProject,
+    /// The environment.
+    pub env: &'a ProcessEnv,
+    /// The session database.
+    pub store: Arc<SqliteStore>,
+    /// Whether approvals can be requested.
+    pub approvals: Approvals,
+    /// Whether changes are shown while they are written.
+    pub previews: Previews,
+    /// The JSON schema of the answer.
+    pub output_schema: Option<OutputSchema>,
+    /// The only files that may be changed, if there is such a restriction.
+    pub files: &'a [PathBuf],
+    /// How the model was chosen.
+    pub model_origin: ModelOrigin,
+    /// Services of the client, such as an editor.
+    pub client: ClientServices,
+}
+
+/// Services that the client provides to a session.
+#[derive(Clone, Default)]
+pub struct ClientServices {
+    /// Its MCP servers.
+    pub mcp: Vec<mcp::McpDefinition>,
+    /// Its unsaved buffers.
+    pub buffers: Option<Arc<dyn EditorBuffers>>,
+    /// Its terminals.
+    pub terminals: Option<Arc<dyn tool::ClientTerminals>>,
+}
+
+/// A session that runs.
+pub struct RunningSession {
+    /// Receives commands.
+    pub commands: mpsc::Sender<Command>,
+    /// Sends events.
+    pub events: mpsc::Receiver<Event>,
+    /// The model, as `provider/id`.
+    pub model: String,
+    /// The mode.
+    pub mode: String,
+    /// All modes.
+    pub modes: ModeSet,
+    /// What is allowed without asking.
+    pub permission: PermissionLevel,
+    /// Its previous usage and cost.
+    pub totals: Totals,
+    /// Whether the last turn is finished.
+    pub complete: bool,
+    /// Problems with the configuration, rules, modes and servers.
+    pub warnings: Vec<String>,
+    /// Its resources.
+    pub resources: SessionResources,
+}
+
+/// The resources of a running session. They are kept until it is closed.
+pub struct SessionResources {
+    /// Its id.
+    pub id: SessionId,
+    /// The project directory.
+    pub root: PathBuf,
+    /// The configuration.
+    pub config: Config,
+    /// Its commands in the background.
+    pub background: BackgroundJobs,
+    /// The MCP servers, if any are defined.
+    pub mcp_servers: Option<mcp::McpServers>,
+    /// The language servers, if the project is trusted.
+    pub language_servers: Option<lsp::LanguageServers>,
+    /// The grants of the session.
+    pub grants: agent::SessionGrants,
+    task: Option<JoinHandle<()>>,
+    lease: Lease,
+    edit_formats: Option<EditFormats>,
+    blobs: BlobDir,
+    store: Arc<SqliteStore>,
+}
+
+impl SessionResources {
+    /// Waits for the end of the session.
+    pub async fn wait(&mut self) -> std::result::Result<(), JoinError> {
+        match self.task.take() {
+            Some(task) => task.await,
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for the end of the session, releases it, and saves what it learned. Returns warnings.
+    pub async fn close(mut self) -> Vec<String> {
+        // The log of a session that panicked is complete.
+        drop(self.wait().await);
+        drop((self.lease, self.language_servers));
+        let saved = self.edit_formats.map_or(Ok(()), |formats| formats.save());
+        let pruned = prune_checkpoints(&self.store, &self.blobs).await;
+        [saved, pruned]
+            .into_iter()
+            .filter_map(|result| result.err().map(|failure| failure.message))
+            .collect()
+    }
+}
+
+/// Opens a session.
+pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
+    let SessionRequest {
+        project: SessionProject { session, root, loaded },
+        env,
+        store,
+        client,
+        ..
+    } = &request;
+    let (config, trust) = (&loaded.config, loaded.trust);
+    // If it is not supported, the sandbox still hides keys from commands.
+    drop(sandbox::harden());
+    let SessionModels {
+        main,
+        small,
+        edit,
+        summary,
+        image,
+    } = connect_models(&ModelRegistry::new(config, env), config).await?;
+    let name = main.info().name();
+    let stored = open_stored(store, session, root, &name).await?;
+    let catalog = load_modes(root, trust, env);
+    let (mode, modes) = choose_mode(&request, &catalog, &stored.items)?;
+    let (mut permissions, mut warnings) = load_permissions(&request, &stored)?;
+    warnings.extend(catalog.problems);
+    let profile = active_profile(config)?;
+    let workspace = with_buffers(open_workspace(root, &permissions)?, client);
+    let jobs = JobRegistry::default();
+    let background = BackgroundJobs::from(jobs.view());
+    let context = project_context(config, trust, &workspace, jobs.view(), env);
+    warnings.extend(context.sources().shadowed_rules());
+    let complete = is_complete(&stored.items) && stored.queued.is_empty();
+    let edit_formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
+    warnings.extend(edit_formats.as_ref().and_then(|formats| formats.warning.clone()));
+    let notices = NotificationSender::channel();
+    let mcp_context = mcp_servers::McpContext {
+        config,
+        layers: &loaded.layers,
+        root,
+        trust,
+        env,
+        extra: &client.mcp,
+    };
+    let language_servers = language_servers::servers(config, trust, &workspace, confinement::environment(config, env));
+    let (mcp_servers, problems) =
+        mcp_servers::servers(mcp_context, notices.0.clone(), Some(Arc::clone(&main)), profile.clone())?;
+    warnings.extend(problems);
+    let server_names = mcp_servers::names(mcp_servers.as_ref());
+    let system_prompt = system_prompt::renderer(&context, &workspace, &modes, server_names, trust, env);
+    Arc::make_mut(&mut permissions.rules).extend(mcp_servers::always_allow_rules(mcp_servers.as_ref()));
+    let blobs = store.files().with_limits(checkpoint_limits(&config.checkpoints));
+    let checkpoints = config
+        .checkpoints
+        .commands
+        .then(|| Checkpointer::new(workspace.root(), blobs.clone()).with_hidden_paths(&workspace));
+    let (mut commands, problems) = confinement::load(config, env, &workspace, &permissions, notices.0.clone());
+    warnings.extend(problems);
+    commands.terminals = client.terminals.clone();
+    let (agents, problems) = acp_agents::load(config, env, root, &workspace, commands.confinement.clone());
+    warnings.extend(problems);
+    let panels = toolbox::OpenPanels::default();
+    let options = Options {
+        caller: toolbox::ToolCaller::Model,
+        model: Some(&name),
+        edit_model: edit.zip(edit_formats.as_ref()).map(|(model, formats)| EditModel {
+            model,
+            format_stats: formats.learned.clone(),
+        }),
+        read_files: context::seen_files(&stored.items, &toolbox::all_names_in(tool::ToolSet::FileReader)),
+        window: Some(main.info().limits.window),
+        reasoning: main.info().features.reasoning,
+        spill: Some(long_results::session_dir(env, stored.id)?),
+        checkpoints,
+        enabled: config.tools.enabled.clone(),
+        disabled: config.tools.disabled.clone(),
+        code_server: language_servers
+            .clone()
+            .map(|servers| language_servers::code_server(servers, &workspace)),
+        data: Some(paths::data_dir(env)?),
+        skills: paths::skill_dirs(root, env),
+        external: Vec::new(),
+        dynamic: mcp_servers
+            .clone()
+            .map(|servers| Arc::new(servers) as Arc<dyn tool::DynamicTools>),
+        commands,
+        jobs,
+        image_model: image,
+        web: web::load(config, env),
+        modes: modes.iter().map(|mode| mode.name.clone()).collect(),
+        agents: agents.as_ref().map(::acp::AcpAgents::names).unwrap_or_default(),
+        panels: Some(panels.clone()),
+    };
+    let tools = toolbox::build_registry(workspace, confinement::environment(config, env), options);
+    let tools = match profile {
+        // The tools of MCP servers were already selected by server.
+        Some(profile) => tools.filtered(move |tool| tool.source().is_some() || profile.offers(&tool.spec().name)),
+        None => tools,
+    };
+    warnings.extend(panels::open_initial(&panels, config.panels.as_deref()));
+    let session_config = SessionConfig {
+        root: root.clone(),
+        small_model: small,
+        models: model_source(config.clone(), (*env).clone()),
+        tools,
+        modes: modes.clone(),
+        hooks: hooks::hooks(
+            permissions::hooks(&loaded.layers),
+            root,
+            confinement::environment(config, env),
+            paths::data_dir(env)?.join("hooks"),
+        ),
+        approvals: request.approvals,
+        store: Arc::clone(store) as _,
+        system_prompt,
+        project_context: context,
+        context_source: Arc::new(toolbox::ToolContextSource),
+        limits: limits(&config.limits),
+        compaction: compaction(config, summary),
+        panels: Arc::new(panels),
+        request_options: request_options(config, request.output_schema.clone()),
+        previews: request.previews,
+        backoff: BACKOFF,
+        clock: now,
+        subtask_limits: subtask_limits(&config.delegation),
+        external_agents: agents
+            .map(|agents| Arc::new(acp_agents::AgentDirectory(agents)) as Arc<dyn agent::ExternalAgents>),
+    };
+    let setup = SessionSetup {
+        session: stored.id,
+        items: stored.items,
+        totals: stored.totals,
+        queued_prompts: stored.queued,
+        title: stored.title,
+        model: main,
+        policy: Policy {
+            level: config.permission.into(),
+            permissions,
+        },
+        mode: mode.clone(),
+        grant_store: Some(Arc::new(GrantFile::open(root, env)?)),
+        autonomy: autonomy(&config.autonomy),
+        notifications: notices,
+        config: session_config,
+    };
+    if let Some(servers) = &mcp_servers {
+        mcp_servers::start_and_watch(servers, mcp_context);
+    }
+    let SessionHandle {
+        commands,
+        events,
+        task,
+        grants,
+    } = agent::start(setup);
+    Ok(RunningSession {
+        commands,
+        events: log::log_events(&stored.id.to_string(), events),
+        model: name,
+        mode: mode.name,
+        modes,
+        permission: config.permission,
+        totals: stored.totals,
+        complete,
+        warnings,
+        resources: SessionResources {
+            id: stored.id,
+            root: root.clone(),
+            config: config.clone(),
+            background,
+            mcp_servers,
+            language_servers,
+            grants,
+            task: Some(task),
+            lease: stored.lease,
+            edit_formats,
+            blobs,
+            store: Arc::clone(store),
+        },
+    })
+}
+
+/// The initial mode: the requested one, else the last one of the session, else the configured one.
+fn choose_mode(request: &SessionRequest<'_>, catalog: &ModeCatalog, items: &[Arc<Item>]) -> Result<(Mode, ModeSet)> {
+    let SessionProject { session, loaded, .. } = &request.project;
+    let mut modes = catalog.modes.clone();
+    if request.model_origin == ModelOrigin::Requested {
+        let without_models: Vec<Mode> = modes.iter().cloned().map(|mode| Mode { model: None, ..mode }).collect();
+        modes.add(without_models);
+    }
+    let requested = loaded.layers.iter().any(|layer| {
+        matches!(layer.origin, ConfigOrigin::Flag(_) | ConfigOrigin::Variable(_)) && layer.table.contains_key("mode")
+    });
+    let last = items.iter().rev().find_map(|item| item.mode());
+    let last = match session {
+        SessionRef::Existing(_) if !requested => Some(last.unwrap_or(("code", &[]))),
+        SessionRef::Existing(_) | SessionRef::New => None,
+    };
+    let (name, files) = match (last, request.files.is_empty()) {
+        (Some((name, files)), true) => (name, files),
+        (Some((name, _)), false) => (name, request.files),
+        (None, false) if !requested => ("edit", request.files),
+        (None, _) => (loaded.config.mode.as_str(), request.files),
+    };
+    let catalog = ModeCatalog {
+        modes: modes.clone(),
+        ..catalog.clone()
+    };
+    Ok((catalog.choose(name, files)?, modes))
+}
+
+/// The permissions in all directories of the project. Stores the additional directories.
+fn load_permissions(request: &SessionRequest<'_>, stored: &StoredSession) -> Result<(Permissions, Vec<String>)> {
+    let SessionProject { root, loaded, .. } = &request.project;
+    let (layers, missing) = roots::with_stored(&loaded.layers, &stored.roots);
+    let (permissions, mut warnings) = permissions::load(&layers, loaded.trust, root, request.env);
+    warnings.extend(missing);
+    let (more_roots, problems) = roots::find(root, &layers, request.env);
+    if let Some(problem) = problems.into_iter().next() {
+        return Err(Failure::usage(problem).hint("check --add-dir, and `roots` in your configuration"));
+    }
+    if more_roots != stored.roots {
+        drop(request.store.set_roots(stored.id, more_roots));
+    }
+    Ok((permissions, warnings))
+}
+
+fn with_buffers(workspace: Workspace, client: &ClientServices) -> Workspace {
+    match &client.buffers {
+        Some(buffers) => workspace.with_editor(Arc::clone(buffers)),
+        None => workspace,
+    }
+}
+
+/// The stored state of a session.
+struct StoredSession {
+    id: SessionId,
+    items: Vec<Arc<Item>>,
+    totals: Totals,
+    title: Option<String>,
+    queued: Vec<session::QueuedPrompt>,
+    roots: Vec<PathBuf>,
+    lease: Lease,
+}
+
+async fn open_stored(store: &SqliteStore, session: &SessionRef, root: &Path, model: &str) -> Result<StoredSession> {
+    match session {
+        SessionRef::New => {
+            let id = SessionId::new();
+            let new = NewSession {
+                id,
+                root: root.into(),
+                model: model.into(),
+                at: now(),
+                parent: None,
+            };
+            Ok(StoredSession {
+                id,
+                items: Vec::new(),
+                totals: Totals::default(),
+                title: None,
+                queued: Vec::new(),
+                roots: Vec::new(),
+                lease: store.create(new).await?,
+            })
+        }
+        SessionRef::Existing(meta) => {
+            let session::OpenSession { loaded, lease } = store.open(meta.id).await?;
+            let LoadedSession {
+                meta,
+                items,
+                queued,
+                roots,
+            } = loaded;
+            Ok(StoredSession {
+                id: meta.id,
+                items,
+                totals: meta.totals,
+                title: meta.title,
+                queued,
+                roots,
+                lease,
+            })
+        }
+    }
+}
+
+/// Whether the last turn is finished.
+fn is_complete(items: &[Arc<Item>]) -> bool {
+    let last = items.iter().rev().find(|item| item.kind().is_exchange());
+    last.is_none_or(|item| item.is_final_reply())
+}
+
+/// The limits of stored versions of files.
+pub fn checkpoint_limits(config: &CheckpointsConfig) -> workspace::checkpoint::BlobLimits {
+    workspace::checkpoint::BlobLimits {
+        quota: config.quota.0,
+        max_file: config.max_file.0,
+    }
+}
+
+fn compaction(config: &Config, model: Option<Arc<dyn Model>>) -> CompactionSettings {
+    CompactionSettings {
+        automatic: match config.compact {
+            false => AutoCompaction::Off,
+            true => AutoCompaction::On,
+        },
+        threshold: config.max_context.map(u64::from),
+        model,
+        ..CompactionSettings::default()
+    }
+}
+
+fn request_options(config: &Config, output_schema: Option<OutputSchema>) -> RequestOptions {
+    RequestOptions {
+        effort: config.effort.map(Into::into),
+        temperature: config.temperature,
+        max_output: config.max_output.map(Into::into),
+        output_schema,
+        options: serde_json::Map::new(),
+    }
+}
+
+fn limits(limits: &LimitsConfig) -> agent::TurnLimits {
+    agent::TurnLimits {
+        steps: limits.steps.map(Into::into),
+        cost: limits.cost.map(model::Cost::from_usd),
+        time: limits.time.map(|time| time.0),
+    }
+}
+
+fn subtask_limits(config: &DelegationConfig) -> agent::SubtaskLimits {
+    agent::SubtaskLimits {
+        depth: config.depth,
+        parallel: config.parallel.get() as usize,
+    }
+}
+
+fn autonomy(config: &AutonomyConfig) -> agent::AutonomySettings {
+    agent::AutonomySettings {
+        allowed: config.enabled,
+        output_tokens: config.output_tokens.map(|tokens| tokens.get().into()),
+        cost: config.cost.map(model::Cost::from_usd),
+        time: config.time.map(|time| time.0),
+        messages: Some(config.messages.into()),
+        retries: config.retries,
+        todos: config.todos,
+    }
+}

@@ -1,0 +1,53 @@
+//! Times and single lines for people.
+
+use session::Time;
+use std::time::{SystemTime, UNIX_EPOCH};
+use unicode_width::UnicodeWidthChar;
+
+/// The current time.
+pub fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    Time(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+}
+
+/// A time in RFC 3339 format.
+pub fn rfc3339(time: Time) -> String {
+    let millis = i64::try_from(time.0).unwrap_or(i64::MAX);
+    match jiff::Timestamp::from_millisecond(millis) {
+        Ok(timestamp) => timestamp.to_string(),
+        Err(_) => time.0.to_string(),
+    }
+}
+
+/// Puts text on one line: whitespace becomes single spaces, control characters are removed, and text beyond the width
+/// is replaced with `…`.
+pub fn line(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    // The used columns, and the length that leaves a column for `…`.
+    let (mut used, mut cut) = (0, 0);
+    let mut gap = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            gap = !out.is_empty();
+            continue;
+        }
+        let Some(wide) = c.width().filter(|_| !c.is_control()) else {
+            continue;
+        };
+        if std::mem::take(&mut gap) {
+            out.push(' ');
+            used += 1;
+        }
+        out.push(c);
+        used += wide;
+        if used > width {
+            out.truncate(cut);
+            out.push('…');
+            return out;
+        }
+        if used < width {
+            cut = out.len();
+        }
+    }
+    out
+}

@@ -1,0 +1,87 @@
+//! The tools that a model is offered.
+
+use crate::config::Config;
+use crate::environment::ProcessEnv;
+use crate::failure::{Failure, Result};
+use crate::models::ModelRegistry;
+use crate::project_context::open_workspace;
+use crate::{confinement, images, paths, web};
+use model::Info;
+use policy::ModeSet;
+use std::path::Path;
+use tool::{NotificationSender, ToolSet};
+use toolbox::Options;
+
+/// The tools that a model is offered in a session, without a session.
+pub async fn session_tools(
+    config: &Config,
+    env: &ProcessEnv,
+    root: &Path,
+    info: &Info,
+    permissions: &policy::Permissions,
+    modes: &ModeSet,
+) -> Result<tool::Registry> {
+    let tools = manual_tools(config, env, root, Some(info), permissions, modes).await?;
+    Ok(match active_profile(config)? {
+        Some(profile) => tools.filtered(move |tool| profile.offers(&tool.spec().name)),
+        None => tools,
+    })
+}
+
+/// The tools for calls without a session.
+pub async fn manual_tools(
+    config: &Config,
+    env: &ProcessEnv,
+    root: &Path,
+    info: Option<&Info>,
+    permissions: &policy::Permissions,
+    modes: &ModeSet,
+) -> Result<tool::Registry> {
+    let workspace = open_workspace(root, permissions)?;
+    let name = info.map(Info::name);
+    let models = ModelRegistry::new(config, env);
+    let painter = match info.map(|info| (info, models.immediate_settings(info))) {
+        Some((info, Ok(settings))) => images::image_model(&models, config, info, &settings).await?,
+        Some((_, Err(_))) | None => None,
+    };
+    let options = Options {
+        model: name.as_deref(),
+        window: info.map(|info| info.limits.window),
+        reasoning: info.is_some_and(|info| info.features.reasoning),
+        enabled: config.tools.enabled.clone(),
+        disabled: config.tools.disabled.clone(),
+        commands: confinement::load(config, env, &workspace, permissions, NotificationSender::none()).0,
+        image_model: painter,
+        web: web::load(config, env),
+        data: Some(paths::data_dir(env)?),
+        skills: paths::skill_dirs(root, env),
+        modes: modes.iter().map(|mode| mode.name.clone()).collect(),
+        panels: Some(toolbox::OpenPanels::default()),
+        caller: toolbox::ToolCaller::User,
+        ..Options::default()
+    };
+    Ok(toolbox::build_registry(
+        workspace,
+        confinement::environment(config, env),
+        options,
+    ))
+}
+
+/// The active profile.
+pub(crate) fn active_profile(config: &Config) -> Result<Option<policy::ToolProfile>> {
+    let Some(name) = config.profile.as_deref() else {
+        return Ok(None);
+    };
+    match (config.profiles.get(name), name) {
+        (Some(profile), _) => Ok(Some(profile.to_policy(name))),
+        (None, "write") => Ok(Some(policy::ToolProfile::write())),
+        (None, "ask") => Ok(Some(policy::ToolProfile::ask(&toolbox::names_in(ToolSet::AskProfile)))),
+        (None, "minimal") => Ok(Some(policy::ToolProfile::minimal())),
+        (None, _) => {
+            let own = config.profiles.keys().map(String::as_str);
+            let names: Vec<&str> = ["write", "ask", "minimal"].into_iter().chain(own).collect();
+            Err(Failure::usage(format!("there is no profile `{name}`"))
+                .hint(format!("the profiles are {}", names.join(", "))))
+        }
+    }
+}

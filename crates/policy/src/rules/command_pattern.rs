@@ -1,0 +1,374 @@
+//! Command patterns: words that a command must begin with.
+//!
+//! `git log` matches `git log --oneline` but neither `git logs` nor `git -c x=y log`. `*` matches any text within one
+//! word, a word `**` any number of words. In wide mode, options may be anywhere and in any form, so that `rm -rf` also
+//! matches `/bin/rm --force -vr x`.
+
+use super::rule::{Match, MatchMode, glob};
+use crate::Error;
+use crate::shell::{
+    GLOBAL_VALUES, ShellWord, SimpleCommand, basename, carries_no_command, harmless_variable, hazardous_option,
+    is_standard,
+};
+use globset::GlobMatcher;
+
+/// A command pattern.
+#[derive(Debug, Clone)]
+pub(super) enum CommandPattern {
+    /// Exactly this line.
+    Line(String),
+    /// Commands that begin with these words.
+    Words(Vec<PatternToken>),
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum PatternToken {
+    Word(String),
+    Glob(String, GlobMatcher),
+    Any,
+}
+
+/// Equivalent options of a program.
+const EQUIVALENT_OPTIONS: &[(&str, &str, &str)] = &[
+    ("rm", "-r", "--recursive"),
+    ("rm", "-R", "--recursive"),
+    ("rm", "-R", "-r"),
+    ("rm", "-f", "--force"),
+    ("rm", "-d", "--dir"),
+    ("cp", "-r", "--recursive"),
+    ("cp", "-f", "--force"),
+    ("chmod", "-R", "--recursive"),
+    ("chown", "-R", "--recursive"),
+    ("git", "-f", "--force"),
+    ("git", "-a", "--all"),
+    ("git", "-A", "--all"),
+    ("git", "-d", "--delete"),
+    ("git", "-m", "--message"),
+    ("git", "-n", "--no-verify"),
+    ("sed", "-i", "--in-place"),
+    ("curl", "-o", "--output"),
+    ("curl", "-X", "--request"),
+    ("curl", "-d", "--data"),
+    ("gh", "-X", "--method"),
+    ("npm", "-g", "--global"),
+    ("docker", "-v", "--volume"),
+];
+
+impl CommandPattern {
+    pub(super) fn new(pattern: &str, rule: &str) -> Result<Self, Error> {
+        if let Some(line) = pattern.strip_prefix('=') {
+            return Ok(CommandPattern::Line(line.trim().to_owned()));
+        }
+        let words = split_words(pattern).ok_or_else(|| Error::Malformed { rule: rule.to_owned() })?;
+        let mut tokens = Vec::new();
+        for (word, quoted) in words {
+            tokens.push(match word.as_str() {
+                "**" if !quoted => PatternToken::Any,
+                _ if !quoted && word.contains(['*', '?']) => {
+                    // Within a word, a slash is an ordinary character.
+                    let matcher = glob(&word.replace('*', "**"), MatchMode::Narrow)?;
+                    PatternToken::Glob(word, matcher)
+                }
+                _ => PatternToken::Word(word),
+            });
+        }
+        Ok(CommandPattern::Words(tokens))
+    }
+
+    pub(super) fn is_line(&self, command: &str) -> bool {
+        match self {
+            CommandPattern::Line(line) => line == command.trim(),
+            CommandPattern::Words(_) => false,
+        }
+    }
+
+    pub(super) fn matches(&self, simple: &SimpleCommand, mode: MatchMode) -> Match {
+        let CommandPattern::Words(tokens) = self else {
+            return Match::No;
+        };
+        match mode {
+            MatchMode::Narrow => narrow(tokens, simple),
+            MatchMode::Wide => wide(tokens, simple),
+        }
+    }
+}
+
+fn narrow(tokens: &[PatternToken], simple: &SimpleCommand) -> Match {
+    let mut tokens = tokens;
+    for (name, value) in &simple.env {
+        let set = value.plain().map(|value| format!("{name}={value}"));
+        match (tokens.first(), set) {
+            (Some(token), Some(set)) if token.spells_assignment() && token.matches(&set) => tokens = &tokens[1..],
+            (_, Some(_)) if harmless_variable(name) => {}
+            _ => return Match::No,
+        }
+    }
+    // A program provided by the project is not the one that the rule means.
+    let Some(program) = simple.program() else {
+        return Match::Maybe;
+    };
+    let mut words: Vec<ShellWord> = simple.words.clone();
+    let spelled_out = matches!(tokens.first(), Some(PatternToken::Word(word)) if word.contains('/'));
+    if !spelled_out {
+        if !is_standard(&program) {
+            return Match::No;
+        }
+        words[0] = ShellWord::text(basename(&program));
+    }
+    let found = prefix(tokens, &words, simple.open_ended);
+    match hazardous_option(simple) {
+        Some(option) if found == Match::Yes && !names(tokens, &option) => Match::Maybe,
+        _ => found,
+    }
+}
+
+/// Whether a pattern names an option explicitly.
+fn names(tokens: &[PatternToken], option: &str) -> bool {
+    tokens.iter().any(|token| match token {
+        PatternToken::Word(word) => word == option || option.split('=').next() == Some(word),
+        PatternToken::Glob(text, matcher) => text.starts_with('-') && matcher.is_match(option),
+        PatternToken::Any => false,
+    })
+}
+
+/// Whether words begin with the pattern.
+fn prefix(tokens: &[PatternToken], words: &[ShellWord], open_ended: bool) -> Match {
+    let Some((token, later)) = tokens.split_first() else {
+        return Match::Yes;
+    };
+    if let PatternToken::Any = token {
+        return (0..=words.len())
+            .map(|skip| prefix(later, &words[skip..], open_ended))
+            .max()
+            .unwrap_or(Match::No);
+    }
+    let Some((word, rest)) = words.split_first() else {
+        return if open_ended { Match::Maybe } else { Match::No };
+    };
+    let one = match word.plain() {
+        Some(text) if token.matches(&text) => Match::Yes,
+        Some(_) => return Match::No,
+        None if token.matches_everything() && word.is_single() => Match::Yes,
+        None => Match::Maybe,
+    };
+    // A word that may expand to several or none makes the rest uncertain.
+    match word.is_single() {
+        true => one.min(prefix(later, rest, open_ended)),
+        false => Match::Maybe,
+    }
+}
+
+fn wide(tokens: &[PatternToken], simple: &SimpleCommand) -> Match {
+    let whole = matches_loosely(tokens, &simple.words, simple.open_ended);
+    if whole == Match::Yes {
+        return whole;
+    }
+    let name = simple.name().unwrap_or_default();
+    if carries_no_command(&name) {
+        return whole;
+    }
+    // Any other program may run its arguments.
+    let inside = (1..simple.words.len()).any(|at| {
+        simple.words[at].plain().is_some()
+            && matches_loosely(tokens, &simple.words[at..], simple.open_ended) == Match::Yes
+    });
+    if inside { whole.max(Match::Maybe) } else { whole }
+}
+
+/// Whether words match the pattern, regardless of the order and form of options.
+fn matches_loosely(tokens: &[PatternToken], words: &[ShellWord], open_ended: bool) -> Match {
+    let tokens: Vec<&PatternToken> = tokens.iter().filter(|token| !token.spells_assignment()).collect();
+    let Some((program, tokens)) = tokens.split_first() else {
+        return Match::Yes;
+    };
+    let Some(first) = words.first() else {
+        return Match::No;
+    };
+    let Some(text) = first.plain() else {
+        return Match::Maybe;
+    };
+    let name = basename(&text).to_lowercase();
+    let begins = match program {
+        PatternToken::Any => true,
+        token => {
+            token.matches(&text)
+                || token.matches(basename(&text))
+                || token.matches(&name)
+                || token.matches(name.trim_end_matches(".exe"))
+        }
+    };
+    if !begins {
+        return Match::No;
+    }
+    let (options, operands): (Vec<&PatternToken>, Vec<&PatternToken>) =
+        tokens.iter().partition(|token| token.is_option());
+    let rest = without_globals(&name, &words[1..]);
+    let uncertain = open_ended || rest.iter().any(|word| word.plain().is_none());
+    let mut found = ordered(&operands, &operand_words(&rest), open_ended);
+    for option in options {
+        if !rest
+            .iter()
+            .filter_map(ShellWord::plain)
+            .any(|word| has_option(&name, option, &word, &rest))
+        {
+            found = found.min(if uncertain { Match::Maybe } else { Match::No });
+        }
+    }
+    found
+}
+
+/// Removes options before a subcommand, with their values.
+fn without_globals(name: &str, words: &[ShellWord]) -> Vec<ShellWord> {
+    let valued = GLOBAL_VALUES
+        .iter()
+        .find(|(program, _)| *program == name)
+        .map_or(&[][..], |(_, valued)| valued);
+    let (mut kept, mut at) = (Vec::new(), 0);
+    while let Some(word) = words.get(at) {
+        let text = word.plain().unwrap_or_default();
+        if !text.starts_with(['-', '+']) {
+            break;
+        }
+        if valued.contains(&text.as_str()) {
+            at += 2;
+        } else {
+            kept.push(word.clone());
+            at += 1;
+        }
+    }
+    kept.extend(words.iter().skip(at).cloned());
+    kept
+}
+
+fn operand_words(words: &[ShellWord]) -> Vec<&ShellWord> {
+    let flag = |word: &&ShellWord| word.plain().is_some_and(|text| text.len() > 1 && text.starts_with('-'));
+    words.iter().filter(|word| !flag(word)).collect()
+}
+
+/// Whether operands begin with the pattern; `**` skips any number of them.
+fn ordered(tokens: &[&PatternToken], words: &[&ShellWord], open_ended: bool) -> Match {
+    let Some((token, later)) = tokens.split_first() else {
+        return Match::Yes;
+    };
+    if let PatternToken::Any = token {
+        return (0..=words.len())
+            .map(|skip| ordered(later, &words[skip..], open_ended))
+            .max()
+            .unwrap_or(Match::No);
+    }
+    let Some((word, rest)) = words.split_first() else {
+        return if open_ended { Match::Maybe } else { Match::No };
+    };
+    match word.plain() {
+        Some(text) if token.matches(&text) => ordered(later, rest, open_ended),
+        Some(_) => Match::No,
+        None => Match::Maybe,
+    }
+}
+
+fn has_option(name: &str, token: &PatternToken, word: &str, all: &[ShellWord]) -> bool {
+    if token.matches(word) || word.split_once('=').is_some_and(|(option, _)| token.matches(option)) {
+        return true;
+    }
+    let PatternToken::Word(option) = token else {
+        return false;
+    };
+    if option.starts_with("--") {
+        let shortened =
+            word.len() >= 4 && option.starts_with(word.split('=').next().unwrap_or(word)) && word.starts_with("--");
+        return shortened || equivalents(name, option).any(|other| short_letters(other, word));
+    }
+    // Bundled letters may be separate options: `-rf` as `-f -r`.
+    option.chars().skip(1).all(|letter| {
+        let short = format!("-{letter}");
+        all.iter().filter_map(ShellWord::plain).any(|word| {
+            short_letters(&short, &word)
+                || equivalents(name, &short).any(|other| word == other || short_letters(other, &word))
+        })
+    })
+}
+
+fn equivalents<'a>(name: &'a str, option: &'a str) -> impl Iterator<Item = &'static str> + 'a {
+    EQUIVALENT_OPTIONS
+        .iter()
+        .filter(move |(program, ..)| *program == name)
+        .filter_map(move |(_, a, b)| {
+            if *a == option {
+                Some(*b)
+            } else if *b == option {
+                Some(*a)
+            } else {
+                None
+            }
+        })
+}
+
+/// Whether a bundle of short options contains an option.
+fn short_letters(short: &str, word: &str) -> bool {
+    short.len() == 2
+        && !short.starts_with("--")
+        && word.starts_with('-')
+        && !word.starts_with("--")
+        && short.chars().nth(1).is_some_and(|letter| word.contains(letter))
+}
+
+impl PatternToken {
+    fn matches(&self, text: &str) -> bool {
+        match self {
+            PatternToken::Word(word) => word == text,
+            PatternToken::Glob(_, matcher) => matcher.is_match(text),
+            PatternToken::Any => true,
+        }
+    }
+
+    fn matches_everything(&self) -> bool {
+        match self {
+            PatternToken::Word(_) => false,
+            PatternToken::Glob(text, _) => text == "*",
+            PatternToken::Any => true,
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            PatternToken::Word(text) | PatternToken::Glob(text, _) => text,
+            PatternToken::Any => "",
+        }
+    }
+
+    fn is_option(&self) -> bool {
+        self.text().starts_with('-') && self.text().len() > 1
+    }
+
+    fn spells_assignment(&self) -> bool {
+        self.text().split_once('=').is_some_and(|(name, _)| {
+            name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        })
+    }
+}
+
+/// Splits text into words, and reports which were quoted.
+fn split_words(text: &str) -> Option<Vec<(String, bool)>> {
+    let mut words = Vec::new();
+    let mut word: Option<(String, bool)> = None;
+    let mut chars = text.chars();
+    while let Some(next) = chars.next() {
+        match next {
+            ' ' | '\t' | '\n' => words.extend(word.take()),
+            '\'' | '"' => {
+                let current = word.get_or_insert_default();
+                current.1 = true;
+                loop {
+                    match chars.next()? {
+                        end if end == next => break,
+                        other => current.0.push(other),
+                    }
+                }
+            }
+            other => word.get_or_insert_default().0.push(other),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}

@@ -1,0 +1,438 @@
+//! Programs that run another command, and which one.
+
+mod options;
+
+use super::word::WordPiece;
+use super::{ShellWord, SimpleCommand, UnclearReason, programs};
+use options::{ENV, WRAPPERS, WrapperSpec, XARGS, skip_options};
+
+/// The commands that a command runs.
+#[derive(Debug, Default)]
+pub(crate) struct WrappedCommands {
+    /// Whether the command itself matters, and not only what it runs.
+    pub(crate) counts: bool,
+    /// Commands given as words.
+    pub(crate) commands: Vec<SimpleCommand>,
+    /// Commands given as text.
+    pub(crate) scripts: Vec<String>,
+    /// What is not visible.
+    pub(crate) unclear: Vec<UnclearReason>,
+}
+
+const FIND_RUNS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
+const FD_RUNS: &[&str] = &["-x", "-X", "--exec", "--exec-batch"];
+
+/// Returns the commands that a command runs.
+pub(crate) fn wrapped_commands(simple: &SimpleCommand) -> WrappedCommands {
+    let Some(name) = simple.name() else {
+        return only_itself();
+    };
+    if programs::is_shell(&name) {
+        return shell(simple, &name);
+    }
+    if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.name == name) {
+        return plain(simple, wrapper);
+    }
+    match name.as_str() {
+        "env" => env(simple),
+        "xargs" => xargs(simple),
+        "parallel" => WrappedCommands {
+            unclear: vec![UnclearReason::Wrapper(name)],
+            ..after_options(simple)
+        },
+        "eval" => joined(simple, 1, &name),
+        "watch" | "coproc" => WrappedCommands {
+            unclear: vec![UnclearReason::Wrapper(name.clone())],
+            ..after_options(simple)
+        },
+        "trap" => trap(simple),
+        "alias" => alias(simple),
+        "su" | "script" | "flock" | "runuser" | "nix-shell" | "nix" => text_option(simple, &name),
+        "find" | "gfind" => finder(simple, FIND_RUNS, &[";", "+"]),
+        "fd" | "fdfind" => finder(simple, FD_RUNS, &[";"]),
+        "git" => git(simple),
+        _ if programs::is_interpreter(&name) && reads_input(simple) => WrappedCommands {
+            unclear: vec![UnclearReason::Input(name)],
+            ..only_itself()
+        },
+        _ => only_itself(),
+    }
+}
+
+fn only_itself() -> WrappedCommands {
+    WrappedCommands {
+        counts: true,
+        ..WrappedCommands::default()
+    }
+}
+
+fn hidden(name: &str) -> WrappedCommands {
+    WrappedCommands {
+        unclear: vec![UnclearReason::Wrapper(name.to_owned())],
+        ..only_itself()
+    }
+}
+
+/// The command that begins at this word.
+fn from(simple: &SimpleCommand, at: usize) -> SimpleCommand {
+    SimpleCommand {
+        words: simple.words[at..].to_vec(),
+        ..simple.clone()
+    }
+}
+
+fn plain(simple: &SimpleCommand, wrapper: &WrapperSpec) -> WrappedCommands {
+    let text = simple.words.get(1).and_then(ShellWord::plain).unwrap_or_default();
+    if wrapper.name == "command" && matches!(text.as_str(), "-v" | "-V" | "-pv" | "-pV") {
+        return only_itself();
+    }
+    match skip_options(simple, wrapper) {
+        None => hidden(wrapper.name),
+        Some(at) if at + wrapper.skip >= simple.words.len() => only_itself(),
+        Some(at) => {
+            let mut inner = from(simple, at + wrapper.skip);
+            // `sudo` and `time` accept assignments like `env`.
+            while (!wrapper.transparent || wrapper.name == "time")
+                && let Some((name, value)) = inner.words.first().and_then(assignment)
+                && inner.words.len() > 1
+            {
+                inner.env.push((name, value));
+                inner.words.remove(0);
+            }
+            WrappedCommands {
+                counts: !wrapper.transparent,
+                commands: vec![inner],
+                ..WrappedCommands::default()
+            }
+        }
+    }
+}
+
+fn assignment(word: &ShellWord) -> Option<(String, ShellWord)> {
+    let Some(WordPiece::Bare(text) | WordPiece::Quoted(text)) = word.pieces.first() else {
+        return None;
+    };
+    let (name, value) = text.split_once('=')?;
+    let mut letters = name.chars();
+    let valid = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !valid {
+        return None;
+    }
+    let mut rest = ShellWord::text(value);
+    rest.pieces.extend(word.pieces[1..].iter().cloned());
+    Some((name.to_owned(), rest))
+}
+
+fn env(simple: &SimpleCommand) -> WrappedCommands {
+    for (at, word) in simple.words.iter().enumerate().skip(1) {
+        let Some(text) = word.plain() else { break };
+        if text.starts_with("-S") || text.starts_with("--split-string") || text.starts_with("-vS") {
+            let glued = text
+                .trim_start_matches("--split-string")
+                .trim_start_matches("-vS")
+                .trim_start_matches("-S");
+            let rest: Option<Vec<_>> = simple.words[at + 1..].iter().map(ShellWord::plain).collect();
+            return match rest {
+                Some(rest) => WrappedCommands {
+                    scripts: vec![format!("{} {}", glued.trim_start_matches('='), rest.join(" "))],
+                    ..WrappedCommands::default()
+                },
+                None => hidden("env"),
+            };
+        }
+    }
+    let Some(mut at) = skip_options(simple, &ENV) else {
+        return hidden("env");
+    };
+    let mut inner = simple.clone();
+    while let Some((name, value)) = simple.words.get(at).and_then(assignment) {
+        inner.env.push((name, value));
+        at += 1;
+    }
+    if at >= simple.words.len() {
+        return only_itself();
+    }
+    inner.words = simple.words[at..].to_vec();
+    WrappedCommands {
+        commands: vec![inner],
+        ..WrappedCommands::default()
+    }
+}
+
+fn xargs(simple: &SimpleCommand) -> WrappedCommands {
+    let Some(at) = skip_options(simple, &XARGS) else {
+        return hidden("xargs");
+    };
+    if at >= simple.words.len() {
+        return only_itself();
+    }
+    let mut inner = from(simple, at);
+    inner.open_ended = true;
+    if inner.name().is_some_and(|name| programs::is_shell(&name)) && inner.words.len() < 3 {
+        return WrappedCommands {
+            unclear: vec![UnclearReason::Dynamic("xargs".into())],
+            commands: vec![inner],
+            ..WrappedCommands::default()
+        };
+    }
+    // With `-I` the placeholder may be anything.
+    for (at, word) in simple.words.iter().enumerate() {
+        let Some(text) = word.plain() else { continue };
+        let placeholder = match text.as_str() {
+            "-I" | "-J" => simple.words.get(at + 1).and_then(ShellWord::plain),
+            "-i" | "--replace" => Some("{}".into()),
+            glued if glued.starts_with("-I") => Some(glued[2..].to_owned()),
+            _ => None,
+        };
+        if let Some(placeholder) = placeholder.filter(|placeholder| !placeholder.is_empty()) {
+            replace(&mut inner.words, &placeholder);
+        }
+    }
+    WrappedCommands {
+        commands: vec![inner],
+        ..WrappedCommands::default()
+    }
+}
+
+/// Makes words with a placeholder unknown from there on.
+fn replace(words: &mut [ShellWord], placeholder: &str) {
+    for word in words {
+        if let Some(text) = word.plain()
+            && let Some((before, _)) = text.split_once(placeholder)
+        {
+            *word = ShellWord::text(before);
+            word.pieces.push(WordPiece::Unknown { quoted: true });
+        }
+    }
+}
+
+fn after_options(simple: &SimpleCommand) -> WrappedCommands {
+    let at = simple
+        .words
+        .iter()
+        .skip(1)
+        .position(|word| !word.may_be_flag())
+        .map_or(simple.words.len(), |at| at + 1);
+    if at >= simple.words.len() {
+        return only_itself();
+    }
+    let text = simple.words[at].plain().filter(|text| text.contains(' '));
+    WrappedCommands {
+        counts: true,
+        scripts: text.into_iter().collect(),
+        commands: vec![from(simple, at)],
+        ..WrappedCommands::default()
+    }
+}
+
+/// All words from this one on, run as one line.
+fn joined(simple: &SimpleCommand, at: usize, name: &str) -> WrappedCommands {
+    let words: Option<Vec<_>> = simple.words.iter().skip(at).map(ShellWord::plain).collect();
+    match words {
+        Some(words) => WrappedCommands {
+            scripts: vec![words.join(" ")],
+            ..WrappedCommands::default()
+        },
+        None => WrappedCommands {
+            unclear: vec![UnclearReason::Dynamic(name.to_owned())],
+            ..only_itself()
+        },
+    }
+}
+
+fn shell(simple: &SimpleCommand, name: &str) -> WrappedCommands {
+    let mut at = 1;
+    let mut runs_text = false;
+    while let Some(word) = simple.words.get(at) {
+        let Some(text) = word.plain() else {
+            return WrappedCommands {
+                unclear: vec![UnclearReason::Dynamic(name.to_owned())],
+                ..only_itself()
+            };
+        };
+        match text.as_str() {
+            "-o" | "+o" | "-O" | "+O" => at += 2,
+            "--version" | "--help" => return only_itself(),
+            "--rcfile" | "--init-file" => return hidden(name),
+            "-s" | "-" => {
+                return WrappedCommands {
+                    unclear: vec![UnclearReason::Input(name.to_owned())],
+                    ..only_itself()
+                };
+            }
+            "--" => {
+                at += 1;
+                break;
+            }
+            "--login" | "--norc" | "--noprofile" | "--posix" | "--restricted" | "--verbose" => at += 1,
+            _ if text.starts_with("--rcfile") || text.starts_with("--init-file") => return hidden(name),
+            "--command" | "-Command" | "-c" => {
+                runs_text = true;
+                at += 1;
+            }
+            short if short.starts_with(['-', '+']) && !short.starts_with("--") => {
+                runs_text |= short.starts_with('-') && short.contains('c');
+                at += 1;
+            }
+            long if long.starts_with("--") => return hidden(name),
+            _ => break,
+        }
+    }
+    match (runs_text, simple.words.get(at)) {
+        (true, Some(word)) => match word.plain() {
+            Some(script) => WrappedCommands {
+                scripts: vec![script],
+                ..WrappedCommands::default()
+            },
+            None => WrappedCommands {
+                unclear: vec![UnclearReason::Dynamic(name.to_owned())],
+                ..only_itself()
+            },
+        },
+        (true, None) | (false, None) => WrappedCommands {
+            unclear: vec![UnclearReason::Input(name.to_owned())],
+            ..only_itself()
+        },
+        (false, Some(word)) => {
+            let from_device = word
+                .plain()
+                .is_none_or(|path| path.starts_with("/dev/") || path.starts_with("/proc/"));
+            WrappedCommands {
+                unclear: from_device
+                    .then(|| UnclearReason::Input(name.to_owned()))
+                    .into_iter()
+                    .collect(),
+                ..only_itself()
+            }
+        }
+    }
+}
+
+fn trap(simple: &SimpleCommand) -> WrappedCommands {
+    let Some(word) = simple.words.get(1) else {
+        return only_itself();
+    };
+    match word.plain() {
+        Some(text) if text.starts_with('-') || text.is_empty() => only_itself(),
+        Some(text) => WrappedCommands {
+            scripts: vec![text],
+            ..only_itself()
+        },
+        None => WrappedCommands {
+            unclear: vec![UnclearReason::Dynamic("trap".into())],
+            ..only_itself()
+        },
+    }
+}
+
+fn alias(simple: &SimpleCommand) -> WrappedCommands {
+    let mut wrapped = only_itself();
+    for word in simple.words.iter().skip(1) {
+        match word.plain() {
+            Some(text) => wrapped
+                .scripts
+                .extend(text.split_once('=').map(|(_, run)| run.to_owned())),
+            None => wrapped.unclear.push(UnclearReason::Dynamic("alias".into())),
+        }
+    }
+    wrapped
+}
+
+/// Programs that run the text after `-c` or similar.
+fn text_option(simple: &SimpleCommand, name: &str) -> WrappedCommands {
+    let mut wrapped = only_itself();
+    for (at, word) in simple.words.iter().enumerate().skip(1) {
+        let Some(text) = word.plain() else {
+            wrapped.unclear.push(UnclearReason::Wrapper(name.to_owned()));
+            continue;
+        };
+        let run = match text.as_str() {
+            "-c" | "--command" | "--run" | "-lc" | "-qc" | "-qec" => simple.words.get(at + 1).map(ShellWord::plain),
+            long => long.strip_prefix("--command=").map(|run| Some(run.to_owned())),
+        };
+        match run {
+            Some(Some(script)) => wrapped.scripts.push(script),
+            Some(None) => wrapped.unclear.push(UnclearReason::Dynamic(name.to_owned())),
+            None => {}
+        }
+    }
+    if name == "flock" && simple.words.len() > 2 {
+        wrapped.commands.push(from(simple, 2));
+    }
+    if wrapped.scripts.is_empty() && wrapped.commands.is_empty() {
+        wrapped.unclear.push(UnclearReason::Wrapper(name.to_owned()));
+    }
+    wrapped
+}
+
+fn finder(simple: &SimpleCommand, runs: &[&str], ends: &[&str]) -> WrappedCommands {
+    let mut wrapped = only_itself();
+    let mut at = 1;
+    while at < simple.words.len() {
+        let text = simple.words[at].plain();
+        at += 1;
+        if !text.is_some_and(|text| runs.contains(&text.as_str())) {
+            continue;
+        }
+        let end = simple.words[at..]
+            .iter()
+            .position(|word| word.plain().is_some_and(|text| ends.contains(&text.as_str())))
+            .map_or(simple.words.len(), |end| at + end);
+        let mut inner = SimpleCommand {
+            words: simple.words[at..end].to_vec(),
+            open_ended: true,
+            ..simple.clone()
+        };
+        for word in &mut inner.words {
+            if word.plain().is_some_and(|text| text.contains("{}")) {
+                *word = ShellWord::unknown();
+            }
+        }
+        if !inner.words.is_empty() {
+            wrapped.commands.push(inner);
+        }
+        at = end;
+    }
+    wrapped
+}
+
+/// Git subcommands that run a given command.
+fn git(simple: &SimpleCommand) -> WrappedCommands {
+    let mut wrapped = only_itself();
+    let texts: Vec<_> = simple.words.iter().map(ShellWord::plain).collect();
+    let text = |at: usize| texts.get(at).and_then(Option::as_deref);
+    for at in 1..texts.len() {
+        match (text(at), text(at + 1)) {
+            (Some("bisect"), Some("run")) if at + 2 < texts.len() => wrapped.commands.push(from(simple, at + 2)),
+            (Some("foreach"), Some("--recursive" | "-q" | "--quiet")) => wrapped.scripts.extend(rest(&texts, at + 2)),
+            (Some("foreach"), Some(_)) => wrapped.scripts.extend(rest(&texts, at + 1)),
+            (Some("-x" | "--exec" | "--extcmd"), Some(run)) => wrapped.scripts.push(run.to_owned()),
+            (Some(option), _) => {
+                let run = option
+                    .strip_prefix("--exec=")
+                    .or_else(|| option.strip_prefix("--extcmd="));
+                let alias = option
+                    .split_once("=!")
+                    .filter(|(name, _)| name.starts_with("alias."))
+                    .map(|(_, run)| run);
+                wrapped.scripts.extend(run.or(alias).map(str::to_owned));
+            }
+            (None, _) => {}
+        }
+    }
+    wrapped
+}
+
+fn rest(texts: &[Option<String>], at: usize) -> Option<String> {
+    let words: Option<Vec<_>> = texts.get(at..)?.iter().map(|text| text.as_deref()).collect();
+    words.map(|words| words.join(" "))
+}
+
+/// Whether an interpreter only runs its input.
+fn reads_input(simple: &SimpleCommand) -> bool {
+    simple.words.iter().skip(1).all(|word| {
+        word.plain()
+            .is_some_and(|text| text == "-" || text.starts_with("/dev/stdin"))
+    })
+}

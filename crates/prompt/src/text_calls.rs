@@ -1,0 +1,58 @@
+//! How a model calls tools: natively, or in the text of its reply.
+
+mod catalogue;
+
+mod grammar;
+mod hermes;
+mod parser;
+mod render;
+mod syntax;
+mod tags;
+mod value;
+
+pub use grammar::CallGrammar;
+pub use parser::TextCallParser;
+
+pub(crate) use catalogue::tool_catalogue;
+pub(crate) use render::with_text_calls;
+
+use model::Info;
+
+/// Marks replay data that reproduces a reply as the model wrote it.
+const WIRE: &str = "xml";
+/// The tag around results.
+const RESULT: &str = "tool_result";
+
+/// How a model calls tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CallProtocol {
+    /// Natively, through the provider's API.
+    #[default]
+    Native,
+    /// As XML in its text, for models without native tool calls.
+    Xml,
+}
+
+/// Returns the tool if a user text is the result of a call.
+pub(crate) fn result_of(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix('<')?.strip_prefix(RESULT)?.strip_prefix(" tool=\"")?;
+    rest.split('"').next()
+}
+
+impl CallProtocol {
+    /// Returns the protocol of a model.
+    pub fn of(info: &Info) -> Self {
+        match info.features.tools {
+            true => CallProtocol::Native,
+            false => CallProtocol::Xml,
+        }
+    }
+
+    /// Its name in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            CallProtocol::Native => "native",
+            CallProtocol::Xml => "xml",
+        }
+    }
+}

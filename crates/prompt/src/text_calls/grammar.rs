@@ -1,0 +1,106 @@
+//! Which tags are calls, and how their values are parsed.
+
+use model::ToolSpec;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+/// The tools that a model may call in its text.
+#[derive(Debug, Clone, Default)]
+pub struct CallGrammar {
+    tools: BTreeMap<String, BTreeMap<String, ParameterKind>>,
+}
+
+/// How the value of a parameter is parsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ParameterKind {
+    /// Text with significant whitespace.
+    Verbatim,
+    /// Verbatim including the final line break: a whole file.
+    File,
+    /// Text that is trimmed.
+    Short,
+    /// A list of texts: JSON, or one per line.
+    Lines,
+    /// JSON: a number, a list, an object.
+    Data,
+}
+
+/// Parameters with significant whitespace, by the names that hew and other agents use.
+const VERBATIM: [&str; 18] = [
+    "body",
+    "code",
+    "description",
+    "diff",
+    "input",
+    "insert_text",
+    "instruction",
+    "message",
+    "new_str",
+    "new_string",
+    "new_text",
+    "old_str",
+    "old_string",
+    "old_text",
+    "patch",
+    "prompt",
+    "replace",
+    "search",
+];
+/// Parameters that are whole files.
+const FILES: [&str; 2] = ["content", "file_text"];
+
+impl CallGrammar {
+    /// Adds a tool under one of its names.
+    pub fn add(&mut self, name: &str, spec: &ToolSpec) {
+        let properties = spec.input_schema["properties"].as_object();
+        let kinds = properties.into_iter().flatten();
+        let kinds = kinds.map(|(name, schema)| (name.clone(), ParameterKind::of(name, schema)));
+        self.tools.insert(name.into(), kinds.collect());
+    }
+
+    pub(super) fn has(&self, tool: &str) -> bool {
+        self.tools.contains_key(tool)
+    }
+
+    /// Whether a tool name starts like this.
+    pub(super) fn begins(&self, start: &str) -> bool {
+        let from = (Bound::Included(start), Bound::Unbounded);
+        let next = self.tools.range::<str, _>(from).next();
+        next.is_some_and(|(name, _)| name.starts_with(start))
+    }
+
+    pub(super) fn has_parameter(&self, tool: &str, name: &str) -> bool {
+        self.tools.get(tool).is_some_and(|kinds| kinds.contains_key(name))
+    }
+
+    /// Whether a parameter name of a tool starts like this.
+    pub(super) fn parameter_begins(&self, tool: &str, start: &str) -> bool {
+        let kinds = self.tools.get(tool);
+        kinds.is_some_and(|kinds| kinds.keys().any(|name| name.starts_with(start)))
+    }
+
+    /// How the value of a parameter is parsed. Unknown parameters are text.
+    pub(super) fn kind(&self, tool: &str, parameter: &str) -> ParameterKind {
+        let known = self.tools.get(tool).and_then(|kinds| kinds.get(parameter)).copied();
+        known.unwrap_or_else(|| ParameterKind::of_text(parameter))
+    }
+}
+
+impl ParameterKind {
+    fn of(name: &str, schema: &Value) -> Self {
+        match schema["type"].as_str() {
+            Some("string") => ParameterKind::of_text(name),
+            Some("array") if schema["items"]["type"] == "string" => ParameterKind::Lines,
+            Some(_) | None => ParameterKind::Data,
+        }
+    }
+
+    pub(super) fn of_text(name: &str) -> Self {
+        match name {
+            name if FILES.contains(&name) => ParameterKind::File,
+            name if VERBATIM.contains(&name) => ParameterKind::Verbatim,
+            _ => ParameterKind::Short,
+        }
+    }
+}

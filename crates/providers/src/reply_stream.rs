@@ -1,0 +1,264 @@
+//! A streaming reply: parses bytes into events and events into chunks, and detects stalls.
+
+use crate::error_mapping;
+use crate::event_stream;
+use crate::http::ConnectionError;
+use crate::presets::Quirks;
+use crate::sse;
+use crate::wire::{WireDecoder, bedrock};
+use bytes::Bytes;
+use futures::Stream;
+use model::{Chunk, Error, Wire};
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep};
+
+/// How long the connection of a complete reply may take to end, so that it can be reused.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The maximum number of reads before chunks are delivered.
+const MAX_BATCH: usize = 1024;
+
+/// The bytes of a reply; the error describes the connection failure.
+pub(crate) type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, ConnectionError>> + Send>>;
+
+/// A streaming reply.
+pub(crate) struct ReplyStream {
+    provider: String,
+    bytes: ByteStream,
+    framing: Framing,
+    decoder: WireDecoder,
+    ready: VecDeque<Chunk>,
+    /// Delivered after the ready chunks.
+    failure: Option<Error>,
+    state: StreamState,
+    stall: Duration,
+    last_received: Instant,
+    stall_timer: Pin<Box<Sleep>>,
+    secrets: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StreamState {
+    /// The reply is incomplete.
+    Open,
+    /// The reply is complete, but the byte stream has not ended.
+    Complete,
+    /// The stream has ended.
+    Ended,
+}
+
+/// How events are framed in the bytes.
+enum Framing {
+    Sse(sse::SseParser),
+    Aws(event_stream::EventStreamParser),
+}
+
+impl ReplyStream {
+    pub(crate) fn new(wire: Wire, provider: &str, bytes: ByteStream, stall: Duration) -> Self {
+        ReplyStream {
+            provider: provider.to_string(),
+            bytes,
+            framing: match wire {
+                Wire::BedrockAnthropic => Framing::Aws(event_stream::EventStreamParser::default()),
+                Wire::AnthropicMessages
+                | Wire::VertexAnthropic
+                | Wire::OpenaiChat
+                | Wire::OpenaiResponses
+                | Wire::Gemini => Framing::Sse(sse::SseParser::default()),
+            },
+            decoder: WireDecoder::new(wire, provider),
+            ready: VecDeque::new(),
+            failure: None,
+            state: StreamState::Open,
+            stall,
+            last_received: Instant::now(),
+            stall_timer: Box::pin(tokio::time::sleep(stall)),
+            secrets: Vec::new(),
+        }
+    }
+
+    /// Adds chunks to deliver before the reply.
+    pub(crate) fn with_leading_chunks(mut self, leading: Vec<Chunk>) -> Self {
+        self.ready.extend(leading);
+        self
+    }
+
+    /// Applies the server's quirks.
+    pub(crate) fn with_quirks(mut self, quirks: &Quirks) -> Self {
+        self.decoder.apply_quirks(quirks);
+        self
+    }
+
+    /// Removes these secrets from errors.
+    pub(crate) fn with_secrets(mut self, secrets: Vec<String>) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let invalid = |what: String| error_mapping::invalid_response(&self.provider, &what, "");
+        match &mut self.framing {
+            Framing::Sse(parser) => {
+                let events = parser.feed(bytes).map_err(|error| invalid(error.to_string()))?;
+                for event in events {
+                    self.decode(&event)?;
+                }
+            }
+            Framing::Aws(parser) => {
+                let frames = parser.feed(bytes).map_err(|error| invalid(error.to_string()))?;
+                for frame in frames {
+                    if let Some(event) = bedrock::event(&self.provider, &frame)? {
+                        self.decode(&event)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn decode(&mut self, event: &sse::SseEvent) -> Result<(), Error> {
+        let mut out = Vec::new();
+        let result = self.decoder.event(event, &mut out);
+        self.queue(out);
+        result
+    }
+
+    /// Handles the end of the bytes; fails if the reply is incomplete.
+    fn finish(&mut self) -> Result<(), Error> {
+        // Some servers omit the last blank line. A truncated event must not count as one, though.
+        if let Framing::Sse(parser) = &mut self.framing
+            && let Some(event) = parser.finish()
+            && (event.data == "[DONE]" || serde_json::from_str::<serde::de::IgnoredAny>(&event.data).is_ok())
+        {
+            self.decode(&event)?;
+        }
+        let mut out = Vec::new();
+        let result = self.decoder.finish(&mut out);
+        self.queue(out);
+        result
+    }
+
+    /// Adds chunks and joins deltas that arrived together, so that consumers process fewer chunks.
+    fn queue(&mut self, chunks: Vec<Chunk>) {
+        for chunk in chunks {
+            if self.state == StreamState::Complete {
+                // Some servers send usage after the end; the stop must stay last.
+                if !matches!(chunk, Chunk::Stop(_)) {
+                    let place = self.ready.iter().position(|ready| matches!(ready, Chunk::Stop(_)));
+                    if let Some(place) = place {
+                        self.ready.insert(place, chunk);
+                    }
+                }
+                continue;
+            }
+            if matches!(chunk, Chunk::Stop(_)) {
+                self.state = StreamState::Complete;
+            }
+            match (self.ready.back_mut(), chunk) {
+                (Some(Chunk::Text(text)), Chunk::Text(more)) | (Some(Chunk::Thinking(text)), Chunk::Thinking(more)) => {
+                    text.push_str(&more);
+                }
+                (Some(Chunk::ToolInput { id, delta }), Chunk::ToolInput { id: same, delta: more }) if *id == same => {
+                    delta.push_str(&more);
+                }
+                (_, chunk) => self.ready.push_back(chunk),
+            }
+        }
+    }
+
+    fn fail(&mut self, mut error: Error) {
+        for secret in &self.secrets {
+            error_mapping::redact(&mut error, secret);
+        }
+        self.failure = Some(error);
+        self.state = StreamState::Ended;
+    }
+
+    /// Reads everything available, until there are chunks to deliver and no more bytes to read.
+    fn poll_bytes(&mut self, cx: &mut Context<'_>) {
+        let mut pieces = 0;
+        while self.state != StreamState::Ended && (self.ready.is_empty() || pieces < MAX_BATCH) {
+            pieces += 1;
+            match self.bytes.as_mut().poll_next(cx) {
+                Poll::Ready(Some(Ok(bytes))) => {
+                    if let Err(error) = self.feed(&bytes) {
+                        self.fail(error);
+                    }
+                }
+                Poll::Ready(Some(Err(error))) => match self.state {
+                    StreamState::Open => {
+                        let (provider, detail) = (self.provider.clone(), error.to_string());
+                        self.fail(Error::StreamCut { provider, detail });
+                    }
+                    StreamState::Complete | StreamState::Ended => self.state = StreamState::Ended,
+                },
+                Poll::Ready(None) => match self.finish() {
+                    Ok(()) => self.state = StreamState::Ended,
+                    Err(error) => self.fail(error),
+                },
+                Poll::Pending => {
+                    if pieces > 1 {
+                        self.last_received = Instant::now();
+                    }
+                    if self.ready.is_empty() && self.is_stalled(cx) {
+                        self.fail_stalled();
+                        continue;
+                    }
+                    return;
+                }
+            }
+        }
+        self.last_received = Instant::now();
+    }
+
+    /// Fails the stream after the stall timeout.
+    fn fail_stalled(&mut self) {
+        match self.state {
+            StreamState::Open => {
+                let (provider, after) = (self.provider.clone(), self.stall);
+                self.fail(Error::Stalled { provider, after });
+            }
+            StreamState::Complete | StreamState::Ended => self.state = StreamState::Ended,
+        }
+    }
+
+    /// Whether the stall timeout has elapsed; otherwise registers a wake-up.
+    fn is_stalled(&mut self, cx: &mut Context<'_>) -> bool {
+        let limit = match self.state {
+            StreamState::Open => self.stall,
+            StreamState::Complete | StreamState::Ended => CLOSE_TIMEOUT.min(self.stall),
+        };
+        let deadline = self.last_received + limit;
+        loop {
+            if Instant::now() >= deadline {
+                return true;
+            }
+            // The timer is reset only when it fires, not for every read.
+            if self.stall_timer.deadline() > deadline || self.stall_timer.is_elapsed() {
+                self.stall_timer.as_mut().reset(deadline);
+            }
+            if Future::poll(self.stall_timer.as_mut(), cx).is_pending() {
+                return false;
+            }
+        }
+    }
+}
+
+impl Stream for ReplyStream {
+    type Item = Result<Chunk, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        if this.ready.is_empty() {
+            this.poll_bytes(cx);
+        }
+        match this.ready.pop_front() {
+            Some(chunk) => Poll::Ready(Some(Ok(chunk))),
+            None if this.state == StreamState::Ended => Poll::Ready(this.failure.take().map(Err)),
+            None => Poll::Pending,
+        }
+    }
+}

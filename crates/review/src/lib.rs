@@ -1,0 +1,21 @@
+//! Reviewing and restoring the file changes of a session: pending changes, undo, redo, rewind and diff.
+//!
+//! Results are typed values; front ends render them.
+
+pub mod changes;
+mod contents;
+pub mod diff;
+mod error;
+mod history;
+mod restore;
+mod rewind;
+mod scope;
+mod undo;
+
+pub use contents::VersionContents;
+pub use error::Error;
+pub use history::{SessionAccess, SessionHistory, prompts};
+pub use restore::{ConflictPolicy, ConflictReason, RestoreConflict, RestorePlan, step_verb};
+pub use rewind::{RewindFiles, RewindPlan};
+pub use scope::PathScope;
+pub use undo::UndoOperation;

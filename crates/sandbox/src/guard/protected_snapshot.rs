@@ -1,0 +1,237 @@
+//! Snapshots of protected paths that could not be mounted read-only, for restoring them.
+//!
+//! A protected file, such as a hook, is dangerous only when it is used later, outside of the sandbox. It suffices to
+//! restore it after the command and its descendants have ended. The replaced content is kept next to it, in case
+//! another program wrote it.
+
+#![allow(clippy::disallowed_methods, reason = "a guard puts protected files back")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::guard_args::GuardArgs;
+use crate::{ConfinementReport, LayerStatus};
+
+/// Larger files are not stored; they are neither hooks nor rules.
+const MAX_FILE: u64 = 1024 * 1024;
+/// Deeper directories are not stored.
+const MAX_DEPTH: usize = 3;
+const MAX_ENTRIES: usize = 256;
+/// The suffix for content found in place of a protected path.
+const BLOCKED_SUFFIX: &str = ".blocked";
+
+/// The previous state of paths.
+pub(super) struct ProtectedSnapshot {
+    paths: Vec<(PathBuf, PathState)>,
+}
+
+#[derive(PartialEq, Eq)]
+enum PathState {
+    Missing,
+    File {
+        contents: Vec<u8>,
+        mode: u32,
+    },
+    Link(PathBuf),
+    Folder(BTreeMap<OsString, PathState>),
+    /// Too large or of an unsupported type.
+    Other,
+}
+
+impl ProtectedSnapshot {
+    /// Takes a snapshot of the protected paths that no other layer protects.
+    pub(super) fn new(args: &GuardArgs, report: &ConfinementReport) -> Self {
+        let mounted = |path: &Path| match report.mounts {
+            // A link cannot be a mount point, only its target.
+            LayerStatus::Active => path.exists() && !path.is_symlink(),
+            LayerStatus::Missing(_) => false,
+        };
+        let written = |path: &Path| args.writable.iter().any(|root| path.starts_with(root));
+        let open = args.protected.iter().filter(|path| written(path) && !mounted(path));
+        Self {
+            paths: open
+                .map(|path| (path.clone(), PathState::of(path, MAX_DEPTH)))
+                .collect(),
+        }
+    }
+
+    /// Restores changed paths and returns them.
+    pub(super) fn restore_changed(self) -> Vec<PathBuf> {
+        let changed = self
+            .paths
+            .into_iter()
+            .filter(|(path, state)| PathState::of(path, MAX_DEPTH) != *state);
+        let changed: Vec<(PathBuf, PathState)> = changed.collect();
+        changed
+            .into_iter()
+            .map(|(path, state)| {
+                // Paths that cannot be restored are returned too.
+                drop(state.restore(&path));
+                path
+            })
+            .collect()
+    }
+}
+
+impl PathState {
+    fn of(path: &Path, depth: usize) -> Self {
+        match Self::read(path, depth) {
+            Ok(state) => state,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Missing,
+            Err(_) => Self::Other,
+        }
+    }
+
+    fn read(path: &Path, depth: usize) -> io::Result<Self> {
+        let metadata = fs::symlink_metadata(path)?;
+        if metadata.is_symlink() {
+            Ok(Self::Link(fs::read_link(path)?))
+        } else if metadata.is_file() && metadata.len() <= MAX_FILE {
+            Ok(Self::File {
+                contents: fs::read(path)?,
+                mode: metadata.permissions().mode(),
+            })
+        } else if metadata.is_dir() && depth > 0 {
+            let entries: Vec<fs::DirEntry> = fs::read_dir(path)?.flatten().take(MAX_ENTRIES + 1).collect();
+            if entries.len() > MAX_ENTRIES {
+                return Ok(Self::Other);
+            }
+            let entries = entries
+                .iter()
+                .map(|entry| (entry.file_name(), Self::of(&entry.path(), depth - 1)));
+            Ok(Self::Folder(entries.collect()))
+        } else {
+            Ok(Self::Other)
+        }
+    }
+
+    fn restore(self, path: &Path) -> io::Result<()> {
+        if Self::of(path, MAX_DEPTH) == self {
+            return Ok(());
+        }
+        match self {
+            Self::Missing => move_aside(path),
+            Self::Link(target) => {
+                move_aside(path)?;
+                std::os::unix::fs::symlink(target, path)
+            }
+            Self::File { contents, mode } => {
+                // Also prevents a link from redirecting the write.
+                move_aside(path)?;
+                fs::write(path, contents)?;
+                fs::set_permissions(path, fs::Permissions::from_mode(mode))
+            }
+            Self::Folder(entries) => {
+                if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+                    move_aside(path)?;
+                    fs::create_dir(path)?;
+                }
+                for entry in fs::read_dir(path)?.flatten() {
+                    if !entries.contains_key(&entry.file_name()) {
+                        move_aside(&entry.path())?;
+                    }
+                }
+                let mut entries = entries.into_iter();
+                entries.try_for_each(|(name, state)| state.restore(&path.join(name)))
+            }
+            Self::Other => Ok(()),
+        }
+    }
+}
+
+fn move_aside(path: &Path) -> io::Result<()> {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(BLOCKED_SUFFIX);
+    match fs::rename(path, aside) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        renamed => renamed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every path below a directory and its content.
+    fn listing(folder: &Path) -> Vec<String> {
+        let mut lines = Vec::new();
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+            match PathState::read(&path, 1).unwrap() {
+                PathState::Folder(_) => lines.extend(listing(&path).iter().map(|line| format!("{name}/{line}"))),
+                PathState::Link(target) => lines.push(format!("{name} -> {}", target.display())),
+                _ => lines.push(format!("{name}: {}", fs::read_to_string(&path).unwrap())),
+            }
+        }
+        lines.sort();
+        lines
+    }
+
+    #[test]
+    fn changed_paths_are_restored_and_the_change_is_kept_next_to_them() {
+        type Change = fn(&Path);
+        let cases: [(&str, Change, &[&str], &[&str]); 6] = [
+            ("nothing", |_| {}, &[], &["config: old", "hooks/a: hook"]),
+            (
+                "a file changed",
+                |git| fs::write(git.join("config"), "new").unwrap(),
+                &["config"],
+                &["config.blocked: new", "config: old", "hooks/a: hook"],
+            ),
+            (
+                "a file replaced by a link",
+                |git| {
+                    fs::remove_file(git.join("config")).unwrap();
+                    std::os::unix::fs::symlink("/etc/passwd", git.join("config")).unwrap();
+                },
+                &["config"],
+                &["config.blocked -> /etc/passwd", "config: old", "hooks/a: hook"],
+            ),
+            (
+                "a missing file made",
+                |git| fs::write(git.join("commondir"), "x").unwrap(),
+                &["commondir"],
+                &["commondir.blocked: x", "config: old", "hooks/a: hook"],
+            ),
+            (
+                "a folder's files added and removed",
+                |git| {
+                    fs::remove_file(git.join("hooks/a")).unwrap();
+                    fs::write(git.join("hooks/b"), "evil").unwrap();
+                },
+                &["hooks"],
+                &["config: old", "hooks/a: hook", "hooks/b.blocked: evil"],
+            ),
+            (
+                "a folder moved away",
+                |git| fs::rename(git.join("hooks"), git.join("gone")).unwrap(),
+                &["hooks"],
+                &["config: old", "gone/a: hook", "hooks/a: hook"],
+            ),
+        ];
+        for (name, change, undone, after) in cases {
+            let folder = tempfile::tempdir().unwrap();
+            let git = folder.path();
+            fs::write(git.join("config"), "old").unwrap();
+            fs::create_dir(git.join("hooks")).unwrap();
+            fs::write(git.join("hooks/a"), "hook").unwrap();
+            let args = GuardArgs {
+                writable: vec![git.into()],
+                protected: ["config", "hooks", "commondir"].map(|name| git.join(name)).into(),
+                ..GuardArgs::from_args(["__confine", "--"].map(OsString::from)).unwrap()
+            };
+            let seal = ProtectedSnapshot::new(&args, &ConfinementReport::unconfined("a test"));
+            change(git);
+            let undone: Vec<PathBuf> = undone.iter().map(|name| git.join(name)).collect();
+            assert_eq!(
+                (seal.restore_changed(), listing(git)),
+                (undone, after.iter().map(|line| (*line).into()).collect()),
+                "{name}"
+            );
+        }
+    }
+}

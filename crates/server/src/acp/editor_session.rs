@@ -1,0 +1,343 @@
+//! A session of an editor: its turn, questions and options.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use acp::Peer;
+use acp::schema::{
+    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, ClientCapabilities, ConfigOptionUpdate,
+    ContentBlock, ContentChunk, CurrentModeUpdate, Error, Notice, NoticeSeverity, SessionNotification, SessionUpdate,
+    StopReason, UnstructuredCommandInput,
+};
+use model::Message;
+use serde_json::Value;
+use session::{Command, Delivery, NoticeLevel, SessionId, TurnEnd};
+use tokio::sync::{mpsc, oneshot};
+
+use super::options::SessionOptions;
+use super::{AcpSessions, prompt_content};
+
+/// The compaction command.
+const COMPACT: &str = "compact";
+
+/// A session of an editor.
+pub(super) struct EditorSession {
+    pub(super) id: SessionId,
+    /// The id as a string.
+    pub(super) name: String,
+    pub(super) root: PathBuf,
+    pub(super) peer: Peer,
+    pub(super) backend: Arc<dyn AcpSessions>,
+    pub(super) client: ClientCapabilities,
+    commands: mpsc::Sender<Command>,
+    state: Mutex<EditorSessionState>,
+}
+
+struct EditorSessionState {
+    offer: SessionOptions,
+    turn: Option<PendingTurn>,
+    /// Whether a turn is running, including autonomous ones.
+    running: bool,
+    /// Number of prompts being parsed.
+    arriving: usize,
+    /// Whether the editor has cancelled a prompt that is being parsed.
+    stopped: bool,
+}
+
+/// A prompt that has arrived: a cancellation applies to it from now on.
+pub(super) struct PromptArrival(Arc<EditorSession>);
+
+impl Drop for PromptArrival {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.arriving = state.arriving.saturating_sub(1);
+        state.stopped = state.stopped && state.arriving > 0;
+    }
+}
+
+/// A prompt that waits for the end of its turn.
+struct PendingTurn {
+    done: oneshot::Sender<Result<StopReason, Error>>,
+    /// Whether its turn has started: another one may have been running.
+    begun: bool,
+    cancelled: bool,
+    kind: TurnKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TurnKind {
+    Prompt,
+    /// A compaction, which is not a turn of the session.
+    Compact,
+}
+
+/// Parameters of an editor session.
+pub(super) struct EditorSessionParams {
+    pub(super) id: SessionId,
+    pub(super) root: PathBuf,
+    pub(super) peer: Peer,
+    pub(super) backend: Arc<dyn AcpSessions>,
+    pub(super) client: ClientCapabilities,
+    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) offer: SessionOptions,
+}
+
+impl EditorSession {
+    pub(super) fn new(birth: EditorSessionParams) -> Self {
+        EditorSession {
+            name: birth.id.to_string(),
+            id: birth.id,
+            root: birth.root,
+            peer: birth.peer,
+            backend: birth.backend,
+            client: birth.client,
+            commands: birth.commands,
+            state: Mutex::new(EditorSessionState {
+                offer: birth.offer,
+                turn: None,
+                running: false,
+                arriving: 0,
+                stopped: false,
+            }),
+        }
+    }
+
+    /// Registers a prompt before it is processed.
+    pub(super) fn prompt_arrived(self: &Arc<Self>) -> PromptArrival {
+        self.lock().arriving += 1;
+        PromptArrival(Arc::clone(self))
+    }
+
+    /// Processes a prompt until its turn ends.
+    pub(super) async fn prompt(&self, blocks: Vec<ContentBlock>) -> Result<StopReason, Error> {
+        let message = prompt_content::prompt_message(blocks, &self.root)?;
+        let (kind, command) = match compact_instructions(&message) {
+            Some(instructions) => (TurnKind::Compact, Command::Compact { instructions }),
+            None => {
+                let prompt = Command::Prompt {
+                    message,
+                    delivery: Delivery::Queue,
+                };
+                let meant = self.backend.resolve_command(self.id, prompt).await;
+                let meant = meant.map_err(|trouble| Error::invalid_params().data(Value::from(trouble.to_string())))?;
+                (TurnKind::Prompt, meant)
+            }
+        };
+        let (done, ended) = oneshot::channel();
+        {
+            let mut state = self.lock();
+            if state.stopped {
+                return Ok(StopReason::Cancelled);
+            }
+            if state.turn.is_some() {
+                let why = "a turn is running in this session; cancel it first, or wait for its end";
+                return Err(Error::invalid_request().data(Value::from(why)));
+            }
+            state.turn = Some(PendingTurn {
+                done,
+                begun: !state.running,
+                cancelled: false,
+                kind,
+            });
+        }
+        let sent = self.commands.send(command).await;
+        sent.map_err(|_| session_ended())?;
+        ended.await.unwrap_or_else(|_| Err(session_ended()))
+    }
+
+    /// Stops running work.
+    pub(super) async fn cancel(&self) {
+        {
+            let mut state = self.lock();
+            let arriving = state.arriving > 0;
+            match state.turn.as_mut() {
+                Some(turn) => turn.cancelled = true,
+                None => state.stopped = arriving,
+            }
+        }
+        self.command(Command::Interrupt).await;
+    }
+
+    /// Sends a command. A session that is gone reports it by its events.
+    pub(super) async fn command(&self, command: Command) {
+        drop(self.commands.send(command).await);
+    }
+
+    /// Whether the editor has cancelled the running turn.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.lock().turn.as_ref().is_some_and(|turn| turn.cancelled)
+    }
+
+    /// A turn has started.
+    pub(super) fn turn_started(&self) {
+        self.lock().running = true;
+    }
+
+    /// The prompt was accepted: the next end of a turn belongs to it.
+    pub(super) fn prompt_accepted(&self) {
+        if let Some(turn) = self.lock().turn.as_mut() {
+            turn.begun = true;
+        }
+    }
+
+    /// A turn has ended.
+    pub(super) fn turn_finished(&self, ending: &TurnEnd) {
+        let mut state = self.lock();
+        state.running = false;
+        let Some(turn) = state
+            .turn
+            .take_if(|turn| turn.kind == TurnKind::Prompt && (turn.begun || turn.cancelled))
+        else {
+            return;
+        };
+        let answer = match turn.cancelled {
+            true => Ok(StopReason::Cancelled),
+            false => stop_reason(ending),
+        };
+        // A cancelled request needs no response.
+        drop(turn.done.send(answer));
+    }
+
+    /// A compaction has ended.
+    pub(super) fn compacted(&self) {
+        let turn = self.lock().turn.take_if(|turn| turn.kind == TurnKind::Compact);
+        if let Some(turn) = turn {
+            let reason = match turn.cancelled {
+                true => StopReason::Cancelled,
+                false => StopReason::EndTurn,
+            };
+            drop(turn.done.send(Ok(reason)));
+        }
+    }
+
+    /// The options and their current values.
+    pub(super) fn offer(&self) -> SessionOptions {
+        self.lock().offer.clone()
+    }
+
+    /// Selects an option.
+    pub(super) async fn choose(&self, option: &str, value: &str) -> Result<(), Error> {
+        let command = self.lock().offer.select(option, value)?;
+        self.command(command).await;
+        Ok(())
+    }
+
+    /// The mode has changed.
+    pub(super) async fn mode_changed(&self, name: &str) {
+        let offer = {
+            let mut state = self.lock();
+            state.offer.modes.current = name.to_owned();
+            state.offer.clone()
+        };
+        self.update(SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(
+            name.to_owned(),
+        )))
+        .await;
+        self.update(SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(
+            offer.options(),
+        )))
+        .await;
+    }
+
+    /// Sends the available commands.
+    pub(super) async fn send_commands(&self) {
+        let mut commands = vec![
+            AvailableCommand::new(COMPACT, "Summarize the conversation to free context").input(
+                AvailableCommandInput::Unstructured(UnstructuredCommandInput::new("additional instructions")),
+            ),
+        ];
+        for choice in self.backend.commands(self.id).await.unwrap_or_default() {
+            let input = UnstructuredCommandInput::new("arguments");
+            commands.push(
+                AvailableCommand::new(choice.name, choice.description)
+                    .input(AvailableCommandInput::Unstructured(input)),
+            );
+        }
+        self.update(SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(
+            commands,
+        )))
+        .await;
+    }
+
+    /// Shows a notice outside the conversation, as far as the editor supports it.
+    pub(super) async fn notice(&self, level: NoticeLevel, text: String) {
+        let can = self
+            .client
+            .session
+            .as_ref()
+            .is_some_and(|session| session.notices.is_some());
+        let update = match can {
+            true => {
+                let severity = match level {
+                    NoticeLevel::Info => NoticeSeverity::Info,
+                    NoticeLevel::Warning => NoticeSeverity::Warning,
+                };
+                SessionUpdate::Notice(Notice::new(severity, text))
+            }
+            false => SessionUpdate::AgentThoughtChunk(ContentChunk::new(format!("{text}\n\n").into())),
+        };
+        self.update(update).await;
+    }
+
+    /// Sends a session update. Ignored if the editor is gone.
+    pub(super) async fn update(&self, update: SessionUpdate) {
+        let update = SessionNotification::new(self.name.clone(), update);
+        drop(self.peer.notify("session/update", &update).await);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, EditorSessionState> {
+        // Operations under this lock are atomic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The instructions of a compaction command.
+fn compact_instructions(message: &Message) -> Option<Option<String>> {
+    let text = message.text();
+    let rest = text.trim().strip_prefix('/')?.strip_prefix(COMPACT)?;
+    if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
+        return None;
+    }
+    Some(Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty()))
+}
+
+/// The stop reason of the protocol.
+fn stop_reason(ending: &TurnEnd) -> Result<StopReason, Error> {
+    Ok(match ending {
+        TurnEnd::Completed => StopReason::EndTurn,
+        TurnEnd::MaxTokens => StopReason::MaxTokens,
+        TurnEnd::Refused { .. } => StopReason::Refusal,
+        TurnEnd::Interrupted => StopReason::Cancelled,
+        TurnEnd::Limit(_) | TurnEnd::Loop { .. } => StopReason::MaxTurnRequests,
+        TurnEnd::Failed { error, hint } => {
+            let text = match hint.is_empty() {
+                true => error.clone(),
+                false => format!("{error}; {hint}"),
+            };
+            return Err(Error::new(-32603, text));
+        }
+    })
+}
+
+fn session_ended() -> Error {
+    Error::internal_error().data(Value::from(
+        "the session failed; its log is intact, load it again to continue",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compact_command_is_distinguished_from_similar_text() {
+        for (text, expected) in [
+            ("/compact", Some(None)),
+            (" /compact keep the names ", Some(Some("keep the names".to_owned()))),
+            ("/compactor", None),
+            ("compact", None),
+        ] {
+            assert_eq!(compact_instructions(&Message::user(text)), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,560 @@
+//! Deserializes typed input from JSON and reports the path of an error.
+//!
+//! An error collects its path while it propagates, so that valid input costs nothing extra. The many input types are
+//! compiled for this deserializer only.
+
+use std::fmt;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, IntoDeserializer as _, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+use serde_json::{Map, Value};
+
+/// Deserializes a value.
+pub fn decode<'a, T: Deserialize<'a>>(value: &'a Value) -> Result<T, InputDecodeError> {
+    T::deserialize(ValueDeserializer(value))
+}
+
+/// A value of the wrong type, and its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputDecodeError {
+    /// The problem.
+    pub reason: String,
+    /// The path segments, innermost first.
+    path: Vec<PathSegment>,
+}
+
+/// A segment of a path into a JSON value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PathSegment {
+    /// An object key.
+    Key(String),
+    /// An array index.
+    Item(usize),
+}
+
+impl InputDecodeError {
+    /// The path segments, outermost first.
+    pub fn steps(&self) -> impl Iterator<Item = &PathSegment> {
+        self.path.iter().rev()
+    }
+
+    /// The path as text, like `edits[2].path`; empty for the value itself.
+    pub fn path(&self) -> String {
+        let mut place = String::new();
+        for step in self.steps() {
+            match step {
+                PathSegment::Key(key) if place.is_empty() => place.push_str(key),
+                PathSegment::Key(key) => place.extend([".", key]),
+                PathSegment::Item(at) => place.push_str(&format!("[{at}]")),
+            }
+        }
+        place
+    }
+
+    /// Prepends the parent's segment.
+    #[cold]
+    pub fn with_parent(mut self, step: PathSegment) -> Self {
+        self.path.push(step);
+        self
+    }
+}
+
+impl fmt::Display for InputDecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.path().as_str() {
+            "" => f.write_str(&self.reason),
+            place => write!(f, "{place}: {}", self.reason),
+        }
+    }
+}
+
+impl std::error::Error for InputDecodeError {}
+
+impl serde::de::Error for InputDecodeError {
+    #[cold]
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        InputDecodeError {
+            reason: message.to_string(),
+            path: Vec::new(),
+        }
+    }
+
+    #[cold]
+    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        match unexpected {
+            Unexpected::Unit => Self::custom(format_args!("invalid type: null, expected {expected}")),
+            other => Self::custom(format_args!("invalid type: {other}, expected {expected}")),
+        }
+    }
+}
+
+struct ValueDeserializer<'a>(&'a Value);
+
+macro_rules! only {
+    ($($kind:ident: $($method:ident)*;)*) => {$($(
+        fn $method<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+            self.$kind(visitor)
+        }
+    )*)*};
+}
+
+impl<'a> Deserializer<'a> for ValueDeserializer<'a> {
+    type Error = InputDecodeError;
+
+    fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+        match self.0 {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(value) => visitor.visit_bool(*value),
+            Value::Number(_) => self.number(visitor),
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            Value::Array(_) => self.seq(visitor),
+            Value::Object(_) => self.map(visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+        match self.0 {
+            Value::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, InputDecodeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, InputDecodeError> {
+        let (name, content) = match self.0 {
+            Value::String(name) => (name, None),
+            Value::Object(map) => match (map.iter().next(), map.len()) {
+                (Some((name, content)), 1) => (name, Some(content)),
+                (_, _) => {
+                    return Err(InputDecodeError::invalid_value(
+                        Unexpected::Map,
+                        &"map with a single key",
+                    ));
+                }
+            },
+            other => return Err(InputDecodeError::invalid_type(kind(other), &"string or map")),
+        };
+        visitor.visit_enum(EnumVariantAccess { name, content })
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_bool<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+        match self.0 {
+            Value::Bool(value) => visitor.visit_bool(*value),
+            other => Err(other_than(other, &visitor)),
+        }
+    }
+
+    fn deserialize_unit<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+        match self.0 {
+            Value::Null => visitor.visit_unit(),
+            other => Err(other_than(other, &visitor)),
+        }
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, InputDecodeError> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_tuple<V: Visitor<'a>>(self, _: usize, visitor: V) -> Result<V::Value, InputDecodeError> {
+        self.seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, InputDecodeError> {
+        self.seq(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, InputDecodeError> {
+        self.map(visitor)
+    }
+
+    only! {
+        number: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
+            deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64;
+        text: deserialize_char deserialize_str deserialize_string deserialize_identifier;
+        seq: deserialize_seq;
+        map: deserialize_map;
+    }
+
+    forward_to_deserialize_any! { <V: Visitor<'a>> bytes byte_buf }
+}
+
+/// Deserializers that accept only one kind of value, so that no code is generated for the others.
+impl<'a> ValueDeserializer<'a> {
+    fn number<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+        let Value::Number(number) = self.0 else {
+            return Err(other_than(self.0, &visitor));
+        };
+        match (number.as_u64(), number.as_i64(), number.as_f64()) {
+            (Some(number), _, _) => visitor.visit_u64(number),
+            (None, Some(number), _) => visitor.visit_i64(number),
+            (None, None, number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
+        }
+    }
+
+    fn text<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+        match self.0 {
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            other => Err(other_than(other, &visitor)),
+        }
+    }
+
+    fn seq<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+        let Value::Array(items) = self.0 else {
+            return Err(other_than(self.0, &visitor));
+        };
+        let mut rest = ArrayAccess { items, next: 0 };
+        let value = visitor.visit_seq(&mut rest)?;
+        match rest.next < items.len() {
+            true => Err(InputDecodeError::invalid_length(
+                items.len(),
+                &"fewer elements in array",
+            )),
+            false => Ok(value),
+        }
+    }
+
+    fn map<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+        let Value::Object(map) = self.0 else {
+            return Err(other_than(self.0, &visitor));
+        };
+        let mut rest = ObjectAccess::of(map);
+        let value = visitor.visit_map(&mut rest)?;
+        match rest.entries.next() {
+            Some(_) => Err(InputDecodeError::invalid_length(map.len(), &"fewer elements in map")),
+            None => Ok(value),
+        }
+    }
+}
+
+#[cold]
+fn other_than(value: &Value, expected: &dyn Expected) -> InputDecodeError {
+    InputDecodeError::invalid_type(kind(value), expected)
+}
+
+fn kind(value: &Value) -> Unexpected<'_> {
+    match value {
+        Value::Null => Unexpected::Unit,
+        Value::Bool(value) => Unexpected::Bool(*value),
+        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(number), _) => Unexpected::Unsigned(number),
+            (None, Some(number)) => Unexpected::Signed(number),
+            (None, None) => Unexpected::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => Unexpected::Str(text),
+        Value::Array(_) => Unexpected::Seq,
+        Value::Object(_) => Unexpected::Map,
+    }
+}
+
+struct ArrayAccess<'a> {
+    items: &'a [Value],
+    next: usize,
+}
+
+impl<'a> SeqAccess<'a> for ArrayAccess<'a> {
+    type Error = InputDecodeError;
+
+    fn next_element_seed<S: DeserializeSeed<'a>>(&mut self, seed: S) -> Result<Option<S::Value>, InputDecodeError> {
+        let Some(item) = self.items.get(self.next) else {
+            return Ok(None);
+        };
+        let at = self.next;
+        self.next += 1;
+        let read = seed.deserialize(ValueDeserializer(item));
+        read.map(Some).map_err(|error| error.with_parent(PathSegment::Item(at)))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.items.len() - self.next)
+    }
+}
+
+struct ObjectAccess<'a> {
+    entries: serde_json::map::Iter<'a>,
+    current: Option<(&'a String, &'a Value)>,
+}
+
+impl<'a> ObjectAccess<'a> {
+    fn of(map: &'a Map<String, Value>) -> Self {
+        ObjectAccess {
+            entries: map.iter(),
+            current: None,
+        }
+    }
+}
+
+impl<'a> MapAccess<'a> for ObjectAccess<'a> {
+    type Error = InputDecodeError;
+
+    fn next_key_seed<S: DeserializeSeed<'a>>(&mut self, seed: S) -> Result<Option<S::Value>, InputDecodeError> {
+        self.current = self.entries.next();
+        let Some((key, _)) = self.current else {
+            return Ok(None);
+        };
+        let read = seed.deserialize(KeyDeserializer(key));
+        read.map(Some)
+            .map_err(|error| error.with_parent(PathSegment::Key(key.clone())))
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'a>>(&mut self, seed: S) -> Result<S::Value, InputDecodeError> {
+        let Some((key, value)) = self.current.take() else {
+            return Err(InputDecodeError::custom("value is missing"));
+        };
+        let read = seed.deserialize(ValueDeserializer(value));
+        read.map_err(|error| error.with_parent(PathSegment::Key(key.clone())))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.entries.len())
+    }
+}
+
+/// An object key, parsed as a number if the map's keys are numbers.
+struct KeyDeserializer<'a>(&'a str);
+
+macro_rules! number {
+    ($($method:ident $visit:ident)*) => {$(
+        fn $method<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+            match self.0.parse() {
+                Ok(number) => visitor.$visit(number),
+                Err(_) => visitor.visit_borrowed_str(self.0),
+            }
+        }
+    )*};
+}
+
+impl<'a> Deserializer<'a> for KeyDeserializer<'a> {
+    type Error = InputDecodeError;
+
+    fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+        visitor.visit_borrowed_str(self.0)
+    }
+
+    fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, InputDecodeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, InputDecodeError> {
+        visitor.visit_enum(EnumVariantAccess {
+            name: self.0,
+            content: None,
+        })
+    }
+
+    number! {
+        deserialize_u8 visit_u8 deserialize_u16 visit_u16 deserialize_u32 visit_u32 deserialize_u64 visit_u64
+        deserialize_i8 visit_i8 deserialize_i16 visit_i16 deserialize_i32 visit_i32 deserialize_i64 visit_i64
+    }
+
+    forward_to_deserialize_any! {
+        <V: Visitor<'a>>
+        bool i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        identifier ignored_any
+    }
+}
+
+struct EnumVariantAccess<'a> {
+    name: &'a str,
+    content: Option<&'a Value>,
+}
+
+impl<'a> EnumAccess<'a> for EnumVariantAccess<'a> {
+    type Error = InputDecodeError;
+    type Variant = Self;
+
+    fn variant_seed<S: DeserializeSeed<'a>>(self, seed: S) -> Result<(S::Value, Self), InputDecodeError> {
+        let name: StrDeserializer<'_, InputDecodeError> = self.name.into_deserializer();
+        Ok((seed.deserialize(name)?, self))
+    }
+}
+
+impl<'a> EnumVariantAccess<'a> {
+    fn content(&self, expected: &'static str) -> Result<&'a Value, InputDecodeError> {
+        let missing = || InputDecodeError::invalid_type(Unexpected::UnitVariant, &expected);
+        self.content.ok_or_else(missing)
+    }
+
+    fn under(&self, error: InputDecodeError) -> InputDecodeError {
+        error.with_parent(PathSegment::Key(self.name.to_owned()))
+    }
+}
+
+impl<'a> VariantAccess<'a> for EnumVariantAccess<'a> {
+    type Error = InputDecodeError;
+
+    fn unit_variant(self) -> Result<(), InputDecodeError> {
+        match self.content {
+            None => Ok(()),
+            Some(content) => <()>::deserialize(ValueDeserializer(content)).map_err(|error| self.under(error)),
+        }
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'a>>(self, seed: S) -> Result<S::Value, InputDecodeError> {
+        let content = self.content("newtype variant")?;
+        seed.deserialize(ValueDeserializer(content))
+            .map_err(|error| self.under(error))
+    }
+
+    fn tuple_variant<V: Visitor<'a>>(self, _: usize, visitor: V) -> Result<V::Value, InputDecodeError> {
+        let content = self.content("tuple variant")?;
+        let read = ValueDeserializer(content).seq(visitor);
+        read.map_err(|error| self.under(error))
+    }
+
+    fn struct_variant<V: Visitor<'a>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, InputDecodeError> {
+        let content = self.content("struct variant")?;
+        let read = ValueDeserializer(content).map(visitor);
+        read.map_err(|error| self.under(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Edits {
+        path: String,
+        #[serde(default)]
+        edits: Vec<Edit>,
+        mode: Option<Mode>,
+        #[serde(default)]
+        numbered: BTreeMap<u16, f32>,
+    }
+
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Edit {
+        line: u8,
+    }
+
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Mode {
+        Whole,
+        Part(u32),
+        Named { name: String },
+    }
+
+    /// The result must equal that of serde_json, except that an array is not accepted for a struct.
+    fn check(input: Value) {
+        let expected = serde_json::from_value::<Edits>(input.clone()).map_err(|error| error.to_string());
+        let read = decode::<Edits>(&input).map_err(|error| error.reason);
+        assert_eq!(read, expected, "{input}");
+    }
+
+    #[test]
+    fn values_are_decoded_like_serde_json() {
+        let modes = [
+            json!("whole"),
+            json!({"whole": null}),
+            json!({"part": 7}),
+            json!({"named": {"name": "x"}}),
+            json!("part"),
+            json!({"part": "x"}),
+            json!({"named": {}}),
+            json!({"a": 1, "b": 2}),
+            json!("other"),
+            json!(5),
+            json!(null),
+        ];
+        for mode in modes {
+            check(json!({"path": "a", "mode": mode}));
+        }
+        check(json!({"path": "a", "edits": [{"line": 1}, {"line": 255}], "numbered": {"5": 1, "6": 0.5, "7": -1}}));
+        check(json!({"path": "a", "edits": [{"line": 256}]}));
+        check(json!({"path": "a", "edits": [{"line": -1}]}));
+        check(json!({"path": "a", "edits": [{"line": null}]}));
+        check(json!({"path": "a", "edits": {"line": 1}}));
+        check(json!({"path": 1.5}));
+        check(json!({"path": "a", "pfad": 1}));
+        check(json!({"edits": []}));
+        check(json!("a"));
+        check(json!({"path": "a", "edits": "b"}));
+        check(json!({"path": "a", "edits": [1]}));
+        check(json!({"path": "a", "edits": [{"line": true}]}));
+        check(json!({"path": "a", "numbered": []}));
+        check(json!({"path": ["a"]}));
+        check(json!({"path": null}));
+    }
+
+    #[test]
+    fn an_array_is_not_accepted_for_a_struct() {
+        let wrong = decode::<Edits>(&json!(["a", [], null, {}])).map_err(|error| error.reason);
+        assert_eq!(wrong, Err("invalid type: sequence, expected struct Edits".to_owned()));
+    }
+
+    #[test]
+    fn the_path_of_an_error_is_reported() {
+        for (input, place) in [
+            (json!({"path": 5}), "path"),
+            (
+                json!({"path": "a", "edits": [{"line": 1}, {"line": "x"}]}),
+                "edits[1].line",
+            ),
+            (json!({"path": "a", "edits": [{"lien": 1}]}), "edits[0].lien"),
+            (json!({"path": "a", "mode": {"named": {"name": 1}}}), "mode.named.name"),
+            (json!({"path": "a", "numbered": {"x": 1}}), "numbered.x"),
+            (json!({}), ""),
+        ] {
+            assert_eq!(
+                decode::<Edits>(&input).map_err(|error| error.path()),
+                Err(place.to_owned())
+            );
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The input of a call.
+
+use std::any::Any;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::Error;
+
+/// The input of a call: the JSON value, and its typed form once the tool has parsed it.
+pub struct CallInput {
+    value: Value,
+    parsed: OnceLock<Result<Box<dyn Any + Send + Sync>, Error>>,
+}
+
+impl CallInput {
+    /// The typed input. `parse` runs at the first use only.
+    pub(crate) fn parsed<T: Send + Sync + 'static>(
+        &self,
+        parse: impl FnOnce(&Value) -> Result<T, Error>,
+    ) -> Result<&T, Error> {
+        let parsed = self
+            .parsed
+            .get_or_init(|| parse(&self.value).map(|input| Box::new(input) as Box<dyn Any + Send + Sync>));
+        match parsed {
+            Ok(input) => input.downcast_ref().ok_or_else(other_tool),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    /// Takes the typed input.
+    pub(crate) fn into_parsed<T: Send + Sync + 'static>(
+        self,
+        parse: impl FnOnce(&Value) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        match self.parsed.into_inner() {
+            Some(Ok(input)) => input.downcast().map(|input| *input).map_err(|_| other_tool()),
+            Some(Err(error)) => Err(error),
+            None => parse(&self.value),
+        }
+    }
+}
+
+fn other_tool() -> Error {
+    Error::Failed("the input was parsed by another tool".into())
+}
+
+impl From<Value> for CallInput {
+    fn from(value: Value) -> Self {
+        CallInput {
+            value,
+            parsed: OnceLock::new(),
+        }
+    }
+}
+
+impl Deref for CallInput {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.value
+    }
+}
+
+impl fmt::Debug for CallInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}

@@ -1,0 +1,335 @@
+//! The edit agent: a second model writes edits from instructions of the first one.
+
+mod progress;
+mod usage;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use edit::{EditFormat, EditPlan, EditReport, FileChange};
+use futures::StreamExt;
+use model::{Chunk, Model, Request, Stop};
+use progress::EditProgress;
+use prompt::{EditInstruction, EditReplyFormat};
+use session::RequestEnd;
+use tool::{CallContext, Error, Output};
+use usage::EditUsageGuard;
+use workspace::{ExpectedContent, Location, TextFile as FileText};
+
+use crate::support::edits::format_stats::{EditFormatStats, EditPlacement};
+use crate::support::edits::report;
+use crate::support::preview::{self, EditTextPreview};
+use crate::support::project::changes::{change, folders};
+use crate::support::project::read_tracker::FileKnowledge;
+use crate::support::project::{Project, run_blocking, tool_error};
+use crate::support::text::{LineEnding, count};
+
+/// Maximum size of a file that is sent to the edit model.
+const MAX_CONTENT: usize = 256 * 1024;
+/// Maximum size of a file that may be rewritten as a whole.
+const MAX_WHOLE: usize = 16 * 1024;
+/// Maximum size of a reply.
+const MAX_REPLY: usize = 2 * MAX_CONTENT;
+/// Maximum size of the diff in the result.
+const MAX_DIFF: usize = 6_000;
+
+/// The model that writes edits from instructions, and statistics about edit formats.
+#[derive(Clone)]
+pub struct EditModel {
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// Success rates of edit formats by model.
+    pub format_stats: EditFormatStats,
+}
+
+impl std::fmt::Debug for EditModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Editor")
+            .field("model", &self.model.info().name())
+            .field("learned", &self.format_stats)
+            .finish()
+    }
+}
+
+/// The edit model in a project.
+#[derive(Debug, Clone)]
+pub(crate) struct EditAgent {
+    project: Project,
+    editor: EditModel,
+}
+
+impl EditAgent {
+    pub(crate) fn new(project: Project, editor: EditModel) -> Self {
+        Self { project, editor }
+    }
+
+    /// Changes or creates a file according to instructions.
+    pub(crate) async fn run(&self, path: &str, instructions: &str, context: &CallContext) -> Result<Output, Error> {
+        let file = self.project.locate(path)?;
+        let before = {
+            let file = file.clone();
+            run_blocking(move || read(&file)).await?
+        };
+        let content = before.as_ref().map(|text| text.content.as_str());
+        self.check_size(&file, content)?;
+        let format = self.format(content);
+        let shown = file.shown().into_owned();
+        let mut request = prompt::edit_request(&EditInstruction {
+            path: &shown,
+            content,
+            instructions,
+            form: form(format),
+        });
+        let mut refusal = String::new();
+        for attempt in [EditAttempt::First, EditAttempt::Second] {
+            let mut bill = EditUsageGuard::new(&self.editor.model, &context.usage, &request);
+            let reply = self.ask(&request, format, &file, context, &mut bill).await?;
+            let placed = {
+                let (reply, file, content) = (reply.clone(), file.clone(), content.map(str::to_owned));
+                run_blocking(move || Ok(place(&reply, format, &file, content.as_deref()))).await?
+            };
+            self.learn(attempt, format, content, &placed);
+            match placed {
+                Ok(placed) => {
+                    bill.outcome = RequestEnd::Applied;
+                    drop(bill);
+                    return self.write(&file, before.as_ref(), placed);
+                }
+                Err(why) => {
+                    bill.outcome = RequestEnd::Rejected;
+                    request = prompt::edit_retry(request, &reply, &why);
+                    refusal = why;
+                }
+            }
+        }
+        let name = self.editor.model.info().name();
+        Err(Error::Failed(format!(
+            "{name} failed twice to write this change; use old_text and new_text instead. Last \
+             attempt:\n{refusal}"
+        )))
+    }
+
+    fn check_size(&self, file: &Location, content: Option<&str>) -> Result<(), Error> {
+        let size = content.map_or(0, str::len);
+        let window = self.editor.model.info().limits.window;
+        // A token has about three bytes, and the reply needs space as well.
+        let fits = size <= MAX_CONTENT && (window == 0 || size as u64 / 3 <= window / 2);
+        match fits {
+            true => Ok(()),
+            false => Err(Error::Failed(format!(
+                "{} is too large ({size} bytes) to be changed by instructions; use old_text and new_text",
+                file.shown()
+            ))),
+        }
+    }
+
+    /// The format of the model's family, unless statistics prefer another one.
+    fn format(&self, content: Option<&str>) -> EditFormat {
+        let Some(content) = content.filter(|content| !content.trim().is_empty()) else {
+            return EditFormat::Whole;
+        };
+        let info = self.editor.model.info();
+        let usual = match edit::format_for(&info.id) {
+            EditFormat::SearchReplace => EditFormat::SearchReplace,
+            EditFormat::ApplyPatch | EditFormat::Unified => EditFormat::ApplyPatch,
+            EditFormat::Whole => EditFormat::Whole,
+            // Families that use JSON arguments use XML in text.
+            EditFormat::Json | EditFormat::Xml | EditFormat::Auto => EditFormat::Xml,
+        };
+        let others = [
+            EditFormat::Xml,
+            EditFormat::SearchReplace,
+            EditFormat::ApplyPatch,
+            EditFormat::Whole,
+        ];
+        let allowed = |form: &EditFormat| *form != EditFormat::Whole || content.len() <= MAX_WHOLE;
+        let others = others.into_iter().filter(|form| *form != usual);
+        let forms: Vec<EditFormat> = std::iter::once(usual).chain(others).filter(allowed).collect();
+        self.editor.format_stats.choose(&info.name(), &forms)
+    }
+
+    fn learn<T>(&self, attempt: EditAttempt, format: EditFormat, content: Option<&str>, placed: &Result<T, String>) {
+        // A second attempt had help, and an empty file allows only one format.
+        if attempt == EditAttempt::First && content.is_some_and(|content| !content.trim().is_empty()) {
+            let placed = match placed {
+                Ok(_) => EditPlacement::Placed,
+                Err(_) => EditPlacement::Refused,
+            };
+            let name = self.editor.model.info().name();
+            self.editor.format_stats.count(&name, format, placed);
+        }
+    }
+
+    /// Sends a request and collects the reply, with live progress.
+    async fn ask(
+        &self,
+        request: &Request,
+        format: EditFormat,
+        file: &Location,
+        context: &CallContext,
+        bill: &mut EditUsageGuard,
+    ) -> Result<String, Error> {
+        let failed = |bill: &mut EditUsageGuard, why: String| {
+            let name = self.editor.model.info().name();
+            bill.outcome = RequestEnd::Failed { error: why.clone() };
+            Err(Error::Failed(format!(
+                "the request to {name} failed: {why}; use old_text and new_text instead"
+            )))
+        };
+        let source = preview::source(&self.project.workspace);
+        let mut watch = EditTextPreview::new(format, Some(file.relative().to_owned()), source);
+        let mut progress = EditProgress::default();
+        let mut stream = match self.editor.model.stream(request.clone()).await {
+            Ok(stream) => stream,
+            Err(error) => return failed(bill, error.to_string()),
+        };
+        while let Some(chunk) = stream.next().await {
+            match chunk {
+                Ok(Chunk::Text(delta)) => {
+                    bill.text.push_str(&delta);
+                    progress.send(watch.push(&delta), context);
+                    if bill.text.len() > MAX_REPLY {
+                        return failed(bill, "the reply is too long".into());
+                    }
+                }
+                Ok(Chunk::Usage(usage)) => bill.usage = Some(usage),
+                Ok(Chunk::Cost(cost)) => bill.cost = Some(cost),
+                Ok(Chunk::Stop(stop)) => {
+                    return match stop {
+                        Stop::End | Stop::ToolUse | Stop::Other { .. } => {
+                            progress.send(watch.finish(), context);
+                            Ok(bill.text.clone())
+                        }
+                        Stop::MaxTokens => failed(bill, "the reply reached the output limit".into()),
+                        Stop::Refusal { .. } => failed(bill, "the model refused".into()),
+                    };
+                }
+                Ok(
+                    Chunk::Thinking(_)
+                    | Chunk::Replay { .. }
+                    | Chunk::ToolStart { .. }
+                    | Chunk::ToolInput { .. }
+                    | Chunk::ToolEnd { .. }
+                    | Chunk::Notice(_)
+                    | Chunk::PromptSize(_),
+                ) => {}
+                Err(error) => return failed(bill, error.to_string()),
+            }
+        }
+        failed(bill, "the reply ended early".into())
+    }
+
+    /// Writes the file and describes the change. There is no await: a cancelled call has either written nothing or
+    /// returned its changes.
+    fn write(&self, file: &Location, before: Option<&FileText>, placed: EditedContent) -> Result<Output, Error> {
+        let (bytes, expect) = match before {
+            Some(text) => {
+                let bytes = file.encode(text.encoding, &placed.after).map_err(tool_error)?;
+                (bytes, ExpectedContent::Content(text.snapshot))
+            }
+            None => (placed.after.clone().into_bytes(), ExpectedContent::Absent),
+        };
+        let missing = file.missing_folders();
+        let written = file.write(&bytes, expect).map_err(tool_error)?;
+        let mut output = match before {
+            None => {
+                let lines = count(placed.after.lines().count(), "line");
+                Output::text(format!("created {} ({lines})", file.shown())).with_summary(format!("created, {lines}"))
+            }
+            Some(text) => {
+                let (diff, cut) = diff(&text.content, &placed.after);
+                // A model that has read the file and gets the full diff knows the new version.
+                if self.project.reads.knowledge(file, text.snapshot) == FileKnowledge::Fresh
+                    && cut == DiffExtent::Complete
+                {
+                    self.project.reads.remember(file, written.snapshot);
+                }
+                let places = report::describe_places(placed.reports.iter());
+                Output::text(format!("edited {} {places}\n{diff}", file.shown()))
+                    .with_summary(count(placed.reports.len(), "place"))
+            }
+        };
+        output.changes.extend(folders(&missing));
+        Ok(output.with_change(change(file, written.before, bytes)))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EditAttempt {
+    First,
+    Second,
+}
+
+fn form(format: EditFormat) -> EditReplyFormat {
+    match format {
+        EditFormat::SearchReplace => EditReplyFormat::SearchReplace,
+        EditFormat::ApplyPatch | EditFormat::Unified => EditReplyFormat::ApplyPatch,
+        EditFormat::Whole => EditReplyFormat::Whole,
+        EditFormat::Xml | EditFormat::Json | EditFormat::Auto => EditReplyFormat::Xml,
+    }
+}
+
+/// The text of the file, or `None` if it does not exist.
+fn read(file: &Location) -> Result<Option<FileText>, Error> {
+    match file.exists() {
+        true => file.read_text().map(Some).map_err(tool_error),
+        false => Ok(None),
+    }
+}
+
+/// The new content and the applied edits.
+struct EditedContent {
+    after: String,
+    reports: Vec<EditReport>,
+}
+
+/// Applies the edits in the reply, or returns the reason for a refusal, for the model that wrote it.
+fn place(reply: &str, format: EditFormat, file: &Location, content: Option<&str>) -> Result<EditedContent, String> {
+    let is_fence = |line: &str| line.trim_start().starts_with("```");
+    if format == EditFormat::Whole && !reply.lines().any(is_fence) {
+        return Err("The reply has no file between lines of four backticks.".into());
+    }
+    let target = file.relative();
+    let lookup = |path: &Path| content.filter(|_| path == target).map(str::to_owned);
+    let EditPlan { files, edits, .. } =
+        edit::plan(reply, format, Some(target), &lookup).map_err(|refused| refused.to_string())?;
+    let mut files = files.into_iter();
+    match (files.next(), files.next()) {
+        (Some(FileChange::Update { path, after, .. }), None) if path == target => {
+            Ok(EditedContent { after, reports: edits })
+        }
+        (Some(FileChange::Create { path, content }), None) if path == target => Ok(EditedContent {
+            after: LineEnding::Lf.apply(&content),
+            reports: edits,
+        }),
+        _ => Err(format!(
+            "Only {} may be changed, and it must not be moved or deleted.",
+            file.shown()
+        )),
+    }
+}
+
+/// Whether a diff is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DiffExtent {
+    Complete,
+    Truncated,
+}
+
+/// The change as a unified diff, up to the size limit.
+fn diff(before: &str, after: &str) -> (String, DiffExtent) {
+    let whole = edit::unified_diff(before, after, 1).text;
+    if whole.len() <= MAX_DIFF {
+        return (whole.trim_end().to_owned(), DiffExtent::Complete);
+    }
+    let start = &whole[..whole.floor_char_boundary(MAX_DIFF)];
+    let lines = start.rsplit_once('\n').map_or(start, |(lines, _)| lines);
+    let left = whole.lines().count() - lines.lines().count();
+    (
+        format!(
+            "{lines}\n[{} of the diff omitted; read the file to see them]",
+            count(left, "line")
+        ),
+        DiffExtent::Truncated,
+    )
+}

@@ -1,0 +1,42 @@
+//! Describes applied and refused edits for the model.
+
+use edit::{EditReport, MatchMethod, RefusalReason, RefusedEdits};
+
+/// The lines of applied edits: `at line 3, 7-9`. Inexact matches are marked, so that the model can check them.
+pub(crate) fn describe_places<'a>(reports: impl Iterator<Item = &'a EditReport>) -> String {
+    let places = reports.filter(|report| report.changes).map(|report| {
+        let lines = match report.first_line >= report.last_line {
+            true => report.first_line.to_string(),
+            false => format!("{}-{}", report.first_line, report.last_line),
+        };
+        match slack(report.how) {
+            "" => lines,
+            slack => format!("{lines} ({slack})"),
+        }
+    });
+    format!("at line {}", places.collect::<Vec<_>>().join(", "))
+}
+
+/// How the quoted text differed from the file.
+fn slack(how: MatchMethod) -> &'static str {
+    match how {
+        MatchMethod::Exact | MatchMethod::Place | MatchMethod::Whole => "",
+        MatchMethod::TrailingSpace => "ignoring trailing spaces",
+        MatchMethod::Indentation => "ignoring indentation",
+        MatchMethod::Spacing => "ignoring spacing",
+        MatchMethod::BlankLines => "ignoring blank lines",
+        MatchMethod::LineNumbers => "without line numbers",
+        MatchMethod::Escapes => "without escapes",
+        MatchMethod::Fences => "without code fences",
+        MatchMethod::Elision => "around omitted lines",
+        MatchMethod::Slips => "ignoring small errors",
+    }
+}
+
+/// Whether an edit was refused because it matches several places.
+pub(crate) fn is_ambiguous(refused: &RefusedEdits) -> bool {
+    refused
+        .refusals
+        .iter()
+        .any(|refusal| matches!(refusal.reason, RefusalReason::Ambiguous { .. }))
+}

@@ -1,0 +1,153 @@
+//! The tools of other agents: names that are accepted as aliases, and hints for those without an equivalent.
+
+use tool::{PeerAgent, Registry};
+
+use PeerAgent::{ContextPilot, Copilot, Crush, RooCode, Zed};
+
+use crate::registry::TOOLS;
+
+const MCP: &str = "MCP servers: each of their tools and resources is a separate tool, found with `find_tools`";
+const NO_EDITOR: &str = "nothing: hew is not an editor";
+const NO_BUFFERS: &str = "nothing: there are no buffers, every change is on disk";
+const STDIN: &str = "`terminal`: stdin is closed, pass input on the command line";
+const GIT: &str = "`terminal` with `git status` and `git diff`";
+const PROJECT: &str = "`terminal` and `write_file`: a project consists of its files";
+const SESSIONS: &str = "the session's log: `hew sessions show`";
+const COMPACTION: &str = "automatic compaction, and `hew compact`";
+const BATCHES: &str = "several calls in one reply: mutating calls run in order";
+const CONFIG: &str = "`tools.disabled` and `tools.enabled` in the configuration";
+const WATCH: &str = "`watch`, which runs a command repeatedly and notifies about failures";
+
+/// Tools of other agents without an equivalent tool, and what to use instead.
+const HINTS: &[(PeerAgent, &str, &str)] = &[
+    (
+        Zed,
+        "apply_code_action",
+        "the edit tool, with the suggestions of `diagnostics`",
+    ),
+    (
+        Zed,
+        "get_code_actions",
+        "`diagnostics`, which shows the suggestions of the compiler",
+    ),
+    (
+        Zed,
+        "list_agents_and_models",
+        "`hew models`; the modes are part of `new_task`",
+    ),
+    (Zed, "restore_file_from_disk", NO_BUFFERS),
+    (Zed, "save_file", NO_BUFFERS),
+    (Zed, "update_title", "titles that the small model gives to each session"),
+    (RooCode, "access_mcp_resource", MCP),
+    (RooCode, "use_mcp_tool", MCP),
+    (Crush, "crush_info", "`hew doctor` and `hew config show`"),
+    (Crush, "crush_logs", SESSIONS),
+    (Crush, "list_mcp_resources", MCP),
+    (
+        Crush,
+        "lsp_restart",
+        "nothing: a server that hangs or dies is restarted automatically",
+    ),
+    (Crush, "read_mcp_resource", MCP),
+    (Copilot, "create_new_workspace", PROJECT),
+    (Copilot, "get_changed_files", GIT),
+    (Copilot, "get_project_setup_info", PROJECT),
+    (Copilot, "get_search_view_results", NO_EDITOR),
+    (Copilot, "get_vscode_api", NO_EDITOR),
+    (Copilot, "install_extension", NO_EDITOR),
+    (Copilot, "run_notebook_cell", "`terminal` with `jupyter execute`"),
+    (Copilot, "run_vscode_command", NO_EDITOR),
+    (Copilot, "send_to_terminal", STDIN),
+    (Copilot, "terminal_selection", NO_EDITOR),
+    (
+        Copilot,
+        "test_failure",
+        "`terminal`, which shows the output of a test run",
+    ),
+    (
+        ContextPilot,
+        "Behaviour_create",
+        "`write_file` with a `SKILL.md`, for `skill`",
+    ),
+    (ContextPilot, "Callback_close_editor", WATCH),
+    (ContextPilot, "Callback_open_editor", WATCH),
+    (ContextPilot, "Callback_upsert", WATCH),
+    (ContextPilot, "Close_conversation_history", COMPACTION),
+    (ContextPilot, "Queue_execute", BATCHES),
+    (ContextPilot, "Queue_pause", BATCHES),
+    (ContextPilot, "Queue_undo", BATCHES),
+    (
+        ContextPilot,
+        "Read",
+        "the conversation: messages of others are part of it",
+    ),
+    (ContextPilot, "Send", "the conversation: a reply is sent to others"),
+    (ContextPilot, "console_send_keys", STDIN),
+    (ContextPilot, "entity_sql", "`terminal` with the database's client"),
+    (ContextPilot, "log_create", SESSIONS),
+    (ContextPilot, "module_toggle", CONFIG),
+    (
+        ContextPilot,
+        "notification_mark_processed",
+        "nothing: notifications count as read once they are sent",
+    ),
+    (ContextPilot, "optimize_context", COMPACTION),
+    (ContextPilot, "panel_goto_page", "`read_file` with `start_line`"),
+    (ContextPilot, "reverie_report", COMPACTION),
+    (ContextPilot, "set_identity", "modes: each has its own role"),
+    (ContextPilot, "spine_configure", "limits in the configuration"),
+    (
+        ContextPilot,
+        "system_reload",
+        "`hew resume`: a session continues where it was",
+    ),
+    (ContextPilot, "tool_manage", CONFIG),
+    (
+        ContextPilot,
+        "tree_filter",
+        "`.hewignore`, in the syntax of `.gitignore`",
+    ),
+];
+
+/// What to use instead of a tool of another agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PeerEquivalent {
+    /// A tool, which the other name is an alias of.
+    Tool(&'static str),
+    /// A hint: there is no equivalent tool.
+    Hint(&'static str),
+}
+
+/// The tools of another agent by name, in order.
+pub fn peer_tools(agent: PeerAgent) -> Vec<(&'static str, PeerEquivalent)> {
+    let aliases = aliases().filter(|(peer, ..)| *peer == agent);
+    let aliases = aliases.map(|(_, alias, tool)| (alias, PeerEquivalent::Tool(tool)));
+    let hints = HINTS.iter().filter(|(peer, ..)| *peer == agent);
+    let hints = hints.map(|(_, name, hint)| (*name, PeerEquivalent::Hint(hint)));
+    let mut tools: Vec<_> = aliases.chain(hints).collect();
+    tools.sort_unstable();
+    tools
+}
+
+/// What to use instead of a tool of another agent that has no equivalent.
+pub fn peer_tool_hint(name: &str) -> Option<&'static str> {
+    HINTS
+        .iter()
+        .find(|(_, known, _)| *known == name)
+        .map(|(.., hint)| *hint)
+}
+
+/// Registers the names of other agents' tools as aliases. The name of an existing tool is not changed.
+pub(crate) fn register_peer_aliases(tools: &mut Registry) {
+    for (_, alias, tool) in aliases() {
+        tools.alias(alias, tool);
+    }
+}
+
+/// Agent, name there, and name of the tool.
+fn aliases() -> impl Iterator<Item = (PeerAgent, &'static str, &'static str)> {
+    TOOLS.iter().flat_map(|tool| {
+        let peers = tool.facts.peers.iter();
+        peers.flat_map(|(agent, names)| names.iter().map(|name| (*agent, *name, tool.name)))
+    })
+}

@@ -1,0 +1,196 @@
+//! State shared by the file tools: the workspace, the files that the model has read, and error messages.
+
+pub(crate) mod changes;
+pub(crate) mod read_tracker;
+pub(crate) mod shown_files;
+pub(crate) mod trees;
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use policy::{Action, PathArea};
+use tool::Error;
+use workspace::{Location, SearchEnd, StopSignal, TreeLimits, Workspace};
+
+use crate::support::project::read_tracker::{ReadTracker, ToolCaller};
+use crate::support::project::shown_files::ShownFiles;
+use crate::support::spill::Spill;
+
+/// The time limit of a search.
+const SEARCH_TIME: Duration = Duration::from_secs(20);
+/// Maximum number of entries of a tree that is copied, moved or deleted in one call: its files are recorded for undo.
+const MAX_ENTRIES: usize = 5_000;
+/// Size limits of a tree that is copied, moved or deleted in one call.
+pub(crate) const TREE: TreeLimits = TreeLimits {
+    entries: MAX_ENTRIES,
+    bytes: 64 * 1024 * 1024,
+};
+
+/// The project. Clones share state.
+#[derive(Debug, Clone)]
+pub(crate) struct Project {
+    pub(crate) workspace: Workspace,
+    pub(crate) reads: ReadTracker,
+    pub(crate) shown: ShownFiles,
+    pub(crate) spill: Spill,
+}
+
+impl Project {
+    pub(crate) fn new(workspace: Workspace, spill: Spill, caller: ToolCaller) -> Self {
+        Self {
+            workspace,
+            reads: ReadTracker::of(caller),
+            shown: ShownFiles::default(),
+            spill,
+        }
+    }
+
+    /// Marks files as read that have not changed since the model last saw them.
+    pub(crate) fn restore_reads(&self, seen: &[(PathBuf, SystemTime)]) {
+        for (path, at) in seen {
+            let Ok(file) = self.workspace.locate(path) else {
+                continue;
+            };
+            let is_unchanged = file.modified().is_ok_and(|modified| modified <= *at);
+            if is_unchanged && let Ok(snapshot) = file.fingerprint() {
+                self.reads.remember(&file, snapshot);
+            }
+        }
+    }
+
+    pub(crate) fn locate(&self, path: &str) -> Result<Location, Error> {
+        self.workspace.locate(path).map_err(tool_error)
+    }
+
+    /// The approval for reading a path; none for a saved result.
+    pub(crate) fn read_actions(&self, path: &str) -> Vec<Action> {
+        let (path, place) = self.place(path);
+        match self.spill.holds(&path) {
+            true => Vec::new(),
+            false => vec![Action::Read { path, place }],
+        }
+    }
+
+    /// The approvals for reading a file, or a directory with its contents.
+    pub(crate) fn read_tree_actions(&self, path: &str) -> Vec<Action> {
+        let mut actions = self.read_actions(path);
+        if let Ok(top) = self.workspace.locate(path) {
+            let place = place(&top);
+            let below = top.names_below(MAX_ENTRIES).into_iter();
+            actions.extend(below.map(|path| Action::Read { path, place }));
+        }
+        actions
+    }
+
+    pub(crate) fn write_actions(&self, path: &str) -> Vec<Action> {
+        let (path, place) = self.place(path);
+        vec![Action::Write { path, place }]
+    }
+
+    /// Locates a path without following a final symbolic link.
+    pub(crate) fn locate_entry(&self, path: &str) -> Result<Location, Error> {
+        self.workspace.locate_entry(path).map_err(tool_error)
+    }
+
+    /// The approvals for changing a path without following a final symbolic link: the entry itself and everything below
+    /// it, so that rules for single files apply. A tree that is too large is rejected when the tool runs. A path that
+    /// does not resolve now may do so when the tool runs, so it is judged as named.
+    pub(crate) fn write_tree_actions(&self, named: &str, entry: Result<Location, Error>) -> Vec<Action> {
+        let Ok(entry) = entry else {
+            return self.write_actions(named);
+        };
+        let place = place(&entry);
+        let below = match entry.is_link() {
+            true => Vec::new(),
+            false => entry.names_below(MAX_ENTRIES),
+        };
+        [entry.path().to_owned()]
+            .into_iter()
+            .chain(below)
+            .map(|path| Action::Write { path, place })
+            .collect()
+    }
+
+    /// Resolves a path. An unresolvable path is judged as named and as outside the project, because it may resolve when
+    /// the tool runs, unless it never can.
+    fn place(&self, path: &str) -> (std::path::PathBuf, PathArea) {
+        match self.workspace.locate(path) {
+            Ok(location) => {
+                let place = place(&location);
+                (location.path().to_owned(), place)
+            }
+            Err(workspace::Error::Tilde { .. } | workspace::Error::Nul { .. }) => {
+                (self.workspace.root().join(path), PathArea::Inside)
+            }
+            Err(_) => (self.workspace.root().join(path), PathArea::Outside),
+        }
+    }
+}
+
+/// Whether a location is inside the project.
+fn place(location: &Location) -> PathArea {
+    match location.place() {
+        workspace::LocationPlace::Inside => PathArea::Inside,
+        workspace::LocationPlace::Outside => PathArea::Outside,
+    }
+}
+
+/// Runs blocking work on a thread. A panic fails only this call.
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(_) => Err(Error::Failed("the tool crashed on this input; try another way".into())),
+    }
+}
+
+/// Runs a search on a thread. It stops soon after the future is dropped.
+pub(crate) async fn run_search<T: Send + 'static>(
+    work: impl FnOnce(&StopSignal) -> Result<T, workspace::Error> + Send + 'static,
+) -> Result<T, Error> {
+    let stop = StopSignal::after(SEARCH_TIME);
+    let _guard = stop.on_drop();
+    run_blocking(move || work(&stop).map_err(tool_error)).await
+}
+
+/// Converts an error to a message that helps the model.
+pub(crate) fn tool_error(error: workspace::Error) -> Error {
+    use workspace::Error as E;
+    let hint = match &error {
+        E::Directory { .. } => "; use list_directory".to_owned(),
+        E::Binary { .. } | E::Utf16 { .. } | E::NotUtf8 { .. } => "; inspect it with terminal if needed".to_owned(),
+        E::TooLarge { .. } | E::TooMany { .. } => "; work on it with terminal".to_owned(),
+        E::Changed { .. } => "; read it again before changing it".to_owned(),
+        E::Glob { source, .. } => format!(": {}", source.kind()),
+        E::Regex { .. } => "; this is Rust regex syntax: escape ( [ { . with \\ to match them literally".to_owned(),
+        E::Missing { .. }
+        | E::Unencodable { .. }
+        | E::Unnameable { .. }
+        | E::NotADirectory { .. }
+        | E::NotAFile { .. }
+        | E::Denied { .. }
+        | E::FileType { .. }
+        | E::Loop { .. }
+        | E::Tilde { .. }
+        | E::Nul { .. }
+        | E::Exists { .. }
+        | E::IntoItself { .. }
+        | E::Cancelled
+        | E::Io { .. } => String::new(),
+    };
+    Error::Failed(format!("{error}{hint}"))
+}
+
+/// Notes on an incomplete search.
+pub(crate) fn search_notes(ended: SearchEnd, unreadable: usize) -> Vec<String> {
+    let late = match ended {
+        SearchEnd::Complete => None,
+        SearchEnd::TimedOut => Some(format!("stopped after {} s; narrow the search", SEARCH_TIME.as_secs())),
+    };
+    let closed = (unreadable > 0).then(|| match unreadable {
+        1 => "1 file or folder could not be read".to_owned(),
+        many => format!("{many} files or folders could not be read"),
+    });
+    late.into_iter().chain(closed).collect()
+}

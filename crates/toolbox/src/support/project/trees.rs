@@ -1,0 +1,76 @@
+//! Helpers for tools that copy, move and delete directory trees.
+
+use session::FileKind;
+use tool::{Error, UnsavedChange, UnsavedVersion};
+use workspace::{Location, TreeEntry, TreeEntryContent};
+
+use crate::support::project::Project;
+use crate::support::text::count;
+
+/// Whether a tree was added or removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TreeChange {
+    Added,
+    Removed,
+}
+
+/// The destination of a copy or move. If it is a directory, the source is placed inside it.
+pub(crate) fn destination(project: &Project, from: &str, to: &str) -> Result<Location, Error> {
+    let place = project.locate(to)?;
+    if !place.is_dir() {
+        return project.locate_entry(to);
+    }
+    let from = project.locate_entry(from)?;
+    match from.path().file_name() {
+        Some(name) => Ok(place.within(name.as_ref())),
+        None => Err(Error::Failed(format!("{} has no name", from.shown()))),
+    }
+}
+
+/// Refuses to move or delete the project root or a directory that contains it.
+pub(crate) fn refuse_project(path: &Location, what: &str) -> Result<(), Error> {
+    match path.contains_project() {
+        true => Err(Error::Failed(format!(
+            "{} is or contains the project root; it cannot be {what}",
+            path.shown()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The number of files in a tree, as text.
+pub(crate) fn count_files(leaves: &[TreeEntry]) -> String {
+    let folders = leaves
+        .iter()
+        .filter(|leaf| leaf.content == TreeEntryContent::Folder)
+        .count();
+    match leaves.len() - folders {
+        0 => "no files".to_owned(),
+        files => count(files, "file"),
+    }
+}
+
+/// The changes of an added or removed tree, for the file history.
+pub(crate) fn changes(top: &Location, leaves: Vec<TreeEntry>, came: TreeChange) -> Vec<UnsavedChange> {
+    let pieces = leaves.into_iter().map(|leaf| {
+        let path = match leaf.path.as_os_str().is_empty() {
+            true => top.relative().to_owned(),
+            false => top.relative().join(&leaf.path),
+        };
+        let mode = Some(leaf.mode);
+        let version = match leaf.content {
+            TreeEntryContent::File(bytes) => UnsavedVersion::file(bytes, mode),
+            TreeEntryContent::Folder => UnsavedVersion::folder(mode),
+            TreeEntryContent::Link(to) => UnsavedVersion::Bytes {
+                kind: FileKind::Link,
+                bytes: to.into_os_string().into_encoded_bytes(),
+            },
+        };
+        let (before, after) = match came {
+            TreeChange::Added => (None, Some(version)),
+            TreeChange::Removed => (Some(version), None),
+        };
+        UnsavedChange { path, before, after }
+    });
+    pieces.collect()
+}

@@ -1,0 +1,125 @@
+//! Calls a deferred tool, so that the tool list and the provider's cache of it stay unchanged.
+
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt as _};
+use model::ToolSpec;
+use policy::Action;
+use serde_json::{Map, Value, json};
+use tool::{
+    Availability, CallContext, CallInput, CallPreview, DynTool, Error, ModelClass, Output, Registry, ToolEffect,
+    ToolFacts, ToolListing, ToolSet,
+};
+
+use crate::tools::find_tools;
+
+/// The tool's name.
+pub(crate) const NAME: &str = "call_tool";
+
+/// Facts about the tool.
+pub(crate) const FACTS: ToolFacts = ToolFacts {
+    listing: ToolListing::Listed,
+    sets: &[ToolSet::AskProfile],
+    exceptions: &[
+        (ModelClass::SmallWindow, Availability::Hidden),
+        (ModelClass::Small, Availability::Hidden),
+    ],
+    ..ToolFacts::DEFAULT
+};
+
+/// Forwards a call. `resolve` forwards valid calls, so `run` only reports errors.
+pub(crate) struct CallTool {
+    spec: ToolSpec,
+}
+
+impl CallTool {
+    pub(crate) fn new() -> Self {
+        CallTool {
+            spec: ToolSpec {
+                name: NAME.into(),
+                description: format!("Calls a tool found with {}.", find_tools::NAME),
+                input_schema: json!({
+                    "type": "object",
+                    "properties": {"name": {"type": "string"}, "input": {"type": "object"}},
+                    "required": ["name", "input"],
+                }),
+            },
+        }
+    }
+}
+
+impl DynTool for CallTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn aliases(&self) -> &[&'static str] {
+        &["use_tool"]
+    }
+
+    fn effect(&self) -> ToolEffect {
+        ToolEffect::ReadOnly
+    }
+
+    fn facts(&self) -> ToolFacts {
+        FACTS
+    }
+
+    fn title(&self, input: &CallInput) -> String {
+        name(input).unwrap_or_default().to_owned()
+    }
+
+    fn actions(&self, input: &CallInput) -> Result<Vec<Action>, Error> {
+        Err(refusal(input))
+    }
+
+    fn preview(&self) -> Option<Box<dyn CallPreview>> {
+        None
+    }
+
+    fn resolve(&self, input: &Value, tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
+        let tool = tools.find(name(input)?)?;
+        if tool.spec().name == NAME {
+            return None;
+        }
+        let inner = inner(input)?;
+        // The target may forward the call as well.
+        let further = tool.resolve(&inner, tools);
+        Some(further.unwrap_or((tool, inner)))
+    }
+
+    fn run(self: Arc<Self>, input: CallInput, _: CallContext) -> BoxFuture<'static, Result<Output, Error>> {
+        async move { Err(refusal(&input)) }.boxed()
+    }
+}
+
+fn name(input: &Value) -> Option<&str> {
+    ["name", "tool", "tool_name"]
+        .iter()
+        .find_map(|key| input.get(key)?.as_str())
+}
+
+/// The input of the forwarded call. It may be JSON text or missing.
+fn inner(input: &Value) -> Option<Value> {
+    let given = ["input", "arguments", "args", "parameters"]
+        .iter()
+        .find_map(|key| input.get(key));
+    match given {
+        Some(Value::Object(fields)) => Some(Value::Object(fields.clone())),
+        Some(Value::String(text)) => serde_json::from_str(text).ok().filter(Value::is_object),
+        Some(Value::Null) | None => Some(Value::Object(Map::new())),
+        Some(_) => None,
+    }
+}
+
+fn refusal(input: &Value) -> Error {
+    let detail = match (name(input), inner(input)) {
+        (None, _) => "missing field `name`".to_owned(),
+        (Some(_), None) => "input: it must be an object".to_owned(),
+        (Some(name), Some(_)) => format!("there is no tool named `{name}`; {} shows all", find_tools::NAME),
+    };
+    Error::Input {
+        tool: NAME.into(),
+        detail,
+    }
+}

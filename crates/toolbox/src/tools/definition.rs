@@ -1,0 +1,125 @@
+//! Finds the definition of a symbol.
+
+use std::sync::Arc;
+
+use index::MentionRole;
+use policy::Action;
+use tool::{
+    CallContext, DynTool, Error, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolSet, erase,
+};
+
+use crate::registry::{BuiltIn, ToolParts};
+use crate::support::code_server::{CodeServer, SymbolQuery};
+use crate::support::project::{Project, run_blocking, run_search};
+use crate::support::symbols::{self, SymbolInput, SymbolMatch, SymbolMatches};
+use crate::support::text::count;
+
+pub(crate) struct DefinitionTool(pub(crate) Project, pub(crate) Option<Arc<dyn CodeServer>>);
+
+impl BuiltIn for DefinitionTool {
+    fn build(parts: &ToolParts<'_>) -> Option<Arc<dyn DynTool>> {
+        Some(erase(DefinitionTool(
+            parts.project.clone(),
+            parts.options.code_server.clone(),
+        )))
+    }
+}
+
+impl Tool for DefinitionTool {
+    const NAME: &'static str = "definition";
+    const ALIASES: &'static [&'static str] = &["go_to_definition", "goto_definition", "find_definition", "find_symbol"];
+    const EFFECT: ToolEffect = ToolEffect::ReadOnly;
+    const FACTS: ToolFacts = ToolFacts {
+        kind: ToolKind::Read,
+        cap: OutputCap {
+            entries: 40,
+            ..OutputCap::DEFAULT
+        },
+        sets: &[ToolSet::McpServer],
+        peers: &[
+            (PeerAgent::Zed, &["go_to_definition"]),
+            (PeerAgent::Crush, &["lsp_definition"]),
+            (PeerAgent::Copilot, &["search_workspace_symbols"]),
+        ],
+        ..ToolFacts::DEFAULT
+    };
+    type Input = SymbolInput;
+
+    fn title(&self, input: &SymbolInput) -> String {
+        input.title()
+    }
+
+    fn actions(&self, input: &SymbolInput) -> Vec<Action> {
+        input.actions(&self.0)
+    }
+
+    async fn run(&self, input: SymbolInput, _: CallContext) -> Result<Output, Error> {
+        let symbol = input.symbol(&self.0)?;
+        let root = self.0.locate("")?;
+        if let Some(server) = &self.1
+            && let pinned = symbols::resolve_location(&self.0, symbol.clone()).await?
+            && let Some(spots) = server.definition(&pinned).await.filter(|spots| !spots.is_empty())
+        {
+            let places = run_blocking(move || {
+                Ok(spots
+                    .iter()
+                    .map(|spot| symbols::location_at(&root, spot, MentionRole::Definition))
+                    .collect())
+            })
+            .await?;
+            return Ok(answer(
+                &symbol,
+                SymbolMatches {
+                    places,
+                    ..SymbolMatches::default()
+                },
+            ));
+        }
+        let found = {
+            let symbol = symbol.clone();
+            run_search(move |stop| symbols::find(&root, &symbol, stop)).await?
+        };
+        Ok(answer(&symbol, found))
+    }
+}
+
+fn answer(symbol: &SymbolQuery, mut found: SymbolMatches) -> Output {
+    let uses = found
+        .places
+        .iter()
+        .filter(|place| place.role == MentionRole::Use)
+        .count();
+    found.places.retain(|place| place.role == MentionRole::Definition);
+    let total = found.places.len();
+    found.places.truncate(DefinitionTool::FACTS.cap.entries);
+    let mut text: String = found.places.iter().map(line).collect();
+    let mut notes = vec![match (total, uses) {
+        (0, 0) => format!("{} is not in the code of this project", symbol.name),
+        (0, uses) => format!(
+            "{} is not defined in this project, but used {}",
+            symbol.name,
+            count(uses, "time")
+        ),
+        (total, _) => count(total, "definition"),
+    }];
+    if total > found.places.len() {
+        notes.push(format!("the first {} are shown", found.places.len()));
+    }
+    notes.extend(found.incomplete.then(|| "there may be more".to_owned()));
+    notes.extend(found.gaps);
+    text.push_str(&format!("[{}]", notes.join("; ")));
+    Output::text(text).with_summary(count(total, "definition"))
+}
+
+/// One definition: `src/parser.rs:12-40 fn next(&mut self) [in Parser]`.
+fn line(place: &SymbolMatch) -> String {
+    let lines = match place.span {
+        Some((first, last)) if first < last => format!("{first}-{last}"),
+        Some(_) | None => place.line.to_string(),
+    };
+    let within = match place.within.is_empty() {
+        true => String::new(),
+        false => format!(" [in {}]", place.within),
+    };
+    format!("{}:{lines} {}{within}\n", place.path, place.text)
+}

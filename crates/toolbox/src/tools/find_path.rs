@@ -1,0 +1,104 @@
+//! Finds files and directories by glob.
+
+use std::sync::Arc;
+
+use policy::Action;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tool::{
+    Availability, CallContext, DynTool, Error, ModelClass, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts,
+    ToolKind, ToolListing, ToolSet, erase,
+};
+use workspace::{FindQuery, ResultPage};
+
+use crate::registry::{BuiltIn, ToolParts};
+use crate::support::project::{Project, run_search, search_notes};
+use crate::support::text::count;
+
+pub(crate) struct FindPathTool(pub(crate) Project);
+
+/// Finds files and directories by glob, skipping ignored ones.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    /// `*.rs` matches the name anywhere, `src/**/*.rs` a path below the searched directory.
+    #[serde(alias = "glob", alias = "glob_pattern", alias = "query")]
+    pattern: String,
+    /// Directory to search.
+    path: Option<String>,
+    /// Results to skip.
+    offset: Option<usize>,
+}
+
+impl BuiltIn for FindPathTool {
+    fn build(parts: &ToolParts<'_>) -> Option<Arc<dyn DynTool>> {
+        Some(erase(FindPathTool(parts.project.clone())))
+    }
+}
+
+impl Tool for FindPathTool {
+    const NAME: &'static str = "find_path";
+    const ALIASES: &'static [&'static str] = &["file_search", "glob"];
+    const EFFECT: ToolEffect = ToolEffect::ReadOnly;
+    const FACTS: ToolFacts = ToolFacts {
+        listing: ToolListing::Listed,
+        kind: ToolKind::Search,
+        cap: OutputCap {
+            entries: 100,
+            ..OutputCap::DEFAULT
+        },
+        sets: &[ToolSet::AskProfile, ToolSet::McpServer],
+        exceptions: &[(ModelClass::SmallWindow, Availability::Deferred)],
+        peers: &[
+            (PeerAgent::Zed, &["find_path"]),
+            (PeerAgent::Crush, &["glob"]),
+            (PeerAgent::Copilot, &["file_search", "test_search"]),
+        ],
+    };
+    type Input = Input;
+
+    fn title(&self, input: &Input) -> String {
+        match &input.path {
+            Some(path) => format!("{} in {path}", input.pattern),
+            None => input.pattern.clone(),
+        }
+    }
+
+    fn actions(&self, input: &Input) -> Vec<Action> {
+        self.0.read_actions(input.path.as_deref().unwrap_or_default())
+    }
+
+    async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
+        let folder = self.0.locate(input.path.as_deref().unwrap_or_default())?;
+        let offset = input.offset.unwrap_or(0);
+        let found = run_search(move |stop| {
+            let page = ResultPage {
+                offset,
+                limit: Self::FACTS.cap.entries,
+            };
+            folder.find(
+                &FindQuery {
+                    pattern: &input.pattern,
+                    page,
+                },
+                stop,
+            )
+        })
+        .await?;
+        let (shown, total) = (found.paths.len(), found.total);
+        let mut notes = vec![match (shown, offset + shown < total) {
+            (0, _) if total == 0 => "nothing found".to_owned(),
+            (0, _) => format!("{} in all; offset {offset} is past the end", count(total, "path")),
+            (_, true) => format!(
+                "{}-{} of {total}; continue with offset {}",
+                offset + 1,
+                offset + shown,
+                offset + shown
+            ),
+            (_, false) => count(total, "path"),
+        }];
+        notes.extend(search_notes(found.ended, found.unreadable));
+        let mut lines = found.paths;
+        lines.push(format!("[{}]", notes.join("; ")));
+        Ok(Output::text(lines.join("\n")).with_summary(count(total, "path")))
+    }
+}

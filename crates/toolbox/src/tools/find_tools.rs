@@ -1,0 +1,280 @@
+//! Finds deferred tools, so that only frequently used ones cost tokens in each request.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt as _};
+use model::ToolSpec;
+use policy::Action;
+use serde_json::{Value, json};
+use tool::{
+    Availability, CallContext, CallInput, CallPreview, DynTool, DynamicTools, Error, ModelClass, Output, OutputCap,
+    PeerAgent, Registry, ToolEffect, ToolFacts, ToolKind, ToolListing, ToolSet,
+};
+
+use crate::support::text::count;
+use crate::tools::call_tool;
+
+/// The tool's name.
+pub(crate) const NAME: &str = "find_tools";
+/// Facts about the tool.
+pub(crate) const FACTS: ToolFacts = ToolFacts {
+    listing: ToolListing::Listed,
+    kind: ToolKind::Search,
+    cap: OutputCap {
+        entries: 8,
+        bytes: 8_000,
+        result: 12_000,
+        line: usize::MAX,
+    },
+    sets: &[ToolSet::AskProfile],
+    exceptions: &[
+        (ModelClass::SmallWindow, Availability::Hidden),
+        (ModelClass::Small, Availability::Hidden),
+    ],
+    peers: &[(PeerAgent::Copilot, &["tool_search"])],
+};
+/// Maximum bytes of names in one line; the rest is counted.
+const MAX_NAMES: usize = 700;
+/// Maximum bytes of names for each other program.
+const MAX_OTHERS: usize = 240;
+
+/// Finds tools by keywords.
+pub(crate) struct FindToolsTool {
+    spec: ToolSpec,
+    /// The deferred tools; empty until the registry that serves the call is known.
+    tools: Vec<Arc<dyn DynTool>>,
+    /// Tools that may still start.
+    guests: Option<Arc<dyn DynamicTools>>,
+}
+
+impl FindToolsTool {
+    /// Searches the deferred tools of a registry.
+    pub(crate) fn of(tools: &Registry) -> Self {
+        FindToolsTool {
+            spec: ToolSpec {
+                name: NAME.into(),
+                description: format!(
+                    "Finds more tools, to be called with {}: {}",
+                    call_tool::NAME,
+                    offer(tools)
+                ),
+                input_schema: json!({
+                    "type": "object",
+                    "properties": {"query": {"type": "string", "description": "Names or keywords."}},
+                    "required": ["query"],
+                }),
+            },
+            tools: tools.deferred().collect(),
+            guests: tools.dynamic().cloned(),
+        }
+    }
+
+    /// Waits for tools that are starting, so that a search does not miss them.
+    async fn wait_for_tools(&self) -> Option<FindToolsTool> {
+        let guests = self.guests.as_ref().filter(|guests| !guests.starting().is_empty())?;
+        guests.wait_until_started().await;
+        let mut tools = self.tools.clone();
+        let known: Vec<&str> = self.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+        let came = guests.tools().into_iter();
+        tools.extend(came.filter(|tool| !known.contains(&tool.spec().name.as_str())));
+        Some(FindToolsTool {
+            spec: self.spec.clone(),
+            tools,
+            guests: None,
+        })
+    }
+
+    fn find(&self, query: &str) -> Output {
+        let cap = FACTS.cap;
+        let mut found: Vec<(usize, &Arc<dyn DynTool>)> = self
+            .tools
+            .iter()
+            .map(|tool| (score(tool.as_ref(), query), tool))
+            .filter(|(score, _)| *score > 0)
+            .collect();
+        found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        let best = found.first().map_or(0, |(score, _)| *score);
+        // Drop weak matches if there is a strong one.
+        found.retain(|(score, _)| *score * 4 >= best);
+        let mut text = String::new();
+        let mut left = Vec::new();
+        for (place, (_, tool)) in found.iter().enumerate() {
+            let shown = describe(tool.spec());
+            if place < cap.entries && (text.is_empty() || text.len() + shown.len() <= cap.bytes) {
+                text.push_str(&shown);
+            } else {
+                left.push(tool.spec().name.as_str());
+            }
+        }
+        let shown = found.len() - left.len();
+        match (found.is_empty(), left.is_empty()) {
+            (true, _) => {
+                let all = self.tools.iter().map(|tool| tool.spec().name.as_str());
+                text = format!("No matching tool. Available: {}", names(all, MAX_NAMES));
+            }
+            (false, true) => {}
+            (false, false) => {
+                text.push_str(&format!(
+                    "[{} more: {}]\n",
+                    left.len(),
+                    names(left.into_iter(), MAX_NAMES)
+                ));
+            }
+        }
+        Output::text(text.trim_end()).with_summary(count(shown, "tool"))
+    }
+}
+
+/// A search result for the model.
+fn describe(spec: &ToolSpec) -> String {
+    let schema = &spec.input_schema;
+    format!("{}: {}\ninput: {schema}\n\n", spec.name, spec.description)
+}
+
+/// Scores a match: the name counts most, then the aliases, then the description.
+fn score(tool: &dyn DynTool, query: &str) -> usize {
+    let spec = tool.spec();
+    let about = spec.description.to_lowercase();
+    let query = query.to_lowercase();
+    // A name with other characters is split below.
+    let odd = spec
+        .name
+        .contains(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let named = odd && query.split([' ', ',']).any(|word| word == spec.name.to_lowercase());
+    let words = query
+        .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+        .filter(|word| !word.is_empty());
+    let parts = |text: &str| {
+        text.to_lowercase()
+            .split(['_', '-', '.', ' '])
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (own, source) = (parts(&spec.name), parts(tool.source().unwrap_or_default()));
+    let mut score = if named { 64 } else { 0 };
+    for word in words {
+        let stem = word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word);
+        score += match () {
+            () if spec.name == word => 64,
+            () if tool.aliases().contains(&word) => 48,
+            () if own.iter().chain(&source).any(|part| part == stem || part == word) => 16,
+            () if stem.len() > 2 && spec.name.contains(stem) => 8,
+            () if stem.len() > 2 && tool.aliases().iter().any(|alias| alias.contains(stem)) => 4,
+            () if stem.len() > 2 && about.contains(stem) => 2,
+            () => 0,
+        };
+    }
+    score
+}
+
+/// The deferred tools by name: all built-in ones, and some of each other program.
+fn offer(tools: &Registry) -> String {
+    let all: Vec<Arc<dyn DynTool>> = tools.deferred().collect();
+    let own = all.iter().filter(|tool| tool.source().is_none());
+    let mut line = names(own.map(|tool| tool.spec().name.as_str()), MAX_NAMES);
+    line.push('.');
+    let mut others: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for tool in &all {
+        if let Some(source) = tool.source() {
+            others.entry(source).or_default().push(tool.spec().name.as_str());
+        }
+    }
+    for (source, theirs) in others {
+        line.push_str(&format!(" Of {source}: {}.", names(theirs.into_iter(), MAX_OTHERS)));
+    }
+    let expected = tools.dynamic().map(|guests| guests.starting()).unwrap_or_default();
+    if !expected.is_empty() {
+        let starting = names(expected.iter().map(String::as_str), MAX_OTHERS);
+        line.push_str(&format!(" Still starting: {starting}; search for their tools."));
+    }
+    line
+}
+
+/// As many names as fit in one line.
+fn names<'a>(names: impl Iterator<Item = &'a str>, most: usize) -> String {
+    let mut line = String::new();
+    let mut left = 0;
+    for name in names {
+        if left > 0 || line.len() + name.len() + 2 > most {
+            left += 1;
+            continue;
+        }
+        if !line.is_empty() {
+            line.push_str(", ");
+        }
+        line.push_str(name);
+    }
+    if left > 0 {
+        line.push_str(&format!(" and {left} more"));
+    }
+    line
+}
+
+impl DynTool for FindToolsTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn aliases(&self) -> &[&'static str] {
+        &["tool_search", "search_tools"]
+    }
+
+    fn effect(&self) -> ToolEffect {
+        ToolEffect::ReadOnly
+    }
+
+    fn facts(&self) -> ToolFacts {
+        FACTS
+    }
+
+    fn title(&self, input: &CallInput) -> String {
+        query(input).unwrap_or_default()
+    }
+
+    fn actions(&self, input: &CallInput) -> Result<Vec<Action>, Error> {
+        query(input).map(|_| Vec::new())
+    }
+
+    fn preview(&self) -> Option<Box<dyn CallPreview>> {
+        None
+    }
+
+    /// Dynamic tools may have started since, such as those of a slow server.
+    fn resolve(&self, input: &Value, tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
+        let now = FindToolsTool {
+            spec: self.spec.clone(),
+            tools: tools.deferred().collect(),
+            guests: tools.dynamic().cloned(),
+        };
+        Some((Arc::new(now), input.clone()))
+    }
+
+    fn run(self: Arc<Self>, input: CallInput, _: CallContext) -> BoxFuture<'static, Result<Output, Error>> {
+        async move {
+            let query = query(&input)?;
+            Ok(match self.wait_for_tools().await {
+                Some(updated) => updated.find(&query),
+                None => self.find(&query),
+            })
+        }
+        .boxed()
+    }
+}
+
+fn query(input: &Value) -> Result<String, Error> {
+    let words = ["query", "name", "names", "pattern"]
+        .iter()
+        .find_map(|key| input.get(key));
+    match words {
+        Some(Value::String(query)) => Ok(query.clone()),
+        Some(Value::Array(words)) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            Ok(words.join(" "))
+        }
+        Some(_) | None => Err(Error::Input {
+            tool: NAME.into(),
+            detail: "missing field `query`".into(),
+        }),
+    }
+}

@@ -1,0 +1,257 @@
+//! Searches file contents.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use index::Outline;
+use policy::Action;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tool::{
+    CallContext, DynTool, Error, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing,
+    ToolSet, erase,
+};
+use workspace::{CaseSensitivity, FileMatches, GrepLineKind, GrepMatches, Location, ResultPage, StopSignal};
+
+use crate::registry::{BuiltIn, ToolParts};
+use crate::support::project::{Project, run_search, search_notes};
+use crate::support::text::count;
+
+const MAX_CONTEXT: usize = 10;
+/// Maximum number of files for which enclosing definitions are shown.
+const MAX_OUTLINED: usize = 8;
+/// Maximum total size of those files.
+const MAX_OUTLINED_BYTES: u64 = 96 * 1024;
+const OUTLINE_TIME: Duration = Duration::from_millis(250);
+
+pub(crate) struct GrepTool(pub(crate) Project);
+
+/// Searches file contents line by line, skipping ignored and binary files.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    /// A Rust regex.
+    #[serde(alias = "regex", alias = "query")]
+    pattern: String,
+    /// File or directory to search.
+    path: Option<String>,
+    /// Glob of files, such as `*.rs`.
+    #[serde(
+        alias = "include_pattern",
+        alias = "includePattern",
+        alias = "file_pattern",
+        alias = "glob"
+    )]
+    include: Option<String>,
+    /// Such as `rust`.
+    #[serde(rename = "type", alias = "file_type", alias = "fileType")]
+    kind: Option<String>,
+    /// Default false.
+    case_sensitive: Option<bool>,
+    /// Lines to show around each match.
+    #[serde(alias = "-C", alias = "context_lines")]
+    context: Option<usize>,
+    /// Matches to skip.
+    offset: Option<usize>,
+    // Arguments of other agents' tools, accepted but not documented to save tokens.
+    #[schemars(skip)]
+    #[serde(alias = "head_limit", alias = "max_results", alias = "maxResults")]
+    limit: Option<usize>,
+    #[schemars(skip)]
+    multiline: Option<bool>,
+    #[schemars(skip)]
+    #[serde(alias = "isRegexp", alias = "is_regexp")]
+    is_regex: Option<bool>,
+    #[schemars(skip)]
+    #[serde(alias = "fixed_strings")]
+    literal_text: Option<bool>,
+}
+
+impl BuiltIn for GrepTool {
+    fn build(parts: &ToolParts<'_>) -> Option<Arc<dyn DynTool>> {
+        Some(erase(GrepTool(parts.project.clone())))
+    }
+}
+
+impl Tool for GrepTool {
+    const NAME: &'static str = "grep";
+    const ALIASES: &'static [&'static str] = &["grep_search", "search_files", "search_file_content", "ripgrep"];
+    const EFFECT: ToolEffect = ToolEffect::ReadOnly;
+    const FACTS: ToolFacts = ToolFacts {
+        listing: ToolListing::Listed,
+        kind: ToolKind::Search,
+        cap: OutputCap {
+            entries: 100,
+            line: 300,
+            ..OutputCap::DEFAULT
+        },
+        sets: &[ToolSet::AskProfile, ToolSet::McpServer],
+        peers: &[
+            (PeerAgent::Zed, &["grep"]),
+            (PeerAgent::RooCode, &["search_files"]),
+            (PeerAgent::Crush, &["grep"]),
+            (PeerAgent::Copilot, &["grep_search"]),
+            (PeerAgent::ContextPilot, &["search"]),
+        ],
+        ..ToolFacts::DEFAULT
+    };
+    type Input = Input;
+
+    fn title(&self, input: &Input) -> String {
+        let within = input
+            .path
+            .iter()
+            .chain(&input.include)
+            .chain(&input.kind)
+            .map(|place| format!(" in {place}"));
+        format!("{}{}", input.pattern, within.collect::<String>())
+    }
+
+    fn actions(&self, input: &Input) -> Vec<Action> {
+        self.0.read_actions(input.path.as_deref().unwrap_or_default())
+    }
+
+    async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
+        let place = self.0.locate(input.path.as_deref().unwrap_or_default())?;
+        let offset = input.offset.unwrap_or(0);
+        let cap = GrepTool::FACTS.cap;
+        let (matches, outlines) = run_search(move |stop| {
+            let matches = search(&place, &input, cap, stop)?;
+            let outlines = outlines(&place, &matches);
+            Ok((matches, outlines))
+        })
+        .await?;
+        let found = format!(
+            "{} in {}",
+            count(matches.total, "match"),
+            count(matches.total_files, "file")
+        );
+        Ok(Output::text(render(&matches, &outlines, offset, cap, &found)).with_summary(found))
+    }
+}
+
+fn search(place: &Location, input: &Input, cap: OutputCap, stop: &StopSignal) -> Result<GrepMatches, workspace::Error> {
+    let literal = input.literal_text == Some(true) || input.is_regex == Some(false);
+    let pattern = match literal {
+        true => input.pattern.chars().flat_map(escaped).collect(),
+        false => input.pattern.clone(),
+    };
+    let grep = workspace::GrepQuery {
+        pattern: &pattern,
+        case: match input.case_sensitive {
+            Some(true) => CaseSensitivity::Sensitive,
+            Some(false) | None => CaseSensitivity::Insensitive,
+        },
+        include: input.include.as_deref(),
+        kind: input.kind.as_deref(),
+        context: input.context.unwrap_or(0).min(MAX_CONTEXT),
+        page: ResultPage {
+            offset: input.offset.unwrap_or(0),
+            limit: input.limit.map_or(cap.entries, |limit| limit.clamp(1, cap.entries)),
+        },
+        max_line: cap.line,
+        multiline: input.multiline.unwrap_or(false),
+    };
+    place.grep(&grep, stop)
+}
+
+/// Escapes a character for a regular expression.
+fn escaped(letter: char) -> impl Iterator<Item = char> {
+    let special = "\\.+*?()|[]{}^$#&-~".contains(letter);
+    special.then_some('\\').into_iter().chain([letter])
+}
+
+/// The outlines of the files, if they are few and small.
+fn outlines(place: &Location, matches: &GrepMatches) -> Vec<Option<Outline>> {
+    if matches.files.len() > MAX_OUTLINED {
+        return Vec::new();
+    }
+    let mut room = MAX_OUTLINED_BYTES;
+    let outline = |file: &FileMatches| {
+        let file = place.sibling(&file.path).ok()?;
+        let bytes = file.read_bytes(room).ok()?;
+        room = room.saturating_sub(bytes.len() as u64);
+        let text = String::from_utf8(bytes).ok()?;
+        index::outline(file.path(), &text, OUTLINE_TIME).ok()
+    };
+    matches.files.iter().map(outline).collect()
+}
+
+fn render(matches: &GrepMatches, outlines: &[Option<Outline>], offset: usize, cap: OutputCap, found: &str) -> String {
+    let mut text = String::new();
+    let mut shown = 0;
+    for (nth, file) in matches.files.iter().enumerate() {
+        let outline = outlines.get(nth).and_then(Option::as_ref);
+        shown += render_file(&mut text, file, outline, cap.bytes);
+        if text.len() > cap.bytes {
+            break;
+        }
+    }
+    let end = offset + shown;
+    let mut notes = vec![match shown {
+        0 if matches.total == 0 => "no matches".to_owned(),
+        0 => format!("{found}; offset {offset} is past the end"),
+        _ if end < matches.total => format!("{}-{end} of {found}; continue with offset {end}", offset + 1),
+        _ => found.to_owned(),
+    }];
+    notes.extend(search_notes(matches.ended, matches.unreadable));
+    format!("{text}[{}]", notes.join("; "))
+}
+
+/// Renders the matches of one file, up to the limit, and returns their number.
+fn render_file(text: &mut String, file: &FileMatches, outline: Option<&Outline>, most: usize) -> usize {
+    let mut shown = 0;
+    let mut last = None;
+    let mut within = String::new();
+    let has_context = file.lines.iter().any(|line| line.kind == GrepLineKind::Context);
+    text.push_str(&file.path);
+    text.push('\n');
+    for (nth, line) in file.lines.iter().enumerate() {
+        if text.len() > most && shown > 0 && line.kind != GrepLineKind::Inside {
+            break;
+        }
+        let begins_block = last.is_none_or(|last| last + 1 < line.number);
+        if begins_block && last.is_some() && has_context {
+            text.push_str("--\n");
+        }
+        last = Some(line.number);
+        if (begins_block || !has_context)
+            && let Some(matched) = file
+                .lines
+                .iter()
+                .skip(nth)
+                .find(|line| line.kind == GrepLineKind::Match)
+        {
+            let now = outline
+                .map(|outline| enclosing_definitions(outline, matched.number))
+                .unwrap_or_default();
+            if now != within && !now.is_empty() {
+                text.push_str(&format!("[in {now}]\n"));
+            }
+            within = now;
+        }
+        let mark = match line.kind {
+            GrepLineKind::Match | GrepLineKind::Inside => ':',
+            GrepLineKind::Context => '-',
+        };
+        shown += usize::from(line.kind == GrepLineKind::Match);
+        text.push_str(&format!("{}{mark}{}\n", line.number, line.text));
+    }
+    shown
+}
+
+/// The definitions around a line, without one that starts in it.
+fn enclosing_definitions(outline: &Outline, line: u64) -> String {
+    let line = usize::try_from(line).unwrap_or(usize::MAX);
+    let outer = outline
+        .enclosing_definitions(line)
+        .filter(|definition| definition.name_line != line && definition.first != line);
+    let mut names: Vec<&str> = Vec::new();
+    let mut depth = 0;
+    for definition in outer {
+        if names.is_empty() || definition.depth > depth {
+            names.push(&definition.name);
+            depth = definition.depth;
+        }
+    }
+    names.join("::")
+}

@@ -1,0 +1,160 @@
+//! Sends reminders to the model.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use jiff::Timestamp;
+use policy::Action;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::task::JoinHandle;
+use tool::{
+    CallContext, DynTool, Error, NotificationSender, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolNotification,
+    ToolSet, erase,
+};
+
+use crate::registry::{BuiltIn, ToolParts};
+
+const MAX_REMINDERS: usize = 32;
+/// Maximum delay.
+const MAX_DELAY: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Minimum interval in seconds.
+const MIN_INTERVAL: u64 = 60;
+
+/// Reminders end when this is dropped.
+pub(crate) struct RemindTool {
+    pub(crate) notices: NotificationSender,
+    pub(crate) due: ReminderList,
+}
+
+#[derive(Default)]
+pub(crate) struct ReminderList(Mutex<Vec<(String, JoinHandle<()>)>>);
+
+impl Drop for ReminderList {
+    fn drop(&mut self) {
+        let entries = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        entries.iter().for_each(|(_, task)| task.abort());
+    }
+}
+
+/// Reminds you of something while the session runs. Without text: lists the reminders.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    #[serde(alias = "message", alias = "reminder")]
+    text: Option<String>,
+    #[serde(alias = "delay_seconds", alias = "seconds")]
+    in_seconds: Option<u64>,
+    /// Alternatively, a time such as 2026-01-31T09:00:00Z.
+    #[serde(alias = "datetime")]
+    at: Option<String>,
+    /// Repeat at this interval.
+    #[serde(alias = "repeat_seconds", alias = "recurrence_seconds")]
+    every_seconds: Option<u64>,
+    /// Number of a reminder to cancel.
+    cancel: Option<usize>,
+}
+
+impl BuiltIn for RemindTool {
+    fn build(parts: &ToolParts<'_>) -> Option<Arc<dyn DynTool>> {
+        Some(erase(RemindTool {
+            notices: parts.options.commands.notifications.clone(),
+            due: Default::default(),
+        }))
+    }
+}
+
+impl Tool for RemindTool {
+    const NAME: &'static str = "remind";
+    const ALIASES: &'static [&'static str] = &["coucou", "set_reminder", "reminder"];
+    const EFFECT: ToolEffect = ToolEffect::Mutating;
+    const FACTS: ToolFacts = ToolFacts {
+        sets: &[ToolSet::MainSession],
+        peers: &[(PeerAgent::ContextPilot, &["coucou"])],
+        ..ToolFacts::DEFAULT
+    };
+    type Input = Input;
+
+    fn title(&self, input: &Input) -> String {
+        input.text.clone().unwrap_or_default()
+    }
+
+    fn actions(&self, _: &Input) -> Vec<Action> {
+        Vec::new()
+    }
+
+    async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
+        let mut due = self.due.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(number) = input.cancel {
+            let entry = number.checked_sub(1).and_then(|at| due.get(at));
+            let Some((_, task)) = entry else {
+                return Err(Error::Failed(format!("there is no reminder {number}")));
+            };
+            task.abort();
+            return Ok(Output::text(format!("Reminder {number} is cancelled.")));
+        }
+        let Some(text) = input.text.clone().filter(|text| !text.trim().is_empty()) else {
+            let open = due.iter().zip(1..).filter(|((_, task), _)| !task.is_finished());
+            let lines: Vec<String> = open.map(|((text, _), number)| format!("{number}: {text}")).collect();
+            return Ok(Output::text(match lines.is_empty() {
+                true => "No reminders.".into(),
+                false => lines.join("\n"),
+            }));
+        };
+        let wait = wait(&input)?;
+        if !self.notices.has_receiver() {
+            return Err(Error::Failed("reminders are not available here".into()));
+        }
+        if due.iter().filter(|(_, task)| !task.is_finished()).count() >= MAX_REMINDERS {
+            return Err(Error::Failed(format!(
+                "there are {MAX_REMINDERS} reminders; cancel one first"
+            )));
+        }
+        let number = due.len() + 1;
+        let every = input
+            .every_seconds
+            .map(|seconds| Duration::from_secs(seconds.max(MIN_INTERVAL)));
+        let notice = ToolNotification {
+            source: format!("reminder {number}"),
+            text: text.chars().take(2_000).collect(),
+        };
+        due.push((text, tokio::spawn(remind(self.notices.clone(), notice, wait, every))));
+        Ok(Output::text(format!(
+            "Reminder {number} comes in {} s.",
+            wait.as_secs()
+        )))
+    }
+}
+
+async fn remind(notices: NotificationSender, notice: ToolNotification, wait: Duration, every: Option<Duration>) {
+    tokio::time::sleep(wait).await;
+    loop {
+        notices.send(notice.clone());
+        match every {
+            Some(pause) if notices.has_receiver() => tokio::time::sleep(pause).await,
+            Some(_) | None => return,
+        }
+    }
+}
+
+fn wait(input: &Input) -> Result<Duration, Error> {
+    let wait = match (input.in_seconds, &input.at) {
+        (Some(seconds), _) => Duration::from_secs(seconds),
+        (None, Some(at)) => {
+            let time: Timestamp = at
+                .trim()
+                .parse()
+                .map_err(|_| Error::Failed(format!("`{at}` is not a time; write it like 2026-01-31T09:00:00Z")))?;
+            let seconds = u64::try_from(time.as_second()).unwrap_or(0);
+            let time = UNIX_EPOCH + Duration::from_secs(seconds);
+            time.duration_since(SystemTime::now())
+                .map_err(|_| Error::Failed(format!("{at} is in the past")))?
+        }
+        (None, None) => return Err(Error::Failed("missing time: set in_seconds or at".into())),
+    };
+    match wait > MAX_DELAY {
+        true => Err(Error::Failed(
+            "that is too far ahead; a reminder ends with the session".into(),
+        )),
+        false => Ok(wait),
+    }
+}

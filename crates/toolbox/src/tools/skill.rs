@@ -1,0 +1,144 @@
+//! Loads the instructions of a skill: a directory with a SKILL.md.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use policy::Action;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing, erase};
+use workspace::{Location, Workspace};
+
+use crate::middleware::append_description;
+use crate::registry::{BuiltIn, ToolParts};
+use crate::support::project::{run_blocking, tool_error};
+use crate::support::skills::{FILE, FILE_BYTES, SkillInfo, all, belongs, catalogue, split};
+
+/// Maximum number of files listed.
+const MAX_FILES: usize = 50;
+
+/// The tool, with the known skills.
+pub(crate) struct SkillTool(Vec<SkillInfo>);
+
+/// Loads the instructions of a skill. Load it before a task that it is for:
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    #[serde(alias = "skill", alias = "id", alias = "skill_name")]
+    name: String,
+    /// A file of the skill, instead of its instructions.
+    file: Option<String>,
+    #[schemars(skip)]
+    #[serde(alias = "arguments")]
+    args: Option<String>,
+}
+
+impl BuiltIn for SkillTool {
+    fn build(parts: &ToolParts<'_>) -> Option<Arc<dyn DynTool>> {
+        let known = all(&parts.options.skills, &parts.project.workspace);
+        if known.is_empty() {
+            return None;
+        }
+        let catalogue = catalogue(&known);
+        Some(append_description(erase(SkillTool(known)), &catalogue))
+    }
+}
+
+impl Tool for SkillTool {
+    const NAME: &'static str = "skill";
+    const ALIASES: &'static [&'static str] = &["skill_load", "load_skill", "use_skill", "Skill"];
+    const EFFECT: ToolEffect = ToolEffect::ReadOnly;
+    const FACTS: ToolFacts = ToolFacts {
+        listing: ToolListing::Listed,
+        kind: ToolKind::Read,
+        peers: &[
+            (PeerAgent::Zed, &["skill"]),
+            (
+                PeerAgent::RooCode,
+                &["fetch_instructions", "run_slash_command", "skill"],
+            ),
+            (PeerAgent::ContextPilot, &["skill_load"]),
+        ],
+        ..ToolFacts::DEFAULT
+    };
+    type Input = Input;
+
+    fn title(&self, input: &Input) -> String {
+        match &input.file {
+            Some(file) => format!("{}/{file}", input.name),
+            None => input.name.clone(),
+        }
+    }
+
+    /// Skill directories are configured to be read.
+    fn actions(&self, _: &Input) -> Vec<Action> {
+        Vec::new()
+    }
+
+    async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
+        let name = input.name.trim();
+        let Some(skill) = self.0.iter().find(|skill| skill.name == name).cloned() else {
+            let names: Vec<&str> = self.0.iter().map(|skill| skill.name.as_str()).collect();
+            return Err(Error::Failed(format!(
+                "there is no skill `{name}`; there are: {}",
+                names.join(", ")
+            )));
+        };
+        run_blocking(move || load(&skill, &input)).await
+    }
+}
+
+fn load(skill: &SkillInfo, input: &Input) -> Result<Output, Error> {
+    let folder = Workspace::open(&skill.folder).map_err(tool_error)?;
+    let name = input
+        .file
+        .as_deref()
+        .map_or(FILE, |file| file.trim().trim_start_matches("./"));
+    let file = folder.locate(name).map_err(tool_error)?;
+    let may_be_shown = match &skill.project {
+        Some(project) => belongs(file.path(), project),
+        None => true,
+    };
+    if !may_be_shown || !file.path().starts_with(folder.root()) {
+        return Err(Error::Failed(format!(
+            "`{name}` is not a file of the skill {}",
+            skill.name
+        )));
+    }
+    let bytes = file.read_bytes(FILE_BYTES).map_err(tool_error)?;
+    let text = String::from_utf8_lossy(&bytes);
+    if input.file.is_some() {
+        return Ok(Output::text(text.into_owned()).with_summary(format!("{} bytes", bytes.len())));
+    }
+    let (_, body) = split(&text);
+    let mut result = format!(
+        "# Skill {} (in {})\n{}",
+        skill.name,
+        folder.root().display(),
+        body.trim()
+    );
+    if let Some(args) = input.args.as_deref().filter(|args| !args.trim().is_empty()) {
+        result.push_str(&format!("\n\nArguments: {args}"));
+    }
+    let files = bundled(&folder.locate("").map_err(tool_error)?, folder.root());
+    if !files.is_empty() {
+        result.push_str(&format!("\n\nFiles (load with `file`):\n{}", files.join("\n")));
+    }
+    Ok(Output::text(result).with_summary(format!("{} bytes", bytes.len())))
+}
+
+fn bundled(folder: &Location, root: &Path) -> Vec<String> {
+    let mut files: Vec<String> = folder
+        .names_below(MAX_FILES * 2)
+        .into_iter()
+        .filter(|path| path.is_file())
+        .filter_map(|path| Some(path.strip_prefix(root).ok()?.to_string_lossy().into_owned()))
+        .filter(|name| name != FILE)
+        .collect();
+    files.sort();
+    let more = files.len().saturating_sub(MAX_FILES);
+    files.truncate(MAX_FILES);
+    if more > 0 {
+        files.push(format!("[and {more} more]"));
+    }
+    files
+}

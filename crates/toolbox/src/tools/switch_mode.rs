@@ -1,0 +1,78 @@
+//! Switches the mode.
+
+use std::sync::Arc;
+
+use policy::Action;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tool::{
+    CallContext, DynTool, Error, NextStep, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing, erase,
+};
+
+use crate::registry::{BuiltIn, ToolParts};
+
+/// The names of the modes.
+pub(crate) struct SwitchModeTool(pub(crate) Vec<String>);
+
+/// Switches to another mode, if the user agrees: code, architect (plans), ask, debug, or another that you know of.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    #[serde(alias = "mode_slug")]
+    mode: String,
+    /// Reason, for the user.
+    reason: Option<String>,
+}
+
+impl BuiltIn for SwitchModeTool {
+    fn build(parts: &ToolParts<'_>) -> Option<Arc<dyn DynTool>> {
+        let modes = &parts.options.modes;
+        (!modes.is_empty()).then(|| erase(SwitchModeTool(modes.clone())))
+    }
+}
+
+impl Tool for SwitchModeTool {
+    const NAME: &'static str = "switch_mode";
+    // Later calls in the same reply are still decided in the old mode.
+    const EFFECT: ToolEffect = ToolEffect::Mutating;
+    const FACTS: ToolFacts = ToolFacts {
+        listing: ToolListing::Listed,
+        kind: ToolKind::SwitchMode,
+        peers: &[
+            (PeerAgent::RooCode, &["switch_mode"]),
+            (PeerAgent::Copilot, &["switch_agent"]),
+            (PeerAgent::ContextPilot, &["agent_load"]),
+        ],
+        ..ToolFacts::DEFAULT
+    };
+    type Input = Input;
+
+    fn title(&self, input: &Input) -> String {
+        match &input.reason {
+            Some(reason) => format!("{}: {reason}", input.mode),
+            None => input.mode.clone(),
+        }
+    }
+
+    fn actions(&self, input: &Input) -> Vec<Action> {
+        // Do not request approval for a mode that does not exist.
+        match self.0.contains(&input.mode) {
+            true => vec![Action::SwitchMode { to: input.mode.clone() }],
+            false => Vec::new(),
+        }
+    }
+
+    async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
+        if !self.0.contains(&input.mode) {
+            let names = self.0.join(", ");
+            return Err(Error::Failed(format!(
+                "there is no mode `{}`; the modes are {names}",
+                input.mode
+            )));
+        }
+        let text = format!("You now work in the mode `{}`.", input.mode);
+        Ok(Output {
+            next: NextStep::SwitchMode(input.mode),
+            ..Output::text(text)
+        })
+    }
+}

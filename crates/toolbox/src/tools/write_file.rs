@@ -1,0 +1,113 @@
+//! Writes a whole file.
+
+use std::sync::Arc;
+
+use policy::Action;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tool::{
+    CallContext, CallPreview, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing,
+    ToolSet, erase,
+};
+use workspace::{ExpectedContent, Location};
+
+use crate::registry::{BuiltIn, ToolParts};
+use crate::support::preview;
+use crate::support::project::changes::{change, folders};
+use crate::support::project::{Project, tool_error};
+use crate::support::text::{LineEnding, count};
+
+pub(crate) struct WriteFileTool(pub(crate) Project);
+
+/// Writes a whole file and creates its directories. An existing file must have been read. To change a part, use the
+/// edit tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    #[serde(alias = "file_path", alias = "filePath", alias = "target_file")]
+    path: String,
+    #[serde(alias = "contents", alias = "file_text")]
+    content: String,
+}
+
+impl BuiltIn for WriteFileTool {
+    fn build(parts: &ToolParts<'_>) -> Option<Arc<dyn DynTool>> {
+        Some(erase(WriteFileTool(parts.project.clone())))
+    }
+}
+
+impl Tool for WriteFileTool {
+    const NAME: &'static str = "write_file";
+    const ALIASES: &'static [&'static str] = &["create_file", "write", "write_to_file"];
+    const EFFECT: ToolEffect = ToolEffect::Mutating;
+    const FACTS: ToolFacts = ToolFacts {
+        listing: ToolListing::Listed,
+        kind: ToolKind::Edit,
+        sets: &[ToolSet::McpServer, ToolSet::FileAccess],
+        peers: &[
+            (PeerAgent::Zed, &["write_file"]),
+            (PeerAgent::RooCode, &["write_file", "write_to_file"]),
+            (PeerAgent::Crush, &["write"]),
+            (PeerAgent::Copilot, &["create_file", "create_new_jupyter_notebook"]),
+            (PeerAgent::ContextPilot, &["Write"]),
+        ],
+        ..ToolFacts::DEFAULT
+    };
+    type Input = Input;
+
+    fn title(&self, input: &Input) -> String {
+        input.path.clone()
+    }
+
+    fn actions(&self, input: &Input) -> Vec<Action> {
+        self.0.write_actions(&input.path)
+    }
+
+    fn preview(&self) -> Option<Box<dyn CallPreview>> {
+        Some(preview::of_input(&self.0.workspace))
+    }
+
+    /// No await: a cancelled call has either written nothing or returned its changes.
+    async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
+        let file = self.0.locate(&input.path)?;
+        let (bytes, expect) = match file.exists() {
+            false => (input.content.into_bytes(), ExpectedContent::Absent),
+            true => self.replacement(&file, &input.content)?,
+        };
+        let missing = file.missing_folders();
+        let written = file.write(&bytes, expect).map_err(tool_error)?;
+        self.0.reads.remember(&file, written.snapshot);
+        let verb = match written.before {
+            Some(_) => "replaced",
+            None => "created",
+        };
+        let lines = count(String::from_utf8_lossy(&bytes).lines().count(), "line");
+        let mut output =
+            Output::text(format!("{verb} {} ({lines})", file.shown())).with_summary(format!("{verb}, {lines}"));
+        output.changes.extend(folders(&missing));
+        Ok(output.with_change(change(&file, written.before, bytes)))
+    }
+}
+
+impl WriteFileTool {
+    /// The new bytes of an existing file: its encoding, byte order mark and line endings are kept.
+    fn replacement(&self, file: &Location, content: &str) -> Result<(Vec<u8>, ExpectedContent), Error> {
+        let text = file.read_text().map_err(tool_error)?;
+        // An empty file need not be read.
+        if !text.content.is_empty() {
+            self.0.reads.check(file, text.snapshot)?;
+        }
+        let content = match LineEnding::of(&text.content) {
+            LineEnding::CrLf => LineEnding::CrLf.apply(content),
+            LineEnding::Lf => content.to_owned(),
+        };
+        if content == text.content {
+            return Err(Error::Failed(format!(
+                "{} already holds exactly this; nothing was written",
+                file.shown()
+            )));
+        }
+        let content = content.strip_prefix('\u{FEFF}').unwrap_or(&content);
+        let bytes = file.encode(text.encoding, content).map_err(tool_error)?;
+        Ok((bytes, ExpectedContent::Content(text.snapshot)))
+    }
+}

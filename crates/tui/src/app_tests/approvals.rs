@@ -1,0 +1,296 @@
+//! Answers to approval prompts by key and by text.
+
+use super::AppHarness;
+use crate::action::AppEffect;
+use crate::keys::KeyMap;
+use model::CallId;
+use policy::{Action, GrantScope};
+use serde_json::json;
+use session::{Answer, Command, Delivery, Event, Question, QuestionId, QuestionSubject};
+use std::collections::BTreeMap;
+
+pub(super) fn asked() -> Event {
+    Event::QuestionAsked {
+        question: Question {
+            id: QuestionId::new(),
+            call: Some(CallId::from("1")),
+            tool: "terminal".into(),
+            subject: QuestionSubject::Permission {
+                action: Action::Run {
+                    command: "rm -r build".into(),
+                    cwd: "/project".into(),
+                },
+                reason: "it removes files".into(),
+                input: json!({"command": "rm -r build"}),
+                rules: vec!["exact".into(), "terminal(rm *)".into()],
+            },
+        },
+    }
+}
+
+/// A question from the model.
+fn inquired(several: bool) -> Event {
+    let choice = |label: &str| (label.to_owned(), None);
+    Event::QuestionAsked {
+        question: Question {
+            id: QuestionId::new(),
+            call: None,
+            tool: "ask".into(),
+            subject: QuestionSubject::Inquiry {
+                question: "How is it indented?".into(),
+                choices: vec![choice("tabs"), choice("four blanks"), choice("as it is")],
+                multiple: several,
+            },
+        },
+    }
+}
+
+fn shown(question: Event) -> AppHarness {
+    let mut ui = AppHarness::open(100, 30);
+    ui.event(Event::TurnStarted);
+    ui.event(question);
+    ui.app.skip_grace_period();
+    ui.draw();
+    ui
+}
+
+fn given(effects: Vec<AppEffect>) -> Option<Answer> {
+    effects.into_iter().find_map(|effect| match effect {
+        AppEffect::Send(Command::Answer { answer, .. }) => Some(answer),
+        _ => None,
+    })
+}
+
+/// The answer that keys give to a question.
+fn answer(question: Event, keys: &[&str]) -> Option<Answer> {
+    given(shown(question).press(keys))
+}
+
+/// The answer after typing this text and Enter.
+fn typed(question: Event, text: &str) -> Option<Answer> {
+    let letters: Vec<String> = text.chars().map(String::from).collect();
+    let mut keys: Vec<&str> = letters.iter().map(String::as_str).collect();
+    keys.push("enter");
+    answer(question, &keys)
+}
+
+fn approve(scope: GrantScope, rule: Option<&str>) -> Option<Answer> {
+    Some(Answer::Approve {
+        scope,
+        rule: rule.map(Into::into),
+    })
+}
+
+fn say(text: &str) -> Option<Answer> {
+    Some(Answer::Text { text: text.into() })
+}
+
+#[test]
+fn no_sentence_is_taken_for_approval() {
+    for text in [
+        "abort this",
+        "always ask me first",
+        "stop, wrong file",
+        "please dont",
+        "no, use pip",
+        "yes but only in src",
+        "explain it first",
+        "make a copy before",
+        "2 spaces please",
+        "aa",
+    ] {
+        let reason = Some(text.to_owned());
+        assert_eq!(typed(asked(), text), Some(Answer::Reject { reason }), "{text}");
+        assert_eq!(typed(inquired(false), text), say(text), "{text}");
+        assert_eq!(typed(inquired(true), text), say(text), "{text}");
+    }
+}
+
+#[test]
+fn enter_allows_once_unless_a_letter_or_an_arrow_selects_another_answer() {
+    let plain_no = Some(Answer::Reject { reason: None });
+    let cases: &[(&[&str], Option<Answer>)] = &[
+        (&["enter"], approve(GrantScope::Once, None)),
+        (&["y", "enter"], approve(GrantScope::Once, None)),
+        (&["s", "enter"], approve(GrantScope::Session, None)),
+        (&["p", "enter"], approve(GrantScope::Project, None)),
+        (&["a", "enter"], approve(GrantScope::Always, None)),
+        (&["A", "enter"], approve(GrantScope::Always, None)),
+        (&["n", "enter"], plain_no.clone()),
+        (
+            &["s", "tab", "enter"],
+            approve(GrantScope::Session, Some("terminal(rm *)")),
+        ),
+        (
+            &["tab", "right", "enter"],
+            approve(GrantScope::Session, Some("terminal(rm *)")),
+        ),
+        (&["left", "left", "enter"], plain_no),
+        // A letter alone is not an answer and can be deleted.
+        (&["y"], None),
+        (&["a"], None),
+        (&["a", "esc", "enter"], approve(GrantScope::Once, None)),
+        (&["a", "backspace", "enter"], approve(GrantScope::Once, None)),
+        (&["right", "esc", "enter"], approve(GrantScope::Once, None)),
+        // Keys with another meaning.
+        (&["ctrl+x", "enter"], None),
+        (&["ctrl+r", "enter"], None),
+    ];
+    for (keys, expected) in cases {
+        assert_eq!(answer(asked(), keys), *expected, "{keys:?}");
+    }
+}
+
+#[test]
+fn suggested_answers_are_selected_by_number_or_arrow() {
+    let cases: &[(bool, &[&str], Option<Answer>)] = &[
+        (false, &["2", "enter"], say("four blanks")),
+        (false, &["2"], None),
+        (false, &["down", "down", "enter"], say("four blanks")),
+        (false, &["enter"], None),
+        (false, &["4", "enter"], say("4")),
+        (true, &["3", "1", "enter"], say("tabs, as it is")),
+        (true, &["1", ",", " ", "3", "enter"], say("tabs, as it is")),
+        (
+            true,
+            &["down", "space", "down", "down", "space", "enter"],
+            say("tabs, as it is"),
+        ),
+    ];
+    for (several, keys, expected) in cases {
+        assert_eq!(answer(inquired(*several), keys), *expected, "{several} {keys:?}");
+    }
+}
+
+#[test]
+fn the_prompt_shows_what_enter_does() {
+    let seen = |question: Event, keys: &[&str]| {
+        let mut ui = shown(question);
+        ui.press(keys);
+        ui.draw();
+        ui.screen_text()
+    };
+    for (keys, words) in [
+        (&[][..], "enter allow once"),
+        (
+            &["a"],
+            "enter allow always, in every project, saving exact (tab for another rule) · esc back",
+        ),
+        (&["right"], "enter allow for this session, saving exact"),
+        (&["n"], "enter deny; the agent continues without it"),
+        (&["n", "o"], "Enter denies, with your text as the reason"),
+    ] {
+        let seen = seen(asked(), keys);
+        assert!(seen.contains(words), "{keys:?}: {seen}");
+    }
+    let chosen = seen(inquired(false), &["2"]);
+    assert!(
+        chosen.contains("▸ 2 four blanks") && chosen.contains("enter four blanks"),
+        "{chosen}"
+    );
+    let ticked = seen(inquired(true), &["2", " ", "3"]);
+    assert!(
+        ticked.contains("2 ☑ four blanks") && ticked.contains("1 ☐ tabs"),
+        "{ticked}"
+    );
+}
+
+#[test]
+fn escape_without_a_selection_interrupts_the_turn() {
+    let effects = shown(asked()).press(&["esc"]);
+    assert!(matches!(&effects[..], [AppEffect::Send(Command::Interrupt)]));
+    assert!(shown(asked()).press(&["a", "esc"]).is_empty());
+}
+
+#[test]
+fn text_is_a_reason_and_a_call_can_be_edited_before_it_runs() {
+    let mut ui = shown(asked());
+    ui.paste("use cargo clean");
+    let reason = Some("use cargo clean".to_owned());
+    assert_eq!(given(ui.press(&["enter"])), Some(Answer::Reject { reason }));
+
+    ui.event(asked());
+    ui.app.skip_grace_period();
+    ui.press(&["e", "enter"]);
+    assert_eq!(ui.app.composer.text(), "rm -r build");
+    ui.paste("/old");
+    let input = json!({"command": "rm -r build/old"});
+    assert_eq!(given(ui.press(&["enter"])), Some(Answer::Modify { input }));
+    assert_eq!(ui.app.composer.text(), "");
+
+    // An edited command is sent as it is.
+    ui.event(asked());
+    ui.app.skip_grace_period();
+    ui.press(&["e", "enter", "ctrl+u"]);
+    ui.paste("!true");
+    let input = json!({"command": "!true"});
+    assert_eq!(given(ui.press(&["enter"])), Some(Answer::Modify { input }));
+}
+
+#[test]
+fn a_question_does_not_take_keys_from_a_user_who_is_typing() {
+    let mut ui = AppHarness::open(80, 24);
+    ui.paste("yes, but");
+    ui.event(asked());
+    assert!(ui.press(&["y"]).is_empty());
+    assert_eq!(ui.app.composer.text(), "yes, buty");
+}
+
+#[test]
+fn text_begun_before_the_question_is_sent_to_the_model() {
+    let mut ui = AppHarness::open(100, 30);
+    ui.event(Event::TurnStarted);
+    ui.paste("also run the tests");
+    ui.event(asked());
+    ui.app.skip_grace_period();
+    ui.draw();
+    assert!(
+        ui.screen_text().contains("Enter sends your text to the agent"),
+        "{}",
+        ui.screen_text()
+    );
+    let effects = ui.press(&["enter"]);
+    assert!(matches!(
+        &effects[..],
+        [AppEffect::Send(Command::Prompt { message, delivery: Delivery::Steer })] if message.text() == "also run the tests"
+    ));
+    // The question stays and can be answered.
+    ui.draw();
+    assert!(ui.screen_text().contains("y allow once"), "{}", ui.screen_text());
+    assert_eq!(given(ui.press(&["enter"])), approve(GrantScope::Once, None));
+}
+
+#[test]
+fn a_key_pressed_just_after_a_question_arrives_is_not_an_answer() {
+    let mut ui = AppHarness::open(100, 30);
+    ui.event(Event::TurnStarted);
+    ui.event(asked());
+    assert!(ui.press(&["enter"]).is_empty());
+}
+
+#[test]
+fn configured_keys_give_answers() {
+    let own = |name: &str, key: &str| (name.to_owned(), vec![key.to_owned()]);
+    let overrides = BTreeMap::from([
+        own("approve-session", "o"),
+        own("reject", "f2"),
+        ("approve-always".into(), vec![]),
+    ]);
+    let pressed = |keys: &[&str]| {
+        let mut ui = shown(asked());
+        ui.app.keys = KeyMap::with_overrides(&overrides).0;
+        ui.draw();
+        assert!(
+            ui.screen_text().contains("o session") && !ui.screen_text().contains("always"),
+            "{}",
+            ui.screen_text()
+        );
+        given(ui.press(keys))
+    };
+    assert_eq!(pressed(&["o", "enter"]), approve(GrantScope::Session, None));
+    // A key that types nothing cannot begin a sentence, so it answers immediately.
+    assert_eq!(pressed(&["f2"]), Some(Answer::Reject { reason: None }));
+    // An answer without a key is not offered.
+    let reason = Some("a".to_owned());
+    assert_eq!(pressed(&["a", "enter"]), Some(Answer::Reject { reason }));
+}

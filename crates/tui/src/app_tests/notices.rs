@@ -1,0 +1,180 @@
+//! Notices and how often they are shown.
+
+use super::{AppHarness, item, prompt, result};
+use crate::action::AppEffect;
+use crate::backend::{ErrorRecovery, UserError};
+use crate::screen::ImageProtocol;
+use model::{Media, Message, Part, Role, ToolOutcome};
+use session::{Body, Event, Item, TurnEnd};
+use std::sync::Arc;
+use std::time::Duration;
+
+#[test]
+fn repeated_retries_are_reported_once() {
+    let mut ui = AppHarness::open(80, 24);
+    ui.event(Event::TurnStarted);
+    for attempt in 2..6 {
+        ui.event(Event::Retrying {
+            error: "could not reach anthropic".into(),
+            attempt,
+            delay: Duration::from_secs(1),
+        });
+        ui.draw();
+    }
+    let all = ui.all_lines().join("\n");
+    assert_eq!(all.matches("could not reach").count(), 1, "{all}");
+    assert!(all.contains("attempt 5"), "the status line counts: {all}");
+}
+
+#[test]
+fn an_interrupted_turn_is_reported_once() {
+    let mut ui = AppHarness::open(80, 24);
+    ui.event(Event::TurnStarted);
+    ui.event(Event::ItemFinished { item: prompt("go") });
+    let text = "The user interrupted the turn.".to_owned();
+    ui.event(Event::ItemFinished {
+        item: item(Body::Notice { text }),
+    });
+    ui.draw();
+    ui.event(Event::TurnFinished {
+        ending: TurnEnd::Interrupted,
+        answer: String::new(),
+    });
+    ui.draw();
+    let all = ui.all_lines().join("\n");
+    assert!(all.contains("· interrupted"), "{all}");
+    assert!(!all.contains("The user interrupted"), "{all}");
+}
+
+#[test]
+fn without_a_key_setup_is_shown() {
+    let error = |remedy| UserError {
+        message: "there is no key".into(),
+        hint: Some("press any key".into()),
+        recovery: remedy,
+    };
+    let mut ui = AppHarness::open(80, 24);
+    assert!(ui.open_failed(&error(ErrorRecovery::Setup)).is_empty());
+    assert!(!ui.app.views.is_empty());
+    // Leaving setup without a session quits.
+    ui.draw();
+    let effects = ui.press(&["esc"]);
+    assert!(matches!(effects.as_slice(), [AppEffect::Quit]));
+}
+
+#[test]
+fn an_unrecoverable_open_error_quits() {
+    let mut ui = AppHarness::open(80, 24);
+    let effects = ui.open_failed(&UserError::new("the database is damaged"));
+    assert!(matches!(effects.as_slice(), [AppEffect::Quit]));
+    assert!(ui.app.views.is_empty());
+}
+
+/// A prompt with an image.
+fn shown() -> Event {
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x5a\0\0\0\x5a";
+    let media = Media {
+        mime: "image/png".into(),
+        name: Some("shot.png".into()),
+        data: png.to_vec().into(),
+    };
+    let message = Message {
+        role: Role::User,
+        parts: vec![Part::text("what is this?"), Part::Media(media)],
+    };
+    Event::ItemFinished {
+        item: item(Body::Prompt {
+            message: Arc::new(message),
+        }),
+    }
+}
+
+#[test]
+fn an_image_is_shown_if_the_terminal_supports_images() {
+    for (pictures, begins) in [
+        (ImageProtocol::Kitty, "\x1b_Ga=T"),
+        (ImageProtocol::Iterm, "\x1b]1337;File=inline=1"),
+    ] {
+        let mut ui = AppHarness::open(80, 24);
+        ui.terminal.query_features(pictures).unwrap();
+        ui.terminal.enable_images();
+        ui.event(shown());
+        ui.draw();
+        let written = String::from_utf8(ui.terminal.take_written()).unwrap();
+        assert_eq!(written.matches(begins).count(), 1, "{written:?}");
+        // The image's rows are free and the next text is below.
+        let all = ui.all_lines();
+        let named = all
+            .iter()
+            .position(|line| line.contains("shot.png · image/png"))
+            .unwrap();
+        let below = all.iter().skip(named + 1).take_while(|line| line.is_empty()).count();
+        assert!(below >= 5, "{all:?}");
+        // The image is drawn only once.
+        ui.press(&["a"]);
+        ui.draw();
+        assert!(!String::from_utf8(ui.terminal.take_written()).unwrap().contains(begins));
+    }
+}
+
+#[test]
+fn an_image_is_only_named_if_the_terminal_does_not_support_images() {
+    let mut ui = AppHarness::open(80, 24);
+    // The query for kitty graphics is unanswered.
+    ui.terminal.query_features(ImageProtocol::Kitty).unwrap();
+    ui.event(shown());
+    ui.draw();
+    let written = String::from_utf8(ui.terminal.take_written()).unwrap();
+    assert!(
+        !written.contains("\x1b_Ga=T") && !written.contains("1337"),
+        "{written:?}"
+    );
+    assert!(ui.all_lines().iter().any(|line| line.contains("shot.png · image/png")));
+}
+
+#[test]
+fn a_failed_command_is_marked() {
+    use session::CommandExit::{Code, Signal, TimedOut};
+    for (exit, mark) in [
+        (Some(Code(0)), "●"),
+        (Some(Code(1)), "✗"),
+        (Some(Code(127)), "✗"),
+        (Some(Signal), "✗"),
+        (Some(TimedOut), "✗"),
+        (None, "●"),
+    ] {
+        let mut ui = AppHarness::open(80, 24);
+        let mut item = Item::clone(&result("1", "terminal", "cargo test", "out", ToolOutcome::Ok));
+        if let Body::Result { exit: stored, .. } = &mut item.body {
+            *stored = exit;
+        }
+        ui.event(Event::ItemFinished { item: Arc::new(item) });
+        ui.draw();
+        assert!(
+            ui.screen_text().contains(&format!("{mark} terminal cargo test")),
+            "{}",
+            ui.screen_text()
+        );
+    }
+}
+
+#[test]
+fn shell_output_is_shown_once() {
+    let mut ui = AppHarness::open(80, 24);
+    let message = Message {
+        role: Role::User,
+        parts: vec![Part::text("why?"), session::shell_output_part("ls", "one.txt")],
+    };
+    ui.event(Event::ItemFinished {
+        item: item(Body::Prompt {
+            message: Arc::new(message),
+        }),
+    });
+    ui.draw();
+    assert!(
+        ui.screen_text().contains("› why?\n  ⎘ output of `ls`"),
+        "{}",
+        ui.screen_text()
+    );
+    assert!(!ui.screen_text().contains("one.txt"), "{}", ui.screen_text());
+}

@@ -1,0 +1,341 @@
+//! Data types of the backend interface.
+
+use futures::future::BoxFuture;
+use model::Media;
+use session::{Body, Command, Event, Item, ItemId, SessionId, Totals};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// The result of a slow operation. The front end never waits for it while drawing.
+pub type BackendFuture<T> = BoxFuture<'static, Result<T, UserError>>;
+
+/// An error for the user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct UserError {
+    /// What happened.
+    pub message: String,
+    /// How to fix it.
+    pub hint: Option<String>,
+    /// How the front end can recover.
+    pub recovery: ErrorRecovery,
+}
+
+/// How the front end can recover from an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ErrorRecovery {
+    /// Not at all.
+    #[default]
+    Unknown,
+    /// Through setup: choose a provider and enter its key.
+    Setup,
+}
+
+impl UserError {
+    /// An error without a hint.
+    pub fn new(message: impl Into<String>) -> Self {
+        UserError {
+            message: message.into(),
+            hint: None,
+            recovery: ErrorRecovery::Unknown,
+        }
+    }
+
+    /// The message and the hint in one line.
+    pub(crate) fn with_hint(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}; {hint}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
+/// The session to open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionTarget {
+    /// A new session.
+    New,
+    /// The newest session of the project.
+    Newest,
+    /// The session with this id or id prefix.
+    Named(String),
+    /// A copy of a session.
+    Fork {
+        /// The session to copy.
+        session: SessionId,
+        /// The last item to copy; all items if `None`.
+        upto: Option<ItemId>,
+    },
+}
+
+/// An open session.
+pub struct OpenedSession {
+    /// The session's id.
+    pub id: SessionId,
+    /// Sends commands to the session.
+    pub commands: mpsc::Sender<Command>,
+    /// Receives events from the session.
+    pub events: mpsc::Receiver<Event>,
+    /// Earlier items.
+    pub items: Vec<Arc<Item>>,
+    /// Data for display.
+    pub info: SessionInfo,
+    /// Notices to show first.
+    pub notices: Vec<String>,
+}
+
+/// Display data of the open session.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SessionInfo {
+    /// The model as `provider/id`.
+    pub model: String,
+    /// The model's context window in tokens; 0 if unknown.
+    pub context_window: u64,
+    /// The mode.
+    pub mode: String,
+    /// The permission level.
+    pub permission: String,
+    /// A short description of the sandbox.
+    pub sandbox: String,
+    /// The project's root.
+    pub root: PathBuf,
+    /// The root for display, such as `~/project`.
+    pub display_path: String,
+    /// The session's title.
+    pub title: Option<String>,
+    /// Usage and cost so far.
+    pub totals: Totals,
+    /// The command that resumes the session.
+    pub resume_command: String,
+    /// Whether the last turn is unfinished.
+    pub has_unfinished_turn: bool,
+}
+
+/// The contents of a file before and after a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileVersions {
+    /// The file.
+    pub path: PathBuf,
+    /// The text before; `None` if there was none.
+    pub before: Option<String>,
+    /// The text after; `None` if there is none.
+    pub after: Option<String>,
+}
+
+/// A model, mode or command to choose from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PickerItem {
+    /// The name.
+    pub name: String,
+    /// A short description.
+    pub description: String,
+    /// Why it cannot be chosen; `None` if it can.
+    pub unavailable_reason: Option<String>,
+}
+
+/// The contents of the clipboard.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ClipboardContent {
+    /// An image.
+    Image(Media),
+    /// Text.
+    Text(String),
+}
+
+/// The kind of a piece of source text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SyntaxToken {
+    /// A comment.
+    Comment,
+    /// A keyword.
+    Keyword,
+    /// A string or a character.
+    String,
+    /// A number, a boolean or another literal.
+    Number,
+    /// The name of a type.
+    Type,
+    /// The name of a function.
+    Function,
+    /// A constant.
+    Constant,
+    /// A field, a key or an attribute.
+    Property,
+    /// A variable or a parameter.
+    Variable,
+    /// An operator.
+    Operator,
+    /// Brackets, commas and other punctuation.
+    Punctuation,
+    /// A tag of a markup language.
+    Tag,
+}
+
+/// The result of an operation that the session records.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OperationResult {
+    /// A confirmation for the user; empty if none is needed.
+    pub message: String,
+    /// The log entry to record.
+    pub log_entry: Option<Body>,
+}
+
+/// A changed file with hunks that were not reviewed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReviewableFile {
+    /// The path, relative to the project if the file is inside.
+    pub path: PathBuf,
+    /// `created`, `modified` or `deleted`.
+    pub status: String,
+    /// Why the changes cannot be shown as a diff; `None` if they can.
+    pub no_diff_reason: Option<String>,
+    /// The hunks from top to bottom.
+    pub hunks: Vec<ReviewableHunk>,
+}
+
+/// A hunk to accept or revert.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReviewableHunk {
+    /// The hunk's id.
+    pub id: String,
+    /// The first line in the current file, counted from 1.
+    pub line: usize,
+    /// The lines before.
+    pub before: String,
+    /// The lines now.
+    pub after: String,
+    /// Whether it includes edits of the user.
+    pub has_user_edits: bool,
+    /// Whether it can be reverted.
+    pub rejectable: bool,
+}
+
+/// The decision about a hunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HunkDecision {
+    /// Accept the change.
+    Accept,
+    /// Revert the change.
+    Reject,
+}
+
+/// A background job.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JobRow {
+    /// The job's number.
+    pub id: u32,
+    /// The command.
+    pub command: String,
+    /// A short description of its state.
+    pub state: String,
+    /// Whether it is running.
+    pub running: bool,
+    /// The end of its output.
+    pub output: String,
+}
+
+/// An MCP or language server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerRow {
+    /// `MCP` or `LSP`.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+    /// A short description of its state.
+    pub state: String,
+    /// Its health.
+    pub health: ServerHealth,
+    /// Its tools, or error messages, one per line.
+    pub details: Vec<String>,
+}
+
+/// The health of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ServerHealth {
+    /// Running.
+    Good,
+    /// Not needed, or not started yet.
+    #[default]
+    Idle,
+    /// Failed.
+    Bad,
+}
+
+/// A permission rule.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PermissionRow {
+    /// `allow`, `ask` or `deny`.
+    pub effect: String,
+    /// The rule.
+    pub rule: String,
+    /// Where the rule is defined.
+    pub origin: String,
+    /// Whether and how it can be removed here.
+    pub revocation: Revocation,
+}
+
+/// How a permission rule can be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Revocation {
+    /// It cannot be removed here.
+    #[default]
+    None,
+    /// It is stored; the back end removes it.
+    Stored,
+    /// It is a grant of the running session, which revokes it.
+    Session,
+}
+
+/// A setting.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SettingRow {
+    /// The key, such as `limits.steps`.
+    pub key: String,
+    /// The value as written; empty if it is not set.
+    pub value: String,
+    /// Where the value is defined.
+    pub origin: String,
+    /// What the setting means.
+    pub description: String,
+    /// The possible values, if there are few.
+    pub choices: Vec<String>,
+}
+
+/// A model provider, for setup.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProviderRow {
+    /// The name in the configuration.
+    pub name: String,
+    /// The name for display.
+    pub title: String,
+    /// How it can be used.
+    pub access: ProviderAccess,
+    /// Suggested models, the best first.
+    pub models: Vec<String>,
+}
+
+/// Where a provider's key is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyStorage {
+    /// The system's keyring.
+    Keyring,
+    /// A file that only its owner can read.
+    File,
+    /// Memory, until the program exits.
+    Memory,
+}
+
+/// How a provider can be used.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ProviderAccess {
+    /// With a key that was found in this place.
+    Key(String),
+    /// Through a server on this machine.
+    Local,
+    /// A key is required.
+    #[default]
+    NeedsKey,
+    /// Not usable, with the reason.
+    Absent(String),
+}

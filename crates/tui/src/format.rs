@@ -1,0 +1,130 @@
+//! Formatting of numbers, durations and times.
+
+use session::Time;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A count of tokens: `950`, `14.2k`, `1.3M`.
+pub fn tokens(count: u64) -> String {
+    let short = |number: f64, unit: &str| {
+        let tenths = (number * 10.0).round() / 10.0;
+        match tenths >= 100.0 || tenths.fract() == 0.0 {
+            true => format!("{tenths:.0}{unit}"),
+            false => format!("{tenths:.1}{unit}"),
+        }
+    };
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..999_950 => short(count as f64 / 1e3, "k"),
+        _ => short(count as f64 / 1e6, "M"),
+    }
+}
+
+/// A cost: `$0`, `$0.0042`, `$1.37`.
+pub fn dollars(cost: model::Cost) -> String {
+    let usd = cost.usd();
+    match usd {
+        _ if cost.nano_usd == 0 => "$0".into(),
+        _ if usd < 0.0001 => "<$0.0001".into(),
+        _ if usd < 0.1 => format!("${usd:.4}"),
+        _ => format!("${usd:.2}"),
+    }
+}
+
+/// A duration: `40ms`, `3.2s`, `2m05s`.
+pub fn duration(time: Duration) -> String {
+    let millis = time.as_millis();
+    match millis {
+        0..1_000 => format!("{millis}ms"),
+        1_000..10_000 => format!("{:.1}s", time.as_secs_f64()),
+        10_000..60_000 => format!("{}s", millis / 1_000),
+        60_000..3_600_000 => format!("{}m{:02}s", millis / 60_000, millis / 1_000 % 60),
+        _ => format!("{}h{:02}m", millis / 3_600_000, millis / 60_000 % 60),
+    }
+}
+
+/// Time since: `now`, `5m`, `3h`, `2d`.
+pub(crate) fn age(then: Time, now: Time) -> String {
+    match now.0.saturating_sub(then.0) / 60_000 {
+        0 => "now".into(),
+        minutes @ 1..60 => format!("{minutes}m"),
+        minutes @ 60..1_440 => format!("{}h", minutes / 60),
+        minutes @ 1_440..43_200 => format!("{}d", minutes / 1_440),
+        minutes @ 43_200..525_600 => format!("{}mo", minutes / 43_200),
+        minutes => format!("{}y", minutes / 525_600),
+    }
+}
+
+/// The current time.
+pub fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    // A clock before 1970 is wrong in any case.
+    Time(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+}
+
+/// A percentage: `0%`, `37%`, `100%`.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    match whole {
+        0 => "–".into(),
+        _ => format!("{}%", (part as f64 * 100.0 / whole as f64).round()),
+    }
+}
+
+/// The first line of a text, sanitised for the terminal.
+pub(crate) fn first_line(text: &str) -> String {
+    let clean = crate::row::sanitise(text.trim());
+    clean.lines().next().unwrap_or_default().trim_end().to_owned()
+}
+
+/// Sanitises untrusted text for the terminal: removes escape sequences, control characters other than line breaks and tabs, and
+/// characters that hide or reorder text. Of a line that a program overwrites, only the last state is kept.
+pub fn sanitise(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\n' | '\t' => clean.push(c),
+            '\x1b' => skip_sequence(&mut chars),
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\r' => clean.truncate(clean.rfind('\n').map_or(0, |at| at + 1)),
+            c if c.is_control() || is_invisible(c) => {}
+            c => clean.push(c),
+        }
+    }
+    clean
+}
+
+/// Bidirectional controls and other characters that can hide text.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{200e}' | '\u{200f}')
+}
+
+fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match chars.peek() {
+        Some('[') => {
+            chars.next();
+            for c in chars.by_ref() {
+                if ('\x40'..='\x7e').contains(&c) {
+                    return;
+                }
+            }
+        }
+        Some(']' | 'P' | '_' | '^' | 'X') => {
+            chars.next();
+            while let Some(c) = chars.next() {
+                if c == '\x07' {
+                    return;
+                }
+                if c == '\x1b' {
+                    if chars.peek() == Some(&'\\') {
+                        chars.next();
+                    }
+                    return;
+                }
+            }
+        }
+        Some(_) => {
+            chars.next();
+        }
+        None => {}
+    }
+}

@@ -1,0 +1,161 @@
+//! A short overview of the project: its folders and files, and the number of changed files.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::PathBuf;
+
+use crate::checkpoint::tracked_files;
+use crate::list::{EntryKind, IgnoreStatus};
+use crate::{Location, Workspace};
+
+/// With more tracked files than this, changed files are not counted.
+const MAX_TRACKED: usize = 20_000;
+/// Maximum number of entries per folder.
+const MAX_ENTRIES: usize = 200;
+/// Maximum number of folders read.
+const MAX_FOLDERS: usize = 100;
+
+/// In nanoseconds.
+const SECOND: i128 = 1_000_000_000;
+
+/// A file or folder of the overview.
+struct OverviewNode {
+    name: String,
+    place: Option<Location>,
+    depth: usize,
+    /// Its entries, if it was read.
+    inside: Vec<usize>,
+    /// Whether entries are left out.
+    cut: bool,
+}
+
+impl Workspace {
+    /// The project's folders and files in at most `bytes` bytes, breadth first: one per line, indented by two spaces
+    /// per level. Names that start with a dot and ignored files are left out; `…` marks omissions. `None` if the
+    /// project is empty.
+    pub fn overview(&self, bytes: usize) -> Option<String> {
+        let mut nodes = vec![OverviewNode {
+            name: String::new(),
+            place: self.locate("").ok(),
+            depth: 0,
+            inside: Vec::new(),
+            cut: false,
+        }];
+        let (mut open, mut used, mut opened) = (VecDeque::from([0]), 0, 0);
+        while let Some(at) = open.pop_front() {
+            let Some(place) = nodes[at].place.take() else { continue };
+            opened += 1;
+            let listing = match opened <= MAX_FOLDERS {
+                true => place.list(MAX_ENTRIES).ok(),
+                false => None,
+            };
+            let Some(listing) = listing else {
+                nodes[at].cut = true;
+                continue;
+            };
+            nodes[at].cut = listing.total > listing.entries.len();
+            let depth = nodes[at].depth + 1;
+            for entry in listing.entries {
+                if entry.ignore_status == IgnoreStatus::Ignored || entry.name.starts_with('.') {
+                    continue;
+                }
+                let folder = entry.kind == EntryKind::Directory;
+                let line = entry.name.len() + 2 * depth + 2;
+                if used + line > bytes {
+                    nodes[at].cut = true;
+                    // The limit is reached; deeper folders do not fit either.
+                    open.clear();
+                    break;
+                }
+                used += line;
+                let child = nodes.len();
+                nodes[at].inside.push(child);
+                nodes.push(OverviewNode {
+                    place: folder.then(|| place.with_path(&place.path().join(&entry.name))),
+                    name: entry.name + if folder { "/" } else { "" },
+                    depth,
+                    inside: Vec::new(),
+                    cut: false,
+                });
+                if folder {
+                    open.push_back(child);
+                }
+            }
+        }
+        let mut text = String::new();
+        render(&nodes, 0, &mut text);
+        (!text.is_empty()).then(|| text.trim_end().to_owned())
+    }
+
+    /// The number of tracked files that differ from the index; `None` without a repository or with too many files.
+    pub fn changed_tracked_files(&self) -> Option<usize> {
+        let files: Vec<(PathBuf, _)> = tracked_files(self.root(), MAX_TRACKED)?;
+        let differs = |(path, (size, modified)): &(PathBuf, (u64, i128))| match fs::symlink_metadata(path) {
+            Ok(metadata) => {
+                // Git records no size for files it is not sure of, and some builds record no fractions of seconds.
+                let (size_is_known, now) = (*size > 0, crate::checkpoint::modified(&metadata));
+                let is_later = match modified % SECOND {
+                    0 => now / SECOND != modified / SECOND,
+                    _ => now != *modified,
+                };
+                is_later || (size_is_known && metadata.len() != *size)
+            }
+            Err(_) => true,
+        };
+        Some(files.iter().filter(|file| differs(file)).count())
+    }
+}
+
+fn render(nodes: &[OverviewNode], at: usize, text: &mut String) {
+    let node = &nodes[at];
+    if node.depth > 0 {
+        text.push_str(&format!("{}{}\n", "  ".repeat(node.depth), node.name));
+    }
+    for child in &node.inside {
+        render(nodes, *child, text);
+    }
+    if node.cut || node.place.is_some() {
+        text.push_str(&format!("{}…\n", "  ".repeat(node.depth + 1)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(files: &[&str]) -> (tempfile::TempDir, Workspace) {
+        let temp = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = temp.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        let workspace = Workspace::open(temp.path()).unwrap();
+        (temp, workspace)
+    }
+
+    #[test]
+    fn the_overview_is_breadth_first_and_marks_omissions() {
+        let (_temp, workspace) = project(&["src/deep/a.rs", "src/b.rs", "README.md", ".env", "target/x"]);
+        fs::write(workspace.root().join(".gitignore"), "target\n").unwrap();
+        assert_eq!(
+            workspace.overview(1_000).as_deref(),
+            Some("  src/\n    deep/\n      a.rs\n    b.rs\n  README.md")
+        );
+        assert_eq!(workspace.overview(25).as_deref(), Some("  src/\n    …\n  README.md"));
+        let many: Vec<String> = (0..300).map(|number| format!("f{number:03}")).collect();
+        let names: Vec<&str> = many.iter().map(String::as_str).collect();
+        let (_temp, workspace) = project(&names);
+        let sketch = workspace.overview(500).unwrap();
+        assert!(sketch.len() <= 520 && sketch.ends_with("\n  …"), "{sketch}");
+    }
+
+    #[test]
+    fn an_empty_project_has_no_overview_and_no_count() {
+        let (_temp, workspace) = project(&[]);
+        assert_eq!(
+            (workspace.overview(100), workspace.changed_tracked_files()),
+            (None, None)
+        );
+    }
+}

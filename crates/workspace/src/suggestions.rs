@@ -1,0 +1,82 @@
+//! Suggestions for a path that does not exist.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Location, walk};
+
+const SUGGESTIONS: usize = 3;
+/// Minimum similarity of a suggestion.
+const MIN_SIMILARITY: f64 = 0.7;
+/// Maximum number of entries examined.
+const MAX_SEEN: usize = 5_000;
+
+/// Up to three suggestions: siblings with a similar name, otherwise files with the same name elsewhere in the project.
+pub(crate) fn suggestions_for(missing: &Location) -> Vec<String> {
+    let Some(name) = missing.path().file_name() else {
+        return Vec::new();
+    };
+    let mut paths = neighbours(missing.path(), name);
+    paths.retain(|path| !missing.hiding().contains(path));
+    if paths.is_empty() {
+        paths = namesakes(missing, name);
+    }
+    paths.iter().map(|path| missing.show(path).into_owned()).collect()
+}
+
+/// Whether an entry with a name that is not UTF-8 is displayed like this one, with replacement characters.
+pub(crate) fn is_unnameable(missing: &Location) -> bool {
+    let (Some(folder), Some(name)) = (missing.path().parent(), missing.path().file_name()) else {
+        return false;
+    };
+    let shown = name.to_string_lossy();
+    if !shown.contains(['\u{FFFD}', '?']) {
+        return false;
+    }
+    let plain = |name: &str| name.replace('\u{FFFD}', "?");
+    let entries = fs::read_dir(folder).into_iter().flatten().take(MAX_SEEN).flatten();
+    let mut names = entries.map(|entry| entry.file_name());
+    names.any(|other| other.to_str().is_none() && plain(&other.to_string_lossy()) == plain(&shown))
+}
+
+fn neighbours(path: &Path, name: &OsStr) -> Vec<PathBuf> {
+    let Some(entries) = path.parent().and_then(|folder| fs::read_dir(folder).ok()) else {
+        return Vec::new();
+    };
+    let wanted = name.to_string_lossy().to_lowercase();
+    let mut scored: Vec<(f64, PathBuf)> = entries
+        .take(MAX_SEEN)
+        .flatten()
+        // A name that is not UTF-8 cannot be requested.
+        .filter(|entry| entry.file_name().to_str().is_some())
+        .map(|entry| {
+            (
+                likeness(&wanted, &entry.file_name().to_string_lossy().to_lowercase()),
+                entry.path(),
+            )
+        })
+        .filter(|(score, _)| *score >= MIN_SIMILARITY)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    scored.into_iter().take(SUGGESTIONS).map(|(_, path)| path).collect()
+}
+
+fn namesakes(missing: &Location, name: &OsStr) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = walk::builder(missing.root(), missing.hiding())
+        .build()
+        .take(MAX_SEEN)
+        .flatten()
+        .filter(|entry| entry.file_name() == name)
+        .map(ignore::DirEntry::into_path)
+        .collect();
+    paths.sort();
+    paths.truncate(SUGGESTIONS);
+    paths
+}
+
+/// Similarity from 0 to 1. A name that contains the other (`user.rs`, `users.rs.bak`) is always suggested.
+fn likeness(a: &str, b: &str) -> f64 {
+    let holds = a.len().min(b.len()) >= 3 && (a.contains(b) || b.contains(a));
+    strsim::normalized_damerau_levenshtein(a, b).max(if holds { MIN_SIMILARITY } else { 0.0 })
+}

@@ -1,0 +1,283 @@
+//! A path with its parent folder held open, so that the folder cannot be replaced during an operation.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+
+/// Traversal only; the folder need not be readable.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const TRAVERSE: OFlags = OFlags::PATH;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const WAY: OFlags = OFlags::RDONLY;
+
+/// An open parent folder and the name of an entry in it. No ancestor was a symbolic link; the entry may be one and is
+/// never followed.
+pub(crate) struct EntryHandle {
+    folder: OwnedFd,
+    name: OsString,
+}
+
+impl EntryHandle {
+    /// Opens the parent folder of a resolved absolute path.
+    pub(crate) fn open_parent(path: &Path) -> io::Result<Self> {
+        Self::reach(path, |_, _| Err(Errno::NOENT))
+    }
+
+    /// Opens the parent folder of a resolved absolute path; missing folders are created.
+    pub(crate) fn create_parents(path: &Path) -> io::Result<Self> {
+        Self::reach(path, |above, name| {
+            match rustix::fs::mkdirat(above, name, Mode::from_raw_mode(0o777)) {
+                // Another process may create the same folder.
+                Ok(()) | Err(Errno::EXIST) => Ok(()),
+                Err(errno) => Err(errno),
+            }
+        })
+    }
+
+    fn reach(path: &Path, missing: impl Fn(BorrowedFd<'_>, &OsStr) -> Result<(), Errno>) -> io::Result<Self> {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let mut folder = open_folder(CWD, OsStr::new("/"), TRAVERSE)?;
+        for component in above.components() {
+            let name = match component {
+                Component::Normal(name) => name,
+                Component::RootDir | Component::CurDir => continue,
+                Component::ParentDir | Component::Prefix(_) => return Err(io::ErrorKind::InvalidInput.into()),
+            };
+            folder = match open_folder(folder.as_fd(), name, TRAVERSE) {
+                Err(Errno::NOENT) => {
+                    missing(folder.as_fd(), name)?;
+                    open_folder(folder.as_fd(), name, TRAVERSE)?
+                }
+                opened => opened?,
+            };
+        }
+        Ok(EntryHandle {
+            folder,
+            name: name.to_owned(),
+        })
+    }
+
+    /// The metadata of the entry.
+    pub(crate) fn metadata(&self) -> io::Result<Stat> {
+        Ok(rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Whether the entry exists.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.metadata().is_ok()
+    }
+
+    /// Fails if the entry is write-protected.
+    pub(crate) fn require_writable(&self) -> io::Result<()> {
+        Ok(rustix::fs::accessat(
+            &self.folder,
+            &self.name,
+            Access::WRITE_OK,
+            AtFlags::empty(),
+        )?)
+    }
+
+    /// Opens the file for reading.
+    pub(crate) fn open_file(&self) -> io::Result<File> {
+        self.open_with(OFlags::RDONLY | OFlags::NONBLOCK)
+    }
+
+    /// The target of the link.
+    pub(crate) fn link(&self) -> io::Result<OsString> {
+        let target = rustix::fs::readlinkat(&self.folder, &self.name, Vec::new())?;
+        Ok(OsStr::from_bytes(target.as_bytes()).to_owned())
+    }
+
+    /// Overwrites the file in place.
+    pub(crate) fn overwrite(&self, content: &[u8]) -> io::Result<()> {
+        self.open_with(OFlags::WRONLY | OFlags::TRUNC)?.write_all(content)
+    }
+
+    /// Creates the file.
+    pub(crate) fn create(&self, mode: u32) -> io::Result<File> {
+        self.create_named(&self.name, mode)
+    }
+
+    /// Creates the folder.
+    pub(crate) fn create_folder(&self) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(
+            &self.folder,
+            &self.name,
+            Mode::from_raw_mode(0o777),
+        )?)
+    }
+
+    /// Creates the link.
+    pub(crate) fn create_link(&self, target: &Path) -> io::Result<()> {
+        Ok(rustix::fs::symlinkat(target, &self.folder, &self.name)?)
+    }
+
+    /// Sets the permissions of the file or folder.
+    pub(crate) fn set_mode(&self, mode: u32) -> io::Result<()> {
+        let opened = self.open_file()?;
+        Ok(rustix::fs::fchmod(&opened, bits(mode))?)
+    }
+
+    /// Sets the permissions of a file, even if it cannot be opened.
+    pub(crate) fn change_mode(&self, mode: u32) -> io::Result<()> {
+        Ok(rustix::fs::chmodat(
+            &self.folder,
+            &self.name,
+            bits(mode),
+            AtFlags::empty(),
+        )?)
+    }
+
+    /// Creates a temporary file in the same folder, so that it can replace the entry atomically.
+    pub(crate) fn create_replacement(&self, mode: u32) -> io::Result<ReplacementFile<'_>> {
+        loop {
+            let name = fresh_name();
+            match self.create_named(&name, mode) {
+                Ok(file) => {
+                    let handle = Some(self);
+                    return Ok(ReplacementFile { handle, name, file });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Replaces the entry by a link.
+    pub(crate) fn replace_with_link(&self, target: &OsStr) -> io::Result<()> {
+        loop {
+            let name = fresh_name();
+            match rustix::fs::symlinkat(target, &self.folder, &name) {
+                Ok(()) => {}
+                Err(Errno::EXIST) => continue,
+                Err(errno) => return Err(errno.into()),
+            }
+            let renamed = rustix::fs::renameat(&self.folder, &name, &self.folder, &self.name);
+            return renamed.map_err(|errno| {
+                rustix::fs::unlinkat(&self.folder, &name, AtFlags::empty()).ok();
+                errno.into()
+            });
+        }
+    }
+
+    /// Renames the entry; the target must not exist.
+    pub(crate) fn rename(&self, to: &EntryHandle) -> Result<(), Errno> {
+        rename_new(self.folder.as_fd(), &self.name, to)
+    }
+
+    /// Removes the file or link.
+    pub(crate) fn remove_file(&self) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty())?)
+    }
+
+    /// Removes the folder, which must be empty.
+    pub(crate) fn remove_folder(&self) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Removes the file, link, or folder with its content.
+    pub(crate) fn remove_all(&self) -> io::Result<()> {
+        Ok(remove_tree(self.folder.as_fd(), &self.name)?)
+    }
+
+    fn open_with(&self, flags: OFlags) -> io::Result<File> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.folder, &self.name, flags, Mode::empty())?.into())
+    }
+
+    fn create_named(&self, name: &OsStr, mode: u32) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.folder, name, flags, bits(mode))?.into())
+    }
+}
+
+/// A temporary file that is removed unless it is persisted.
+pub(crate) struct ReplacementFile<'a> {
+    handle: Option<&'a EntryHandle>,
+    name: OsString,
+    /// The file.
+    pub(crate) file: File,
+}
+
+impl ReplacementFile<'_> {
+    /// Replaces the entry.
+    pub(crate) fn persist(mut self) -> io::Result<()> {
+        if let Some(handle) = self.handle {
+            rustix::fs::renameat(&handle.folder, &self.name, &handle.folder, &handle.name)?;
+            self.handle = None;
+        }
+        Ok(())
+    }
+
+    /// Takes the name if the entry does not exist.
+    pub(crate) fn persist_new(mut self) -> io::Result<()> {
+        if let Some(handle) = self.handle {
+            rename_new(handle.folder.as_fd(), &self.name, handle)?;
+            self.handle = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for ReplacementFile<'_> {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle {
+            // The original error is already reported.
+            rustix::fs::unlinkat(&handle.folder, &self.name, AtFlags::empty()).ok();
+        }
+    }
+}
+
+/// Whether this is a folder.
+pub(crate) fn is_folder(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+/// A name that is unique in this process.
+fn fresh_name() -> OsString {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let count = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!(".hew-{}-{count}.tmp", std::process::id()).into()
+}
+
+fn bits(mode: u32) -> Mode {
+    Mode::from_raw_mode((mode & 0o7777) as rustix::fs::RawMode)
+}
+
+fn open_folder(above: BorrowedFd<'_>, name: &OsStr, how: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = how | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(above, name, flags, Mode::empty())
+}
+
+fn rename_new(folder: BorrowedFd<'_>, name: &OsStr, to: &EntryHandle) -> Result<(), Errno> {
+    match rustix::fs::renameat_with(folder, name, &to.folder, &to.name, RenameFlags::NOREPLACE) {
+        // Some file systems do not support `NOREPLACE`.
+        Err(Errno::INVAL | Errno::NOSYS) if to.is_taken() => Err(Errno::EXIST),
+        Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::renameat(folder, name, &to.folder, &to.name),
+        renamed => renamed,
+    }
+}
+
+fn remove_tree(folder: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
+    if !is_folder(&rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?) {
+        return rustix::fs::unlinkat(folder, name, AtFlags::empty());
+    }
+    let inner = open_folder(folder, name, OFlags::RDONLY)?;
+    let entries = Dir::read_from(&inner)?.collect::<Result<Vec<_>, _>>()?;
+    for entry in entries {
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name != "." && name != ".." {
+            remove_tree(inner.as_fd(), name)?;
+        }
+    }
+    rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
+}
