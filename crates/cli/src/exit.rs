@@ -13,7 +13,7 @@ pub(crate) enum ExitStatus {
     Failed,
     /// The arguments or the configuration are wrong.
     Usage,
-    /// A limit stopped it, or the model ran in a circle.
+    /// A limit stopped it, or the model repeated itself.
     Stopped,
     /// The model declined.
     Refused,
@@ -31,9 +31,9 @@ pub(crate) enum ExitStatus {
 pub(crate) const TABLE: &str = "\
 Exit codes:
     0  the task is done
-    1  it could not go on: provider, network or disk
+    1  failed: provider, network or disk
     2  the arguments or the configuration are wrong
-    3  stopped by a limit, or the model ran in a circle
+    3  stopped by a limit, or the model repeated itself
     4  the model refused
     5  the output limit cut the answer
     6  the answer does not match --output-schema

@@ -164,7 +164,7 @@ mod tests {
         );
         let path = write("a.rs", b"fn main() {}\n");
         let text = format!("<file path=\"{}\">\nfn main() {{}}\n</file>", path.display());
-        assert_eq!(attach(&path).unwrap(), Part::text(text));
+        assert_eq!(attach(&path).unwrap(), Part::with_origin(text, PartOrigin::Attachment));
         assert!(attach(&write("b.bin", b"\xff\xfe\x00")).is_err());
         assert!(
             attach(&temp.path().join("gone"))

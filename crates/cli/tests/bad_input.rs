@@ -55,7 +55,7 @@ async fn a_missing_key_says_where_one_could_come_from() {
         &output,
         2,
         "error: no model is configured, and no provider has a key",
-        "hint: or watch `hew demo`",
+        "hint: or run `hew demo`",
     );
     let output = hew().args(["run", "--json", "x"]).run().await.unwrap();
     let line: serde_json::Value = serde_json::from_str(output.stdout.trim()).unwrap();
@@ -293,11 +293,11 @@ async fn limits_and_addresses_that_make_no_sense_are_refused() {
         ),
         (
             ["run", "--max-steps", "0", "x"],
-            "error: --max-steps: limits.steps: it must be at least 1",
+            "error: --max-steps: limits.steps: it must be a whole number, at least 1",
         ),
         (
             ["run", "--max-output", "0", "x"],
-            "error: --max-output: max_output: it must be at least 1",
+            "error: --max-output: max_output: it must be a whole number, at least 1",
         ),
         (
             ["run", "--temperature", "3", "x"],
@@ -393,8 +393,8 @@ async fn a_key_with_a_line_break_is_named_and_not_shown() {
     check(
         &output,
         2,
-        "error: the key of Anthropic from $ANTHROPIC_API_KEY is broken",
-        "hint: copy it again, in one line",
+        "error: the key of Anthropic from $ANTHROPIC_API_KEY is invalid",
+        "hint: copy it again, on one line",
     );
     assert!(!output.stderr.contains("sk-"), "{}", output.stderr);
 }
@@ -415,7 +415,7 @@ async fn the_home_folder_as_the_project_is_warned_of() {
         &output,
         0,
         "warning: your whole home directory is the project",
-        "-C names another folder",
+        "-C names another directory",
     );
 }
 
@@ -430,7 +430,7 @@ async fn without_a_keyring_no_key_is_asked_for() {
     check(
         &output,
         1,
-        "error: there is no keyring",
+        "error: no keyring",
         "keys can also come from the environment",
     );
 }

@@ -56,7 +56,7 @@ fn plain_calls(site: &StubSite) -> Vec<(&'static str, Value, &'static str)> {
         ),
         ("find_tools", json!({"query": "copy a file"}), "copy_path"),
         ("call_tool", json!({"name": "now", "input": {}}), "20"),
-        ("ask_question", json!({"question": "Red or blue?"}), "nobody is there"),
+        ("ask_question", json!({"question": "Red or blue?"}), "cannot be asked"),
         ("code_definitions", json!({"path": "src/main.rs"}), "main"),
         ("definition", json!({"symbol": "helper"}), "fn helper"),
         ("references", json!({"symbol": "helper"}), "1:fn main"),
@@ -86,7 +86,7 @@ fn plain_calls(site: &StubSite) -> Vec<(&'static str, Value, &'static str)> {
         (
             "browser_action",
             json!({"action": "launch", "url": "http://localhost:9/"}),
-            "nobody is there",
+            "cannot be requested",
         ),
         (
             "generate_image",
@@ -107,7 +107,11 @@ fn plain_calls(site: &StubSite) -> Vec<(&'static str, Value, &'static str)> {
         ("thinking", json!({"thought": "hm"}), "hm"),
         ("now", json!({}), "20"),
         ("remind", json!({"text": "stretch", "in_seconds": 3600}), "stretch"),
-        ("watch", json!({"command": "true", "seconds": 3600}), "Watch 1 runs"),
+        (
+            "watch",
+            json!({"command": "true", "seconds": 3600}),
+            "Watch 1 is running",
+        ),
         (
             "new_task",
             json!({"message": "child: say hi", "mode": "ask"}),

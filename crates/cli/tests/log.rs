@@ -29,10 +29,10 @@ async fn a_log_tells_what_happened_but_neither_secrets_nor_what_was_said() {
     let log = std::fs::read_to_string(&path).unwrap();
     for part in [
         "hew: started",
-        "the turn begins",
+        "turn started",
         "read_file took",
         "prompt tokens",
-        "the turn ends (Completed)",
+        "turn finished (completed)",
     ] {
         assert!(log.contains(part), "{part}: {log}");
     }
@@ -42,7 +42,7 @@ async fn a_log_tells_what_happened_but_neither_secrets_nor_what_was_said() {
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 
-    // A variable does the same, and the log goes on.
+    // A variable has the same effect, and the log is appended to.
     let shown = hew.clone().args(["models"]).env("HEW_LOG", &path).run().await.unwrap();
     assert_eq!(shown.code(), Some(0), "{}", shown.stderr);
     let later = std::fs::read_to_string(&path).unwrap();

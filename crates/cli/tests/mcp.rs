@@ -78,7 +78,7 @@ async fn tools_of_a_new_server_are_found_and_later_listed_and_the_prompt_stays_t
         finder["description"]
             .as_str()
             .unwrap()
-            .contains("Those of plain are not known yet"),
+            .contains("Still starting: plain"),
         "{finder}"
     );
     // Now it is known: it is listed, and called by its name.
@@ -152,7 +152,7 @@ async fn what_a_project_defines_is_started_only_where_the_folder_is_trusted() {
     assert!(
         untrusted
             .stderr
-            .contains(".mcp.json defines MCP servers, which are not used"),
+            .contains(".mcp.json defines MCP servers, which are ignored"),
         "{}",
         untrusted.stderr
     );

@@ -179,7 +179,7 @@ async fn without_key_and_keyring_the_first_steps_lead_to_a_session() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "anthropic = \"sk-12345678\"\n");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     tmux.press(&["Enter"]).unwrap();
-    tmux.wait_for_text("it answers in").await.unwrap();
+    tmux.wait_for_text("the provider answered in").await.unwrap();
     tmux.wait_for_text("enter start").await.unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text(READY).await.unwrap();

@@ -65,7 +65,10 @@ async fn rules_of_the_person_hold_and_an_untrusted_project_only_tightens() {
     let (seen, output) = run(home.path(), &project, &calls, &[]).await;
     assert!(seen[0].contains("your rules deny `read(*.pem)`"), "{seen:?}");
     assert!(seen[1].contains("the project's rules deny `read(b.txt)`"), "{seen:?}");
-    assert!(seen[2].contains("outside the project, and nobody is there"), "{seen:?}");
+    assert!(
+        seen[2].contains("outside the project, and approvals cannot be requested"),
+        "{seen:?}"
+    );
     assert!(seen[3].contains("your rules deny `run(git push)`"), "{seen:?}");
     assert!(!project.path("hooked").exists());
     assert!(output.stderr.contains("`hooks` is ignored"), "{}", output.stderr);

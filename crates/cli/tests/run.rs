@@ -390,7 +390,8 @@ async fn a_read_only_run_changes_nothing_and_the_model_is_told() {
     assert_eq!(project.files().unwrap().len(), 1);
     let last = server.main_requests().last().unwrap().parsed().unwrap();
     assert!(
-        last.results().all(|result| result.text.contains("may not")),
+        last.results()
+            .all(|result| result.text.contains("is not allowed in this run")),
         "{:?}",
         last.messages
     );

@@ -317,7 +317,7 @@ async fn prompts_are_kept_by_name_mentioned_and_told_by_default() {
     assert_eq!(story.hew(&["prompts", "remove", "style"]).await.code(), Some(0));
     let missing = story.hew(&["prompts", "show", "style"]).await;
     assert_eq!(missing.code(), Some(2));
-    assert!(missing.stderr.contains("there are ours"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("saved prompts: ours"), "{}", missing.stderr);
     assert_eq!(story.hew(&["prompts", "add", "../x", "y"]).await.code(), Some(2));
 }
 

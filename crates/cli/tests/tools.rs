@@ -84,10 +84,10 @@ async fn paths_are_copied_moved_removed_and_made_in_the_loop() {
         "{}",
         results[6]
     );
-    // Outside the sandbox, outside the project: both are asked about, and nobody is there.
+    // Outside the sandbox, outside the project: both need approval, which cannot be requested.
     for refused in &results[7..] {
         assert!(
-            refused.starts_with("Not allowed: ") && refused.contains("nobody is there"),
+            refused.starts_with("Not allowed: ") && refused.contains("cannot be requested"),
             "{refused}"
         );
     }
@@ -344,7 +344,7 @@ async fn a_tool_by_hand_stays_in_the_sandbox_and_does_not_see_what_is_hidden() {
         hew.run().await.unwrap()
     };
     let touched = run("terminal", json!({"command": "printf /usr/hew-by-hand | xargs touch"})).await;
-    for part in ["not run outside the sandbox", "approvals cannot be requested"] {
+    for part in ["not run outside the sandbox", "there is no terminal to ask on"] {
         assert!(touched.stderr.contains(part), "{}{}", touched.stdout, touched.stderr);
     }
     assert!(!std::path::Path::new("/usr/hew-by-hand").exists());
@@ -361,5 +361,9 @@ async fn a_tool_by_hand_stays_in_the_sandbox_and_does_not_see_what_is_hidden() {
 async fn a_command_that_is_watched_does_not_keep_the_session_from_ending() {
     let watch = json!({"name": "watch", "input": {"command": "true", "every_seconds": 5}});
     let (_, seen) = play(&files(), MODEL, &[("call_tool", watch)]).await;
-    assert!(results(&seen)[0].starts_with("Watch 1 runs"), "{:?}", results(&seen));
+    assert!(
+        results(&seen)[0].starts_with("Watch 1 is running"),
+        "{:?}",
+        results(&seen)
+    );
 }

@@ -76,16 +76,25 @@ pub(crate) fn first_line(text: &str) -> String {
 }
 
 /// Sanitises untrusted text for the terminal: removes escape sequences, control characters other than line breaks and tabs, and
-/// characters that hide or reorder text. Of a line that a program overwrites, only the last state is kept.
+/// characters that hide or reorder text. A carriage return becomes a space: it can neither hide the text before it nor start a line.
 pub fn sanitise(text: &str) -> String {
+    remove_controls(text, |clean| clean.push(' '))
+}
+
+/// Like [`sanitise`], for the output of programs: of a line that a carriage return overwrites, only the last state is kept.
+pub fn sanitise_output(text: &str) -> String {
+    remove_controls(text, |clean| clean.truncate(clean.rfind('\n').map_or(0, |at| at + 1)))
+}
+
+fn remove_controls(text: &str, carriage_return: impl Fn(&mut String)) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
             '\n' | '\t' => clean.push(c),
             '\x1b' => skip_sequence(&mut chars),
-            '\r' if chars.peek() == Some(&'\n') => {}
-            '\r' => clean.truncate(clean.rfind('\n').map_or(0, |at| at + 1)),
+            '\r' if matches!(chars.peek(), None | Some('\n')) => {}
+            '\r' => carriage_return(&mut clean),
             c if c.is_control() || is_invisible(c) => {}
             c => clean.push(c),
         }

@@ -155,7 +155,15 @@ pub(crate) fn fit_width(text: &str, width: usize) -> (&str, usize) {
 
 /// Sanitises text for a row: like [`sanitise`](crate::format::sanitise), with tabs expanded to spaces.
 pub(crate) fn sanitise(text: &str) -> String {
-    let clean = crate::format::sanitise(text);
+    expand_tabs(crate::format::sanitise(text))
+}
+
+/// Sanitises program output for rows: like [`sanitise_output`](crate::format::sanitise_output), with tabs expanded.
+pub(crate) fn sanitise_output(text: &str) -> String {
+    expand_tabs(crate::format::sanitise_output(text))
+}
+
+fn expand_tabs(clean: String) -> String {
     if !clean.contains('\t') {
         return clean;
     }
@@ -202,12 +210,13 @@ mod tests {
             ("\x1b[31mred\x1b[0m", "red"),
             ("\x1b]0;title\x07x", "x"),
             ("\x1b]52;c;AAAA\x1b\\x", "x"),
-            ("10 %\r20 %\r\nnext", "20 %\nnext"),
+            ("rm -r x\rls\r\nnext", "rm -r x ls\nnext"),
             ("a\u{7}\u{8}b\u{202e}c", "abc"),
             ("\x1b", ""),
         ];
         for (text, clean) in cases {
             assert_eq!(sanitise(text), clean, "{text:?}");
         }
+        assert_eq!(sanitise_output("10 %\r20 %\r\nnext"), "20 %\nnext");
     }
 }

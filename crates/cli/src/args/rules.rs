@@ -42,7 +42,7 @@ pub(crate) struct PermissionsTestArgs {
     /// The action: read, write, run, escalate, fetch, mcp, mode or task, and its target
     #[arg(
         required = true,
-        value_name = "DEED",
+        value_name = "ACTION",
         trailing_var_arg = true,
         allow_hyphen_values = true
     )]

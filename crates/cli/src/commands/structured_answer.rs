@@ -298,7 +298,8 @@ mod tests {
         let path = temp.path().join("s.json");
         std::fs::write(&path, json!({"$ref": "file:///etc/hostname"}).to_string()).unwrap();
         assert!(
-            AnswerSchema::read(&path).is_err_and(|failure| failure.message.contains("only what stands in the schema"))
+            AnswerSchema::read(&path)
+                .is_err_and(|failure| failure.message.contains("only references within the schema"))
         );
     }
 }

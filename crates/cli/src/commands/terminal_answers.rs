@@ -388,7 +388,7 @@ mod tests {
         assert!(!shown.contains("\n  permission: full"), "{shown}");
         let (short, whole) = shown.split_once("… 21 more lines").unwrap();
         assert!(
-            !short.contains("rm -r ~") && whole.contains("  | rm -r ~[2K1Aecho hello\n"),
+            !short.contains("rm -r ~") && whole.contains("  | rm -r ~ 1Aecho hello\n"),
             "{shown}"
         );
         assert!(shown.contains("[m]ore of it"), "{shown}");

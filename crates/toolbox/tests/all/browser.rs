@@ -294,7 +294,7 @@ async fn the_browser_reaches_allowed_hosts_only_and_new_hosts_need_approval() {
         .await
         .unwrap_err()
         .to_string();
-    assert!(error.contains("The person said no."), "{error}");
+    assert!(error.contains("The user declined."), "{error}");
     assert_eq!(second.requests().len(), before);
     let input = json!({"action": "launch", "url": "host.example"});
     let url = "https://host.example/".to_owned();

@@ -300,7 +300,7 @@ async fn each_redirect_host_needs_approval() {
         .call("fetch", json!({"url": first.url("/")}), at(&door))
         .await
         .unwrap_err();
-    assert_eq!(error.to_string(), "The person said no.");
+    assert_eq!(error.to_string(), "The user declined.");
     assert_eq!(
         middle.requests().len(),
         before,

@@ -123,12 +123,12 @@ async fn a_refusal_is_reported_with_the_denied_access() {
         &project,
         "echo outside",
         AccessLevel::Workspace,
-        Some("The person said no."),
+        Some("The user declined."),
     )
     .await;
     assert_eq!(
         text,
-        "not run outside the sandbox: The person said no.\ntouch: /x: Read-only file system\n[exit code 1; may have been \
+        "not run outside the sandbox: The user declined.\ntouch: /x: Read-only file system\n[exit code 1; may have been \
          blocked by the sandbox (writes only in /work and temporary directories, no network): touch: /x: Read-only file system]"
     );
     assert_eq!((summary.as_str(), asked), ("failed", 1));

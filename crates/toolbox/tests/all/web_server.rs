@@ -31,7 +31,7 @@ impl ToolHost for UrlApprover {
             panic!("{action:?}")
         };
         let answer = match self.refuses.filter(|word| url.contains(word)) {
-            Some(_) => Err(Error::Failed("The person said no.".into())),
+            Some(_) => Err(Error::Failed("The user declined.".into())),
             None => Ok(()),
         };
         self.asked.lock().unwrap().push(url);

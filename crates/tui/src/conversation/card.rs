@@ -7,7 +7,7 @@ use super::streaming_edits::StreamingEdits;
 use crate::backend::FileVersions;
 use crate::diff::LineDiff;
 use crate::markdown::RenderContext;
-use crate::row::{StyledRow, StyledSpan, sanitise};
+use crate::row::{StyledRow, StyledSpan, sanitise, sanitise_output};
 use crate::view::{PendingResult, ViewContext};
 use model::{Block, CallId, Media, Part, ToolOutcome};
 use serde_json::Value;
@@ -164,7 +164,7 @@ impl ToolCard {
             self.title = sanitise(title).replace('\n', " ");
         }
         if let CardStage::Running { output, .. } = &self.stage {
-            let lines = sanitise(output.trim_end());
+            let lines = sanitise_output(output.trim_end());
             let from = lines.lines().count().saturating_sub(FINISHED_LINES);
             self.last_output = lines.lines().skip(from).map(String::from).collect();
         }
@@ -417,7 +417,7 @@ fn partial_title(input: &str) -> Option<String> {
 
 /// The end of a text as rows after a bar.
 fn tail(text: &str, most: usize, width: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
-    let text = sanitise(text.trim_end());
+    let text = sanitise_output(text.trim_end());
     let lines: Vec<&str> = text.lines().collect();
     let missing = lines.len().saturating_sub(most);
     let mut rows = Vec::new();

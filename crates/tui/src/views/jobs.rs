@@ -3,7 +3,7 @@
 use super::list::{ListItems, ListResponse, ListSource};
 use crate::backend::JobRow;
 use crate::keys::KeyAction;
-use crate::row::{StyledRow, sanitise};
+use crate::row::{StyledRow, sanitise, sanitise_output};
 use crate::view::{ViewContext, ViewPlacement};
 
 /// Background jobs.
@@ -34,7 +34,7 @@ impl ListSource for JobPicker {
     }
 
     fn detail(&self, job: &JobRow, _: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
-        let printed = sanitise(&job.output);
+        let printed = sanitise_output(&job.output);
         let lines: Vec<&str> = printed.lines().collect();
         let mut rows = vec![StyledRow::new(&*job.state, cx.theme.dim), StyledRow::empty()];
         if lines.is_empty() {

@@ -296,7 +296,7 @@ old deleted +0 -2
         let mut pending = pending(&[("a\u{7}", Some("x\r\n"), Some("\u{1b}[2Jy\r\n"))]);
         let list = listed(&mut pending, ColorMode::Colour, ListTarget::Terminal);
         assert!(
-            list.contains("\u{1b}[31m-x\u{1b}[0m\n\u{1b}[32m+[2Jy\u{1b}[0m\n"),
+            list.contains("\u{1b}[31m-x\u{1b}[0m\n\u{1b}[32m+y\u{1b}[0m\n"),
             "{list:?}"
         );
         assert!(list.starts_with("\u{1b}[1ma?\u{1b}[0m"), "{list:?}");

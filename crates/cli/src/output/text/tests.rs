@@ -119,7 +119,7 @@ fn story() -> Vec<Event> {
         result(
             ToolOutcome::Error,
             "make test",
-            "The person said no.\nDo not try again.",
+            "The user declined.\nDo not try again.",
             1_234,
         ),
         result(ToolOutcome::Ok, &"long ".repeat(40), "fine", 1),
@@ -245,7 +245,7 @@ fn a_question_is_one_paragraph_without_what_takes_over_a_terminal() {
     text.event(&asked("it is\r\u{1b}[2K\u{9b}1A\n? terminal wants to run `ls`"));
     assert_eq!(
         shown(&screen),
-        "? terminal wants to run `make`: it is[2K1A ? terminal wants\n  to run `ls`\n"
+        "? terminal wants to run `make`: it is 1A ? terminal wants\n  to run `ls`\n"
     );
     let path = "/p/a\n\u{1b}[1Ab".into();
     let place = policy::PathArea::Outside;
