@@ -18,7 +18,7 @@ pub mod mcp_cache;
 pub mod mcp_servers;
 pub mod models;
 pub mod nearest;
-mod open;
+mod open_session;
 mod panels;
 pub mod paths;
 pub mod permissions;
@@ -35,7 +35,7 @@ pub mod trust;
 pub mod validate;
 mod web;
 
-pub use open::{
+pub use open_session::{
     ClientServices, ModelOrigin, RunningSession, SessionProject, SessionRef, SessionRequest, SessionResources,
     checkpoint_limits, open,
 };

@@ -149,23 +149,23 @@ mod tests {
     async fn offers_logs_and_logins_are_stored_separately_and_privately() {
         let temp = tempfile::tempdir().unwrap();
         let data = temp.path().join("data").display().to_string();
-        let shelf = McpFileCache::new(&ProcessEnv::from([("HEW_DATA_DIR", data.as_str())])).unwrap();
-        shelf.save(CacheEntry::Offer, "a/../b", "offer");
-        shelf.save(CacheEntry::Log, "a/../b", "log");
-        assert_eq!(shelf.load(CacheEntry::Offer, "a/../b").as_deref(), Some("offer"));
-        assert_eq!(shelf.load(CacheEntry::Log, "b"), None);
-        shelf.save_login("x", Some("{\"token\": 1}".into())).await.unwrap();
-        assert_eq!(shelf.login("x").await.as_deref(), Some("{\"token\": 1}"));
+        let cache = McpFileCache::new(&ProcessEnv::from([("HEW_DATA_DIR", data.as_str())])).unwrap();
+        cache.save(CacheEntry::Offer, "a/../b", "offer");
+        cache.save(CacheEntry::Log, "a/../b", "log");
+        assert_eq!(cache.load(CacheEntry::Offer, "a/../b").as_deref(), Some("offer"));
+        assert_eq!(cache.load(CacheEntry::Log, "b"), None);
+        cache.save_login("x", Some("{\"token\": 1}".into())).await.unwrap();
+        assert_eq!(cache.login("x").await.as_deref(), Some("{\"token\": 1}"));
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mode = logins_file(&shelf.folder).metadata().unwrap().permissions().mode();
+            let mode = logins_file(&cache.folder).metadata().unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
-        shelf.save_login("x", None).await.unwrap();
-        assert_eq!(shelf.login("x").await, None);
-        shelf.clear("a/../b");
-        assert_eq!(shelf.load(CacheEntry::Offer, "a/../b"), None);
+        cache.save_login("x", None).await.unwrap();
+        assert_eq!(cache.login("x").await, None);
+        cache.clear("a/../b");
+        assert_eq!(cache.load(CacheEntry::Offer, "a/../b"), None);
         assert_eq!(decode_hex(&encode_hex("{\"ü\": 1}")).as_deref(), Some("{\"ü\": 1}"));
     }
 }

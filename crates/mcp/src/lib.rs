@@ -6,7 +6,7 @@
 //! announced when it is ready.
 
 mod auth;
-mod cache;
+mod cache_store;
 mod calls;
 mod connect;
 mod content;
@@ -29,7 +29,7 @@ mod tool_names;
 mod transport;
 
 pub use auth::login;
-pub use cache::{CacheEntry, ServerCache};
+pub use cache_store::{CacheEntry, ServerCache};
 pub use definition::{DEFAULT_TIMEOUT, McpDefinition, McpTransport, OAuthSettings, ReadOnlyHints, SamplingPolicy};
 pub use environment::{HttpClientFactory, McpEnvironment, McpToolFilter};
 pub use error::{BoxError, DefinitionError, Error};

@@ -15,7 +15,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tool::CallContext;
 
-use crate::cache::CacheEntry;
+use crate::cache_store::CacheEntry;
 use crate::calls::{McpCallGuard, McpCalls};
 use crate::connect::{self, LiveConnection};
 use crate::definition::McpDefinition;

@@ -165,7 +165,7 @@ fn with_verifier(builder: ConfigBuilder<ClientConfig, WantsVerifier>) -> Result<
 
 /// Trusts the system's certificates.
 #[cfg(not(target_os = "linux"))]
-fn verified(builder: ConfigBuilder<ClientConfig, WantsVerifier>) -> Result<ClientConfig, Error> {
+fn with_verifier(builder: ConfigBuilder<ClientConfig, WantsVerifier>) -> Result<ClientConfig, Error> {
     use rustls_platform_verifier::BuilderVerifierExt as _;
     let builder = builder
         .with_platform_verifier()

@@ -17,7 +17,7 @@ pub(crate) fn start(
     /// By its full path, so that the search path cannot replace it.
     const PROGRAM: &str = "/usr/bin/sandbox-exec";
     let mut args = vec!["-p".into(), profile(confinement).into(), "--".into()];
-    args.extend(resolved.into_words());
+    args.extend(resolved.into_command());
     let mut command = Command::new(PROGRAM);
     command.stdin(Stdio::null()).process_group(0);
     crate::spawn::start(command, &args, request, PROGRAM, None)

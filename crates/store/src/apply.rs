@@ -2,8 +2,8 @@
 
 use crate::blob;
 use crate::blob_files;
-use crate::crash_repair;
 use crate::draft::DraftPiece;
+use crate::draft_repair;
 use crate::error::StoreError;
 use crate::prune;
 use crate::queue::{PendingBlob, Write};
@@ -50,7 +50,7 @@ pub(crate) fn apply(connection: &Connection, write: &Write, path: &Path) -> Resu
         Write::Title { session, title } => set_title(connection, *session, title),
         Write::Record { session, record } => record_request(connection, *session, record),
         Write::DraftPiece(arrived) => Ok(insert_draft(connection, arrived)?),
-        Write::RepairDrafts(session) => crash_repair::repair(connection, *session),
+        Write::RepairDrafts(session) => draft_repair::repair(connection, *session),
         Write::Delete(session) => delete(connection, *session, path),
         Write::ForgetVersions(session) => prune::forget_versions(connection, *session, path),
         Write::DeleteUnreferenced => prune::delete_unreferenced(connection),

@@ -86,6 +86,6 @@ fn is_disk_full(path: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_full(_: &Path) -> bool {
+fn is_disk_full(_: &Path) -> bool {
     false
 }

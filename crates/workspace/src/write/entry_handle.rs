@@ -15,7 +15,7 @@ use rustix::io::Errno;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const TRAVERSE: OFlags = OFlags::PATH;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-const WAY: OFlags = OFlags::RDONLY;
+const TRAVERSE: OFlags = OFlags::RDONLY;
 
 /// An open parent folder and the name of an entry in it. No ancestor was a symbolic link; the entry may be one and is
 /// never followed.

@@ -251,7 +251,7 @@ fn a_question_is_one_paragraph_without_what_takes_over_a_terminal() {
     let place = policy::PathArea::Outside;
     assert_eq!(
         super::describe(&policy::Action::Write { path, place }),
-        "to change /p/a [1Ab"
+        "to change /p/a b"
     );
 }
 
