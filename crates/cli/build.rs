@@ -14,7 +14,7 @@ fn main() {
     if told("PROFILE") != "release" || told("TARGET") != "x86_64-unknown-linux-gnu" {
         return;
     }
-    // On this target the toolchain brings its own linker, unless somebody chose another.
+    // On this target the toolchain brings its own linker, unless another is configured.
     let flags = told("CARGO_ENCODED_RUSTFLAGS");
     if told("RUSTC_LINKER").is_empty() && !flags.contains("linker") && !flags.contains("fuse-ld") {
         // Functions that are the same are kept once; what hardly ever runs stands apart from what does.

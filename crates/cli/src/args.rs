@@ -412,11 +412,11 @@ pub(crate) enum SchemaKind {
 
 impl SessionsListArgs {
     /// The default number of listed sessions.
-    const USUAL: usize = 20;
+    const DEFAULT_LIMIT: usize = 20;
 
     /// The maximum number of listed sessions.
     pub(crate) fn most(&self) -> usize {
-        self.limit.unwrap_or(Self::USUAL)
+        self.limit.unwrap_or(Self::DEFAULT_LIMIT)
     }
 
     /// These options merged with those given before the word `list`.
@@ -444,14 +444,14 @@ pub(crate) fn parse() -> Result<Cli> {
     else {
         return Ok(Cli::parse());
     };
-    understand(said.clone()).map_err(|error| {
+    parse_args(said.clone()).map_err(|error| {
         // The rest is explained by the parser, which also answers `--help`.
         usage_error::explain(&error, &said).unwrap_or_else(|| error.exit())
     })
 }
 
 /// Parses arguments. A task may be anywhere among the flags: it is the word that is no command.
-fn understand(mut words: Vec<String>) -> Result<Cli, clap::Error> {
+fn parse_args(mut words: Vec<String>) -> Result<Cli, clap::Error> {
     let mut task = Vec::new();
     loop {
         let mark = (!task.is_empty()).then(|| "--".to_owned());

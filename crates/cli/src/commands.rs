@@ -54,7 +54,7 @@ pub(crate) fn dispatch(hew: Cli) -> ExitStatus {
         None => false,
         Some(command) => wants_json(command),
     };
-    match carry_out(hew, &env) {
+    match run_command(hew, &env) {
         Ok(exit) => exit,
         Err(failure) => {
             if json {
@@ -87,7 +87,7 @@ fn wants_json(command: &CliCommand) -> bool {
     }
 }
 
-fn carry_out(hew: Cli, env: &ProcessEnv) -> Result<ExitStatus> {
+fn run_command(hew: Cli, env: &ProcessEnv) -> Result<ExitStatus> {
     let global = &hew.global;
     log::init(global.log.as_deref(), env)?;
     let Some(command) = hew.command else {
@@ -156,7 +156,7 @@ fn load_for(root: PathBuf, global: &GlobalArgs, env: &ProcessEnv, flags: Vec<Con
 /// Prints warnings to stderr.
 pub(crate) fn warn(warnings: &[String]) {
     for warning in warnings {
-        output::complain(&format!("warning: {warning}\n"));
+        output::print_stderr(&format!("warning: {warning}\n"));
     }
 }
 

@@ -35,7 +35,7 @@ Exit codes:
     2  the arguments or the configuration are wrong
     3  stopped by a limit, or the model repeated itself
     4  the model refused
-    5  the output limit cut the answer
+    5  the answer was truncated at the output limit
     6  the answer does not match --output-schema
   130  interrupted by Ctrl-C (143: by SIGTERM)";
 

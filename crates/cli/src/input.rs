@@ -8,11 +8,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 /// The most that is read from stdin or an attached text file.
-const MOST_TEXT: u64 = 4 << 20;
+const MAX_TEXT_BYTES: u64 = 4 << 20;
 /// The maximum size of an attached image or document; vendors accept less.
-const MOST_MEDIA: u64 = 32 << 20;
+const MAX_MEDIA_BYTES: u64 = 32 << 20;
 /// The time after which hew prints that it is waiting for stdin.
-const PATIENCE: Duration = Duration::from_secs(1);
+const STDIN_NOTICE_DELAY: Duration = Duration::from_secs(1);
 
 /// The message, or `None` if there is no input.
 pub(crate) fn message(words: &[String], files: &[PathBuf]) -> Result<Option<Message>> {
@@ -58,13 +58,13 @@ fn read_stdin() -> Result<String> {
     let (done, wait) = mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        let read = std::io::stdin().lock().take(MOST_TEXT + 1).read_to_end(&mut bytes);
+        let read = std::io::stdin().lock().take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes);
         // Whoever waited may have gone.
         drop(done.send(read.map(|_| bytes)));
     });
-    let read = match wait.recv_timeout(PATIENCE) {
+    let read = match wait.recv_timeout(STDIN_NOTICE_DELAY) {
         Err(RecvTimeoutError::Timeout) => {
-            crate::output::complain("note: waiting for stdin to end; `< /dev/null` if there is nothing to add\n");
+            crate::output::print_stderr("note: waiting for stdin to end; `< /dev/null` if there is nothing to add\n");
             wait.recv().ok()
         }
         other => other.ok(),
@@ -74,7 +74,7 @@ fn read_stdin() -> Result<String> {
         Some(Err(error)) => return Err(Failure::usage(format!("cannot read stdin: {}", plain(&error)))),
         None => return Err(Failure::usage("cannot read stdin")),
     };
-    if bytes.len() as u64 > MOST_TEXT {
+    if bytes.len() as u64 > MAX_TEXT_BYTES {
         return Err(Failure::usage("stdin is longer than 4 MB")
             .hint("save it to a file in the project and ask hew to look at it there"));
     }
@@ -88,12 +88,12 @@ pub(crate) fn attach(path: &Path) -> Result<Part> {
     let refuse = |error: &std::io::Error| Failure::file("attach", path, error);
     let file = std::fs::File::open(path).map_err(|error| refuse(&error))?;
     let mut bytes = Vec::new();
-    file.take(MOST_MEDIA + 1)
+    file.take(MAX_MEDIA_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| refuse(&error))?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     if let Some(mime) = media_type(&bytes) {
-        if bytes.len() as u64 > MOST_MEDIA {
+        if bytes.len() as u64 > MAX_MEDIA_BYTES {
             return Err(Failure::usage(format!("{} is larger than 32 MB", path.display())));
         }
         return Ok(Part::Media(Media {
@@ -102,7 +102,7 @@ pub(crate) fn attach(path: &Path) -> Result<Part> {
             data: bytes.into(),
         }));
     }
-    if bytes.len() as u64 > MOST_TEXT {
+    if bytes.len() as u64 > MAX_TEXT_BYTES {
         return Err(Failure::usage(format!("{} is larger than 4 MB", path.display()))
             .hint("ask hew to look at the file instead of attaching it"));
     }

@@ -23,20 +23,20 @@ pub(crate) fn print(text: &str) {
 }
 
 /// Prints to stderr.
-pub(crate) fn complain(text: &str) {
+pub(crate) fn print_stderr(text: &str) {
     write(&mut io::stderr().lock(), text);
 }
 
 /// Prints an error and its hint to stderr.
 pub(crate) fn print_failure(failure: &Failure) {
-    complain(&format!("error: {}\n", failure.message));
+    print_stderr(&format!("error: {}\n", failure.message));
     if let Some(hint) = &failure.hint {
-        complain(&format!("hint: {hint}\n"));
+        print_stderr(&format!("hint: {hint}\n"));
     }
 }
 
 /// Prints to stdout and returns write errors, for output that may be redirected to a file.
-pub(crate) fn deliver(text: &str) -> Result<()> {
+pub(crate) fn print_checked(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     let mut lost = WriteFailures::default();
     lost.note(out.write_all(text.as_bytes()).and_then(|()| out.flush()));

@@ -457,7 +457,7 @@ async fn open_session(
         SessionTarget::Newest => match find(&store, None, &root).await {
             Ok(meta) => Some(meta),
             Err(failure) if failure.kind == FailureKind::Usage => {
-                warnings.push(format!("{}; this is a new one", failure.message));
+                warnings.push(format!("{}; starting a new session", failure.message));
                 None
             }
             Err(failure) => return Err(failure),

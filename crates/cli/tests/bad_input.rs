@@ -192,7 +192,10 @@ async fn a_damaged_database_is_named_and_left_alone() {
     assert_eq!(doctor.code(), Some(1));
     assert!(doctor.stdout.contains("✗ sessions"), "{}", doctor.stdout);
     assert!(
-        doctor.stdout.contains("hint: move it away to start afresh: mv ") && !doctor.stdout.contains("`hew doctor`"),
+        doctor
+            .stdout
+            .contains("hint: move it to start with an empty database: mv ")
+            && !doctor.stdout.contains("`hew doctor`"),
         "{}",
         doctor.stdout
     );
@@ -348,10 +351,10 @@ async fn a_key_that_does_not_exist_gets_the_nearest_and_one_that_is_not_set_is_n
 #[tokio::test]
 async fn a_task_without_a_command_gets_the_command() {
     for (args, hint) in [
-        (&["fix it"][..], "hint: say what to do: hew run \"fix it\""),
+        (&["fix it"][..], "hint: describe a task: hew run \"fix it\""),
         (&["print $HOME's size"], "hew run 'print $HOME'\\''s size'"),
-        (&["-p", "fix it"], "hint: to have something done: hew \"…\""),
-        (&["exec", "fix it"], "hint: to have something done: hew \"…\""),
+        (&["-p", "fix it"], "hint: to run a task: hew \"…\""),
+        (&["exec", "fix it"], "hint: to run a task: hew \"…\""),
         (&["sesions"], "did you mean `hew sessions`?"),
     ] {
         check(&hew().args(args).run().await.unwrap(), 2, "error: ", hint);

@@ -172,7 +172,7 @@ async fn without_key_and_keyring_the_first_steps_lead_to_a_session() {
         .wait_for_text("keys.toml, a file that only you can read")
         .await
         .unwrap();
-    assert!(all.contains("nowhere: it is used until you quit hew"), "{all}");
+    assert!(all.contains("in memory only, until hew exits"), "{all}");
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("Choose a model").await.unwrap();
     let file = hew.home().join(".config/hew/keys.toml");

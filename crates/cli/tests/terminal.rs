@@ -298,7 +298,7 @@ async fn without_standard_input_it_says_so_and_ends() {
     tmux.wait_for_text("ready>").await.unwrap();
     tmux.write("run <&-; echo ended with $?\n").unwrap();
     let all = tmux.wait_for_text("\nended with 2").await.unwrap();
-    assert!(all.contains("there is no terminal to open"), "{all}");
+    assert!(all.contains("hew without a command requires a terminal"), "{all}");
 }
 
 #[tokio::test]

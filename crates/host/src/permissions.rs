@@ -63,7 +63,7 @@ pub fn load(layers: &[ConfigLayer], trust: ProjectTrust, root: &Path, env: &Proc
         rules: Arc::new(rules),
         project: Arc::new(ProjectPaths {
             more,
-            ..policy_places(root, env)
+            ..policy_paths(root, env)
         }),
         ignore: Arc::new(ignore),
         protected: Arc::new(protected),
@@ -88,7 +88,7 @@ pub(crate) fn merged_list<T: for<'de> Deserialize<'de>>(layers: &[ConfigLayer], 
 }
 
 /// The directories that rules refer to.
-pub fn policy_places(root: &Path, env: &ProcessEnv) -> ProjectPaths {
+pub fn policy_paths(root: &Path, env: &ProcessEnv) -> ProjectPaths {
     let canonical = |path: PathBuf| path.canonicalize().unwrap_or(path);
     let mut temporary: Vec<PathBuf> = ["/tmp", "/var/tmp"].into_iter().map(PathBuf::from).collect();
     temporary.extend(env.get("TMPDIR").map(PathBuf::from).filter(|path| path.is_absolute()));

@@ -131,7 +131,7 @@ impl Ledger {
         let hit = self.known.find(self.frame.as_ref(), &self.lines, request, info, now);
         let difference = match difference {
             PromptDifference::Extends if hit.is_expired => PromptDifference::CacheExpired {
-                reason: format!("the cache forgets after {} minutes", caching.ttl_seconds / 60),
+                reason: format!("cache entries expire after {} minutes", caching.ttl_seconds / 60),
             },
             difference => difference,
         };

@@ -40,6 +40,6 @@ pub(crate) fn probe(confinement: &Confinement) -> io::Result<ConfinementReport> 
         .status()?;
     let mut told = Vec::new();
     ours.read_to_end(&mut told)?;
-    let missing = || io::Error::other("it is not a launcher of confined processes");
+    let missing = || io::Error::other("the program did not start as a sandbox guard");
     GuardReport::from(told.as_slice()).report.ok_or_else(missing)
 }

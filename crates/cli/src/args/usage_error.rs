@@ -54,9 +54,7 @@ fn unknown_word(error: &Error) -> Option<&str> {
 }
 
 fn run(task: &str) -> String {
-    format!(
-        "to have something done: hew \"{task}\", or hew run \"{task}\" without the screen; `hew --help` lists the commands"
-    )
+    format!("to run a task: hew \"{task}\", or hew run \"{task}\" without the screen; `hew --help` lists the commands")
 }
 
 /// Whether no command precedes this word.
@@ -122,8 +120,8 @@ mod tests {
         starts(&["session"], "did you mean `hew sessions`?");
         starts(&["session", "list"], "did you mean `hew sessions`?");
         starts(&["serve"], "did you mean `hew mcp serve`?");
-        starts(&["exec", "fix it"], "to have something done: hew \"…\"");
-        starts(&["-p", "fix it"], "to have something done: hew \"…\"");
+        starts(&["exec", "fix it"], "to run a task: hew \"…\"");
+        starts(&["-p", "fix it"], "to run a task: hew \"…\"");
         starts(&["sessions", "lst"], "did you mean `hew sessions list`?");
         starts(&["config", "pth"], "did you mean `hew config path`?");
         for other in [&["run", "-p", "x"][..], &["--help"], &["keys", "list", "extra"]] {

@@ -12,7 +12,9 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 pub(super) fn acp(args: AcpArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     if std::io::stdin().is_terminal() {
-        output::complain("hew acp exchanges JSON-RPC messages with an editor on stdin and stdout; see docs/acp.md\n");
+        output::print_stderr(
+            "hew acp exchanges JSON-RPC messages with an editor on stdin and stdout; see docs/acp.md\n",
+        );
     }
     let cannot = |error: std::io::Error| Failure::failed(format!("cannot start: {error}"));
     let (own, wire) = (runtime().map_err(cannot)?, runtime().map_err(cannot)?);

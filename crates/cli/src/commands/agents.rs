@@ -20,7 +20,7 @@ pub(super) async fn agents(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -
     let workspace = host::project_context::open_workspace(&root, &permissions)?;
     let (found, problems) = acp_agents::load(&loaded.config, env, &root, &workspace, None);
     for problem in problems {
-        output::complain(&format!("warning: {problem}\n"));
+        output::print_stderr(&format!("warning: {problem}\n"));
     }
     match args {
         Args::List { json } => list(*json, &loaded.config),
@@ -37,17 +37,17 @@ fn list(json: bool, config: &crate::config::Config) -> Result<ExitStatus> {
         let all = config.agents.iter().map(|(name, entry)| {
             json!({"name": name, "command": entry.command, "args": entry.args, "disabled": entry.disabled})
         });
-        output::deliver(&output::pretty(&all.collect::<Vec<Value>>())?)?;
+        output::print_checked(&output::pretty(&all.collect::<Vec<Value>>())?)?;
         return Ok(ExitStatus::Done);
     }
     if config.agents.is_empty() {
-        output::deliver("no agents are configured; see docs/acp.md\n")?;
+        output::print_checked("no agents are configured; see docs/acp.md\n")?;
     }
     for (name, entry) in &config.agents {
         let words = std::iter::once(&entry.command).chain(&entry.args);
         let line = words.map(String::as_str).collect::<Vec<_>>().join(" ");
         let off = if entry.disabled { "  (disabled)" } else { "" };
-        output::deliver(&format!("{name}  {line}{off}\n"))?;
+        output::print_checked(&format!("{name}  {line}{off}\n"))?;
     }
     Ok(ExitStatus::Done)
 }
@@ -67,11 +67,11 @@ async fn test(agents: &AcpAgents, name: Option<&str>, prompt: Option<&str>, json
         well = well && about.is_ok() && !matches!(answer, Some(Err(_)));
         match json {
             true => all.push(described(&name, &about, answer.as_ref())),
-            false => output::deliver(&told(&name, &about, answer.as_ref()))?,
+            false => output::print_checked(&told(&name, &about, answer.as_ref()))?,
         }
     }
     if json {
-        output::deliver(&output::pretty(&all)?)?;
+        output::print_checked(&output::pretty(&all)?)?;
     }
     Ok(if well { ExitStatus::Done } else { ExitStatus::Failed })
 }

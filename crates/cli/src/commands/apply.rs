@@ -26,12 +26,12 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<ExitStatus> {
     };
     let applied = toolbox::apply_edit_text(workspace, &text, args.format.into(), args.file.as_deref(), mode);
     if args.json {
-        output::deliver(&output::pretty(&ApplyJson::of(&applied, &text, args))?)?;
+        output::print_checked(&output::pretty(&ApplyJson::of(&applied, &text, args))?)?;
     }
     match applied {
         Ok(plan) => {
             if !args.json {
-                output::deliver(&summary(&plan, mode))?;
+                output::print_checked(&summary(&plan, mode))?;
             }
             Ok(ExitStatus::Done)
         }

@@ -62,7 +62,7 @@ async fn list(review: &ChangeReview, json: bool, env: &ProcessEnv) -> Result<()>
     let session = short_id(review.session().id);
     if pending.files.is_empty() {
         let elsewhere = elsewhere.map(|count| format!(" in these paths; {count} elsewhere"));
-        output::complain(&format!(
+        output::print_stderr(&format!(
             "no changes to review in session {session}{}\n",
             elsewhere.unwrap_or_default()
         ));
@@ -73,8 +73,8 @@ async fn list(review: &ChangeReview, json: bool, env: &ProcessEnv) -> Result<()>
         true => ListTarget::Terminal,
         false => ListTarget::Other,
     };
-    output::deliver(&show::render(&pending, ColorMode::of(&stdout, env), target))?;
-    output::complain(&format!(
+    output::print_checked(&show::render(&pending, ColorMode::of(&stdout, env), target))?;
+    output::print_stderr(&format!(
         "{}; to review: hew changes {session} --accept ID… --reject ID…, or --accept-all, --reject-all\n",
         pending.count()
     ));
@@ -95,7 +95,7 @@ async fn decide(review: &ChangeReview, request: &ReviewRequest, json: bool) -> R
         false => format!("{} left", pending.count()),
     };
     let elsewhere = elsewhere.map(|count| format!(" in these paths; {count} elsewhere"));
-    output::complain(&format!(
+    output::print_stderr(&format!(
         "accepted {}, rejected {}; {left}{}\n",
         accepted.len(),
         rejected.len(),
@@ -105,5 +105,5 @@ async fn decide(review: &ChangeReview, request: &ReviewRequest, json: bool) -> R
 }
 
 fn print_json(json: &ChangesJson<'_>) -> Result<()> {
-    output::deliver(&output::pretty(json)?)
+    output::print_checked(&output::pretty(json)?)
 }

@@ -37,10 +37,10 @@ pub(super) async fn compact(args: CompactArgs, global: &GlobalArgs, env: &Proces
     drop(session.commands.send(Command::Close).await);
     while let Some(event) = session.events.recv().await {
         match event {
-            Event::Notice { text, .. } => output::complain(&format!("{text}\n")),
+            Event::Notice { text, .. } => output::print_stderr(&format!("{text}\n")),
             Event::ItemFinished { item } => {
                 if let Body::Summary { message, .. } = &item.body {
-                    output::deliver(&format!("{}\n", message.text()))?;
+                    output::print_checked(&format!("{}\n", message.text()))?;
                 }
             }
             _ => {}

@@ -23,18 +23,18 @@ pub(super) async fn config(command: Option<&Args>, global: &GlobalArgs, env: &Pr
             let file = target(*project, global, env)?;
             check_model(key, value, global, env)?;
             config::set(&file, key, value)?;
-            output::complain(&format!("set in {}\n", paths::display_path(&file, env)));
+            output::print_stderr(&format!("set in {}\n", paths::display_path(&file, env)));
         }
         Some(Args::Unset { key, project }) => {
             let file = target(*project, global, env)?;
             let place = paths::display_path(&file, env);
-            output::complain(&match config::remove(&file, key)? {
+            output::print_stderr(&match config::remove(&file, key)? {
                 KeyRemoval::Removed => format!("removed from {place}\n"),
                 KeyRemoval::NotSet => format!("`{key}` is not set in {place}\n"),
             });
         }
         Some(Args::Edit { project }) => return edit(*project, global, env).await,
-        Some(Args::Schema) => output::deliver(&output::pretty(&config::json_schema())?)?,
+        Some(Args::Schema) => output::print_checked(&output::pretty(&config::json_schema())?)?,
     }
     Ok(ExitStatus::Done)
 }
@@ -50,12 +50,12 @@ async fn edit(project: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<Ex
     let mistakes = config::file_errors(Some(&root), env);
     if !mistakes.is_empty() {
         mistakes.iter().for_each(output::print_failure);
-        output::complain("hint: `hew config edit` opens it again\n");
+        output::print_stderr("hint: `hew config edit` opens it again\n");
         return Ok(ExitStatus::Usage);
     }
     let (_, loaded) = load(global, env, Vec::new())?;
     for complaint in config_problems(&loaded, &root, env) {
-        output::complain(&format!("warning: {complaint}\n"));
+        output::print_stderr(&format!("warning: {complaint}\n"));
     }
     Ok(ExitStatus::Done)
 }
@@ -63,7 +63,7 @@ async fn edit(project: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<Ex
 fn show(origin: bool, json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
     let (root, loaded) = load(global, env, Vec::new())?;
     for complaint in config_problems(&loaded, &root, env) {
-        output::complain(&format!("warning: {complaint}\n"));
+        output::print_stderr(&format!("warning: {complaint}\n"));
     }
     let leaves: Vec<ConfigValue> = loaded.values().into_iter().map(hide).collect();
     if json {
@@ -71,20 +71,20 @@ fn show(origin: bool, json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Resu
             .iter()
             .map(|leaf| serde_json::json!({"key": leaf.key, "value": leaf.value, "origin": leaf.origin.to_string()}))
             .collect();
-        return output::deliver(&output::pretty(&values)?);
+        return output::print_checked(&output::pretty(&values)?);
     }
     if origin {
         let text: String = leaves
             .iter()
             .map(|leaf| format!("{} = {}  # {}\n", leaf.key, leaf.value, leaf.origin))
             .collect();
-        return output::deliver(&text);
+        return output::print_checked(&text);
     }
     let mut table = Table::new();
     for leaf in leaves {
         config::insert(&mut table, &config::parse_key_path(&leaf.key)?, leaf.value);
     }
-    output::deliver(&table.to_string())
+    output::print_checked(&table.to_string())
 }
 
 /// The value without secrets: keys, and the values of headers.
@@ -108,7 +108,7 @@ fn path(global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
     if let Some(project) = &files.project {
         text.push_str(&format!("{}\n", project.display()));
     }
-    output::deliver(&text)
+    output::print_checked(&text)
 }
 
 fn get(key: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
@@ -123,7 +123,7 @@ fn get(key: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
                 Value::String(text) => text,
                 other => other.to_string(),
             };
-            return output::deliver(&format!("{text}\n"));
+            return output::print_checked(&format!("{text}\n"));
         }
         if let Some(rest) = path.strip_prefix(wanted.as_slice()) {
             config::insert(&mut inside, rest, leaf.value);
@@ -133,7 +133,7 @@ fn get(key: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
         config::check_key(&wanted)?;
         return Err(Failure::failed(format!("`{key}` is not set")).hint("`hew config schema` describes all keys"));
     }
-    output::deliver(&inside.to_string())
+    output::print_checked(&inside.to_string())
 }
 
 /// A model without a provider must be a known one.

@@ -51,9 +51,9 @@ pub(super) async fn cost(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> 
         }
     }
     if args.json {
-        output::deliver(&output::pretty(&as_json(args.by, &rows, &total))?)?;
+        output::print_checked(&output::pretty(&as_json(args.by, &rows, &total))?)?;
     } else {
-        output::deliver(&as_text(args.by, &rows, &total))?;
+        output::print_checked(&as_text(args.by, &rows, &total))?;
     }
     Ok(ExitStatus::Done)
 }
@@ -249,7 +249,7 @@ fn day(at: Time) -> String {
 /// A day, or so many hours, days or weeks ago.
 fn parse_since(text: &str, now: Time) -> Result<Time> {
     let wrong = || {
-        Failure::usage(format!("`{text}` is no day and no span of time"))
+        Failure::usage(format!("`{text}` is not a date or a duration"))
             .hint("write a day as 2026-11-01, or 12h, 7d or 4w for so long ago")
     };
     if let Ok(date) = text.parse::<Date>() {

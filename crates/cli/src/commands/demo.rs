@@ -31,26 +31,26 @@ pub(super) async fn demo(args: &Args, env: &ProcessEnv) -> Result<ExitStatus> {
     let project = folder.join("project");
     make_project(&project)?;
     let paint = ColorMode::of(&std::io::stderr(), env);
-    output::complain(&format!(
+    output::print_stderr(&format!(
         "{}\n{}\n\nThe project: {}\n\n",
         paint.bold("hew demo"),
         paint.dim(story::INTRODUCTION),
         project.display()
     ));
-    output::complain(&format!(
+    output::print_stderr(&format!(
         "{} sh test.sh\n{}\n",
         paint.cyan("$"),
         tests(&project, env).await?.0
     ));
-    output::complain(&format!("{} hew run \"{}\"\n\n", paint.cyan("$"), story::TASK));
+    output::print_stderr(&format!("{} hew run \"{}\"\n\n", paint.cyan("$"), story::TASK));
     let server = Server::start(story::script(args.fast))
         .await
         .map_err(|error| Failure::failed(error.to_string()))?;
     let (exit, id) = work(&project, &folder, &server, env).await?;
     let (text, passed) = tests(&project, env).await?;
-    output::complain(&format!("\n{} sh test.sh\n{text}\n", paint.cyan("$")));
+    output::print_stderr(&format!("\n{} sh test.sh\n{text}\n", paint.cyan("$")));
     let data = folder.join("data");
-    output::complain(&format!(
+    output::print_stderr(&format!(
         "The project is in {}\nThe session is {id} (the model was scripted, so it cost nothing). To read it:\n  \
          HEW_DATA_DIR={} hew sessions show {}\n\n{}\n",
         project.display(),

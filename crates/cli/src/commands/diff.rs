@@ -56,11 +56,11 @@ pub(super) async fn diff(args: &DiffArgs, global: &GlobalArgs, env: &ProcessEnv)
     let changed = session_diff(&history, since, &scope, target).await?;
     if args.json {
         let rows: Vec<DiffRow<'_>> = changed.iter().map(row).collect();
-        output::deliver(&output::pretty(&rows)?)?;
+        output::print_checked(&output::pretty(&rows)?)?;
         return Ok(ExitStatus::Done);
     }
     if changed.is_empty() {
-        output::complain(&format!("no changes in session {}\n", short_id(history.id())));
+        output::print_stderr(&format!("no changes in session {}\n", short_id(history.id())));
         return Ok(ExitStatus::Done);
     }
     let paint = ColorMode::of(&stdout, env);
@@ -75,13 +75,13 @@ pub(super) async fn diff(args: &DiffArgs, global: &GlobalArgs, env: &ProcessEnv)
             notes.chain(patches).collect()
         }
     };
-    output::deliver(&text)?;
+    output::print_checked(&text)?;
     let mut count = ChangeCount::default();
     for ChangedPath { change, .. } in changed.iter().filter(|changed| changed.change.changed_since) {
         count.count(change.before.as_ref(), change.after.as_ref());
     }
     if !count.is_empty() && !args.stat {
-        output::complain(&format!(
+        output::print_stderr(&format!(
             "{count} changed since, outside the session; the diff shows the result of the session\n"
         ));
     }

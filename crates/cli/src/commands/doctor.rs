@@ -21,7 +21,7 @@ use std::time::Duration;
 use store::SqliteStore;
 
 /// How long a provider may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The database in the data folder.
 const FILE: &str = "hew.db";
@@ -111,9 +111,9 @@ pub(super) async fn doctor(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -
         checks.extend(local(&models).await);
     }
     if args.json {
-        output::deliver(&output::pretty(&serde_json::json!({ "v": 1, "checks": checks }))?)?;
+        output::print_checked(&output::pretty(&serde_json::json!({ "v": 1, "checks": checks }))?)?;
     } else {
-        output::deliver(&render(&checks, ColorMode::of(&std::io::stdout(), env)))?;
+        output::print_checked(&render(&checks, ColorMode::of(&std::io::stdout(), env)))?;
     }
     let sick = checks.iter().any(|check| check.state == CheckResult::Problem);
     Ok(if sick { ExitStatus::Failed } else { ExitStatus::Done })
@@ -134,9 +134,9 @@ fn configuration(root: Option<&Path>, env: &ProcessEnv, checks: &mut Vec<DoctorC
             return Config::default();
         }
     };
-    let mut complaints = loaded.warnings.clone();
+    let mut problems = loaded.warnings.clone();
     if let Some(root) = root {
-        complaints.extend(config_problems(&loaded, root, env));
+        problems.extend(config_problems(&loaded, root, env));
     }
     if let Ok(files) = ConfigFiles::find(root, env) {
         let all = [Some(files.user), files.project];
@@ -146,7 +146,7 @@ fn configuration(root: Option<&Path>, env: &ProcessEnv, checks: &mut Vec<DoctorC
             .filter(|file| file.exists())
             .map(|file| paths::display_path(file, env))
             .collect();
-        checks.push(match (found.is_empty(), complaints.is_empty()) {
+        checks.push(match (found.is_empty(), problems.is_empty()) {
             (true, _) => DoctorCheck::new(
                 "configuration",
                 CheckResult::Absent,
@@ -156,8 +156,8 @@ fn configuration(root: Option<&Path>, env: &ProcessEnv, checks: &mut Vec<DoctorC
             (false, false) => DoctorCheck::new("configuration", CheckResult::Problem, format!("{}:", found.join(", "))),
         });
     }
-    let complaints = complaints.into_iter();
-    checks.extend(complaints.map(|told| DoctorCheck::new("configuration", CheckResult::Problem, told)));
+    let problems = problems.into_iter();
+    checks.extend(problems.map(|problem| DoctorCheck::new("configuration", CheckResult::Problem, problem)));
     loaded.config
 }
 
@@ -191,12 +191,12 @@ fn trust(root: &Path, env: &ProcessEnv) -> DoctorCheck {
         Ok(ProjectTrust::Trusted) => DoctorCheck::new(
             "trust",
             CheckResult::Ok,
-            "the project is trusted: its settings count in full",
+            "the project is trusted: all its settings apply",
         ),
         Ok(ProjectTrust::Declined | ProjectTrust::Unknown) => DoctorCheck::new(
             "trust",
             CheckResult::Absent,
-            "the project is not trusted: its settings may tighten, not loosen; `hew trust` trusts it",
+            "the project is not trusted: its settings can only restrict permissions; `hew trust` trusts it",
         ),
         Err(failure) => DoctorCheck::problem("trust", failure),
     }
@@ -208,11 +208,11 @@ async fn data(env: &ProcessEnv) -> Vec<DoctorCheck> {
         Err(failure) => return vec![DoctorCheck::problem("data folder", failure)],
     };
     if !folder.join(FILE).exists() {
-        return vec![none_yet(&folder, env)];
+        return vec![no_database(&folder, env)];
     }
     let store = match SqliteStore::open(&folder) {
         Ok(store) => store,
-        Err(error) => return vec![unsound(error, &folder)],
+        Err(error) => return vec![damaged_database(error, &folder)],
     };
     if let Some(stiff) = [folder.as_path(), store.path()]
         .into_iter()
@@ -235,13 +235,13 @@ async fn data(env: &ProcessEnv) -> Vec<DoctorCheck> {
                 size.div_ceil(1024)
             ),
         ),
-        Err(error) => unsound(error, &folder),
+        Err(error) => damaged_database(error, &folder),
     };
     vec![sound]
 }
 
 /// No data exists yet; the check must not create any.
-fn none_yet(folder: &Path, env: &ProcessEnv) -> DoctorCheck {
+fn no_database(folder: &Path, env: &ProcessEnv) -> DoctorCheck {
     let place = paths::display_path(folder, env);
     let there = folder.ancestors().find(|path| path.exists());
     match there.is_some_and(|path| path.is_dir() && may_write(path)) {
@@ -266,13 +266,13 @@ fn may_write(path: &Path) -> bool {
 }
 
 /// Problems of the session database, without the hint to run `hew doctor`.
-fn unsound(error: session::Error, folder: &Path) -> DoctorCheck {
+fn damaged_database(error: session::Error, folder: &Path) -> DoctorCheck {
     let is_damaged = matches!(error, session::Error::Damaged { .. });
     let mut check = DoctorCheck::problem("sessions", error.into());
     if is_damaged {
         let file = folder.join(FILE);
         check.hint = Some(format!(
-            "move it away to start afresh: mv {0} {0}.damaged; `sqlite3 {0}.damaged .recover` prints what can be saved",
+            "move it to start with an empty database: mv {0} {0}.damaged; `sqlite3 {0}.damaged .recover` prints what can be saved",
             file.display()
         ));
     }
@@ -338,7 +338,7 @@ async fn answers(provider: ResolvedProvider<'_>, found: String, settings: Provid
         "" => String::new(),
         url => format!(" at {url}"),
     };
-    match probe(&settings, PATIENCE).await {
+    match probe(&settings, PROBE_TIMEOUT).await {
         Ok(answer) => {
             let models = answer
                 .models

@@ -72,8 +72,8 @@ pub(super) async fn export(
     match file {
         Some(path) => std::fs::write(path, text).map_err(|error| Failure::file("write", path, &error)),
         // The conversation may contain terminal escape sequences.
-        None if std::io::stdout().is_terminal() => output::deliver(&sanitise(&text)),
-        None => output::deliver(&text),
+        None if std::io::stdout().is_terminal() => output::print_checked(&sanitise(&text)),
+        None => output::print_checked(&text),
     }
 }
 

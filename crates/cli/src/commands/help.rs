@@ -13,20 +13,20 @@ pub(super) fn schema(of: SchemaKind) -> Result<ExitStatus> {
         SchemaKind::Config => config::json_schema(),
         SchemaKind::Changes => super::changes::json_schema(),
     };
-    output::deliver(&output::pretty(&schema)?)?;
+    output::print_checked(&output::pretty(&schema)?)?;
     Ok(ExitStatus::Done)
 }
 
 pub(super) fn completions(shell: Shell) -> Result<ExitStatus> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut args::definition(), "hew", &mut script);
-    output::deliver(&String::from_utf8_lossy(&script))?;
+    output::print_checked(&String::from_utf8_lossy(&script))?;
     Ok(ExitStatus::Done)
 }
 
 pub(super) fn man(folder: Option<&Path>) -> Result<ExitStatus> {
     let Some(folder) = folder else {
-        output::deliver(&page(&args::definition())?)?;
+        output::print_checked(&page(&args::definition())?)?;
         return Ok(ExitStatus::Done);
     };
     let refuse = |path: &Path, error: &std::io::Error| Failure::file("write", path, error);

@@ -93,8 +93,8 @@ impl RestoreReport<'_> {
     /// Prints a plan as JSON or as text.
     pub(super) fn print(&self, plan: &RestorePlan, state: PlanState) -> Result<()> {
         match self.json {
-            true => output::deliver(&output::pretty(&self.json(plan, state))?),
-            false => output::deliver(&plan_text(plan)),
+            true => output::print_checked(&output::pretty(&self.json(plan, state))?),
+            false => output::print_checked(&plan_text(plan)),
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) async fn keys(command: &Args, global: &GlobalArgs, env: &ProcessEnv) 
                 }
                 KeyStore::File => paths::display_path(&file::set(provider, &key, env)?, env),
             };
-            output::complain(&format!("the key {} of {provider} is in {kept}\n", mask(&key)));
+            output::print_stderr(&format!("the key {} of {provider} is in {kept}\n", mask(&key)));
         }
         Args::Remove { provider } => {
             known(&models, provider)?;
@@ -50,7 +50,7 @@ pub(super) async fn keys(command: &Args, global: &GlobalArgs, env: &ProcessEnv) 
                 Err(_) if was_in_file => {}
                 removed => removed?,
             }
-            output::complain(&format!("hew keeps no key of {provider} any more\n"));
+            output::print_stderr(&format!("removed the key of {provider}\n"));
         }
         Args::List { json } => list(&models, *json, env).await?,
     }
@@ -71,7 +71,7 @@ fn place(provider: &str, keyring: &SystemKeyring<'_>, env: &ProcessEnv) -> Resul
     let failure = Failure::from(problem);
     let file = paths::display_path(&paths::keys_file(env)?, env);
     if std::io::stdin().is_terminal() {
-        output::complain(&format!(
+        output::print_stderr(&format!(
             "{}\nkeep the key in {file} instead, a file that only you can read? [y/N] ",
             failure.message
         ));
@@ -92,7 +92,7 @@ fn known(models: &ModelRegistry<'_>, name: &str) -> Result<()> {
         return Ok(());
     }
     let names: Vec<&str> = models.providers().iter().map(|provider| provider.name).collect();
-    Err(Failure::usage(format!("there is no provider `{name}`")).hint(format!("known are {}", names.join(", "))))
+    Err(Failure::usage(format!("there is no provider `{name}`")).hint(format!("known providers: {}", names.join(", "))))
 }
 
 /// One line from stdin; on a terminal it is not shown.
@@ -100,12 +100,12 @@ fn read_key(provider: &str) -> Result<String> {
     let stdin = std::io::stdin();
     let echo = stdin.is_terminal().then(EchoGuard::off).flatten();
     if stdin.is_terminal() {
-        output::complain(&format!("key of {provider} (not shown): "));
+        output::print_stderr(&format!("key of {provider} (not shown): "));
     }
     let mut line = String::new();
     let read = stdin.lock().read_line(&mut line);
     if echo.is_some() {
-        output::complain("\n");
+        output::print_stderr("\n");
     }
     drop(echo);
     read.map_err(|error| Failure::usage(format!("cannot read the key: {}", plain(&error))))?;
@@ -150,10 +150,10 @@ async fn list(models: &ModelRegistry<'_>, json: bool, env: &ProcessEnv) -> Resul
         }
     }
     if json {
-        return output::deliver(&output::pretty(&rows)?);
+        return output::print_checked(&output::pretty(&rows)?);
     }
     if rows.is_empty() {
-        output::complain(&format!(
+        output::print_stderr(&format!(
             "no provider has a key\nhint: `{}`, or set ANTHROPIC_API_KEY\n",
             keys::set_command("anthropic", env)
         ));
@@ -168,5 +168,5 @@ async fn list(models: &ModelRegistry<'_>, json: bool, env: &ProcessEnv) -> Resul
         ("FROM", ColumnAlign::Left),
         ("KEY", ColumnAlign::Left),
     ];
-    output::deliver(&table::render(&columns, &rows))
+    output::print_checked(&table::render(&columns, &rows))
 }

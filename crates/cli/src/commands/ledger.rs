@@ -64,11 +64,10 @@ impl SessionRequests {
         let turns = requests.len();
         requests.extend(beside);
         if requests.is_empty() {
-            return Err(Failure::usage(format!(
-                "nothing is known of the requests of session {}",
-                short_id(meta.id)
-            ))
-            .hint("sessions of earlier versions of hew did not keep what their requests were made of"));
+            return Err(
+                Failure::usage(format!("session {} has no recorded requests", short_id(meta.id)))
+                    .hint("earlier versions of hew did not record requests"),
+            );
         }
         let mut book = SessionRequests {
             store,
@@ -127,7 +126,7 @@ impl SessionRequests {
         match self.requests.iter().filter(|record| is_it(record)).count() {
             1 => Ok(self.requests.iter().position(is_it).unwrap_or(0)),
             0 => Err(Failure::usage(format!("session {session} has no request `{name}`")).hint(hint)),
-            several => Err(Failure::usage(format!("`{name}` fits {several} requests")).hint("write more of its id")),
+            several => Err(Failure::usage(format!("`{name}` fits {several} requests")).hint("use more of the id")),
         }
     }
 }

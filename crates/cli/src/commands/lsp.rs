@@ -31,7 +31,7 @@ pub(super) async fn lsp(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> R
         } else if loaded.trust != ProjectTrust::Trusted {
             text.push_str("no server is started: this folder is not trusted; `hew trust` trusts it\n");
         }
-        output::deliver(&text)?;
+        output::print_checked(&text)?;
         return Ok(ExitStatus::Done);
     };
     let workspace = Workspace::open(&root).map_err(|error| Failure::usage(error.to_string()))?;
@@ -53,7 +53,7 @@ pub(super) async fn lsp(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> R
     let (name, state) = status.map_or_else(Default::default, |status| (status.name, status.state));
     servers.stop().await;
     let Some(found) = found else {
-        return Err(Failure::failed(format!("{name} has nothing to say yet: {state}")));
+        return Err(Failure::failed(format!("{name} has no diagnostics yet: {state}")));
     };
     let lines = found.iter().map(|one| {
         let word = match one.severity {
@@ -70,7 +70,7 @@ pub(super) async fn lsp(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> R
         )
     });
     let count = found.len();
-    output::deliver(&format!("{}{name}: {count} found\n", lines.collect::<String>()))?;
+    output::print_checked(&format!("{}{name}: {count} found\n", lines.collect::<String>()))?;
     Ok(ExitStatus::Done)
 }
 

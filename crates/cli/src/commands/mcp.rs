@@ -86,7 +86,7 @@ fn row(definition: &McpDefinition, offer: Option<&ServerOffer>, problem: Option<
 fn servers(root: &Path, loaded: &LoadedConfig, env: &ProcessEnv) -> Result<Option<McpServers>> {
     let (servers, told) = mcp_servers::servers(place(root, loaded, env), NotificationSender::none(), None, None)?;
     told.iter()
-        .for_each(|text| output::complain(&format!("warning: {text}\n")));
+        .for_each(|text| output::print_stderr(&format!("warning: {text}\n")));
     Ok(servers)
 }
 
@@ -110,11 +110,11 @@ fn list(json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus>
         .map(|one| row(&one.definition, one.offer.as_deref(), None))
         .collect();
     if json {
-        output::deliver(&output::pretty(&rows)?)?;
+        output::print_checked(&output::pretty(&rows)?)?;
         return Ok(ExitStatus::Done);
     }
     if rows.is_empty() {
-        output::complain("no MCP servers are defined; `hew mcp add` adds one\n");
+        output::print_stderr("no MCP servers are defined; `hew mcp add` adds one\n");
         return Ok(ExitStatus::Done);
     }
     let columns = [
@@ -146,7 +146,7 @@ fn list(json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus>
             row.target.clone(),
         ]
     });
-    output::deliver(&table::render(&columns, &cells.collect::<Vec<_>>()))?;
+    output::print_checked(&table::render(&columns, &cells.collect::<Vec<_>>()))?;
     Ok(ExitStatus::Done)
 }
 
@@ -196,7 +196,7 @@ fn write(add: &McpAddArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<Exit
     }
     McpFileCache::new(env)?.clear(&add.name);
     let tidy = paths::display_path(&file, env);
-    output::complain(&format!("added to {tidy}; `hew mcp test {}` tries it\n", add.name));
+    output::print_stderr(&format!("added to {tidy}; `hew mcp test {}` tries it\n", add.name));
     Ok(ExitStatus::Done)
 }
 
@@ -212,7 +212,7 @@ async fn remove(name: &str, project: bool, global: &GlobalArgs, env: &ProcessEnv
                 .save_login(name, None)
                 .await
                 .map_err(|error| Failure::failed(error.to_string()))?;
-            output::complain(&format!("removed from {tidy}\n"));
+            output::print_stderr(&format!("removed from {tidy}\n"));
             Ok(ExitStatus::Done)
         }
         KeyRemoval::NotSet => Err(Failure::usage(format!("there is no MCP server `{name}` in {tidy}"))
@@ -229,7 +229,7 @@ async fn test(name: Option<&str>, json: bool, global: &GlobalArgs, env: &Process
         None => status.iter().filter(|one| !one.definition.disabled).collect(),
     };
     let Some(servers) = &servers else {
-        output::complain("no MCP servers are defined\n");
+        output::print_stderr("no MCP servers are defined\n");
         return Ok(ExitStatus::Done);
     };
     let tried = join_all(wanted.iter().map(|one| servers.check(&one.definition.name))).await;
@@ -243,9 +243,9 @@ async fn test(name: Option<&str>, json: bool, global: &GlobalArgs, env: &Process
         })
         .collect();
     if json {
-        output::deliver(&output::pretty(&rows)?)?;
+        output::print_checked(&output::pretty(&rows)?)?;
     } else {
-        output::deliver(&rows.iter().map(told).collect::<String>())?;
+        output::print_checked(&rows.iter().map(told).collect::<String>())?;
     }
     Ok(if failed { ExitStatus::Failed } else { ExitStatus::Done })
 }
@@ -273,11 +273,11 @@ fn told(row: &McpServerJson) -> String {
 fn logs(name: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
     match McpFileCache::new(env)?.load(CacheEntry::Log, name) {
-        Some(text) => output::deliver(&text)?,
+        Some(text) => output::print_checked(&text)?,
         None => {
             let servers = servers(&root, &loaded, env)?;
             find(&servers.map(|servers| servers.status()).unwrap_or_default(), name)?;
-            output::complain(&format!("{name} has written nothing yet\n"));
+            output::print_stderr(&format!("{name} has written nothing yet\n"));
         }
     }
     Ok(ExitStatus::Done)
@@ -294,25 +294,25 @@ async fn login(name: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<Exit
         .ok_or_else(|| unknown(name, &names))?;
     let around = mcp_servers::server_environment(place)?;
     mcp::login(definition, &around, |url| {
-        output::complain(&format!("open this address in a browser on this machine:\n{url}\n"));
+        output::print_stderr(&format!("open this address in a browser on this machine:\n{url}\n"));
     })
     .await
     .map_err(failure)?;
-    output::complain(&format!("logged in at {name}\n"));
+    output::print_stderr(&format!("logged in at {name}\n"));
     Ok(ExitStatus::Done)
 }
 
 async fn logout(name: &str, env: &ProcessEnv) -> Result<ExitStatus> {
     let shelf = McpFileCache::new(env)?;
     if shelf.login(name).await.is_none() {
-        output::complain(&format!("there was no login at {name}\n"));
+        output::print_stderr(&format!("not logged in to {name}\n"));
         return Ok(ExitStatus::Done);
     }
     shelf
         .save_login(name, None)
         .await
         .map_err(|error| Failure::failed(error.to_string()))?;
-    output::complain(&format!("the login at {name} is forgotten\n"));
+    output::print_stderr(&format!("logged out of {name}\n"));
     Ok(ExitStatus::Done)
 }
 

@@ -40,9 +40,8 @@ pub(super) async fn models(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -
         && models.provider(name).is_none()
     {
         let names: Vec<&str> = models.providers().iter().map(|provider| provider.name).collect();
-        return Err(
-            Failure::usage(format!("there is no provider `{name}`")).hint(format!("known are {}", names.join(", ")))
-        );
+        return Err(Failure::usage(format!("there is no provider `{name}`"))
+            .hint(format!("known providers: {}", names.join(", "))));
     }
     let mut usable = BTreeMap::new();
     for provider in models.providers() {
@@ -71,12 +70,14 @@ pub(super) async fn models(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -
         .map(|info| row(info, usable.get(&info.provider).copied().unwrap_or(false)))
         .collect();
     if args.json {
-        output::deliver(&output::pretty(&rows)?)?;
+        output::print_checked(&output::pretty(&rows)?)?;
     } else if rows.is_empty() {
-        output::complain("no model fits\nhint: `hew models` lists all, `hew models --discover` asks local servers\n");
+        output::print_stderr(
+            "no matching model\nhint: `hew models` lists all, `hew models --discover` asks local servers\n",
+        );
     } else {
-        output::deliver(&render(&rows))?;
-        output::complain("● can be used now: its provider has a key, or answered\n");
+        output::print_checked(&render(&rows))?;
+        output::print_stderr("● available: the provider has a key or responded\n");
     }
     Ok(ExitStatus::Done)
 }
@@ -136,9 +137,9 @@ async fn add_discovered(
                 }
             }
             Err(error) if servers.len() == 1 => {
-                output::complain(&format!("note: {error}\nhint: {}\n", error.hint()));
+                output::print_stderr(&format!("note: {error}\nhint: {}\n", error.hint()));
             }
-            Err(error) => output::complain(&format!("note: {error}\n")),
+            Err(error) => output::print_stderr(&format!("note: {error}\n")),
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn modes(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Resul
     let (root, loaded) = load(global, env, Vec::new())?;
     let found = load_modes(&root, loaded.trust, env);
     for problem in &found.problems {
-        output::complain(&format!("warning: {problem}\n"));
+        output::print_stderr(&format!("warning: {problem}\n"));
     }
     let source = |mode: &Mode| match found.sources.get(&mode.name) {
         Some(file) => paths::display_path(file, env),
@@ -33,7 +33,7 @@ pub(super) fn modes(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Resul
                 value
             })
             .collect();
-        output::deliver(&output::pretty(&list)?)?;
+        output::print_checked(&output::pretty(&list)?)?;
         return Ok(ExitStatus::Done);
     }
     let mut text = String::new();
@@ -51,7 +51,7 @@ pub(super) fn modes(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Resul
         }
         text.push_str(&format!("    from: {}\n", source(mode)));
     }
-    output::deliver(&text)?;
+    output::print_checked(&text)?;
     Ok(ExitStatus::Done)
 }
 

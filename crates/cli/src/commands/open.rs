@@ -28,15 +28,17 @@ fn is_dumb(env: &ProcessEnv) -> bool {
 
 pub(super) async fn open(args: OpenArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     if !is_terminal() {
-        return Err(Failure::usage("there is no terminal to open").hint(format!(
-            "say what to do: hew run {}; `hew --help` lists the commands",
-            quoted(&args.prompt.join(" "))
-        )));
+        return Err(
+            Failure::usage("hew without a command requires a terminal").hint(format!(
+                "describe a task: hew run {}; `hew --help` lists the commands",
+                quoted(&args.prompt.join(" "))
+            )),
+        );
     }
     let turn = args.turn();
     let first = match args.prompt.is_empty() {
         true if !args.file.is_empty() => {
-            return Err(Failure::usage("--file needs a task to go with").hint("say what to do: hew --file FILE \"…\""));
+            return Err(Failure::usage("--file requires a task").hint("describe the task: hew --file FILE \"…\""));
         }
         true => None,
         false => input::message(&args.prompt, &args.file)?,
@@ -76,7 +78,7 @@ pub(super) async fn show(
     let (theme, keys, problems) = crate::tui_backend::chosen(&config, env);
     problems
         .iter()
-        .for_each(|problem| output::complain(&format!("warning: {problem}\n")));
+        .for_each(|problem| output::print_stderr(&format!("warning: {problem}\n")));
     let home = Arc::new(TuiBackend::new(root, turn, global.clone(), env.clone()));
     let options = Options {
         session: which,
@@ -98,7 +100,7 @@ pub(super) async fn show(
         ..
     } = ended.map_err(|error| Failure::failed(format!("the terminal cannot be used: {error}")))?;
     if let Some(resume) = resume {
-        output::complain(&format!("to continue: {resume}\n"));
+        output::print_stderr(&format!("to continue: {resume}\n"));
     }
     match (signal, trouble) {
         (Some(_), _) => Ok(ExitStatus::Terminated),
@@ -117,7 +119,7 @@ async fn talk(args: OpenArgs, turn: TurnArgs, global: &GlobalArgs, env: &Process
         session = match host::sessions::find(&store, None, &root).await {
             Ok(meta) => Some(meta.id.to_string()),
             Err(failure) if failure.kind == FailureKind::Usage => {
-                output::complain(&format!("{}; this is a new one\n", failure.message));
+                output::print_stderr(&format!("{}; starting a new session\n", failure.message));
                 None
             }
             Err(failure) => return Err(failure),
@@ -173,7 +175,7 @@ enum LineCommand {
 }
 
 fn line() -> LineCommand {
-    output::complain("> ");
+    output::print_stderr("> ");
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
     match (read, line.trim()) {

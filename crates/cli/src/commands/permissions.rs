@@ -28,11 +28,11 @@ pub(super) fn permissions(command: Option<&Args>, global: &GlobalArgs, env: &Pro
             let count = GrantFile::open(&root, env)?.revoke_all()?;
             let are = if count == 1 { "is" } else { "are" };
             let answers = plural(count as u64, "remembered answer");
-            output::complain(&format!("{answers} {are} gone\n"));
+            output::print_stderr(&format!("{answers} {are} gone\n"));
             Ok(ExitStatus::Done)
         }
-        Some(Args::Test(test)) => try_out(test, false, global, env),
-        Some(Args::Explain(test)) => try_out(test, true, global, env),
+        Some(Args::Test(test)) => test_action(test, false, global, env),
+        Some(Args::Explain(test)) => test_action(test, true, global, env),
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn permissions(command: Option<&Args>, global: &GlobalArgs, env: &Pro
 fn list(json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
     let (permissions, problems) = permissions::load(&loaded.layers, loaded.trust, &root, env);
-    complain(&problems);
+    print_stderr(&problems);
     let kept = GrantFile::open(&root, env)?.load()?;
     let here = kept.projects.get(&root).cloned().unwrap_or_default();
     if json {
@@ -56,7 +56,7 @@ fn list(json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus>
             "v": 1, "permission": loaded.config.permission, "trusted": loaded.trust == crate::trust::ProjectTrust::Trusted,
             "rules": rules, "granted": { "project": here, "always": kept.always },
         });
-        output::deliver(&output::pretty(&value)?)?;
+        output::print_checked(&output::pretty(&value)?)?;
         return Ok(ExitStatus::Done);
     }
     let mut text = String::new();
@@ -71,7 +71,7 @@ fn list(json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus>
     }
     for (title, list) in [
         ("answers for this project", &here),
-        ("answers that count everywhere", &kept.always),
+        ("grants for all projects", &kept.always),
     ] {
         if !list.is_empty() {
             text.push_str(&format!("{title}\n"));
@@ -80,9 +80,9 @@ fn list(json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus>
         }
     }
     if text.is_empty() {
-        text = "no rules and no remembered answers; `permission` decides alone\n".into();
+        text = "no rules or grants; only the permission level applies\n".into();
     }
-    output::deliver(&text)?;
+    output::print_checked(&text)?;
     Ok(ExitStatus::Done)
 }
 
@@ -103,14 +103,14 @@ fn add(effect: RuleEffect, rule: &str, project: bool, global: &GlobalArgs, env: 
         rules.push(rule.to_string());
     }
     config::set(&file, &key, &toml::Value::from(rules).to_string())?;
-    output::complain(&format!("added to {}\n", paths::display_path(&file, env)));
+    output::print_stderr(&format!("added to {}\n", paths::display_path(&file, env)));
     Ok(ExitStatus::Done)
 }
 
 fn revoke(rule: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let root = project::root(global.cwd.as_deref(), env)?;
     let gone = take_back(rule, &root, env)?;
-    output::complain(&format!("{}\n", gone.join("\n")));
+    output::print_stderr(&format!("{}\n", gone.join("\n")));
     Ok(ExitStatus::Done)
 }
 
@@ -144,10 +144,10 @@ pub(crate) fn take_back(rule: &str, root: &Path, env: &ProcessEnv) -> Result<Vec
     Ok(gone)
 }
 
-fn try_out(test: &PermissionsTestArgs, explain: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
+fn test_action(test: &PermissionsTestArgs, explain: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
     let (mut permissions, problems) = permissions::load(&loaded.layers, loaded.trust, &root, env);
-    complain(&problems);
+    print_stderr(&problems);
     let mut grants = Grants::default();
     let kept = GrantFile::open(&root, env)?.current();
     kept.iter().for_each(|grant| grants.add(grant.clone()));
@@ -172,7 +172,7 @@ fn try_out(test: &PermissionsTestArgs, explain: bool, global: &GlobalArgs, env: 
             "v": 1, "decision": word, "why": why, "tool": tool, "mode": mode.name, "permission": level,
             "rules": about, "action": action,
         });
-        output::deliver(&output::pretty(&value)?)?;
+        output::print_checked(&output::pretty(&value)?)?;
     } else {
         let mut text = match why {
             Some(why) => format!("{word}: {why}\n"),
@@ -186,7 +186,7 @@ fn try_out(test: &PermissionsTestArgs, explain: bool, global: &GlobalArgs, env: 
             ));
             about.iter().for_each(|rule| text.push_str(&format!("  {rule}\n")));
         }
-        output::deliver(&text)?;
+        output::print_checked(&text)?;
     }
     Ok(match test.expect {
         Some(expected) if expected.word() != word => ExitStatus::Failed,
@@ -252,8 +252,8 @@ fn wrong(error: policy::Error) -> Failure {
     Failure::usage(error.to_string()).hint("docs/permissions.md describes the rules")
 }
 
-fn complain(problems: &[String]) {
+fn print_stderr(problems: &[String]) {
     problems
         .iter()
-        .for_each(|problem| output::complain(&format!("warning: {problem}\n")));
+        .for_each(|problem| output::print_stderr(&format!("warning: {problem}\n")));
 }

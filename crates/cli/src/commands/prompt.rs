@@ -74,7 +74,7 @@ async fn show(args: &PromptShowArgs, global: &GlobalArgs, env: &ProcessEnv) -> R
     let servers: Vec<String> = servers.map(|server| server.name).collect();
     let rendered = host::system_prompt::preview(&scene, &context, &workspace, &found.modes, servers, loaded.trust, env);
     for problem in &rendered.problems {
-        output::complain(&format!("warning: {problem}\n"));
+        output::print_stderr(&format!("warning: {problem}\n"));
     }
     let frame = RequestFrame {
         tools: listed.clone(),
@@ -84,12 +84,12 @@ async fn show(args: &PromptShowArgs, global: &GlobalArgs, env: &ProcessEnv) -> R
     };
     let request = prompt::assemble(&frame, &[], &mut LayoutCache::default()).request;
     match args.json {
-        true => output::deliver(&output::pretty(&as_json(
+        true => output::print_checked(&output::pretty(&as_json(
             &request, &rendered, &info, &mode.name, &scene,
         ))?)?,
         false => {
-            output::deliver(&as_text(&request))?;
-            output::complain(&summary(&request, &rendered, &info, &mode.name));
+            output::print_checked(&as_text(&request))?;
+            output::print_stderr(&summary(&request, &rendered, &info, &mode.name));
         }
     }
     Ok(ExitStatus::Done)

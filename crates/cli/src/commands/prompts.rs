@@ -30,7 +30,7 @@ pub(super) fn prompts(
     match command {
         None => files.list(listed.json)?,
         Some(PromptsCommand::List(list)) => files.list(list.json || listed.json)?,
-        Some(PromptsCommand::Show { name }) => output::deliver(&format!("{}\n", files.find(&name)?.text))?,
+        Some(PromptsCommand::Show { name }) => output::print_checked(&format!("{}\n", files.find(&name)?.text))?,
         Some(PromptsCommand::Add {
             name,
             text,
@@ -45,13 +45,13 @@ pub(super) fn prompts(
         Some(PromptsCommand::Remove { name }) => {
             let path = files.find(&name)?.path;
             std::fs::remove_file(&path).map_err(|error| Failure::file("remove", &path, &error))?;
-            output::deliver(&format!("removed {}\n", paths::display_path(&path, env)))?;
+            output::print_checked(&format!("removed {}\n", paths::display_path(&path, env)))?;
         }
         Some(PromptsCommand::Default { name, off }) => {
             let path = files.find(&name)?.path;
             let text = read(&path)?;
             write(&path, &with_default(&text, !off))?;
-            output::deliver(match off {
+            output::print_checked(match off {
                 false => "included in every session from now on\n",
                 true => "no longer included by default\n",
             })?;
@@ -92,10 +92,10 @@ impl PromptFiles {
         let all = self.all()?;
         if json {
             let list: Vec<Value> = all.values().map(prompt_json).collect();
-            return output::deliver(&output::pretty(&list)?);
+            return output::print_checked(&output::pretty(&list)?);
         }
         if all.is_empty() {
-            return output::deliver("no saved prompts; add one with `hew prompts add NAME \"…\"`\n");
+            return output::print_checked("no saved prompts; add one with `hew prompts add NAME \"…\"`\n");
         }
         let mut text = String::new();
         for saved in all.values() {
@@ -105,7 +105,7 @@ impl PromptFiles {
             text.push_str(&format!("{}{marked}  {about}\n", saved.name));
             text.push_str(&format!("    from: {}\n", paths::display_path(&saved.path, &self.env)));
         }
-        output::deliver(&text)
+        output::print_checked(&text)
     }
 
     fn add(&self, name: &str, words: &[String], front: &str, project: bool) -> Result<()> {
@@ -123,11 +123,11 @@ impl PromptFiles {
                     std::fs::remove_file(&path).map_err(|error| Failure::file("remove", &path, &error))?;
                     return Err(Failure::usage("the prompt is empty; nothing was saved"));
                 }
-                return output::deliver(&self.saved_message(name, &path));
+                return output::print_checked(&self.saved_message(name, &path));
             }
         };
         write(&path, &format!("{front}{}\n", text.trim_end()))?;
-        output::deliver(&self.saved_message(name, &path))
+        output::print_checked(&self.saved_message(name, &path))
     }
 
     fn saved_message(&self, name: &str, path: &Path) -> String {

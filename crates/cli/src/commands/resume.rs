@@ -15,7 +15,7 @@ pub(super) async fn resume(args: ResumeArgs, global: &GlobalArgs, env: &ProcessE
     let root = project::root(global.cwd.as_deref(), env)?;
     let store = host::sessions::open_store(env)?;
     let found = host::sessions::find(&store, id.as_deref(), &root).await;
-    let meta = found.map_err(|failure| or_a_prompt(failure, id.as_deref()))?;
+    let meta = found.map_err(|failure| with_prompt_hint(failure, id.as_deref()))?;
     if words.is_empty() && args.turn.is_for_a_person() && open::is_possible(env) {
         let which = tui::SessionTarget::Named(meta.id.to_string());
         return open::show(which, args.turn, None, open::UnfinishedTurn::On, global, env).await;
@@ -42,8 +42,8 @@ pub(super) async fn fork(id: Option<&str>, global: &GlobalArgs, env: &ProcessEnv
         )
         .await;
     }
-    output::deliver(&format!("{copy}\n"))?;
-    output::complain(&format!(
+    output::print_checked(&format!("{copy}\n"))?;
+    output::print_stderr(&format!(
         "to continue with the copy: {}\n",
         host::sessions::resume_command(copy)
     ));
@@ -51,10 +51,10 @@ pub(super) async fn fork(id: Option<&str>, global: &GlobalArgs, env: &ProcessEnv
 }
 
 /// A lone word that names no session may have been meant for the model.
-fn or_a_prompt(mut failure: Failure, id: Option<&str>) -> Failure {
+fn with_prompt_hint(mut failure: Failure, id: Option<&str>) -> Failure {
     if let Some(word) = id.filter(|word| !looks_like_an_id(word)) {
         let hint = failure.hint.map(|hint| format!("{hint}\n")).unwrap_or_default();
-        failure.hint = Some(format!("{hint}to say it to the newest session: hew resume last {word}"));
+        failure.hint = Some(format!("{hint}to send it as a prompt: hew resume last {word}"));
     }
     failure
 }

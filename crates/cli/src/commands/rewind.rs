@@ -62,7 +62,7 @@ async fn rewind_to(mut history: SessionHistory, to: ItemId, args: &RewindArgs) -
             true => "files are unchanged".into(),
             false => plan_summary(&restored),
         };
-        output::complain(&format!(
+        output::print_stderr(&format!(
             "rewound to {}; {files}\nto continue: {}; to return: hew rewind {}/{}\n",
             describe_head(history.items()),
             resume_command(id),
@@ -103,7 +103,7 @@ fn list(history: &SessionHistory, json: bool) -> Result<()> {
     });
     let rows: Vec<PromptRow> = rows.collect();
     if json {
-        return output::deliver(&output::pretty(&rows)?);
+        return output::print_checked(&output::pretty(&rows)?);
     }
     let width = columns().saturating_sub(40).max(30);
     let cells: Vec<Vec<String>> = prompts(items)
@@ -125,8 +125,8 @@ fn list(history: &SessionHistory, json: bool) -> Result<()> {
         ("CHANGED", ColumnAlign::Right),
         ("PROMPT", ColumnAlign::Left),
     ];
-    output::deliver(&table::render(&heads, &cells))?;
-    output::complain(&format!(
+    output::print_checked(&table::render(&heads, &cells))?;
+    output::print_stderr(&format!(
         "to rewind: hew rewind {0}/ITEM, or {0}/NUMBER\n",
         short_id(history.id())
     ));

@@ -25,7 +25,7 @@ pub(super) async fn run(args: RunArgs, global: &GlobalArgs, env: &ProcessEnv) ->
         let command = prompt(&args.prompt, &args.turn)?.ok_or_else(missing_task)?;
         return resume(meta, store, command, args.turn, expected, global, env).await;
     }
-    if !args.turn.json && terminal_answers::somebody_is_there() {
+    if !args.turn.json && terminal_answers::is_interactive() {
         super::trust::ask_first(&root, env)?;
     }
     let project = load(SessionRef::New, &args.turn, global, env)?;
@@ -77,7 +77,7 @@ async fn open_and_drive(
     let resumed = matches!(project.session, SessionRef::Existing(_));
     let root = project.root.clone();
     if let Some(what) = project::overly_broad(&root, env) {
-        output::complain(&format!(
+        output::print_stderr(&format!(
             "warning: {what} is the project: everything in it may be read and changed; -C names another directory\n"
         ));
     }
@@ -85,7 +85,7 @@ async fn open_and_drive(
         project,
         env,
         store,
-        approvals: match !turn.json && terminal_answers::somebody_is_there() {
+        approvals: match !turn.json && terminal_answers::is_interactive() {
             true => Approvals::Ask,
             false => Approvals::Deny,
         },

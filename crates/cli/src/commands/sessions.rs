@@ -41,7 +41,7 @@ pub(super) async fn sessions(
             };
             let subtasks = store.children(loaded.meta.id).await?;
             let text = markdown::render(&loaded, &subtasks, detail, &|_| None);
-            output::deliver(&if std::io::stdout().is_terminal() {
+            output::print_checked(&if std::io::stdout().is_terminal() {
                 sanitise(&text)
             } else {
                 text
@@ -122,16 +122,16 @@ async fn list(store: &SqliteStore, args: &SessionsListArgs, global: &GlobalArgs,
     }
     if args.json {
         let rows: Vec<SessionJson<'_>> = shown.iter().map(|(_, meta)| SessionJson::of(meta)).collect();
-        return output::deliver(&output::pretty(&rows)?);
+        return output::print_checked(&output::pretty(&rows)?);
     }
     if shown.is_empty() {
         let place = root.map_or("yet".into(), |root| format!("in {}", paths::display_path(&root, env)));
-        output::complain(&format!("no sessions {place}\n"));
+        output::print_stderr(&format!("no sessions {place}\n"));
         return Ok(());
     }
-    output::deliver(&render(&shown, args.all, env))?;
+    output::print_checked(&render(&shown, args.all, env))?;
     if args.most() < first.len() {
-        output::complain(&format!(
+        output::print_stderr(&format!(
             "{} more; -n {} shows them\n",
             first.len() - args.most(),
             first.len()
@@ -215,7 +215,7 @@ async fn delete(store: &SqliteStore, ids: &[String], yes: bool, env: &ProcessEnv
         }
         store.delete(meta.id).await?;
         host::long_results::remove(env, meta.id);
-        output::complain(&format!("deleted {name}\n"));
+        output::print_stderr(&format!("deleted {name}\n"));
     }
     Ok(())
 }

@@ -22,9 +22,9 @@ pub(super) fn commands(args: &CommandsArgs, global: &GlobalArgs, env: &ProcessEn
             };
             let expanded = slash.expand(&arguments.join(" "));
             for text in &expanded.notices {
-                output::complain(&format!("note: {text}\n"));
+                output::print_stderr(&format!("note: {text}\n"));
             }
-            output::deliver(&format!("{}\n", expanded.text))?;
+            output::print_checked(&format!("{}\n", expanded.text))?;
         }
         Some(CommandsSubcommand::List { json }) => list(
             *json || args.json,
@@ -39,10 +39,10 @@ pub(super) fn commands(args: &CommandsArgs, global: &GlobalArgs, env: &ProcessEn
 fn list(json: bool, all: &std::collections::BTreeMap<String, SlashCommand>, env: &ProcessEnv) -> Result<()> {
     if json {
         let list: Vec<Value> = all.values().map(command_json).collect();
-        return output::deliver(&output::pretty(&list)?);
+        return output::print_checked(&output::pretty(&list)?);
     }
     if all.is_empty() {
-        return output::deliver(
+        return output::print_checked(
             "no commands; add Markdown files to .hew/commands, or to commands/ next to your config.toml\n",
         );
     }
@@ -52,7 +52,7 @@ fn list(json: bool, all: &std::collections::BTreeMap<String, SlashCommand>, env:
         text.push_str(&format!("/{}{hint}  {}\n", slash.name, slash.description));
         text.push_str(&format!("    from: {}\n", paths::display_path(&slash.path, env)));
     }
-    output::deliver(&text)
+    output::print_checked(&text)
 }
 
 fn command_json(slash: &SlashCommand) -> Value {

@@ -27,9 +27,9 @@ impl AnswerSchema {
             .map_err(|error| Failure::usage(format!("{} is not JSON: {error}", path.display())))?;
         let mut checked = schema.clone();
         let mut patterns = Vec::new();
-        leave_out(&mut checked, &mut patterns);
+        remove_unsupported_patterns(&mut checked, &mut patterns);
         for pattern in patterns {
-            output::complain(&format!(
+            output::print_stderr(&format!(
                 "the pattern {pattern} uses look-around or backreferences: it is sent to the model, but the answer is not checked against it\n"
             ));
         }
@@ -76,10 +76,10 @@ impl AnswerSchema {
     }
 
     /// The prompt after an invalid answer.
-    pub(super) fn complaint(&self, wrong: &str) -> String {
+    pub(super) fn correction_prompt(&self, wrong: &str) -> String {
         format!(
             "Your answer does not match the required JSON schema: {wrong}.\n\
-             Answer again with nothing but JSON that matches this schema:\n{}",
+             Reply with only JSON that matches this schema:\n{}",
             self.schema
         )
     }
@@ -113,11 +113,11 @@ fn reasons(told: &str) -> Vec<String> {
 }
 
 /// Takes out patterns that look around or back, which are legal in a schema but are not matched here.
-fn leave_out(schema: &mut Value, patterns: &mut Vec<String>) {
+fn remove_unsupported_patterns(schema: &mut Value, patterns: &mut Vec<String>) {
     match schema {
         Value::Object(object) => {
             if let Some(Value::String(pattern)) = object.get("pattern")
-                && looks_around(pattern)
+                && uses_lookaround(pattern)
             {
                 patterns.push(pattern.clone());
                 object.shift_remove("pattern");
@@ -125,16 +125,18 @@ fn leave_out(schema: &mut Value, patterns: &mut Vec<String>) {
             for (key, value) in object.iter_mut() {
                 // These hold values, not schemas.
                 if !matches!(key.as_str(), "const" | "default" | "enum" | "examples") {
-                    leave_out(value, patterns);
+                    remove_unsupported_patterns(value, patterns);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| leave_out(item, patterns)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| remove_unsupported_patterns(item, patterns)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-fn looks_around(pattern: &str) -> bool {
+fn uses_lookaround(pattern: &str) -> bool {
     let mut rest = pattern;
     while let Some(at) = rest.find(['\\', '(']) {
         let here = &rest[at..];
@@ -288,7 +290,7 @@ mod tests {
             (r"(?<x>a)(?:b)\\1\(?=", false),
             (r"[a-z]+\d{2}", false),
         ] {
-            assert_eq!(looks_around(pattern), around, "{pattern}");
+            assert_eq!(uses_lookaround(pattern), around, "{pattern}");
         }
     }
 

@@ -16,7 +16,7 @@ const MOST_LINES: usize = 40;
 const SHORT: usize = 200;
 
 /// Whether questions can be asked on the terminal.
-pub(super) fn somebody_is_there() -> bool {
+pub(super) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
@@ -44,7 +44,7 @@ impl AnswerReader {
     /// Asks; the answer comes from [`AnswerReader::next`].
     pub(super) fn ask(&mut self, question: &Question) {
         if std::mem::replace(&mut self.busy, true) {
-            crate::output::complain("  (the question before it was settled: press Enter first)\n");
+            crate::output::print_stderr("  (the previous question is already answered; press Enter first)\n");
             return;
         }
         let sender = self.sender.clone();
@@ -77,7 +77,7 @@ impl AnswerReader {
 
 /// Asks a question that is answered by yes or no, before anything runs.
 pub(super) fn confirm(question: &str) -> bool {
-    crate::output::complain(&wrap(&format!("{} [y/N] ", sanitise(question)), columns()));
+    crate::output::print_stderr(&wrap(&format!("{} [y/N] ", sanitise(question)), columns()));
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
     read.is_ok() && matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
@@ -103,7 +103,7 @@ fn dialog(
             tell(out, &short);
             let more = if short == whole { "" } else { "[m]ore of it, " };
             let hint = format!(
-                "  [y]es once, [s]ession, [p]roject, [a]lways, [n]o, [e]dit, {more}or say what to do instead: "
+                "  [y]es once, [s]ession, [p]roject, [a]lways, [n]o, [e]dit, {more}or type an instruction for the model: "
             );
             let hint = wrap(&hint, columns);
             loop {
@@ -114,7 +114,7 @@ fn dialog(
                     tell(out, &whole);
                     continue;
                 }
-                match understand(&line, rules) {
+                match parse_answer(&line, rules) {
                     TypedAnswer::Answer(answer) => return answer,
                     TypedAnswer::Edit => {
                         if let Some(new) = edit(call, input, out) {
@@ -131,8 +131,8 @@ fn dialog(
         } => {
             let hint = match (choices.is_empty(), several) {
                 (true, _) => "  your answer: ",
-                (false, false) => "  a number, or your own words: ",
-                (false, true) => "  numbers such as 1,3, or your own words: ",
+                (false, false) => "  enter a number or a text: ",
+                (false, true) => "  enter numbers such as 1,3 or a text: ",
             };
             match read(input, out, hint) {
                 None => Answer::Reject { reason: None },
@@ -165,7 +165,7 @@ fn details(action: &Action, input: &Value, rules: &[String], permission: Permiss
     }
     for (number, rule) in rules.iter().enumerate().skip(1) {
         text.push_str(&format!(
-            "  s{0}, p{0}, a{0}: also everything that fits {1}\n",
+            "  s{0}, p{0}, a{0}: allow everything that matches {1}\n",
             number + 1,
             flat(rule)
         ));
@@ -195,7 +195,7 @@ enum TypedAnswer {
     Edit,
 }
 
-fn understand(line: &str, rules: &[String]) -> TypedAnswer {
+fn parse_answer(line: &str, rules: &[String]) -> TypedAnswer {
     let word = line.trim().to_ascii_lowercase();
     let approve = |scope: GrantScope, rule: Option<String>| TypedAnswer::Answer(Answer::Approve { scope, rule });
     match word.as_str() {
@@ -225,7 +225,7 @@ fn understand(line: &str, rules: &[String]) -> TypedAnswer {
 /// Lets the user edit the input: a command as text, anything else as JSON.
 fn edit(input: &Value, lines: &mut impl BufRead, out: &mut impl Write) -> Option<Value> {
     if input.is_null() {
-        tell(out, "  there is nothing to change: the call runs already\n");
+        tell(out, "  cannot edit: the call is already running\n");
         return None;
     }
     let command = input.get("command").and_then(Value::as_str);
@@ -233,7 +233,7 @@ fn edit(input: &Value, lines: &mut impl BufRead, out: &mut impl Write) -> Option
         Some(command) => tell(out, &format!("  now: {command}\n")),
         None => tell(out, &format!("  now: {input}\n")),
     }
-    let line = read(lines, out, "  instead (empty to leave it): ").filter(|line| !line.trim().is_empty())?;
+    let line = read(lines, out, "  new value (empty to keep): ").filter(|line| !line.trim().is_empty())?;
     match serde_json::from_str::<Value>(line.trim()) {
         Ok(new @ Value::Object(_)) => Some(new),
         Ok(_) | Err(_) if command.is_some() => {
@@ -324,7 +324,7 @@ mod tests {
         };
         let (answer, shown) = ask(subject, typed);
         assert!(
-            shown.contains("in /p\n") && shown.contains("s2, p2, a2: also everything that fits run(git push)"),
+            shown.contains("in /p\n") && shown.contains("s2, p2, a2: allow everything that matches run(git push)"),
             "{shown}"
         );
         answer

@@ -77,7 +77,7 @@ fn find<'a>(registry: &'a Registry, name: &str) -> Result<&'a Arc<dyn DynTool>> 
     registry.get(name).ok_or_else(|| {
         let failure = Failure::usage(format!("there is no tool `{name}`"));
         match toolbox::peer_tool_hint(name) {
-            Some(what) => failure.hint(format!("in its place there is {what}")),
+            Some(what) => failure.hint(format!("use {what} instead")),
             None => failure.hint("`hew tools` lists them with their other names"),
         }
     })
@@ -102,7 +102,7 @@ fn list(registry: &Registry, json: bool) -> Result<()> {
     let mut rows: Vec<ToolJson<'_>> = registry.iter().map(|tool| row(registry, tool.as_ref())).collect();
     rows.sort_by_key(|row| (!row.listed, row.name));
     if json {
-        return output::deliver(&output::pretty(&rows)?);
+        return output::print_checked(&output::pretty(&rows)?);
     }
     let columns = [
         ("tool", ColumnAlign::Left),
@@ -122,14 +122,14 @@ fn list(registry: &Registry, json: bool) -> Result<()> {
             ]
         })
         .collect();
-    output::deliver(&table::render(&columns, &lines))?;
+    output::print_checked(&table::render(&columns, &lines))?;
     let tokens = |listed: bool| -> usize {
         rows.iter()
             .filter(|row| row.listed == listed)
             .map(|row| row.tokens)
             .sum()
     };
-    output::complain(&format!(
+    output::print_stderr(&format!(
         "{} cost about {} tokens in every request; the others would cost {}\n",
         plural(rows.iter().filter(|row| row.listed).count() as u64, "tool"),
         tokens(true),
@@ -141,12 +141,12 @@ fn list(registry: &Registry, json: bool) -> Result<()> {
 fn show(registry: &Registry, tool: &Arc<dyn DynTool>, json: bool) -> Result<()> {
     let row = row(registry, tool.as_ref());
     if json {
-        return output::deliver(&output::pretty(&row)?);
+        return output::print_checked(&output::pretty(&row)?);
     }
     let told = if row.listed {
         "in every request"
     } else {
-        "when it looks for it"
+        "on demand (find_tools)"
     };
     let mut text = format!("{}\n\n{}\n\n", row.name, row.description);
     if !row.aliases.is_empty() {
@@ -154,7 +154,7 @@ fn show(registry: &Registry, tool: &Arc<dyn DynTool>, json: bool) -> Result<()> 
     }
     text.push_str(&format!("listed: {told}, about {} tokens\n\n", row.tokens));
     text.push_str(&output::pretty(row.input_schema)?);
-    output::deliver(&text)
+    output::print_checked(&text)
 }
 
 async fn run(
@@ -185,11 +185,11 @@ async fn run(
     let output = tool.run(input, context).await;
     let output = output.map_err(|error| Failure::failed(error.to_string()))?;
     match json {
-        true => output::deliver(&output::pretty(&told(&output))?),
+        true => output::print_checked(&output::pretty(&told(&output))?),
         false => {
-            output::deliver(&plain(&output))?;
+            output::print_checked(&plain(&output))?;
             for change in &output.changes {
-                output::complain(&format!("changed {}\n", change.path.display()));
+                output::print_stderr(&format!("changed {}\n", change.path.display()));
             }
             Ok(())
         }
@@ -237,7 +237,7 @@ impl ManualApprover {
             Decision::Allow => Ok(()),
             Decision::Deny { why } => Err(Failure::failed(format!("not allowed: {why}"))),
             Decision::Ask { .. } if self.yes => Ok(()),
-            Decision::Ask { why } if terminal_answers::somebody_is_there() => {
+            Decision::Ask { why } if terminal_answers::is_interactive() => {
                 match terminal_answers::confirm(&format!("{tool} wants {}: {why}; continue?", describe(action))) {
                     true => Ok(()),
                     false => Err(Failure::failed("nothing was done")),

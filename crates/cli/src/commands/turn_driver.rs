@@ -178,8 +178,8 @@ impl RunTask {
             Some(exit) => exit,
             None => {
                 let why = ended.err().map_or("it ended early".into(), |error| error.to_string());
-                self.show.complain(
-                    &format!("the session broke down: {why}"),
+                self.show.print_stderr(
+                    &format!("the session failed: {why}"),
                     &format!("finished work is saved; continue with `{}`", self.commands.resume),
                 );
                 ExitStatus::Failed
@@ -249,18 +249,18 @@ impl RunTask {
             && self.corrections < CORRECTIONS
         {
             self.corrections += 1;
-            let complaint = expected.complaint(wrong);
+            let correction = expected.correction_prompt(wrong);
             self.show
                 .notice(&format!("the answer does not match the schema: {wrong}; asking again"));
             return DriveStep::Ask(Box::new(Command::Prompt {
-                message: Message::user(complaint),
+                message: Message::user(correction),
                 delivery: Delivery::Queue,
             }));
         }
         let output = checked.as_ref().ok().and_then(Option::as_ref);
         self.report(ending, output, exit);
         if let Err(wrong) = &checked {
-            self.show.complain(
+            self.show.print_stderr(
                 &format!("the answer does not match the schema: {wrong}"),
                 "loosen the schema, or choose another model",
             );
@@ -284,7 +284,7 @@ impl RunTask {
     /// Exits immediately after the second interrupt. Finished items are saved.
     fn leave(&mut self, signal: ExitStatus) -> ! {
         self.show.flush();
-        output::complain(&format!("\nhint: continue with `{}`\n", self.commands.resume));
+        output::print_stderr(&format!("\nhint: continue with `{}`\n", self.commands.resume));
         std::process::exit(i32::from(signal.code()));
     }
 }
@@ -416,11 +416,11 @@ impl EventSink {
         });
     }
 
-    fn complain(&mut self, what: &str, hint: &str) {
+    fn print_stderr(&mut self, what: &str, hint: &str) {
         match self {
             EventSink::Text { text, .. } => {
                 text.flush();
-                output::complain(&format!("error: {what}\nhint: {hint}\n"));
+                output::print_stderr(&format!("error: {what}\nhint: {hint}\n"));
             }
             EventSink::Json(_) => self.notice(what),
         }

@@ -77,7 +77,7 @@ async fn run(
     let plan = operation.apply_and_record(&mut history, plan, &contents, now()).await?;
     report.print(&plan, PlanState::Applied)?;
     if !going.json {
-        output::complain(&format!("{done}: {turns}; {}\n", plan_summary(&plan)));
+        output::print_stderr(&format!("{done}: {turns}; {}\n", plan_summary(&plan)));
     }
     Ok(ExitStatus::Done)
 }

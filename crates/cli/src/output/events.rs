@@ -43,7 +43,7 @@ pub(crate) enum JsonEvent<'a> {
         model: &'a str,
         /// The project's folder.
         cwd: String,
-        /// The way of working.
+        /// The mode.
         mode: &'a str,
         /// What is allowed without asking.
         permission: crate::config::PermissionLevel,
@@ -59,7 +59,7 @@ pub(crate) enum JsonEvent<'a> {
     /// A turn begins.
     #[serde(rename = "turn.started")]
     TurnStarted,
-    /// An item begins to grow.
+    /// An item starts.
     #[serde(rename = "item.started")]
     ItemStarted {
         /// The item's id.
@@ -67,7 +67,7 @@ pub(crate) enum JsonEvent<'a> {
         #[serde(flatten)]
         kind: JsonItemStart<'a>,
     },
-    /// An item grows.
+    /// A delta of an item.
     #[serde(rename = "item.delta")]
     ItemDelta {
         /// The item's id.
@@ -81,7 +81,7 @@ pub(crate) enum JsonEvent<'a> {
         /// The item.
         item: Box<JsonItem<'a>>,
     },
-    /// An item that had begun will not come, because its request is sent again.
+    /// A started item was discarded, because its request is retried.
     #[serde(rename = "item.dropped")]
     ItemDropped {
         /// The item's id.
@@ -129,7 +129,7 @@ pub(crate) enum JsonEvent<'a> {
         /// After how many milliseconds.
         delay_ms: u64,
     },
-    /// Something worth knowing.
+    /// A notice.
     #[serde(rename = "notice")]
     Notice {
         /// How much it matters.
@@ -142,7 +142,7 @@ pub(crate) enum JsonEvent<'a> {
     Subtask {
         /// The subtask's session.
         session: String,
-        /// The tool call that handed the work over.
+        /// The tool call that started the subtask.
         call: &'a str,
         /// The event.
         event: Box<JsonEvent<'a>>,
@@ -152,7 +152,7 @@ pub(crate) enum JsonEvent<'a> {
     SubtaskFinished {
         /// The subtask's session.
         session: String,
-        /// The tool call that handed the work over.
+        /// The tool call that started the subtask.
         call: &'a str,
         /// How it ended.
         ending: JsonTurnEnd<'a>,
@@ -308,11 +308,11 @@ pub(crate) enum JsonPreview<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum JsonTextOp<'a> {
-    /// So many bytes stay.
+    /// Keep this many bytes.
     Keep(usize),
-    /// So many bytes go.
+    /// Delete this many bytes.
     Delete(usize),
-    /// This comes.
+    /// Insert this text.
     Insert(&'a str),
 }
 
@@ -366,7 +366,7 @@ pub(crate) enum JsonBody<'a> {
         /// Files that the tool changed.
         changes: Vec<JsonFileChange>,
     },
-    /// Stands for everything before it.
+    /// A summary that replaces all earlier items.
     Summary {
         /// The summary.
         parts: Vec<JsonPart<'a>>,
@@ -383,7 +383,7 @@ pub(crate) enum JsonBody<'a> {
         /// The content for the model.
         parts: Vec<JsonPart<'a>>,
     },
-    /// The session went on in another mode.
+    /// The mode changed.
     Mode {
         /// The mode's name.
         name: &'a str,
@@ -407,7 +407,7 @@ pub(crate) enum JsonBody<'a> {
     },
     /// The user undid or redid file changes.
     Restored {
-        /// `undo`, `redo`, or `left`: the conversation went back and the files did not.
+        /// `undo`, `redo`, or `left`: a rewind without the files.
         how: &'static str,
         /// The note for the model.
         parts: Vec<JsonPart<'a>>,

@@ -154,7 +154,7 @@ fn body(
             let what = match how {
                 RestoreKind::Undo => "You undid changes of:",
                 RestoreKind::Redo => "You made changes again in:",
-                RestoreKind::FilesKept => "You went back in the conversation and left these files as they were:",
+                RestoreKind::FilesKept => "You rewound the conversation without these files:",
             };
             writeln!(out, "\n*{what}*")?;
             for change in changes {

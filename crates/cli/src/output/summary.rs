@@ -78,7 +78,7 @@ pub(crate) fn explain(ending: &TurnEnd, resume: &str) -> Option<(String, String)
     Some(match ending {
         TurnEnd::Completed => return None,
         TurnEnd::MaxTokens => (
-            "the output limit cut the answer".into(),
+            "the answer was truncated at the output limit".into(),
             format!("raise --max-output, or continue with `{resume}`"),
         ),
         TurnEnd::Refused { detail } => (
@@ -99,7 +99,7 @@ pub(crate) fn explain(ending: &TurnEnd, resume: &str) -> Option<(String, String)
         ),
         TurnEnd::Loop { tool, times } => (
             format!("stopped: the model called `{tool}` {times} times with the same input"),
-            format!("say what to do differently: {resume} \"…\""),
+            format!("continue with a different instruction: {resume} \"…\""),
         ),
         // A conversation that is too long stays too long: continuing would fail again.
         TurnEnd::Failed { error, hint } if *hint == too_long_hint() => (format!("error: {error}"), hint.clone()),

@@ -20,7 +20,7 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// After this time without a word the live line is shown although the answer's line is still open.
-const SILENCE: Duration = Duration::from_secs(1);
+const STATUS_DELAY: Duration = Duration::from_secs(1);
 /// In fewer columns there is no live line.
 const NARROW: usize = 20;
 
@@ -249,7 +249,7 @@ impl TextWriter {
         if columns < NARROW || self.live.is_stale(columns) {
             self.clear();
         }
-        if columns < NARROW || (self.open && self.wrote.elapsed() < SILENCE) {
+        if columns < NARROW || (self.open && self.wrote.elapsed() < STATUS_DELAY) {
             return;
         }
         let row = if self.open { StatusRow::Below } else { StatusRow::Here };
@@ -354,7 +354,7 @@ impl TextWriter {
                 self.say(&call.render(self.style.err, (self.style.columns)()));
             }
             Body::Notification { source: cause, .. } => {
-                self.say(&self.style.err.dim(format!("● going on because of {cause}")))
+                self.say(&self.style.err.dim(format!("● continuing because of {cause}")))
             }
             Body::Todos { list } => self.say(&self.style.err.dim(subtasks::todos(list))),
             Body::Mode { name, .. } => self.say(&self.style.err.dim(format!("mode: {name}"))),
@@ -427,7 +427,7 @@ pub(crate) fn describe(action: &policy::Action) -> String {
         policy::Action::Fetch { url } => format!("to fetch {}", line(url, 200)),
         policy::Action::Mcp { server, tool } => format!("to call `{tool}` of the MCP server `{server}`"),
         policy::Action::SwitchMode { to } => format!("to switch to mode `{to}`"),
-        policy::Action::Subtask { mode } => format!("to hand a part of the work to the mode `{mode}`"),
+        policy::Action::Subtask { mode } => format!("to start a subtask in mode `{mode}`"),
     };
     flat(&text)
 }

@@ -77,7 +77,7 @@ pub(super) fn key_places(here: &BackendContext) -> Vec<(KeyStorage, String)> {
         let file = display_path(&file, &here.env);
         places.push((KeyStorage::File, format!("in {file}, a file that only you can read")));
     }
-    places.push((KeyStorage::Memory, "nowhere: it is used until you quit hew".into()));
+    places.push((KeyStorage::Memory, "in memory only, until hew exits".into()));
     places
 }
 
@@ -100,7 +100,7 @@ pub(super) async fn save_key(provider: &str, key: &str, keep: KeyStorage, here: 
         }
         KeyStorage::Memory => {
             here.env.set_session_key(provider, key);
-            Ok(format!("the key of {provider} is used until you quit hew"))
+            Ok(format!("the key of {provider} is used until hew exits"))
         }
     }
 }

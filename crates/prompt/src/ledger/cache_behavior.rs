@@ -31,7 +31,7 @@ enum CountUnit {
 }
 
 /// Bytes per token for servers that do not know a model's tokenizer, as vendors advise.
-const BYTES_A_TOKEN: u64 = 4;
+const BYTES_PER_TOKEN: u64 = 4;
 
 /// Counts that differ by this many tokens were rounded separately.
 const ROUNDED: u64 = 2;
@@ -55,7 +55,7 @@ impl CacheBehavior {
     /// Predicts the provider's token count of a prefix.
     pub(super) fn tokens(self, prefix: &CachedPrefix) -> (u64, CountBasis) {
         match (self.unit, prefix.bytes) {
-            (CountUnit::Bytes, Some(bytes)) => (bytes.div_ceil(BYTES_A_TOKEN), CountBasis::Counted),
+            (CountUnit::Bytes, Some(bytes)) => (bytes.div_ceil(BYTES_PER_TOKEN), CountBasis::Counted),
             _ if prefix.is_counted && !self.rounds => (prefix.tokens, CountBasis::Counted),
             _ => (prefix.tokens, CountBasis::Estimated),
         }
@@ -66,7 +66,7 @@ impl CacheBehavior {
         let Some(sent) = report.sent.filter(|_| !report.usage.estimated) else {
             return;
         };
-        let whole = sent.total().div_ceil(BYTES_A_TOKEN);
+        let whole = sent.total().div_ceil(BYTES_PER_TOKEN);
         let more = report.usage.prompt_tokens().checked_sub(whole);
         let is_so = more.is_some_and(|more| more <= slack(caching, report.usage));
         self.unit = match self.unit {

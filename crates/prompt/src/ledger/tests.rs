@@ -291,7 +291,7 @@ fn an_expired_cache_is_not_expected() {
     let (entry, _) = world.send(301_000);
     assert_eq!(
         (entry.cached, part(&entry).as_str()),
-        (0, "the cache forgets after 5 minutes")
+        (0, "cache entries expire after 5 minutes")
     );
 }
 

@@ -453,11 +453,11 @@ impl TextCallParser {
                 TagMatch::Maybe
             };
         }
-        let goes_on = match call.form.closing(next, &call.name) {
-            TagMatch::No => self.goes_on(call, value, next),
+        let continues_value = match call.form.closing(next, &call.name) {
+            TagMatch::No => self.continues_value(call, value, next),
             found => found,
         };
-        match goes_on {
+        match continues_value {
             TagMatch::Yes(_) => TagMatch::Yes(bytes),
             TagMatch::Maybe if self.ended => TagMatch::Yes(bytes),
             TagMatch::Maybe => TagMatch::Maybe,
@@ -466,7 +466,7 @@ impl TextCallParser {
     }
 
     /// Whether another parameter of the call, or another call, begins here.
-    fn goes_on(&self, call: &TextCall, value: &ParameterValue, text: &str) -> TagMatch {
+    fn continues_value(&self, call: &TextCall, value: &ParameterValue, text: &str) -> TagMatch {
         // A model that writes one unknown parameter may write others.
         let is_open = !self.grammar.has_parameter(&call.name, &value.name);
         if call.form == CallSyntax::Function {

@@ -19,7 +19,7 @@ impl Middleware for Checkpointed {
         context: CallContext,
     ) -> BoxFuture<'static, Result<Output, Error>> {
         async move {
-            if only_looks(&wrapped.tool, &input) {
+            if is_read_only_command(&wrapped.tool, &input) {
                 return Arc::clone(&wrapped.tool).run(input, context).await;
             }
             let checkpoints = wrapped.middleware.0.clone();
@@ -66,7 +66,7 @@ pub(crate) fn with_checkpoints(tool: Arc<dyn DynTool>, checkpoints: Option<&Chec
 }
 
 /// Whether a call only runs read-only commands, determined by its actions.
-fn only_looks(tool: &Arc<dyn DynTool>, input: &CallInput) -> bool {
+fn is_read_only_command(tool: &Arc<dyn DynTool>, input: &CallInput) -> bool {
     let Ok(actions) = tool.actions(input) else {
         return true;
     };

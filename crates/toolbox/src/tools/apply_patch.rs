@@ -75,7 +75,7 @@ impl Tool for ApplyPatchTool {
         let planner = PatchPlanner::new(&self.0);
         let paths = planner.paths(&input.input, input.target());
         let actions = paths.iter().flat_map(|path| {
-            let reading = match planner.is_news(path) {
+            let reading = match planner.is_unread(path) {
                 true => self.0.read_actions(path),
                 false => Vec::new(),
             };

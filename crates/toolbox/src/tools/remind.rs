@@ -119,7 +119,7 @@ impl Tool for RemindTool {
         };
         due.push((text, tokio::spawn(remind(self.notices.clone(), notice, wait, every))));
         Ok(Output::text(format!(
-            "Reminder {number} comes in {} s.",
+            "Reminder {number} fires in {} s.",
             wait.as_secs()
         )))
     }

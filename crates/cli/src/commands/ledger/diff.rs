@@ -62,14 +62,14 @@ pub(in crate::commands) async fn diff(
             "removed": list(gone),
             "added": list(come),
         });
-        output::deliver(&output::pretty(&value)?)?;
+        output::print_checked(&output::pretty(&value)?)?;
         return Ok(ExitStatus::Done);
     }
     let mut text = format!("From {then_name} to {}\n", book.name(place));
     text.push_str(&match gone.is_empty() {
         true => format!("It extends it: {} the same.\n\n", are(same)),
         false => format!(
-            "{} the same; they part at byte {byte}, in {}.\n\n",
+            "{} identical; first difference at byte {byte}, in {}.\n\n",
             are(same),
             gone[0].name
         ),
@@ -81,7 +81,7 @@ pub(in crate::commands) async fn diff(
             }
         }
     }
-    output::deliver(&sanitise(&text))?;
+    output::print_checked(&sanitise(&text))?;
     Ok(ExitStatus::Done)
 }
 

@@ -28,7 +28,7 @@ pub(in crate::commands) async fn explain(
                 .map(|place| as_json(&book, place, None))
                 .collect(),
         };
-        output::deliver(&output::pretty(&value)?)?;
+        output::print_checked(&output::pretty(&value)?)?;
         return Ok(ExitStatus::Done);
     }
     let mut text = String::new();
@@ -37,7 +37,7 @@ pub(in crate::commands) async fn explain(
         text.push('\n');
     }
     text.push_str(&sections(&book, book.chosen(), counted.as_ref()));
-    output::deliver(&sanitise(&text))?;
+    output::print_checked(&sanitise(&text))?;
     Ok(ExitStatus::Done)
 }
 
@@ -151,8 +151,8 @@ fn sections(book: &SessionRequests, place: usize, counted: Option<&TokenizerCoun
         text.push_str(&format!("{}\n", sentence(prompt)));
         if prompt.is_estimate {
             text.push_str(
-                "What is expected of the cache is an estimate: the provider has counted requests that begin so, but never \
-                 their beginning by itself, or its figures do not quite add up.\n",
+                "The expected cache hit is an estimate: the provider has not reported the size of this prefix, or its figures \
+                 are inconsistent.\n",
             );
         }
     }
@@ -195,10 +195,10 @@ fn since(prompt: &PromptRecord) -> String {
 /// The same, for one request.
 fn sentence(prompt: &PromptRecord) -> String {
     match &prompt.difference {
-        PromptDifference::First => "It is the first: nothing could be expected of the cache.".into(),
-        PromptDifference::Extends => "It extends the request before it: nothing broke the cache.".into(),
+        PromptDifference::First => "First request: no cache hit expected.".into(),
+        PromptDifference::Extends => "Extends the previous request: the cached prefix is intact.".into(),
         PromptDifference::At { byte, part } => {
-            format!("It is as the request before it up to byte {byte}; then: {part}.")
+            format!("Identical to the previous request up to byte {byte}, then: {part}.")
         }
         PromptDifference::CacheExpired { reason: why } => format!("It extends the request before it, but {why}."),
     }

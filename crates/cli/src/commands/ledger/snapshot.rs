@@ -34,7 +34,7 @@ pub(in crate::commands) async fn show(
     let place = book.chosen();
     let request = again(&book, place).await?;
     match form {
-        RequestView::Text => output::deliver(&render::text(&request))?,
+        RequestView::Text => output::print_checked(&render::text(&request))?,
         RequestView::Json => {
             let root = host::sessions::existing_root(&book.meta.root)?;
             let loaded = load_for(root, global, env, Vec::new())?;
@@ -42,7 +42,7 @@ pub(in crate::commands) async fn show(
             let info = models.find(&book.requests[place].model)?;
             let settings = models.immediate_settings(&info)?;
             let (body, _) = providers::render_body(&request, &info, &settings);
-            output::deliver(&format!("{}\n", String::from_utf8_lossy(&body)))?;
+            output::print_checked(&format!("{}\n", String::from_utf8_lossy(&body)))?;
         }
     }
     Ok(ExitStatus::Done)
@@ -50,12 +50,7 @@ pub(in crate::commands) async fn show(
 
 /// The request again.
 pub(super) async fn again(book: &SessionRequests, place: usize) -> Result<Request> {
-    let lost = || {
-        Failure::failed(format!(
-            "what request {} was made of is not kept whole",
-            book.name(place)
-        ))
-    };
+    let lost = || Failure::failed(format!("request {} is not completely recorded", book.name(place)));
     let record = &book.requests[place];
     let (said, frame) = prompt::request_layout(&book.requests, record.id).ok_or_else(lost)?;
     let marks = record

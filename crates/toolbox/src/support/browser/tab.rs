@@ -21,8 +21,8 @@ const SIZE: (u32, u32) = (900, 600);
 const MIN_SIZE: u32 = 100;
 const MAX_SIZE: u32 = 2_000;
 /// Polling of the page until it is stable: number of polls and interval.
-const MAX_LOOKS: usize = 50;
-const MAX_LOOKS_LOADING: usize = 300;
+const MAX_POLLS: usize = 50;
+const MAX_LOAD_POLLS: usize = 300;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Number of equal polls after which a page is stable.
 const STABLE_POLLS: usize = 3;
@@ -134,7 +134,7 @@ impl BrowserTab {
             }
             return Err(failed(message));
         }
-        self.wait_until_stable(MAX_LOOKS_LOADING).await
+        self.wait_until_stable(MAX_LOAD_POLLS).await
     }
 
     pub(crate) async fn click(&self, spot: &PageTarget) -> Result<(), Error> {
@@ -142,13 +142,13 @@ impl BrowserTab {
         self.mouse("mouseMoved", x, y, "none").await?;
         self.mouse("mousePressed", x, y, "left").await?;
         self.mouse("mouseReleased", x, y, "left").await?;
-        self.wait_until_stable(MAX_LOOKS).await
+        self.wait_until_stable(MAX_POLLS).await
     }
 
     pub(crate) async fn hover(&self, spot: &PageTarget) -> Result<(), Error> {
         let (x, y) = self.point(spot).await?;
         self.mouse("mouseMoved", x, y, "none").await?;
-        self.wait_until_stable(MAX_LOOKS).await
+        self.wait_until_stable(MAX_POLLS).await
     }
 
     /// Types at the cursor or at a target.
@@ -157,7 +157,7 @@ impl BrowserTab {
             self.click(spot).await?;
         }
         self.devtools.send("Input.insertText", json!({"text": text})).await?;
-        self.wait_until_stable(MAX_LOOKS).await
+        self.wait_until_stable(MAX_POLLS).await
     }
 
     pub(crate) async fn press(&self, key: &str) -> Result<(), Error> {
@@ -171,7 +171,7 @@ impl BrowserTab {
             .send("Input.dispatchKeyEvent", key.event("keyDown"))
             .await?;
         self.devtools.send("Input.dispatchKeyEvent", key.event("keyUp")).await?;
-        self.wait_until_stable(MAX_LOOKS).await
+        self.wait_until_stable(MAX_POLLS).await
     }
 
     /// Scrolls by a number of window heights.
@@ -179,13 +179,13 @@ impl BrowserTab {
         let down = i64::from(windows) * i64::from(self.size.1);
         let script = format!("scrollBy({{top: {down}, behavior: 'instant'}})");
         self.evaluate(&script).await?;
-        self.wait_until_stable(MAX_LOOKS).await
+        self.wait_until_stable(MAX_POLLS).await
     }
 
     pub(crate) async fn resize(&mut self, size: (u32, u32)) -> Result<(), Error> {
         self.size = (size.0.clamp(MIN_SIZE, MAX_SIZE), size.1.clamp(MIN_SIZE, MAX_SIZE));
         self.set_size().await?;
-        self.wait_until_stable(MAX_LOOKS).await
+        self.wait_until_stable(MAX_POLLS).await
     }
 
     /// A WebP screenshot of the window.

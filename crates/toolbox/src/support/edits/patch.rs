@@ -88,7 +88,7 @@ impl<'a> PatchPlanner<'a> {
     }
 
     /// Whether the file exists and has not been read, so that a refusal would reveal its content.
-    pub(crate) fn is_news(&self, path: &str) -> bool {
+    pub(crate) fn is_unread(&self, path: &str) -> bool {
         self.content(Path::new(path));
         match self.files.borrow().get(Path::new(path)) {
             Some(Ok(PatchedSource { file, text })) => {

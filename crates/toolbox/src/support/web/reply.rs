@@ -9,7 +9,7 @@ use super::charset;
 use super::failed;
 
 /// Maximum text of an error response.
-const MAX_COMPLAINT_BYTES: usize = 1_000;
+const MAX_ERROR_EXCERPT_BYTES: usize = 1_000;
 
 /// A response with an unread body.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl WebReply {
         };
         match text.is_empty() {
             true => String::new(),
-            false => format!(":\n{}", super::shorten(&text, MAX_COMPLAINT_BYTES)),
+            false => format!(":\n{}", super::shorten(&text, MAX_ERROR_EXCERPT_BYTES)),
         }
     }
 }
