@@ -1,7 +1,7 @@
 //! Runs the turns of a session.
 //!
-//! [`start`] creates an actor from a [`SessionSetup`]. It receives [`session::Command`]s and sends
-//! [`session::Event`]s; the loop is in `turn.rs`. The crate does no I/O: models, tools and the store are traits.
+//! [`start`] creates an actor from a [`SessionSetup`]. It receives [`Command`]s and sends
+//! [`Event`]s; the loop is in `turn.rs`. The crate does no I/O: models, tools and the store are traits.
 
 mod accounting;
 mod actor;

@@ -51,7 +51,7 @@ pub enum Chunk {
     Stop(Stop),
 }
 
-/// The kind of part that a [`Chunk::ReplayData`] completes.
+/// The kind of part that a [`Chunk::Replay`] completes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChunkPart {
     /// The newest text.

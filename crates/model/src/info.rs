@@ -57,7 +57,7 @@ pub enum Wire {
 }
 
 impl Wire {
-    /// The name in the configuration and in [`crate::Replay::wire`].
+    /// The name in the configuration and in [`crate::ReplayData::wire`].
     pub fn name(self) -> &'static str {
         match self {
             Wire::AnthropicMessages => "anthropic-messages",

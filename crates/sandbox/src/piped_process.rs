@@ -20,7 +20,7 @@ const STDERR_CAP: CaptureCap = CaptureCap {
 const BUFFER: usize = 8 * 1024;
 
 /// A process with piped input and output. Dropping it terminates its group, and kills it after
-/// [`GRACE`](Request::GRACE). A process that ends with its input also ends when this program is killed.
+/// [`GRACE`](crate::ProcessRequest::GRACE). A process that ends with its input also ends when this program is killed.
 #[derive(Debug)]
 pub struct PipedProcess {
     child: Option<Child>,

@@ -87,18 +87,18 @@ fn below(top: &Command, word: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::understand;
+    use super::super::parse_args;
 
     fn hint(words: &[&str]) -> Option<String> {
         let said: Vec<String> = words.iter().map(|word| word.to_string()).collect();
-        let error = understand(said.clone()).unwrap_err();
+        let error = parse_args(said.clone()).unwrap_err();
         super::explain(&error, &said).map(|failure| failure.hint.unwrap())
     }
 
     #[test]
     fn a_task_is_what_no_command_takes_and_has_a_space_in_it() {
         let task = |words: &[&str]| {
-            let hew = understand(words.iter().map(|word| word.to_string()).collect()).unwrap();
+            let hew = parse_args(words.iter().map(|word| word.to_string()).collect()).unwrap();
             assert!(hew.command.is_none(), "{words:?}");
             hew.open.prompt
         };

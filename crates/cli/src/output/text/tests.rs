@@ -268,7 +268,7 @@ fn a_silent_stream_shows_the_live_line_below_and_goes_on_where_it_was() {
     text.wrote = Instant::now() + Duration::from_secs(60);
     text.tick();
     assert_eq!(shown(&screen), "to be");
-    text.wrote = Instant::now().checked_sub(SILENCE).unwrap();
+    text.wrote = Instant::now().checked_sub(STATUS_DELAY).unwrap();
     text.tick();
     let drawn = shown(&screen);
     assert!(drawn.starts_with("\u{1b}D\u{1b}[A\u{1b}7\r\n"), "{drawn:?}");
