@@ -221,7 +221,7 @@ async fn what_broke_the_cache_is_named_and_requests_are_compared() {
         "tools",
         "system/",
         "turn/results/read_file",
-        "It extends the request before it",
+        "Extends the previous request",
     ] {
         assert!(text.contains(word), "{word} is missing: {text}");
     }
