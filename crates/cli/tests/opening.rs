@@ -94,7 +94,7 @@ async fn what_is_wrong_at_the_start_is_the_end_with_the_sentence_of_hew_run() {
 async fn where_there_is_nothing_to_go_on_with_a_new_session_begins() {
     let Some(play) = play().await else { return };
     let tmux = Tmux::start(&play.hew.clone().arg("-c"), 100, 30).unwrap();
-    tmux.wait_until(|all| in_a_line(all).contains("this is a new one"))
+    tmux.wait_until(|all| in_a_line(all).contains("starting a new session"))
         .await
         .unwrap();
     tmux.wait_for_text(READY).await.unwrap();
@@ -102,7 +102,7 @@ async fn where_there_is_nothing_to_go_on_with_a_new_session_begins() {
     let all = leave(&tmux).await;
     assert!(!all.contains("to continue:"), "{all}");
     let tmux = Tmux::start(&play.hew.clone().arg("-c"), 100, 30).unwrap();
-    tmux.wait_until(|all| in_a_line(all).contains("this is a new one"))
+    tmux.wait_until(|all| in_a_line(all).contains("starting a new session"))
         .await
         .unwrap();
     tmux.wait_for_text(READY).await.unwrap();
