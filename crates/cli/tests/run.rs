@@ -192,7 +192,7 @@ async fn each_ending_has_its_exit_code() {
             Script::new().turn(Turn::text("And then").stop(Stop::MaxTokens)),
             vec![],
             5,
-            "the output limit cut",
+            "truncated at the output limit",
         ),
         (
             Script::new().turn(Turn::text("x").with_permanent_fault(Fault::Unauthorized)),

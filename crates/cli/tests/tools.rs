@@ -278,7 +278,7 @@ async fn tools_are_listed_shown_and_run_by_hand() {
     }
     for (args, code, said) in [
         (vec!["show", "nope"], 2, "there is no tool `nope`"),
-        (vec!["show", "crush_logs"], 2, "use the session's log instead"),
+        (vec!["show", "crush_logs"], 2, "use instead: the session's log"),
         (vec!["run", "read_file"], 2, "missing field `path`"),
         (vec!["run", "read_file", "--input", "{"], 2, "the input is not JSON"),
         (

@@ -77,7 +77,7 @@ fn find<'a>(registry: &'a Registry, name: &str) -> Result<&'a Arc<dyn DynTool>> 
     registry.get(name).ok_or_else(|| {
         let failure = Failure::usage(format!("there is no tool `{name}`"));
         match toolbox::peer_tool_hint(name) {
-            Some(what) => failure.hint(format!("use {what} instead")),
+            Some(what) => failure.hint(format!("use instead: {what}")),
             None => failure.hint("`hew tools` lists them with their other names"),
         }
     })
