@@ -4,6 +4,7 @@
 //! [`UnclearReason`], and such a line needs approval.
 
 mod dangers;
+mod evaluation;
 mod hazardous_options;
 mod parse;
 mod programs;
@@ -19,9 +20,10 @@ pub use parse::parse;
 pub use targets::ResolvedTarget;
 pub use word::ShellWord;
 
-pub(crate) use hazardous_options::hazardous_option;
+pub(crate) use hazardous_options::{hazardous_option, running_option};
 pub(crate) use programs::{
-    GLOBAL_VALUES, basename, carries_no_command, harmless_variable, is_interpreter, is_shell, is_standard,
+    GLOBAL_VALUES, basename, carries_no_command, dashed_subcommand, harmless_variable, is_interpreter, is_shell,
+    is_standard, redirects_programs,
 };
 pub(crate) use targets::{DisclosedPath, cd_target};
 pub(crate) use word::WordPiece;

@@ -7,8 +7,8 @@
 use super::rule::{Match, MatchMode, glob};
 use crate::Error;
 use crate::shell::{
-    GLOBAL_VALUES, ShellWord, SimpleCommand, basename, carries_no_command, harmless_variable, hazardous_option,
-    is_standard,
+    GLOBAL_VALUES, ShellWord, SimpleCommand, basename, carries_no_command, dashed_subcommand, harmless_variable,
+    hazardous_option, is_standard, redirects_programs, running_option,
 };
 use globset::GlobMatcher;
 
@@ -159,20 +159,46 @@ fn prefix(tokens: &[PatternToken], words: &[ShellWord], open_ended: bool) -> Mat
 }
 
 fn wide(tokens: &[PatternToken], simple: &SimpleCommand) -> Match {
-    let whole = matches_loosely(tokens, &simple.words, simple.open_ended);
+    let name = simple.name().unwrap_or_default();
+    let whole = dashed_words(&name, &simple.words)
+        .into_iter()
+        .chain([simple.words.clone()])
+        .map(|words| matches_loosely(tokens, &words, simple.open_ended))
+        .max()
+        .unwrap_or(Match::No);
     if whole == Match::Yes {
         return whole;
     }
-    let name = simple.name().unwrap_or_default();
+    let runs_more = running_option(simple).is_some() || simple.env.iter().any(|(name, _)| redirects_programs(name));
+    if runs_more {
+        return Match::Maybe;
+    }
     if carries_no_command(&name) {
         return whole;
     }
     // Any other program may run its arguments.
     let inside = (1..simple.words.len()).any(|at| {
-        simple.words[at].plain().is_some()
-            && matches_loosely(tokens, &simple.words[at..], simple.open_ended) == Match::Yes
+        simple.words[at].plain().is_some_and(|text| mentions(tokens, &text))
+            || matches_loosely(tokens, &simple.words[at..], simple.open_ended) == Match::Yes
     });
     if inside { whole.max(Match::Maybe) } else { whole }
+}
+
+/// The words of `git-push origin` as `git push origin`.
+fn dashed_words(name: &str, words: &[ShellWord]) -> Option<Vec<ShellWord>> {
+    let (program, subcommand) = dashed_subcommand(name)?;
+    let first = [ShellWord::text(program), ShellWord::text(subcommand)];
+    Some(first.into_iter().chain(words.iter().skip(1).cloned()).collect())
+}
+
+/// Whether an argument is code that names the program of a pattern.
+fn mentions(tokens: &[PatternToken], text: &str) -> bool {
+    let Some(PatternToken::Word(program)) = tokens.iter().find(|token| !token.spells_assignment()) else {
+        return false;
+    };
+    let mut parts = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.')));
+    let is_code = text.contains(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/')));
+    is_code && parts.any(|part| part == program)
 }
 
 /// Whether words match the pattern, regardless of the order and form of options.

@@ -3,77 +3,212 @@
 //! A rule that allows `sort` does not mean `sort --compress-program=sh`. Such an option is covered only by a rule that
 //! names it.
 
+use super::programs::changes_programs;
 use super::targets::{edits_in_place, operands, option_values};
 use super::{ShellWord, SimpleCommand};
 
-/// Programs and their options that write or run something.
+/// Programs and their options that run another program or load code.
 #[rustfmt::skip]
-const OPTIONS: &[(&str, &[&str])] = &[
-    ("find", &["-delete", "-fprint", "-fprint0", "-fprintf", "-fls"]),
-    ("sort", &["-o", "--output", "--compress-program", "-T", "--temporary-directory"]),
-    ("rg", &["--pre", "--hostname-bin", "-z", "--search-zip"]),
+const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
+    ("sort", &["--compress-program"]),
+    ("rg", &["--pre", "--hostname-bin"]),
     ("ag", &["--pager"]),
     ("ack", &["--pager"]),
+    ("bat", &["--pager"]),
+    ("delta", &["--pager"]),
     ("man", &["-P", "--pager", "-H", "--html", "-C", "--config-file"]),
-    ("tar", &["--to-command", "--checkpoint-action", "--use-compress-program", "-I", "--rmt-command",
-        "--rsh-command", "-F", "--info-script", "--new-volume-script"]),
+    ("tar", TAR),
+    ("gtar", TAR),
+    ("bsdtar", &["--use-compress-program"]),
     ("zip", &["-TT", "--unzip-command"]),
+    ("wget", &["--use-askpass", "-e", "--execute", "--config"]),
+    ("rsync", &["-e", "--rsh", "--rsync-path"]),
+    ("scp", &["-S", "-o", "-F"]),
+    ("sftp", &["-S", "-o", "-F", "-D"]),
+    ("ssh", &["-o", "-F"]),
+    ("cargo", &["--config"]),
+    ("go", &["-exec", "-toolexec", "-vettool", "-overlay", "-modfile"]),
+    ("split", &["--filter"]),
+    ("gcc", COMPILER),
+    ("g++", COMPILER),
+    ("cc", COMPILER),
+    ("c++", COMPILER),
+    ("clang", COMPILER),
+    ("make", &["--eval", "-E"]),
+    ("gmake", &["--eval", "-E"]),
+    ("npm", &["--script-shell", "--call", "--node-options", "--userconfig", "--globalconfig", "--git"]),
+    ("pnpm", &["--script-shell", "--shell-mode"]),
+    ("yarn", &["--script-shell"]),
+    ("pip", &["--global-option", "--install-option"]),
+    ("apt", &["-o", "--option", "-c", "--config-file"]),
+    ("apt-get", &["-o", "--option", "-c", "--config-file"]),
+    ("dpkg", &["--pre-invoke", "--post-invoke"]),
+    ("awk", &["-f", "--file", "-i", "--include", "-E", "--exec", "-l", "--load"]),
+    ("gawk", &["-f", "--file", "-i", "--include", "-E", "--exec", "-l", "--load"]),
+    ("mawk", &["-f", "--file"]),
+    ("sed", &["-f", "--file"]),
+    ("openssl", &["-engine", "-provider-path", "-provider"]),
+    ("less", &["-k", "--lesskey-file", "--lesskey-src", "--lesskey-content"]),
+    ("gh", &["--editor", "--browser"]),
+];
+
+/// Programs with many ordinary arguments: a word that is only known at run time is not taken for an option.
+#[rustfmt::skip]
+const ORDINARY_ARGUMENTS: &[&str] = &[
+    "apt", "apt-get", "bat", "c++", "cc", "clang", "delta", "dpkg", "g++", "gh", "gmake", "make", "npm", "pip", "pnpm",
+    "yarn",
+];
+
+const TAR: &[&str] = &[
+    "--to-command",
+    "--checkpoint-action",
+    "--use-compress-program",
+    "-I",
+    "--rmt-command",
+    "--rsh-command",
+    "-F",
+    "--info-script",
+    "--new-volume-script",
+];
+
+const COMPILER: &[&str] = &["-wrapper", "-fplugin", "-B", "-specs", "-Xclang", "-load"];
+
+/// Programs and their options that write or change something.
+#[rustfmt::skip]
+const WRITING_OPTIONS: &[(&str, &[&str])] = &[
+    ("find", &["-delete", "-fprint", "-fprint0", "-fprintf", "-fls"]),
+    ("sort", &["-o", "--output", "-T", "--temporary-directory"]),
+    ("rg", &["-z", "--search-zip"]),
     ("xxd", &["-r"]),
     ("date", &["-s", "--set"]),
     ("tree", &["-o"]),
     ("curl", &["-o", "-O", "--output", "--remote-name", "-T", "--upload-file", "-K", "--config", "-D",
         "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr", "--output-dir"]),
     ("wget", &["-O", "--output-document", "-o", "--output-file", "-a", "--append-output", "--post-file",
-        "--use-askpass", "-e", "--execute", "-P", "--directory-prefix"]),
-    ("rsync", &["-e", "--rsh", "--rsync-path"]),
-    ("scp", &["-S", "-o"]),
-    ("sftp", &["-S", "-o"]),
-    ("ssh", &["-o", "-F", "-E"]),
-    ("cargo", &["--config"]),
-    ("go", &["-exec", "-toolexec", "-vettool", "-o"]),
+        "-P", "--directory-prefix"]),
+    ("ssh", &["-E"]),
+    ("go", &["-o"]),
     ("yq", &["-i", "--inplace", "--in-place"]),
     ("jq", &["-i"]),
-    ("split", &["--filter"]),
-    ("gcc", &["-wrapper", "-fplugin"]),
-    ("awk", &["-f", "--file", "-i", "--include", "-E", "--exec", "-l", "--load"]),
-    ("gawk", &["-f", "--file", "-i", "--include", "-E", "--exec", "-l", "--load"]),
-    ("mawk", &["-f", "--file"]),
-    ("sed", &["-f", "--file"]),
     ("file", &["-C", "--compile"]),
     ("history", &["-w", "-a", "-c", "-d", "-r"]),
     ("printf", &["-v"]),
     ("test", &["-v"]),
-    ("openssl", &["-out", "-engine", "-provider-path"]),
+    ("openssl", &["-out"]),
     ("docker", &["--privileged", "-v", "--volume", "--mount"]),
     ("ps", &["-E"]),
-    ("less", &["-o", "-O", "--log-file", "-k", "--lesskey-file", "--lesskey-src"]),
+    ("less", &["-o", "-O", "--log-file"]),
     ("diff", &["--to-file"]),
     ("hostname", &["-F", "--file"]),
     ("dmesg", &["-c", "-C", "--clear"]),
 ];
 
+/// Options before a git subcommand that run a program, or use another configuration.
+const GIT_GLOBAL: &[&str] = &["-c", "--config-env", "--exec-path", "--git-dir"];
+
+/// Options of git subcommands that run a program.
 #[rustfmt::skip]
-const GIT: &[&str] = &[
-    "-c", "--config-env", "--exec-path", "--git-dir", "--work-tree", "-p", "--paginate", "--output",
+const GIT_RUNNING: &[&str] = &[
     "--open-files-in-pager", "--ext-diff", "--textconv", "--upload-pack", "--receive-pack", "--exec", "--extcmd",
-    "--template", "--separate-git-dir", "--hooksPath", "--upload-archive",
+    "--template", "--hooksPath", "--upload-archive", "--sendmail-cmd", "--smtp-server", "--to-cmd", "--cc-cmd",
+    "--header-cmd", "--access-hook", "--authors-prog",
 ];
 
-/// Returns the option that makes a command do more than its name suggests, as written.
-pub(crate) fn hazardous_option(simple: &SimpleCommand) -> Option<String> {
+/// Options of git that write or change something.
+const GIT_WRITING: &[&str] = &["--output", "--separate-git-dir"];
+
+/// Options before a git subcommand that change something.
+const GIT_GLOBAL_OTHER: &[&str] = &["-p", "--paginate", "--work-tree"];
+
+/// Short options of git subcommands that run a program.
+const GIT_SHORT: &[(&str, char)] = &[
+    ("rebase", 'x'),
+    ("difftool", 'x'),
+    ("clone", 'u'),
+    ("clone", 'c'),
+    ("grep", 'O'),
+    ("instaweb", 'b'),
+];
+
+/// Git subcommands that run a program that they are given.
+const GIT_RUNNERS: &[&str] = &[
+    "daemon",
+    "filter-branch",
+    "for-each-repo",
+    "instaweb",
+    "merge-index",
+    "shell",
+    "web--browse",
+];
+
+/// Settings that do not run anything, by prefix in lower case.
+#[rustfmt::skip]
+const HARMLESS_GIT_SETTINGS: &[&str] = &[
+    "advice.", "color.", "column.", "core.abbrev", "core.autocrlf", "core.eol", "core.quotepath", "diff.algorithm",
+    "diff.context", "diff.renames", "grep.", "init.defaultbranch", "log.", "pull.ff", "pull.rebase", "push.default",
+    "rebase.autostash", "safe.", "status.", "user.",
+];
+
+/// Returns the option that makes a command run another program, as written.
+pub(crate) fn running_option(simple: &SimpleCommand) -> Option<String> {
     let name = simple.name()?;
     let found = match name.as_str() {
-        "git" => git(simple),
+        "git" => git(simple, GitScope::Running),
         "sed" => sed(simple),
         "awk" | "gawk" | "mawk" | "nawk" => awk(simple),
         "less" | "more" | "vim" | "vi" | "view" | "nvim" => editor(simple),
         _ => None,
     };
-    if found.is_some() {
-        return found;
+    found.or_else(|| option_in(simple, options_of(RUNNING_OPTIONS, &name), 1))
+}
+
+/// The commands in the values of options that run a program.
+pub(crate) fn option_scripts(simple: &SimpleCommand) -> Vec<String> {
+    let Some(name) = simple.name() else {
+        return Vec::new();
+    };
+    let options = match name.as_str() {
+        "git" => GIT_RUNNING,
+        _ => options_of(RUNNING_OPTIONS, &name),
+    };
+    let mut values = option_values(simple, options);
+    if name == "git" {
+        values.extend(option_values(simple, &["-c", "--config", "-x", "-u", "-O"]));
     }
-    let (_, options) = OPTIONS.iter().find(|(program, _)| *program == name)?;
-    option_in(simple, options, 1)
+    let mut scripts = Vec::new();
+    for value in values.iter().filter_map(ShellWord::plain) {
+        // `core.pager=less`, `ProxyCommand=nc` and `exec=sh`.
+        if let Some((_, run)) = value.split_once('=') {
+            scripts.push(run.trim_start_matches('!').to_owned());
+        }
+        scripts.push(value);
+    }
+    // The value of a variable such as PAGER is a command.
+    for (variable, value) in &simple.env {
+        if changes_programs(variable) {
+            scripts.extend(value.plain());
+        }
+    }
+    scripts.retain(|script| !script.trim().is_empty());
+    scripts
+}
+
+fn options_of(table: &[(&str, &'static [&'static str])], name: &str) -> &'static [&'static str] {
+    table
+        .iter()
+        .find(|(program, _)| *program == name)
+        .map_or(&[], |(_, options)| options)
+}
+
+/// Returns the option that makes a command do more than its name suggests, as written.
+pub(crate) fn hazardous_option(simple: &SimpleCommand) -> Option<String> {
+    let name = simple.name()?;
+    let writing = || match name.as_str() {
+        "git" => git(simple, GitScope::Any),
+        "sed" => edited_in_place(simple),
+        _ => option_in(simple, options_of(WRITING_OPTIONS, &name), 1),
+    };
+    running_option(simple).or_else(writing)
 }
 
 /// Returns the first word that is, or may become, one of the options.
@@ -83,8 +218,11 @@ fn option_in(simple: &SimpleCommand, options: &[&str], from: usize) -> Option<St
     }
     for word in simple.words.iter().skip(from) {
         let Some(text) = word.plain() else {
+            let is_ordinary = simple
+                .name()
+                .is_some_and(|name| ORDINARY_ARGUMENTS.contains(&name.as_str()));
             // A glob can only expand to file names, which rarely begin with a dash.
-            if word.may_be_flag() && !is_only_pattern(word) {
+            if word.may_be_flag() && !is_only_pattern(word) && !is_ordinary {
                 return Some(word.to_string());
             }
             continue;
@@ -118,15 +256,25 @@ fn is_option_form(text: &str, option: &str) -> bool {
         return name.len() >= 3 && long.starts_with(name);
     }
     if option.len() > 2 {
-        return text == option || text.strip_prefix(option).is_some_and(|rest| rest.starts_with('='));
+        // `-TTsh` and `-fplugin=x`.
+        return text.starts_with(option);
     }
     let short = option.chars().nth(1).unwrap_or('-');
     text.starts_with('-') && !text.starts_with("--") && text.contains(short)
 }
 
-fn git(simple: &SimpleCommand) -> Option<String> {
+/// Which options of git to look for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GitScope {
+    /// Those that run a program.
+    Running,
+    /// Also those that write or change something.
+    Any,
+}
+
+fn git(simple: &SimpleCommand, scope: GitScope) -> Option<String> {
     let texts: Vec<_> = simple.words.iter().map(ShellWord::plain).collect();
-    let mut subcommand = None;
+    let mut subcommand: Option<String> = None;
     let mut skip = false;
     for (at, text) in texts.iter().enumerate().skip(1) {
         let Some(text) = text else {
@@ -146,14 +294,24 @@ fn git(simple: &SimpleCommand) -> Option<String> {
             skip = true;
             continue;
         }
-        // After a subcommand, `-p` and `-c` mean patch, combined and the like.
-        let options = match subcommand {
-            None => GIT,
-            Some(_) => &GIT[7..],
+        let setting = texts.get(at + 1).and_then(Option::as_deref);
+        if scope == GitScope::Running && subcommand.is_none() && text == "-c" && setting.is_some_and(is_harmless) {
+            skip = true;
+            continue;
+        }
+        let (running, other): (&[&str], &[&str]) = match subcommand {
+            None => (GIT_GLOBAL, GIT_GLOBAL_OTHER),
+            // After a subcommand, `-p` and `-c` mean patch, combined and the like.
+            Some(_) => (GIT_RUNNING, GIT_WRITING),
         };
-        let exec = matches!(subcommand.as_deref(), Some("rebase" | "difftool")) && text == "-x";
-        let pager = matches!(subcommand.as_deref(), Some("grep")) && text.starts_with("-O");
-        if exec || pager || text.starts_with("ext::") || options.iter().any(|option| is_git_option_form(text, option)) {
+        let is_one = |options: &[&str]| options.iter().any(|option| is_git_option_form(text, option));
+        let is_short =
+            |(name, letter): &(&str, char)| subcommand.as_deref() == Some(*name) && is_short_option(text, *letter);
+        let runs = is_one(running)
+            || GIT_SHORT.iter().any(is_short)
+            || text.starts_with("ext::")
+            || (subcommand.as_deref() == Some("clone") && is_option_form(text, "--config"));
+        if runs || (scope == GitScope::Any && is_one(other)) {
             return Some(text.clone());
         }
         if subcommand.is_none() && !text.starts_with('-') {
@@ -163,15 +321,26 @@ fn git(simple: &SimpleCommand) -> Option<String> {
     if simple.open_ended {
         return Some("…".to_owned());
     }
-    let operands = operands(simple, &["-C"]);
+    let operands = operands(simple, &["-C", "-c"]);
     let second = operands.get(1).and_then(ShellWord::plain);
     match (subcommand.as_deref(), second.as_deref()) {
         (Some("config"), _) if operands.len() > 2 => Some("config".into()),
         (Some("bisect"), Some("run")) => Some("run".into()),
         (Some("submodule"), Some("foreach")) => Some("foreach".into()),
-        (Some("filter-branch"), _) => Some("filter-branch".into()),
+        (Some("hook"), Some("run")) => Some("run".into()),
+        (Some(runner), _) if GIT_RUNNERS.contains(&runner) => Some(runner.to_owned()),
         _ => None,
     }
+}
+
+/// Whether a word is a short option or contains it: `-x`, `-xCMD`, `-yx`.
+fn is_short_option(text: &str, letter: char) -> bool {
+    text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
+}
+
+fn is_harmless(setting: &str) -> bool {
+    let setting = setting.to_lowercase();
+    HARMLESS_GIT_SETTINGS.iter().any(|prefix| setting.starts_with(prefix))
 }
 
 fn is_git_option_form(text: &str, option: &str) -> bool {
@@ -181,15 +350,19 @@ fn is_git_option_form(text: &str, option: &str) -> bool {
     }
 }
 
+/// The option of `sed` to edit files in place.
+fn edited_in_place(simple: &SimpleCommand) -> Option<String> {
+    if !edits_in_place(simple) {
+        return None;
+    }
+    let texts = simple.words.iter().filter_map(ShellWord::plain);
+    texts
+        .into_iter()
+        .find(|text| text.starts_with('-') && text.contains('i'))
+}
+
 /// `sed` scripts can write files and run commands.
 fn sed(simple: &SimpleCommand) -> Option<String> {
-    if edits_in_place(simple) {
-        return simple
-            .words
-            .iter()
-            .filter_map(ShellWord::plain)
-            .find(|text| text.starts_with('-') && text.contains('i'));
-    }
     let mut scripts = option_values(simple, &["-e", "--expression"]);
     if scripts.is_empty() {
         scripts.extend(operands(simple, &["-l"]).into_iter().next());

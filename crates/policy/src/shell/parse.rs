@@ -2,6 +2,7 @@
 
 mod words;
 
+use super::evaluation::{self, Evaluation};
 use super::syntax_tree::{
     adjacent, children, cuts_redirection, destinations, ends_as_in_shell, feeds_shell, first_word, gaps, has_unescaped,
     heredoc_arguments, is_reserved, is_space, is_test, is_text, is_unusual, is_variable, mask_escapes,
@@ -9,7 +10,8 @@ use super::syntax_tree::{
 };
 use super::word::WordPiece;
 use super::{
-    FileTarget, Script, ShellWord, SimpleCommand, TargetSource, UnclearReason, WorkingDir, programs, targets, wrappers,
+    FileTarget, Script, ShellWord, SimpleCommand, TargetSource, UnclearReason, WorkingDir, hazardous_options, programs,
+    targets, wrappers,
 };
 use tree_sitter::{Node, Parser};
 
@@ -30,11 +32,13 @@ pub fn parse(line: &str) -> Script {
         script: Script::default(),
         folders: vec![WorkingDir::At(String::new())],
         nested: 0,
+        audience: CommandAudience::AllRules,
         calculates: false,
         holds_substitution: false,
+        evaluation: Evaluation::default(),
     };
     walk.source(line);
-    if walk.calculates && walk.holds_substitution {
+    if (walk.calculates && walk.holds_substitution) || walk.evaluation.is_uncertain() {
         walk.unclear(UnclearReason::Expansion("$((…))".into()));
     }
     walk.script.unclear.sort();
@@ -46,10 +50,21 @@ struct ScriptWalker {
     script: Script,
     folders: Vec<WorkingDir>,
     nested: usize,
+    /// Which rules apply to the commands being added.
+    audience: CommandAudience,
     /// Whether the line contains arithmetic, which evaluates substitutions in variables.
     calculates: bool,
     /// Whether a text contains a substitution that is not evaluated in place.
     holds_substitution: bool,
+    evaluation: Evaluation,
+}
+
+/// Which rules apply to a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CommandAudience {
+    AllRules,
+    /// The value of an option that runs a program: the rule for that program covers it, but it may be denied.
+    DenyRules,
 }
 
 impl ScriptWalker {
@@ -119,7 +134,9 @@ impl ScriptWalker {
             "compound_statement" => {
                 // Only a separate brace opens a group; `{a,b}` is a word.
                 let text = source(node, src);
-                self.calculates |= text.starts_with("((");
+                if text.starts_with("((") {
+                    self.calculate(text);
+                }
                 if text.starts_with('{') && !text[1..].starts_with(char::is_whitespace) {
                     self.unclear(UnclearReason::Unparsed);
                 }
@@ -138,8 +155,20 @@ impl ScriptWalker {
                 self.expansion(node, src);
                 self.children(node, src, depth);
             }
-            "arithmetic_expansion" | "c_style_for_statement" | "subscript" => {
-                self.calculates = true;
+            "arithmetic_expansion" | "c_style_for_statement" => {
+                let header = node
+                    .child_by_field_name("body")
+                    .map_or(node.end_byte(), |body| body.start_byte());
+                self.calculate(src.get(node.start_byte()..header).unwrap_or_default());
+                self.children(node, src, depth);
+            }
+            "subscript" => {
+                let index = source(node, src).split_once('[').map_or("", |(_, index)| index);
+                self.calculate(index);
+                self.children(node, src, depth);
+            }
+            "for_statement" | "select_statement" => {
+                self.loop_variable(node, src);
                 self.children(node, src, depth);
             }
             "command_substitution" => {
@@ -330,22 +359,71 @@ impl ScriptWalker {
         let Some(name) = node.child_by_field_name("name") else {
             return;
         };
-        let name = source(name, src);
-        if !is_variable(name) {
+        let name = source(name, src).to_owned();
+        if !is_variable(&name) {
             self.unclear(UnclearReason::Unparsed);
         }
+        self.variable(&name);
+        self.assigned_value(&name, node.child_by_field_name("value"), src);
+    }
+
+    /// Records the value of an assignment.
+    fn assigned_value(&mut self, name: &str, value: Option<Node<'_>>, src: &str) {
+        let Some(value) = value else { return };
+        match value.kind() {
+            "arithmetic_expansion" => self.evaluation.set_number(name),
+            "array" => {
+                for element in children(value).into_iter().filter(Node::is_named) {
+                    let word = self.word(element, src);
+                    self.evaluation.set(name, &word);
+                }
+            }
+            _ => {
+                let word = self.word(value, src);
+                self.evaluation.set(name, &word);
+            }
+        }
+    }
+
+    /// Reports a variable that changes the behaviour of programs.
+    fn variable(&mut self, name: &str) {
         if programs::changes_programs(name) {
             self.unclear(UnclearReason::Variable(name.to_owned()));
         }
     }
 
+    /// Records arithmetic.
+    fn calculate(&mut self, text: &str) {
+        self.calculates = true;
+        self.evaluation.calculate(text);
+    }
+
+    /// `for` and `select` assign words to a variable.
+    fn loop_variable(&mut self, node: Node<'_>, src: &str) {
+        let Some(name) = node.child_by_field_name("variable") else {
+            return;
+        };
+        let name = source(name, src).to_owned();
+        self.variable(&name);
+        let mut cursor = node.walk();
+        let values: Vec<_> = node.children_by_field_name("value", &mut cursor).collect();
+        if values.is_empty() || node.kind() == "select_statement" {
+            self.evaluation.set(&name, &ShellWord::unknown());
+        }
+        for value in values {
+            let word = self.word(value, src);
+            self.evaluation.set(&name, &word);
+        }
+    }
+
     /// Adds a command, and the commands that it runs.
     fn simple(&mut self, env: Vec<(String, ShellWord)>, words: Vec<ShellWord>) {
+        for (name, value) in &env {
+            self.evaluation.set(name, value);
+        }
         if words.is_empty() {
             for (name, _) in &env {
-                if programs::changes_programs(name) {
-                    self.unclear(UnclearReason::Variable(name.clone()));
-                }
+                self.variable(name);
             }
             return;
         }
@@ -373,10 +451,7 @@ impl ScriptWalker {
         match simple.name() {
             None => self.unclear(UnclearReason::Program(simple.words[0].to_string())),
             Some(name) => {
-                let evaluates = [
-                    "let", "declare", "typeset", "local", "test", "printf", "read", "unset", "export",
-                ];
-                self.calculates |= evaluates.contains(&name.as_str());
+                self.builtin(&simple, &name);
                 self.script.writes.extend(targets::written_targets(&simple, &name));
                 self.change_folder(&simple, &name);
             }
@@ -385,19 +460,54 @@ impl ScriptWalker {
         for why in wrapped.unclear {
             self.unclear(why);
         }
-        match wrapped.counts {
-            true => self.script.commands.push(simple),
-            false => self.script.wrappers.push(simple),
+        // A text that is run as a command inherits these variables, but the parts of it do not show them.
+        if !wrapped.scripts.is_empty() {
+            for (name, _) in simple.env.iter().filter(|(name, _)| !programs::harmless_variable(name)) {
+                self.unclear(UnclearReason::Variable(name.clone()));
+            }
+        }
+        let hidden = hazardous_options::option_scripts(&simple);
+        match (wrapped.counts, self.audience) {
+            (true, CommandAudience::AllRules) => self.script.commands.push(simple),
+            (false, _) | (_, CommandAudience::DenyRules) => self.script.wrappers.push(simple),
         }
         for inner in wrapped.commands {
             self.add_command(inner, depth + 1);
         }
         for script in wrapped.scripts {
-            let before = self.folders.clone();
-            self.nested += 1;
-            self.source(&script);
-            self.nested -= 1;
-            self.folders = before;
+            self.nested_source(&script);
+        }
+        let audience = std::mem::replace(&mut self.audience, CommandAudience::DenyRules);
+        let unclear = self.script.unclear.len();
+        for script in hidden {
+            self.nested_source(&script);
+        }
+        // Such a value need not be a shell command; the option itself needs approval.
+        self.script.unclear.truncate(unclear);
+        self.audience = audience;
+    }
+
+    fn nested_source(&mut self, script: &str) {
+        let before = self.folders.clone();
+        self.nested += 1;
+        self.source(script);
+        self.nested -= 1;
+        self.folders = before;
+    }
+
+    /// Records the variables that a builtin sets, and the text that it evaluates.
+    fn builtin(&mut self, simple: &SimpleCommand, name: &str) {
+        let effects = evaluation::builtin_effects(simple, name);
+        self.calculates |= effects.calculates;
+        for text in effects.arithmetic {
+            self.calculate(&text);
+        }
+        for (variable, value) in effects.variables {
+            self.variable(&variable);
+            self.evaluation.set(&variable, &value);
+        }
+        if effects.is_hidden {
+            self.unclear(UnclearReason::Wrapper(name.to_owned()));
         }
     }
 
@@ -519,6 +629,20 @@ impl ScriptWalker {
         let escapes = [
             "\\0", "\\1", "\\2", "\\3", "\\4", "\\5", "\\6", "\\7", "\\x", "\\u", "\\U",
         ];
+        let name_end = inside
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .unwrap_or(inside.len());
+        let (name, operator) = inside.split_at(name_end);
+        // `${x:1}` is arithmetic, `${x:=1}` and `${x=1}` assign.
+        match operator.strip_prefix(':') {
+            Some(offset) if !offset.starts_with(['-', '=', '+', '?']) => self.calculate(offset),
+            rest => {
+                if rest.unwrap_or(operator).starts_with('=') {
+                    self.variable(name);
+                    self.evaluation.set(name, &ShellWord::unknown());
+                }
+            }
+        }
         if indirect || transforms || escapes.iter().any(|escape| inside.contains(escape)) {
             self.unclear(UnclearReason::Expansion(short(text)));
         }
@@ -535,5 +659,6 @@ impl ScriptWalker {
             self.unclear(UnclearReason::Expansion(short(text)));
         }
         self.calculates = true;
+        self.evaluation.test(text);
     }
 }

@@ -61,10 +61,20 @@ const POWERFUL_VARIABLES: &[&str] = &[
 #[rustfmt::skip]
 const POWERFUL_PREFIXES: &[&str] = &[
     "LD_", "DYLD_", "GIT_", "NODE_", "NPM_", "npm_", "PYTHON", "PERL", "RUBY", "GEM_", "BUNDLE_", "JAVA_", "JDK_",
-    "_JAVA_", "MAVEN_", "GRADLE_", "CARGO_", "RUSTUP_", "GO", "SSH_", "XDG_", "DOCKER_", "BASH_FUNC", "PHP", "LUA_",
+    "_JAVA_", "MAVEN_", "GRADLE_", "CARGO_", "RUSTUP_", "GO", "SSH_", "XDG_", "DOCKER_", "BASH_", "PHP", "LUA_",
     "DOTNET_", "ELECTRON_", "VAGRANT_", "TF_", "PIP_", "UV_", "GLIBC_", "MALLOC_", "AWS_", "OPENSSL_", "SSL_",
     "CURL_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
 ];
+
+/// Variables that make a shell, the loader or git use other programs, by prefix.
+#[rustfmt::skip]
+const REDIRECTING_VARIABLES: &[&str] = &[
+    "BASH_", "DYLD_", "ENV", "GIT_CONFIG", "GIT_DIR", "GIT_EXEC_PATH", "IFS", "LD_", "PATH", "PERL5", "PYTHONPATH",
+    "PYTHONSTARTUP", "RUBYOPT", "SHELLOPTS",
+];
+
+/// Programs with subcommands that also exist as programs of their own, such as `git-push`.
+const DASHED_PROGRAMS: &[&str] = &["cargo", "docker", "git", "kubectl"];
 
 #[rustfmt::skip]
 const STANDARD_FOLDERS: &[&str] = &[
@@ -145,6 +155,17 @@ pub(crate) fn changes_programs(name: &str) -> bool {
     let name = name.split('[').next().unwrap_or(name);
     !harmless_variable(name)
         && (POWERFUL_VARIABLES.contains(&name) || POWERFUL_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+}
+
+/// Whether a variable determines which programs or code a command uses.
+pub(crate) fn redirects_programs(name: &str) -> bool {
+    REDIRECTING_VARIABLES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// The program and subcommand of a name such as `git-push`.
+pub(crate) fn dashed_subcommand(name: &str) -> Option<(&str, &str)> {
+    let (program, subcommand) = name.split_once('-')?;
+    (DASHED_PROGRAMS.contains(&program) && !subcommand.is_empty()).then_some((program, subcommand))
 }
 
 /// Joins a directory and a path textually.

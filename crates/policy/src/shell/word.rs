@@ -141,6 +141,8 @@ impl ShellWord {
                         pieces: vec![WordPiece::Unknown { quoted: false }],
                     }];
                 }
+                // The shell drops a word that is empty without quotes: `{,x}` is only `x`.
+                None if tokens.is_empty() => {}
                 None => done.push(join(tokens)),
                 Some(BraceExpansion::Range(start, end)) => {
                     let mut word = join(tokens[..start].to_vec());

@@ -146,16 +146,26 @@ fn env(simple: &SimpleCommand) -> WrappedCommands {
         return hidden("env");
     };
     let mut inner = simple.clone();
-    while let Some((name, value)) = simple.words.get(at).and_then(assignment) {
-        inner.env.push((name, value));
+    let mut unclear = Vec::new();
+    while let Some(word) = simple.words.get(at) {
+        match assignment(word) {
+            Some((name, value)) => inner.env.push((name, value)),
+            // `env` accepts any name, such as `BASH_FUNC_ls%%`.
+            None if word.known_start().contains('=') => unclear.push(UnclearReason::Variable(word.to_string())),
+            None => break,
+        }
         at += 1;
     }
     if at >= simple.words.len() {
-        return only_itself();
+        return WrappedCommands {
+            unclear,
+            ..only_itself()
+        };
     }
     inner.words = simple.words[at..].to_vec();
     WrappedCommands {
         commands: vec![inner],
+        unclear,
         ..WrappedCommands::default()
     }
 }
@@ -326,13 +336,16 @@ fn trap(simple: &SimpleCommand) -> WrappedCommands {
     }
 }
 
+/// An alias is replaced before the shell parses the line, so it can change what any later command means.
 fn alias(simple: &SimpleCommand) -> WrappedCommands {
     let mut wrapped = only_itself();
     for word in simple.words.iter().skip(1) {
         match word.plain() {
-            Some(text) => wrapped
-                .scripts
-                .extend(text.split_once('=').map(|(_, run)| run.to_owned())),
+            Some(text) => {
+                let Some((_, run)) = text.split_once('=') else { continue };
+                wrapped.scripts.push(run.to_owned());
+                wrapped.unclear.push(UnclearReason::Wrapper("alias".into()));
+            }
             None => wrapped.unclear.push(UnclearReason::Dynamic("alias".into())),
         }
     }
@@ -408,20 +421,54 @@ fn git(simple: &SimpleCommand) -> WrappedCommands {
             (Some("foreach"), Some("--recursive" | "-q" | "--quiet")) => wrapped.scripts.extend(rest(&texts, at + 2)),
             (Some("foreach"), Some(_)) => wrapped.scripts.extend(rest(&texts, at + 1)),
             (Some("-x" | "--exec" | "--extcmd"), Some(run)) => wrapped.scripts.push(run.to_owned()),
+            (Some("-c"), Some(setting)) => match alias_of(setting) {
+                Some((_, run)) if run.starts_with('!') => wrapped.scripts.push(run[1..].to_owned()),
+                Some((name, run)) => wrapped.commands.extend(expand_alias(simple, name, run)),
+                None => {}
+            },
             (Some(option), _) => {
                 let run = option
                     .strip_prefix("--exec=")
                     .or_else(|| option.strip_prefix("--extcmd="));
-                let alias = option
-                    .split_once("=!")
-                    .filter(|(name, _)| name.starts_with("alias."))
-                    .map(|(_, run)| run);
-                wrapped.scripts.extend(run.or(alias).map(str::to_owned));
+                // `-xCMD`, and `-yxCMD` of `git difftool`.
+                let glued = option
+                    .strip_prefix('-')
+                    .filter(|option| !option.starts_with('-'))
+                    .and_then(|option| option.split_once('x'))
+                    .map(|(_, run)| run)
+                    .filter(|run| !run.is_empty() && runs_commands(text(1)));
+                wrapped.scripts.extend(run.or(glued).map(str::to_owned));
             }
             (None, _) => {}
         }
     }
     wrapped
+}
+
+/// Git subcommands with an option `-x` for a command.
+fn runs_commands(subcommand: Option<&str>) -> bool {
+    matches!(subcommand, Some("rebase" | "difftool"))
+}
+
+/// The name and value of a setting such as `alias.p=push`.
+fn alias_of(setting: &str) -> Option<(&str, &str)> {
+    let (key, run) = setting.split_once('=')?;
+    let name = key.get(..6).filter(|section| section.eq_ignore_ascii_case("alias."));
+    name.map(|_| (&key[6..], run))
+}
+
+/// The command that an alias stands for: `git -c alias.p=push p x` is `git push x`.
+fn expand_alias(simple: &SimpleCommand, name: &str, run: &str) -> Option<SimpleCommand> {
+    let used = |word: &ShellWord| word.plain().is_some_and(|text| text.eq_ignore_ascii_case(name));
+    let at = simple.words.iter().rposition(used)?;
+    let alias = run
+        .split_whitespace()
+        .map(|word| ShellWord::text(word.trim_matches(['"', '\''])));
+    let words = [ShellWord::text("git")].into_iter().chain(alias);
+    Some(SimpleCommand {
+        words: words.chain(simple.words[at + 1..].iter().cloned()).collect(),
+        ..simple.clone()
+    })
 }
 
 fn rest(texts: &[Option<String>], at: usize) -> Option<String> {

@@ -3,6 +3,8 @@
 #![allow(clippy::expect_used, reason = "a test may fail")]
 
 mod bypasses;
+#[cfg(target_os = "linux")]
+mod differential;
 mod modes;
 mod permissions;
 mod properties;
