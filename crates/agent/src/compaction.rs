@@ -12,7 +12,7 @@ use crate::session::{Environment, Session, Turn};
 use model::Model;
 use prompt::tokens::{EstimateCorrection, TokenizerFamily, message_tokens};
 use prompt::{CompactionCut, ContextPressure, FixedContent, KeepRecent, TokenBudget};
-use session::{Body, Error, Item, ItemId, NoticeLevel};
+use session::{Body, Error, HistoryElision, Item, ItemId, NoticeLevel};
 use std::sync::Arc;
 use std::time::Duration;
 use summary::{SummaryWriter, WindowFit, WrittenSummary};
@@ -22,6 +22,11 @@ use tokio::task::JoinHandle;
 const REPLY_PERCENT: u64 = 10;
 /// An elision is sufficient if it reduces the conversation to this share.
 const ELIDED_PERCENT: u64 = 50;
+
+/// The share of a rejected request's messages that is sent at each further attempt without a summary.
+const REJECTED_PERCENTS: [u64; 3] = [75, 50, 25];
+/// A rejected request with fewer tokens of messages is not reduced further.
+const MIN_REJECTED_TOKENS: u64 = 500;
 
 /// Settings for the compaction of long conversations.
 #[derive(Clone, Default)]
@@ -59,6 +64,8 @@ pub(crate) enum CompactionResult {
 pub(crate) struct CompactionState {
     /// The tokenizer family of the current model.
     pub(crate) family: TokenizerFamily,
+    /// The budget of the current model; it bounds single results.
+    pub(crate) budget: Option<TokenBudget>,
     /// Correction of estimates by the reported usage.
     pub(crate) rate: EstimateCorrection,
     /// The token count after the last reply as reported by the provider.
@@ -79,7 +86,7 @@ impl CompactionState {
         match &item.body {
             // Included in the provider's count.
             Body::Reply { .. } => {}
-            _ => self.since += item_tokens(item, self.family),
+            _ => self.since += item_tokens(item, self.family, self.budget),
         }
     }
 
@@ -112,13 +119,14 @@ pub(crate) fn request_tokens(conversation: &Conversation, turn: &Turn) -> u64 {
         counted,
         since,
         family,
+        budget,
         ..
     } = &conversation.compaction;
     match counted {
         Some(counted) => counted + rate.correct(*since),
         None => {
             let items = prompt::elided_items(&conversation.items);
-            let items: u64 = items.iter().map(|item| item_tokens(item, *family)).sum();
+            let items: u64 = items.iter().map(|item| item_tokens(item, *family, *budget)).sum();
             rate.correct(items + system_tokens(turn) + conversation.panels.tool_tokens())
         }
     }
@@ -129,10 +137,15 @@ fn system_tokens(turn: &Turn) -> u64 {
     turn.frame.system.iter().map(|section| family.estimate(section)).sum()
 }
 
-/// The estimated token count of an item.
-fn item_tokens(item: &Item, family: TokenizerFamily) -> u64 {
-    let messages = item.messages();
-    messages.iter().map(|message| message_tokens(family, message)).sum()
+/// The estimated token count of an item as it is sent.
+fn item_tokens(item: &Item, family: TokenizerFamily, budget: Option<TokenBudget>) -> u64 {
+    match budget {
+        Some(budget) => budget.item_tokens(item),
+        None => {
+            let messages = item.messages();
+            messages.iter().map(|message| message_tokens(family, message)).sum()
+        }
+    }
 }
 
 /// The usable part of the model's window.
@@ -166,7 +179,7 @@ pub(crate) async fn before_request(session: &mut Session) -> Result<(), Error> {
     session.update_budget();
     if session.env.config.compaction.automatic == AutoCompaction::Off {
         let budget = session.turn.frame.budget.map(|budget| budget.tokens);
-        return fit(session, budget).await;
+        return fit(session, budget).await.map(drop);
     }
     let tokens = request_tokens(&session.conversation, &session.turn);
     match prompt::pressure_for_window(usable_window(&session.env, &session.turn), tokens) {
@@ -182,15 +195,15 @@ pub(crate) async fn before_request(session: &mut Session) -> Result<(), Error> {
             prepare_automatically(session, WindowFit::Yes).await;
             apply_prepared(session).await?;
             // Whatever still fits is sent unchanged: the newest results are worth more than a wide margin.
-            if !fits_window(session) {
+            if fits_window(session) {
+                return Ok(());
+            }
+            let most = max_prompt_tokens(&session.env, &session.turn);
+            let most = most.saturating_sub(session.conversation.panels.tool_tokens());
+            if !keeps_last_round(session, most) {
                 cut_without_model(session).await?;
             }
-            if !fits_window(session) {
-                let most = max_prompt_tokens(&session.env, &session.turn);
-                let most = most.saturating_sub(session.conversation.panels.tool_tokens());
-                fit(session, Some(most)).await?;
-            }
-            Ok(())
+            fit(session, Some(most)).await.map(drop)
         }
     }
 }
@@ -198,7 +211,8 @@ pub(crate) async fn before_request(session: &mut Session) -> Result<(), Error> {
 /// Elides older parts of the conversation if that makes a summary unnecessary. Returns whether it did.
 async fn elide_enough(session: &mut Session) -> Result<bool, Error> {
     let (items, family) = (&session.conversation.items, session.turn.frame.family);
-    let sum = |items: &[Arc<Item>]| -> u64 { items.iter().map(|item| item_tokens(item, family)).sum() };
+    let budget = session.turn.frame.budget;
+    let sum = |items: &[Arc<Item>]| -> u64 { items.iter().map(|item| item_tokens(item, family, budget)).sum() };
     let elision = prompt::plan_elision(items, family);
     let before = sum(&prompt::elided_items(items));
     let after = sum(&prompt::preview_elision(items, &elision));
@@ -211,17 +225,24 @@ async fn elide_enough(session: &mut Session) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Hides and shortens items until the conversation fits a number of tokens, without a model.
-async fn fit(session: &mut Session, most: Option<u64>) -> Result<(), Error> {
-    let Some(most) = most else { return Ok(()) };
+/// Returns whether the conversation can be reduced to a number of tokens without losing the newest calls and results.
+fn keeps_last_round(session: &Session, most: u64) -> bool {
+    let mut items = session.conversation.items.iter().rev();
+    let newest = items.find(|item| matches!(item.body, Body::Reply { .. }));
+    let elision = plan_fit(session, most);
+    newest.is_none_or(|newest| elision.is_none_or(|elision| !elision.hidden.contains(&newest.id)))
+}
+
+/// The elision that makes the conversation fit a number of tokens; `None` if it fits.
+fn plan_fit(session: &Session, most: u64) -> Option<HistoryElision> {
     let Session { conversation, turn, .. } = session;
     if request_tokens(conversation, turn) <= most + conversation.panels.tool_tokens() {
-        return Ok(());
+        return None;
     }
     let family = turn.frame.family;
     let shown = conversation.items.iter();
     let shown = shown.filter(|item| matches!(item.body, Body::Panels { .. }));
-    let panels: u64 = shown.map(|item| item_tokens(item, family)).sum();
+    let panels: u64 = shown.map(|item| item_tokens(item, family, None)).sum();
     let budget = TokenBudget {
         family,
         tokens: conversation.compaction.rate.estimated(most),
@@ -229,15 +250,38 @@ async fn fit(session: &mut Session, most: Option<u64>) -> Result<(), Error> {
     let fixed = FixedContent {
         tokens: system_tokens(turn) + panels.min(budget.panels()),
         protocol: turn.frame.protocol,
+        results: turn.frame.budget,
     };
-    let Some(elision) = prompt::fit_to_budget(&conversation.items, fixed, budget) else {
-        return Ok(());
+    prompt::fit_to_budget(&conversation.items, fixed, budget)
+}
+
+/// Hides and shortens items until the conversation fits a number of tokens, without a model.
+async fn fit(session: &mut Session, most: Option<u64>) -> Result<CompactionResult, Error> {
+    let Some(elision) = most.and_then(|most| plan_fit(session, most)) else {
+        return Ok(CompactionResult::Unchanged);
     };
     let hidden = elision.hidden.len();
     panels::apply_elision(session, elision).await?;
     let text = format!("the conversation was too long: older parts are shortened and {hidden} items are hidden");
     session.env.notice(NoticeLevel::Warning, text).await;
-    Ok(())
+    Ok(CompactionResult::Compacted)
+}
+
+/// Reduces the messages of a rejected request to the first of these percentages that changes them, without a model.
+async fn fit_rejected(session: &mut Session, percents: &[u64]) -> Result<CompactionResult, Error> {
+    let (conversation, turn) = (&session.conversation, &session.turn);
+    let system = system_tokens(turn);
+    let fixed = system + conversation.panels.tool_tokens();
+    let messages = request_tokens(conversation, turn).saturating_sub(fixed);
+    if messages < MIN_REJECTED_TOKENS {
+        return Ok(CompactionResult::Unchanged);
+    }
+    for percent in percents {
+        if fit(session, Some(system + messages * percent / 100)).await? == CompactionResult::Compacted {
+            return Ok(CompactionResult::Compacted);
+        }
+    }
+    Ok(CompactionResult::Unchanged)
 }
 
 /// Compacts the conversation on request of the user.
@@ -263,19 +307,23 @@ pub(crate) async fn on_request(session: &mut Session, instructions: Option<Strin
 
 /// Compacts the conversation because the provider rejected it as too long, with more effect at each attempt.
 pub(crate) async fn after_overflow(session: &mut Session, attempt: u32) -> Result<CompactionResult, Error> {
+    let attempt = attempt as usize;
     if session.env.config.compaction.automatic == AutoCompaction::Off {
-        return Ok(CompactionResult::Unchanged);
+        return fit_rejected(session, REJECTED_PERCENTS.get(attempt..).unwrap_or_default()).await;
+    }
+    if attempt == 0 {
+        prepare_automatically(session, WindowFit::No).await;
+        if apply_prepared(session).await? == CompactionResult::Compacted {
+            return Ok(CompactionResult::Compacted);
+        }
     }
     match attempt {
-        0 => {
-            prepare_automatically(session, WindowFit::No).await;
-            match apply_prepared(session).await? {
-                CompactionResult::Compacted => Ok(CompactionResult::Compacted),
-                CompactionResult::Unchanged => cut_without_model(session).await,
-            }
-        }
-        1 => cut_without_model(session).await,
-        2 => cut_to_last_prompt(session).await,
+        0 | 1 => match fit_rejected(session, &REJECTED_PERCENTS[1..]).await? {
+            CompactionResult::Compacted => Ok(CompactionResult::Compacted),
+            CompactionResult::Unchanged => cut_without_model(session).await,
+        },
+        2 => cut_without_model(session).await,
+        3 => cut_to_last_prompt(session).await,
         _ => Ok(CompactionResult::Unchanged),
     }
 }

@@ -108,6 +108,7 @@ impl Session {
         conversation.compaction.family = family;
         turn.frame.family = family;
         turn.frame.budget = prompt::TokenBudget::of(info, env.config.compaction.threshold, tool_tokens);
+        conversation.compaction.budget = turn.frame.budget;
     }
 
     /// Records that a request is sent: its prefix is cached from now on.

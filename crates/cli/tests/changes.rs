@@ -26,7 +26,7 @@ fn edit(path: &str, old: &str, new: &str) -> Value {
 struct Fixture {
     project: Project,
     hew: Hew,
-    _server: Server,
+    server: Server,
 }
 
 impl Fixture {
@@ -37,7 +37,7 @@ impl Fixture {
         Fixture {
             hew: hew.with_server(&server).current_dir(project.root()),
             project,
-            _server: server,
+            server,
         }
     }
 
@@ -595,4 +595,41 @@ async fn a_path_filter_limits_the_review_and_reports_other_changes() {
         output.stderr
     );
     assert!(fixture.project.path("old/keep.txt").exists());
+}
+
+#[tokio::test]
+async fn the_model_is_informed_about_rejected_changes_and_can_edit_again() {
+    let read = |path: &str| Turn::calls("read_file", json!({"path": path}));
+    let edits = |path: &str, old: &str, new: &str| Turn::calls("edit_file", edit(path, old, new));
+    let script = Script::new()
+        .turn(read("a.txt"))
+        .turn(edits("a.txt", "1\n", "one\n"))
+        .turn(read("b.txt"))
+        .turn(edits("b.txt", "1\n", "one\n"))
+        .turn(Turn::text("Done."))
+        .turn(edits("a.txt", "2\n", "two\n"))
+        .turn(Turn::text("Done again."))
+        .turn(edits("b.txt", "2\n", "two\n"))
+        .turn(Turn::text("Finally done."));
+    let fixture = Fixture::new(&[("a.txt", PLAIN), ("b.txt", PLAIN)], script).await;
+    fixture.run(&["edit both"]).await;
+    let ids = fixture.listed().await;
+    let id = |file: usize| ids["files"][file]["hunks"][0]["id"].as_str().unwrap().to_owned();
+    fixture.decided(&["--reject", &id(0), "--accept", &id(1)]).await;
+    assert_eq!(fixture.project.read("a.txt").unwrap(), PLAIN);
+    fixture.run(&["--continue", "now the second line"]).await;
+    assert_eq!(fixture.project.read("a.txt").unwrap(), PLAIN.replace("2\n", "two\n"));
+    let seen = fixture.server.main_requests().last().unwrap().json().to_string();
+    assert!(seen.contains("The user rejected all changes in a.txt."), "{seen}");
+    assert!(
+        !seen.contains("all changes in b.txt") && !seen.contains("not been read yet"),
+        "{seen}"
+    );
+
+    // A file that someone else changed must be read again, and the message says so.
+    fixture.project.write("b.txt", PLAIN.replace("1\n", "uno\n")).unwrap();
+    fixture.run(&["--continue", "and in b"]).await;
+    let seen = fixture.server.main_requests().last().unwrap().json().to_string();
+    assert!(!seen.contains("not been read yet"), "{seen}");
+    assert_eq!(fixture.project.read("b.txt").unwrap(), PLAIN.replace("1\n", "uno\n"));
 }

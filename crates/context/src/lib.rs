@@ -20,5 +20,5 @@ pub use origin::{FileOrigin, ReadRefusal, repository_root};
 pub use project::{ContextSettings, DiskContext, RunningJobs};
 pub use prompts::{PROJECT_PROMPTS, SavedPrompt, USER_PROMPTS, saved_prompts};
 pub use rules::RuleSources;
-pub use seen_files::seen_files;
+pub use seen_files::{known_versions, seen_files};
 pub use trust::ProjectTrust;

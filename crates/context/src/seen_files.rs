@@ -2,7 +2,7 @@
 
 use model::{CallId, Part, ToolOutcome};
 use serde_json::Value;
-use session::{Body, Item};
+use session::{BlobId, Body, FileVersion, Item};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,6 +60,26 @@ pub fn seen_files(items: &[Arc<Item>], readers: &[&str]) -> Vec<(PathBuf, System
     seen.sort_by_key(|(_, at)| std::cmp::Reverse(*at));
     seen.truncate(MAX_FILES);
     seen
+}
+
+/// The versions of files before and after the changes of the session, and after reviews of the user. The model has read
+/// or written the former and was informed about the latter.
+pub fn known_versions(items: &[Arc<Item>]) -> Vec<(PathBuf, BlobId)> {
+    let mut known = Vec::new();
+    for item in items {
+        let mut add = |path: &PathBuf, version: &Option<FileVersion>| {
+            let content = version.as_ref().and_then(|version| version.content.clone());
+            known.extend(content.map(|content| (path.clone(), content)));
+        };
+        for change in item.changes() {
+            add(&change.path, &change.before);
+            add(&change.path, &change.after);
+        }
+        if let Body::Review { changes, .. } = &item.body {
+            changes.iter().for_each(|file| add(&file.path, &file.current));
+        }
+    }
+    known
 }
 
 fn path(input: &Value) -> Option<PathBuf> {

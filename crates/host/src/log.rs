@@ -133,7 +133,7 @@ fn item_summary(body: &Body) -> String {
             elision: fold,
             ..
         } => format!("{} panels shown, folded: {}", shown.len(), fold.is_some()),
-        Body::Review { changes } => format!("{} changes reviewed", changes.len()),
+        Body::Review { changes, .. } => format!("{} changes reviewed", changes.len()),
         Body::Restored { kind: how, changes, .. } => format!("{} of {} files", how.name(), changes.len()),
     }
 }

@@ -259,6 +259,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
             model,
             format_stats: formats.learned.clone(),
         }),
+        known_versions: context::known_versions(&stored.items),
         read_files: context::seen_files(&stored.items, &toolbox::all_names_in(tool::ToolSet::FileReader)),
         window: Some(main.info().limits.window),
         reasoning: main.info().features.reasoning,

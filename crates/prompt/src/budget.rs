@@ -9,8 +9,10 @@ mod priority_tree;
 pub use allocation::{Reservation, SizeRequest, allocate};
 pub use priority_tree::{BudgetExceeded, PriorityNode, PriorityTree, TextLeaf};
 
-use crate::tokens::TokenizerFamily;
+use crate::message_bytes;
+use crate::tokens::{TokenizerFamily, message_tokens};
 use model::{Block, Info, Message, Part};
+use session::{Body, Item};
 use std::sync::Arc;
 
 /// Percentage used of what the tools leave: estimates are not exact, and a reply needs tokens too.
@@ -66,11 +68,29 @@ impl TokenBudget {
         self.tokens / PANELS_DIVISOR
     }
 
+    /// Estimated tokens of an item as it is sent: a result counts after it was cut to its share.
+    pub fn item_tokens(self, item: &Item) -> u64 {
+        self.item_size(item).tokens
+    }
+
+    /// The size of an item as it is sent.
+    pub(crate) fn item_size(self, item: &Item) -> ItemSize {
+        let is_result = matches!(item.body, Body::Result { .. });
+        let mut size = ItemSize::default();
+        for message in item.messages() {
+            let bound = if is_result { self.bound_result(message) } else { None };
+            let message = bound.as_ref().unwrap_or(message);
+            size.tokens += message_tokens(self.family, message);
+            size.bytes += message_bytes(message) as u64;
+        }
+        size
+    }
+
     /// Returns the result cut to its share, or `None` if it fits.
     pub(crate) fn bound_result(self, message: &Arc<Message>) -> Option<Arc<Message>> {
         let most = self.result();
         // A token has at least one byte, so short texts need no estimate.
-        let texts = || message.parts.iter().filter_map(result_text);
+        let texts = || message.parts.iter().flat_map(result_texts);
         let bytes: usize = texts().map(str::len).sum();
         if bytes as u64 <= most {
             return None;
@@ -85,14 +105,22 @@ impl TokenBudget {
     }
 }
 
-fn result_text(part: &Part) -> Option<&str> {
-    match part {
-        Part::ToolResult { content, .. } => content.iter().find_map(|block| match block {
-            Block::Text { text } => Some(text.as_str()),
-            Block::Media(_) => None,
-        }),
-        Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall { .. } | Part::Media(_) => None,
-    }
+/// The size of an item as it is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ItemSize {
+    pub(crate) tokens: u64,
+    pub(crate) bytes: u64,
+}
+
+fn result_texts(part: &Part) -> impl Iterator<Item = &str> {
+    let content = match part {
+        Part::ToolResult { content, .. } => content.as_slice(),
+        Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall { .. } | Part::Media(_) => &[],
+    };
+    content.iter().filter_map(|block| match block {
+        Block::Text { text } => Some(text.as_str()),
+        Block::Media(_) => None,
+    })
 }
 
 /// Cuts the texts of a message to a total number of bytes, each in proportion to its length.

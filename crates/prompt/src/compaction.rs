@@ -226,7 +226,10 @@ impl CompactionCut {
                     }
                 }
                 Body::Summary { message, .. } => before = Some(message.text()),
-                Body::Restored { message, .. } => steps.push(format!("- {}", line(&message.text()))),
+                Body::Restored { message, .. }
+                | Body::Review {
+                    message: Some(message), ..
+                } => steps.push(format!("- {}", line(&message.text()))),
                 _ => {}
             }
         }

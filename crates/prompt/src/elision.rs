@@ -78,7 +78,7 @@ fn chunk_end(items: &[&Arc<Item>], tokens: &[u64], from: usize) -> Option<usize>
 }
 
 /// Estimated tokens of an item.
-pub(crate) fn tokens(item: &Item, family: TokenizerFamily) -> u64 {
+fn tokens(item: &Item, family: TokenizerFamily) -> u64 {
     item.messages()
         .iter()
         .map(|message| message_tokens(family, message))

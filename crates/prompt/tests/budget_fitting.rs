@@ -183,7 +183,7 @@ proptest! {
         system in 0..500_u64,
         protocol in prop_oneof![Just(CallProtocol::Native), Just(CallProtocol::Xml)],
     ) {
-        let fixed = FixedContent { tokens: system, protocol };
+        let fixed = FixedContent { tokens: system, protocol, results: None };
         let budget = TokenBudget { family: TokenizerFamily::O200k, tokens: budget };
         let frame = RequestFrame { family: TokenizerFamily::O200k, budget: Some(budget), protocol, ..RequestFrame::default() };
         let mut items = conversation(&steps);
@@ -200,6 +200,35 @@ proptest! {
         prop_assert!(now <= budget.tokens, "{now} of {}", budget.tokens);
         prop_assert_eq!(fit_to_budget(&items, fixed, budget), None);
         prop_assert_eq!(after.request.messages, assemble(&frame, &items, &mut LayoutCache::default()).request.messages);
+    }
+
+    /// Results are cut before they are measured: however many there are and however long, the model sees each of them.
+    #[test]
+    fn the_newest_results_are_cut_but_never_dropped(
+        before in prop::collection::vec(step(), 0..30),
+        sizes in prop::collection::vec(0..60_000_usize, 1..12),
+        budget in 3_000..60_000_u64,
+    ) {
+        let fixed = FixedContent::default();
+        let budget = TokenBudget { family: TokenizerFamily::O200k, tokens: budget };
+        let frame = RequestFrame { family: TokenizerFamily::O200k, budget: Some(budget), ..RequestFrame::default() };
+        let calls = sizes.iter().map(|bytes| (10, Some(*bytes))).collect();
+        let mut items = conversation(&before);
+        items.extend(conversation(&[Step::Prompt(200)]));
+        items.extend(conversation(&[vec![Step::Notice; before.len()], vec![Step::Calls(calls)]].concat()));
+        if let Some(fold) = fit_to_budget(&items, fixed, budget) {
+            items.push(item(Body::Panels { messages: Vec::new(), states: Vec::new(), elision: Some(fold) }));
+        }
+        let request = assemble(&frame, &items, &mut LayoutCache::default()).request;
+        let text: String = request.messages.iter().map(|message| format!("{:?}", message.parts)).collect();
+        for (place, bytes) in sizes.iter().enumerate() {
+            let id = format!("c{}_{place}", before.len());
+            prop_assert!(text.contains(&id), "{id} of {bytes} bytes is missing");
+        }
+        let shown = text.matches("let x = call(1)").count() as u64;
+        let total: usize = sizes.iter().sum();
+        prop_assert!(shown >= 20.min(total as u64 / 22), "only {shown} lines of {total} bytes are shown");
+        prop_assert!(tokens(&request) <= budget.tokens);
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub use pending::{
 
 use crate::history::with_subtasks;
 use crate::{Error, PathScope, VersionContents};
-use decide::{ReviewOutcome, ReviewedState, file_writes, metadata_steps, resolve_decisions};
+use decide::{ReviewDecisions, ReviewOutcome, ReviewedState, file_writes, metadata_steps, resolve_decisions};
+use model::Message;
 use session::{Body, FileKind, FileVersion, Item, ItemId, OpenSession, ReviewedFile, SessionMeta, Store, Time};
 use std::path::Path;
 use std::sync::Arc;
@@ -151,7 +152,7 @@ impl ChangeReview {
         Ok(AppliedDecisions {
             accepted,
             rejected,
-            body: (!outcomes.is_empty()).then(|| self.body(&pending, &outcomes)),
+            body: (!outcomes.is_empty()).then(|| self.body(&pending, &decisions, &outcomes)),
         })
     }
 
@@ -173,7 +174,7 @@ impl ChangeReview {
     }
 
     /// The session item that records the decisions.
-    fn body(&self, pending: &PendingChanges, outcomes: &[ReviewOutcome]) -> Body {
+    fn body(&self, pending: &PendingChanges, decisions: &ReviewDecisions, outcomes: &[ReviewOutcome]) -> Body {
         let file = |bytes: &Option<bytes::Bytes>, mode: Option<u32>| {
             bytes.as_ref().map(|bytes| FileVersion {
                 kind: FileKind::File { mode },
@@ -192,6 +193,7 @@ impl ChangeReview {
             Some(ReviewedFile { path, base, current })
         });
         Body::Review {
+            message: decisions.model_note(pending).map(|note| Arc::new(Message::user(note))),
             changes: changes.collect(),
         }
     }

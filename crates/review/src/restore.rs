@@ -9,7 +9,7 @@ use std::sync::Arc;
 use workspace::checkpoint::{RestoreStep, current_version, is_protected, restore};
 
 /// Number of files named in the note for the model.
-const MAX_NAMED_FILES: usize = 20;
+pub(crate) const MAX_NAMED_FILES: usize = 20;
 
 /// A change of a path from one version to another.
 #[derive(Debug, Clone, PartialEq, Eq)]

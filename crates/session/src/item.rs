@@ -96,8 +96,10 @@ pub enum Body {
         /// How the preceding items are shortened from here on; `None` if unchanged.
         elision: Option<HistoryElision>,
     },
-    /// The user accepted or reverted changes. The model does not see it.
+    /// The user accepted or rejected changes.
     Review {
+        /// The message to the model about rejected changes; `None` if changes were only accepted.
+        message: Option<Arc<Message>>,
         /// The reviewed files.
         changes: Vec<ReviewedFile>,
     },

@@ -95,12 +95,15 @@ impl Item {
             | Body::Result { message, .. }
             | Body::Restored { message, .. }
             | Body::Summary { message, .. }
-            | Body::Notification { message, .. } => Some(message),
+            | Body::Notification { message, .. }
+            | Body::Review {
+                message: Some(message), ..
+            } => Some(message),
             Body::Notice { .. }
             | Body::Mode { .. }
             | Body::Todos { .. }
             | Body::Panels { .. }
-            | Body::Review { .. } => None,
+            | Body::Review { message: None, .. } => None,
         }
     }
 
@@ -112,12 +115,15 @@ impl Item {
             | Body::Result { message, .. }
             | Body::Restored { message, .. }
             | Body::Summary { message, .. }
-            | Body::Notification { message, .. } => Some(message),
+            | Body::Notification { message, .. }
+            | Body::Review {
+                message: Some(message), ..
+            } => Some(message),
             Body::Notice { .. }
             | Body::Mode { .. }
             | Body::Todos { .. }
             | Body::Panels { .. }
-            | Body::Review { .. } => None,
+            | Body::Review { message: None, .. } => None,
         }
     }
 

@@ -32,6 +32,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use session::BlobId;
 use tool::{DynTool, DynamicTools};
 use workspace::checkpoint::Checkpointer;
 
@@ -50,6 +51,8 @@ pub struct Options<'a> {
     pub caller: ToolCaller,
     /// Files that the model has read or written earlier in the session, and when.
     pub read_files: Vec<(PathBuf, SystemTime)>,
+    /// Versions of these files that the model knows.
+    pub known_versions: Vec<(PathBuf, BlobId)>,
     /// The session's directory for results that are too long for the model. Without it they are truncated.
     pub spill: Option<PathBuf>,
     /// Records changes made by commands, so that they can be reverted.

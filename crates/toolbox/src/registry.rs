@@ -174,7 +174,7 @@ pub fn all_names_in(set: ToolSet) -> Vec<&'static str> {
 /// A listed tool costs tokens in every request. The model finds deferred tools with `find_tools` and calls them with `call_tool`.
 pub fn build_registry(workspace: Workspace, environment: ProcessEnvironment, mut options: Options<'_>) -> Registry {
     let project = Project::new(workspace, Spill::at(options.spill.take()), options.caller);
-    project.restore_reads(&options.read_files);
+    project.restore_reads(&options.read_files, &options.known_versions);
     let web = options.web.as_ref();
     let parts = ToolParts {
         net: web.map(|web| WebClient::new(&web.allow_private, web.proxies.clone())),

@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use model::{Block, CallId, Message, Part, Role, ToolOutcome};
 use policy::{Action, Ruling};
 use serde_json::Value;
-use session::{Body, Error, Event, HookEvent, HookKind, HookOutcome, ItemDelta, ItemId, ItemStart};
+use session::{Body, CommandExit, Error, Event, HookEvent, HookKind, HookOutcome, ItemDelta, ItemId, ItemStart};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -27,6 +27,8 @@ const MAX_PARALLEL_CALLS: usize = 8;
 const MAX_TOOL_NAMES: usize = 60;
 /// The maximum number of paths per call to look up rules for.
 const MAX_TOUCHED_PATHS: usize = 50;
+/// The maximum bytes of a failed call's output that are repeated when the end of a turn is refused.
+const MAX_FAILURE_BYTES: usize = 600;
 /// Capacity of the channel for live output; more is dropped.
 const PROGRESS_CAPACITY: usize = 64;
 
@@ -76,6 +78,8 @@ pub(crate) struct CallResults {
     pub(crate) ends_turn: bool,
     /// A call that was repeated too often: the tool and the number of calls.
     pub(crate) repeated: Option<(String, u32)>,
+    /// The failed calls so far, one line each.
+    failures: Vec<String>,
 }
 
 impl CallQueue {
@@ -395,10 +399,71 @@ async fn append_call_result(
     if call.effect == ToolEffect::Mutating {
         session.conversation.panels.mark_stale();
     }
+    if call.output.next == NextStep::EndTurn {
+        refuse_early_end(session, &mut call, results);
+    } else if is_failure(&call) {
+        results.failures.push(failure_line(&call));
+    }
     results.ends_turn |= call.output.next == NextStep::EndTurn;
     let notes = session.notes_after(std::mem::take(&mut call.touched)).await;
     call.output.content.extend(notes.into_iter().map(Block::text));
     session.append_result(call).await
+}
+
+/// Turns the end of a turn into an error if the model wrote it without knowing the result of another call of the same
+/// reply: one that failed, or one that follows.
+fn refuse_early_end(session: &Session, call: &mut FinishedCall, results: &CallResults) {
+    let mut items = session.conversation.items.iter().rev();
+    let calls = items.find_map(|item| match &item.body {
+        Body::Reply { message, .. } => Some(message.parts.iter().filter_map(call_id)),
+        _ => None,
+    });
+    let later = calls
+        .into_iter()
+        .flatten()
+        .skip_while(|id| **id != call.id)
+        .skip(1)
+        .count();
+    let name = &call.called;
+    let why = if !results.failures.is_empty() {
+        let failures = results.failures.join("\n");
+        format!("calls of the same reply failed:\n{failures}\nDeal with the failure, then call `{name}` again.")
+    } else if later > 0 {
+        format!("{later} calls follow it in the same reply. Check their results, then call `{name}` again, alone.")
+    } else {
+        return;
+    };
+    call.output = Output::text(format!("The turn was not ended, because {why}"));
+    call.outcome = ToolOutcome::Error;
+}
+
+fn call_id(part: &Part) -> Option<&CallId> {
+    match part {
+        Part::ToolCall { id, .. } => Some(id),
+        Part::Text { .. } | Part::Thinking { .. } | Part::ToolResult { .. } | Part::Media(_) => None,
+    }
+}
+
+fn is_failure(call: &FinishedCall) -> bool {
+    let exit = match call.output.exit {
+        Some(CommandExit::Code(code)) => code != 0,
+        Some(CommandExit::Signal | CommandExit::TimedOut) => true,
+        Some(CommandExit::Unknown) | None => false,
+    };
+    exit || call.outcome == ToolOutcome::Error
+}
+
+/// The failed call and the end of its output, where errors usually are.
+fn failure_line(call: &FinishedCall) -> String {
+    let text = text_of(&call.output);
+    let text = text.trim();
+    let end = &text[text.ceil_char_boundary(text.len().saturating_sub(MAX_FAILURE_BYTES))..];
+    format!(
+        "- {} {}: {}",
+        call.called,
+        call.title.lines().next().unwrap_or_default(),
+        end
+    )
 }
 
 impl Session {

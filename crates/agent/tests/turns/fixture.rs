@@ -270,7 +270,8 @@ pub(crate) struct Finish;
 
 impl Tool for Finish {
     const NAME: &'static str = "finish";
-    const EFFECT: ToolEffect = ToolEffect::ReadOnly;
+    /// Preceding calls must finish first.
+    const EFFECT: ToolEffect = ToolEffect::Mutating;
     type Input = EchoInput;
 
     fn title(&self, _: &EchoInput) -> String {

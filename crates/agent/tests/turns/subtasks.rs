@@ -143,7 +143,7 @@ async fn a_small_model_subtask_has_only_read_only_tools() {
     world.turn("go").await;
     let requests = small.requests.lock().unwrap();
     let names: Vec<&str> = requests[0].tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["finish", "look"]);
+    assert_eq!(names, ["look"]);
     assert!(requests[0].system.last().unwrap().contains("Change nothing"));
 }
 

@@ -213,3 +213,51 @@ async fn a_failed_request_without_a_reply_costs_nothing_and_a_cut_one_costs_the_
         .collect();
     assert_eq!(usages, [(0, 0, false), (100, 150, true), (100, 10, false)]);
 }
+
+/// The calls of a reply with `finish`, and the start of its result; `None` if the turn ends.
+#[tokio::test]
+async fn a_turn_does_not_end_before_the_model_knows_the_results_of_the_same_reply() {
+    type EndingCase<'a> = (&'a [(&'a str, &'a str, &'a str)], Option<&'a str>);
+    let finish = ("end", "finish", r#"{"text":"all done"}"#);
+    let look = ("1", "look", r#"{"text":"a"}"#);
+    let failing = ("2", "unknown", "{}");
+    let cases: [EndingCase<'_>; 4] = [
+        (&[finish], None),
+        (&[look, finish], None),
+        (
+            &[look, failing, finish],
+            Some("The turn was not ended, because calls of the same reply failed:\n- unknown : There is no tool"),
+        ),
+        (
+            &[finish, look],
+            Some("The turn was not ended, because 1 calls follow it"),
+        ),
+    ];
+    for (calls, refusal) in cases {
+        let mut chunks = call_chunks(calls);
+        chunks.push(Chunk::Stop(Stop::ToolUse));
+        let mut world = world(vec![Answer::Chunks(chunks), says("I see.")]);
+        let (ending, _) = world.turn("go").await;
+        assert_eq!(ending, TurnEnd::Completed);
+        let story = world.story();
+        let refused = story.iter().find(|line| line.contains("The turn was not ended"));
+        match refusal {
+            None => assert!(
+                refused.is_none() && !story.contains(&"model: I see.".into()),
+                "{story:?}"
+            ),
+            Some(text) => {
+                assert!(refused.is_some_and(|line| line.contains(text)), "{story:?}");
+                assert_eq!(story.last().unwrap(), "model: I see.", "{story:?}");
+            }
+        }
+        let results = story
+            .iter()
+            .filter(|line| line.starts_with("Ok") || line.starts_with("Error"));
+        assert_eq!(
+            results.count(),
+            calls.len(),
+            "every call has a result that the model sees: {story:?}"
+        );
+    }
+}

@@ -143,7 +143,7 @@ fn body(
             messages.iter().try_for_each(|message| parts(out, message, detail))
         }
         Body::Mode { name, .. } => writeln!(out, "\n*Mode: {name}*"),
-        Body::Review { changes } => {
+        Body::Review { changes, .. } => {
             writeln!(out, "\n*You reviewed the changes of:*")?;
             for reviewed in changes {
                 writeln!(out, "- `{}`", reviewed.path.display())?;

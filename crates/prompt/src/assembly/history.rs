@@ -75,8 +75,9 @@ fn entry(text: &mut String, item: &Item, is_brief: bool) {
 
 /// Replaces an omitted result.
 const LEFT_OUT: &str = "(Output omitted; call again if needed.)";
-/// Replaces an outdated read of a file.
-const STALE: &str = "(Omitted: the file was read again or changed later.)";
+/// Replaces the read of a file that is outdated or does not fit.
+const OLD_READ: &str =
+    "(Omitted, because the file was read again or changed later, or to save space. Read it again if needed.)";
 
 /// Returns a result as one line; other items unchanged.
 pub(crate) fn abbreviated(item: &Arc<Item>) -> Arc<Item> {
@@ -84,7 +85,7 @@ pub(crate) fn abbreviated(item: &Arc<Item>) -> Arc<Item> {
         return Arc::clone(item);
     };
     let line = match (tool == READ_TOOL, result_line(item)) {
-        (true, _) => STALE.to_owned(),
+        (true, _) => OLD_READ.to_owned(),
         (false, Some(line)) => format!("{line} {LEFT_OUT}"),
         (false, None) => LEFT_OUT.to_owned(),
     };

@@ -185,7 +185,10 @@ mod tests {
     #[test]
     fn notices_reviews_and_empty_replies_are_hidden_and_a_final_reply_is_continued() {
         let notice = item(Body::Notice { text: "told".into() });
-        let review = item(Body::Review { changes: Vec::new() });
+        let review = item(Body::Review {
+            message: None,
+            changes: Vec::new(),
+        });
         let empty = item(Body::Reply {
             message: Arc::new(Message {
                 role: Role::Assistant,

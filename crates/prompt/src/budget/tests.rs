@@ -62,7 +62,7 @@ fn a_tool_result_takes_at_most_half_of_the_budget_40_percent_its_head_and_60_its
     assert_eq!(budget.bound_result(&result(&"word ".repeat(900))), None);
     let text: String = (0..10_000).map(|n| format!("line {n}\n")).collect();
     let cut = budget.bound_result(&result(&text)).unwrap();
-    let said = result_text(&cut.parts[0]).unwrap();
+    let said = result_texts(&cut.parts[0]).next().unwrap();
     assert!(
         TokenizerFamily::O200k.estimate(said) <= 1_040,
         "{}",

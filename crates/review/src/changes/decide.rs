@@ -4,6 +4,7 @@ use super::metadata::ModeChange;
 use super::pending::{HunkKind, PendingChanges, PendingContent, PendingFile, PendingHunk};
 use super::write::FileWrite;
 use crate::Error;
+use crate::restore::MAX_NAMED_FILES;
 use bytes::Bytes;
 use edit::HunkAuthors;
 use session::{FileKind, FileVersion, same_version};
@@ -171,6 +172,36 @@ impl ReviewDecisions {
             rejected.extend(ids(&decision.rejected));
         }
         (accepted, rejected)
+    }
+
+    /// The note for the model about rejected changes; `None` if there are none.
+    pub(super) fn model_note(&self, pending: &PendingChanges) -> Option<String> {
+        let rejected = self
+            .by_file
+            .iter()
+            .filter(|(_, decision)| !decision.rejected.is_empty());
+        let mut files: Vec<String> = rejected
+            .filter_map(|(at, decision)| {
+                let file = pending.files.get(*at)?;
+                let (count, all) = (decision.rejected.len(), file.hunks.len());
+                let path = file.path.display();
+                Some(match count == all {
+                    true => format!("all changes in {path}"),
+                    false => format!("{count} of {all} changes in {path}"),
+                })
+            })
+            .collect();
+        let more = files.len().saturating_sub(MAX_NAMED_FILES);
+        files.truncate(MAX_NAMED_FILES);
+        if more > 0 {
+            files.push(format!("changes in {more} more files"));
+        }
+        (!files.is_empty()).then(|| {
+            format!(
+                "[The user rejected {}. The files no longer contain them. Read a file again before you rely on it.]",
+                files.join(", ")
+            )
+        })
     }
 
     /// Applies the decisions to the pending changes and returns the resulting state of each file.

@@ -106,7 +106,7 @@ fn events_by_path(items: &[Arc<Item>]) -> BTreeMap<&Path, Vec<FileEvent<'_>>> {
                     events.push(FileEvent::Changed(change));
                 }
             }
-            Body::Review { changes } => {
+            Body::Review { changes, .. } => {
                 for reviewed in changes {
                     all.entry(&reviewed.path)
                         .or_default()

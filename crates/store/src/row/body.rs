@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(crate) fn changes(body: &Body) -> Cow<'_, [Change]> {
     match body {
         Body::Result { changes, .. } | Body::Restored { changes, .. } => Cow::Borrowed(changes),
-        Body::Review { changes } => Cow::Owned(changes.iter().map(change).collect()),
+        Body::Review { changes, .. } => Cow::Owned(changes.iter().map(change).collect()),
         Body::Prompt { .. }
         | Body::Reply { .. }
         | Body::Summary { .. }
@@ -93,8 +93,12 @@ pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> 
             "panels",
             serde_json::to_string(&PanelsRow::of(messages, shown, fold.as_ref()))?,
         ),
-        // All of its data is in the `changes` table.
-        Body::Review { changes: _ } => ("review", "{}".into()),
+        Body::Review { message, changes: _ } => (
+            "review",
+            serde_json::to_string(&ReviewRow {
+                message: message.as_deref().map(Into::into),
+            })?,
+        ),
         Body::Restored {
             message,
             kind: how,
@@ -174,9 +178,13 @@ pub(crate) fn decode(kind: &str, json: &str, changes: Vec<Change>) -> serde_json
             }))
         }
         "panels" => serde_json::from_str::<PanelsRow<'_>>(json)?.known(),
-        "review" => Ok(Some(Body::Review {
-            changes: changes.into_iter().map(reviewed).collect(),
-        })),
+        "review" => {
+            let ReviewRow { message } = serde_json::from_str(json)?;
+            Ok(Some(Body::Review {
+                message: message.map(decode_message).transpose()?.flatten(),
+                changes: changes.into_iter().map(reviewed).collect(),
+            }))
+        }
         "restored" => serde_json::from_str::<RestoredRow<'_>>(json)?.known(changes),
         "reply" => serde_json::from_str::<ReplyRow<'_>>(json)?.known(),
         "result" => serde_json::from_str::<ResultRow<'_>>(json)?.decode_message(changes),
@@ -206,6 +214,12 @@ struct ModeRow<'a> {
 #[derive(Serialize, Deserialize)]
 struct NoticeRow<'a> {
     text: Cow<'a, str>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ReviewRow<'a> {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<MessageRow<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]

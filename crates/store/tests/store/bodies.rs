@@ -144,9 +144,13 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
             elision: None,
         },
         Body::Review {
+            message: Some(message(Role::User, vec![text("rejected", None)])),
             changes: changes.iter().map(reviewed).collect(),
         },
-        Body::Review { changes: Vec::new() },
+        Body::Review {
+            message: None,
+            changes: Vec::new(),
+        },
         Body::Restored {
             message: message(Role::User, vec![text("undone", None)]),
             kind: RestoreKind::Undo,

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use policy::{Action, PathArea};
+use session::BlobId;
 use tool::Error;
+use workspace::checkpoint;
 use workspace::{Location, SearchEnd, StopSignal, TreeLimits, Workspace};
 
 use crate::support::project::read_tracker::{ReadTracker, ToolCaller};
@@ -45,15 +47,26 @@ impl Project {
         }
     }
 
-    /// Marks files as read that have not changed since the model last saw them.
-    pub(crate) fn restore_reads(&self, seen: &[(PathBuf, SystemTime)]) {
+    /// Marks files as read that have not changed since the model last saw them, or that have a version it knows again;
+    /// other files count as read and changed since.
+    pub(crate) fn restore_reads(&self, seen: &[(PathBuf, SystemTime)], known: &[(PathBuf, BlobId)]) {
+        let root = self.workspace.root();
         for (path, at) in seen {
             let Ok(file) = self.workspace.locate(path) else {
                 continue;
             };
             let is_unchanged = file.modified().is_ok_and(|modified| modified <= *at);
-            if is_unchanged && let Ok(snapshot) = file.fingerprint() {
-                self.reads.remember(&file, snapshot);
+            let is_known = || {
+                let relative = file.path().strip_prefix(root).unwrap_or(file.path());
+                let version = checkpoint::current_version(root, relative).ok().flatten();
+                let content = version.and_then(|version| version.content);
+                let mut known = known.iter().filter(|(path, _)| root.join(path) == file.path());
+                content.is_some_and(|content| known.any(|(_, known)| *known == content))
+            };
+            match file.fingerprint() {
+                Ok(snapshot) if is_unchanged || is_known() => self.reads.remember(&file, snapshot),
+                Ok(_) => self.reads.remember_outdated(&file),
+                Err(_) => {}
             }
         }
     }

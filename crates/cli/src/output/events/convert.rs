@@ -230,7 +230,7 @@ impl<'a> JsonBody<'a> {
                 folded: fold.is_some(),
             },
             Body::Mode { name, .. } => JsonBody::Mode { name },
-            Body::Review { changes } => JsonBody::Review {
+            Body::Review { changes, .. } => JsonBody::Review {
                 files: changes.iter().map(JsonReviewedFile::of).collect(),
             },
             Body::Restored {

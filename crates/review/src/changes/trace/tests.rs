@@ -63,6 +63,7 @@ impl Fixture {
             current: self.blob(current).map(Into::into),
         };
         self.push(Body::Review {
+            message: None,
             changes: vec![reviewed],
         });
         self.user(path, current)

@@ -7,10 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tool::Error;
 use workspace::{Fingerprint, Location};
 
-/// The content of each file when the model last read or wrote it. Clones share state.
+/// Maximum number of versions per file.
+const MAX_VERSIONS: usize = 8;
+
+/// The versions of each file that the model has read or written, the newest last; none if they are unknown. An earlier
+/// version is current again after the user rejects or undoes a change. Clones share state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReadTracker {
-    seen: Arc<Mutex<HashMap<PathBuf, Fingerprint>>>,
+    seen: Arc<Mutex<HashMap<PathBuf, Vec<Fingerprint>>>>,
     caller: ToolCaller,
 }
 
@@ -46,10 +50,19 @@ impl ReadTracker {
 
     /// Records the version that the model has read.
     pub(crate) fn remember(&self, file: &Location, snapshot: Fingerprint) {
-        self.seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(file.path().to_owned(), snapshot);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let versions = seen.entry(file.path().to_owned()).or_default();
+        versions.retain(|version| *version != snapshot);
+        versions.push(snapshot);
+        if versions.len() > MAX_VERSIONS {
+            versions.remove(0);
+        }
+    }
+
+    /// Records that the model has read an unknown version.
+    pub(crate) fn remember_outdated(&self, file: &Location) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.entry(file.path().to_owned()).or_default();
     }
 
     /// Forgets a file.
@@ -69,16 +82,16 @@ impl ReadTracker {
     /// Records that a path and everything below it was moved.
     pub(crate) fn moved(&self, from: &Path, to: &Path) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let moved: Vec<(PathBuf, Fingerprint)> = seen
+        let moved: Vec<(PathBuf, Vec<Fingerprint>)> = seen
             .iter()
-            .filter_map(|(file, snapshot)| {
+            .filter_map(|(file, versions)| {
                 let rest = file.strip_prefix(from).ok()?;
                 let file = if rest.as_os_str().is_empty() {
                     to.to_owned()
                 } else {
                     to.join(rest)
                 };
-                Some((file, *snapshot))
+                Some((file, versions.clone()))
             })
             .collect();
         seen.retain(|file, _| !file.starts_with(from));
@@ -107,7 +120,7 @@ impl ReadTracker {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match seen.get(file.path()) {
             None if self.caller == ToolCaller::User => FileKnowledge::Fresh,
-            Some(seen) if *seen == now => FileKnowledge::Fresh,
+            Some(versions) if versions.contains(&now) => FileKnowledge::Fresh,
             Some(_) => FileKnowledge::Stale,
             None => FileKnowledge::Unread,
         }
