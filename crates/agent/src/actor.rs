@@ -80,6 +80,15 @@ impl Actor {
     /// Stops background work and stores the rest.
     async fn close(&mut self) {
         let session = &mut self.session;
+        let stopped = match session.env.subtasks.count() {
+            0 => None,
+            1 => Some("1 subtask was".to_owned()),
+            count => Some(format!("{count} subtasks were")),
+        };
+        if let Some(subject) = stopped {
+            let text = format!("{subject} stopped, because the session ended");
+            session.env.notice(NoticeLevel::Warning, text).await;
+        }
         session.env.subtasks.stop_all().await;
         session.record_usage().await;
         let title = &mut session.conversation.title;

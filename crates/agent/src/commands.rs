@@ -37,6 +37,8 @@ impl Scheduler {
             (Command::Continue, _) => self.queue.push_back(TurnRequest::Continue),
             (Command::Subtask { session, command }, _) => self.forward_to_subtask(session, *command).await,
             (Command::SetLevel { level }, _) => self.env.policy.set_level(level),
+            (Command::SetEffort { effort }, _) => self.env.inbox.set_effort(effort),
+            (Command::SetEditApproval { mode }, _) => self.env.policy.set_edit_approval(mode),
             (Command::Revoke { rule }, _) => self.revoke(&rule).await,
             (Command::HoldPrompts { messages }, _) => self.held.set(&self.env, messages),
             (Command::Answer { question, answer }, _) => self.env.inbox.answer(question, answer),

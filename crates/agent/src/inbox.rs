@@ -1,7 +1,7 @@
 //! Input for a running turn.
 
 use crate::prompts::PendingPrompt;
-use model::Model;
+use model::{Effort, Model};
 use session::{Answer, QuestionId};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +21,7 @@ pub(crate) struct Inbox {
 struct InboxState {
     steering: VecDeque<PendingPrompt>,
     model: Option<Arc<dyn Model>>,
+    effort: Option<Option<Effort>>,
     mode: Option<String>,
     compaction: Option<Option<String>>,
     notifications: VecDeque<ToolNotification>,
@@ -93,6 +94,14 @@ impl Inbox {
 
     pub(crate) fn take_model(&self) -> Option<Arc<dyn Model>> {
         self.lock().model.take()
+    }
+
+    pub(crate) fn set_effort(&self, effort: Option<Effort>) {
+        self.lock().effort = Some(effort);
+    }
+
+    pub(crate) fn take_effort(&self) -> Option<Option<Effort>> {
+        self.lock().effort.take()
     }
 
     pub(crate) fn set_mode(&self, name: String) {

@@ -110,6 +110,9 @@ async fn apply_queued_commands(session: &mut Session) -> Result<AppliedCommands,
         session.turn.render_system_prompt(&session.env);
         session.env.events.send_queued().await;
     }
+    if let Some(effort) = inbox.take_effort() {
+        session.turn.frame.call.effort = effort;
+    }
     if let Some(name) = inbox.take_mode() {
         session.switch_mode(&name).await?;
     }

@@ -35,7 +35,6 @@ use std::path::PathBuf;
 /// A coding agent: reads, edits and runs your project until the task is done
 #[derive(Debug, Parser)]
 #[command(name = "hew", version, max_term_width = 100, after_help = exit::TABLE)]
-#[command(args_conflicts_with_subcommands = true)]
 #[command(override_usage = "hew [OPTIONS] [\"TASK\"]\n       hew [OPTIONS] <COMMAND>")]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -58,6 +57,9 @@ pub(crate) struct GlobalArgs {
     /// Write a debug log to this file; it contains no secrets and no conversation text
     #[arg(long, global = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) log: Option<PathBuf>,
+    /// The options of a turn that every command accepts.
+    #[arg(skip)]
+    pub(crate) turn: TurnArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -452,18 +454,50 @@ pub(crate) fn parse() -> Result<Cli> {
 
 /// Parses arguments. A task may be anywhere among the flags: it is the word that is no command.
 fn parse_args(mut words: Vec<String>) -> Result<Cli, clap::Error> {
+    command_first(&mut words);
     let mut task = Vec::new();
     loop {
         let mark = (!task.is_empty()).then(|| "--".to_owned());
         let name = std::iter::once("hew".to_owned());
         let all = name.chain(words.clone()).chain(mark).chain(task.clone());
         let error = match Cli::try_parse_from(all) {
-            Ok(hew) => return Ok(hew),
+            Ok(mut hew) => {
+                hew.global.turn = hew.open.for_every_command();
+                return Ok(hew);
+            }
             Err(error) => error,
         };
         match usage_error::task(&error, &words, !task.is_empty()) {
             Some(at) => task.push(words.remove(at)),
             None => return Err(error),
+        }
+    }
+}
+
+/// Moves the command before the options that precede it, so that they are parsed as its own: `hew -m X run` becomes
+/// `hew run -m X`.
+fn command_first(words: &mut Vec<String>) {
+    let definition = definition();
+    let takes_value = |word: &str| {
+        let (long, short) = (word.strip_prefix("--"), word.strip_prefix('-'));
+        let is_same = |arg: &&clap::Arg| match (long, short) {
+            (Some(long), _) => arg.get_long_and_visible_aliases().unwrap_or_default().contains(&long),
+            (None, Some(short)) => arg.get_short().is_some_and(|own| short.chars().eq([own])),
+            (None, None) => false,
+        };
+        let known = definition.get_arguments().find(is_same);
+        known.is_some_and(|arg| arg.get_action().takes_values())
+    };
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        match word.strip_prefix('-') {
+            Some("-") => return,
+            Some(_) => at += if takes_value(word) { 2 } else { 1 },
+            None if definition.find_subcommand(word).is_some() => {
+                let command = words.remove(at);
+                return words.insert(0, command);
+            }
+            None => return,
         }
     }
 }
@@ -480,6 +514,59 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         definition().debug_assert();
+    }
+
+    #[test]
+    fn options_may_precede_the_command_or_follow_it() {
+        let options: &[(&[&str], &str)] = &[
+            (&["-C", "/tmp"], "Some(\"/tmp\")"),
+            (&["--cwd=/tmp"], "Some(\"/tmp\")"),
+            (&["--set", "limits.steps=2"], "limits.steps=2"),
+            (&["--log", "run.log"], "run.log"),
+            (&["-m", "run"], "Some(\"run\")"),
+            (&["-mdemo/x"], "demo/x"),
+            (&["--model", "demo/x"], "demo/x"),
+            (&["--mode", "ask"], "Some(\"ask\")"),
+            (&["--permission", "read-only"], "Some(ReadOnly)"),
+            (&["--effort", "high"], "Some(High)"),
+        ];
+        let commands = definition();
+        let names: Vec<&str> = commands.get_subcommands().map(clap::Command::get_name).collect();
+        assert!(names.len() >= 31, "{names:?}");
+        for name in names {
+            let words: Vec<&str> = match name {
+                "prompt" => vec![name, "show"],
+                "agents" | "mcp" | "keys" => vec![name, "list"],
+                "schema" => vec![name, "config"],
+                "completions" => vec![name, "bash"],
+                "logout" => vec![name, "copilot"],
+                name => vec![name],
+            };
+            for (option, expected) in options {
+                for all in [[option, &words[..]].concat(), [&words[..], option].concat()] {
+                    let parsed = parse_args(all.iter().map(ToString::to_string).collect());
+                    let parsed = parsed.unwrap_or_else(|error| panic!("{all:?}: {error}"));
+                    assert!(parsed.command.is_some(), "{all:?}");
+                    let global = format!("{:?}", parsed.global);
+                    assert!(global.contains(expected), "{all:?}: {global}");
+                }
+            }
+        }
+        let run = |words: &[&str]| {
+            format!(
+                "{:?}",
+                parse_args(words.iter().map(ToString::to_string).collect()).unwrap()
+            )
+        };
+        for words in [
+            &["-m", "a/b", "run", "x"][..],
+            &["run", "-m", "a/b", "x"],
+            &["run", "x", "-m", "a/b"],
+        ] {
+            assert!(run(words).contains("Run(RunArgs { prompt: [\"x\"]"), "{}", run(words));
+        }
+        assert!(run(&["--continue", "run", "x"]).contains("continue_last: true"));
+        assert!(run(&["--file", "run", "run", "x"]).contains("file: [\"run\"]"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) mod permissions;
 mod prompt;
 mod prompts;
 mod resume;
-mod rewind;
+pub(crate) mod rewind;
 pub(crate) mod run;
 mod sessions;
 mod signals;
@@ -173,6 +173,7 @@ pub(crate) fn load_silently(
 /// Adds the values of `--set` to the layers of other flags.
 pub(crate) fn with_set(flags: Vec<ConfigLayer>, global: &GlobalArgs) -> Result<Vec<ConfigLayer>> {
     let mut layers = flags;
+    layers.extend(global.turn.layers());
     for pair in &global.set {
         let Some((key, value)) = pair.split_once('=') else {
             return Err(Failure::usage(format!("--set takes KEY=VALUE, but got `{pair}`")));

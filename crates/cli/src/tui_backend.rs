@@ -28,9 +28,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use host::sessions::{find, resume_command};
 use host::{ClientServices, RunningSession, SessionProject, SessionRef, SessionRequest, SessionResources};
 use model::Media;
-use session::{
-    BlobId, Change, Command, FileVersion, Item, RequestRecord, RestoreKind, SessionId, SessionMeta, Store as _,
-};
+use session::{BlobId, Change, Command, FileVersion, Item, RequestRecord, SessionId, SessionMeta, Store as _};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -38,10 +36,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use store::SqliteStore;
 use toolbox::BackgroundJobs;
 use tui::{
-    BackendFuture, ClipboardContent, DesktopBackend, FileVersions, HunkDecision, JobRow, KeyStorage, ModelBackend,
-    OpenedSession, OperationResult, PermissionRow, PickerItem, ProcessBackend, ProjectBackend, PromptBackend,
-    ProviderRow, ReviewBackend, ReviewableFile, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow,
-    SettingsBackend, SyntaxToken, ThemeSpec, UserError,
+    BackendFuture, ClipboardContent, ConflictChoice, DesktopBackend, FileRestoreResult, FileVersions, GoalCheck,
+    HunkDecision, JobRow, KeyStorage, ModelBackend, OpenedSession, OperationResult, PanelRow, PermissionRow,
+    PickerItem, ProcessBackend, ProjectBackend, PromptBackend, ProviderRow, RestoreRequest, ReviewBackend,
+    ReviewableFile, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend, SyntaxToken,
+    ThemeSpec, UserError,
 };
 use workspace::Workspace;
 
@@ -95,12 +94,6 @@ impl TuiBackend {
     fn mcp_servers(&self) -> Option<::mcp::McpServers> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.as_ref().and_then(|session| session.mcp_servers.clone())
-    }
-
-    /// Undoes or redoes the last turn of the open session.
-    fn restore(&self, how: RestoreKind) -> BackendFuture<OperationResult> {
-        let (current, here) = (self.current(), self.here.clone());
-        boxed(async move { sessions::restore(how, current?.1, &here.global, &here.env).await }.boxed())
     }
 
     /// The database; it is opened on first use.
@@ -287,12 +280,9 @@ impl ReviewBackend for TuiBackend {
         )
     }
 
-    fn undo(&self) -> BackendFuture<OperationResult> {
-        self.restore(RestoreKind::Undo)
-    }
-
-    fn redo(&self) -> BackendFuture<OperationResult> {
-        self.restore(RestoreKind::Redo)
+    fn restore(&self, request: RestoreRequest, choice: ConflictChoice) -> BackendFuture<FileRestoreResult> {
+        let (current, here) = (self.current(), self.here.clone());
+        boxed(async move { sessions::restore(request, choice, current?.1, &here.global, &here.env).await }.boxed())
     }
 }
 
@@ -376,6 +366,36 @@ impl ProcessBackend for TuiBackend {
         boxed(async move { programs::shell(&line, &here).await }.boxed())
     }
 
+    fn run_check(&self, line: String) -> BackendFuture<GoalCheck> {
+        let here = self.here.clone();
+        boxed(async move { programs::check(&line, &here).await }.boxed())
+    }
+
+    fn run_hew(&self, arguments: Vec<String>) -> BackendFuture<String> {
+        let here = self.here.clone();
+        boxed(async move { programs::hew(&arguments, &here).await }.boxed())
+    }
+
+    fn panels(&self) -> BackendFuture<Vec<PanelRow>> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = open.as_ref().map(|session| panel_rows(&session.panels));
+        async move { Ok(rows.unwrap_or_default()) }.boxed()
+    }
+
+    fn toggle_panel(&self, panel: PanelRow) -> BackendFuture<String> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let PanelRow { name, is_open } = panel;
+        let result = match (open.as_ref(), is_open) {
+            (None, _) => Err("no session is open".to_owned()),
+            (Some(session), true) => match session.panels.close(&name) {
+                true => Ok(format!("closed the panel {name}")),
+                false => Err(format!("the panel {name} is not open")),
+            },
+            (Some(session), false) => session.panels.open(&name).map(|()| format!("opened the panel {name}")),
+        };
+        async move { result.map_err(UserError::new) }.boxed()
+    }
+
     fn servers(&self) -> BackendFuture<Vec<ServerRow>> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let list = open
@@ -387,6 +407,14 @@ impl ProcessBackend for TuiBackend {
     fn jobs(&self) -> BackendFuture<Vec<JobRow>> {
         let jobs = self.background().map(|background| sessions::jobs(&background));
         async move { Ok(jobs.unwrap_or_default()) }.boxed()
+    }
+
+    fn running_jobs(&self) -> usize {
+        self.background().map_or(0, |background| background.running())
+    }
+
+    fn move_to_background(&self) -> bool {
+        self.background().is_some_and(|background| background.detach())
     }
 
     fn stop_job(&self, id: u32) -> BackendFuture<String> {
@@ -436,6 +464,11 @@ impl DesktopBackend for TuiBackend {
         tokio::spawn(async move { notification::notify(&title, &text, &env).await });
     }
 
+    fn edit_file(&self, path: PathBuf) -> BackendFuture<()> {
+        let here = self.here.clone();
+        boxed(async move { open_editor(&here.root.join(path), &here.root, &here.env).await }.boxed())
+    }
+
     fn open_editor(&self, text: String) -> BackendFuture<String> {
         let here = self.here.clone();
         boxed(async move { programs::edit(&text, &here).await }.boxed())
@@ -469,6 +502,9 @@ async fn open_session(
         }
     };
     let is_new = meta.is_none();
+    if is_new {
+        warnings.extend(unfinished_session(&store, &root).await);
+    }
     let reference = meta.map_or(SessionRef::New, |meta| SessionRef::Existing(Box::new(meta)));
     // A new session of a front end that resumed a session elsewhere starts in the directory of the front end.
     let directory = if is_new {
@@ -498,6 +534,23 @@ async fn open_session(
     Ok(opened_session(running, history, warnings, env))
 }
 
+/// A notice about the newest session of the project, if its last turn is unfinished and no other process works on it.
+async fn unfinished_session(store: &Arc<SqliteStore>, root: &Path) -> Option<String> {
+    let meta = find(store, None, root).await.ok()?;
+    let loaded = store.load(meta.id).await.ok()?;
+    if host::is_complete(&loaded.items) || loaded.items.is_empty() {
+        return None;
+    }
+    let title = meta
+        .title
+        .map(|title| format!(" \u{201c}{title}\u{201d}"))
+        .unwrap_or_default();
+    let resume = resume_command(meta.id);
+    Some(format!(
+        "the last session{title} was not finished; /sessions or `{resume}` continues it"
+    ))
+}
+
 /// Describes a running session to the front end.
 fn opened_session(
     running: RunningSession,
@@ -513,6 +566,13 @@ fn opened_session(
         model: running.model,
         mode: running.mode,
         permission: running.permission.name().into(),
+        edit_approval: config.approval.writes.map(Into::into),
+        effort: config.effort.and_then(effort_name).unwrap_or_default(),
+        rules: running
+            .rules
+            .iter()
+            .map(|path| crate::paths::display_path(path, env))
+            .collect(),
         sandbox: sandbox_summary(config, running.permission),
         root: root.clone(),
         display_path: crate::paths::display_path(root, env),
@@ -541,6 +601,24 @@ pub(crate) fn config_problems(loaded: &LoadedConfig, root: &Path, env: &ProcessE
     problems.extend(host::validate::problems(loaded, root, env));
     problems.dedup();
     problems
+}
+
+fn effort_name(effort: crate::config::EffortName) -> Option<String> {
+    clap::ValueEnum::to_possible_value(&effort).map(|value| value.get_name().to_owned())
+}
+
+/// The open panels, then those that can be opened without a parameter.
+fn panel_rows(panels: &toolbox::OpenPanels) -> Vec<PanelRow> {
+    let open = panels.names();
+    let others = toolbox::PANEL_NAMES.iter().map(|name| (*name).to_owned());
+    let others: Vec<String> = others
+        .filter(|name| !name.contains(':') && !open.contains(name))
+        .collect();
+    let row = |is_open: bool| move |name: String| PanelRow { name, is_open };
+    open.into_iter()
+        .map(row(true))
+        .chain(others.into_iter().map(row(false)))
+        .collect()
 }
 
 fn convert_token(token: index::HighlightKind) -> SyntaxToken {

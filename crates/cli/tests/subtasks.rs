@@ -196,3 +196,50 @@ async fn a_list_survives_a_restart_and_a_result_is_the_answer() {
     let seen = server.main_requests().last().unwrap().parsed().unwrap();
     assert!(seen.results().any(|result| result.text == "1. [x] one\n2. [x] two"));
 }
+
+#[tokio::test]
+async fn a_background_job_at_the_end_of_a_run_is_reported_or_waited_for() {
+    let script = || {
+        Script::dynamic(
+            |seen| match (seen.calls().count(), seen.last_user_text().contains("[Notification")) {
+                (0, _) => Turn::text("").call(
+                    "terminal",
+                    json!({"command": "sleep 2; echo finished > job.txt", "background": true}),
+                ),
+                (_, true) => Turn::text("The job is finished."),
+                (_, false) => Turn::text("Started."),
+            },
+        )
+    };
+    for (autonomy, notice, finished) in [
+        (
+            "false",
+            "stopped 1 background job at the end of the turn: `sleep 2; echo finished > job.txt`",
+            false,
+        ),
+        (
+            "true",
+            "waiting for 1 background job: `sleep 2; echo finished > job.txt`",
+            true,
+        ),
+    ] {
+        let project = Project::new(&[]).unwrap();
+        let server = Server::start(script()).await.unwrap();
+        let hew = hew(&server, &project).env("HEW_AUTONOMY", autonomy);
+        let output = hew.args(["run", "-m", MODEL, "go"]).run().await.unwrap();
+        assert_eq!(output.code(), Some(0), "{}", output.stderr);
+        assert!(output.stderr.contains(notice), "{autonomy}: {}", output.stderr);
+        assert_eq!(
+            project.read("job.txt").is_ok(),
+            finished,
+            "{autonomy}: {}",
+            output.stderr
+        );
+        assert_eq!(
+            output.stdout.contains("The job is finished."),
+            finished,
+            "{}",
+            output.stdout
+        );
+    }
+}

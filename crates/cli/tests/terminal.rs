@@ -325,3 +325,122 @@ async fn a_dumb_terminal_is_talked_to_line_by_line_and_gets_no_escape_sequence()
         String::from_utf8_lossy(&shown).escape_debug()
     );
 }
+
+#[tokio::test]
+async fn leaving_sends_no_reply_of_the_terminal_to_the_shell() {
+    for keys in [&["C-d"][..], &["/quit", "Enter"], &["C-c", "C-c"]] {
+        let Some(play) = play().await else {
+            return;
+        };
+        let tmux = Tmux::shell(&play.hew, 120, 40).unwrap();
+        tmux.wait_for_text("ready>").await.unwrap();
+        tmux.write("run\n").unwrap();
+        tmux.wait_for_text("Describe a task").await.unwrap();
+        tmux.wait_for_text("accept edits").await.unwrap();
+        tmux.press(keys).unwrap();
+        tmux.wait_until(|all| all.trim_end().ends_with("ready>")).await.unwrap();
+        // What the shell reads next is exactly what is typed.
+        tmux.write("echo as'k'ed\n").unwrap();
+        let all = tmux.wait_for_text("\nasked").await.unwrap();
+        assert!(all.contains("ready> echo as'k'ed"), "{keys:?}: {all}");
+    }
+}
+
+#[tokio::test]
+async fn a_rewind_restores_the_files_and_undo_refers_to_what_is_visible() {
+    let script = Script::dynamic(|seen: &ParsedRequest| {
+        let number = seen.calls().count();
+        let text = seen.last_user_text();
+        let task = ["first", "second", "third"].iter().position(|task| text.contains(task));
+        match task == Some(number) {
+            true => Turn::text("").call(
+                "write_file",
+                json!({"path": format!("{number}.txt"), "content": "one\ntwo\n"}),
+            ),
+            false => Turn::text(format!("Done {number}.")),
+        }
+    });
+    let Some(play) = play().await else {
+        return;
+    };
+    let server = Server::start(script).await.unwrap();
+    let hew = play.hew.clone().with_server(&server);
+    let file = |name: &str| play.project.root().join(name).exists();
+    let tmux = Tmux::start(&hew, 100, 30).unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
+    for (prompt, done) in [
+        ("first task", "Done 1."),
+        ("second task", "Done 2."),
+        ("third task", "Done 3."),
+    ] {
+        tmux.write(prompt).unwrap();
+        tmux.press(&["Enter"]).unwrap();
+        tmux.wait_for_text(done).await.unwrap();
+        tmux.wait_until(|all| !all.contains("esc to interrupt")).await.unwrap();
+    }
+    assert!(file("0.txt") && file("1.txt") && file("2.txt"));
+    tmux.write("/rewind").unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_for_text("Rewind to before").await.unwrap();
+    tmux.wait_for_text("third task").await.unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_for_text("Code and conversation").await.unwrap();
+    let all = tmux.wait_for_text("1 file: +0 −2 lines").await.unwrap();
+    assert!(all.contains("Conversation only") && all.contains("Code only"), "{all}");
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_until(|_| !file("2.txt")).await.unwrap();
+    tmux.wait_for_text("Rewound to before \"third task\": 1 file removed")
+        .await
+        .unwrap();
+    assert!(file("0.txt") && file("1.txt"));
+    tmux.press(&["C-u"]).unwrap();
+    tmux.write("/undo").unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_for_text("Undid \"second task\": 1 file removed")
+        .await
+        .unwrap();
+    assert!(file("0.txt") && !file("1.txt"));
+    // A file changed outside the session is not overwritten without a decision.
+    play.project.write("0.txt", "mine\n").unwrap();
+    tmux.write("/undo").unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_for_text("0.txt: changed outside the session").await.unwrap();
+    let all = tmux.wait_for_text("Overwrite").await.unwrap();
+    assert!(all.contains("Keep"), "{all}");
+    tmux.press(&["Down", "Enter"]).unwrap();
+    tmux.wait_for_text("Undid \"first task\": 1 file removed")
+        .await
+        .unwrap();
+    assert!(!file("0.txt"));
+}
+
+#[tokio::test]
+async fn jobs_are_counted_and_a_running_command_moves_to_the_background() {
+    let script = Script::dynamic(|seen: &ParsedRequest| match seen.calls().count() {
+        0 => Turn::text("").call("terminal", json!({"command": "sleep 300", "background": true})),
+        1 => Turn::text("").call("terminal", json!({"command": "seq 5000; sleep 301"})),
+        _ => Turn::text("Both are running."),
+    });
+    let Some(play) = play().await else {
+        return;
+    };
+    let server = Server::start(script).await.unwrap();
+    let tmux = Tmux::start(&play.hew.clone().with_server(&server), 100, 24).unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
+    tmux.write("start them").unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_for_text("1 job running · /jobs").await.unwrap();
+    tmux.wait_for_text("+4,995 lines (ctrl+o)").await.unwrap();
+    tmux.press(&["C-b"]).unwrap();
+    tmux.wait_for_text("Both are running.").await.unwrap();
+    let all = tmux.wait_for_text("2 jobs running · /jobs").await.unwrap();
+    assert!(
+        all.contains("◐ Run sleep 300 · running in the background as job 1"),
+        "{all}"
+    );
+    assert!(all.contains("running in the background as job 2"), "{all}");
+    assert!(
+        all.contains(" tokens · $"),
+        "the end of the turn shows its usage: {all}"
+    );
+}

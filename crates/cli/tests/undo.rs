@@ -93,7 +93,7 @@ async fn the_changes_of_a_command_are_undone_and_redone_and_the_model_is_notifie
 
     let undone = fixture.fine(&["undo"]).await;
     assert!(
-        undone.stderr.contains("undone: “change everything”"),
+        undone.stderr.contains("Undid \"change everything\": "),
         "{}",
         undone.stderr
     );
@@ -306,10 +306,18 @@ async fn an_undo_without_effect_is_not_recorded() {
         idle.stderr
     );
     let undone = fixture.fine(&["undo", "--force"]).await;
-    assert!(undone.stderr.ends_with("undone: “go”; 1 file\n"), "{}", undone.stderr);
+    assert!(
+        undone.stderr.ends_with("Undid \"go\": 1 file restored\n"),
+        "{}",
+        undone.stderr
+    );
     assert_eq!(fixture.read("a"), "1\n");
     let redone = fixture.fine(&["redo"]).await;
-    assert!(redone.stderr.ends_with("redone: “go”; 1 file\n"), "{}", redone.stderr);
+    assert!(
+        redone.stderr.ends_with("Redid \"go\": 1 file restored\n"),
+        "{}",
+        redone.stderr
+    );
 }
 
 #[tokio::test]

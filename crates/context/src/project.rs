@@ -270,7 +270,7 @@ impl ProjectContext for DiskContext {
             value,
             delivery: told,
         };
-        let date = jiff::Timestamp::now().strftime("%F").to_string();
+        let date = jiff::Timestamp::now().strftime("%F (UTC)").to_string();
         let mut facts = vec![fact("Date", date, FactDelivery::OnChange)];
         facts.extend(self.git());
         facts.extend(self.edited(items));

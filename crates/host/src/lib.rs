@@ -37,5 +37,5 @@ mod web;
 
 pub use open_session::{
     ClientServices, ModelOrigin, RunningSession, SessionProject, SessionRef, SessionRequest, SessionResources,
-    checkpoint_limits, open,
+    checkpoint_limits, is_complete, open,
 };

@@ -1,5 +1,6 @@
 //! Models and providers: lookup by name, keys and connections.
 
+mod aliases;
 mod lookup;
 mod settings;
 mod suggest;

@@ -141,6 +141,8 @@ pub struct RunningSession {
     pub complete: bool,
     /// Problems with the configuration, rules, modes and servers.
     pub warnings: Vec<String>,
+    /// The rules files in the system prompt.
+    pub rules: Vec<PathBuf>,
     /// Its resources.
     pub resources: SessionResources,
 }
@@ -161,6 +163,8 @@ pub struct SessionResources {
     pub language_servers: Option<lsp::LanguageServers>,
     /// The grants of the session.
     pub grants: agent::SessionGrants,
+    /// The open panels.
+    pub panels: toolbox::OpenPanels,
     task: Option<JoinHandle<()>>,
     lease: Lease,
     edit_formats: Option<EditFormats>,
@@ -222,6 +226,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     let background = BackgroundJobs::from(jobs.view());
     let context = project_context(config, trust, &workspace, jobs.view(), env);
     warnings.extend(context.sources().shadowed_rules());
+    let rules = context.initial_rules().into_iter().map(|rules| rules.path).collect();
     let complete = is_complete(&stored.items) && stored.queued.is_empty();
     let edit_formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
     warnings.extend(edit_formats.as_ref().and_then(|formats| formats.warning.clone()));
@@ -310,7 +315,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         context_source: Arc::new(toolbox::ToolContextSource),
         limits: limits(&config.limits),
         compaction: compaction(config, summary),
-        panels: Arc::new(panels),
+        panels: Arc::new(panels.clone()),
         request_options: request_options(config, request.output_schema.clone()),
         previews: request.previews,
         backoff: BACKOFF,
@@ -355,6 +360,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         totals: stored.totals,
         complete,
         warnings,
+        rules,
         resources: SessionResources {
             id: stored.id,
             root: root.clone(),
@@ -363,6 +369,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
             mcp_servers,
             language_servers,
             grants,
+            panels,
             task: Some(task),
             lease: stored.lease,
             edit_formats,
@@ -478,7 +485,8 @@ async fn open_stored(store: &SqliteStore, session: &SessionRef, root: &Path, mod
 }
 
 /// Whether the last turn is finished.
-fn is_complete(items: &[Arc<Item>]) -> bool {
+/// Whether the last turn of these items is finished.
+pub fn is_complete(items: &[Arc<Item>]) -> bool {
     let last = items.iter().rev().find(|item| item.kind().is_exchange());
     last.is_none_or(|item| item.is_final_reply())
 }

@@ -1,6 +1,9 @@
 //! The named providers and their differences from OpenAI's API.
 
+mod key_pages;
 mod table;
+
+pub use key_pages::key_page;
 
 use crate::settings::ProviderSettings;
 use model::Wire;

@@ -64,6 +64,18 @@ impl RewindPlan {
         }
     }
 
+    /// Changes the files of a session that is open elsewhere. Its owner moves the session and then appends the returned
+    /// item, if any.
+    pub fn apply_in_open_session(mut self, history: &SessionHistory) -> Result<(RestorePlan, Option<Body>), Error> {
+        match self.files {
+            RewindFiles::Restore(_) => {
+                history.apply(&mut self.restore, &self.contents)?;
+                Ok((self.restore, None))
+            }
+            RewindFiles::Keep => Ok((RestorePlan::default(), kept_files(history, &self.restore))),
+        }
+    }
+
     /// Moves the session and, unless they are kept, the files. Returns the applied steps.
     pub async fn apply(mut self, history: &mut SessionHistory, now: Time) -> Result<RestorePlan, Error> {
         if let RewindFiles::Restore(_) = self.files {
@@ -74,17 +86,19 @@ impl RewindPlan {
         match self.files {
             RewindFiles::Restore(_) => Ok(self.restore),
             RewindFiles::Keep => {
-                record_kept_files(history, &self.restore, now).await?;
+                if let Some(body) = kept_files(history, &self.restore) {
+                    history.append(body, now).await?;
+                }
                 Ok(RestorePlan::default())
             }
         }
     }
 }
 
-/// Records how the files differ from the state that the conversation knows.
-async fn record_kept_files(history: &mut SessionHistory, plan: &RestorePlan, now: Time) -> Result<(), Error> {
+/// The item that records how the files differ from the state that the conversation knows.
+fn kept_files(history: &SessionHistory, plan: &RestorePlan) -> Option<Body> {
     if plan.steps.is_empty() {
-        return Ok(());
+        return None;
     }
     let start =
         "The conversation was rewound to this point without the files. Compared with this point, these files differ";
@@ -97,13 +111,12 @@ async fn record_kept_files(history: &mut SessionHistory, plan: &RestorePlan, now
         steps: differences.collect(),
         ..RestorePlan::default()
     };
-    let body = Body::Restored {
+    Some(Body::Restored {
         message: Arc::new(Message::user(differences.model_note(start))),
         kind: RestoreKind::FilesKept,
         items: Vec::new(),
         changes: kept_file_changes(history, differences.changes()),
-    };
-    history.append(body, now).await
+    })
 }
 
 /// The changes to the current versions, which are stored.

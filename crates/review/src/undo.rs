@@ -38,6 +38,18 @@ impl UndoOperation {
         })
     }
 
+    /// Undoes the turns with changes from this prompt on; `None` if there are none.
+    pub fn undo_since(history: &SessionHistory, prompt: ItemId) -> Option<Self> {
+        let start = history.items.iter().position(|item| item.id == prompt)?;
+        let later: Vec<ItemId> = history.items.iter().skip(start).map(|item| item.id).collect();
+        let turns = undo_history(&history.items).applied;
+        let count = turns
+            .iter()
+            .filter(|turn| !turn.changes.is_empty() && later.contains(&turn.id))
+            .count();
+        (count > 0).then(|| UndoOperation::undo(history, count)).flatten()
+    }
+
     /// Redoes the last `count` undos; `None` if there are none.
     pub fn redo(history: &SessionHistory, count: usize) -> Option<Self> {
         let mut undone = undo_history(&history.items).undone;

@@ -127,6 +127,37 @@ impl fmt::Display for ChangeCount {
     }
 }
 
+/// Summarises restored paths by their versions before and after: `6 files removed, 1 file restored`. Folders count only if
+/// there are no files.
+pub fn describe_restored<'a>(
+    paths: impl IntoIterator<Item = (Option<&'a FileVersion>, Option<&'a FileVersion>)>,
+) -> String {
+    let mut counts = [ChangeCount::default(); 3];
+    for (before, after) in paths {
+        let [removed, restored, recreated] = &mut counts;
+        let count = match (before, after) {
+            (_, None) => removed,
+            (Some(_), Some(_)) => restored,
+            (None, Some(_)) => recreated,
+        };
+        count.count(before, after);
+    }
+    let has_files = counts.iter().any(|count| count.files > 0);
+    let parts = counts.iter().zip(["removed", "restored", "recreated"]);
+    let parts = parts.filter_map(|(count, verb)| {
+        let count = ChangeCount {
+            folders: if has_files { 0 } else { count.folders },
+            ..*count
+        };
+        (!count.is_empty()).then(|| format!("{count} {verb}"))
+    });
+    let parts: Vec<String> = parts.collect();
+    match parts.is_empty() {
+        true => "no file changed".into(),
+        false => parts.join(", "),
+    }
+}
+
 /// The versions of each path before and after all of these changes, for paths with a net difference.
 pub fn net_changes<'a>(
     changes: impl IntoIterator<Item = &'a Change>,

@@ -29,6 +29,11 @@ pub enum Command {
         /// The model, as `provider/id`.
         name: String,
     },
+    /// Sets the reasoning effort from the next request on; `None` uses the model's default.
+    SetEffort {
+        /// The effort.
+        effort: Option<model::Effort>,
+    },
     /// Switches the mode from the next request on.
     SetMode {
         /// The mode's name.
@@ -38,6 +43,12 @@ pub enum Command {
     SetLevel {
         /// The level.
         level: policy::AccessLevel,
+    },
+    /// Sets whether changes to files and commands are approved by the user, from the next call on. `Allow` restores the
+    /// configured approval of commands.
+    SetEditApproval {
+        /// The approval.
+        mode: policy::ApprovalMode,
     },
     /// Revokes a grant of this session from the next call on. Stored grants are revoked in the [`crate::GrantStore`].
     Revoke {

@@ -16,7 +16,7 @@ mod projection;
 mod store;
 mod user_text;
 
-pub use change::{Change, ChangeCount, FileKind, FileVersion, net_changes, same_version};
+pub use change::{Change, ChangeCount, FileKind, FileVersion, describe_restored, net_changes, same_version};
 pub use command::{Answer, Command, Delivery};
 pub use event::{
     Event, ItemDelta, ItemStart, Limit, NoticeLevel, PreviewState, PreviewUpdate, Question, QuestionSubject, TextOp,

@@ -1,11 +1,15 @@
 //! The flow of input. The component with the focus turns a key into a [`KeyResponse`]; an [`AppAction`] in it is applied by the
 //! app, which returns [`AppEffect`]s for the event loop. Background effects complete with an [`AsyncResult`] for the app.
 
-use crate::backend::{BackendFuture, OperationResult, SessionTarget};
+use crate::backend::{
+    BackendFuture, ConflictChoice, FileRestoreResult, GoalCheck, OperationResult, RestoreRequest, SessionTarget,
+};
 use crate::keys::KeyAction;
+use crate::view::ModalView;
 use futures::future::FutureExt as _;
-use model::Message;
+use model::{Effort, Message};
 use session::{Answer, Command, Delivery, SessionId};
+use std::path::PathBuf;
 
 /// How a view, the approval prompt or the composer responds to input.
 pub(crate) enum KeyResponse {
@@ -35,6 +39,10 @@ pub(crate) enum AppAction {
     Key(KeyAction),
     /// Close the top view.
     CloseView,
+    /// Open a view.
+    OpenView(Box<dyn ModalView>),
+    /// Restore files.
+    Restore(RestoreRequest, ConflictChoice),
     /// Send a command to the session.
     Send(Command),
     /// Submit the composer's text: as the answer to the pending question, or as a prompt.
@@ -60,6 +68,12 @@ pub(crate) enum AppAction {
     ClearInput,
     /// Open the composer's text in the user's editor.
     OpenEditor,
+    /// Open a file in the user's editor.
+    EditFile(PathBuf),
+    /// Set, show or clear the goal.
+    Goal(String),
+    /// Set the reasoning effort.
+    SetEffort(Option<Effort>),
     /// Open another session.
     OpenSession(SessionTarget),
     /// Rename a session.
@@ -99,6 +113,8 @@ pub(crate) enum AppEffect {
     Await(BackendFuture<AsyncResult>),
     /// Open the composer's text in the user's editor.
     OpenEditor,
+    /// Open a file in the user's editor.
+    EditFile(PathBuf),
     /// Copy text to the clipboard.
     Copy(String),
     /// Redraw everything.
@@ -128,6 +144,10 @@ pub(crate) enum AsyncResult {
     Operation(OperationResult),
     /// A command to send.
     Command(Command),
+    /// The goal was checked.
+    GoalChecked(GoalCheck),
+    /// Files were restored, or have conflicts.
+    Restored(RestoreRequest, FileRestoreResult),
     /// The model is usable; switch to it.
     ModelUsable {
         /// Name of the model.

@@ -1,20 +1,27 @@
 //! Application state and the effects of keys and events. Does not access the terminal.
 
+mod goal;
 mod questions;
+mod results;
+
+pub(crate) use goal::PursuedGoal;
 
 use crate::action::{AppAction, AppEffect, AsyncResult, KeyResponse};
 use crate::approval::ApprovalPrompt;
-use crate::backend::{Backend, BackendFuture, ErrorRecovery, OpenedSession, OperationResult, SessionTarget, UserError};
+use crate::backend::{
+    Backend, ConflictChoice, ErrorRecovery, OpenedSession, OperationResult, RestoreRequest, SessionTarget, UserError,
+};
 use crate::composer::Composer;
 use crate::input::Input;
 use crate::keys::{KeyAction, KeyChord, KeyContext, KeyMap, KeyMatch};
+use crate::screen::ColorDepth;
 use crate::state::{AppState, WaitingPrompt};
 use crate::theme::Theme;
 use crate::view::{ModalView, RedrawSignal, ViewContext};
 use crate::views::{self, setup::SetupView, transcript::TranscriptView};
 use crossterm::event::{KeyCode, KeyEvent};
-use futures::future::FutureExt as _;
 use model::Message;
+use policy::ApprovalMode;
 use session::{Command, Delivery, Event, NoticeLevel, TurnEnd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,6 +34,8 @@ pub(crate) struct App {
     /// Open views; the last one receives keys.
     pub(crate) views: Vec<Box<dyn ModalView>>,
     pub(crate) theme: Theme,
+    /// The terminal's colours.
+    pub(crate) depth: ColorDepth,
     pub(crate) keys: KeyMap,
     pub(crate) redraw: RedrawSignal,
     /// State of the approval prompt that is shown.
@@ -61,6 +70,9 @@ pub(crate) struct EventBaseline {
 /// After a turn longer than this, the user is notified.
 const LONG_TURN: Duration = Duration::from_secs(5);
 
+/// A message in the status line disappears after this time.
+const FLASH_TIME: Duration = Duration::from_secs(3);
+
 /// Input within this time before a question arrives counts as typing.
 const RECENT_INPUT: Duration = Duration::from_secs(1);
 
@@ -76,6 +88,7 @@ impl App {
             composer: Composer::default(),
             views: Vec::new(),
             theme,
+            depth: ColorDepth::Basic,
             keys,
             redraw: RedrawSignal::default(),
             approval: None,
@@ -126,6 +139,28 @@ impl App {
         }
         let ended = before.turn_elapsed.is_some_and(|elapsed| elapsed >= LONG_TURN) && !self.state.is_working();
         ended.then_some("the turn has ended")
+    }
+
+    /// Updates what is not reported by events; returns whether something visible changed.
+    pub(crate) fn refresh(&mut self) -> bool {
+        let jobs = match self.state.session {
+            Some(_) => self.backend.running_jobs(),
+            None => 0,
+        };
+        let mut changed = std::mem::replace(&mut self.state.running_jobs, jobs) != jobs;
+        let is_old = |since: Option<Instant>| since.is_none_or(|since| since.elapsed() >= FLASH_TIME);
+        if self.state.flash.is_some() && is_old(self.last_input) {
+            self.state.flash = None;
+            self.quit_requested = false;
+            self.last_escape = None;
+            changed = true;
+        }
+        changed
+    }
+
+    /// Whether [`App::refresh`] is useful although no event arrives.
+    pub(crate) fn needs_refresh(&self) -> bool {
+        self.state.running_jobs > 0 || self.state.flash.is_some()
     }
 
     /// Whether there was user input within this time.
@@ -246,7 +281,13 @@ impl App {
                     .for_each(|queued| self.composer.restore_message(&queued.message));
                 Vec::new()
             }
-            Event::TurnFinished { .. } => self.send_queued(),
+            Event::TurnFinished { ending, .. } => {
+                let effects = self.send_queued();
+                match effects.is_empty() {
+                    true => self.pursue_goal(ending),
+                    false => effects,
+                }
+            }
             _ => Vec::new(),
         }
     }
@@ -381,13 +422,14 @@ impl App {
             KeyAction::Cancel => self.cancel(),
             KeyAction::Leave if !self.state.is_working() => vec![AppEffect::Quit],
             KeyAction::Leave => self.warn_before_quit("press again to quit and interrupt the turn"),
+            KeyAction::Background => self.move_to_background(),
             KeyAction::Suspend => vec![AppEffect::Suspend],
             KeyAction::Redraw => vec![AppEffect::Redraw],
             KeyAction::NewSession => vec![AppEffect::OpenSession(SessionTarget::New)],
-            KeyAction::NextMode => vec![AppEffect::later(self.next_mode(), AsyncResult::Command)],
+            KeyAction::NextMode => self.next_mode(),
             KeyAction::Copy => self.copy_reply(),
-            KeyAction::UndoTurn => self.restore_files(self.backend.undo()),
-            KeyAction::RedoTurn => self.restore_files(self.backend.redo()),
+            KeyAction::UndoTurn => self.restore_files(RestoreRequest::Undo, ConflictChoice::Ask),
+            KeyAction::RedoTurn => self.restore_files(RestoreRequest::Redo, ConflictChoice::Ask),
             action => match views::open(action, self.composer.commands(), &self.cx()) {
                 Some(view) => {
                     self.views.push(view);
@@ -399,6 +441,16 @@ impl App {
                 }
             },
         }
+    }
+
+    /// Moves the running command to the background; without one, moves the caret.
+    fn move_to_background(&mut self) -> Vec<AppEffect> {
+        if self.state.is_working() && self.backend.move_to_background() {
+            self.state.flash = Some("moved to the background · /jobs".into());
+            return Vec::new();
+        }
+        let response = self.with_composer(|composer, cx| composer.perform(KeyAction::Left, cx));
+        self.apply_response(response).unwrap_or_default()
     }
 
     /// Interrupts the turn, or clears the composer, or quits on the second press.
@@ -439,19 +491,26 @@ impl App {
         Vec::new()
     }
 
-    /// Returns the command that switches to the mode after the current one.
-    fn next_mode(&self) -> BackendFuture<Command> {
-        let (modes, now) = (self.backend.modes(), self.state.info.mode.clone());
-        async move {
-            let modes = modes.await?;
-            let at = modes.iter().position(|mode| mode.name == now);
-            let next = at.map_or(0, |at| (at + 1) % modes.len().max(1));
-            match modes.into_iter().nth(next) {
-                Some(mode) => Ok(Command::SetMode { name: mode.name }),
-                None => Err(UserError::new("there is no other mode")),
-            }
+    /// Switches from asking before each change to accepting edits, then to planning, and back.
+    fn next_mode(&mut self) -> Vec<AppEffect> {
+        let info = &mut self.state.info;
+        let (mode, approval) = match (info.mode.as_str(), info.edit_approval) {
+            ("code", Some(ApprovalMode::Ask)) => ("code", ApprovalMode::Allow),
+            ("code", Some(ApprovalMode::Allow) | None) => ("plan", ApprovalMode::Allow),
+            ("plan", _) => ("code", ApprovalMode::Ask),
+            (_, _) => ("code", ApprovalMode::Allow),
+        };
+        info.edit_approval = Some(approval);
+        let mut effects = vec![AppEffect::Send(Command::SetEditApproval { mode: approval })];
+        if info.mode != mode {
+            effects.push(AppEffect::Send(Command::SetMode { name: mode.to_owned() }));
         }
-        .boxed()
+        self.state.flash = Some(match (mode, approval) {
+            ("plan", _) => "plan: hew plans and changes nothing".into(),
+            (_, ApprovalMode::Ask) => "ask: hew asks before each change and command".into(),
+            (_, ApprovalMode::Allow) => "accept edits: hew changes files in the project without asking".into(),
+        });
+        effects
     }
 
     fn copy_reply(&mut self) -> Vec<AppEffect> {
@@ -476,48 +535,12 @@ impl App {
         }
     }
 
-    /// Applies the result of a background operation; returns the command to send.
-    pub(crate) fn apply_async_result(&mut self, result: AsyncResult) -> Option<Command> {
-        match result {
-            AsyncResult::Operation(OperationResult { message, log_entry }) => {
-                if !message.is_empty() {
-                    self.show_notice(NoticeLevel::Info, &message);
-                }
-                log_entry.map(|body| Command::Record { body: Box::new(body) })
-            }
-            AsyncResult::Command(command) => Some(command),
-            AsyncResult::ModelUsable { name, context_window } => {
-                self.state.info.model.clone_from(&name);
-                self.state.info.context_window = context_window;
-                Some(Command::SetModel { name })
-            }
-            AsyncResult::Renamed {
-                session,
-                title,
-                message,
-            } => {
-                if self.state.session == Some(session) {
-                    self.state.info.title = Some(title);
-                }
-                self.show_notice(NoticeLevel::Info, &message);
-                None
-            }
-        }
-    }
-
-    /// Restores files, but only between turns, because a running turn may still change them.
-    fn restore_files(&mut self, operation: BackendFuture<OperationResult>) -> Vec<AppEffect> {
-        if self.state.is_working() {
-            self.state.flash = Some("interrupt the turn first (esc)".into());
-            return Vec::new();
-        }
-        vec![AppEffect::later(operation, AsyncResult::Operation)]
-    }
-
     fn apply_action(&mut self, action: AppAction) -> Vec<AppEffect> {
         match action {
             AppAction::Key(action) => return self.perform(action, false),
             AppAction::CloseView => drop(self.views.pop()),
+            AppAction::OpenView(view) => self.views.push(view),
+            AppAction::Restore(request, choice) => return self.restore_files(request, choice),
             AppAction::Send(command) => return self.send_command(command),
             AppAction::Submit { message, delivery } => return self.submit(message, delivery),
             AppAction::Prompt(text) => return self.submit_prompt(Message::user(text), Delivery::Steer),
@@ -538,6 +561,13 @@ impl App {
             AppAction::InsertInput(text) => self.composer.insert(&text),
             AppAction::ClearInput => self.with_composer(|composer, cx| composer.clear_text(cx)),
             AppAction::OpenEditor => return vec![AppEffect::OpenEditor],
+            AppAction::EditFile(path) => return vec![AppEffect::EditFile(path)],
+            AppAction::Goal(text) => return self.set_goal(&text),
+            AppAction::SetEffort(effort) => {
+                self.state.info.effort =
+                    effort.map_or_else(String::new, |effort| views::effort::effort_name(effort).to_owned());
+                return vec![AppEffect::Send(Command::SetEffort { effort })];
+            }
             AppAction::OpenSession(target) => return vec![AppEffect::OpenSession(target)],
             AppAction::RenameSession(session, title) => {
                 let renaming = self.backend.rename_session(session, title.clone());
@@ -590,11 +620,16 @@ impl App {
         }
     }
 
+    /// Uses a theme, adapted to the terminal's colours.
+    pub(crate) fn use_theme(&mut self, theme: Theme) {
+        self.theme = theme.for_depth(self.depth);
+    }
+
     /// Uses a theme and saves the choice.
     fn set_theme(&mut self, name: String) -> Vec<AppEffect> {
         match Theme::find(&name, &self.backend.user_themes()) {
             Ok(theme) => {
-                self.theme = theme;
+                self.use_theme(theme);
                 let saving = self.backend.change_setting("tui.theme".into(), name);
                 let saved = |message| {
                     AsyncResult::Operation(OperationResult {

@@ -1,5 +1,5 @@
-//! The approval prompt above the composer. Text typed below it is a free-form answer, unless it is exactly the letter
-//! or the numbers of offered answers, so that no sentence is taken for approval.
+//! The approval prompt above the composer. Text typed below it is a free-form answer, unless it is exactly `yes`, `no`, the
+//! letter or the numbers of offered answers, so that no sentence is taken for approval.
 
 mod details;
 mod rows;
@@ -40,8 +40,8 @@ pub(crate) struct ApprovalPrompt {
     rule: usize,
     /// Indices of ticked answers of a multiple-choice question.
     ticked: Vec<usize>,
-    /// Whether the details are shown in full.
-    show_all: bool,
+    /// The first visible row of the details on the full screen; `None` while the prompt is inline.
+    full_screen: Option<usize>,
     /// When the text in the composer was begun; `None` if it is empty.
     draft_start: Option<DraftStart>,
     /// The composer's text before it was replaced by the call to edit.
@@ -67,7 +67,7 @@ impl ApprovalPrompt {
             chosen: None,
             rule: 0,
             ticked: Vec::new(),
-            show_all: false,
+            full_screen: None,
             draft_start: (!line.is_empty()).then_some(DraftStart::BeforeQuestion),
             editing: None,
         }
@@ -115,8 +115,14 @@ impl ApprovalPrompt {
         let action = keys.action(KeyContext::Approval, *key);
         let action = action.filter(|action| action.binding().context == KeyContext::Approval);
         if action == Some(KeyAction::ShowAll) && KeyChord::from(*key).types().is_none() {
-            self.show_all = !self.show_all;
+            self.full_screen = match self.full_screen {
+                Some(_) => None,
+                None => Some(0),
+            };
             return KeyResponse::Handled;
+        }
+        if let Some(response) = self.full_screen_key(key, line, keys) {
+            return response;
         }
         if self.in_grace_period() || self.is_unrelated_text() {
             return KeyResponse::Ignored;
@@ -124,9 +130,12 @@ impl ApprovalPrompt {
         match &pending.question.subject {
             QuestionSubject::Permission { input, rules, .. } => {
                 let offered = offered_answers(input, keys);
-                let named = answer_by_letter(line, &offered, keys);
+                let named = answer_by_text(line, &offered, keys);
                 if !line.is_empty() && named.is_none() {
-                    return KeyResponse::Ignored;
+                    return match (action, self.commented_answer(&offered)) {
+                        (Some(KeyAction::Confirm), Some(answer)) => self.answer_with_comment(answer, line, rules),
+                        _ => KeyResponse::Ignored,
+                    };
                 }
                 self.permission_key(key, action, &offered, named, (input, rules))
             }
@@ -141,6 +150,44 @@ impl ApprovalPrompt {
                 }
                 self.inquiry_key(key, action, choices, named, *several)
             }
+        }
+    }
+
+    /// Handles a key that scrolls the full screen or closes it.
+    fn full_screen_key(&mut self, key: &KeyEvent, line: &str, keys: &KeyMap) -> Option<KeyResponse> {
+        let top = self.full_screen.as_mut()?;
+        let page = 10;
+        match (keys.action(KeyContext::Conversation, *key), key.code) {
+            (Some(KeyAction::ScrollUp), _) | (_, KeyCode::Up) => *top = top.saturating_sub(1),
+            (Some(KeyAction::ScrollDown), _) | (_, KeyCode::Down) => *top += 1,
+            (Some(KeyAction::PageUp), _) => *top = top.saturating_sub(page),
+            (Some(KeyAction::PageDown), _) => *top += page,
+            (Some(KeyAction::Top), _) | (_, KeyCode::Home) => *top = 0,
+            // Limited to the last page when it is drawn.
+            (Some(KeyAction::Bottom), _) | (_, KeyCode::End) => *top = usize::MAX / 2,
+            (_, KeyCode::Esc) if line.is_empty() && self.chosen.is_none() => self.full_screen = None,
+            _ => return None,
+        }
+        Some(KeyResponse::Handled)
+    }
+
+    /// The selected answer that allows the action, which text then comments.
+    fn commented_answer(&self, offered: &[KeyAction]) -> Option<KeyAction> {
+        let chosen = offered.get(self.chosen?).copied()?;
+        matches!(
+            chosen,
+            KeyAction::ApproveOnce | KeyAction::ApproveSession | KeyAction::ApproveProject | KeyAction::ApproveAlways
+        )
+        .then_some(chosen)
+    }
+
+    /// Allows the action and sends the text to the agent.
+    fn answer_with_comment(&self, answer: KeyAction, line: &str, rules: &[String]) -> KeyResponse {
+        match self.permission_answer(answer, &Value::Null, rules) {
+            KeyResponse::Action(answer) => {
+                KeyResponse::Action(AppAction::All(vec![answer, AppAction::Prompt(line.trim().to_owned())]))
+            }
+            response => response,
         }
     }
 
@@ -277,8 +324,16 @@ fn offered_answers(input: &Value, keys: &KeyMap) -> Vec<KeyAction> {
     ANSWERS.into_iter().filter(is_offered).collect()
 }
 
-/// The answer if its letter is the whole text.
-fn answer_by_letter(line: &str, offered: &[KeyAction], keys: &KeyMap) -> Option<KeyAction> {
+/// The answer if its letter, `yes` or `no` is the whole text.
+fn answer_by_text(line: &str, offered: &[KeyAction], keys: &KeyMap) -> Option<KeyAction> {
+    let word = match line.trim().to_lowercase().as_str() {
+        "yes" => Some(KeyAction::ApproveOnce),
+        "no" => Some(KeyAction::Reject),
+        _ => None,
+    };
+    if let Some(word) = word.filter(|word| offered.contains(word)) {
+        return Some(word);
+    }
     let mut letters = line.trim().chars();
     let (Some(letter), None) = (letters.next(), letters.next()) else {
         return None;

@@ -7,9 +7,10 @@
 mod types;
 
 pub use types::{
-    BackendFuture, ClipboardContent, ErrorRecovery, FileVersions, HunkDecision, JobRow, KeyStorage, OpenedSession,
-    OperationResult, PermissionRow, PickerItem, ProviderAccess, ProviderRow, ReviewableFile, ReviewableHunk,
-    Revocation, ServerHealth, ServerRow, SessionInfo, SessionTarget, SettingRow, SyntaxToken, UserError,
+    BackendFuture, ClipboardContent, ConflictChoice, ErrorRecovery, FileRestoreResult, FileVersions, GoalCheck,
+    HunkDecision, JobRow, KeyStorage, OpenedSession, OperationResult, PanelRow, PermissionRow, PickerItem,
+    ProviderAccess, ProviderRow, RestoreRequest, ReviewableFile, ReviewableHunk, Revocation, RewindScope, ServerHealth,
+    ServerRow, SessionInfo, SessionTarget, SettingRow, SyntaxToken, UserError,
 };
 
 use crate::theme::ThemeSpec;
@@ -147,14 +148,10 @@ pub trait ReviewBackend {
         unavailable("changes")
     }
 
-    /// Undoes the file changes of the last turn.
-    fn undo(&self) -> BackendFuture<OperationResult> {
+    /// Restores files of the open session.
+    fn restore(&self, request: RestoreRequest, choice: ConflictChoice) -> BackendFuture<FileRestoreResult> {
+        let _ = (request, choice);
         unavailable("undo")
-    }
-
-    /// Redoes the file changes that were undone last.
-    fn redo(&self) -> BackendFuture<OperationResult> {
-        unavailable("redo")
     }
 }
 
@@ -242,9 +239,42 @@ pub trait ProcessBackend {
         unavailable("a shell")
     }
 
+    /// Runs a command that checks a goal.
+    fn run_check(&self, line: String) -> BackendFuture<GoalCheck> {
+        let _ = line;
+        unavailable("a shell")
+    }
+
+    /// Runs a command of hew with these arguments; returns its output.
+    fn run_hew(&self, arguments: Vec<String>) -> BackendFuture<String> {
+        let _ = arguments;
+        unavailable("commands")
+    }
+
+    /// The panels, open ones first.
+    fn panels(&self) -> BackendFuture<Vec<PanelRow>> {
+        unavailable("panels")
+    }
+
+    /// Opens or closes a panel; returns a confirmation.
+    fn toggle_panel(&self, panel: PanelRow) -> BackendFuture<String> {
+        let _ = panel;
+        unavailable("panels")
+    }
+
     /// Background jobs.
     fn jobs(&self) -> BackendFuture<Vec<JobRow>> {
         unavailable("jobs")
+    }
+
+    /// The number of running background jobs.
+    fn running_jobs(&self) -> usize {
+        0
+    }
+
+    /// Moves the running command to the background. Returns whether there was one.
+    fn move_to_background(&self) -> bool {
+        false
     }
 
     /// Stops a background job; returns a confirmation.
@@ -287,6 +317,12 @@ pub trait DesktopBackend {
     /// Opens the user's editor; returns the edited text. The front end has released the terminal.
     fn open_editor(&self, text: String) -> BackendFuture<String> {
         let _ = text;
+        unavailable("an editor")
+    }
+
+    /// Opens a file in the user's editor. The front end has released the terminal.
+    fn edit_file(&self, path: PathBuf) -> BackendFuture<()> {
+        let _ = path;
         unavailable("an editor")
     }
 

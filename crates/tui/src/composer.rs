@@ -279,6 +279,10 @@ impl Composer {
             Some(_) => KeyResponse::Ignored,
             None => match key.types() {
                 Some(c) => {
+                    // Files may have been created since the last listing.
+                    if c == '@' && self.completions.files_result.is_none() {
+                        self.completions.files_result = Some(cx.start(cx.backend.files()));
+                    }
                     self.editor.type_char(c);
                     self.text_changed(cx)
                 }
@@ -583,7 +587,12 @@ impl CompletionSources {
                     .commands
                     .iter()
                     .map(|choice| (choice.name.clone(), choice.description.clone()));
-                CompletionSource::described(own.chain(files))
+                let aliases = slash::COMMANDS.iter().flat_map(|command| {
+                    // A plural of the name would only repeat it.
+                    let others = command.aliases.iter().filter(|alias| !alias.starts_with(command.name));
+                    others.map(|alias| ((*alias).to_owned(), format!("same as /{}", command.name)))
+                });
+                CompletionSource::described(own.chain(files).chain(aliases))
             }
         }
     }

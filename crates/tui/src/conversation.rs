@@ -39,7 +39,7 @@ pub(crate) struct ConversationLog {
     /// The logged notice about the end of the turn.
     end_notice: Option<ConversationEntry>,
     /// The heading, until it is printed.
-    heading: Option<String>,
+    heading: Option<Vec<String>>,
 }
 
 impl ConversationLog {
@@ -56,9 +56,9 @@ impl ConversationLog {
         self.skipped = None;
     }
 
-    /// Starts a new session in this folder, with a heading.
-    pub(crate) fn set_heading(&mut self, folder: &str) {
-        self.heading = Some(folder.to_owned());
+    /// Starts a new session with this heading, one line each.
+    pub(crate) fn set_heading(&mut self, lines: Vec<String>) {
+        self.heading = Some(lines);
     }
 
     /// Adds a notice for the user.
@@ -103,11 +103,14 @@ impl ConversationLog {
     pub(crate) fn take_finished(&mut self, width: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let mut rows = Vec::new();
         if let Some(heading) = self.heading.take() {
-            let row = StyledRow::new("hew ", cx.theme.strong).push(env!("CARGO_PKG_VERSION"), cx.theme.dim);
-            rows.push(
-                row.push(format!("  {}", sanitise(&heading)), cx.theme.dim)
-                    .truncate(width.into()),
-            );
+            let name = StyledRow::new("hew ", cx.theme.strong).push(env!("CARGO_PKG_VERSION"), cx.theme.dim);
+            for (at, line) in heading.iter().enumerate() {
+                let row = match at {
+                    0 => name.clone().push("  ", cx.theme.dim),
+                    _ => StyledRow::new("    ", cx.theme.dim),
+                };
+                rows.push(row.push(sanitise(line), cx.theme.dim).truncate(width.into()));
+            }
             rows.push(StyledRow::empty());
         }
         if let Some(count) = self.skipped.take() {
@@ -257,6 +260,8 @@ impl ConversationLog {
                 }
             }
             Body::Result { call, tool, .. } => self.card(call, tool).finish(item),
+            // The operation was reported when it completed.
+            Body::Restored { .. } | Body::Summary { .. } => {}
             Body::Notice { .. } => self.end_notice = item_entries::from_item(item),
             _ => self.entries.extend(item_entries::from_item(item)),
         }
@@ -269,6 +274,9 @@ impl ConversationLog {
         }
         self.reply = None;
         let printed = self.printed;
+        let is_shown = self.entries.get(..printed).unwrap_or_default().last();
+        let is_shown = is_shown
+            .is_some_and(|last| matches!(last, ConversationEntry::Text(_) | ConversationEntry::Thinking { .. }));
         let mut index = 0;
         self.entries.retain(|entry| {
             index += 1;
@@ -276,6 +284,9 @@ impl ConversationLog {
                 || !matches!(entry, ConversationEntry::Text(_) | ConversationEntry::Thinking { .. })
                     && !entry.is_being_written()
         });
+        if is_shown {
+            self.notice(NoticeLevel::Warning, "the reply above was cut off and is discarded");
+        }
     }
 
     fn add_subtask_progress(&mut self, call: &CallId, event: &Event) {
@@ -306,5 +317,6 @@ pub(crate) fn render_context<'a>(cx: &ViewContext<'a>) -> RenderContext<'a> {
     RenderContext {
         theme: cx.theme,
         backend: &**cx.backend,
+        keys: cx.keys,
     }
 }

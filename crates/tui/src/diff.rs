@@ -1,14 +1,21 @@
 //! Line diffs as rows, with the changed words highlighted.
 
+use crate::backend::{Backend, SyntaxToken};
+use crate::format::hidden_lines;
+use crate::markdown::RenderContext;
 use crate::row::{StyledRow, StyledSpan, sanitise};
 use crate::theme::Theme;
+use ratatui::style::Style;
 use similar::{DiffTag, group_diff_ops};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Context lines around a change.
 const CONTEXT_LINES: usize = 3;
 /// Time limit for computing a minimal diff.
 const TIME_LIMIT: Duration = Duration::from_millis(50);
+/// Larger texts are not highlighted.
+const MAX_HIGHLIGHTED: usize = 256 << 10;
 /// Larger texts are not compared.
 const MAX_BYTES: usize = 2 << 20;
 
@@ -32,6 +39,8 @@ enum DiffLine {
         sign: LineChange,
         number: usize,
         words: Vec<(bool, String)>,
+        /// Syntax tokens by byte range.
+        tokens: Vec<(Range<usize>, SyntaxToken)>,
     },
 }
 
@@ -79,6 +88,31 @@ impl LineDiff {
         diff
     }
 
+    /// Compares two texts of a file and highlights their syntax.
+    pub(crate) fn highlighted(path: &str, before: &str, after: &str, backend: &dyn Backend) -> LineDiff {
+        let mut diff = LineDiff::between(before, after, 1);
+        let tokens = |text: &str| match text.len() <= MAX_HIGHLIGHTED {
+            true => backend.highlight(path, text).map(|spans| tokens_by_line(text, &spans)),
+            false => None,
+        };
+        let (old, new) = (tokens(before).unwrap_or_default(), tokens(after).unwrap_or_default());
+        for line in &mut diff.lines {
+            let DiffLine::Text {
+                sign, number, tokens, ..
+            } = line
+            else {
+                continue;
+            };
+            let side = match sign {
+                LineChange::Removed => &old,
+                LineChange::Added | LineChange::Unchanged => &new,
+            };
+            let found = number.checked_sub(1).and_then(|at| side.get(at));
+            tokens.extend(found.into_iter().flatten().cloned());
+        }
+        diff
+    }
+
     fn push(&mut self, sign: LineChange, first: usize, lines: &[MarkedWords<'_>]) {
         match sign {
             LineChange::Added => self.added += lines.len(),
@@ -93,6 +127,7 @@ impl LineDiff {
                     .iter()
                     .map(|(marked, text)| (*marked, text.trim_end_matches(['\n', '\r']).to_string()))
                     .collect(),
+                tokens: Vec::new(),
             }
         }));
     }
@@ -106,17 +141,18 @@ impl LineDiff {
     pub(crate) fn counts(&self, theme: &Theme) -> Vec<StyledSpan> {
         let mut pieces = Vec::new();
         if self.added > 0 {
-            pieces.push(StyledSpan::new(format!("+{}", self.added), theme.added));
+            pieces.push(StyledSpan::new(format!("+{}", self.added), theme.good));
         }
         if self.removed > 0 {
             let space = if pieces.is_empty() { "" } else { " " };
-            pieces.push(StyledSpan::new(format!("{space}−{}", self.removed), theme.removed));
+            pieces.push(StyledSpan::new(format!("{space}−{}", self.removed), theme.bad));
         }
         pieces
     }
 
     /// Renders at most `most` rows; the last one counts the omitted lines.
-    pub(crate) fn rows(&self, width: usize, most: usize, theme: &Theme) -> Vec<StyledRow> {
+    pub(crate) fn rows(&self, width: usize, most: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
+        let theme = context.theme;
         let digits = self
             .lines
             .iter()
@@ -137,9 +173,19 @@ impl LineDiff {
             .take(shown)
             .map(|line| line.row(digits, theme).truncate(width))
             .collect();
+        // Tinted rows have the same width.
+        let widest = rows.iter().map(StyledRow::width).max().unwrap_or(0);
+        for row in &mut rows {
+            let tint = row.spans.last().map(|last| last.style.bg).unwrap_or_default();
+            if let Some(bg) = tint {
+                let blank = " ".repeat(widest - row.width());
+                row.spans.push(StyledSpan::new(blank, Style::new().bg(bg)));
+            }
+        }
         let missing = self.lines.len() - shown;
         if missing > 0 {
-            rows.push(StyledRow::new(format!("{:>digits$} … {missing} more lines", ""), theme.dim).truncate(width));
+            let text = format!("{:>digits$} {}", "", hidden_lines(missing, &context.details_key()));
+            rows.push(StyledRow::new(text, theme.dim).truncate(width));
         }
         rows
     }
@@ -204,7 +250,13 @@ impl DiffLine {
     }
 
     fn row(&self, digits: usize, theme: &Theme) -> StyledRow {
-        let DiffLine::Text { sign, number, words } = self else {
+        let DiffLine::Text {
+            sign,
+            number,
+            words,
+            tokens,
+        } = self
+        else {
             return StyledRow::new(format!("{:>digits$} ⋯", ""), theme.dim);
         };
         let (mark, style, marked) = match sign {
@@ -212,26 +264,101 @@ impl DiffLine {
             LineChange::Added => ("+ ", theme.added, theme.added_words),
             LineChange::Removed => ("- ", theme.removed, theme.removed_words),
         };
+        // Without a tint, the colour of the text shows the change.
+        let is_tinted = style.bg.is_some();
+        let is_highlighted = is_tinted || *sign == LineChange::Unchanged;
         // A line that changed completely needs no word marks.
         let whole = words.iter().all(|(changed, text)| *changed || text.trim().is_empty());
         let mut pieces = vec![
             StyledSpan::new(format!("{number:>digits$} "), theme.dim),
             StyledSpan::new(mark, style),
         ];
+        let mut at = 0;
         for (changed, text) in words {
             let style = if *changed && !whole { marked } else { style };
-            pieces.push(StyledSpan::new(sanitise(text), style));
+            let range = at..at + text.len();
+            at = range.end;
+            if !is_highlighted || tokens.is_empty() {
+                pieces.push(StyledSpan::new(sanitise(text), style));
+                continue;
+            }
+            let base = match sign {
+                LineChange::Unchanged => theme.text,
+                LineChange::Added | LineChange::Removed => style,
+            };
+            for (part, token) in split_by_tokens(&range, tokens) {
+                let piece = text.get(part.start - range.start..part.end - range.start);
+                let token = token.map(|token| theme.token_style(token)).unwrap_or_default();
+                // The background shows the change, the colour the token.
+                let style = Style {
+                    fg: token.fg.or(base.fg),
+                    ..base
+                };
+                pieces.push(StyledSpan::new(sanitise(piece.unwrap_or_default()), style));
+            }
         }
         StyledRow::from(pieces)
     }
 }
 
+/// Splits a range of a line at the borders of its tokens.
+fn split_by_tokens(
+    range: &Range<usize>,
+    tokens: &[(Range<usize>, SyntaxToken)],
+) -> Vec<(Range<usize>, Option<SyntaxToken>)> {
+    let mut parts = Vec::new();
+    let mut at = range.start;
+    for (token, kind) in tokens {
+        let (start, end) = (token.start.max(at), token.end.min(range.end));
+        if start >= end {
+            continue;
+        }
+        if start > at {
+            parts.push((at..start, None));
+        }
+        parts.push((start..end, Some(*kind)));
+        at = end;
+    }
+    if at < range.end {
+        parts.push((at..range.end, None));
+    }
+    parts
+}
+
+/// Syntax tokens of each line, by byte range within the line.
+fn tokens_by_line(text: &str, spans: &[(Range<usize>, SyntaxToken)]) -> Vec<Vec<(Range<usize>, SyntaxToken)>> {
+    let mut lines = Vec::new();
+    let mut spans = spans.iter().peekable();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let end = start + line.len();
+        let mut tokens = Vec::new();
+        while let Some((range, token)) = spans.peek() {
+            if range.start >= end {
+                break;
+            }
+            tokens.push((range.start.max(start) - start..range.end.min(end) - start, *token));
+            // A token of several lines belongs to each of them.
+            if range.end > end {
+                break;
+            }
+            spans.next();
+        }
+        lines.push(tokens);
+        start = end;
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conversation::render_context;
+    use crate::test_support::{FakeBackend, ViewHarness};
 
     fn lines(before: &str, after: &str, most: usize) -> Vec<String> {
-        let rows = LineDiff::between(before, after, 1).rows(60, most, &Theme::default());
+        let harness = ViewHarness::new(FakeBackend::default());
+        let rows = LineDiff::between(before, after, 1).rows(60, most, render_context(&harness.cx()));
         rows.iter().map(StyledRow::text).collect()
     }
 
@@ -253,14 +380,16 @@ mod tests {
                 " 14   line 13",
             ]
         );
-        assert_eq!(lines(&before, &after, 4).last().unwrap(), "    … 6 more lines");
+        assert_eq!(lines(&before, &after, 4).last().unwrap(), "    +6 lines (ctrl+o)");
         assert_eq!(lines("a\n", "a\n", 9), Vec::<String>::new());
     }
 
     #[test]
     fn the_words_that_changed_are_marked() {
-        let theme = Theme::default();
-        let rows = LineDiff::between("let user = name;\n", "let user = name.trim();\n", 1).rows(60, 9, &theme);
+        let harness = ViewHarness::new(FakeBackend::default());
+        let (cx, theme) = (harness.cx(), Theme::default());
+        let diff = LineDiff::between("let user = name;\n", "let user = name.trim();\n", 1);
+        let rows = diff.rows(60, 9, render_context(&cx));
         let marked = |row: &StyledRow| -> String {
             let words = [theme.added_words, theme.removed_words];
             let pieces = row.spans.iter().filter(|piece| words.contains(&piece.style));

@@ -141,8 +141,50 @@ fn queue_rows(cx: &ViewContext<'_>, width: u16) -> Vec<StyledRow> {
     rows
 }
 
+/// Draws the approval prompt on the whole screen, with the composer and the status line below.
+fn draw_full_approval(app: &mut App, size: Size) -> Option<AppFrame> {
+    let App {
+        backend,
+        state,
+        theme,
+        keys,
+        redraw,
+        composer,
+        approval,
+        ..
+    } = app;
+    let approval = approval.as_mut().filter(|approval| approval.is_full_screen())?;
+    let pending = state.questions.front()?;
+    let cx = ViewContext {
+        backend,
+        state,
+        theme,
+        keys,
+        redraw,
+    };
+    let Size { width, height } = size;
+    let written = composer.rows(width, &cx).clamp(1, (height / 4).max(1));
+    let room = height.saturating_sub(written + 2);
+    let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
+    let rows = approval.full_rows(pending, &composer.text(), width.into(), room.into(), &cx);
+    for (row, y) in rows.iter().zip(0..room) {
+        row.draw(0, y, width, &mut buf);
+    }
+    StyledRow::new("─".repeat(width.into()), theme.border).draw(0, room, width, &mut buf);
+    let caret = composer.draw(Rect::new(0, room + 1, width, written), &mut buf, &cx);
+    status::row(&cx, composer.badge(), width).draw(0, height.saturating_sub(1), width, &mut buf);
+    Some(AppFrame {
+        history: Vec::new(),
+        buf,
+        caret,
+    })
+}
+
 /// Draws a full-screen view.
 pub(crate) fn draw_full(app: &mut App, size: Size) -> Option<AppFrame> {
+    if app.views.is_empty() && size.height >= 8 {
+        return draw_full_approval(app, size);
+    }
     let App {
         backend,
         state,

@@ -19,6 +19,74 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
+/// A note about lines that are not shown: `+4,997 lines (ctrl+o)`.
+pub(crate) fn hidden_lines(count: usize, key: &str) -> String {
+    let noun = if count == 1 { "line" } else { "lines" };
+    match key {
+        "" => format!("+{} {noun}", grouped(count)),
+        key => format!("+{} {noun} ({key})", grouped(count)),
+    }
+}
+
+/// A number with separators: `4,997`.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// What a tool does, for its card. Tools of other programs keep their names.
+pub fn tool_label(tool: &str) -> &str {
+    match tool {
+        "read_file" | "code_definitions" => "Read",
+        "edit_file" | "apply_patch" | "insert" => "Edit",
+        "write_file" => "Write",
+        "terminal" => "Run",
+        "grep" => "Search",
+        "find_path" => "Find",
+        "list_directory" => "List",
+        "fetch" => "Fetch",
+        "web_search" => "Search the web",
+        "download" => "Download",
+        "delete_path" => "Delete",
+        "move_path" => "Move",
+        "copy_path" => "Copy",
+        "create_directory" => "Create",
+        "format_file" => "Format",
+        "diagnostics" => "Check",
+        "todo" => "To-dos",
+        "new_task" => "Subtask",
+        "search_agent" => "Research",
+        "ask_question" => "Ask",
+        "switch_mode" => "Switch mode",
+        "skill" => "Skill",
+        "memory" => "Memory",
+        "job_output" => "Read job",
+        "job_kill" => "Stop job",
+        "job_list" => "List jobs",
+        "watch" => "Watch",
+        "remind" => "Remind",
+        "thinking" => "Think",
+        "definition" => "Go to definition",
+        "references" => "Find references",
+        "rename_symbol" => "Rename",
+        "hover" => "Look up",
+        "code_action" => "Fix",
+        "browser_action" => "Browse",
+        "generate_image" => "Create image",
+        "attempt_completion" => "Finish",
+        "call_tool" => "Call",
+        "find_tools" => "Find tools",
+        other => other,
+    }
+}
+
 /// A cost: `$0`, `$0.0042`, `$1.37`.
 pub fn dollars(cost: model::Cost) -> String {
     let usd = cost.usd();

@@ -35,11 +35,11 @@ mod view;
 mod views;
 
 pub use backend::{
-    Backend, BackendFuture, ClipboardContent, DesktopBackend, ErrorRecovery, FileVersions, HunkDecision, JobRow,
-    KeyStorage, ModelBackend, OpenedSession, OperationResult, PermissionRow, PickerItem, ProcessBackend,
-    ProjectBackend, PromptBackend, ProviderAccess, ProviderRow, ReviewBackend, ReviewableFile, ReviewableHunk,
-    Revocation, ServerHealth, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend,
-    SyntaxToken, UserError, unavailable,
+    Backend, BackendFuture, ClipboardContent, ConflictChoice, DesktopBackend, ErrorRecovery, FileRestoreResult,
+    FileVersions, GoalCheck, HunkDecision, JobRow, KeyStorage, ModelBackend, OpenedSession, OperationResult, PanelRow,
+    PermissionRow, PickerItem, ProcessBackend, ProjectBackend, PromptBackend, ProviderAccess, ProviderRow,
+    RestoreRequest, ReviewBackend, ReviewableFile, ReviewableHunk, Revocation, RewindScope, ServerHealth, ServerRow,
+    SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend, SyntaxToken, UserError, unavailable,
 };
 pub use keys::{Error as KeyError, KeyAction, KeyBinding, KeyChord, KeyContext, KeyMap, KeyMatch, KeySequence};
 #[cfg(unix)]

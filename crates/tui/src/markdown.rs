@@ -9,6 +9,7 @@ pub(crate) use code::code_rows;
 pub(crate) use splitter::{MarkdownBlock, MarkdownSplitter};
 
 use crate::backend::Backend;
+use crate::keys::{KeyAction, KeyMap};
 use crate::row::{StyledRow, StyledSpan, sanitise, wrap};
 use crate::theme::Theme;
 use inline::InlineText;
@@ -22,6 +23,15 @@ pub(crate) struct RenderContext<'a> {
     pub(crate) theme: &'a Theme,
     /// Highlights source text.
     pub(crate) backend: &'a dyn Backend,
+    /// Names the key that shows hidden lines.
+    pub(crate) keys: &'a KeyMap,
+}
+
+impl RenderContext<'_> {
+    /// The key that shows hidden lines.
+    pub(crate) fn details_key(&self) -> String {
+        self.keys.hint(KeyAction::ToggleDetails)
+    }
 }
 
 /// Renders Markdown in rows of at most `width` columns.

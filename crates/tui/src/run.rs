@@ -1,5 +1,6 @@
 //! The event loop: passes keys, session events and signals to the app, and draws frames when something changed.
 
+mod raw_mode;
 mod width_query;
 
 use crate::action::{AppEffect, AsyncResult};
@@ -11,7 +12,7 @@ use crate::keys::KeyMap;
 use crate::screen::{
     AnsiEncoder, ColorDepth, CursorRest, DrawTiming, ImageProtocol, Reflow, UnbufferedStdout, encode_rows,
 };
-use crate::terminal::{TerminalDisplay, restore_after_panic};
+use crate::terminal::TerminalDisplay;
 use crate::theme::Theme;
 use base64::Engine as _;
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
@@ -19,11 +20,13 @@ use futures::future::{BoxFuture, FutureExt as _, OptionFuture};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use model::Message;
 use ratatui::layout::Size;
+use raw_mode::RawMode;
 use session::{Command, Delivery, Event, ItemDelta, NoticeLevel, SessionId};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, resume_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -33,10 +36,14 @@ use width_query::{REPLY_TIMEOUT, WidthQuery};
 const FRAME_INTERVAL: Duration = Duration::from_millis(16);
 /// Refresh interval of the clock and the spinner while a turn runs.
 const TICK_INTERVAL: Duration = Duration::from_millis(200);
+/// Refresh interval of background jobs and messages in the status line.
+const REFRESH_INTERVAL: Duration = Duration::from_millis(500);
 /// After a resize, another one is expected for this time, because users drag and terminals report late.
 const RESIZE_SETTLE: Duration = Duration::from_millis(400);
 /// Maximum delay of a prompt resize report.
 const RESIZE_REPORT_DELAY: Duration = Duration::from_millis(100);
+/// Time limit for outstanding replies of the terminal when it is given to another program.
+const LAST_REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum time for a session to stop.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum events received from the session at once.
@@ -99,6 +106,7 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
             options.vim,
         ),
         terminal,
+        reader: None,
         opening: None,
         channels: None,
         pending: FuturesUnordered::new(),
@@ -108,6 +116,7 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
         processed: 0,
         last_frame: None,
         last_resize: None,
+        last_refresh: None,
         width_query: WidthQuery::default(),
         quit: None,
         demo: false,
@@ -115,6 +124,9 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
         open_error: None,
         continue_turn: options.continue_turn,
     };
+    event_loop.app.depth = options.depth;
+    let theme = event_loop.app.theme.clone();
+    event_loop.app.use_theme(theme);
     if let Some(message) = options.prompt {
         drop(event_loop.app.submit_prompt(message, Delivery::Queue));
     }
@@ -151,41 +163,6 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
     })
 }
 
-/// Raw mode, with panic messages suppressed until this is dropped.
-struct RawMode {
-    /// The last panic message. Most panics do not end the program: a tool's panic fails only its call.
-    message: Arc<Mutex<String>>,
-}
-
-impl RawMode {
-    fn enter() -> io::Result<Self> {
-        enable_raw_mode()?;
-        let message = Arc::new(Mutex::new(String::new()));
-        let kept = Arc::clone(&message);
-        std::panic::set_hook(Box::new(move |info| {
-            *kept.lock().unwrap_or_else(PoisonError::into_inner) = format!("{info}\n");
-        }));
-        Ok(RawMode { message })
-    }
-
-    /// Restores the terminal; returns the last panic message.
-    fn restore(self) -> String {
-        std::mem::take(&mut self.message.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Drop for RawMode {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            restore_after_panic();
-        } else {
-            drop(std::panic::take_hook());
-        }
-        // Nothing can be done about a closed terminal.
-        drop(disable_raw_mode());
-    }
-}
-
 /// Channels of the open session.
 struct SessionChannels {
     commands: mpsc::Sender<Command>,
@@ -195,6 +172,8 @@ struct SessionChannels {
 struct EventLoop<W: Write> {
     app: App,
     terminal: TerminalDisplay<W>,
+    /// The terminal's input; `None` until the loop runs.
+    reader: Option<InputReader>,
     opening: Option<BoxFuture<'static, Result<OpenedSession, UserError>>>,
     channels: Option<SessionChannels>,
     /// Pending background operations.
@@ -209,6 +188,8 @@ struct EventLoop<W: Write> {
     last_frame: Option<Instant>,
     /// Time of the last resize.
     last_resize: Option<Instant>,
+    /// Time of the last refresh.
+    last_refresh: Option<Instant>,
     /// Query of the terminal's width.
     width_query: WidthQuery,
     /// Set to quit, with the signal that caused it.
@@ -231,7 +212,35 @@ impl<W: Write> EventLoop<W> {
         self.draw()?;
         self.terminal.query_features(pictures)?;
         self.open_session(target);
-        let mut reader = InputReader::stdin()?;
+        self.reader = Some(InputReader::stdin()?);
+        let ended = self.process_until_quit().await;
+        self.discard_replies().await;
+        ended
+    }
+
+    /// Reads outstanding replies of the terminal, which would otherwise appear as input of the next program. Keys pressed
+    /// meanwhile are lost.
+    async fn discard_replies(&mut self) {
+        let mut signals = Vec::new();
+        while let Some(deadline) = self.terminal.reply_deadline(LAST_REPLY_TIMEOUT) {
+            let read = tokio::time::timeout_at(deadline.into(), read_input(&mut self.reader, &mut signals));
+            if !matches!(read.await, Ok(Some(()))) {
+                return;
+            }
+            for signal in signals.drain(..) {
+                match signal {
+                    TerminalEvent::Size { .. } => {
+                        self.terminal.size_reported();
+                        self.width_query.accept_reply();
+                    }
+                    TerminalEvent::Attributes => self.terminal.attributes_reported(),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    async fn process_until_quit(&mut self) -> io::Result<Option<i32>> {
         let mut resized = signal(SignalKind::window_change())?;
         let mut ended = signal(SignalKind::terminate())?;
         let mut hung_up = signal(SignalKind::hangup())?;
@@ -252,7 +261,7 @@ impl<W: Write> EventLoop<W> {
                 biased;
                 _ = ended.recv() => return Ok(Some(15)),
                 _ = hung_up.recv() => return Ok(Some(1)),
-                read = reader.next(&mut signals) => {
+                read = read_input(&mut self.reader, &mut signals) => {
                     if read.is_none() {
                         return Ok(None);
                     }
@@ -272,6 +281,7 @@ impl<W: Write> EventLoop<W> {
                 }
                 _ = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => {
                     self.dirty |= self.app.state.is_working();
+                    self.refresh();
                     self.handle_timeouts()?;
                 }
                 Some(opened) = OptionFuture::from(self.opening.as_mut()) => {
@@ -285,8 +295,7 @@ impl<W: Write> EventLoop<W> {
                 }
                 Some(result) = self.pending.next(), if !self.pending.is_empty() => {
                     match result.map(|result| self.app.apply_async_result(result)) {
-                        Ok(Some(command)) => self.send(command).await,
-                        Ok(None) => {}
+                        Ok(effects) => self.apply_effects(effects).await?,
                         Err(error) => self.app.show_error(&error),
                     }
                     self.dirty = true;
@@ -305,15 +314,15 @@ impl<W: Write> EventLoop<W> {
                 }
                 () = std::future::ready(()), if has_backlog => {}
             }
-            let amount = self.process_events(&mut waiting).await?;
-            self.draw_if_due(amount)?;
+            self.process_events(&mut waiting).await?;
+            self.draw_if_due()?;
         }
     }
 
     /// Processes session events, up to the amount drawn at once.
-    async fn process_events(&mut self, waiting: &mut VecDeque<Event>) -> io::Result<BatchSize> {
+    async fn process_events(&mut self, waiting: &mut VecDeque<Event>) -> io::Result<()> {
         if waiting.is_empty() {
-            return Ok(BatchSize::Partial);
+            return Ok(());
         }
         let before = self.app.baseline();
         let mut effects = Vec::new();
@@ -328,11 +337,16 @@ impl<W: Write> EventLoop<W> {
             self.notify_user(message)?;
         }
         self.dirty = true;
-        Ok(if self.processed < TEXT_PER_FRAME {
-            BatchSize::Partial
-        } else {
-            BatchSize::Full
-        })
+        self.app.refresh();
+        Ok(())
+    }
+
+    /// Updates what no event reports, at intervals.
+    fn refresh(&mut self) {
+        if self.last_refresh.is_none_or(|time| time.elapsed() >= REFRESH_INTERVAL) {
+            self.last_refresh = Some(Instant::now());
+            self.dirty |= self.app.refresh();
+        }
     }
 
     /// Time until the next frame is due; `None` if none is.
@@ -351,7 +365,13 @@ impl<W: Write> EventLoop<W> {
         if self.terminal.is_resizing() {
             return Some(RESIZE_SETTLE.saturating_sub(resized));
         }
-        self.app.state.is_working().then(|| TICK_INTERVAL.saturating_sub(since))
+        if self.app.state.is_working() {
+            return Some(TICK_INTERVAL.saturating_sub(since));
+        }
+        let refreshed = self.last_refresh.map_or(REFRESH_INTERVAL, |time| time.elapsed());
+        self.app
+            .needs_refresh()
+            .then(|| REFRESH_INTERVAL.saturating_sub(refreshed))
     }
 
     /// Handles a possible size change.
@@ -415,9 +435,15 @@ impl<W: Write> EventLoop<W> {
     }
 
     /// Draws without a key press. If the cursor is at the caret, the terminal's width is checked first.
-    fn draw_if_due(&mut self, amount: BatchSize) -> io::Result<()> {
-        let is_due = amount == BatchSize::Full || self.last_frame.is_none_or(|drawn| drawn.elapsed() >= FRAME_INTERVAL);
-        if !self.dirty || !is_due || self.terminal.is_cursor_moving() || self.width_query.is_pending() {
+    fn draw_if_due(&mut self) -> io::Result<()> {
+        let is_due =
+            self.processed >= TEXT_PER_FRAME || self.last_frame.is_none_or(|drawn| drawn.elapsed() >= FRAME_INTERVAL);
+        if self.quit.is_some()
+            || !self.dirty
+            || !is_due
+            || self.terminal.is_cursor_moving()
+            || self.width_query.is_pending()
+        {
             return Ok(());
         }
         if self.terminal.is_cursor_at_caret() && self.width_query.is_useful() {
@@ -458,7 +484,7 @@ impl<W: Write> EventLoop<W> {
             TerminalEvent::Background(r, g, b) => {
                 let is_bright = u32::from(r) * 3 + u32::from(g) * 6 + u32::from(b) > 1_275;
                 if let (true, true, Some(light)) = (self.theme_by_background, is_bright, Theme::built_in("light")) {
-                    self.app.theme = light;
+                    self.app.use_theme(light);
                     self.dirty = true;
                 }
                 Ok(())
@@ -468,13 +494,15 @@ impl<W: Write> EventLoop<W> {
                 Ok(())
             }
             TerminalEvent::Size { first, second } => {
+                self.terminal.size_reported();
                 let width = self.width_query.width(first, second, self.terminal.size());
                 self.handle_width(width)
             }
-            TerminalEvent::KittyFlags(_)
-            | TerminalEvent::Attributes
-            | TerminalEvent::Cursor { .. }
-            | TerminalEvent::Mode { .. } => Ok(()),
+            TerminalEvent::Attributes => {
+                self.terminal.attributes_reported();
+                Ok(())
+            }
+            TerminalEvent::KittyFlags(_) | TerminalEvent::Cursor { .. } | TerminalEvent::Mode { .. } => Ok(()),
         }
     }
 
@@ -510,13 +538,14 @@ impl<W: Write> EventLoop<W> {
                     self.app.state.session = None;
                     self.open_session(target);
                 }
-                AppEffect::Suspend => self.suspend()?,
+                AppEffect::Suspend => self.suspend().await?,
                 AppEffect::Redraw => self.terminal.redraw()?,
                 AppEffect::Copy(text) => {
                     let text = base64::engine::general_purpose::STANDARD.encode(text);
                     self.terminal.write(&format!("\x1b]52;c;{text}\x07"))?;
                 }
                 AppEffect::OpenEditor => self.edit_prompt().await?,
+                AppEffect::EditFile(path) => self.edit_file(path).await?,
                 AppEffect::Await(operation) => self.pending.push(operation),
                 AppEffect::Demo => {
                     self.demo = true;
@@ -589,7 +618,8 @@ impl<W: Write> EventLoop<W> {
     }
 
     /// Suspends the process, and restores the screen when it continues.
-    fn suspend(&mut self) -> io::Result<()> {
+    async fn suspend(&mut self) -> io::Result<()> {
+        self.discard_replies().await;
         self.terminal.reset()?;
         disable_raw_mode()?;
         let stopped = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
@@ -599,29 +629,35 @@ impl<W: Write> EventLoop<W> {
         stopped.map_err(io::Error::from)
     }
 
-    /// Opens the user's editor.
+    /// Opens the composer's text in the user's editor.
     async fn edit_prompt(&mut self) -> io::Result<()> {
-        self.terminal.reset()?;
-        disable_raw_mode()?;
-        let edited = self.app.backend.open_editor(self.app.composer.text()).await;
-        enable_raw_mode()?;
-        self.terminal.set_modes()?;
-        self.resize(window_size()?)?;
-        match edited {
+        let text = self.app.composer.text();
+        match self.lend_terminal(self.app.backend.open_editor(text)).await? {
             Ok(text) => self.app.composer.set_text(&text),
             Err(error) => self.app.show_error(&error),
         }
         Ok(())
     }
-}
 
-/// How much text was processed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BatchSize {
-    /// Less than the limit per frame.
-    Partial,
-    /// The limit per frame was reached.
-    Full,
+    /// Opens a file in the user's editor.
+    async fn edit_file(&mut self, path: PathBuf) -> io::Result<()> {
+        if let Err(error) = self.lend_terminal(self.app.backend.edit_file(path)).await? {
+            self.app.show_error(&error);
+        }
+        Ok(())
+    }
+
+    /// Releases the terminal while an operation runs.
+    async fn lend_terminal<T>(&mut self, operation: BackendFuture<T>) -> io::Result<Result<T, UserError>> {
+        self.discard_replies().await;
+        self.terminal.reset()?;
+        disable_raw_mode()?;
+        let result = operation.await;
+        enable_raw_mode()?;
+        self.terminal.set_modes()?;
+        self.resize(window_size()?)?;
+        Ok(result)
+    }
 }
 
 /// Bytes of text in an event, plus a constant.
@@ -636,6 +672,14 @@ fn text_length(event: &Event) -> usize {
         _ => 0,
     };
     text + 32
+}
+
+/// Reads terminal events; never completes without a reader.
+async fn read_input(reader: &mut Option<InputReader>, signals: &mut Vec<TerminalEvent>) -> Option<()> {
+    match reader {
+        Some(reader) => reader.next(signals).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Receives session events; never completes without a session.

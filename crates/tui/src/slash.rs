@@ -1,9 +1,16 @@
 //! Built-in slash commands as data, and their actions.
 
 use crate::action::AppAction;
-use crate::backend::{PickerItem, SessionTarget};
+use crate::backend::{BackendFuture, OperationResult, PanelRow, PickerItem, SessionTarget};
+use crate::format::{dollars, tokens};
 use crate::keys::KeyAction;
 use crate::view::ViewContext;
+use crate::views::effort::{EFFORTS, EffortPicker, effort_name};
+use crate::views::list::ListView;
+use crate::views::memory::MemoryPicker;
+use crate::views::panels::PanelPicker;
+use futures::future::FutureExt as _;
+use model::Effort;
 use session::{Command, ItemId};
 
 /// A built-in command.
@@ -26,13 +33,20 @@ enum SlashAction {
     Key(KeyAction),
     Compact,
     Continue,
+    Doctor,
+    Effort,
+    Export,
     Fork,
+    Goal,
     Init,
     Mode,
+    Memory,
     Model,
+    Panels,
     Quit,
     Redo,
     Rename,
+    Status,
     Theme,
     Undo,
 }
@@ -74,6 +88,27 @@ pub(crate) const COMMANDS: &[BuiltInCommand] = &[
         "[NAME]",
         "choose a mode",
         SlashAction::Mode,
+    ),
+    slash(
+        "effort",
+        &["reasoning", "thinking"],
+        "[LEVEL]",
+        "set the reasoning effort of this session",
+        SlashAction::Effort,
+    ),
+    slash(
+        "status",
+        &[],
+        "",
+        "show the session, the model, rules files, permissions and usage",
+        SlashAction::Status,
+    ),
+    slash(
+        "goal",
+        &[],
+        "[TEXT] [--check COMMAND]",
+        "work until a goal is reached or a command succeeds",
+        SlashAction::Goal,
     ),
     slash(
         "changes",
@@ -141,10 +176,24 @@ pub(crate) const COMMANDS: &[BuiltInCommand] = &[
         SlashAction::Key(KeyAction::Servers),
     ),
     slash(
+        "panels",
+        &["panel"],
+        "[open|close NAME]",
+        "list, open or close panels",
+        SlashAction::Panels,
+    ),
+    slash(
+        "memory",
+        &["rules"],
+        "",
+        "show and edit rules files",
+        SlashAction::Memory,
+    ),
+    slash(
         "permissions",
         &["allow", "approvals"],
         "",
-        "show permission rules",
+        "show and revoke permission rules and grants",
         SlashAction::Key(KeyAction::Permissions),
     ),
     slash("theme", &["themes"], "[NAME]", "choose a theme", SlashAction::Theme),
@@ -203,6 +252,20 @@ pub(crate) const COMMANDS: &[BuiltInCommand] = &[
         "",
         "show the full conversation",
         SlashAction::Key(KeyAction::Transcript),
+    ),
+    slash(
+        "export",
+        &[],
+        "[FILE]",
+        "export this session as Markdown",
+        SlashAction::Export,
+    ),
+    slash(
+        "doctor",
+        &[],
+        "",
+        "check the configuration and the providers",
+        SlashAction::Doctor,
     ),
     slash(
         "rename",
@@ -294,9 +357,16 @@ impl BuiltInCommand {
             SlashAction::Quit => KeyAction::Leave,
             SlashAction::Compact
             | SlashAction::Continue
+            | SlashAction::Doctor
+            | SlashAction::Effort
+            | SlashAction::Export
             | SlashAction::Fork
+            | SlashAction::Goal
             | SlashAction::Init
-            | SlashAction::Rename => return None,
+            | SlashAction::Memory
+            | SlashAction::Panels
+            | SlashAction::Rename
+            | SlashAction::Status => return None,
         })
     }
 
@@ -315,6 +385,33 @@ impl BuiltInCommand {
                 instructions: (!arguments.is_empty()).then(|| arguments.to_owned()),
             }),
             SlashAction::Continue => AppAction::Send(Command::Continue),
+            SlashAction::Goal => AppAction::Goal(arguments.to_owned()),
+            SlashAction::Status => AppAction::Notice(status_text(cx)),
+            SlashAction::Memory => AppAction::OpenView(Box::new(ListView::new(MemoryPicker))),
+            SlashAction::Doctor => AppAction::All(vec![
+                AppAction::Flash("checking …".into()),
+                AppAction::AwaitOperation(notice(cx.backend.run_hew(vec!["doctor".into()]))),
+            ]),
+            SlashAction::Effort => match parse_effort(arguments) {
+                Ok(None) if arguments.is_empty() => AppAction::OpenView(Box::new(ListView::new(EffortPicker))),
+                Ok(effort) => AppAction::SetEffort(effort),
+                Err(why) => return SlashOutcome::Invalid(why),
+            },
+            SlashAction::Export => match cx.state.session {
+                Some(session) => AppAction::AwaitOperation(export(&session.to_string(), arguments, cx)),
+                None => return SlashOutcome::Invalid("no session is open".into()),
+            },
+            SlashAction::Panels => match arguments.split_once(char::is_whitespace) {
+                Some((verb @ ("open" | "close"), name)) => {
+                    let panel = PanelRow {
+                        name: name.trim().to_owned(),
+                        is_open: verb == "close",
+                    };
+                    AppAction::AwaitOperation(notice(cx.backend.toggle_panel(panel)))
+                }
+                Some(_) | None if arguments.is_empty() => AppAction::OpenView(Box::new(ListView::new(PanelPicker))),
+                Some(_) | None => return SlashOutcome::Invalid("usage: /panels [open|close NAME]".into()),
+            },
             SlashAction::Init => AppAction::Prompt(INIT.into()),
             SlashAction::Undo => AppAction::Key(KeyAction::UndoTurn),
             SlashAction::Redo => AppAction::Key(KeyAction::RedoTurn),
@@ -333,6 +430,83 @@ impl BuiltInCommand {
             },
         })
     }
+}
+
+/// An operation that shows this text.
+fn notice(text: BackendFuture<String>) -> BackendFuture<OperationResult> {
+    let shown = |message: String| OperationResult {
+        message: message.trim_end().to_owned(),
+        log_entry: None,
+    };
+    text.map(move |text| text.map(shown)).boxed()
+}
+
+/// Exports the session to a file in the project.
+fn export(session: &str, file: &str, cx: &ViewContext<'_>) -> BackendFuture<OperationResult> {
+    let file = match file {
+        "" => format!("hew-session-{}.md", session.get(..8).unwrap_or(session)),
+        file => file.to_owned(),
+    };
+    let arguments = ["sessions", "export", session, "--output", file.as_str()];
+    let exporting = cx.backend.run_hew(arguments.map(String::from).to_vec());
+    let text = exporting.map(move |output| {
+        output.map(|output| match output.trim() {
+            "" => format!("exported this session to {file}"),
+            output => output.to_owned(),
+        })
+    });
+    notice(text.boxed())
+}
+
+/// The effort with this name; `None` for the model's default.
+fn parse_effort(name: &str) -> Result<Option<Effort>, String> {
+    match name {
+        "" | "default" => Ok(None),
+        name => {
+            let found = EFFORTS.into_iter().find(|effort| effort_name(*effort) == name);
+            let names: Vec<&str> = EFFORTS.iter().map(|effort| effort_name(*effort)).collect();
+            found
+                .map(Some)
+                .ok_or_else(|| format!("unknown effort `{name}`; choose default, {}", names.join(", ")))
+        }
+    }
+}
+
+/// What `/status` shows.
+fn status_text(cx: &ViewContext<'_>) -> String {
+    let (state, info) = (cx.state, &cx.state.info);
+    let or = |text: &str, other: &str| {
+        if text.is_empty() {
+            other.to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    let used = state.usage.prompt_tokens() + state.usage.output;
+    let rows = [
+        ("session", state.session.map(|id| id.to_string()).unwrap_or_default()),
+        ("title", info.title.clone().unwrap_or_else(|| "–".into())),
+        ("folder", info.display_path.clone()),
+        (
+            "model",
+            format!("{}, effort {}", info.model, or(&info.effort, "default")),
+        ),
+        ("mode", info.mode.clone()),
+        ("permission", info.permission.clone()),
+        ("sandbox", or(&info.sandbox, "none")),
+        ("rules", or(&info.rules.join(", "), "none")),
+        (
+            "context",
+            format!("{} of {} tokens", tokens(used), tokens(info.context_window)),
+        ),
+        (
+            "cost",
+            format!("{} in {} requests", dollars(state.totals.cost), state.totals.requests),
+        ),
+        ("jobs", format!("{} running", state.running_jobs)),
+    ];
+    let lines = rows.iter().map(|(name, value)| format!("{name:<11} {value}"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

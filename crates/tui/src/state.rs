@@ -8,6 +8,7 @@ pub(crate) use pending_question::PendingQuestion;
 pub(crate) use subtasks::SubtaskState;
 pub(crate) use turn::{RunningTurn, TurnActivity};
 
+use crate::app::PursuedGoal;
 use crate::backend::{OpenedSession, SessionInfo};
 use crate::conversation::ConversationLog;
 use model::{Message, Usage};
@@ -42,6 +43,23 @@ pub(crate) struct AppState {
     pub(crate) subtasks: Vec<SubtaskState>,
     /// A message that is shown until the next key.
     pub(crate) flash: Option<String>,
+    /// The goal that the agent pursues.
+    pub(crate) goal: Option<PursuedGoal>,
+    /// The number of running background jobs.
+    pub(crate) running_jobs: usize,
+}
+
+/// The heading of a new session: folder, model, rules files and sandbox.
+fn heading(info: &SessionInfo) -> Vec<String> {
+    let rules = match info.rules.as_slice() {
+        [] => "no rules files".to_owned(),
+        files => format!("rules: {}", files.join(", ")),
+    };
+    let mut lines = vec![info.display_path.clone(), format!("{} · {rules}", info.model)];
+    if !info.sandbox.is_empty() {
+        lines.push(format!("sandbox: {}", info.sandbox));
+    }
+    lines
 }
 
 /// A prompt that waits for delivery.
@@ -67,7 +85,7 @@ impl AppState {
         };
         self.conversation.restore(&opened.items);
         if opened.items.is_empty() {
-            self.conversation.set_heading(&opened.info.display_path);
+            self.conversation.set_heading(heading(&opened.info));
         }
         self.todos = opened
             .items
@@ -87,7 +105,7 @@ impl AppState {
     pub(crate) fn handle_event(&mut self, event: &Event) {
         self.conversation.handle_event(event);
         match event {
-            Event::TurnStarted => self.turn = Some(RunningTurn::start()),
+            Event::TurnStarted => self.turn = Some(RunningTurn::start(self.totals)),
             Event::ItemFinished { item } => match &item.body {
                 Body::Prompt { message } => self.remove_delivered(message),
                 Body::Mode { name, .. } => self.info.mode.clone_from(name),
@@ -122,7 +140,9 @@ impl AppState {
                 self.handle_subtask_event(*session, event);
             }
             Event::TurnFinished { .. } => {
-                self.turn = None;
+                if let Some(text) = self.turn.take().and_then(|turn| turn.summary(&self.totals)) {
+                    self.conversation.notice(NoticeLevel::Info, &text);
+                }
                 self.questions.clear();
             }
             Event::ItemStarted { .. }

@@ -1,9 +1,11 @@
 //! The status line: activity on the left; mode, model, context, cost, cache and branch on the right.
 
 use crate::conversation::elapsed;
+use crate::format::{dollars, tokens};
 use crate::row::{StyledRow, StyledSpan};
 use crate::state::TurnActivity;
 use crate::view::ViewContext;
+use policy::ApprovalMode;
 use std::time::Instant;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -67,6 +69,10 @@ fn activity(cx: &ViewContext<'_>) -> StyledRow {
         let left = when.saturating_duration_since(Instant::now());
         return StyledRow::new(format!("↻ attempt {attempt} in {}", elapsed(left)), theme.warn);
     }
+    if let Some(silent) = turn.stalled() {
+        return StyledRow::new(format!("! no data from the model for {}", elapsed(silent)), theme.warn)
+            .push(format!(" · {} · esc to interrupt", elapsed(turn.elapsed())), theme.dim);
+    }
     let word = match turn.activity {
         TurnActivity::Waiting => "waiting",
         TurnActivity::Thinking => "thinking",
@@ -91,12 +97,31 @@ fn details(cx: &ViewContext<'_>) -> Vec<StatusPart> {
         piece: StyledSpan::new(text, style),
         weight,
     };
-    let mut parts = vec![part(info.mode.clone(), theme.accent, 9)];
+    let mode = match (info.mode.as_str(), info.edit_approval) {
+        ("code", Some(ApprovalMode::Ask)) => "ask",
+        ("code", Some(ApprovalMode::Allow) | None) => "accept edits",
+        (mode, _) => mode,
+    };
+    let mut parts = vec![part(mode.into(), theme.accent, 9)];
     if !info.permission.is_empty() && info.permission != "workspace" {
         parts.push(part(info.permission.clone(), theme.warn, 8));
     }
+    if let Some(goal) = &state.goal {
+        parts.insert(0, part(goal.status(), theme.accent, 8));
+    }
+    if state.running_jobs > 0 {
+        let jobs = match state.running_jobs {
+            1 => "1 job".to_owned(),
+            count => format!("{count} jobs"),
+        };
+        parts.insert(0, part(format!("{jobs} running · /jobs"), theme.accent, 10));
+    }
     let model = info.model.rsplit('/').next().unwrap_or_default();
-    parts.push(part(model.into(), theme.dim, 7));
+    let model = match info.effort.as_str() {
+        "" => model.to_owned(),
+        effort => format!("{model} ({effort})"),
+    };
+    parts.push(part(model, theme.dim, 7));
     let used = state.usage.prompt_tokens() + state.usage.output;
     if used > 0 {
         let (text, style) = match (used * 100).checked_div(info.context_window) {
@@ -106,9 +131,9 @@ fn details(cx: &ViewContext<'_>) -> Vec<StatusPart> {
                     0..10 => format!("{:.1}", used as f64 * 100.0 / info.context_window as f64),
                     _ => percent.to_string(),
                 };
-                (format!("{percent}% of {}", short_count(info.context_window)), style)
+                (format!("{percent}% of {}", tokens(info.context_window)), style)
             }
-            None => (short_count(used), theme.dim),
+            None => (tokens(used), theme.dim),
         };
         parts.push(part(text, style, 6));
     }
@@ -116,43 +141,10 @@ fn details(cx: &ViewContext<'_>) -> Vec<StatusPart> {
         parts.push(part(format!("{hits}% cached"), theme.dim, 3));
     }
     if state.totals.cost.nano_usd > 0 {
-        parts.push(part(format_usd(state.totals.cost.usd()), theme.dim, 5));
+        parts.push(part(dollars(state.totals.cost), theme.dim, 5));
     }
     if let Some(branch) = &state.branch {
         parts.push(part(format!("⎇ {branch}"), theme.dim, 4));
     }
     parts
-}
-
-/// `$0.0042`, `$0.31`, `$12.40`
-pub(crate) fn format_usd(usd: f64) -> String {
-    if usd < 0.01 {
-        format!("${usd:.4}")
-    } else {
-        format!("${usd:.2}")
-    }
-}
-
-/// `812`, `12.4k`, `200k`, `1.0M`
-pub(crate) fn short_count(tokens: u64) -> String {
-    match tokens {
-        0..1_000 => tokens.to_string(),
-        1_000..100_000 => format!("{:.1}k", tokens as f64 / 1e3),
-        100_000..1_000_000 => format!("{}k", tokens / 1_000),
-        _ => format!("{:.1}M", tokens as f64 / 1e6),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        assert_eq!(
-            [812, 12_400, 200_000, 1_000_000].map(short_count),
-            ["812", "12.4k", "200k", "1.0M"]
-        );
-        assert_eq!([0.0042, 0.314, 12.4].map(format_usd), ["$0.0042", "$0.31", "$12.40"]);
-    }
 }

@@ -7,6 +7,7 @@ use crate::screen::{
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Size};
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
 /// Bracketed paste, focus reports, and the kitty keyboard protocol for ambiguous keys.
 const SET_MODES: &str = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[>4;1m";
@@ -14,6 +15,8 @@ const SET_MODES: &str = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[>4;1m";
 const RESET_MODES: &str = "\x1b[<u\x1b[>4;0m\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?7h\x1b[?25h\x1b[0m";
 /// Queries the background colour. The reply to the second query shows that the first is not supported.
 const QUERY_BACKGROUND: &str = "\x1b]11;?\x1b\\\x1b[c";
+/// The last of the feature queries.
+const QUERY_ATTRIBUTES: &str = "\x1b[c";
 
 /// Width of the live region while the size changes.
 const RESIZING_WIDTH: u16 = 40;
@@ -35,6 +38,17 @@ pub(crate) struct TerminalDisplay<W: Write> {
     cursor_search: Option<CursorSearch>,
     /// Whether the size changed recently and may change again.
     resizing: bool,
+    /// Queries whose replies are outstanding.
+    queries: PendingQueries,
+}
+
+/// Queries that the terminal has not answered.
+#[derive(Debug, Default)]
+struct PendingQueries {
+    size: usize,
+    attributes: usize,
+    /// Time of the last query.
+    last: Option<Instant>,
 }
 
 impl<W: Write> TerminalDisplay<W> {
@@ -50,7 +64,25 @@ impl<W: Write> TerminalDisplay<W> {
             inline_width: size.width,
             cursor_search: None,
             resizing: false,
+            queries: PendingQueries::default(),
         }
+    }
+
+    /// Notes that the terminal answered a query for its size.
+    pub(crate) fn size_reported(&mut self) {
+        self.queries.size = self.queries.size.saturating_sub(1);
+    }
+
+    /// Notes that the terminal answered a query for its attributes, which is the last of the feature queries.
+    pub(crate) fn attributes_reported(&mut self) {
+        self.queries.attributes = self.queries.attributes.saturating_sub(1);
+    }
+
+    /// How long replies must still be expected; `None` if there are none.
+    pub(crate) fn reply_deadline(&self, timeout: Duration) -> Option<Instant> {
+        let PendingQueries { size, attributes, last } = &self.queries;
+        let deadline = last.map(|last| last + timeout).filter(|_| size + attributes > 0);
+        deadline.filter(|deadline| Instant::now() < *deadline)
     }
 
     /// Sets the modes.
@@ -244,6 +276,12 @@ impl<W: Write> TerminalDisplay<W> {
     pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
+        }
+        let (size, attributes) = (text.matches(QUERY_SIZE).count(), text.matches(QUERY_ATTRIBUTES).count());
+        if size + attributes > 0 {
+            self.queries.size += size;
+            self.queries.attributes += attributes;
+            self.queries.last = Some(Instant::now());
         }
         self.out.write_all(text.as_bytes())?;
         self.out.flush()

@@ -176,7 +176,15 @@ impl ModelBackend for FakeBackend {
             name: name.into(),
             title: title.into(),
             access,
-            models: models.iter().map(|model| (*model).to_owned()).collect(),
+            models: models
+                .iter()
+                .map(|model| PickerItem {
+                    name: (*model).to_owned(),
+                    description: "$3 in, $15 out per million tokens".into(),
+                    unavailable_reason: None,
+                })
+                .collect(),
+            key_page: format!("https://{name}.example/keys"),
         };
         ready(vec![
             provider(

@@ -6,6 +6,7 @@ mod style_parser;
 pub use built_in::NAMES;
 
 use crate::backend::SyntaxToken;
+use crate::screen::ColorDepth;
 use ratatui::style::Style;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -121,6 +122,22 @@ impl Theme {
         }
         theme.name = name.to_owned();
         Ok(theme)
+    }
+
+    /// The theme for a terminal with these colours: changed lines are tinted if possible.
+    pub(crate) fn for_depth(mut self, depth: ColorDepth) -> Theme {
+        if let Some(tints) = built_in::diff_tints(&self.name, depth) {
+            let styles = [
+                &mut self.added,
+                &mut self.removed,
+                &mut self.added_words,
+                &mut self.removed_words,
+            ];
+            for (style, tint) in styles.into_iter().zip(tints) {
+                *style = style_parser::parse_style(tint).unwrap_or(*style);
+            }
+        }
+        self
     }
 
     /// The background of the selected row. Only the background of [`Theme::chosen`], so that the text keeps its

@@ -1,12 +1,16 @@
 //! Views next to the conversation, one file each.
 
 pub(crate) mod changes;
+pub(crate) mod conflicts;
 pub(crate) mod context;
+pub(crate) mod effort;
 pub(crate) mod field;
 pub(crate) mod help;
 pub(crate) mod jobs;
 pub(crate) mod list;
+pub(crate) mod memory;
 pub(crate) mod palette;
+pub(crate) mod panels;
 pub(crate) mod permissions;
 pub(crate) mod pickers;
 pub(crate) mod rewind;

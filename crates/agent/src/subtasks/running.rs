@@ -128,6 +128,11 @@ impl RunningSubtasks {
         self.stop_where(|subtask| subtask.wait == SubtaskWait::UntilDone).await;
     }
 
+    /// The number of running subtasks.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().running.len()
+    }
+
     /// Stops all subtasks and waits for their end.
     pub(crate) async fn stop_all(&self) {
         self.stop_where(|_| true).await;

@@ -5,7 +5,10 @@ use crate::session::Environment;
 use crate::subtasks::SubtaskSpawner;
 use futures::future::{BoxFuture, FutureExt as _};
 use model::CallId;
-use policy::{AccessLevel, Action, ApprovalMode, Decision, Grant, GrantScope, Mode, Policy, Rule, Ruling, ToolGroup};
+use policy::{
+    AccessLevel, Action, ApprovalMode, ApprovalSettings, Decision, Grant, GrantScope, Mode, Policy, Rule, Ruling,
+    ToolGroup,
+};
 use serde_json::Value;
 use session::{Answer, Event, GrantStore, HookEvent, HookKind, NoticeLevel, Question, QuestionId, QuestionSubject};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,6 +29,8 @@ pub(crate) struct SharedPolicy {
 
 struct PolicyState {
     policy: Policy,
+    /// The configured approvals.
+    configured: ApprovalSettings,
     /// The persistent grants as last read from the grant store.
     stored: Arc<Vec<Grant>>,
 }
@@ -90,7 +95,11 @@ impl SharedPolicy {
     pub(crate) fn new(policy: Policy, store: Option<Arc<dyn GrantStore>>) -> Self {
         let stored = Arc::default();
         SharedPolicy {
-            state: Arc::new(Mutex::new(PolicyState { policy, stored })),
+            state: Arc::new(Mutex::new(PolicyState {
+                configured: policy.permissions.approval,
+                policy,
+                stored,
+            })),
             store,
         }
     }
@@ -103,6 +112,20 @@ impl SharedPolicy {
     /// Sets the permission level, effective from the next call.
     pub(crate) fn set_level(&self, level: AccessLevel) {
         self.lock().policy.level = level;
+    }
+
+    /// Sets whether changes and commands are approved by the user, effective from the next call.
+    pub(crate) fn set_edit_approval(&self, mode: ApprovalMode) {
+        let mut state = self.lock();
+        let commands = match mode {
+            ApprovalMode::Ask => Some(ApprovalMode::Ask),
+            ApprovalMode::Allow => state.configured.commands,
+        };
+        state.policy.permissions.approval = ApprovalSettings {
+            writes: Some(mode),
+            commands,
+            ..state.configured
+        };
     }
 
     /// The grants of this session.

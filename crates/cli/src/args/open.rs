@@ -14,16 +14,16 @@ pub(crate) struct OpenArgs {
     #[arg(long, value_name = "ID", conflicts_with = "continue_last")]
     pub(crate) session: Option<String>,
     /// The model, as provider/id or just an id (`hew models` lists them)
-    #[arg(long, short, value_name = "NAME")]
+    #[arg(global = true, long, short, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// The mode (`hew modes` lists them)
-    #[arg(long, value_name = "NAME")]
+    #[arg(global = true, long, value_name = "NAME")]
     pub(crate) mode: Option<String>,
     /// What is allowed without asking
-    #[arg(long, value_enum, value_name = "LEVEL")]
+    #[arg(global = true, long, value_enum, value_name = "LEVEL")]
     pub(crate) permission: Option<crate::config::PermissionLevel>,
     /// The reasoning effort
-    #[arg(long, value_enum)]
+    #[arg(global = true, long, value_enum)]
     pub(crate) effort: Option<crate::config::EffortName>,
     /// An additional project folder: its rules apply, and its files can be read and changed
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -31,22 +31,32 @@ pub(crate) struct OpenArgs {
     /// Add a text file, an image or a PDF to the task
     #[arg(long, short, visible_alias = "image", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) file: Vec<PathBuf>,
+    /// Read and print line by line, without a screen: for screen readers and dumb terminals
+    #[arg(long)]
+    pub(crate) plain: bool,
     /// The first task, in quotes or after `--`
     #[arg(last = true, value_name = "TASK")]
     pub(crate) prompt: Vec<String>,
 }
 
 impl OpenArgs {
-    /// The options as turn arguments.
-    pub(crate) fn turn(&self) -> TurnArgs {
+    /// The options that every command accepts.
+    pub(crate) fn for_every_command(&self) -> TurnArgs {
         TurnArgs {
             model: self.model.clone(),
             mode: self.mode.clone(),
             permission: self.permission,
             effort: self.effort,
+            ..TurnArgs::default()
+        }
+    }
+
+    /// The options as turn arguments.
+    pub(crate) fn turn(&self) -> TurnArgs {
+        TurnArgs {
             add_dir: self.add_dir.clone(),
             file: self.file.clone(),
-            ..TurnArgs::default()
+            ..self.for_every_command()
         }
     }
 }

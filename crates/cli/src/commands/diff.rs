@@ -4,7 +4,7 @@ use super::history::open_history;
 use crate::args::{DiffArgs, GlobalArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output;
 use crate::output::color::ColorMode;
 use crate::output::format::sanitise;
@@ -60,6 +60,14 @@ pub(super) async fn diff(args: &DiffArgs, global: &GlobalArgs, env: &ProcessEnv)
         return Ok(ExitStatus::Done);
     }
     if changed.is_empty() {
+        let is_missing = |path: &&PathBuf| !env.cwd.as_deref().is_some_and(|cwd| cwd.join(path).exists());
+        if let Some(path) = paths.iter().find(is_missing) {
+            let name = sanitise(&path.display().to_string());
+            return Err(
+                Failure::usage(format!("`{name}` is neither a session nor a file that was changed"))
+                    .hint("`hew sessions list` lists the sessions"),
+            );
+        }
         output::print_stderr(&format!("no changes in session {}\n", short_id(history.id())));
         return Ok(ExitStatus::Done);
     }

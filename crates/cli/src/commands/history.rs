@@ -165,11 +165,16 @@ fn reason_text(reason: ConflictReason) -> &'static str {
     }
 }
 
-/// The number of files and folders that a plan changes.
+/// What a plan changes: `6 files removed, 1 file restored`.
 pub(super) fn plan_summary(plan: &RestorePlan) -> String {
-    let count = plan.count();
-    match count.is_empty() {
-        true => "nothing to change".into(),
-        false => count.to_string(),
-    }
+    session::describe_restored(plan.steps.iter().map(|step| (step.from.as_ref(), step.to.as_ref())))
+}
+
+/// The paths with conflicts and their reasons.
+pub(super) fn conflict_list(plan: &RestorePlan) -> Vec<String> {
+    let describe = |conflict: &review::RestoreConflict| {
+        let path = sanitise(&conflict.path.display().to_string());
+        format!("{path}: {}", reason_text(conflict.reason))
+    };
+    plan.conflicts.iter().map(describe).collect()
 }

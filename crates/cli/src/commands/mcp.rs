@@ -232,7 +232,20 @@ async fn test(name: Option<&str>, json: bool, global: &GlobalArgs, env: &Process
         output::print_stderr("no MCP servers are defined\n");
         return Ok(ExitStatus::Done);
     };
-    let tried = join_all(wanted.iter().map(|one| servers.check(&one.definition.name))).await;
+    if !json {
+        let names: Vec<&str> = wanted.iter().map(|one| one.definition.name.as_str()).collect();
+        output::print_stderr(&format!("testing {} …\n", names.join(", ")));
+    }
+    let check = async |one: &&McpServerStatus| {
+        let name = &one.definition.name;
+        let result = servers.check(name).await;
+        if !json && wanted.len() > 1 {
+            let state = if result.is_ok() { "answers" } else { "failed" };
+            output::print_stderr(&format!("{name}: {state}\n"));
+        }
+        result
+    };
+    let tried = join_all(wanted.iter().map(check)).await;
     let failed = tried.iter().any(std::result::Result::is_err);
     let rows: Vec<McpServerJson> = wanted
         .iter()

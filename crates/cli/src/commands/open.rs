@@ -43,7 +43,7 @@ pub(super) async fn open(args: OpenArgs, global: &GlobalArgs, env: &ProcessEnv) 
         true => None,
         false => input::message(&args.prompt, &args.file)?,
     };
-    if is_dumb(env) {
+    if args.plain || is_dumb(env) {
         return talk(args, turn, global, env).await;
     }
     let which = match (args.session, args.continue_last) {
@@ -125,6 +125,11 @@ async fn talk(args: OpenArgs, turn: TurnArgs, global: &GlobalArgs, env: &Process
             Err(failure) => return Err(failure),
         };
     }
+    output::print_stderr(&format!(
+        "hew {}  {}\nDescribe a task. /help lists commands, /quit ends.\n",
+        env!("CARGO_PKG_VERSION"),
+        crate::paths::display_path(&root, env)
+    ));
     let mut first = Some(args.prompt).filter(|prompt| !prompt.is_empty());
     let mut files = Some(turn.file.clone());
     loop {
@@ -167,6 +172,15 @@ fn quoted(task: &str) -> String {
     }
 }
 
+/// The commands of the line-based session.
+const LINE_HELP: &str = "\
+Each line is a task or an answer; all of them are one session.
+  /help        show this
+  /quit        end
+  /NAME ...    run a slash command of the project (`hew commands` lists them)
+Changes: `hew diff`, `hew changes`, `hew undo`. Sessions: `hew sessions`. Ctrl-C stops the turn.
+";
+
 /// A line typed by the user.
 enum LineCommand {
     Said(String),
@@ -181,6 +195,10 @@ fn line() -> LineCommand {
     match (read, line.trim()) {
         (Ok(0) | Err(_), _) | (Ok(_), "/quit" | "/exit") => LineCommand::End,
         (Ok(_), "") => LineCommand::Nothing,
+        (Ok(_), "/help" | "?") => {
+            output::print_stderr(LINE_HELP);
+            LineCommand::Nothing
+        }
         (Ok(_), said) => LineCommand::Said(said.into()),
     }
 }

@@ -21,6 +21,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
+use toolbox::BackgroundJobs;
 
 /// Output options of a run.
 pub(super) struct RunReporting<'a> {
@@ -150,6 +151,7 @@ impl RunTask {
                                 DriveStep::End(ended) => {
                                     exit = Some(ended);
                                     closed = !self.autonomous;
+                                    self.report_jobs(&session.background);
                                     let end = if closed { Command::Close } else { Command::Finish };
                                     drop(commands.send(end).await);
                                 }
@@ -266,6 +268,25 @@ impl RunTask {
             );
         }
         DriveStep::End(exit)
+    }
+
+    /// Reports the background jobs that are still running at the end of the turn.
+    fn report_jobs(&mut self, jobs: &BackgroundJobs) {
+        let running = jobs.list().into_iter().filter(|job| job.ended.is_none());
+        let running: Vec<String> = running
+            .map(|job| format!("`{}`", output::format::line(&job.command, 80)))
+            .collect();
+        if running.is_empty() {
+            return;
+        }
+        let jobs = output::format::plural(running.len() as u64, "background job");
+        let list = running.join(", ");
+        self.show.notice(&match self.autonomous {
+            true => format!("waiting for {jobs}: {list}; Ctrl-C stops"),
+            false => {
+                format!("stopped {jobs} at the end of the turn: {list}; with `--set autonomy.enabled=true` hew waits")
+            }
+        });
     }
 
     fn report(&mut self, ending: &TurnEnd, output: Option<&Value>, exit: ExitStatus) {

@@ -81,6 +81,8 @@ pub(crate) struct TextWriter {
     done: RunSummary,
     /// Whether the answer's last line is still open.
     open: bool,
+    /// Whether text of an unfinished reply is shown.
+    replying: bool,
     /// When the answer last grew.
     wrote: Instant,
     thinking: String,
@@ -111,6 +113,7 @@ impl TextWriter {
             live: StatusLine::default(),
             done: RunSummary::default(),
             open: false,
+            replying: false,
             wrote: Instant::now(),
             thinking: String::new(),
             replied: String::new(),
@@ -177,8 +180,8 @@ impl TextWriter {
             Event::ItemDropped { id } => {
                 self.status.end(*id);
                 self.thinking.clear();
-                if self.open {
-                    self.end_line();
+                if std::mem::take(&mut self.replying) && self.style.answer == AnswerDisplay::Streaming {
+                    self.say(&self.style.err.yellow("the reply above was cut off and is discarded"));
                 }
             }
             Event::QuestionAsked { question } => self.asked(question),
@@ -287,6 +290,7 @@ impl TextWriter {
             return;
         }
         self.clear();
+        self.replying = true;
         self.print(&sanitise(text));
         self.wrote = Instant::now();
         self.open = !text.ends_with('\n');
@@ -323,6 +327,7 @@ impl TextWriter {
             Body::Reply { message, .. } => {
                 self.end_thinking();
                 self.end_line();
+                self.replying = false;
                 self.done.steps += 1;
                 self.status.doing = ModelActivity::Nothing;
                 let calls = message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));

@@ -8,6 +8,7 @@ use sandbox::{CaptureCap, ProcessRequest, ProcessStatus, Program};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
+use tui::GoalCheck;
 
 /// The time limit of a shell command.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -17,8 +18,22 @@ const OUTPUT: CaptureCap = CaptureCap {
     tail: 12_000,
 };
 
+/// Runs a command of this program. Returns its output.
+pub(super) async fn hew(arguments: &[String], here: &BackendContext) -> Result<String> {
+    let program = std::env::current_exe().map_err(|error| Failure::failed(error.to_string()))?;
+    let quote = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
+    let words = std::iter::once(program.display().to_string()).chain(arguments.iter().cloned());
+    let line: Vec<String> = words.map(|word| quote(&word)).collect();
+    shell(&format!("{} 2>&1", line.join(" ")), here).await
+}
+
 /// Runs a shell command with the user's environment. Returns its output, and how it ended if it failed.
 pub(super) async fn shell(line: &str, here: &BackendContext) -> Result<String> {
+    Ok(check(line, here).await?.output)
+}
+
+/// Runs a shell command with the user's environment. Returns whether it succeeded, and its output.
+pub(super) async fn check(line: &str, here: &BackendContext) -> Result<GoalCheck> {
     let request = ProcessRequest {
         program: Program::Shell(line.to_owned()),
         cwd: here.root.clone(),
@@ -42,7 +57,10 @@ pub(super) async fn shell(line: &str, here: &BackendContext) -> Result<String> {
         ProcessStatus::TimedOut => printed.push_str(&format!("\n(stopped after {} seconds)", TIMEOUT.as_secs())),
         ProcessStatus::Unknown => printed.push_str("\n(it ended for an unknown reason)"),
     }
-    Ok(printed)
+    Ok(GoalCheck {
+        passed: exit.status == ProcessStatus::Exited(0),
+        output: printed,
+    })
 }
 
 /// Opens a text in the user's editor and returns the edited text.

@@ -2,20 +2,23 @@
 
 use crate::args::GlobalArgs;
 use crate::commands::changes::status_word;
-use crate::commands::undo;
+use crate::commands::{rewind, undo};
 use crate::environment::ProcessEnv;
 use crate::failure::Result;
 use crate::output::format::duration;
 use edit::HunkAuthors;
 use host::sessions::existing_root;
-use review::PathScope;
 use review::changes::{ChangeReview, PendingContent, PendingFile, ReviewRequest};
+use review::{ConflictPolicy, PathScope};
 use session::{RestoreKind, SessionId, SessionMeta, Store as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::SqliteStore;
 use toolbox::BackgroundJobs;
-use tui::{HunkDecision, JobRow, OperationResult, ReviewableFile, ReviewableHunk};
+use tui::{
+    ConflictChoice, FileRestoreResult, HunkDecision, JobRow, OperationResult, RestoreRequest, ReviewableFile,
+    ReviewableHunk,
+};
 use workspace::Workspace;
 
 /// The sessions of a project, or all, without subtasks.
@@ -79,18 +82,26 @@ fn file_changes(file: &PendingFile) -> ReviewableFile {
     }
 }
 
-/// Undoes or redoes the last turn.
+/// Undoes or redoes the last turn, or rewinds.
 pub(super) async fn restore(
-    how: RestoreKind,
+    request: RestoreRequest,
+    choice: ConflictChoice,
     session: SessionId,
     global: &GlobalArgs,
     env: &ProcessEnv,
-) -> Result<OperationResult> {
-    let (told, body) = undo::restore_in_open_session(how, session, global, env).await?;
-    Ok(OperationResult {
-        message: told,
-        log_entry: Some(body),
-    })
+) -> Result<FileRestoreResult> {
+    let policy = match choice {
+        ConflictChoice::Ask => ConflictPolicy::Abort,
+        ConflictChoice::Keep => ConflictPolicy::Keep,
+        ConflictChoice::Overwrite => ConflictPolicy::Overwrite,
+    };
+    match request {
+        RestoreRequest::Undo => undo::restore_in_open_session(RestoreKind::Undo, session, policy, global, env).await,
+        RestoreRequest::Redo => undo::restore_in_open_session(RestoreKind::Redo, session, policy, global, env).await,
+        RestoreRequest::Rewind { prompt, scope, .. } => {
+            rewind::rewind_open_session(session, prompt, scope, policy, global, env).await
+        }
+    }
 }
 
 /// The background commands.

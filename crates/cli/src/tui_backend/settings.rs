@@ -44,7 +44,13 @@ pub(super) fn set(key: &str, value: &str, here: &BackendContext) -> Result<Strin
         });
     }
     config::set(&file, key, value.trim())?;
-    Ok(format!("set `{key}` in {place}; it applies to new sessions"))
+    // The front end applies its own settings at once.
+    let when = if key.starts_with("tui.") {
+        ""
+    } else {
+        "; it applies to new sessions"
+    };
+    Ok(format!("set `{key}` in {place}{when}"))
 }
 
 /// The rules of all layers, the stored grants, and the grants of the session.

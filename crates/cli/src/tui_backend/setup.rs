@@ -1,6 +1,7 @@
 //! Setup: lists providers, stores keys and tests models.
 
 use super::backend_context::BackendContext;
+use super::choices;
 use crate::failure::{Failure, Result};
 use crate::keys::{self, SystemKeyring};
 use crate::models::ModelRegistry;
@@ -8,12 +9,11 @@ use crate::output::format::duration;
 use crate::paths::display_path;
 use model::Info;
 use providers::discover::{self, probe};
+use providers::presets::key_page;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tui::{KeyStorage, ProviderAccess, ProviderRow};
+use tui::{KeyStorage, PickerItem, ProviderAccess, ProviderRow};
 
-/// The maximum number of models of a provider.
-const MAX_MODELS: usize = 12;
 /// The time limit of a test.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -43,7 +43,8 @@ pub(super) async fn providers(here: &BackendContext) -> Result<Vec<ProviderRow>>
             name: provider.name.to_owned(),
             title: provider.title().to_owned(),
             access,
-            models: best(known),
+            models: listed(known, provider.preset.map(|preset| preset.large).unwrap_or_default()),
+            key_page: key_page(provider.name).unwrap_or_default().to_owned(),
         });
     }
     let found = discover::discover(&servers, discover::DISCOVERY_TIMEOUT)
@@ -55,7 +56,7 @@ pub(super) async fn providers(here: &BackendContext) -> Result<Vec<ProviderRow>>
     for provider in &mut providers {
         if let Some(infos) = found.get(&provider.name) {
             provider.access = ProviderAccess::Local;
-            provider.models = infos.iter().map(Info::name).collect();
+            provider.models = listed(infos.iter(), "");
         }
     }
     providers.sort_by_key(|provider| match provider.access {
@@ -115,12 +116,20 @@ pub(super) async fn test(model: &str, here: &BackendContext) -> Result<String> {
     Ok(format!("the provider answered in {}", duration(answer.took)))
 }
 
-/// The most expensive models first.
-fn best<'a>(infos: impl Iterator<Item = &'a Info>) -> Vec<String> {
+/// The models that can call tools, the recommended one first, with their prices.
+fn listed<'a>(infos: impl Iterator<Item = &'a Info>, recommended: &str) -> Vec<PickerItem> {
     let mut infos: Vec<&Info> = infos.filter(|info| info.features.tools).collect();
-    infos.sort_by(|one, two| {
-        let price = |info: &Info| info.prices.as_ref().map_or(0.0, |prices| prices.base.output);
-        price(two).total_cmp(&price(one))
-    });
-    infos.into_iter().take(MAX_MODELS).map(Info::name).collect()
+    infos.sort_by_key(|info| (info.id != recommended, info.name()));
+    let row = |info: &&Info| {
+        let about = choices::about(info);
+        PickerItem {
+            name: info.name(),
+            description: match info.id == recommended {
+                true => format!("recommended · {about}"),
+                false => about,
+            },
+            unavailable_reason: None,
+        }
+    };
+    infos.iter().map(row).collect()
 }

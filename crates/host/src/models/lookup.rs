@@ -15,8 +15,14 @@ impl ModelRegistry<'_> {
     pub fn find(&self, name: &str) -> Result<Info> {
         let mut info = match self.catalogue.find(name) {
             ModelLookup::Found(info) => *info,
-            ModelLookup::Ambiguous(names) => self.choose(name, &names)?,
-            ModelLookup::Unknown(_) => self.describe_unlisted(name).ok_or_else(|| self.unknown(name))?,
+            ModelLookup::Ambiguous(names) => match (self.choose(name, &names), self.by_alias(name)) {
+                (Ok(info), _) | (Err(_), Some(info)) => info,
+                (Err(failure), None) => return Err(failure),
+            },
+            ModelLookup::Unknown(_) => self
+                .by_alias(name)
+                .or_else(|| self.describe_unlisted(name))
+                .ok_or_else(|| self.unknown(name))?,
         };
         // A configured protocol overrides the catalogue.
         match self.config.tool_protocol {

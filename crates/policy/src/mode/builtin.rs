@@ -37,7 +37,9 @@ impl Mode {
                            completed and verified. Write the plan to a Markdown file if useful. Agree on the plan with the \
                            user, then offer to switch to the mode that implements it."
                     .into(),
-            when_to_use: "To plan or design something before it is implemented.".into(),
+            when_to_use: "To plan or design something before it is implemented; like `plan`, but writes the plan to a \
+                          Markdown file."
+                .into(),
             files: vec![FileRule {
                 group: ToolGroup::Edit,
                 pattern: r"\.md$".into(),
@@ -57,7 +59,7 @@ impl Mode {
             instructions: "Answer the question, with diagrams if useful. Do not start to implement anything unless \
                            the user asks for it."
                 .into(),
-            when_to_use: "To get explanations or advice without changes.".into(),
+            when_to_use: "To get explanations or advice without a plan or changes.".into(),
             ..Mode::default()
         }
     }
@@ -99,7 +101,7 @@ impl Mode {
         Mode {
             name: "agent".into(),
             title: "Agent".into(),
-            when_to_use: "To let hew work independently until the request is done.".into(),
+            when_to_use: "Another name for `code`, as in other agents.".into(),
             ..Mode::code()
         }
     }
@@ -128,7 +130,7 @@ impl Mode {
                 "Change nothing. List the files that would change, the order of the steps, how each would be \
                            verified, and what is uncertain."
                     .into(),
-            when_to_use: "To get a plan before deciding.".into(),
+            when_to_use: "To get a plan before deciding; changes nothing, not even Markdown files.".into(),
             ..Mode::default()
         }
     }

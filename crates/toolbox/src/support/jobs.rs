@@ -3,6 +3,7 @@
 pub(crate) mod summary;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -61,6 +62,14 @@ impl JobRegistryView {
 #[derive(Debug, Default)]
 struct JobTable {
     known: Mutex<JobEntries>,
+    foreground: ForegroundCommands,
+}
+
+/// Commands that calls wait for, and the request to move them to the background.
+#[derive(Debug, Default)]
+struct ForegroundCommands {
+    count: AtomicUsize,
+    detach: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -104,13 +113,6 @@ pub(crate) enum JobState {
     },
 }
 
-/// Whether a job is expected to end, like a build, or not, like a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum JobKind {
-    Finite,
-    Service,
-}
-
 /// New output and the state of a job.
 pub(crate) struct JobUpdate {
     pub(crate) printed: Printed,
@@ -137,7 +139,7 @@ impl JobRegistry {
     }
 
     /// Moves a command to the background. A notification is sent when it ends.
-    pub(crate) fn adopt(&self, running: RunningCommand, notices: NotificationSender, end: JobKind) -> Arc<ShellJob> {
+    pub(crate) fn adopt(&self, running: RunningCommand, notices: NotificationSender) -> Arc<ShellJob> {
         let mut known = self.known();
         known.last += 1;
         let job = Arc::new(ShellJob {
@@ -152,15 +154,27 @@ impl JobRegistry {
             state: watch::Sender::new(JobState::Running),
             stop: Notify::new(),
         });
-        let expected = match end {
-            JobKind::Finite => Some(notices.expect()),
-            JobKind::Service => None,
-        };
+        let expected = notices.expect();
         let task = tokio::spawn(run_job(Arc::clone(&job), running, notices, expected));
         job.live().task = Some(task.abort_handle());
         known.jobs.insert(job.id, Arc::clone(&job));
         known.forget();
         job
+    }
+
+    /// Completes when the user moves the running command to the background.
+    pub(crate) async fn detached(&self) {
+        let foreground = &self.shared.foreground;
+        foreground.count.fetch_add(1, Ordering::AcqRel);
+        let _guard = CountGuard(&foreground.count);
+        foreground.detach.notified().await;
+    }
+
+    /// Moves the commands that calls wait for to the background. Returns whether there were any.
+    pub(crate) fn detach(&self) -> bool {
+        let foreground = &self.shared.foreground;
+        foreground.detach.notify_waiters();
+        foreground.count.load(Ordering::Acquire) > 0
     }
 
     /// The job with this number.
@@ -182,6 +196,15 @@ impl JobRegistry {
 
     fn known(&self) -> MutexGuard<'_, JobEntries> {
         self.shared.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Decrements a counter when it is dropped.
+struct CountGuard<'a>(&'a AtomicUsize);
+
+impl Drop for CountGuard<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -311,7 +334,7 @@ async fn run_job(
     job: Arc<ShellJob>,
     mut running: RunningCommand,
     notices: NotificationSender,
-    expected: Option<PendingNotification>,
+    expected: PendingNotification,
 ) {
     loop {
         let text = tokio::select! {

@@ -19,7 +19,7 @@ use crate::registry::{BuiltIn, ToolParts};
 use crate::support::commands::{
     RunningCommand, ShellCommand, WatchOutcome, at_level, command_exit, describe_exit, exit_status, render_output,
 };
-use crate::support::jobs::{JobKind, JobRegistry};
+use crate::support::jobs::JobRegistry;
 use crate::support::project::Project;
 use crate::support::web::failed;
 use crate::tools::call_tool;
@@ -130,11 +130,25 @@ impl TerminalTool {
         })
     }
 
+    /// Waits until the command exits, its time in the foreground is over, or the user moves it to the background.
+    async fn watch(
+        &self,
+        running: &mut RunningCommand,
+        context: &CallContext,
+        patience: Option<Duration>,
+    ) -> WatchOutcome {
+        tokio::select! {
+            biased;
+            outcome = running.watch(context, patience) => outcome,
+            () = self.jobs.detached() => WatchOutcome::StillRunning,
+        }
+    }
+
     /// Moves a command to the background.
-    fn adopt(&self, running: RunningCommand, end: JobKind) -> Output {
+    fn adopt(&self, running: RunningCommand) -> Output {
         let printed = running.process.output_so_far();
         let transcript = running.transcript();
-        let job = self.jobs.adopt(running, self.commands.notifications.clone(), end);
+        let job = self.jobs.adopt(running, self.commands.notifications.clone());
         let text = render_output(printed, transcript.as_deref());
         let note = format!(
             "still running as job {0}; {1} {{\"name\": \"job_output\", \"input\": {{\"id\": {0}}}}} shows more output, job_kill stops it",
@@ -242,10 +256,6 @@ impl Tool for TerminalTool {
         self.jobs.check_capacity()?;
         let command = self.command(&input)?;
         let patience = self.patience(&input, &command);
-        let end = match input.background {
-            true => JobKind::Service,
-            false => JobKind::Finite,
-        };
         let confinement = self.commands.confinement.as_ref();
         let confinement = confinement.map(|confinement| at_level(confinement, context.level));
         // Background commands do not run in client terminals.
@@ -253,8 +263,8 @@ impl Tool for TerminalTool {
             return command.run_in_client(terminals, &context).await;
         }
         let mut running = command.start(confinement.as_ref())?;
-        let exit = match running.watch(&context, patience).await {
-            WatchOutcome::StillRunning => return Ok(self.adopt(running, end)),
+        let exit = match self.watch(&mut running, &context, patience).await {
+            WatchOutcome::StillRunning => return Ok(self.adopt(running)),
             WatchOutcome::Exited(exit) => *exit,
         };
         if !was_stopped_by_the_sandbox(&exit) {
@@ -268,8 +278,8 @@ impl Tool for TerminalTool {
             return command.run_in_client(terminals, &context).await;
         }
         let mut running = command.start(Some(&outside))?;
-        match running.watch(&context, patience).await {
-            WatchOutcome::StillRunning => Ok(self.adopt(running, end)),
+        match self.watch(&mut running, &context, patience).await {
+            WatchOutcome::StillRunning => Ok(self.adopt(running)),
             WatchOutcome::Exited(exit) => Ok(self.render_exit(&running, *exit, SandboxUse::Escalated)),
         }
     }

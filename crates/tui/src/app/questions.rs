@@ -1,7 +1,7 @@
 //! Pending questions: showing them and answering them by key or by text.
 
 use super::{App, RECENT_INPUT};
-use crate::action::AppEffect;
+use crate::action::{AppEffect, KeyResponse};
 use crate::approval::ApprovalPrompt;
 use crate::input::Input;
 use crate::keys::{KeyAction, KeyContext};
@@ -43,7 +43,16 @@ impl App {
         }
         let line = self.composer.text();
         let response = approval.handle_key(key, &line, &question, &self.keys);
-        self.apply_response(response)
+        let is_unrelated = approval.is_unrelated_text();
+        let queues = self.keys.action(KeyContext::Composer, *key) == Some(KeyAction::Queue);
+        match response {
+            // Text below a question is its answer; it is not queued as a prompt.
+            KeyResponse::Ignored if queues && !is_unrelated => {
+                self.state.flash = (!line.is_empty()).then(|| "enter answers the question; esc clears".to_owned());
+                Some(Vec::new())
+            }
+            response => self.apply_response(response),
+        }
     }
 
     /// Handles a key while a tool call is edited. The text is submitted as it is, whatever it begins with.

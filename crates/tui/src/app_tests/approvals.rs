@@ -117,6 +117,9 @@ fn enter_allows_once_unless_a_letter_or_an_arrow_selects_another_answer() {
         (&["a", "enter"], approve(GrantScope::Always, None)),
         (&["A", "enter"], approve(GrantScope::Always, None)),
         (&["n", "enter"], plain_no.clone()),
+        (&["n", "o", "enter"], plain_no.clone()),
+        (&["y", "e", "s", "enter"], approve(GrantScope::Once, None)),
+        (&["Y", "E", "S", "enter"], approve(GrantScope::Once, None)),
         (
             &["s", "tab", "enter"],
             approve(GrantScope::Session, Some("terminal(rm *)")),
@@ -172,13 +175,16 @@ fn the_prompt_shows_what_enter_does() {
     };
     for (keys, words) in [
         (&[][..], "enter allow once"),
-        (
-            &["a"],
-            "enter allow always, in every project, saving exact (tab for another rule) · esc back",
-        ),
+        (&["a"], "enter allow everywhere, saving exact · tab another rule"),
         (&["right"], "enter allow for this session, saving exact"),
-        (&["n"], "enter deny; the agent continues without it"),
-        (&["n", "o"], "Enter denies, with your text as the reason"),
+        (&["n"], "enter no, continue without it"),
+        (&["n", "o"], "enter no, continue without it"),
+        (&["y", "e", "s"], "enter allow once"),
+        (&["n", "o", "t"], "Enter denies, with your text as the reason"),
+        (
+            &["right", "o", "k"],
+            "Enter allow for this session, with your text as a comment",
+        ),
     ] {
         let seen = seen(asked(), keys);
         assert!(seen.contains(words), "{keys:?}: {seen}");
@@ -256,7 +262,7 @@ fn text_begun_before_the_question_is_sent_to_the_model() {
     ));
     // The question stays and can be answered.
     ui.draw();
-    assert!(ui.screen_text().contains("y allow once"), "{}", ui.screen_text());
+    assert!(ui.screen_text().contains("y  Allow once"), "{}", ui.screen_text());
     assert_eq!(given(ui.press(&["enter"])), approve(GrantScope::Once, None));
 }
 
@@ -281,7 +287,7 @@ fn configured_keys_give_answers() {
         ui.app.keys = KeyMap::with_overrides(&overrides).0;
         ui.draw();
         assert!(
-            ui.screen_text().contains("o session") && !ui.screen_text().contains("always"),
+            ui.screen_text().contains("o  Allow for this session: exact") && !ui.screen_text().contains("everywhere"),
             "{}",
             ui.screen_text()
         );
@@ -293,4 +299,75 @@ fn configured_keys_give_answers() {
     // An answer without a key is not offered.
     let reason = Some("a".to_owned());
     assert_eq!(pressed(&["a", "enter"]), Some(Answer::Reject { reason }));
+}
+
+#[test]
+fn an_approval_can_have_a_comment() {
+    let mut ui = shown(asked());
+    ui.press(&["right"]);
+    ui.paste("use a temporary folder");
+    let effects = ui.press(&["enter"]);
+    let sent: Vec<Command> = effects
+        .into_iter()
+        .filter_map(|effect| match effect {
+            AppEffect::Send(command) => Some(command),
+            _ => None,
+        })
+        .collect();
+    let [Command::Answer { answer, .. }, Command::Prompt { message, .. }] = &sent[..] else {
+        panic!("{sent:?}");
+    };
+    assert_eq!(Some(answer.clone()), approve(GrantScope::Session, None));
+    assert_eq!(message.text(), "use a temporary folder");
+}
+
+#[test]
+fn tab_does_not_queue_the_answer_to_a_question() {
+    for question in [inquired(false), asked()] {
+        let mut ui = shown(question);
+        assert!(ui.press(&["x", "tab"]).is_empty());
+        assert!(ui.app.state.queue.is_empty());
+        assert_eq!(ui.app.composer.text(), "x");
+    }
+}
+
+#[test]
+fn a_long_command_can_be_read_before_it_is_approved() {
+    let lines: String = (1..=91).map(|number| format!("echo line{number}\n")).collect();
+    let Event::QuestionAsked { mut question } = asked() else {
+        unreachable!("asked returns a question");
+    };
+    if let QuestionSubject::Permission { action, .. } = &mut question.subject {
+        *action = Action::Run {
+            command: lines,
+            cwd: "/project".into(),
+        };
+    }
+    let mut ui = AppHarness::open(100, 24);
+    ui.event(Event::TurnStarted);
+    ui.event(Event::QuestionAsked { question });
+    ui.app.skip_grace_period();
+    ui.draw();
+    let seen = ui.screen_text();
+    assert!(
+        seen.contains("lines (ctrl+o)") && seen.contains("enter allow once"),
+        "{seen}"
+    );
+    ui.press(&["ctrl+o"]);
+    ui.draw();
+    let mut read = String::new();
+    for _ in 0..30 {
+        let seen = ui.screen_text();
+        assert!(seen.contains("enter allow once"), "{seen}");
+        read.push_str(&seen);
+        ui.press(&["pagedown"]);
+        ui.draw();
+    }
+    for number in 1..=91 {
+        assert!(read.contains(&format!("echo line{number}")), "line {number}");
+    }
+    assert_eq!(
+        given(ui.press(&["y", "e", "s", "enter"])),
+        approve(GrantScope::Once, None)
+    );
 }

@@ -1,11 +1,12 @@
 //! Key actions in the whole front end.
 
-use super::{AppHarness, prompt, reply};
-use crate::action::{AppEffect, AsyncResult};
+use super::{AppHarness, item, prompt, reply};
+use crate::action::AppEffect;
 use crate::backend::SessionTarget;
 use futures::future::FutureExt as _;
 use model::Message;
-use session::{Command, Delivery, Event, SessionId, TurnEnd};
+use policy::ApprovalMode;
+use session::{Body, Command, Delivery, Event, SessionId, TurnEnd};
 
 /// A session with a prompt and a reply.
 fn with_reply() -> AppHarness {
@@ -38,14 +39,48 @@ fn escape_twice_opens_rewind() {
 }
 
 #[test]
-fn shift_tab_switches_to_the_next_mode() {
+fn shift_tab_cycles_through_accepting_edits_planning_and_asking() {
     let mut ui = with_reply();
-    let mut effects = ui.press(&["shift+tab"]);
-    let Some(AppEffect::Await(operation)) = effects.pop() else {
-        panic!("nothing was requested");
-    };
-    let command = Command::SetMode { name: "ask".into() };
-    assert_eq!(operation.now_or_never().unwrap(), Ok(AsyncResult::Command(command)));
+    let mut seen = vec![status_line(&mut ui)];
+    let mut sent = Vec::new();
+    for _ in 0..3 {
+        for effect in ui.press(&["shift+tab"]) {
+            let AppEffect::Send(command) = effect else {
+                panic!("only commands are sent");
+            };
+            if let Command::SetMode { name } = &command {
+                ui.event(Event::ItemFinished {
+                    item: item(Body::Mode {
+                        name: name.clone(),
+                        files: Vec::new(),
+                    }),
+                });
+            }
+            sent.push(command);
+        }
+        ui.app.state.flash = None;
+        seen.push(status_line(&mut ui));
+    }
+    for (line, mode) in seen.iter().zip(["accept edits", "plan", "ask", "accept edits"]) {
+        assert!(line.contains(&format!("{mode} · ")), "{line}");
+    }
+    let approval = |mode| Command::SetEditApproval { mode };
+    let switch = |name: &str| Command::SetMode { name: name.into() };
+    assert_eq!(
+        sent,
+        [
+            approval(ApprovalMode::Allow),
+            switch("plan"),
+            approval(ApprovalMode::Ask),
+            switch("code"),
+            approval(ApprovalMode::Allow),
+        ]
+    );
+}
+
+fn status_line(ui: &mut AppHarness) -> String {
+    ui.draw();
+    ui.screen_text().lines().last().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -114,9 +149,13 @@ fn a_model_change_is_sent_only_if_the_model_is_usable() {
             Ok(result) => ui.app.apply_async_result(result),
             Err(error) => {
                 ui.app.show_error(&error);
-                None
+                Vec::new()
             }
         };
+        let sent = sent.into_iter().find_map(|effect| match effect {
+            AppEffect::Send(command) => Some(command),
+            _ => None,
+        });
         ui.draw();
         (sent, ui.app.state.info.context_window, ui.screen_text())
     };

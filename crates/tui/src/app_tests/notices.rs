@@ -151,7 +151,7 @@ fn a_failed_command_is_marked() {
         ui.event(Event::ItemFinished { item: Arc::new(item) });
         ui.draw();
         assert!(
-            ui.screen_text().contains(&format!("{mark} terminal cargo test")),
+            ui.screen_text().contains(&format!("{mark} Run cargo test")),
             "{}",
             ui.screen_text()
         );

@@ -1,5 +1,6 @@
 //! Rows that show exactly what an action would do.
 
+use crate::conversation::render_context;
 use crate::row::{StyledRow, sanitise, wrap};
 use crate::state::PendingQuestion;
 use crate::view::ViewContext;
@@ -39,7 +40,7 @@ pub(super) fn details(
                 .and_then(|card| card.streaming_diff(cx))
                 .filter(|diff| !diff.is_empty())
             {
-                Some(diff) => diff.rows(width, usize::MAX, theme),
+                Some(diff) => diff.rows(width, usize::MAX, render_context(cx)),
                 None => fields(input, width, cx),
             }
         }

@@ -1,8 +1,9 @@
 //! Rendering of the approval prompt: action, reason, details, answers, and the effect of Enter.
 
 use super::details::details;
-use super::{ApprovalPrompt, DraftStart, answer_by_letter, answers_by_number, offered_answers};
+use super::{ApprovalPrompt, DraftStart, answer_by_text, answers_by_number, offered_answers};
 use crate::conversation::describe;
+use crate::format::hidden_lines;
 use crate::keys::KeyAction;
 use crate::row::{StyledRow, sanitise, wrap};
 use crate::state::PendingQuestion;
@@ -11,7 +12,32 @@ use policy::Action;
 use serde_json::Value;
 use session::QuestionSubject;
 
+/// Visible rows of the details above the composer.
+const INLINE_DETAILS: usize = 16;
+
+/// The parts of the prompt.
+struct PromptRows {
+    head: Vec<StyledRow>,
+    details: Vec<StyledRow>,
+    /// What Enter does, and other keys.
+    hint: StyledRow,
+    answers: AnswerRows,
+}
+
+/// The answers of a prompt in two forms.
+struct AnswerRows {
+    /// One row for each.
+    sentences: Vec<StyledRow>,
+    /// All in one row.
+    short: Option<StyledRow>,
+}
+
 impl ApprovalPrompt {
+    /// Whether the prompt takes the whole screen.
+    pub(crate) fn is_full_screen(&self) -> bool {
+        self.full_screen.is_some()
+    }
+
     /// Renders the question in at most `most` rows; `line` is the text in the composer.
     pub(crate) fn rows(
         &self,
@@ -21,17 +47,89 @@ impl ApprovalPrompt {
         most: usize,
         cx: &ViewContext<'_>,
     ) -> Vec<StyledRow> {
-        let (head, body, foot) = match &pending.question.subject {
+        let parts = self.parts(pending, line, width, cx);
+        let head = self.framed(parts.head, width, cx);
+        let hint = self.framed(vec![parts.hint], width, cx);
+        let sentences = self.framed(parts.answers.sentences, width, cx);
+        let wanted = parts.details.len().min(3);
+        // With little room, the answers take one row.
+        let mut hint = hint;
+        let answers = match parts.answers.short {
+            Some(short) if head.len() + wanted + sentences.len() + hint.len() > most => {
+                hint.truncate(1);
+                self.framed(vec![short], width, cx)
+            }
+            Some(_) | None => sentences,
+        };
+        let room = most.saturating_sub(head.len() + answers.len() + hint.len());
+        let details = self.shortened(parts.details, room.min(INLINE_DETAILS), width, cx);
+        let mut rows = head;
+        rows.extend(details);
+        rows.extend(answers);
+        // What Enter does stays visible.
+        rows.truncate(most.saturating_sub(hint.len()));
+        rows.extend(hint);
+        rows.truncate(most);
+        rows
+    }
+
+    /// Renders the question on the whole screen, with scrolled details.
+    pub(crate) fn full_rows(
+        &mut self,
+        pending: &PendingQuestion,
+        line: &str,
+        width: usize,
+        height: usize,
+        cx: &ViewContext<'_>,
+    ) -> Vec<StyledRow> {
+        let parts = self.parts(pending, line, width, cx);
+        let mut rows = self.framed(parts.head, width, cx);
+        let hint = self.framed(vec![parts.hint], width, cx);
+        let sentences = self.framed(parts.answers.sentences, width, cx);
+        let answers = match parts.answers.short {
+            Some(short) if rows.len() + sentences.len() + hint.len() > height / 2 => {
+                self.framed(vec![short], width, cx)
+            }
+            Some(_) | None => sentences,
+        };
+        let room = height
+            .saturating_sub(rows.len() + answers.len() + hint.len() + 1)
+            .max(1);
+        let count = parts.details.len();
+        let top = self.full_screen.unwrap_or_default().min(count.saturating_sub(room));
+        self.full_screen = Some(top);
+        let shown = parts.details.into_iter().skip(top).take(room);
+        rows.extend(shown.map(|row| bar(row, cx)));
+        let end = (top + room).min(count);
+        rows.resize(rows.len() + room - (end - top), StyledRow::empty());
+        let place = match count > room {
+            true => format!("lines {}–{end} of {count} · ↑↓ and PgUp/PgDn scroll · ", top + 1),
+            false => String::new(),
+        };
+        let back = format!("{place}{} closes this view", cx.keys.hint(KeyAction::ShowAll));
+        rows.push(StyledRow::new(back, cx.theme.dim).truncate(width));
+        rows.extend(answers);
+        rows.extend(hint);
+        rows.truncate(height);
+        rows
+    }
+
+    fn parts(&self, pending: &PendingQuestion, line: &str, width: usize, cx: &ViewContext<'_>) -> PromptRows {
+        match &pending.question.subject {
             QuestionSubject::Permission {
                 action,
                 reason: why,
                 input,
                 rules,
-            } => (
-                self.head(pending, action, why, cx),
-                details(pending, action, input, width.saturating_sub(2), cx),
-                self.answers(line, rules, input, cx),
-            ),
+            } => {
+                let (answers, hint) = self.answers(line, rules, input, cx);
+                PromptRows {
+                    head: self.head(pending, action, why, cx),
+                    details: details(pending, action, input, width.saturating_sub(2), cx),
+                    hint,
+                    answers,
+                }
+            }
             QuestionSubject::Inquiry {
                 question,
                 choices,
@@ -39,66 +137,62 @@ impl ApprovalPrompt {
             } => {
                 let picked = self.picked_answers(line, choices.len(), *several);
                 let question = sanitise(question);
-                (
-                    question
+                PromptRows {
+                    head: question
                         .lines()
                         .map(|line| StyledRow::new(line, cx.theme.strong))
                         .collect(),
-                    self.suggestions(choices, &picked, *several, width, cx),
-                    vec![self.hint(line, choices, &picked, *several, cx)],
-                )
+                    details: self.suggestions(choices, &picked, *several, width, cx),
+                    hint: self.hint(line, choices, &picked, *several, cx),
+                    answers: AnswerRows {
+                        sentences: Vec::new(),
+                        short: None,
+                    },
+                }
             }
-        };
-        let bar = |row: StyledRow| row.prefix("▌ ", cx.theme.warn);
-        let fit = |rows: Vec<StyledRow>| -> Vec<StyledRow> {
-            let inner = width.saturating_sub(2);
-            rows.iter()
-                .flat_map(|row| wrap(row, inner, &StyledRow::new("  ", cx.theme.text)))
-                .map(bar)
-                .collect()
-        };
-        let (head, mut foot) = (fit(head), foot);
-        // With little room, the details take precedence over hints.
-        while foot.len() > 1 && head.len() + fit(foot.clone()).len() + body.len() > most {
-            foot.pop();
         }
-        let foot = fit(foot);
-        let room = most.saturating_sub(head.len() + foot.len());
-        let room = if self.show_all { room } else { room.min(16) };
-        let mut middle: Vec<StyledRow> = body.into_iter().map(bar).collect();
-        if middle.len() > room {
-            let missing = middle.len() - room.saturating_sub(1);
-            middle.truncate(room.saturating_sub(1));
-            let hint = match self.show_all {
-                true => String::new(),
-                false => format!("; {} shows more", cx.keys.hint(KeyAction::ShowAll)),
-            };
-            middle.push(bar(StyledRow::new(
-                format!("… {missing} more lines{hint}"),
-                cx.theme.dim,
-            )));
+    }
+
+    /// Rows after a bar, wrapped.
+    fn framed(&self, rows: Vec<StyledRow>, width: usize, cx: &ViewContext<'_>) -> Vec<StyledRow> {
+        let inner = width.saturating_sub(2);
+        rows.iter()
+            .flat_map(|row| wrap(row, inner, &StyledRow::new("  ", cx.theme.text)))
+            .map(|row| bar(row, cx))
+            .collect()
+    }
+
+    /// The first rows of the details, and the number of the others.
+    fn shortened(&self, rows: Vec<StyledRow>, room: usize, width: usize, cx: &ViewContext<'_>) -> Vec<StyledRow> {
+        let missing = match rows.len() > room {
+            true => rows.len() - room.saturating_sub(1),
+            false => 0,
+        };
+        let mut shown: Vec<StyledRow> = rows.into_iter().map(|row| bar(row, cx)).collect();
+        if missing > 0 && room > 0 {
+            shown.truncate(room - 1);
+            let text = hidden_lines(missing, &cx.keys.hint(KeyAction::ShowAll));
+            shown.push(bar(StyledRow::new(text, cx.theme.warn), cx).truncate(width));
         }
-        let mut rows = head;
-        rows.extend(middle);
-        rows.extend(foot);
-        rows.truncate(most);
-        rows
+        shown.truncate(room);
+        shown
     }
 
     fn head(&self, pending: &PendingQuestion, action: &Action, why: &str, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let theme = cx.theme;
-        let asker = if pending.asker.is_some() { "a subtask: " } else { "" };
-        let first = StyledRow::new(format!("{asker}{} ", pending.question.tool), theme.strong)
-            .push(format!("wants to {}", describe(action)), theme.text);
+        let asker = if pending.asker.is_some() { "a subtask " } else { "hew " };
+        let first = StyledRow::new(asker, theme.strong).push(format!("wants to {}", describe(action)), theme.strong);
         let info = &cx.state.info;
         let mut second = sanitise(why).replace('\n', " ");
         if matches!(action, Action::Run { .. }) && !info.sandbox.is_empty() {
             second.push_str(&format!(" · sandbox: {}", info.sandbox));
         }
+        let mut rows = vec![first, StyledRow::new(second, theme.dim)];
         if matches!(action, Action::Escalate { .. }) {
-            second.push_str(" · no sandbox");
+            let text = "The command already ran once in the sandbox, which blocked it; it would run again without the sandbox.";
+            rows.push(StyledRow::new(text, theme.warn));
         }
-        vec![first, StyledRow::new(second, theme.dim)]
+        rows
     }
 
     /// The row that explains what Enter does with the text, unless the text selects an answer.
@@ -123,59 +217,65 @@ impl ApprovalPrompt {
         }
     }
 
-    fn answers(&self, line: &str, rules: &[String], input: &Value, cx: &ViewContext<'_>) -> Vec<StyledRow> {
+    fn answers(&self, line: &str, rules: &[String], input: &Value, cx: &ViewContext<'_>) -> (AnswerRows, StyledRow) {
         let theme = cx.theme;
         let offered = offered_answers(input, cx.keys);
-        let named = answer_by_letter(line, &offered, cx.keys);
-        if let Some(row) = self.enter_hint(line, named.is_some(), "denies, with your text as the reason", cx) {
-            return vec![row];
+        let named = answer_by_text(line, &offered, cx.keys);
+        let with_text = match self.commented_answer(&offered) {
+            Some(answer) => format!("{}, with your text as a comment", lower_first(label(answer))),
+            None => "denies, with your text as the reason".into(),
+        };
+        let hint = self.enter_hint(line, named.is_some(), &with_text, cx);
+        // Answers are offered while keys give them.
+        if let (Some(row), None) = (&hint, self.commented_answer(&offered)) {
+            let none = AnswerRows {
+                sentences: Vec::new(),
+                short: None,
+            };
+            return (none, row.clone());
         }
         let chosen = named.or_else(|| self.chosen(&offered));
-        let mut row = StyledRow::empty();
+        let rule = rules.get(self.rule).map(|rule| sanitise(rule).replace('\n', " "));
+        let mut short = StyledRow::empty();
+        let mut sentences = Vec::new();
         for action in &offered {
             let (mark, word) = match chosen == Some(*action) {
                 true => ("▸ ", theme.strong),
                 false => ("  ", theme.text),
             };
-            row = row
-                .push(mark, theme.accent)
-                .push(cx.keys.hint(*action), theme.accent)
-                .push(format!(" {}", short_label(*action)), word)
-                .push(" ", theme.text);
-        }
-        let mut rows = vec![row];
-        let rule = rules.get(self.rule).map(|rule| sanitise(rule).replace('\n', " "));
-        let another = match rules.len() {
-            0 | 1 => String::new(),
-            _ => format!(" ({} for another rule)", cx.keys.hint(KeyAction::NextRule)),
-        };
-        let enter = |action: KeyAction| {
-            StyledRow::new(cx.keys.hint(KeyAction::Confirm), theme.accent)
-                .push(format!(" {}", long_label(action)), theme.strong)
-        };
-        let is_sure = named.is_some() || self.chosen.is_some();
-        match (chosen, rule) {
-            (Some(action), Some(rule)) if saves_rule(action) => rows.push(
-                enter(action)
-                    .push(", saving ", theme.text)
-                    .push(rule, theme.code)
-                    .push(format!("{another} · esc back"), theme.dim),
-            ),
-            (Some(action), _) if is_sure => rows.push(enter(action).push(" · esc back", theme.dim)),
-            (chosen, rule) => {
-                if let Some(action) = chosen {
-                    rows.push(enter(action).push(" · letter or ←→ to select · esc interrupts", theme.dim));
-                }
-                rows.push(StyledRow::new("or type what to do instead", theme.dim));
-                let scopes = offered.iter().filter(|action| saves_rule(**action));
-                let scopes: Vec<String> = scopes.map(|action| cx.keys.hint(*action)).collect();
-                if let (Some(rule), false) = (rule, scopes.is_empty()) {
-                    let remember = StyledRow::new(format!("{} save ", scopes.join(", ")), theme.dim);
-                    rows.push(remember.push(rule, theme.code).push(another, theme.dim));
-                }
+            let key = StyledRow::new(mark, theme.accent).push(cx.keys.hint(*action), theme.accent);
+            let mut sentence = key.clone().push(format!("  {}", label(*action)), word);
+            if let (true, Some(rule)) = (saves_rule(*action), &rule) {
+                sentence = sentence.push(": ", word).push(rule.as_str(), theme.code);
             }
+            sentences.push(sentence);
+            short
+                .spans
+                .extend(key.push(format!(" {} ", short_label(*action)), word).spans);
         }
-        rows
+        let hint = hint.unwrap_or_else(|| {
+            let enter = chosen.map(|action| {
+                StyledRow::new(cx.keys.hint(KeyAction::Confirm), theme.accent)
+                    .push(format!(" {}", lower_first(label(action))), theme.strong)
+            });
+            let mut enter = enter.unwrap_or_else(StyledRow::empty);
+            if let (true, Some(rule)) = (chosen.is_some_and(saves_rule), &rule) {
+                enter = enter.push(", saving ", theme.text).push(rule.as_str(), theme.code);
+            }
+            if rules.len() > 1 {
+                let key = cx.keys.hint(KeyAction::NextRule);
+                enter = enter.push(format!(" · {key} another rule"), theme.dim);
+            }
+            match named.is_some() || self.chosen.is_some() {
+                true => enter.push(" · type to add a comment · esc back", theme.dim),
+                false => enter.push(" · letter or ↑↓ to select · or type what to do instead", theme.dim),
+            }
+        });
+        let answers = AnswerRows {
+            sentences,
+            short: Some(short),
+        };
+        (answers, hint)
     }
 
     /// The suggested answers that Enter would give.
@@ -265,26 +365,37 @@ fn saves_rule(action: KeyAction) -> bool {
     )
 }
 
+/// A row after the bar of the prompt.
+fn bar(row: StyledRow, cx: &ViewContext<'_>) -> StyledRow {
+    row.prefix("▌ ", cx.theme.warn)
+}
+
 /// Short label of an answer.
 fn short_label(action: KeyAction) -> &'static str {
     match action {
-        KeyAction::ApproveOnce => "allow once",
+        KeyAction::ApproveOnce => "once",
         KeyAction::ApproveSession => "session",
         KeyAction::ApproveProject => "project",
-        KeyAction::ApproveAlways => "always",
+        KeyAction::ApproveAlways => "everywhere",
         KeyAction::Modify => "edit",
-        _ => "deny",
+        _ => "no",
     }
 }
 
 /// Unambiguous label of an answer.
-fn long_label(action: KeyAction) -> &'static str {
+fn label(action: KeyAction) -> &'static str {
     match action {
-        KeyAction::ApproveOnce => "allow once",
-        KeyAction::ApproveSession => "allow for this session",
-        KeyAction::ApproveProject => "allow always in this project",
-        KeyAction::ApproveAlways => "allow always, in every project",
-        KeyAction::Modify => "edit before it runs",
-        _ => "deny; the agent continues without it",
+        KeyAction::ApproveOnce => "Allow once",
+        KeyAction::ApproveSession => "Allow for this session",
+        KeyAction::ApproveProject => "Allow in this project",
+        KeyAction::ApproveAlways => "Allow everywhere",
+        KeyAction::Modify => "Edit before it runs",
+        _ => "No, continue without it",
     }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
 }

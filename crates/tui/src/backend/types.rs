@@ -96,6 +96,12 @@ pub struct SessionInfo {
     pub mode: String,
     /// The permission level.
     pub permission: String,
+    /// Whether the user approves changes to files.
+    pub edit_approval: Option<policy::ApprovalMode>,
+    /// The reasoning effort; empty if the model has none.
+    pub effort: String,
+    /// The rules files in the system prompt.
+    pub rules: Vec<String>,
     /// A short description of the sandbox.
     pub sandbox: String,
     /// The project's root.
@@ -181,6 +187,62 @@ pub struct OperationResult {
     pub log_entry: Option<Body>,
 }
 
+/// Which files of the open session to restore.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RestoreRequest {
+    /// Undo the changes of the last turn.
+    Undo,
+    /// Redo the changes that were undone last.
+    Redo,
+    /// Rewind to before a prompt.
+    Rewind {
+        /// The prompt's item.
+        prompt: ItemId,
+        /// Its text, which returns to the composer.
+        text: String,
+        /// What is rewound.
+        scope: RewindScope,
+    },
+}
+
+/// What a rewind changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RewindScope {
+    /// The conversation and the files.
+    Both,
+    /// The conversation.
+    Conversation,
+    /// The files.
+    Files,
+}
+
+/// How to restore files that were changed outside the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConflictChoice {
+    /// Restore nothing and report them.
+    Ask,
+    /// Leave them unchanged.
+    Keep,
+    /// Overwrite them.
+    Overwrite,
+}
+
+/// The result of restoring files.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FileRestoreResult {
+    /// Files were restored.
+    Done {
+        /// A confirmation for the user.
+        message: String,
+        /// The item to rewind the conversation to.
+        head: Option<ItemId>,
+        /// The log entry to record after that.
+        log_entry: Option<Body>,
+    },
+    /// Nothing was restored, because these files were changed outside the session.
+    Conflicts(Vec<String>),
+}
+
 /// A changed file with hunks that were not reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReviewableFile {
@@ -232,6 +294,24 @@ pub struct JobRow {
     /// Whether it is running.
     pub running: bool,
     /// The end of its output.
+    pub output: String,
+}
+
+/// A panel, which keeps live context in the prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PanelRow {
+    /// The name.
+    pub name: String,
+    /// Whether it is open.
+    pub is_open: bool,
+}
+
+/// The result of a command that checks a goal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GoalCheck {
+    /// Whether the command succeeded.
+    pub passed: bool,
+    /// Its output.
     pub output: String,
 }
 
@@ -311,8 +391,10 @@ pub struct ProviderRow {
     pub title: String,
     /// How it can be used.
     pub access: ProviderAccess,
-    /// Suggested models, the best first.
-    pub models: Vec<String>,
+    /// Its models, the recommended one first.
+    pub models: Vec<PickerItem>,
+    /// The page where it issues keys; empty if unknown.
+    pub key_page: String,
 }
 
 /// Where a provider's key is stored.

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Maximum rows of the list.
-pub(crate) const ROWS: u16 = 8;
+pub(crate) const ROWS: u16 = 10;
 
 /// Completion candidates: names and optional descriptions.
 #[derive(Debug, Clone, Default)]
@@ -142,7 +142,9 @@ impl CompletionPopup {
 
     /// The number of rows.
     pub(crate) fn rows(&self) -> u16 {
-        u16::try_from(self.fuzzy.count()).unwrap_or(u16::MAX).min(ROWS)
+        let count = u16::try_from(self.fuzzy.count()).unwrap_or(u16::MAX);
+        // One more row counts the others.
+        if count > ROWS { ROWS + 1 } else { count }
     }
 
     /// Selects the previous or next row, with wrap-around.
@@ -171,7 +173,22 @@ impl CompletionPopup {
 
     /// Draws the list.
     pub(crate) fn draw(&mut self, area: Rect, buf: &mut Buffer, theme: &Theme) {
-        let range = self.scroll.visible(self.fuzzy.count(), area.height.into());
+        let count = self.fuzzy.count();
+        let height = match count > area.height.into() && area.height > 1 {
+            true => area.height - 1,
+            false => area.height,
+        };
+        let range = self.scroll.visible(count, height.into());
+        if height < area.height {
+            let (above, below) = (range.start, count - range.end);
+            let text = match (above, below) {
+                (0, below) => format!("  ↓ {below} more"),
+                (above, 0) => format!("  ↑ {above} more"),
+                (above, below) => format!("  ↑ {above} · ↓ {below} more"),
+            };
+            StyledRow::new(text, theme.dim).draw(area.x, area.bottom() - 1, area.width, buf);
+        }
+        let area = Rect { height, ..area };
         let shown: Vec<usize> = self.fuzzy.matches().skip(range.start).take(range.len()).collect();
         let names = Arc::clone(&self.source.names);
         let widest = shown
@@ -184,6 +201,9 @@ impl CompletionPopup {
             let is_chosen = range.start + offset == self.scroll.selected();
             let name = &names[index];
             let mut row = highlight_matches(name, &self.fuzzy.matched_chars(name), theme, is_chosen);
+            if self.word.sigil == '/' {
+                row = row.prefix("/", if is_chosen { theme.strong } else { theme.text });
+            }
             row = row.prefix(if is_chosen { "› " } else { "  " }, theme.accent);
             if let Some(about) = self.source.descriptions.get(index) {
                 let gap = (widest + 2).saturating_sub(name.chars().count()).max(2);

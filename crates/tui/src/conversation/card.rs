@@ -4,8 +4,9 @@ use super::descriptions;
 use super::entry::EntryDetail;
 use super::entry::attachment;
 use super::streaming_edits::StreamingEdits;
-use crate::backend::FileVersions;
+use crate::backend::{Backend, FileVersions};
 use crate::diff::LineDiff;
+use crate::format::{hidden_lines, tool_label};
 use crate::markdown::RenderContext;
 use crate::row::{StyledRow, StyledSpan, sanitise, sanitise_output};
 use crate::view::{PendingResult, ViewContext};
@@ -41,6 +42,8 @@ pub(crate) struct ToolCard {
     stage: CardStage,
     /// The last lines of output.
     last_output: Vec<String>,
+    /// The number of lines before them.
+    hidden_output: usize,
     /// The last events of its subtask.
     subtask_lines: VecDeque<String>,
     /// The files that it changed.
@@ -57,6 +60,8 @@ enum CardStage {
         item: ItemId,
         since: Instant,
         output: String,
+        /// Line breaks in output that is no longer held.
+        dropped: usize,
     },
     /// It is finished.
     Done(Arc<Item>),
@@ -87,6 +92,7 @@ impl ToolCard {
             base: OnceLock::new(),
             stage: CardStage::Writing,
             last_output: Vec::new(),
+            hidden_output: 0,
             subtask_lines: VecDeque::new(),
             changes: CardChanges::NotRequested,
         }
@@ -120,6 +126,7 @@ impl ToolCard {
             item,
             since: Instant::now(),
             output: String::new(),
+            dropped: 0,
         };
     }
 
@@ -140,11 +147,11 @@ impl ToolCard {
 
     /// Appends output.
     pub(super) fn append_output(&mut self, text: &str) {
-        if let CardStage::Running { output, .. } = &mut self.stage {
+        if let CardStage::Running { output, dropped, .. } = &mut self.stage {
             output.push_str(text);
             if output.len() > 2 * HELD_BYTES {
                 let from = (output.len() - HELD_BYTES..output.len()).find(|at| output.is_char_boundary(*at));
-                output.drain(..from.unwrap_or(0));
+                *dropped += output.drain(..from.unwrap_or(0)).filter(|c| *c == '\n').count();
             }
         }
     }
@@ -161,15 +168,28 @@ impl ToolCard {
     pub(super) fn finish(&mut self, item: &Arc<Item>) {
         if let Body::Result { tool, title, .. } = &item.body {
             self.tool.clone_from(tool);
-            self.title = sanitise(title).replace('\n', " ");
+            // The result of a call that crashed has no title.
+            self.title = match title.is_empty() {
+                true => self.waiting_title().unwrap_or_default(),
+                false => sanitise(title).replace('\n', " "),
+            };
         }
-        if let CardStage::Running { output, .. } = &self.stage {
-            let lines = sanitise_output(output.trim_end());
-            let from = lines.lines().count().saturating_sub(FINISHED_LINES);
-            self.last_output = lines.lines().skip(from).map(String::from).collect();
+        match &self.stage {
+            CardStage::Running { output, dropped, .. } => self.keep_output(&output.clone(), *dropped),
+            // A restored command shows the output that the model saw.
+            _ if is_command(item) => self.keep_output(command_output(&result_text(item)), 0),
+            _ => {}
         }
         self.streaming = StreamingEdits::default();
         self.stage = CardStage::Done(Arc::clone(item));
+    }
+
+    /// Keeps the last lines of output; `dropped` lines preceded it.
+    fn keep_output(&mut self, output: &str, dropped: usize) {
+        let lines = sanitise_output(output.trim_end());
+        let from = lines.lines().count().saturating_sub(FINISHED_LINES);
+        self.last_output = lines.lines().skip(from).map(String::from).collect();
+        self.hidden_output = from + dropped;
     }
 
     /// Marks an unfinished call as interrupted when the turn ends.
@@ -212,7 +232,10 @@ impl ToolCard {
                 return false;
             }
             CardChanges::Requested(pending) => match pending.take() {
-                Some(found) => self.changes = CardChanges::Loaded(found.map(diff_versions).unwrap_or_default()),
+                Some(found) => {
+                    let diffs = found.map(|versions| diff_versions(versions, &**cx.backend));
+                    self.changes = CardChanges::Loaded(diffs.unwrap_or_default());
+                }
                 None => return false,
             },
             CardChanges::Loaded(_) => {}
@@ -248,8 +271,8 @@ impl ToolCard {
         let mut rows = vec![self.head(width, context)];
         match &self.stage {
             CardStage::Writing | CardStage::Waiting(_) | CardStage::Stopped => {}
-            CardStage::Running { output, .. } => {
-                rows.extend(tail(output, RUNNING_LINES, width, context));
+            CardStage::Running { output, dropped, .. } => {
+                rows.extend(tail(output, RUNNING_LINES, *dropped, width, context));
                 rows.extend(
                     self.subtask_lines
                         .iter()
@@ -268,7 +291,7 @@ impl ToolCard {
         }
         let rows = self
             .streaming_diff(cx)
-            .map(|diff| diff.rows(width.saturating_sub(2), usize::MAX, cx.theme));
+            .map(|diff| diff.rows(width.saturating_sub(2), usize::MAX, super::render_context(cx)));
         let rows = rows.unwrap_or_default();
         let excess = rows.len().saturating_sub(DIFF_LINES / 2);
         rows.into_iter()
@@ -284,6 +307,7 @@ impl ToolCard {
             CardStage::Waiting(_) => ("○", theme.accent),
             CardStage::Running { since, .. } => (spinner(since.elapsed()), theme.accent),
             CardStage::Done(item) if item.has_failed() => ("✗", theme.bad),
+            CardStage::Done(item) if background_job(item).is_some() => ("◐", theme.accent),
             CardStage::Done(_) => ("●", theme.good),
             CardStage::Stopped => ("◌", theme.warn),
         };
@@ -293,7 +317,7 @@ impl ToolCard {
                 .unwrap_or_default(),
             false => self.title.clone(),
         };
-        let mut row = StyledRow::new(format!("{mark} "), style).push(self.tool.clone(), theme.strong);
+        let mut row = StyledRow::new(format!("{mark} "), style).push(tool_label(&self.tool), theme.strong);
         if !title.is_empty() {
             row = row.push(format!(" {title}"), theme.text);
         }
@@ -310,7 +334,9 @@ impl ToolCard {
                 behind.push(dim(format!("  {}", descriptions::elapsed(since.elapsed()))));
             }
             CardStage::Done(item) => {
-                if let Body::Result { summary, millis, .. } = &item.body {
+                if let Some(job) = background_job(item) {
+                    behind.push(dim(format!(" · running in the background as {job} · /jobs")));
+                } else if let Body::Result { summary, millis, .. } = &item.body {
                     let summary = summary.as_deref().map(|text| sanitise(text).replace('\n', " "));
                     if let Some(summary) = summary.as_deref().filter(|text| !text.is_empty()) {
                         behind.push(dim(format!(" · {summary}")));
@@ -375,16 +401,23 @@ impl ToolCard {
                     EntryDetail::Compact => DIFF_LINES,
                     EntryDetail::Full => usize::MAX,
                 };
-                let lines = diff.rows(width.saturating_sub(2), most, theme);
+                let lines = diff.rows(width.saturating_sub(2), most, context);
                 rows.extend(lines.into_iter().map(|row| row.prefix("  ", theme.dim)));
             }
         }
         match detail {
-            EntryDetail::Full => rows.extend(tail(&result_text(item), usize::MAX, width, context)),
-            EntryDetail::Compact if result_outcome(item) == ToolOutcome::Error => {
-                rows.extend(tail(&result_text(item), RUNNING_LINES, width, context))
+            EntryDetail::Full => rows.extend(tail(&result_text(item), usize::MAX, 0, width, context)),
+            // The end of a failed command's output has the reason; other errors begin with it.
+            EntryDetail::Compact if result_outcome(item) == ToolOutcome::Error && is_command(item) => {
+                rows.extend(tail(&result_text(item), RUNNING_LINES, 0, width, context))
             }
-            EntryDetail::Compact => rows.extend(tail(&self.last_output.join("\n"), FINISHED_LINES, width, context)),
+            EntryDetail::Compact if result_outcome(item) == ToolOutcome::Error => {
+                rows.extend(first_lines(&result_text(item), RUNNING_LINES, width, context))
+            }
+            EntryDetail::Compact => {
+                let text = self.last_output.join("\n");
+                rows.extend(tail(&text, FINISHED_LINES, self.hidden_output, width, context))
+            }
         }
         rows.extend(images(item).map(|media| attachment(media, width, context)));
         rows
@@ -415,23 +448,67 @@ fn partial_title(input: &str) -> Option<String> {
     text.get(..end).map(sanitise)
 }
 
-/// The end of a text as rows after a bar.
-fn tail(text: &str, most: usize, width: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
+/// The end of a text as rows after a bar; `before` lines precede the text.
+fn tail(text: &str, most: usize, before: usize, width: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
     let text = sanitise_output(text.trim_end());
     let lines: Vec<&str> = text.lines().collect();
     let missing = lines.len().saturating_sub(most);
-    let mut rows = Vec::new();
-    if missing > 0 {
-        rows.push(StyledRow::new(
-            format!("  │ … {missing} earlier lines"),
-            context.theme.dim,
-        ));
-    }
-    rows.extend(lines.iter().skip(missing).map(|line| {
-        let row = StyledRow::new("  │ ", context.theme.border).push(*line, context.theme.dim);
-        row.truncate(width)
-    }));
+    let mut rows = hidden_row(missing + before, width, context);
+    rows.extend(lines.iter().skip(missing).map(|line| output_row(line, width, context)));
     rows
+}
+
+/// The start of a text as rows after a bar.
+fn first_lines(text: &str, most: usize, width: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
+    let text = sanitise_output(text.trim_end());
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = lines.iter().take(most).map(|line| output_row(line, width, context));
+    let mut rows: Vec<StyledRow> = shown.collect();
+    rows.extend(hidden_row(lines.len().saturating_sub(most), width, context));
+    rows
+}
+
+fn output_row(line: &str, width: usize, context: RenderContext<'_>) -> StyledRow {
+    let row = StyledRow::new("  │ ", context.theme.border).push(line, context.theme.dim);
+    row.truncate(width)
+}
+
+/// A row that counts lines that are not shown; none if all are.
+fn hidden_row(count: usize, width: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
+    let row = |count| {
+        let text = hidden_lines(count, &context.details_key());
+        let row = StyledRow::new("  │ ", context.theme.border).push(text, context.theme.dim);
+        row.truncate(width)
+    };
+    (count > 0).then(|| row(count)).into_iter().collect()
+}
+
+/// Whether the result is that of a shell command.
+fn is_command(item: &Item) -> bool {
+    matches!(&item.body, Body::Result { exit: Some(_), .. })
+}
+
+/// The job that the command of a result continues as.
+fn background_job(item: &Item) -> Option<&str> {
+    match &item.body {
+        Body::Result {
+            tool,
+            summary: Some(summary),
+            exit: None,
+            ..
+        } if tool == "terminal" && summary.starts_with("job ") => Some(summary),
+        _ => None,
+    }
+}
+
+/// The output in a command's result, without the note about its exit.
+fn command_output(text: &str) -> &str {
+    let text = text.trim_end();
+    match text.rsplit_once('\n') {
+        Some((output, last)) if last.starts_with('[') && last.ends_with(']') => output,
+        None if text.starts_with('[') && text.ends_with(']') => "",
+        Some(_) | None => text,
+    }
 }
 
 fn spinner(elapsed: Duration) -> &'static str {
@@ -447,14 +524,16 @@ fn changes(item: &Item) -> &[session::Change] {
     }
 }
 
-fn diff_versions(contents: Vec<FileVersions>) -> Vec<(String, LineDiff)> {
+fn diff_versions(contents: Vec<FileVersions>, backend: &dyn Backend) -> Vec<(String, LineDiff)> {
     let diff = |contents: FileVersions| {
-        let diff = LineDiff::between(
+        let path = contents.path.display().to_string();
+        let diff = LineDiff::highlighted(
+            &path,
             contents.before.as_deref().unwrap_or_default(),
             contents.after.as_deref().unwrap_or_default(),
-            1,
+            backend,
         );
-        (contents.path.display().to_string(), diff)
+        (path, diff)
     };
     contents.into_iter().map(diff).collect()
 }
@@ -530,7 +609,7 @@ mod tests {
                 "",
                 ToolOutcome::Ok,
             ));
-            card.changes = CardChanges::Loaded(diff_versions(changed));
+            card.changes = CardChanges::Loaded(diff_versions(changed, &FakeBackend::default()));
             let rows = card.rows(80, EntryDetail::Compact, super::super::render_context(&scenery.cx()));
             let text = |row: &StyledRow| row.spans.iter().map(|piece| piece.text.as_str()).collect::<String>();
             rows.iter().map(text).collect::<Vec<_>>().join("\n")

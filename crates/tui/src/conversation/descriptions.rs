@@ -1,5 +1,6 @@
 //! Descriptions of actions, turn ends and progress.
 
+use crate::format::tool_label;
 use crate::row::sanitise;
 use policy::Action;
 use session::{Body, Event, ItemStart, Limit, NoticeLevel, TurnEnd};
@@ -80,7 +81,7 @@ pub(super) fn subtask_progress(event: &Event) -> Option<String> {
         Event::ItemStarted {
             kind: ItemStart::Result { tool, title, .. },
             ..
-        } => Some(format!("{tool} {title}")),
+        } => Some(format!("{} {title}", tool_label(tool))),
         Event::ItemFinished { item } => match &item.body {
             Body::Reply { message, .. } => message
                 .text()

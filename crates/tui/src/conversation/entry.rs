@@ -2,6 +2,7 @@
 
 use super::ToolCard;
 use super::descriptions;
+use crate::format::hidden_lines;
 use crate::markdown::{self, MarkdownBlock, RenderContext, code_rows};
 use crate::row::{StyledRow, sanitise, wrap};
 use crate::view::ViewContext;
@@ -142,20 +143,25 @@ fn part(item: &Item, index: usize) -> Option<&str> {
 fn prompt(message: &Message, width: usize, detail: EntryDetail, context: RenderContext<'_>) -> Vec<StyledRow> {
     let theme = context.theme;
     let text = sanitise(session::user_text(message).trim_end());
-    let mut lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = text.lines().collect();
     let missing = match detail {
         EntryDetail::Compact => lines.len().saturating_sub(PROMPT_LINES),
         EntryDetail::Full => 0,
     };
-    lines.truncate(lines.len() - missing);
+    // A sentence before or after a long paste stays visible.
+    let hidden = PROMPT_LINES / 2..PROMPT_LINES / 2 + missing;
     let mut rows = Vec::new();
     for (index, line) in lines.iter().enumerate() {
+        if missing > 0 && index == hidden.start {
+            let text = format!("  {}", hidden_lines(missing, &context.details_key()));
+            rows.push(StyledRow::new(text, theme.dim));
+        }
+        if hidden.contains(&index) {
+            continue;
+        }
         let mark = if index == 0 { "› " } else { "  " };
         let row = StyledRow::new(mark, theme.accent).push(*line, theme.person);
         rows.extend(wrap(&row, width, &StyledRow::new("  ", theme.person)));
-    }
-    if missing > 0 {
-        rows.push(StyledRow::new(format!("  … {missing} more lines"), theme.dim));
     }
     for part in &message.parts {
         match part {

@@ -88,14 +88,14 @@ pub(super) fn from_item(item: &Item) -> Option<ConversationEntry> {
         Body::Mode { name, .. } => notice(format!("mode: {name}")),
         Body::Summary { .. } => notice("conversation compacted into a summary".into()),
         Body::Restored { kind: how, changes, .. } => {
-            let files = match changes.len() {
-                1 => "1 file".into(),
-                count => format!("{count} files"),
-            };
+            let paths = changes
+                .iter()
+                .map(|change| (change.before.as_ref(), change.after.as_ref()));
+            let files = session::describe_restored(paths);
             notice(match how {
-                RestoreKind::Undo => format!("undone: {files} restored"),
-                RestoreKind::Redo => format!("redone: {files} changed again"),
-                RestoreKind::FilesKept => format!("conversation rewound; {files} left unchanged"),
+                RestoreKind::Undo => format!("Undid a turn: {files}"),
+                RestoreKind::Redo => format!("Redid a turn: {files}"),
+                RestoreKind::FilesKept => "The conversation was rewound; files stayed as they were".into(),
             })
         }
         Body::Reply { .. } | Body::Result { .. } | Body::Review { .. } | Body::Panels { .. } => None,

@@ -90,12 +90,14 @@ impl StreamingEdits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conversation::render_context;
     use crate::row::StyledRow;
-    use crate::theme::Theme;
+    use crate::test_support::{FakeBackend, ViewHarness};
 
     #[test]
     fn a_change_grows_with_its_operations() {
         let file = "one\ntwo\nthree\n";
+        let harness = ViewHarness::new(FakeBackend::default());
         let mut edits = StreamingEdits::default();
         assert_eq!(edits.diff(file), None);
         let mut take = |ops: Vec<TextOp>| {
@@ -104,7 +106,7 @@ mod tests {
                 path: Some("a.txt".into()),
                 state: PreviewState::Edited { first_line: 2, ops },
             });
-            let rows = edits.diff(file).unwrap().rows(40, 9, &Theme::default());
+            let rows = edits.diff(file).unwrap().rows(40, 9, render_context(&harness.cx()));
             rows.iter().map(StyledRow::text).collect::<Vec<_>>()
         };
         assert_eq!(

@@ -104,10 +104,11 @@ bindings! {
         Cancel "cancel" ["ctrl+c"] "Interrupt the turn, or clear the input; twice: quit";
         Leave "leave" ["ctrl+d"] "Quit; twice while a turn is running";
         Suspend "suspend" ["ctrl+z"] "Suspend; `fg` resumes";
+        Background "background" ["ctrl+b"] "Move the running command to the background; otherwise: move one character left";
         Palette "palette" ["ctrl+p"] "Open the command palette";
         Help "help" ["f1"] "Show keys and commands; also `?` on an empty line";
         Redraw "redraw" ["ctrl+l"] "Redraw the screen";
-        NextMode "next-mode" ["shift+tab"] "Switch to the next mode";
+        NextMode "next-mode" ["shift+tab"] "Switch between asking, accepting edits and planning";
         Models "models" ["ctrl+x m"] "Choose a model";
         Modes "modes" ["ctrl+x o"] "Choose a mode";
         Sessions "sessions" ["ctrl+x s"] "Search, resume, fork or rename sessions";
@@ -134,7 +135,7 @@ bindings! {
         Send "send" ["enter"] "Send; during a turn, the message is delivered at the next step";
         Queue "queue" ["tab"] "Queue: send when the turn ends";
         Newline "newline" ["shift+enter", "alt+enter", "ctrl+j"] "Insert a new line; also `\\` before Enter";
-        Left "left" ["left", "ctrl+b"] "Move one character left";
+        Left "left" ["left"] "Move one character left";
         Right "right" ["right", "ctrl+f"] "Move one character right";
         Up "up" ["up"] "Move one line up; on the first line: previous or queued prompt";
         Down "down" ["down", "ctrl+n"] "Move one line down; on the last line: next prompt";

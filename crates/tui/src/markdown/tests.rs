@@ -5,6 +5,7 @@ use crate::backend::{
     BackendFuture, DesktopBackend, ModelBackend, OpenedSession, ProcessBackend, ProjectBackend, PromptBackend,
     ReviewBackend, SessionBackend, SessionTarget, SettingsBackend, SyntaxToken, unavailable,
 };
+use crate::keys::KeyMap;
 use futures::future::{BoxFuture, FutureExt as _};
 use std::ops::Range;
 
@@ -48,6 +49,7 @@ fn lines(source: &str, width: usize) -> Vec<String> {
     let context = RenderContext {
         theme: &theme,
         backend: &Plain,
+        keys: &KeyMap::default(),
     };
     rows(source, width, context)
         .iter()
@@ -93,6 +95,7 @@ fn words_keep_their_styles() {
     let context = RenderContext {
         theme: &theme,
         backend: &Plain,
+        keys: &KeyMap::default(),
     };
     let found = rows("a **b** `c` *d* [e](https://x.example/e)", 80, context);
     let pieces: Vec<(&str, bool, bool)> = found[0]

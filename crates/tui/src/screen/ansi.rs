@@ -127,6 +127,11 @@ impl AnsiEncoder {
         let has_background = !matches!(style.bg, None | Some(Color::Reset));
         let mut reduced = Style::new().add_modifier(style.add_modifier - Modifier::HIDDEN);
         reduced.fg = reduce(style.fg);
+        // Bright black is the background of some palettes.
+        if self.depth == ColorDepth::Basic && reduced.fg == Some(Color::DarkGray) {
+            reduced.fg = None;
+            reduced = reduced.add_modifier(Modifier::DIM);
+        }
         reduced.bg = reduce(style.bg);
         // A background that cannot be shown is reversed instead.
         if has_background && self.depth == ColorDepth::Mono {

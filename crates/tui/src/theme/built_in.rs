@@ -1,6 +1,7 @@
 //! Built-in themes as palettes.
 
 use super::{Theme, style_parser};
+use crate::screen::ColorDepth;
 
 /// Names of the built-in themes. `dark`, `light` and `plain` use the terminal's colours.
 pub const NAMES: &[&str] = &[
@@ -34,10 +35,11 @@ struct ThemePalette {
     removed_word: &'static str,
 }
 
-/// The terminal's 16 colours, which users make readable on their background.
+/// The terminal's colours, which users make readable on their background.
 const DARK: ThemePalette = ThemePalette {
     text: "default",
-    faint: "dark-gray",
+    // Bright black is the background of some palettes, such as Solarized.
+    faint: "dim",
     accent: "cyan",
     good: "green",
     warning: "yellow",
@@ -171,6 +173,21 @@ pub(super) fn find(name: &str) -> Option<Theme> {
         _ => return None,
     };
     Some(paint(name, palette))
+}
+
+/// Tinted backgrounds of changed lines and words: added, removed, added words, removed words.
+type DiffTints = [&'static str; 4];
+
+/// The tints of a theme that uses the terminal's colours; `None` if its colours are sufficient or the terminal has only 16.
+pub(super) fn diff_tints(name: &str, depth: ColorDepth) -> Option<DiffTints> {
+    match (name, depth) {
+        ("dark", ColorDepth::True) => Some(["on #12351f", "on #43191d", "bold on #1f6b36", "bold on #8a2a33"]),
+        ("dark", ColorDepth::Indexed) => Some(["on 22", "on 52", "bold on 28", "bold on 88"]),
+        ("light", ColorDepth::True) => Some(["on #dafbe1", "on #ffebe9", "bold on #aceebb", "bold on #ffcecb"]),
+        ("light", ColorDepth::Indexed) => Some(["on 194", "on 224", "bold on 157", "bold on 217"]),
+        ("colour-blind", ColorDepth::True) => Some(["on #0d3350", "on #4a3200", "bold on #1a5c8f", "bold on #8a5f00"]),
+        (_, ColorDepth::Mono | ColorDepth::Basic | ColorDepth::Indexed | ColorDepth::True) => None,
+    }
 }
 
 fn paint(name: &str, palette: &ThemePalette) -> Theme {

@@ -35,6 +35,7 @@ impl CommandPalette {
 /// Actions without a command that are useful in any context.
 const KEY_ACTIONS: &[KeyAction] = &[
     KeyAction::NextMode,
+    KeyAction::Background,
     KeyAction::ToggleThinking,
     KeyAction::ToggleDetails,
     KeyAction::HistorySearch,

@@ -1,13 +1,14 @@
 //! Rewind to an earlier prompt. Later items stay in the log but leave the conversation.
 
-use super::list::{ListItems, ListResponse, ListSource};
+use super::list::{ListItems, ListResponse, ListSource, ListView};
 use crate::action::AppAction;
-use crate::backend::SessionTarget;
+use crate::backend::{ConflictChoice, FileVersions, RestoreRequest, RewindScope, SessionTarget};
+use crate::diff::LineDiff;
 use crate::format::{age, first_line, now};
 use crate::keys::KeyAction;
 use crate::row::StyledRow;
 use crate::view::{ViewContext, ViewPlacement};
-use session::{Body, Change, ChangeCount, Command, Item, ItemId, Time};
+use session::{Body, Change, ChangeCount, Item, ItemId, Time, net_changes};
 use std::sync::Arc;
 
 /// The session's prompts, newest first.
@@ -22,8 +23,12 @@ pub(crate) struct RewindPrompt {
     at: Time,
     /// The item before it, which becomes the head; `None` for the first prompt.
     before: Option<ItemId>,
+    /// The prompt's item.
+    id: ItemId,
     /// Files changed since.
     changed: ChangeCount,
+    /// The net changes since.
+    changes: Vec<Change>,
 }
 
 impl Default for RewindPicker {
@@ -79,21 +84,8 @@ impl ListSource for RewindPicker {
         if cx.state.is_working() {
             return ListResponse::Act(AppAction::Flash("interrupt the turn first (esc)".into()));
         }
-        match prompt.before {
-            // The text returns to the composer for editing.
-            Some(to) => ListResponse::close_and(AppAction::All(vec![
-                AppAction::Send(Command::Rewind { to }),
-                AppAction::Notice(format!(
-                    "rewound to before “{}”; files are unchanged, /undo reverts them",
-                    first_line(&prompt.text)
-                )),
-                AppAction::SetInput(prompt.text.clone()),
-            ])),
-            None => ListResponse::close_and(AppAction::All(vec![
-                AppAction::OpenSession(SessionTarget::New),
-                AppAction::SetInput(prompt.text.clone()),
-            ])),
-        }
+        let scopes = RewindScopePicker { prompt: prompt.clone() };
+        ListResponse::close_and(AppAction::OpenView(Box::new(ListView::new(scopes))))
     }
 
     fn perform(&mut self, action: KeyAction, prompt: &RewindPrompt, cx: &ViewContext<'_>) -> Option<ListResponse> {
@@ -118,6 +110,84 @@ impl ListSource for RewindPicker {
     }
 }
 
+/// What to rewind: the files, the conversation or both.
+struct RewindScopePicker {
+    prompt: RewindPrompt,
+}
+
+/// A scope and what it does to the files.
+struct ScopeRow {
+    scope: RewindScope,
+    description: String,
+}
+
+impl ListSource for RewindScopePicker {
+    type Item = ScopeRow;
+
+    fn title(&self) -> String {
+        format!("Rewind to before \"{}\"", first_line(&self.prompt.text))
+    }
+
+    fn placement(&self) -> ViewPlacement {
+        ViewPlacement::Inline(6)
+    }
+
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<ScopeRow> {
+        let versions = cx.backend.file_versions(self.prompt.changes.clone());
+        let changed = self.prompt.changed;
+        ListItems::Pending(cx.start(Box::pin(async move {
+            let (mut added, mut removed) = (0, 0);
+            for FileVersions { before, after, .. } in versions.await.unwrap_or_default() {
+                let diff = LineDiff::between(&after.unwrap_or_default(), &before.unwrap_or_default(), 1);
+                (added, removed) = (added + diff.added, removed + diff.removed);
+            }
+            let files = match changed.is_empty() {
+                true => "no file was changed since".to_owned(),
+                false => format!("{changed}: +{added} −{removed} lines"),
+            };
+            Ok(vec![
+                ScopeRow {
+                    scope: RewindScope::Both,
+                    description: files.clone(),
+                },
+                ScopeRow {
+                    scope: RewindScope::Conversation,
+                    description: "files stay as they are".into(),
+                },
+                ScopeRow {
+                    scope: RewindScope::Files,
+                    description: files,
+                },
+            ])
+        })))
+    }
+
+    fn name(&self, row: &ScopeRow) -> String {
+        match row.scope {
+            RewindScope::Both => "Code and conversation".into(),
+            RewindScope::Conversation => "Conversation only".into(),
+            RewindScope::Files => "Code only".into(),
+        }
+    }
+
+    fn columns(&self, row: &ScopeRow, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
+        (StyledRow::new(&*row.description, cx.theme.dim), StyledRow::empty())
+    }
+
+    fn choose_label(&self) -> &'static str {
+        "rewind"
+    }
+
+    fn choose(&mut self, row: &ScopeRow, _: &ViewContext<'_>) -> ListResponse {
+        let request = RestoreRequest::Rewind {
+            prompt: self.prompt.id,
+            text: self.prompt.text.clone(),
+            scope: row.scope,
+        };
+        ListResponse::close_and(AppAction::Restore(request, ConflictChoice::Ask))
+    }
+}
+
 /// The prompts, newest first, each with the files changed since.
 fn prompts(items: &[Arc<Item>]) -> Vec<RewindPrompt> {
     let mut changes: Vec<&Change> = Vec::new();
@@ -134,7 +204,16 @@ fn prompts(items: &[Arc<Item>]) -> Vec<RewindPrompt> {
                     .checked_sub(1)
                     .and_then(|before| items.get(before))
                     .map(|item| item.id),
+                id: item.id,
                 changed: ChangeCount::of(changes.iter().rev().copied()),
+                changes: net_changes(changes.iter().rev().copied())
+                    .into_iter()
+                    .map(|(path, (before, after))| Change {
+                        path: path.to_owned(),
+                        before: before.cloned(),
+                        after: after.cloned(),
+                    })
+                    .collect(),
             }),
             _ => {}
         }

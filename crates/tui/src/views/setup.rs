@@ -15,6 +15,11 @@ use session::Command;
 /// Maximum rows of the footer.
 const MAX_FOOTER: usize = 4;
 
+const TRY_AGAIN: &str = "Try again";
+const USE_ANYWAY: &str = "Use anyway";
+/// The choices after a failed test.
+const FAILED_TEST: [&str; 3] = [TRY_AGAIN, USE_ANYWAY, "Choose another provider"];
+
 /// The setup view.
 #[derive(Default)]
 pub(crate) struct SetupView {
@@ -139,9 +144,10 @@ impl SetupView {
     fn names(&self) -> Vec<&str> {
         match &self.step {
             SetupStep::Provider => self.providers.iter().map(|provider| provider.title.as_str()).collect(),
-            SetupStep::Model(provider) => provider.models.iter().map(String::as_str).collect(),
+            SetupStep::Model(provider) => provider.models.iter().map(|model| model.name.as_str()).collect(),
+            SetupStep::Tested(_, Err(_)) => FAILED_TEST.to_vec(),
             SetupStep::KeyStorage(_, _, places, _) => places.iter().map(|(_, about)| about.as_str()).collect(),
-            SetupStep::Key(..) | SetupStep::Test(..) | SetupStep::Tested(..) => Vec::new(),
+            SetupStep::Key(..) | SetupStep::Test(..) | SetupStep::Tested(_, Ok(_)) => Vec::new(),
         }
     }
 
@@ -194,11 +200,11 @@ impl SetupView {
                 }
             }
             SetupStep::Model(provider) => {
-                let Some(model) = chosen.and_then(|at| provider.models.get(at)).cloned() else {
+                let Some(model) = chosen.and_then(|at| provider.models.get(at)) else {
                     return KeyResponse::Handled;
                 };
-                let pending = cx.start(cx.backend.test_model(model.clone()));
-                self.go_to(SetupStep::Test(model, pending));
+                let model = model.name.clone();
+                self.test(model, cx);
             }
             SetupStep::Test(..) => {}
             SetupStep::Tested(_, Ok(_)) if self.saving.is_some() => {}
@@ -209,9 +215,30 @@ impl SetupView {
                     None => AppAction::OpenSession(SessionTarget::New),
                 });
             }
-            SetupStep::Tested(_, Err(_)) => self.go_to(SetupStep::Provider),
+            SetupStep::Tested(model, Err(_)) => match chosen.and_then(|at| FAILED_TEST.get(at)) {
+                Some(&TRY_AGAIN) => {
+                    let model = std::mem::take(model);
+                    self.test(model, cx);
+                }
+                Some(&USE_ANYWAY) => self.use_anyway(cx),
+                Some(_) | None => self.go_to(SetupStep::Provider),
+            },
         }
         KeyResponse::Handled
+    }
+
+    fn test(&mut self, model: String, cx: &ViewContext<'_>) {
+        let pending = cx.start(cx.backend.test_model(model.clone()));
+        self.go_to(SetupStep::Test(model, pending));
+    }
+
+    /// Saves the model although its test failed.
+    fn use_anyway(&mut self, cx: &ViewContext<'_>) {
+        if let SetupStep::Tested(model, Err(_)) = &mut self.step {
+            let model = std::mem::take(model);
+            self.saving = Some(cx.start(cx.backend.change_setting("model".into(), model.clone())));
+            self.step = SetupStep::Tested(model, Ok("not tested".into()));
+        }
     }
 
     /// Closes setup; quits if no session is open.
@@ -239,6 +266,10 @@ impl SetupView {
             let is_chosen = window.start + offset == self.scroll.selected();
             let name = names.get(*at).copied().unwrap_or_default();
             let (about, style) = match (&self.step, self.providers.get(*at)) {
+                (SetupStep::Model(provider), _) => {
+                    let about = provider.models.get(*at).map(|model| model.description.clone());
+                    (about.unwrap_or_default(), theme.dim)
+                }
                 (SetupStep::Provider, Some(provider)) => match &provider.access {
                     ProviderAccess::Key(place) => (format!("key found: {place}"), theme.good),
                     ProviderAccess::Local => (format!("local, {} models", provider.models.len()), theme.good),
@@ -265,7 +296,8 @@ impl SetupView {
             SetupStep::KeyStorage(..) => "Where should the key be stored?",
             SetupStep::Model(_) => "Choose a model",
             SetupStep::Test(..) => "Testing the connection",
-            SetupStep::Tested(_, Ok(_)) => "Connection works",
+            SetupStep::Tested(..) if self.saving.is_some() => "Saving",
+            SetupStep::Tested(_, Ok(_)) => "Ready",
             SetupStep::Tested(_, Err(_)) => "Connection failed",
         }
     }
@@ -340,6 +372,7 @@ impl ModalView for SetupView {
             (_, SetupStep::Provider | SetupStep::Model(_)) if self.filter.handle_key(key, cx.keys) => {
                 self.scroll.select(0)
             }
+            (None, SetupStep::Tested(_, Err(_))) if key.types() == Some('u') => self.use_anyway(cx),
             (Some(_) | None, _) => {}
         }
         KeyResponse::Handled
@@ -377,6 +410,11 @@ impl ModalView for SetupView {
                 head.draw(body.x, body.y, left, buf);
                 let hint = if keeping.is_some() { "…" } else { "paste it here" };
                 caret = field.draw(Rect::new(body.x + left, body.y, body.width - left, 1), buf, theme, hint);
+                if !provider.key_page.is_empty() {
+                    StyledRow::new(format!("Get a key at {}", provider.key_page), theme.dim)
+                        .truncate(body.width.into())
+                        .draw(body.x, body.y + 2, body.width, buf);
+                }
             }
             SetupStep::Test(model, _) => {
                 StyledRow::new(format!("  sending a test request to {model} …"), theme.dim)
@@ -387,11 +425,18 @@ impl ModalView for SetupView {
                     Ok(text) => (format!("{model}: {text}"), theme.good),
                     Err(error) => (format!("{model}: {}", error.with_hint()), theme.bad),
                 };
-                for (row, y) in wrap(&StyledRow::new(text, style), body.width.into(), &StyledRow::empty())
-                    .iter()
-                    .zip(body.y..body.bottom())
-                {
+                let has_failed = answer.is_err();
+                let rows = wrap(&StyledRow::new(text, style), body.width.into(), &StyledRow::empty());
+                for (row, y) in rows.iter().zip(body.y..body.bottom()) {
                     row.draw(body.x, y, body.width, buf);
+                }
+                if has_failed {
+                    let used = u16::try_from(rows.len())
+                        .unwrap_or(body.height)
+                        .saturating_add(1)
+                        .min(body.height);
+                    let below = Rect::new(body.x, body.y + used, body.width, body.height - used);
+                    self.draw_rows(below, buf, cx);
                 }
             }
         }

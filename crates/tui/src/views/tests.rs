@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::action::{AppAction, KeyResponse};
+use crate::backend::{ConflictChoice, RestoreRequest, RewindScope};
 use crate::state::AppState;
 use crate::test_support::{FakeBackend, FakeKeyring, NOW, SIZES, ViewHarness};
 use crate::views::setup::SetupView;
@@ -303,22 +304,28 @@ async fn a_session_is_renamed_in_the_list() {
 }
 
 #[tokio::test]
-async fn rewinding_sends_the_item_before_and_returns_the_text_to_the_composer() {
+async fn rewinding_asks_what_to_rewind_with_line_counts() {
     let harness = ViewHarness::new(fake_backend());
     let mut view = open_view("rewind", &harness);
     harness.render(view.as_mut(), (80, 24)).await;
-    match after_closing(harness.press(view.as_mut(), "down enter")) {
-        Some(AppAction::All(actions)) => match actions.as_slice() {
-            [
-                AppAction::Send(Command::Rewind { to }),
-                AppAction::Notice(_),
-                AppAction::SetInput(text),
-            ] => {
-                assert_eq!((*to, text.as_str()), (items()[0].id, "Count columns, not bytes"));
+    let Some(AppAction::OpenView(mut scopes)) = after_closing(harness.press(view.as_mut(), "down enter")) else {
+        panic!("the scope was not asked");
+    };
+    let shown = harness.render(scopes.as_mut(), (80, 24)).await;
+    for row in ["Code and conversation", "Conversation only", "Code only", "lines"] {
+        assert!(shown.contains(row), "{shown}");
+    }
+    for (keys, expected) in [
+        ("enter", RewindScope::Both),
+        ("down enter", RewindScope::Conversation),
+        ("down enter", RewindScope::Files),
+    ] {
+        match after_closing(harness.press(scopes.as_mut(), keys)) {
+            Some(AppAction::Restore(RestoreRequest::Rewind { text, scope, .. }, ConflictChoice::Ask)) => {
+                assert_eq!((text.as_str(), scope), ("Count columns, not bytes", expected));
             }
-            _ => panic!("unexpected actions"),
-        },
-        _ => panic!("nothing was rewound"),
+            _ => panic!("nothing was rewound"),
+        }
     }
 }
 

@@ -52,6 +52,17 @@ impl BackgroundJobs {
         jobs.collect()
     }
 
+    /// The number of running jobs.
+    pub fn running(&self) -> usize {
+        let jobs = self.0.jobs().map(|jobs| jobs.list()).unwrap_or_default();
+        jobs.iter().filter(|job| job.is_running()).count()
+    }
+
+    /// Moves the command that a call waits for to the background. Returns whether there was one.
+    pub fn detach(&self) -> bool {
+        self.0.jobs().is_some_and(|jobs| jobs.detach())
+    }
+
     /// Stops a job and waits briefly until it has exited. Returns whether it was running.
     pub async fn stop(&self, id: u32) -> bool {
         match self.0.jobs().map(|jobs| jobs.get(id)) {
