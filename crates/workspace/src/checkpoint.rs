@@ -25,14 +25,13 @@ pub use blob_dir::{BlobDir, BlobLimits, NotStored, PutOutcome, StoredBlob};
 pub use budget::CopyBudget;
 pub use restore::{BlobSource, RestoreError, RestoreOutcome, RestoreStep, current_version, is_protected, restore};
 
-use crate::Workspace;
 use crate::hidden::HiddenPaths;
-use blob_dir::open_file;
+use crate::{Workspace, open};
 use budget::{CopyCandidate, CopySpending};
 use compare::{NodeDifference, compare};
 use git_index::{GitIndex, GitObjects};
 use ignore_rules::CheckpointIgnore;
-use scan::{ContentSource, DirSnapshot, FileNode, KnownContent, ScanMode, Scanner, SnapshotNode, TooManyNames};
+use scan::{ContentSource, FileNode, KnownContent, ScanMode, Scanner, Snapshot, SnapshotNode, TooManyNames};
 use session::{BlobId, Change, FileKind, FileVersion};
 use stamp::{FileStamp, Nanos, now};
 use std::collections::BTreeSet;
@@ -63,7 +62,7 @@ pub struct Checkpointer {
 /// The snapshot before a command.
 pub struct PendingCheckpoint {
     state: Arc<Mutex<Option<CheckpointState>>>,
-    snapshot: Option<DirSnapshot>,
+    snapshot: Option<Snapshot>,
 }
 
 /// The changes made by a command.
@@ -86,7 +85,7 @@ struct CheckpointState {
     repository: Option<GitIndex>,
     rules: CheckpointIgnore,
     /// The newest snapshot.
-    newest: Option<DirSnapshot>,
+    newest: Option<Snapshot>,
     /// Why checkpoints are disabled.
     disabled: Option<&'static str>,
     /// Warnings already given.
@@ -181,7 +180,7 @@ impl CheckpointState {
         }
     }
 
-    fn before(&mut self) -> Option<DirSnapshot> {
+    fn before(&mut self) -> Option<Snapshot> {
         if self.disabled.is_some() {
             return None;
         }
@@ -195,7 +194,7 @@ impl CheckpointState {
         Some(snapshot)
     }
 
-    fn scan(&mut self, view: ScanMode, old: Option<&DirSnapshot>) -> Option<DirSnapshot> {
+    fn scan(&mut self, view: ScanMode, old: Option<&Snapshot>) -> Option<Snapshot> {
         let mut scanner = Scanner {
             view,
             repository: self.repository.as_ref(),
@@ -215,7 +214,7 @@ impl CheckpointState {
     }
 
     /// Makes sure that the content of every file can be restored.
-    fn copy_contents(&mut self, snapshot: &mut DirSnapshot) {
+    fn copy_contents(&mut self, snapshot: &mut Snapshot) {
         let (repository, blobs) = (self.repository.as_ref(), &self.blobs);
         let mut objects = None;
         let root = self.root.clone();
@@ -286,7 +285,7 @@ impl CheckpointState {
         }
     }
 
-    fn after(&mut self, before: &DirSnapshot) -> Vec<Change> {
+    fn after(&mut self, before: &Snapshot) -> Vec<Change> {
         let Some(mut after) = self.scan(ScanMode::Comparable, Some(before)) else {
             return Vec::new();
         };
@@ -383,11 +382,11 @@ fn store_file(path: &Path, leaf: &FileNode, blobs: &BlobDir) -> (ContentSource, 
 
 /// The hash of a file's current content, if it can be read.
 fn hash_file(path: &Path) -> Option<BlobId> {
-    blob_dir::hash_reader(&mut open_file(path).ok()?).ok()
+    blob_dir::hash_reader(&mut open::regular_file(path).ok()?).ok()
 }
 
 fn put_unchanged(path: &Path, size: u64, blobs: &BlobDir) -> io::Result<Option<PutOutcome>> {
-    let mut file = open_file(path)?;
+    let mut file = open::regular_file(path)?;
     let before = FileStamp::of(&file.metadata()?);
     let put = blobs.put_file(&mut file, size.max(before.size))?;
     let after = FileStamp::of(&file.metadata()?);
@@ -442,7 +441,7 @@ impl ChangeBuilder<'_> {
                     is_stored: kept,
                 })
             }
-            SnapshotNode::Folder(folder) => Some(FileVersion::folder(folder.stamp.mode)),
+            SnapshotNode::Folder(stamp) => Some(FileVersion::folder(stamp.mode)),
             SnapshotNode::Ignored | SnapshotNode::Other => None,
         }
     }

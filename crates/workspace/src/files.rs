@@ -29,13 +29,9 @@ impl Location {
         self.require_folder()?;
         let found: Mutex<Vec<PathBuf>> = Mutex::default();
         let walked = walk::visit_entries(self, None, stop, || {
-            |entry: ignore::DirEntry| {
-                let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-                if is_file && wanted(entry.path()) {
-                    found
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push(entry.into_path());
+            |entry: walk::WalkEntry<'_>| {
+                if entry.is_file() && wanted(&entry.path) {
+                    found.lock().unwrap_or_else(PoisonError::into_inner).push(entry.path);
                 }
             }
         })?;

@@ -38,13 +38,13 @@ impl Location {
         let glob = FileGlob::parse(find.pattern, self)?;
         let matched: Mutex<(Vec<(PathBuf, bool)>, usize)> = Mutex::default();
         let walked = walk::visit_entries(self, None, stop, || {
-            |entry: ignore::DirEntry| {
-                if glob.matches(entry.path(), self.path()) {
-                    let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+            |entry: walk::WalkEntry<'_>| {
+                if glob.matches(&entry.path, self.path()) {
+                    let is_dir = entry.is_folder();
                     let mut matched = matched.lock().unwrap_or_else(PoisonError::into_inner);
                     matched.1 += 1;
                     if matched.0.len() < MAX_PATHS {
-                        matched.0.push((entry.into_path(), is_dir));
+                        matched.0.push((entry.path, is_dir));
                     }
                 }
             }

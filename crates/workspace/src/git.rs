@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Workspace;
+use crate::{Workspace, open};
 
 /// The repository that contains the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +51,14 @@ pub fn blob_name(bytes: &[u8]) -> String {
     }
 }
 
+/// A larger file is not one that git writes.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// The text of a regular file. A link is not followed, because it could show part of a hidden file.
+fn read_text(path: &Path) -> Option<String> {
+    String::from_utf8(open::read(path, MAX_BYTES).ok()?).ok()
+}
+
 /// `.git` is a folder, or in a linked worktree or submodule a file with the path of one.
 fn git_directory(folder: &Path) -> Option<PathBuf> {
     let path = folder.join(".git");
@@ -58,7 +66,7 @@ fn git_directory(folder: &Path) -> Option<PathBuf> {
     if metadata.is_dir() {
         return path.join("HEAD").exists().then_some(path);
     }
-    let content = fs::read_to_string(&path).ok()?;
+    let content = read_text(&path)?;
     Some(folder.join(content.strip_prefix("gitdir:")?.trim()))
 }
 
@@ -72,13 +80,17 @@ fn own_folder(tree: &Path, directory: &Path) -> Option<PathBuf> {
         .parent()
         .filter(|parent| parent.ends_with("worktrees"))?
         .parent()?;
-    let back = fs::read_to_string(directory.join("gitdir")).ok()?;
+    let back = read_text(&directory.join("gitdir"))?;
     let is_known = Path::new(back.trim()).canonicalize().ok()? == link.canonicalize().ok()?;
     (is_known && main.join("objects").is_dir()).then(|| main.to_owned())
 }
 
 fn head(directory: &Path) -> GitHead {
-    let Ok(content) = fs::read_to_string(directory.join("HEAD")) else {
+    let Some(content) = directory
+        .canonicalize()
+        .ok()
+        .and_then(|real| read_text(&real.join("HEAD")))
+    else {
         return GitHead::Unknown;
     };
     let content = content.trim();

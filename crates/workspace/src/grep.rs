@@ -4,7 +4,6 @@ mod collector;
 mod file_types;
 mod search;
 
-use std::fs::File;
 use std::sync::{Mutex, PoisonError};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -106,10 +105,9 @@ impl Location {
             let walked = walk::visit_entries(self, types, stop, || {
                 let mut search = FileSearcher::new(grep, &matcher, stop, &kept);
                 let include = include.as_ref();
-                move |entry: ignore::DirEntry| {
-                    let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-                    if is_file && include.is_none_or(|glob| glob.matches(entry.path(), self.path())) {
-                        search.file(entry.path(), File::open(entry.path()));
+                move |entry: walk::WalkEntry<'_>| {
+                    if entry.is_file() && include.is_none_or(|glob| glob.matches(&entry.path, self.path())) {
+                        search.file(&entry.path, entry.open());
                     }
                 }
             })?;

@@ -17,6 +17,7 @@ mod grep;
 mod hidden;
 mod list;
 mod location;
+mod open;
 mod overview;
 mod read;
 mod remove;
@@ -39,6 +40,7 @@ pub use grep::{CaseSensitivity, FileMatches, GrepLine, GrepLineKind, GrepMatches
 pub use hidden::PathCover;
 pub use list::{EntryKind, FolderListing, IgnoreStatus, ListEntry};
 pub use location::{Location, LocationPlace};
+pub use open::read_regular_file;
 pub use read::{Excerpt, LineWindow, MAX_FILE, TextFile, TextLine};
 pub use remove::RemovedFile;
 pub use scratch_folder::{ScratchFile, ScratchFolder};

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::fs;
+use std::os::fd::AsFd;
 
-use crate::{Error, Location, walk};
+use rustix::fs::{AtFlags, FileType};
+
+use crate::{Error, Location, open, walk};
 
 /// The entries of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,26 +56,27 @@ pub enum IgnoreStatus {
 impl Location {
     /// Lists at most `limit` entries of this folder.
     pub fn list(&self, limit: usize) -> Result<FolderListing, Error> {
-        let folder = fs::read_dir(self.path()).map_err(|error| self.error(error))?;
-        let mut entries: Vec<(bool, OsString, fs::DirEntry)> = folder
-            .flatten()
-            .filter(|entry| !self.hiding().contains(&entry.path()))
-            .map(|entry| {
-                (
-                    !entry.file_type().is_ok_and(|kind| kind.is_dir()),
-                    entry.file_name(),
-                    entry,
-                )
-            })
-            .collect();
-        entries.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        let folder = open::folder(self.path()).map_err(|error| self.error(error))?;
+        let mut entries = open::entries(folder.as_fd()).map_err(|error| self.error(error))?;
+        entries.retain(|(name, _)| !self.hiding().contains(&self.path().join(name)));
+        entries.sort_by(|(a, a_kind), (b, b_kind)| {
+            (*a_kind != FileType::Directory, a).cmp(&(*b_kind != FileType::Directory, b))
+        });
         let total = entries.len();
         entries.truncate(limit);
-        let seen = self.unignored_names();
+        let seen: HashSet<OsString> = walk::visible_names(self.path(), self.hiding()).into_iter().collect();
+        let size = |name: &OsString| rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
         let entries = entries
             .into_iter()
-            .map(|(_, name, entry)| ListEntry {
-                kind: kind(&entry),
+            .map(|(name, kind)| ListEntry {
+                kind: match kind {
+                    FileType::Directory => EntryKind::Directory,
+                    FileType::Symlink => EntryKind::Link,
+                    FileType::RegularFile => EntryKind::File {
+                        size: size(&name).map_or(0, |stat| stat.st_size as u64),
+                    },
+                    _ => EntryKind::Other,
+                },
                 ignore_status: if seen.contains(&name) {
                     IgnoreStatus::Yes
                 } else {
@@ -83,24 +86,5 @@ impl Location {
             })
             .collect();
         Ok(FolderListing { entries, total })
-    }
-
-    /// The names in this folder that are not ignored.
-    fn unignored_names(&self) -> HashSet<OsString> {
-        let walk = walk::builder(self.path(), self.hiding()).max_depth(Some(1)).build();
-        walk.flatten()
-            .filter(|entry| entry.depth() == 1)
-            .map(|entry| entry.file_name().to_owned())
-            .collect()
-    }
-}
-
-fn kind(entry: &fs::DirEntry) -> EntryKind {
-    // `DirEntry::metadata` does not follow links.
-    match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => EntryKind::Directory,
-        Ok(metadata) if metadata.is_symlink() => EntryKind::Link,
-        Ok(metadata) if metadata.is_file() => EntryKind::File { size: metadata.len() },
-        Ok(_) | Err(_) => EntryKind::Other,
     }
 }

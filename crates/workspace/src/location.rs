@@ -5,15 +5,15 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::Error;
 use crate::buffers::AttachedEditor;
 use crate::hidden::HiddenPaths;
+use crate::{Error, open};
 
 /// The limit of Linux for symbolic links in one path.
 const MAX_LINKS: usize = 40;
@@ -65,18 +65,18 @@ impl Location {
 
     /// Whether the path exists.
     pub fn exists(&self) -> bool {
-        self.path.exists()
+        open::kind(&self.path).is_some_and(|kind| kind != FileType::Symlink)
     }
 
     /// The permissions, as the twelve bits of a Unix mode.
     pub fn mode(&self) -> Option<u32> {
-        let about = fs::symlink_metadata(&self.path).ok()?;
-        Some(about.permissions().mode() & 0o7777)
+        let stat = open::metadata(&self.path).ok()?;
+        Some(stat.st_mode & 0o7777)
     }
 
     /// Whether it is a folder.
     pub fn is_dir(&self) -> bool {
-        self.path.is_dir()
+        open::kind(&self.path) == Some(FileType::Directory)
     }
 
     /// Resolves another path of the same project, relative to its root or absolute.
@@ -87,6 +87,12 @@ impl Location {
             (&self.hidden, &self.attached_editor),
             path.as_ref(),
         )
+    }
+
+    /// A path that a search has found, relative to the project or absolute. It is not resolved again: if a component has
+    /// become a link since, it cannot be opened.
+    pub fn project_path(&self, path: &Path) -> Self {
+        self.with_path(&self.root.join(path))
     }
 
     /// Another path, for display.

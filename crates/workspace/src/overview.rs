@@ -82,8 +82,7 @@ impl Workspace {
                 }
             }
         }
-        let mut text = String::new();
-        render(&nodes, 0, &mut text);
+        let text = render(&nodes);
         (!text.is_empty()).then(|| text.trim_end().to_owned())
     }
 
@@ -106,17 +105,31 @@ impl Workspace {
     }
 }
 
-fn render(nodes: &[OverviewNode], at: usize, text: &mut String) {
-    let node = &nodes[at];
-    if node.depth > 0 {
-        text.push_str(&format!("{}{}\n", "  ".repeat(node.depth), node.name));
+fn render(nodes: &[OverviewNode]) -> String {
+    enum RenderStep {
+        Node(usize),
+        Omission(usize),
     }
-    for child in &node.inside {
-        render(nodes, *child, text);
+    let mut text = String::new();
+    let mut steps = vec![RenderStep::Node(0)];
+    while let Some(step) = steps.pop() {
+        let at = match step {
+            RenderStep::Node(at) => at,
+            RenderStep::Omission(depth) => {
+                text.push_str(&format!("{}…\n", "  ".repeat(depth)));
+                continue;
+            }
+        };
+        let node = &nodes[at];
+        if node.depth > 0 {
+            text.push_str(&format!("{}{}\n", "  ".repeat(node.depth), node.name));
+        }
+        if node.cut || node.place.is_some() {
+            steps.push(RenderStep::Omission(node.depth + 1));
+        }
+        steps.extend(node.inside.iter().rev().map(|child| RenderStep::Node(*child)));
     }
-    if node.cut || node.place.is_some() {
-        text.push_str(&format!("{}…\n", "  ".repeat(node.depth + 1)));
-    }
+    text
 }
 
 #[cfg(test)]

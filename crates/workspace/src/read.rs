@@ -3,9 +3,11 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+use rustix::fs::FileType;
+
 use crate::encoding::{self, DecodeError, Encoding};
 use crate::fingerprint::FingerprintHasher;
-use crate::{Error, Fingerprint, Location};
+use crate::{Error, Fingerprint, Location, open};
 
 /// The largest file that is read, edited or replaced as a whole.
 pub const MAX_FILE: u64 = 32 * 1024 * 1024;
@@ -167,20 +169,14 @@ impl Location {
         })
     }
 
-    /// Opens a regular file for reading. The file type is checked first, because opening a pipe could block.
+    /// Opens a regular file for reading.
     pub(crate) fn open(&self) -> Result<File, Error> {
-        let metadata = std::fs::metadata(self.path()).map_err(|error| self.error(error))?;
-        if metadata.is_dir() {
-            return Err(Error::Directory {
-                path: self.shown().into_owned(),
-            });
-        }
-        if !metadata.is_file() {
-            return Err(Error::NotAFile {
-                path: self.shown().into_owned(),
-            });
-        }
-        File::open(self.path()).map_err(|error| self.error(error))
+        let path = || self.shown().into_owned();
+        open::regular_file(self.path()).map_err(|error| match open::kind(self.path()) {
+            Some(FileType::Directory) => Error::Directory { path: path() },
+            Some(FileType::RegularFile | FileType::Symlink) | None => self.error(error),
+            Some(_) => Error::NotAFile { path: path() },
+        })
     }
 
     fn refuse_binary(&self, start: &[u8], size: u64) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::Errno;
 
 use crate::write::EntryHandle;
-use crate::{Error, ExpectedContent, Fingerprint, Location, MAX_FILE};
+use crate::{Error, ExpectedContent, Fingerprint, Location, MAX_FILE, open};
 
 /// A removed file, with the data to restore it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Location {
         self.path()
             .ancestors()
             .skip(1)
-            .take_while(|folder| !folder.exists())
+            .take_while(|folder| open::kind(folder).is_none())
             .map(|folder| self.with_path(folder))
             .collect()
     }

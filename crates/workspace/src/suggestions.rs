@@ -1,10 +1,10 @@
 //! Suggestions for a path that does not exist.
 
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use crate::{Location, walk};
+use crate::{Location, open, walk};
 
 const SUGGESTIONS: usize = 3;
 /// Minimum similarity of a suggestion.
@@ -35,41 +35,36 @@ pub(crate) fn is_unnameable(missing: &Location) -> bool {
         return false;
     }
     let plain = |name: &str| name.replace('\u{FFFD}', "?");
-    let entries = fs::read_dir(folder).into_iter().flatten().take(MAX_SEEN).flatten();
-    let mut names = entries.map(|entry| entry.file_name());
+    let mut names = names_in(folder).into_iter();
     names.any(|other| other.to_str().is_none() && plain(&other.to_string_lossy()) == plain(&shown))
 }
 
 fn neighbours(path: &Path, name: &OsStr) -> Vec<PathBuf> {
-    let Some(entries) = path.parent().and_then(|folder| fs::read_dir(folder).ok()) else {
+    let Some(folder) = path.parent() else {
         return Vec::new();
     };
     let wanted = name.to_string_lossy().to_lowercase();
-    let mut scored: Vec<(f64, PathBuf)> = entries
-        .take(MAX_SEEN)
-        .flatten()
+    let mut scored: Vec<(f64, PathBuf)> = names_in(folder)
+        .iter()
         // A name that is not UTF-8 cannot be requested.
-        .filter(|entry| entry.file_name().to_str().is_some())
-        .map(|entry| {
-            (
-                likeness(&wanted, &entry.file_name().to_string_lossy().to_lowercase()),
-                entry.path(),
-            )
-        })
+        .filter_map(|name| name.to_str())
+        .map(|name| (likeness(&wanted, &name.to_lowercase()), folder.join(name)))
         .filter(|(score, _)| *score >= MIN_SIMILARITY)
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     scored.into_iter().take(SUGGESTIONS).map(|(_, path)| path).collect()
 }
 
+/// The names in a folder; none if it cannot be read.
+fn names_in(folder: &Path) -> Vec<OsString> {
+    let entries = open::folder(folder).and_then(|folder| open::entries(folder.as_fd()));
+    let names = entries.into_iter().flatten().take(MAX_SEEN).map(|(name, _)| name);
+    names.collect()
+}
+
 fn namesakes(missing: &Location, name: &OsStr) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = walk::builder(missing.root(), missing.hiding())
-        .build()
-        .take(MAX_SEEN)
-        .flatten()
-        .filter(|entry| entry.file_name() == name)
-        .map(ignore::DirEntry::into_path)
-        .collect();
+    let mut paths = walk::paths_below(missing.root(), missing.hiding(), MAX_SEEN);
+    paths.retain(|path| path.file_name() == Some(name));
     paths.sort();
     paths.truncate(SUGGESTIONS);
     paths

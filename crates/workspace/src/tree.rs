@@ -1,15 +1,16 @@
 //! Copies, moves and removes files and folders, within limits, so that each operation can be recorded and undone.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, FileType};
+use rustix::fs::{Access, AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use crate::write::{EntryHandle, is_folder};
-use crate::{Error, Location, Workspace};
+use crate::{Error, Location, Workspace, open};
 
 /// The maximum size of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,12 +75,12 @@ impl Location {
 
     /// Whether the path exists, even as a dangling symbolic link.
     pub fn is_taken(&self) -> bool {
-        fs::symlink_metadata(self.path()).is_ok()
+        open::kind(self.path()).is_some()
     }
 
     /// Whether this is a symbolic link.
     pub fn is_link(&self) -> bool {
-        fs::symlink_metadata(self.path()).is_ok_and(|metadata| metadata.is_symlink())
+        open::kind(self.path()) == Some(FileType::Symlink)
     }
 
     /// Whether this path is `other` or an ancestor of it.
@@ -101,7 +102,7 @@ impl Location {
             bytes: 0,
             leaves: Vec::new(),
         };
-        reading.add(self.path())?;
+        reading.read()?;
         reading.leaves.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(reading.leaves)
     }
@@ -111,16 +112,16 @@ impl Location {
         let mut found = Vec::new();
         let mut folders = vec![self.path().to_owned()];
         while let Some(folder) = folders.pop() {
+            let entries = open::folder(&folder).and_then(|opened| open::entries(opened.as_fd()));
             // Unreadable folders are reported by the operation itself.
-            let Ok(entries) = fs::read_dir(&folder) else { continue };
-            for entry in entries.flatten() {
+            for (name, kind) in entries.into_iter().flatten() {
                 if found.len() >= most {
                     return found;
                 }
-                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    folders.push(entry.path());
+                if kind == FileType::Directory {
+                    folders.push(folder.join(&name));
                 }
-                found.push(entry.path());
+                found.push(folder.join(&name));
             }
         }
         found.sort();
@@ -172,7 +173,7 @@ impl Location {
         let stat = handle.metadata().map_err(|error| self.error(error))?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => handle.require_writable().map_err(|error| self.error(error))?,
-            FileType::Directory => self.require_open_folders(self.path())?,
+            FileType::Directory => self.require_open_folders()?,
             _ => {}
         }
         handle.remove_all().map_err(|error| self.error(error))
@@ -180,10 +181,10 @@ impl Location {
 
     /// Creates this folder and its parents.
     pub fn create_folder(&self) -> Result<FolderCreation, Error> {
-        match fs::symlink_metadata(self.path()) {
-            Ok(metadata) if metadata.is_dir() => return Ok(FolderCreation::Existed),
-            Ok(_) => return Err(self.exists_error()),
-            Err(_) => {}
+        match open::kind(self.path()) {
+            Some(FileType::Directory) => return Ok(FolderCreation::Existed),
+            Some(_) => return Err(self.exists_error()),
+            None => {}
         }
         let handle = self.make_parent()?;
         match handle.create_folder() {
@@ -242,14 +243,17 @@ impl Location {
     }
 
     /// Fails before removing anything if a folder below cannot be emptied.
-    fn require_open_folders(&self, folder: &Path) -> Result<(), Error> {
-        let failed = |error: io::Error| Error::from_io(self.show(folder), error);
-        rustix::fs::access(folder, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)
-            .map_err(|errno| failed(errno.into()))?;
-        for entry in fs::read_dir(folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                self.require_open_folders(&entry.path())?;
+    fn require_open_folders(&self) -> Result<(), Error> {
+        let mut folders = vec![self.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            let failed = |error: io::Error| Error::from_io(self.show(&folder), error);
+            let opened = open::folder(&folder).map_err(failed)?;
+            let needed = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+            rustix::fs::accessat(&opened, ".", needed, AtFlags::empty()).map_err(|errno| failed(errno.into()))?;
+            for (name, kind) in open::entries(opened.as_fd()).map_err(failed)? {
+                if kind == FileType::Directory {
+                    folders.push(folder.join(name));
+                }
             }
         }
         Ok(())
@@ -272,49 +276,45 @@ struct TreeReader<'a> {
 }
 
 impl TreeReader<'_> {
-    fn add(&mut self, path: &Path) -> Result<(), Error> {
-        let failed = |error: io::Error| match path == self.top.path() {
-            true => self.top.error(error),
-            false => Error::from_io(self.top.show(path), error),
-        };
-        let metadata = fs::symlink_metadata(path).map_err(failed)?;
-        self.count(path, &metadata)?;
-        let content = if metadata.is_symlink() {
-            TreeEntryContent::Link(
-                EntryHandle::open_parent(path)
-                    .and_then(|handle| handle.link())
-                    .map_err(failed)?
-                    .into(),
-            )
-        } else if metadata.is_dir() {
-            for entry in fs::read_dir(path).map_err(failed)? {
-                let entry = entry.map_err(|error| Error::from_io(self.top.show(path), error))?;
-                self.add(&entry.path())?;
-            }
-            TreeEntryContent::Folder
-        } else {
-            TreeEntryContent::File(
-                EntryHandle::open_parent(path)
-                    .and_then(|handle| read(&handle))
-                    .map_err(failed)?,
-            )
-        };
-        let path = path.strip_prefix(self.top.path()).unwrap_or(path).to_owned();
-        let mode = metadata.permissions().mode() & 0o7777;
-        self.leaves.push(TreeEntry { path, content, mode });
+    /// Reads all entries. The depth of a tree is not limited, so this does not recurse.
+    fn read(&mut self) -> Result<(), Error> {
+        let mut pending = vec![self.top.path().to_owned()];
+        while let Some(path) = pending.pop() {
+            let failed = |error: io::Error| match path == self.top.path() {
+                true => self.top.error(error),
+                false => Error::from_io(self.top.show(&path), error),
+            };
+            let handle = EntryHandle::open_parent(&path).map_err(failed)?;
+            let stat = handle.metadata().map_err(failed)?;
+            self.count(&path, &stat)?;
+            let content = match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Symlink => TreeEntryContent::Link(handle.link().map_err(failed)?.into()),
+                FileType::Directory => {
+                    let entries = handle.entries().map_err(failed)?;
+                    pending.extend(entries.into_iter().map(|(name, _)| path.join(name)));
+                    TreeEntryContent::Folder
+                }
+                _ => TreeEntryContent::File(read(&handle).map_err(failed)?),
+            };
+            self.leaves.push(TreeEntry {
+                path: path.strip_prefix(self.top.path()).unwrap_or(&path).to_owned(),
+                content,
+                mode: stat.st_mode & 0o7777,
+            });
+        }
         Ok(())
     }
 
-    fn count(&mut self, path: &Path, metadata: &Metadata) -> Result<(), Error> {
-        let kind = metadata.file_type();
-        if kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device() {
+    fn count(&mut self, path: &Path, stat: &Stat) -> Result<(), Error> {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if !matches!(kind, FileType::RegularFile | FileType::Directory | FileType::Symlink) {
             return Err(Error::NotAFile {
                 path: self.top.show(path).into_owned(),
             });
         }
         self.entries += 1;
-        if metadata.is_file() {
-            self.bytes += metadata.len();
+        if kind == FileType::RegularFile {
+            self.bytes += stat.st_size as u64;
         }
         if self.entries > self.bounds.entries {
             return Err(Error::TooMany {

@@ -1,16 +1,29 @@
 //! Walks the project: the entries visible to searches.
+//!
+//! Every folder is opened without following links, and its entries are opened relative to it, so that a search stays
+//! below its folder even while a command replaces folders by links. Ignore files are read only if they are regular.
 
-use std::path::Path;
+mod ignore_files;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use ignore::types::Types;
-use ignore::{DirEntry, WalkBuilder, WalkState};
+use rustix::fs::FileType;
 
 use crate::hidden::HiddenPaths;
-use crate::{Error, Location, SearchEnd, StopSignal};
+use crate::{Error, Location, SearchEnd, StopSignal, open};
+use ignore_files::IgnoreFiles;
 
 /// The folders of version control.
 pub(crate) const INTERNAL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+/// Maximum number of threads of a walk.
+const MAX_THREADS: usize = 12;
 
 /// A page of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,21 +34,27 @@ pub struct ResultPage {
     pub limit: usize,
 }
 
-/// A walk that respects `.gitignore`, `.ignore` and `.hewignore`, in and outside of git repositories, and includes dot
-/// files, but not hidden paths. It follows no symbolic link, so it can neither loop nor leave the folder.
-pub(crate) fn builder(folder: &Path, hiding: &HiddenPaths) -> WalkBuilder {
-    let hiding = hiding.clone();
-    let mut builder = WalkBuilder::new(folder);
-    builder
-        .hidden(false)
-        .require_git(false)
-        .follow_links(false)
-        .add_custom_ignore_filename(".hewignore")
-        .filter_entry(move |entry| {
-            let internal = || INTERNAL.iter().any(|name| entry.file_name() == *name);
-            entry.depth() == 0 || !(internal() || hiding.contains(entry.path()))
-        });
-    builder
+/// An entry below the walked folder that is neither ignored nor hidden.
+pub(crate) struct WalkEntry<'f> {
+    folder: BorrowedFd<'f>,
+    name: &'f OsStr,
+    pub(crate) path: PathBuf,
+    pub(crate) kind: FileType,
+}
+
+impl WalkEntry<'_> {
+    /// Opens the file, if it is regular.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        open::regular_file_in(self.folder, self.name)
+    }
+
+    pub(crate) fn is_file(&self) -> bool {
+        self.kind == FileType::RegularFile
+    }
+
+    pub(crate) fn is_folder(&self) -> bool {
+        self.kind == FileType::Directory
+    }
 }
 
 /// The outcome of a walk.
@@ -45,58 +64,189 @@ pub(crate) struct WalkSummary {
     pub(crate) unreadable: usize,
 }
 
+/// The folders that are still to be read, and the number of threads that may add more.
+#[derive(Default)]
+struct WalkQueue {
+    folders: Vec<(PathBuf, Arc<IgnoreFiles>)>,
+    busy: usize,
+}
+
 /// Visits every entry below the folder, on several threads with their own visitors; `types` restricts the files.
-pub(crate) fn visit_entries<'a, V>(
+///
+/// The walk respects `.gitignore`, `.ignore` and `.hewignore`, in and outside of git repositories, and includes dot
+/// files, but not hidden paths.
+pub(crate) fn visit_entries<V>(
     folder: &Location,
     types: Option<Types>,
     stop: &StopSignal,
     visitor: impl Fn() -> V + Sync,
 ) -> Result<WalkSummary, Error>
 where
-    V: FnMut(DirEntry) + Send + 'a,
+    V: FnMut(WalkEntry<'_>),
 {
-    let timed_out = AtomicBool::new(false);
-    let unreadable = AtomicUsize::new(0);
-    let mut builder = builder(folder.path(), folder.hiding());
-    if let Some(types) = types {
-        builder.types(types);
-    }
-    builder.build_parallel().run(|| {
-        let mut visit = visitor();
-        let (timed_out, unreadable) = (&timed_out, &unreadable);
-        Box::new(move |entry| {
-            if stop.is_due() {
-                timed_out.store(true, Ordering::Relaxed);
-                return WalkState::Quit;
-            }
-            match entry {
-                Ok(entry) if entry.depth() > 0 => visit(entry),
-                Ok(_) => {}
-                Err(_) => {
-                    unreadable.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-            WalkState::Continue
-        })
+    let walk = FolderWalk {
+        hiding: folder.hiding(),
+        types,
+        stop,
+        unreadable: AtomicUsize::new(0),
+        timed_out: AtomicBool::new(false),
+        queue: Mutex::new(WalkQueue {
+            folders: vec![(folder.path().to_owned(), IgnoreFiles::above(folder.path()))],
+            busy: 0,
+        }),
+        changed: Condvar::new(),
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS));
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| walk.run(visitor()));
+        }
+        walk.run(visitor());
     });
     if stop.is_cancelled() {
         return Err(Error::Cancelled);
     }
-    let ended = match timed_out.into_inner() {
-        true => SearchEnd::TimedOut,
-        false => SearchEnd::Complete,
-    };
     Ok(WalkSummary {
-        ended,
-        unreadable: unreadable.into_inner(),
+        ended: match walk.timed_out.into_inner() {
+            true => SearchEnd::TimedOut,
+            false => SearchEnd::Complete,
+        },
+        unreadable: walk.unreadable.into_inner(),
     })
+}
+
+/// The paths below a folder, breadth-first, at most `most` of them.
+pub(crate) fn paths_below(folder: &Path, hiding: &HiddenPaths, most: usize) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    let mut folders = std::collections::VecDeque::from([(folder.to_owned(), IgnoreFiles::above(folder))]);
+    while let Some((folder, above)) = folders.pop_front() {
+        let read = read_folder(&folder, above, hiding, None, |entry, rules| {
+            if entry.is_folder() {
+                folders.push_back((entry.path.clone(), Arc::clone(rules)));
+            }
+            paths.push(entry.path);
+        });
+        // An unreadable folder has no entries.
+        drop(read);
+        if paths.len() >= most {
+            paths.truncate(most);
+            break;
+        }
+    }
+    paths
+}
+
+/// The names in a folder that are neither ignored nor hidden.
+pub(crate) fn visible_names(folder: &Path, hiding: &HiddenPaths) -> Vec<OsString> {
+    let mut names = Vec::new();
+    let read = read_folder(folder, IgnoreFiles::above(folder), hiding, None, |entry, _| {
+        names.push(entry.name.to_owned());
+    });
+    // An unreadable folder has no entries.
+    drop(read);
+    names
+}
+
+/// A walk in progress.
+struct FolderWalk<'a> {
+    hiding: &'a HiddenPaths,
+    types: Option<Types>,
+    stop: &'a StopSignal,
+    unreadable: AtomicUsize,
+    timed_out: AtomicBool,
+    queue: Mutex<WalkQueue>,
+    changed: Condvar,
+}
+
+impl FolderWalk<'_> {
+    /// Reads folders until none is left.
+    fn run(&self, mut visit: impl FnMut(WalkEntry<'_>)) {
+        while let Some((folder, above)) = self.next() {
+            let mut found = Vec::new();
+            let read = read_folder(&folder, above, self.hiding, self.types.as_ref(), |entry, rules| {
+                if self.stop.is_due() {
+                    return self.timed_out.store(true, Ordering::Relaxed);
+                }
+                if entry.is_folder() {
+                    found.push((entry.path.clone(), Arc::clone(rules)));
+                }
+                visit(entry);
+            });
+            if read.is_err() {
+                self.unreadable.fetch_add(1, Ordering::Relaxed);
+            }
+            let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            queue.busy -= 1;
+            if !self.timed_out.load(Ordering::Relaxed) {
+                queue.folders.append(&mut found);
+            }
+            self.changed.notify_all();
+        }
+    }
+
+    fn next(&self) -> Option<(PathBuf, Arc<IgnoreFiles>)> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if self.stop.is_due() {
+                self.timed_out.store(true, Ordering::Relaxed);
+                queue.folders.clear();
+            }
+            if let Some(next) = queue.folders.pop() {
+                queue.busy += 1;
+                return Some(next);
+            }
+            if queue.busy == 0 {
+                self.changed.notify_all();
+                return None;
+            }
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Visits the entries of one folder with the ignore files that apply below it.
+fn read_folder(
+    path: &Path,
+    above: Arc<IgnoreFiles>,
+    hiding: &HiddenPaths,
+    types: Option<&Types>,
+    mut visit: impl FnMut(WalkEntry<'_>, &Arc<IgnoreFiles>),
+) -> io::Result<()> {
+    let folder = open::folder(path)?;
+    let entries = open::entries(folder.as_fd())?;
+    let rules = IgnoreFiles::of_folder(
+        above,
+        path,
+        folder.as_fd(),
+        entries.iter().map(|(name, _)| name.as_os_str()),
+    );
+    for (name, kind) in &entries {
+        let kind = *kind;
+        let entry_path = path.join(name);
+        if INTERNAL.iter().any(|internal| name == internal) || hiding.contains(&entry_path) {
+            continue;
+        }
+        let is_folder = kind == FileType::Directory;
+        let is_other_type = types.is_some_and(|types| types.matched(&entry_path, is_folder).is_ignore());
+        if is_other_type || rules.is_ignored(&entry_path, is_folder) {
+            continue;
+        }
+        let entry = WalkEntry {
+            folder: folder.as_fd(),
+            name,
+            path: entry_path,
+            kind,
+        };
+        visit(entry, &rules);
+    }
+    Ok(())
 }
 
 impl Location {
     /// Fails if the path is not an existing folder.
     pub(crate) fn require_folder(&self) -> Result<(), Error> {
-        match std::fs::metadata(self.path()) {
-            Ok(metadata) if metadata.is_dir() => Ok(()),
+        match open::metadata(self.path()) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => Ok(()),
             Ok(_) => Err(Error::NotADirectory {
                 path: self.shown().into_owned(),
             }),

@@ -170,15 +170,15 @@ fn every_kind_of_change_is_found_and_reverted() {
         [
             "a f644>f644",
             "b f644>-",
+            "d/b ->f644",
             "d/e d755>d700",
             "d/g f644>d755",
             "d/g/deep ->f600",
-            "d/b ->f644",
+            "empty ->d711",
             "gone d755>-",
             "gone/x f644>-",
             "link l>l",
             "run f644>f755",
-            "empty ->d711",
         ]
     );
     assert_eq!(world.back(&changes), Vec::<PathBuf>::new());
@@ -503,4 +503,60 @@ fn in_a_very_large_folder_the_newest_files_are_copied_and_the_user_is_warned() {
     let (changes, _) = world.watch(|root| fs::write(root.join("7"), "changed").unwrap());
     assert!(changes[0].before.as_ref().unwrap().is_stored);
     assert!(world.blobs.contents().len() <= 10 + 6);
+}
+
+/// More levels than a recursive function has stack for, in a path that is short enough for the system.
+const LEVELS: usize = 1_800;
+
+#[test]
+fn a_very_deep_tree_is_found_and_reverted() {
+    on_small_stack(|| {
+        let world = World::new(&[("a", "a")]);
+        let (changes, _) = world.watch(|root| nest(root, LEVELS));
+        assert_eq!(changes.len(), LEVELS + 1);
+        assert_eq!(world.back(&changes), Vec::<PathBuf>::new());
+        assert!(!world.at("d").exists());
+    });
+}
+
+#[test]
+fn a_very_deep_tree_is_read_copied_searched_and_removed() {
+    on_small_stack(|| {
+        let world = World::new(&[("a", "a")]);
+        nest(&world.root(), LEVELS);
+        let workspace = workspace::Workspace::open(&world.root()).unwrap();
+        let top = workspace.locate("d").unwrap();
+        let limits = workspace::TreeLimits {
+            entries: 5_000,
+            bytes: 1 << 20,
+        };
+        assert_eq!(top.tree_entries(limits).unwrap().len(), LEVELS + 1);
+        top.copy(&workspace.locate("e").unwrap(), limits).unwrap();
+        let query = workspace::FindQuery {
+            pattern: "file",
+            page: workspace::ResultPage { offset: 0, limit: 9 },
+        };
+        let stop = workspace::StopSignal::after(std::time::Duration::from_secs(60));
+        assert_eq!(workspace.locate("").unwrap().find(&query, &stop).unwrap().total, 2);
+        assert!(workspace.overview(2_000).is_some());
+        for top in [top, workspace.locate("e").unwrap()] {
+            top.remove_all().unwrap();
+            assert!(!top.exists());
+        }
+    });
+}
+
+/// Creates nested folders with a file in the innermost one.
+fn nest(root: &Path, levels: usize) {
+    let mut path = root.to_owned();
+    for _ in 0..levels {
+        path.push("d");
+        fs::create_dir(&path).unwrap();
+    }
+    fs::write(path.join("file"), "x").unwrap();
+}
+
+fn on_small_stack(work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(512 * 1024).spawn(work);
+    thread.unwrap().join().unwrap();
 }

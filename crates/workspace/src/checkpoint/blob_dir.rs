@@ -1,11 +1,14 @@
 //! A folder of blobs named by their SHA-256.
 
+use crate::write::EntryHandle;
 use ring::digest::{Context, SHA256, digest};
+use rustix::fs::FileType;
 use session::BlobId;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -164,6 +167,16 @@ impl BlobDir {
         Ok(PutOutcome { id, stored: Ok(()) })
     }
 
+    /// Stores the content of a file, or the target of a link. No link on the way to it is followed.
+    pub fn put_path(&self, path: &Path) -> io::Result<PutOutcome> {
+        let handle = EntryHandle::open_parent(path)?;
+        let stat = handle.metadata()?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Symlink => self.put(handle.link()?.as_bytes()),
+            _ => self.put_file(&mut handle.open_file()?, stat.st_size as u64),
+        }
+    }
+
     /// Total bytes.
     pub fn used(&self) -> u64 {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -300,19 +313,6 @@ pub(super) fn hash_bytes(bytes: &[u8]) -> BlobId {
     hex_id(digest(&SHA256, bytes).as_ref())
 }
 
-/// Opens a regular file without following a link or blocking on a pipe.
-pub(super) fn open_file(path: &Path) -> io::Result<File> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = File::options()
-        .read(true)
-        .custom_flags(flags.bits() as i32)
-        .open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::ErrorKind::InvalidInput.into()),
-    }
-}
-
 /// Copies a stream and returns its id and size.
 fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<(BlobId, u64)> {
     let mut context = Context::new(&SHA256);
@@ -344,6 +344,7 @@ fn hex_id(digest: &[u8]) -> BlobId {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::open;
     use std::io::Seek;
 
     fn blobs(folder: &Path, quota: u64) -> BlobDir {
@@ -405,8 +406,9 @@ mod tests {
             0,
         )
         .unwrap();
-        assert!(open_file(&temp.path().join("file")).is_ok());
-        assert!(open_file(&temp.path().join("link")).is_err());
-        assert!(open_file(&temp.path().join("pipe")).is_err());
+        let folder = temp.path().canonicalize().unwrap();
+        assert!(open::regular_file(&folder.join("file")).is_ok());
+        assert!(open::regular_file(&folder.join("link")).is_err());
+        assert!(open::regular_file(&folder.join("pipe")).is_err());
     }
 }

@@ -1,7 +1,9 @@
 //! Compares two snapshots.
 
-use super::scan::{DirSnapshot, FileNode, SnapshotNode};
-use std::path::{Path, PathBuf};
+use super::scan::{FileNode, Snapshot, SnapshotNode};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// A path where two snapshots differ or may differ.
 pub(super) struct NodeDifference<'a> {
@@ -10,60 +12,25 @@ pub(super) struct NodeDifference<'a> {
     pub(super) after: Option<&'a SnapshotNode>,
 }
 
-/// The differences between two snapshots of a folder, folders before their entries.
-pub(super) fn compare<'a>(before: &'a DirSnapshot, after: &'a DirSnapshot) -> Vec<NodeDifference<'a>> {
+/// The differences between two snapshots, folders before their entries.
+pub(super) fn compare<'a>(before: &'a Snapshot, after: &'a Snapshot) -> Vec<NodeDifference<'a>> {
     let mut all = Vec::new();
-    compare_folders(Path::new(""), before, after, &mut all);
+    let folders: BTreeSet<&PathBuf> = before.folders.keys().chain(after.folders.keys()).collect();
+    for folder in folders {
+        let entries = |snapshot: &'a Snapshot| snapshot.folders.get(folder).map(|folder| &folder.entries);
+        let (old, new) = (entries(before), entries(after));
+        let names: BTreeSet<&OsString> = old.into_iter().chain(new).flat_map(|entries| entries.keys()).collect();
+        for name in names {
+            let before = visible(old.and_then(|entries| entries.get(name)));
+            let after = visible(new.and_then(|entries| entries.get(name)));
+            if differ(before, after) {
+                let path = folder.join(name);
+                all.push(NodeDifference { path, before, after });
+            }
+        }
+    }
+    all.sort_by(|a, b| a.path.cmp(&b.path));
     all
-}
-
-fn compare_folders<'a>(
-    path: &Path,
-    before: &'a DirSnapshot,
-    after: &'a DirSnapshot,
-    all: &mut Vec<NodeDifference<'a>>,
-) {
-    for (name, old) in &before.entries {
-        compare_nodes(path.join(name), Some(old), after.entries.get(name), all);
-    }
-    for (name, new) in &after.entries {
-        if !before.entries.contains_key(name) {
-            compare_nodes(path.join(name), None, Some(new), all);
-        }
-    }
-}
-
-fn compare_nodes<'a>(
-    path: PathBuf,
-    before: Option<&'a SnapshotNode>,
-    after: Option<&'a SnapshotNode>,
-    all: &mut Vec<NodeDifference<'a>>,
-) {
-    let (before, after) = (visible(before), visible(after));
-    if differ(before, after) {
-        all.push(NodeDifference {
-            path: path.clone(),
-            before,
-            after,
-        });
-    }
-    match (before, after) {
-        (Some(SnapshotNode::Folder(before)), Some(SnapshotNode::Folder(after))) => {
-            compare_folders(&path, before, after, all)
-        }
-        (before, after) => {
-            if let Some(SnapshotNode::Folder(folder)) = before {
-                for (name, old) in &folder.entries {
-                    compare_nodes(path.join(name), Some(old), None, all);
-                }
-            }
-            if let Some(SnapshotNode::Folder(folder)) = after {
-                for (name, new) in &folder.entries {
-                    compare_nodes(path.join(name), None, Some(new), all);
-                }
-            }
-        }
-    }
 }
 
 /// Ignored entries count as missing.
@@ -76,9 +43,7 @@ fn differ(before: Option<&SnapshotNode>, after: Option<&SnapshotNode>) -> bool {
         (None, None) => false,
         (Some(SnapshotNode::File(before)), Some(SnapshotNode::File(after))) => !is_same(before, after),
         (Some(SnapshotNode::Link(before)), Some(SnapshotNode::Link(after))) => before != after,
-        (Some(SnapshotNode::Folder(before)), Some(SnapshotNode::Folder(after))) => {
-            before.stamp.mode != after.stamp.mode
-        }
+        (Some(SnapshotNode::Folder(before)), Some(SnapshotNode::Folder(after))) => before.mode != after.mode,
         (_, _) => true,
     }
 }

@@ -1,6 +1,7 @@
 //! The git index of the project, read from its files: an unchanged tracked file needs no copy.
 
 use super::stamp::{FileStamp, Nanos};
+use crate::open;
 use bstr::{BStr, BString};
 use gix_hash::ObjectId;
 use gix_index::entry::{Flags, Mode};
@@ -10,6 +11,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// Maximum size of a file that refers to a git directory.
+const MAX_POINTER: u64 = 64 * 1024;
 /// A larger file is copied even if git has it, because git objects are read into memory.
 const MOST: u64 = 16 * 1024 * 1024;
 
@@ -29,8 +32,9 @@ impl GitIndex {
     /// The repository that contains this folder, if it is supported.
     pub(super) fn containing(root: &Path) -> Option<Self> {
         let (top, directory) = root.ancestors().find_map(|folder| Some((folder, directory(folder)?)))?;
-        let common = match fs::read_to_string(directory.join("commondir")) {
-            Ok(path) => directory.join(path.trim()),
+        let real = directory.canonicalize().unwrap_or_else(|_| directory.clone());
+        let common = match open::read(&real.join("commondir"), MAX_POINTER) {
+            Ok(path) => directory.join(OsStr::from_bytes(path.trim_ascii())),
             Err(_) => directory.clone(),
         };
         let mut repository = GitIndex {
@@ -55,14 +59,17 @@ impl GitIndex {
     /// Reads the index again if it has changed.
     pub(super) fn refresh(&mut self) {
         let path = self.directory.join("index");
-        let stamp = fs::metadata(&path).ok().map(|metadata| FileStamp::of(&metadata));
+        let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file);
+        let stamp = metadata.map(|metadata| FileStamp::of(&metadata));
         if stamp == self.stamp && stamp.is_some() {
             return;
         }
         self.stamp = stamp;
-        // Without a readable index, more files are copied.
-        let read = gix_index::File::at(path, gix_hash::Kind::Sha1, true, gix_index::decode::Options::default());
-        self.index = stamp.and(read.ok()).map(gix_index::State::from);
+        // Without a readable index, more files are copied. Only a regular file can be opened without blocking.
+        let read = stamp.and_then(|_| {
+            gix_index::File::at(path, gix_hash::Kind::Sha1, true, gix_index::decode::Options::default()).ok()
+        });
+        self.index = read.map(gix_index::State::from);
     }
 
     /// The tracked files with their sizes and times when staged; `None` if there are more than `most`.
@@ -162,7 +169,7 @@ fn directory(folder: &Path) -> Option<PathBuf> {
     if metadata.is_dir() {
         return path.join("HEAD").exists().then_some(path);
     }
-    let content = fs::read(&path).ok()?;
+    let content = open::read(&path, MAX_POINTER).ok()?;
     let named = content.strip_prefix(b"gitdir:")?.trim_ascii();
     Some(folder.join(OsStr::from_bytes(named)))
 }

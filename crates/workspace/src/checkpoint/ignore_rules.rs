@@ -1,6 +1,7 @@
 //! Files excluded from checkpoints: ignored by git, or generated.
 
 use super::stamp::FileStamp;
+use crate::open;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::ffi::OsStr;
@@ -8,6 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Longer ignore files are cut off.
+const MAX_BYTES: u64 = 1024 * 1024;
 /// The ignore file of git.
 pub(super) const FILE: &str = ".gitignore";
 /// The file that marks a folder as a cache.
@@ -38,6 +41,7 @@ impl CheckpointIgnore {
             own: global,
         }));
         if let Some((top, directory)) = repository {
+            let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
             rules = rules.with_file(top, &directory.join("info/exclude"));
             let mut folders: Vec<&Path> = root.ancestors().skip(1).collect();
             folders.retain(|folder| folder.starts_with(top));
@@ -95,19 +99,27 @@ impl CheckpointIgnore {
             return self.clone();
         };
         let mut builder = GitignoreBuilder::new(folder);
-        // Invalid lines are skipped, as in git.
-        let own = match metadata.is_file() {
-            true => {
-                drop(builder.add(file));
-                builder.build().unwrap_or_else(|_| Gitignore::empty())
-            }
-            false => Gitignore::empty(),
-        };
+        let text = open::read(file, MAX_BYTES).unwrap_or_default();
+        for line in String::from_utf8_lossy(&text).trim_start_matches('\u{feff}').lines() {
+            // Invalid lines are skipped, as in git.
+            builder.add_line(None, line).ok();
+        }
+        let own = builder.build().unwrap_or_else(|_| Gitignore::empty());
         CheckpointIgnore(Arc::new(IgnoreLayer {
             above: Some(self.clone()),
             source: Some((file.to_owned(), FileStamp::of(&metadata))),
             own,
         }))
+    }
+}
+
+/// Releases a long chain without recursion.
+impl Drop for IgnoreLayer {
+    fn drop(&mut self) {
+        let mut next = self.above.take();
+        while let Some(mut layer) = next.and_then(|CheckpointIgnore(layer)| Arc::into_inner(layer)) {
+            next = layer.above.take();
+        }
     }
 }
 

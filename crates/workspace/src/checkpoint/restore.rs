@@ -1,14 +1,16 @@
 //! Restores paths to earlier versions: all of them, or none.
 
-use super::blob_dir::{hash_bytes, hash_reader, open_file};
+use super::blob_dir::{hash_bytes, hash_reader};
 use super::ignore_rules::is_internal;
+use crate::open;
 use crate::write::EntryHandle;
-use rustix::fs::Access;
+use rustix::fs::{Access, AtFlags, FileType, Stat};
+use rustix::io::Errno;
 use session::{BlobId, FileKind, FileVersion};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::{self, Permissions};
+use std::fs::Permissions;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -53,25 +55,21 @@ pub struct RestoreError {
 
 /// The current version of a path; `None` behind a link. Special files have no content.
 pub fn current_version(root: &Path, path: &Path) -> io::Result<Option<FileVersion>> {
-    let full_path = root.join(path);
-    if !has_plain_parents(root, path) {
-        return Ok(None);
-    }
-    let metadata = match fs::symlink_metadata(&full_path) {
-        Ok(metadata) => metadata,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
+    let full_path = root.canonicalize()?.join(path);
+    let found = EntryHandle::open_parent(&full_path).and_then(|handle| Ok((handle.metadata()?, handle)));
+    let (stat, handle) = match found {
+        Ok(found) => found,
+        Err(error) if is_elsewhere(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let mode = Some(metadata.mode() & 0o7777);
-    let (kind, content) = if metadata.is_symlink() {
-        let target = fs::read_link(&full_path)?;
-        (FileKind::Link, Some(hash_bytes(target.as_os_str().as_bytes())))
-    } else if metadata.is_dir() {
+    let mode = Some(stat.st_mode & 0o7777);
+    let file_type = FileType::from_raw_mode(stat.st_mode);
+    let (kind, content) = if file_type == FileType::Symlink {
+        (FileKind::Link, Some(hash_bytes(handle.link()?.as_bytes())))
+    } else if file_type == FileType::Directory {
         (FileKind::Folder { mode }, None)
-    } else if metadata.is_file() {
-        let content = match open_file(&full_path).and_then(|mut file| hash_reader(&mut file)) {
+    } else if file_type == FileType::RegularFile {
+        let content = match handle.open_file().and_then(|mut file| hash_reader(&mut file)) {
             Ok(name) => Some(name),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
             Err(error) => return Err(error),
@@ -227,14 +225,12 @@ impl RestoreRun<'_> {
 
     fn remove(&mut self, step: &RestoreStep) -> io::Result<()> {
         let full_path = self.root.join(&step.path);
-        if !has_plain_parents(self.root, &step.path) {
-            return Ok(());
-        }
-        let Ok(metadata) = fs::symlink_metadata(&full_path) else {
+        // Nothing is removed behind a link.
+        let Ok(stat) = open::metadata(&full_path) else {
             return Ok(());
         };
         self.open_parent(&full_path)?;
-        if !metadata.is_dir() {
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
             return EntryHandle::open_parent(&full_path)?.remove_file();
         }
         match EntryHandle::open_parent(&full_path)?.remove_folder() {
@@ -249,14 +245,15 @@ impl RestoreRun<'_> {
     fn make(&mut self, step: &RestoreStep) -> io::Result<()> {
         let Some(to) = &step.to else { return Ok(()) };
         let full_path = self.root.join(&step.path);
-        if !has_plain_parents(self.root, &step.path) {
+        if full_path.parent().and_then(open::kind) != Some(FileType::Directory) {
             let why = "a parent folder is missing or is a symbolic link";
             return Err(io::Error::new(io::ErrorKind::NotADirectory, why));
         }
-        let now = fs::symlink_metadata(&full_path).ok();
+        let now = open::metadata(&full_path).ok();
+        let is_file = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         match to.kind {
             FileKind::Folder { .. } => {
-                if !now.is_some_and(|metadata| metadata.is_dir()) {
+                if !now.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory) {
                     self.open_parent(&full_path)?;
                     EntryHandle::open_parent(&full_path)?.create_folder()?;
                 }
@@ -270,40 +267,33 @@ impl RestoreRun<'_> {
             }
             FileKind::File { mode } => {
                 let is_content_same = match (&now, &step.from) {
-                    (Some(metadata), Some(from)) => metadata.is_file() && from.content == to.content,
+                    (Some(stat), Some(from)) => is_file(stat) && from.content == to.content,
                     (None, _) | (_, None) => false,
                 };
                 if is_content_same {
                     return mode.map_or(Ok(()), |mode| EntryHandle::open_parent(&full_path)?.change_mode(mode));
                 }
                 self.open_parent(&full_path)?;
-                self.write(&full_path, to, mode, now.as_ref())
+                self.write(&full_path, to, mode, now.as_ref().filter(|stat| is_file(stat)))
             }
         }
     }
 
     /// Replaces a file atomically, with its permissions and owner.
-    fn write(
-        &self,
-        full_path: &Path,
-        to: &FileVersion,
-        mode: Option<u32>,
-        now: Option<&fs::Metadata>,
-    ) -> io::Result<()> {
-        let now = now.filter(|metadata| metadata.is_file());
+    fn write(&self, full_path: &Path, to: &FileVersion, mode: Option<u32>, now: Option<&Stat>) -> io::Result<()> {
         let usual = if mode.is_none() && now.is_none() { 0o666 } else { 0o600 };
         let handle = EntryHandle::open_parent(full_path)?;
         let mut replacement = handle.create_replacement(usual)?;
         let mut bytes = self.open(to)?;
         io::copy(&mut bytes, &mut replacement.file)?;
-        if let Some(metadata) = now {
+        if let Some(stat) = now {
             let ours = replacement.file.metadata()?;
-            if (ours.uid(), ours.gid()) != (metadata.uid(), metadata.gid()) {
+            if (ours.uid(), ours.gid()) != (stat.st_uid, stat.st_gid) {
                 // Changing the owner may not be permitted; the content matters more.
-                std::os::unix::fs::fchown(&replacement.file, Some(metadata.uid()), Some(metadata.gid())).ok();
+                std::os::unix::fs::fchown(&replacement.file, Some(stat.st_uid), Some(stat.st_gid)).ok();
             }
         }
-        if let Some(mode) = mode.or(now.map(|metadata| metadata.mode() & 0o7777)) {
+        if let Some(mode) = mode.or(now.map(|stat| stat.st_mode & 0o7777)) {
             replacement.file.set_permissions(Permissions::from_mode(mode))?;
         }
         replacement.persist()
@@ -328,11 +318,12 @@ impl RestoreRun<'_> {
         let Some(folder) = full_path.parent() else {
             return Ok(());
         };
-        if rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok() {
+        let opened = open::open(folder, open::TRAVERSE)?;
+        if rustix::fs::accessat(&opened, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::empty()).is_ok() {
             return Ok(());
         }
-        let mode = fs::metadata(folder)?.permissions().mode() & 0o7777;
-        fs::set_permissions(folder, Permissions::from_mode(mode | 0o700))?;
+        let mode = rustix::fs::fstat(&opened)?.st_mode & 0o7777;
+        EntryHandle::open_parent(folder)?.set_folder_mode(mode | 0o700)?;
         self.opened.entry(folder.to_owned()).or_insert(mode);
         Ok(())
     }
@@ -346,11 +337,9 @@ impl RestoreRun<'_> {
             }
         }
         for (folder, mode) in std::mem::take(&mut self.opened).into_iter().rev() {
-            let is_folder = fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_dir());
-            if is_folder {
-                // The folder is ours, or it could not have been made writable; it may be gone meanwhile.
-                fs::set_permissions(&folder, Permissions::from_mode(mode)).ok();
-            }
+            let handle = EntryHandle::open_parent(&folder);
+            // The folder is ours, or it could not have been made writable; it may be gone meanwhile.
+            handle.and_then(|handle| handle.set_folder_mode(mode)).ok();
         }
     }
 }
@@ -359,13 +348,11 @@ fn is_folder(version: &FileVersion) -> bool {
     matches!(version.kind, FileKind::Folder { .. })
 }
 
-/// Whether all ancestors of a path in the project are folders and not links.
-fn has_plain_parents(root: &Path, path: &Path) -> bool {
-    if path.is_absolute() {
-        return true;
-    }
-    path.ancestors()
-        .skip(1)
-        .filter(|above| !above.as_os_str().is_empty())
-        .all(|above| fs::symlink_metadata(root.join(above)).is_ok_and(|metadata| metadata.is_dir()))
+/// Whether a path does not exist or is behind a link.
+fn is_elsewhere(error: &io::Error) -> bool {
+    let code = Errno::from_io_error(error);
+    matches!(
+        code,
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG)
+    )
 }

@@ -4,18 +4,28 @@ use super::git_index::GitIndex;
 use super::ignore_rules::{self, CheckpointIgnore, is_internal};
 use super::stamp::{FileStamp, Nanos, now};
 use crate::hidden::HiddenPaths;
+use crate::open;
 use gix_hash::ObjectId;
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
 use session::BlobId;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, Metadata};
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// All folders of a project by their relative paths. They are not nested, because commands decide how deep a tree is.
+#[derive(Debug, Clone)]
+pub(super) struct Snapshot {
+    pub(super) folders: BTreeMap<PathBuf, DirSnapshot>,
+}
 
 /// A folder with its entries.
 #[derive(Debug, Clone)]
 pub(super) struct DirSnapshot {
-    pub(super) stamp: FileStamp,
+    stamp: FileStamp,
     pub(super) entries: BTreeMap<OsString, SnapshotNode>,
     rules: CheckpointIgnore,
     /// When the names were read.
@@ -27,7 +37,7 @@ pub(super) struct DirSnapshot {
 pub(super) enum SnapshotNode {
     File(FileNode),
     Link(PathBuf),
-    Folder(DirSnapshot),
+    Folder(FileStamp),
     /// Excluded by ignore rules.
     Ignored,
     /// A device, a pipe, or inaccessible.
@@ -97,164 +107,221 @@ enum ScanScope {
     Ignored,
 }
 
+/// A folder that is still to be scanned.
+struct PendingFolder {
+    path: PathBuf,
+    rules: CheckpointIgnore,
+    scope: ScanScope,
+}
+
+/// What an entry is compared with and decided by.
+struct EntryContext<'a> {
+    folder: BorrowedFd<'a>,
+    rules: &'a CheckpointIgnore,
+    before: Option<&'a SnapshotNode>,
+    is_trusted: bool,
+    scope: ScanScope,
+}
+
 impl Scanner<'_> {
     /// Scans the folder at this path.
     pub(super) fn scan(
         &mut self,
         root: &Path,
         rules: &CheckpointIgnore,
-        old: Option<&DirSnapshot>,
-    ) -> io::Result<Result<DirSnapshot, TooManyNames>> {
-        let metadata = fs::symlink_metadata(root)?;
-        Ok(self.folder(root, &metadata, rules, old, ScanScope::Project))
+        old: Option<&Snapshot>,
+    ) -> io::Result<Result<Snapshot, TooManyNames>> {
+        // An unreadable project is an error, an unreadable folder in it is not.
+        drop(open::folder(root)?);
+        let mut snapshot = Snapshot {
+            folders: BTreeMap::new(),
+        };
+        let mut pending = vec![PendingFolder {
+            path: PathBuf::new(),
+            rules: rules.clone(),
+            scope: ScanScope::Project,
+        }];
+        while let Some(next) = pending.pop() {
+            let old_folder = old.and_then(|old| old.folders.get(&next.path));
+            match self.folder(root, &next, old_folder, &mut pending) {
+                Ok(Some(folder)) => {
+                    snapshot.folders.insert(next.path, folder);
+                }
+                // An unreadable folder counts as unchanged.
+                Ok(None) => snapshot
+                    .folders
+                    .extend(old.into_iter().flat_map(|old| old.below(&next.path))),
+                Err(TooManyNames) => return Ok(Err(TooManyNames)),
+            }
+        }
+        Ok(Ok(snapshot))
     }
 
+    /// Scans one folder; `None` if it cannot be read. Folders in it are added to `pending`.
     fn folder(
         &mut self,
-        path: &Path,
-        metadata: &Metadata,
-        above: &CheckpointIgnore,
+        root: &Path,
+        next: &PendingFolder,
         old: Option<&DirSnapshot>,
-        inside: ScanScope,
-    ) -> Result<DirSnapshot, TooManyNames> {
-        let stamp = FileStamp::of(metadata);
-        let (names, read) = self.names(path, &stamp, old);
+        pending: &mut Vec<PendingFolder>,
+    ) -> Result<Option<DirSnapshot>, TooManyNames> {
+        let path = match next.path.as_os_str().is_empty() {
+            true => root.to_owned(),
+            false => root.join(&next.path),
+        };
+        let Ok(folder) = open::open(&path, open::TRAVERSE) else {
+            return Ok(None);
+        };
+        let Ok(stat) = rustix::fs::fstat(&folder) else {
+            return Ok(None);
+        };
+        let stamp = FileStamp::from(&stat);
+        let (names, read) = names(&path, &stamp, old);
         let has_rules = names.iter().any(|name| name == ignore_rules::FILE);
         let rules = match has_rules {
-            true => above.for_folder(path, old.map(|old| &old.rules)),
-            false => above.clone(),
+            true => next.rules.for_folder(&path, old.map(|old| &old.rules)),
+            false => next.rules.clone(),
         };
         let trusted = old.filter(|old| self.view == ScanMode::Comparable || old.rules.is_same(&rules));
         let mut entries = BTreeMap::new();
         for name in names {
             self.names_left = self.names_left.checked_sub(1).ok_or(TooManyNames)?;
-            let entry_path = path.join(&name);
             let before = old.and_then(|old| old.entries.get(&name));
+            let context = EntryContext {
+                folder: folder.as_fd(),
+                rules: &rules,
+                before,
+                is_trusted: trusted.is_some(),
+                scope: next.scope,
+            };
             let node = match before {
                 Some(SnapshotNode::Ignored) if trusted.is_some() => SnapshotNode::Ignored,
-                before => self.node(&entry_path, &name, &rules, before, trusted.is_some(), inside)?,
+                _ => self.node(&path.join(&name), &name, &context, |scope| {
+                    pending.push(PendingFolder {
+                        path: next.path.join(&name),
+                        rules: rules.clone(),
+                        scope,
+                    });
+                }),
             };
             entries.insert(name, node);
         }
         entries.retain(|_, node| !matches!(node, SnapshotNode::Other));
         // Decisions of older rules are revised in the next fresh snapshot.
         let rules = trusted.map_or(rules, |old| old.rules.clone());
-        Ok(DirSnapshot {
+        Ok(Some(DirSnapshot {
             stamp,
             entries,
             rules,
             read,
-        })
+        }))
     }
 
-    /// The names in a folder. They are not read again while the folder's stamp is unchanged.
-    fn names(&self, path: &Path, stamp: &FileStamp, old: Option<&DirSnapshot>) -> (Vec<OsString>, Nanos) {
-        let known = |old: &DirSnapshot| old.entries.keys().cloned().collect();
-        if let Some(old) = old
-            && old.stamp == *stamp
-            && stamp.is_settled(old.read)
-        {
-            return (known(old), old.read);
-        }
-        let read = now();
-        let names = fs::read_dir(path).and_then(|entries| {
-            let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
-            names.collect::<io::Result<Vec<OsString>>>()
-        });
-        match names {
-            Ok(mut names) => {
-                names.retain(|name| !is_internal(name));
-                (names, read)
-            }
-            // An unreadable folder counts as unchanged.
-            Err(_) => (old.map(known).unwrap_or_default(), read),
-        }
-    }
-
+    /// Scans an entry. `enter` is called for a folder that must be scanned.
     fn node(
-        &mut self,
+        &self,
         path: &Path,
         name: &OsStr,
-        rules: &CheckpointIgnore,
-        before: Option<&SnapshotNode>,
-        is_trusted: bool,
-        inside: ScanScope,
-    ) -> Result<SnapshotNode, TooManyNames> {
-        let metadata = match fs::symlink_metadata(path) {
-            Ok(metadata) => metadata,
+        context: &EntryContext<'_>,
+        enter: impl FnOnce(ScanScope),
+    ) -> SnapshotNode {
+        let before = context.before;
+        let stat = match rustix::fs::statat(context.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
             // An inaccessible entry counts as unchanged.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                return Ok(before.cloned().unwrap_or(SnapshotNode::Other));
+            Err(Errno::ACCESS | Errno::PERM) => {
+                let unchanged = before.cloned().unwrap_or(SnapshotNode::Other);
+                if matches!(unchanged, SnapshotNode::Folder(_)) {
+                    enter(context.scope);
+                }
+                return unchanged;
             }
-            Err(_) => return Ok(SnapshotNode::Other),
+            Err(_) => return SnapshotNode::Other,
         };
-        let is_known = is_trusted
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let is_folder = kind == FileType::Directory;
+        let is_known = context.is_trusted
             && matches!(
                 before,
                 Some(SnapshotNode::File(_) | SnapshotNode::Link(_) | SnapshotNode::Folder(_))
             );
-        let is_out = !is_known && (inside == ScanScope::Ignored || rules.is_ignored(path, name, metadata.is_dir()));
+        let is_out =
+            !is_known && (context.scope == ScanScope::Ignored || context.rules.is_ignored(path, name, is_folder));
         if self.excluded.iter().any(|apart| apart == path) || (!is_known && self.hiding.contains(path)) {
-            return Ok(SnapshotNode::Ignored);
+            return SnapshotNode::Ignored;
         }
-        if metadata.is_dir() {
-            return self.scan_folder_entry(path, &metadata, rules, before, is_out, inside);
+        let stamp = FileStamp::from(&stat);
+        if is_folder {
+            let was_folder = matches!(before, Some(SnapshotNode::Folder(_)));
+            let is_cache = || !was_folder && open::regular_file(&path.join(ignore_rules::CACHE_TAG)).is_ok();
+            let scope = match is_out || is_cache() {
+                true => ScanScope::Ignored,
+                false => context.scope,
+            };
+            if scope == ScanScope::Ignored && !self.repository.is_some_and(|repository| repository.tracks_below(path)) {
+                return SnapshotNode::Ignored;
+            }
+            enter(scope);
+            return SnapshotNode::Folder(stamp);
         }
         if is_out && !self.repository.is_some_and(|repository| repository.tracks(path)) {
-            return Ok(SnapshotNode::Ignored);
+            return SnapshotNode::Ignored;
         }
-        if metadata.is_symlink() {
-            let target = fs::read_link(path);
-            return Ok(target.map_or(SnapshotNode::Other, SnapshotNode::Link));
+        match kind {
+            FileType::Symlink => match rustix::fs::readlinkat(context.folder, name, Vec::new()) {
+                Ok(target) => SnapshotNode::Link(OsStr::from_bytes(target.as_bytes()).into()),
+                Err(_) => SnapshotNode::Other,
+            },
+            FileType::RegularFile => {
+                let known = match before {
+                    Some(SnapshotNode::File(leaf)) if leaf.stamp == stamp => leaf.known.clone(),
+                    Some(_) | None => None,
+                };
+                let known = known.filter(|known| stamp.is_settled(known.at));
+                SnapshotNode::File(FileNode { stamp, known })
+            }
+            _ => SnapshotNode::Other,
         }
-        if !metadata.is_file() {
-            return Ok(SnapshotNode::Other);
-        }
-        let stamp = FileStamp::of(&metadata);
-        let known = match before {
-            Some(SnapshotNode::File(leaf)) if leaf.stamp == stamp => leaf.known.clone(),
-            Some(_) | None => None,
-        };
-        let known = known.filter(|known| stamp.is_settled(known.at));
-        Ok(SnapshotNode::File(FileNode { stamp, known }))
-    }
-
-    fn scan_folder_entry(
-        &mut self,
-        path: &Path,
-        metadata: &Metadata,
-        rules: &CheckpointIgnore,
-        before: Option<&SnapshotNode>,
-        is_out: bool,
-        inside: ScanScope,
-    ) -> Result<SnapshotNode, TooManyNames> {
-        let old = match before {
-            Some(SnapshotNode::Folder(folder)) => Some(folder),
-            Some(SnapshotNode::File(_) | SnapshotNode::Link(_) | SnapshotNode::Ignored | SnapshotNode::Other)
-            | None => None,
-        };
-        let is_made_again = || old.is_none() && path.join(ignore_rules::CACHE_TAG).is_file();
-        let inside = match is_out || is_made_again() {
-            true => ScanScope::Ignored,
-            false => inside,
-        };
-        if inside == ScanScope::Ignored && !self.repository.is_some_and(|repository| repository.tracks_below(path)) {
-            return Ok(SnapshotNode::Ignored);
-        }
-        self.folder(path, metadata, rules, old, inside)
-            .map(SnapshotNode::Folder)
     }
 }
 
-impl DirSnapshot {
+/// The names in a folder. They are not read again while the folder's stamp is unchanged.
+fn names(path: &Path, stamp: &FileStamp, old: Option<&DirSnapshot>) -> (Vec<OsString>, Nanos) {
+    let known = |old: &DirSnapshot| old.entries.keys().cloned().collect();
+    if let Some(old) = old
+        && old.stamp == *stamp
+        && stamp.is_settled(old.read)
+    {
+        return (known(old), old.read);
+    }
+    let read = now();
+    let entries = open::folder(path).and_then(|folder| open::entries(folder.as_fd()));
+    match entries {
+        Ok(entries) => {
+            let names = entries.into_iter().map(|(name, _)| name);
+            (names.filter(|name| !is_internal(name)).collect(), read)
+        }
+        // An unreadable folder counts as unchanged.
+        Err(_) => (old.map(known).unwrap_or_default(), read),
+    }
+}
+
+impl Snapshot {
     /// Visits every file with its path.
-    pub(super) fn each_file(&mut self, path: &Path, visit: &mut impl FnMut(&Path, &mut FileNode)) {
-        for (name, node) in &mut self.entries {
-            match node {
-                SnapshotNode::File(leaf) => visit(&path.join(name), leaf),
-                SnapshotNode::Folder(folder) => folder.each_file(&path.join(name), visit),
-                SnapshotNode::Link(_) | SnapshotNode::Ignored | SnapshotNode::Other => {}
+    pub(super) fn each_file(&mut self, root: &Path, visit: &mut impl FnMut(&Path, &mut FileNode)) {
+        for (path, folder) in &mut self.folders {
+            for (name, node) in &mut folder.entries {
+                if let SnapshotNode::File(leaf) = node {
+                    visit(&root.join(path).join(name), leaf);
+                }
             }
         }
+    }
+
+    /// A folder and all folders below it.
+    fn below(&self, path: &Path) -> impl Iterator<Item = (PathBuf, DirSnapshot)> {
+        let folders = self.folders.range(path.to_owned()..);
+        let below = folders.take_while(move |(folder, _)| folder.starts_with(path));
+        below.map(|(folder, snapshot)| (folder.clone(), snapshot.clone()))
     }
 }

@@ -1,5 +1,6 @@
 //! File stamps: metadata that shows whether a file has changed.
 
+use rustix::fs::Stat;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::time::SystemTime;
@@ -20,6 +21,21 @@ pub(super) struct FileStamp {
     pub(super) changed: Nanos,
     device: u64,
     inode: u64,
+}
+
+#[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
+impl From<&Stat> for FileStamp {
+    fn from(stat: &Stat) -> Self {
+        let nanos = |seconds: i64, rest: i64| Nanos::from(seconds) * 1_000_000_000 + Nanos::from(rest);
+        FileStamp {
+            size: stat.st_size as u64,
+            mode: stat.st_mode as u32 & 0o7777,
+            modified: nanos(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            changed: nanos(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+        }
+    }
 }
 
 impl FileStamp {

@@ -8,14 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::open::{TRAVERSE, entries, open, regular_file_in};
 use rustix::fs::{Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
-
-/// Traversal only; the folder need not be readable.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const TRAVERSE: OFlags = OFlags::PATH;
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-const TRAVERSE: OFlags = OFlags::RDONLY;
 
 /// An open parent folder and the name of an entry in it. No ancestor was a symbolic link; the entry may be one and is
 /// never followed.
@@ -27,21 +22,21 @@ pub(crate) struct EntryHandle {
 impl EntryHandle {
     /// Opens the parent folder of a resolved absolute path.
     pub(crate) fn open_parent(path: &Path) -> io::Result<Self> {
-        Self::reach(path, |_, _| Err(Errno::NOENT))
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        Ok(EntryHandle {
+            folder: open(above, TRAVERSE)?,
+            name: name.to_owned(),
+        })
     }
 
     /// Opens the parent folder of a resolved absolute path; missing folders are created.
     pub(crate) fn create_parents(path: &Path) -> io::Result<Self> {
-        Self::reach(path, |above, name| {
-            match rustix::fs::mkdirat(above, name, Mode::from_raw_mode(0o777)) {
-                // Another process may create the same folder.
-                Ok(()) | Err(Errno::EXIST) => Ok(()),
-                Err(errno) => Err(errno),
-            }
-        })
-    }
-
-    fn reach(path: &Path, missing: impl Fn(BorrowedFd<'_>, &OsStr) -> Result<(), Errno>) -> io::Result<Self> {
+        match Self::open_parent(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
@@ -54,7 +49,11 @@ impl EntryHandle {
             };
             folder = match open_folder(folder.as_fd(), name, TRAVERSE) {
                 Err(Errno::NOENT) => {
-                    missing(folder.as_fd(), name)?;
+                    match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+                        // Another process may create the same folder.
+                        Ok(()) | Err(Errno::EXIST) => {}
+                        Err(errno) => return Err(errno.into()),
+                    }
                     open_folder(folder.as_fd(), name, TRAVERSE)?
                 }
                 opened => opened?,
@@ -86,9 +85,15 @@ impl EntryHandle {
         )?)
     }
 
-    /// Opens the file for reading.
+    /// Opens the regular file for reading.
     pub(crate) fn open_file(&self) -> io::Result<File> {
-        self.open_with(OFlags::RDONLY | OFlags::NONBLOCK)
+        regular_file_in(self.folder.as_fd(), &self.name)
+    }
+
+    /// The names in the folder with their types.
+    pub(crate) fn entries(&self) -> io::Result<Vec<(OsString, FileType)>> {
+        let folder = open_folder(self.folder.as_fd(), &self.name, OFlags::RDONLY)?;
+        entries(folder.as_fd())
     }
 
     /// The target of the link.
@@ -99,7 +104,8 @@ impl EntryHandle {
 
     /// Overwrites the file in place.
     pub(crate) fn overwrite(&self, content: &[u8]) -> io::Result<()> {
-        self.open_with(OFlags::WRONLY | OFlags::TRUNC)?.write_all(content)
+        self.open_with(OFlags::WRONLY | OFlags::TRUNC | OFlags::NONBLOCK)?
+            .write_all(content)
     }
 
     /// Creates the file.
@@ -123,8 +129,17 @@ impl EntryHandle {
 
     /// Sets the permissions of the file or folder.
     pub(crate) fn set_mode(&self, mode: u32) -> io::Result<()> {
-        let opened = self.open_file()?;
+        let opened = self.open_with(OFlags::RDONLY | OFlags::NONBLOCK)?;
         Ok(rustix::fs::fchmod(&opened, bits(mode))?)
+    }
+
+    /// Sets the permissions of the folder, even if it cannot be read.
+    pub(crate) fn set_folder_mode(&self, mode: u32) -> io::Result<()> {
+        match open_folder(self.folder.as_fd(), &self.name, OFlags::RDONLY) {
+            Ok(folder) => Ok(rustix::fs::fchmod(&folder, bits(mode))?),
+            Err(Errno::ACCESS) if is_folder(&self.metadata()?) => self.change_mode(mode),
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     /// Sets the permissions of a file, even if it cannot be opened.
@@ -267,17 +282,63 @@ fn rename_new(folder: BorrowedFd<'_>, name: &OsStr, to: &EntryHandle) -> Result<
     }
 }
 
+/// Removes an entry with its content. The depth of a tree is not limited, so the folders above the current one are not
+/// held open: they are reached through `..`, and it is checked that it is the same folder.
 fn remove_tree(folder: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
     if !is_folder(&rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?) {
         return rustix::fs::unlinkat(folder, name, AtFlags::empty());
     }
-    let inner = open_folder(folder, name, OFlags::RDONLY)?;
-    let entries = Dir::read_from(&inner)?.collect::<Result<Vec<_>, _>>()?;
-    for entry in entries {
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name != "." && name != ".." {
-            remove_tree(inner.as_fd(), name)?;
+    let mut current = open_folder(folder, name, OFlags::RDONLY)?;
+    let mut frames = vec![RemovedFolder::enter(name, current.as_fd())?];
+    while let Some(frame) = frames.last_mut() {
+        if let Some(inner) = frame.folders.pop() {
+            current = open_folder(current.as_fd(), &inner, OFlags::RDONLY)?;
+            frames.push(RemovedFolder::enter(&inner, current.as_fd())?);
+            continue;
         }
+        let Some(emptied) = frames.pop() else { break };
+        let Some(outer) = frames.last() else { break };
+        current = open_folder(current.as_fd(), OsStr::new(".."), OFlags::RDONLY)?;
+        // The folder has been moved meanwhile.
+        if identity(current.as_fd())? != outer.identity {
+            return Err(Errno::BUSY);
+        }
+        rustix::fs::unlinkat(&current, &emptied.name, AtFlags::REMOVEDIR)?;
     }
     rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
+}
+
+/// A folder that is being removed; its files are removed already.
+struct RemovedFolder {
+    name: OsString,
+    /// The folders in it.
+    folders: Vec<OsString>,
+    identity: (u64, u64),
+}
+
+impl RemovedFolder {
+    fn enter(name: &OsStr, folder: BorrowedFd<'_>) -> Result<Self, Errno> {
+        let mut folders = Vec::new();
+        for entry in Dir::read_from(folder)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            match is_folder(&rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?) {
+                true => folders.push(name.to_owned()),
+                false => rustix::fs::unlinkat(folder, name, AtFlags::empty())?,
+            }
+        }
+        Ok(RemovedFolder {
+            name: name.to_owned(),
+            folders,
+            identity: identity(folder)?,
+        })
+    }
+}
+
+fn identity(folder: BorrowedFd<'_>) -> Result<(u64, u64), Errno> {
+    let stat = rustix::fs::fstat(folder)?;
+    Ok((stat.st_dev as u64, stat.st_ino as u64))
 }
