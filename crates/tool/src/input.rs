@@ -3,19 +3,32 @@
 use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use policy::Action;
 use serde_json::Value;
 
-use crate::Error;
+use crate::{ApprovedActions, Error};
 
 /// The input of a call: the JSON value, and its typed form once the tool has parsed it.
 pub struct CallInput {
     value: Value,
     parsed: OnceLock<Result<Box<dyn Any + Send + Sync>, Error>>,
+    /// The actions that the tool reported last.
+    actions: Mutex<ApprovedActions>,
 }
 
 impl CallInput {
+    /// Stores the actions that are submitted for approval.
+    pub(crate) fn submit(&self, actions: &[Action]) {
+        *self.actions.lock().unwrap_or_else(PoisonError::into_inner) = ApprovedActions::of(actions);
+    }
+
+    /// The actions that were submitted last, so that only these are performed.
+    pub(crate) fn submitted(&self) -> ApprovedActions {
+        self.actions.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The typed input. `parse` runs at the first use only.
     pub(crate) fn parsed<T: Send + Sync + 'static>(
         &self,
@@ -52,6 +65,7 @@ impl From<Value> for CallInput {
         CallInput {
             value,
             parsed: OnceLock::new(),
+            actions: Mutex::default(),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! To add a tool, implement [`Tool`] for a type and derive `Deserialize` and `JsonSchema` for its `Input`: the doc comment of the
 //! input is the description that the model reads. Then add the tool to the [`Registry`].
 
+mod approved_actions;
 mod change;
 mod coerce;
 mod context;
@@ -21,6 +22,7 @@ mod terminals;
 mod tool;
 mod usage;
 
+pub use approved_actions::ApprovedActions;
 pub use change::{ChangeReporter, UnsavedChange, UnsavedVersion};
 pub use context::{CallContext, ProgressSender};
 pub use context_source::{

@@ -169,8 +169,10 @@ impl<T: Tool> DynTool for ErasedTool<T> {
     }
 
     fn actions(&self, input: &CallInput) -> Result<Vec<Action>, Error> {
-        let input = input.parsed(|input| self.parse(input))?;
-        Ok(self.tool.actions(input))
+        let parsed = input.parsed(|input| self.parse(input))?;
+        let actions = self.tool.actions(parsed);
+        input.submit(&actions);
+        Ok(actions)
     }
 
     fn preview(&self) -> Option<Box<dyn CallPreview>> {
@@ -179,8 +181,9 @@ impl<T: Tool> DynTool for ErasedTool<T> {
 
     fn run(self: Arc<Self>, input: CallInput, context: CallContext) -> BoxFuture<'static, Result<Output, Error>> {
         async move {
+            let approved = input.submitted();
             let input = input.into_parsed(|input| self.parse(input))?;
-            self.tool.run(input, context).await
+            approved.scope_future(self.tool.run(input, context)).await
         }
         .boxed()
     }

@@ -58,10 +58,7 @@ fn tree(root: Location) -> Option<String> {
             .filter(|entry| entry.ignore_status == IgnoreStatus::Yes && !entry.name.starts_with('.'));
         let mut texts: Vec<(String, Option<Location>)> = shown
             .map(|entry| match entry.kind {
-                EntryKind::Directory => (
-                    format!("{}/", entry.name),
-                    folder.sibling(folder.path().join(&entry.name)).ok(),
-                ),
+                EntryKind::Directory => (format!("{}/", entry.name), Some(folder.within(entry.name.as_ref()))),
                 EntryKind::File { .. } | EntryKind::Link | EntryKind::Other => (entry.name.clone(), None),
             })
             .collect();

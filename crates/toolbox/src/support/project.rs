@@ -5,12 +5,12 @@ pub(crate) mod read_tracker;
 pub(crate) mod shown_files;
 pub(crate) mod trees;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use policy::{Action, PathArea};
 use session::BlobId;
-use tool::Error;
+use tool::{ApprovedActions, Error};
 use workspace::checkpoint;
 use workspace::{Location, SearchEnd, StopSignal, TreeLimits, Workspace};
 
@@ -71,8 +71,24 @@ impl Project {
         }
     }
 
-    pub(crate) fn locate(&self, path: &str) -> Result<Location, Error> {
-        self.workspace.locate(path).map_err(tool_error)
+    /// Resolves a path. While a call runs, the result must be covered by its approved actions: a command in the
+    /// background may have replaced a folder by a link meanwhile.
+    pub(crate) fn locate(&self, path: impl AsRef<Path>) -> Result<Location, Error> {
+        let location = self.workspace.locate(path).map_err(tool_error)?;
+        self.require_approved(location)
+    }
+
+    /// Fails if the approved actions of the running call do not cover a location.
+    pub(crate) fn require_approved(&self, location: Location) -> Result<Location, Error> {
+        let is_approved = ApprovedActions::current().cover(location.path())
+            || location.path() == self.workspace.root()
+            || self.spill.holds(location.path());
+        match is_approved {
+            true => Ok(location),
+            false => Err(Error::Failed(
+                "the path leads to another place than the one that was approved; nothing was done".into(),
+            )),
+        }
     }
 
     /// The approval for reading a path; none for a saved result.
@@ -102,7 +118,8 @@ impl Project {
 
     /// Locates a path without following a final symbolic link.
     pub(crate) fn locate_entry(&self, path: &str) -> Result<Location, Error> {
-        self.workspace.locate_entry(path).map_err(tool_error)
+        let location = self.workspace.locate_entry(path).map_err(tool_error)?;
+        self.require_approved(location)
     }
 
     /// The approvals for changing a path without following a final symbolic link: the entry itself and everything below
@@ -126,7 +143,7 @@ impl Project {
 
     /// Resolves a path. An unresolvable path is judged as named and as outside the project, because it may resolve when
     /// the tool runs, unless it never can.
-    fn place(&self, path: &str) -> (std::path::PathBuf, PathArea) {
+    fn place(&self, path: &str) -> (PathBuf, PathArea) {
         match self.workspace.locate(path) {
             Ok(location) => {
                 let place = place(&location);
@@ -152,7 +169,8 @@ fn place(location: &Location) -> PathArea {
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
-    match tokio::task::spawn_blocking(work).await {
+    let approved = ApprovedActions::current();
+    match tokio::task::spawn_blocking(move || approved.scope(work)).await {
         Ok(result) => result,
         Err(_) => Err(Error::Failed("the tool crashed on this input; try another way".into())),
     }

@@ -152,7 +152,7 @@ pub(crate) fn find(
 
 /// The matches in a file; `None` if its language is not supported.
 fn mentions(root: &Location, path: &str, name: &str) -> Option<Vec<SymbolMatch>> {
-    let file = root.sibling(path).ok()?;
+    let file = root.project_path(Path::new(path));
     let text = file.read_text().ok()?.content;
     Language::detect(Path::new(path), &text)?;
     let (mentions, outline) = index::mentions(Path::new(path), &text, name, FILE_TIME).ok()?;
@@ -204,7 +204,7 @@ pub(crate) async fn resolve_location(project: &Project, symbol: SymbolQuery) -> 
         return Ok(symbol);
     };
     Ok(SymbolQuery {
-        path: root.sibling(&best.path).ok().map(|file| file.path().to_owned()),
+        path: Some(root.project_path(Path::new(&best.path)).path().to_owned()),
         line: Some(best.line),
         ..symbol
     })

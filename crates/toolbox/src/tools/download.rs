@@ -41,7 +41,10 @@ pub(crate) struct Input {
 impl DownloadTool {
     /// The path of the file. In a directory, the last part of the URL is the name.
     fn path(&self, input: &Input) -> Result<String, Error> {
-        let is_folder = input.path.ends_with('/') || self.project.locate(&input.path)?.is_dir();
+        let is_folder = input.path.ends_with('/') || {
+            let place = self.project.workspace.locate(&input.path).map_err(tool_error)?;
+            place.is_dir()
+        };
         if !is_folder {
             return Ok(input.path.clone());
         }

@@ -1,5 +1,6 @@
 //! Searches file contents.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -167,7 +168,7 @@ fn outlines(place: &Location, matches: &GrepMatches) -> Vec<Option<Outline>> {
     }
     let mut room = MAX_OUTLINED_BYTES;
     let outline = |file: &FileMatches| {
-        let file = place.sibling(&file.path).ok()?;
+        let file = place.project_path(Path::new(&file.path));
         let bytes = file.read_bytes(room).ok()?;
         room = room.saturating_sub(bytes.len() as u64);
         let text = String::from_utf8(bytes).ok()?;

@@ -24,6 +24,8 @@ mod peer_aliases;
 mod planning;
 mod previews;
 mod project;
+#[cfg(target_os = "linux")]
+mod races;
 mod reading_files;
 mod sandbox_escalation;
 mod terminal;

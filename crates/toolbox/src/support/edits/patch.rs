@@ -106,6 +106,10 @@ impl<'a> PatchPlanner<'a> {
         let mut files = self.files.borrow_mut();
         let found = files.entry(path.to_owned()).or_insert_with(|| {
             let file = self.project.workspace.locate(path)?;
+            if self.project.require_approved(file.clone()).is_err() {
+                let path = file.shown().into_owned();
+                return Err(workspace::Error::Changed { path });
+            }
             let text = file.read_text()?;
             Ok(PatchedSource { file, text })
         });
@@ -195,7 +199,7 @@ impl<'a> PatchPlanner<'a> {
     }
 
     fn locate(&self, path: &Path) -> Result<Location, Error> {
-        self.project.workspace.locate(path).map_err(tool_error)
+        self.project.locate(path)
     }
 
     fn found(&self, path: &Path) -> Result<PatchedSource, Error> {

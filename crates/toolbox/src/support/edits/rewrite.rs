@@ -1,5 +1,8 @@
 //! Applies edits of a language server: every file must be unchanged, or nothing is written.
 
+use std::path::PathBuf;
+
+use policy::Action;
 use tool::{CallContext, Error, Output};
 use workspace::LocationPlace;
 
@@ -30,13 +33,17 @@ pub(crate) async fn apply_rewrites(
             "{files} would change, more than {MAX_FILES}; nothing was changed"
         )));
     }
+    let mut permitted = Vec::new();
     for rewrite in &rewrites {
         for action in project.write_actions(&rewrite.path.to_string_lossy()) {
+            if let Action::Write { path, .. } = &action {
+                permitted.push(path.clone());
+            }
             context.permit(action).await?;
         }
     }
     let owned = project.clone();
-    let (mut output, shown) = run_blocking(move || write(&owned, rewrites)).await?;
+    let (mut output, shown) = run_blocking(move || write(&owned, rewrites, &permitted)).await?;
     let files = count(shown.len(), "file");
     let mut names = shown.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
     if shown.len() > MAX_NAMED {
@@ -46,14 +53,14 @@ pub(crate) async fn apply_rewrites(
     Ok(output.with_summary(format!("{done}, {files}")))
 }
 
-fn write(project: &Project, rewrites: Vec<FileRewrite>) -> Result<(Output, Vec<String>), Error> {
+fn write(project: &Project, rewrites: Vec<FileRewrite>, permitted: &[PathBuf]) -> Result<(Output, Vec<String>), Error> {
     let mut steps = Vec::new();
     let mut output = Output::text("");
     let mut shown = Vec::new();
     let mut written = Vec::new();
     for rewrite in rewrites {
-        let file = project.locate(&rewrite.path.to_string_lossy())?;
-        if file.place() == LocationPlace::Outside {
+        let file = project.workspace.locate(&rewrite.path).map_err(tool_error)?;
+        if file.place() == LocationPlace::Outside || !permitted.iter().any(|path| path == file.path()) {
             return Err(Error::Failed(format!(
                 "{} is outside the project; nothing was changed",
                 file.shown()

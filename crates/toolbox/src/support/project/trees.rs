@@ -4,7 +4,7 @@ use session::FileKind;
 use tool::{Error, UnsavedChange, UnsavedVersion};
 use workspace::{Location, TreeEntry, TreeEntryContent};
 
-use crate::support::project::Project;
+use crate::support::project::{Project, tool_error};
 use crate::support::text::count;
 
 /// Whether a tree was added or removed.
@@ -16,13 +16,13 @@ pub(crate) enum TreeChange {
 
 /// The destination of a copy or move. If it is a directory, the source is placed inside it.
 pub(crate) fn destination(project: &Project, from: &str, to: &str) -> Result<Location, Error> {
-    let place = project.locate(to)?;
+    let place = project.workspace.locate(to).map_err(tool_error)?;
     if !place.is_dir() {
         return project.locate_entry(to);
     }
     let from = project.locate_entry(from)?;
     match from.path().file_name() {
-        Some(name) => Ok(place.within(name.as_ref())),
+        Some(name) => project.require_approved(place.within(name.as_ref())),
         None => Err(Error::Failed(format!("{} has no name", from.shown()))),
     }
 }
