@@ -1,7 +1,5 @@
 //! Restricted reading of settings files: a file of the project may be a symbolic link to anything.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
 
@@ -41,12 +39,7 @@ impl FileOrigin<'_> {
         if !self.may_read(path, &real) {
             return Err(ReadRefusal::OutsideProject);
         }
-        let mut bytes = Vec::new();
-        let read = File::open(&real).and_then(|file| file.take(max).read_to_end(&mut bytes));
-        match read {
-            Ok(_) => Ok(bytes),
-            Err(error) => Err(ReadRefusal::Unreadable(error.to_string())),
-        }
+        workspace::read_regular_file(&real, max).map_err(|error| ReadRefusal::Unreadable(error.to_string()))
     }
 
     /// The canonical path of a folder, if it may be read.

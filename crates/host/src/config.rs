@@ -127,7 +127,7 @@ pub fn file_errors(root: Option<&Path>, env: &ProcessEnv) -> Vec<Failure> {
         return Vec::new();
     };
     let all = [Some(files.user), files.project].into_iter().flatten();
-    let texts = all.filter_map(|file| Some((std::fs::read_to_string(&file).ok()?, file)));
+    let texts = all.filter_map(|file| Some((layer::read_text(&file).ok()?, file)));
     texts.flat_map(|(text, file)| check::errors(&text, &file)).collect()
 }
 

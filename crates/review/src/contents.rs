@@ -4,9 +4,7 @@ use crate::Error;
 use bytes::Bytes;
 use session::{BlobId, FileKind, FileVersion, Store};
 use std::collections::HashMap;
-use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use store::SqliteStore;
 use workspace::checkpoint::{BlobDir, BlobSource};
@@ -58,11 +56,7 @@ impl VersionContents {
 pub(crate) fn store_current(blob_dir: &BlobDir, path: &Path, version: &FileVersion) -> bool {
     let put = match version.kind {
         FileKind::Folder { .. } => return true,
-        FileKind::Link => fs::read_link(path).and_then(|target| blob_dir.put(target.as_os_str().as_bytes())),
-        FileKind::File { .. } => File::open(path).and_then(|mut file| {
-            let size = file.metadata()?.len();
-            blob_dir.put_file(&mut file, size)
-        }),
+        FileKind::Link | FileKind::File { .. } => blob_dir.put_path(path),
     };
     put.is_ok_and(|put| put.stored.is_ok() && Some(&put.id) == version.content.as_ref())
 }

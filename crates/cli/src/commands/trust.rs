@@ -98,14 +98,19 @@ pub(super) fn ask_first(root: &Path, env: &ProcessEnv) -> Result<()> {
     Ok(())
 }
 
+/// Maximum size of a file that is shown.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
 /// The settings of a project that need trust, one line each.
 fn wants(config: Option<&Path>, files: &[PathBuf], root: &Path) -> Vec<String> {
-    let text = config
-        .and_then(|file| std::fs::read_to_string(file).ok())
-        .unwrap_or_default();
+    let read = |file: &Path| {
+        let bytes = workspace::read_regular_file(file, MAX_BYTES).unwrap_or_default();
+        String::from_utf8(bytes).unwrap_or_default()
+    };
+    let text = config.map(read).unwrap_or_default();
     let mut wants = text.parse::<Table>().map(|table| of_config(&table)).unwrap_or_default();
     for name in PROJECT_FILES.iter().filter(|name| files.contains(&root.join(name))) {
-        let text = std::fs::read_to_string(root.join(name)).unwrap_or_default();
+        let text = read(&root.join(name));
         let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
         let servers = ["mcpServers", "servers"]
             .iter()

@@ -53,6 +53,15 @@ pub struct ConfigValue {
     pub origin: ConfigOrigin,
 }
 
+/// Larger configuration files are cut off.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Reads a configuration file, which must be a regular file.
+pub(super) fn read_text(path: &Path) -> std::io::Result<String> {
+    let bytes = workspace::read_regular_file(path, MAX_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| std::io::Error::new(ErrorKind::InvalidData, error))
+}
+
 impl ConfigLayer {
     /// The default values.
     pub fn built_in() -> Self {
@@ -71,7 +80,7 @@ impl ConfigLayer {
 
     /// Reads and checks a file. Returns `None` if it does not exist.
     pub fn read(path: &Path, origin: fn(PathBuf) -> ConfigOrigin) -> Result<Option<Self>> {
-        let text = match std::fs::read_to_string(path) {
+        let text = match read_text(path) {
             Ok(text) => text,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             Err(error) if error.kind() == ErrorKind::InvalidData => {
