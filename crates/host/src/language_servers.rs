@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use toolbox::{
-    CodeLocation, CodeServer, Diagnostic, DiagnosticSeverity, DiagnosticsBaseline, FileRewrite, QuickFix, SymbolQuery,
+    CodeLocation, CodeServer, Diagnostic, DiagnosticSeverity, DiagnosticsBaseline, FileRewrite, NewDiagnostics,
+    QuickFix, SymbolQuery,
 };
 use workspace::Workspace;
 
@@ -211,10 +212,15 @@ struct LspDiagnosticsWatch {
 }
 
 impl DiagnosticsBaseline for LspDiagnosticsWatch {
-    fn new_diagnostics(self: Box<Self>) -> BoxFuture<'static, Vec<Diagnostic>> {
+    fn new_diagnostics(self: Box<Self>) -> BoxFuture<'static, NewDiagnostics> {
         async move {
             let new = self.servers.new_diagnostics_since(self.before).await;
-            new.into_iter().map(|one| convert_diagnostic(one, &self.root)).collect()
+            let wait = self.servers.limits().wait;
+            let unresponsive = self.servers.take_unresponsive().into_iter();
+            NewDiagnostics {
+                found: new.into_iter().map(|one| convert_diagnostic(one, &self.root)).collect(),
+                unresponsive: unresponsive.map(|name| (name, wait)).collect(),
+            }
         }
         .boxed()
     }

@@ -1,6 +1,6 @@
 //! All language servers of a project: each starts when a file of its language is first needed, and is monitored.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -57,6 +57,15 @@ struct LanguageServersInner {
     specs: Vec<Arc<LanguageServerSpec>>,
     limits: LspLimits,
     slots: Mutex<HashMap<ServerKey, LspServerSlot>>,
+    unresponsive: Mutex<UnresponsiveServers>,
+}
+
+/// Servers that did not respond in time, by name. They are not awaited again until they publish diagnostics.
+#[derive(Default)]
+struct UnresponsiveServers {
+    names: HashSet<String>,
+    /// Those that were not reported yet.
+    unreported: Vec<String>,
 }
 
 /// The name of a server, and its root directory.
@@ -113,6 +122,7 @@ impl LanguageServers {
             specs: specs.into_iter().map(Arc::new).collect(),
             limits,
             slots: Mutex::default(),
+            unresponsive: Mutex::default(),
         }))
     }
 
@@ -150,14 +160,14 @@ impl LanguageServers {
             paths: paths.into_iter().filter(|path| self.serves(path)).collect(),
         };
         for path in &known.paths {
-            let end = Instant::now() + self.0.limits.start;
-            let Some(server) = self.ready(path, end).await else {
+            let end = self.deadline(path);
+            let Some(server) = self.ready_in_time(path, end).await else {
                 continue;
             };
             if let Some(synced) = server.sync(path).await
                 && server.diagnostics.for_file(path).is_none()
             {
-                self.await_diagnostics(&server, &synced).await;
+                self.await_diagnostics(&server, &synced, end).await;
             }
             if !known.servers.iter().any(|(other, _)| Arc::ptr_eq(other, &server)) {
                 known.servers.push((server, DiagnosticMap::new()));
@@ -173,9 +183,10 @@ impl LanguageServers {
     pub async fn new_diagnostics_since(&self, before: DiagnosticBaseline) -> Vec<LspDiagnostic> {
         let changed = join_all(before.paths.iter().map(|path| async move {
             // A new file may need a server that was not running.
-            let server = self.ready(path, Instant::now() + self.0.limits.start).await?;
+            let end = self.deadline(path);
+            let server = self.ready_in_time(path, end).await?;
             let synced = server.sync(path).await?;
-            self.await_diagnostics(&server, &synced).await;
+            self.await_diagnostics(&server, &synced, end).await;
             Some(server)
         }));
         let mut new = Vec::new();
@@ -205,10 +216,16 @@ impl LanguageServers {
             let all = running.iter().flat_map(|server| server.diagnostics.all().into_values());
             return (!running.is_empty()).then(|| all.flat_map(|findings| findings.to_vec()).collect());
         };
-        let server = self.ready(path, Instant::now() + self.0.limits.start).await?;
+        let end = self.deadline(path);
+        let server = self.ready_in_time(path, end).await?;
         let synced = server.sync(path).await?;
-        self.await_diagnostics(&server, &synced).await;
+        self.await_diagnostics(&server, &synced, end).await;
         server.diagnostics.for_file(path).map(|findings| findings.to_vec())
+    }
+
+    /// The servers that did not respond in time since the last call.
+    pub fn take_unresponsive(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.unresponsive().unreported)
     }
 
     /// Notifies the running servers of files changed by others.
@@ -252,20 +269,56 @@ impl LanguageServers {
         self.0.slots().clear();
     }
 
-    /// Waits for the diagnostics of a document.
-    async fn await_diagnostics(&self, server: &LanguageServer, synced: &SyncedDocument) {
-        let end = Instant::now() + self.0.limits.wait;
+    /// Until when the server of a file is awaited: not at all if it did not respond before.
+    fn deadline(&self, path: &Path) -> Instant {
+        let spec = self.0.spec(path);
+        let is_silent = spec.is_some_and(|spec| self.0.unresponsive().names.contains(&spec.name));
+        match is_silent {
+            true => Instant::now(),
+            false => Instant::now() + self.0.limits.wait,
+        }
+    }
+
+    /// Returns the server of a file when it is ready, at most until `end`. A server that is still starting then is not
+    /// awaited again.
+    async fn ready_in_time(&self, path: &Path, end: Instant) -> Option<Arc<LanguageServer>> {
+        let server = self.ready(path, end).await;
+        if server.is_none()
+            && let Some(spec) = self.0.spec(path)
+        {
+            let slots = self.0.slots();
+            let mut own = slots.iter().filter(|((name, _), _)| *name == spec.name);
+            if own.any(|(_, slot)| matches!(&*slot.state.borrow(), LspServerState::Starting)) {
+                self.0.unresponsive().add(&spec.name);
+            }
+        }
+        server
+    }
+
+    /// Waits for the diagnostics of a document, at most until `end`.
+    async fn await_diagnostics(&self, server: &LanguageServer, synced: &SyncedDocument, end: Instant) {
+        let name = &server.spec.name;
+        if Instant::now() >= end {
+            // It is awaited again once it publishes anything.
+            if !server.diagnostics.all().is_empty() {
+                self.0.unresponsive().names.remove(name);
+            }
+            return;
+        }
         let since = match server.diagnostics.is_versioned() {
             true => synced.since,
             // Pending diagnostics of the old text arrive before the response to a request about the new text.
             false => {
-                server.outline(&synced.path, self.0.limits.wait).await;
+                server.outline(&synced.path, end - Instant::now()).await;
                 server.diagnostics.generation()
             }
         };
-        tokio::select! {
-            _ = server.diagnostics.wait(&synced.path, synced.version, since, end) => {}
-            () = server.connection.closed() => {}
+        let published = tokio::select! {
+            published = server.diagnostics.wait(&synced.path, synced.version, since, end) => published,
+            () = server.connection.closed() => true,
+        };
+        if !published && server.diagnostics.all().is_empty() {
+            self.0.unresponsive().add(name);
         }
     }
 
@@ -314,6 +367,14 @@ impl LanguageServers {
         tokio::spawn(run(Arc::downgrade(&self.0), spec, key.1.clone(), slot.failures, sender));
         slots.insert(key, slot);
         Some(state)
+    }
+}
+
+impl UnresponsiveServers {
+    fn add(&mut self, name: &str) {
+        if self.names.insert(name.to_owned()) {
+            self.unreported.push(name.to_owned());
+        }
     }
 }
 
@@ -400,6 +461,10 @@ fn added_diagnostics(old: &[LspDiagnostic], new: &[LspDiagnostic]) -> Vec<LspDia
 }
 
 impl LanguageServersInner {
+    fn unresponsive(&self) -> MutexGuard<'_, UnresponsiveServers> {
+        self.unresponsive.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn slots(&self) -> MutexGuard<'_, HashMap<ServerKey, LspServerSlot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }

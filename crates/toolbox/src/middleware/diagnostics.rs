@@ -9,7 +9,7 @@ use policy::Action;
 use tool::{CallContext, CallInput, DynTool, Error, Output, ToolSet};
 
 use crate::middleware::{Middleware, WrappedTool, wrap};
-use crate::support::code_server::{CodeServer, Diagnostic};
+use crate::support::code_server::{CodeServer, Diagnostic, NewDiagnostics};
 use crate::support::text::count;
 
 /// Maximum number of problems listed; the rest is counted.
@@ -50,12 +50,17 @@ impl Middleware for WithDiagnostics {
             let watch = server.baseline(changed).await;
             let mut output = Arc::clone(&wrapped.tool).run(input, context).await?;
             if !output.changes.is_empty() {
-                let found = watch.new_diagnostics().await;
+                let NewDiagnostics { found, unresponsive } = watch.new_diagnostics().await;
                 if !found.is_empty() {
-                    output.content.push(Block::Text {
-                        text: render_new_diagnostics(found),
-                    });
+                    output.content.push(Block::text(render_new_diagnostics(found)));
                 }
+                let silent = unresponsive.iter().map(|(name, waited)| {
+                    let waited = waited.as_millis();
+                    format!(
+                        "\n[the language server {name} did not respond within {waited} ms; its diagnostics are missing]"
+                    )
+                });
+                output.content.extend(silent.map(Block::text));
             }
             Ok(output)
         }

@@ -1,6 +1,7 @@
 //! The interface to language servers.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _};
 
@@ -59,15 +60,24 @@ const NO_SERVER: &str = "no language server serves this file";
 /// The diagnostics before a change.
 pub trait DiagnosticsBaseline: Send {
     /// The diagnostics that are new since then.
-    fn new_diagnostics(self: Box<Self>) -> BoxFuture<'static, Vec<Diagnostic>>;
+    fn new_diagnostics(self: Box<Self>) -> BoxFuture<'static, NewDiagnostics>;
+}
+
+/// The diagnostics that are new since a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NewDiagnostics {
+    /// The diagnostics.
+    pub found: Vec<Diagnostic>,
+    /// Servers that did not respond in time, and for how long they were awaited.
+    pub unresponsive: Vec<(String, Duration)>,
 }
 
 /// A baseline without a language server.
 struct EmptyBaseline;
 
 impl DiagnosticsBaseline for EmptyBaseline {
-    fn new_diagnostics(self: Box<Self>) -> BoxFuture<'static, Vec<Diagnostic>> {
-        std::future::ready(Vec::new()).boxed()
+    fn new_diagnostics(self: Box<Self>) -> BoxFuture<'static, NewDiagnostics> {
+        std::future::ready(NewDiagnostics::default()).boxed()
     }
 }
 
