@@ -1,7 +1,7 @@
 //! Downloads a file from the web.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use policy::Action;
 use schemars::JsonSchema;
@@ -112,6 +112,7 @@ impl Tool for DownloadTool {
             packing: BodyCompression::None,
             ..WebRequest::get(url, Duration::from_secs(seconds))
         };
+        let (started, stall) = (Instant::now(), ask.stall);
         let mut reply = self.net.send(ask, &context).await?.success().await?;
         let too_large = |size: String| {
             let most = self.most;
@@ -128,7 +129,11 @@ impl Tool for DownloadTool {
             BodyEnd::Whole => {}
             BodyEnd::TooLong => return Err(too_large(format!("{} has more than {got} bytes", reply.url))),
             BodyEnd::TooSlow => {
-                return Err(incomplete(&reply.url, got, &format!("timed out after {seconds} s,")));
+                let how = match started.elapsed().as_secs() < seconds {
+                    true => format!("sent nothing for {} s,", stall.as_secs()),
+                    false => format!("timed out after {seconds} s,"),
+                };
+                return Err(incomplete(&reply.url, got, &how));
             }
             BodyEnd::Broken => return Err(incomplete(&reply.url, got, "lost the connection")),
         }

@@ -20,6 +20,8 @@ use super::{ProxyResolver, failed};
 const MAX_REDIRECTS: usize = 10;
 /// Timeout for DNS lookup and for connecting.
 const CONNECT: Duration = Duration::from_secs(15);
+/// A server that sends nothing for this long has stalled.
+const STALL: Duration = Duration::from_secs(30);
 /// Some servers reject requests without a user agent.
 const AGENT: &str = concat!("Mozilla/5.0 (compatible; hew/", env!("CARGO_PKG_VERSION"), ")");
 
@@ -46,6 +48,8 @@ pub(crate) struct WebRequest {
     pub(crate) body: Option<serde_json::Value>,
     /// Timeout of each hop, including its response.
     pub(crate) time: Duration,
+    /// Timeout without any data.
+    pub(crate) stall: Duration,
     pub(crate) packing: BodyCompression,
 }
 
@@ -67,6 +71,7 @@ impl WebRequest {
             headers: Vec::new(),
             body: None,
             time,
+            stall: STALL,
             packing: BodyCompression::Decoded,
         }
     }
@@ -135,7 +140,7 @@ impl WebClient {
         url: &Url,
         addresses: &[SocketAddr],
     ) -> Result<reqwest::Response, Error> {
-        let client = self.client(url, addresses, ask.packing)?;
+        let client = self.client(url, addresses, ask)?;
         let request = match &ask.body {
             None => client.get(url.clone()),
             Some(body) => client.post(url.clone()).json(body),
@@ -154,7 +159,7 @@ impl WebClient {
     }
 
     /// A client for one hop that knows only the checked addresses.
-    fn client(&self, url: &Url, addresses: &[SocketAddr], packing: BodyCompression) -> Result<reqwest::Client, Error> {
+    fn client(&self, url: &Url, addresses: &[SocketAddr], ask: &WebRequest) -> Result<reqwest::Client, Error> {
         let tls = match self.tls.get() {
             Some(tls) => tls.clone(),
             None => {
@@ -166,8 +171,9 @@ impl WebClient {
             .tls_backend_preconfigured(tls)
             .http1_only()
             .connect_timeout(CONNECT)
+            .read_timeout(ask.stall)
             .pool_max_idle_per_host(0)
-            .gzip(packing == BodyCompression::Decoded)
+            .gzip(ask.packing == BodyCompression::Decoded)
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(AGENT)
             .no_proxy();
@@ -503,6 +509,37 @@ mod tests {
         assert_eq!(net.send(ask, &context).await.unwrap().take(10).await.bytes, b"hi");
         assert!(first.await.unwrap().contains("x-key: secret"));
         assert!(!second.await.unwrap().contains("secret"));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_stalls_ends_long_before_the_timeout() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        // The connection stays open.
+        let server = tokio::spawn(async move {
+            use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.read(&mut [0; 4096]).await.unwrap();
+            let start = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhi";
+            stream.write_all(start).await.unwrap();
+            std::future::pending::<()>().await;
+        });
+        let context = CallContext {
+            host: Arc::new(Willing),
+            ..CallContext::detached("c".into(), FEATURES)
+        };
+        let url = parse(&format!("http://{address}/")).unwrap();
+        let ask = WebRequest {
+            stall: Duration::from_millis(50),
+            ..WebRequest::get(url, Duration::from_secs(3_600))
+        };
+        let mut reply = net(&["127.0.0.1"], &[]).send(ask, &context).await.unwrap();
+        let taken = reply.take(1_000).await;
+        assert_eq!(
+            (taken.bytes.as_slice(), taken.end),
+            (b"hi".as_slice(), crate::support::web::BodyEnd::TooSlow)
+        );
+        server.abort();
     }
 
     #[test]
