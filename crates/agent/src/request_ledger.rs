@@ -45,7 +45,15 @@ impl RequestLedger {
     /// process.
     pub(crate) async fn restore(&mut self, session: SessionId, items: &[Arc<Item>], info: &Info, store: &dyn Store) {
         // Without the last request, only the expected cache hit of the next one is unknown.
-        let Some((record, request)) = last_request(session, items, info, store).await else {
+        let records = store.request_records(session).await.unwrap_or_default();
+        let Some(last) = last_record(&records, items) else {
+            return;
+        };
+        if last.model != info.name() {
+            self.ledger.set_previous_model(last.model.clone());
+            return;
+        }
+        let Some((record, request)) = last_request(last, &records, items, store).await else {
             return;
         };
         let entry = self.ledger.begin_request(&request, info, record.at.0);
@@ -177,23 +185,23 @@ fn store_snapshot(request: &Request, store: &dyn Store) -> (BlobId, Vec<BlobId>)
     (id, parts)
 }
 
-/// The last request of an earlier process, if it used the same model and is completely stored.
-async fn last_request(
-    session: SessionId,
-    items: &[Arc<Item>],
-    info: &Info,
-    store: &dyn Store,
-) -> Option<(RequestRecord, Request)> {
-    let records = store.request_records(session).await.ok()?;
+/// The record of the last request of an earlier process.
+fn last_record<'a>(records: &'a [RequestRecord], items: &[Arc<Item>]) -> Option<&'a RequestRecord> {
     let own: HashSet<ItemId> = items.iter().map(|item| item.id).collect();
     // The records include those of subtasks.
     let is_own =
         |record: &&RequestRecord| record.prompt.is_some() && record.item.is_some_and(|item| own.contains(&item));
-    let last = records
-        .iter()
-        .rfind(is_own)
-        .filter(|record| record.model == info.name())?;
-    let (references, frame) = prompt::request_layout(&records, last.id)?;
+    records.iter().rfind(is_own)
+}
+
+/// The last request of an earlier process, if it is completely stored.
+async fn last_request(
+    last: &RequestRecord,
+    records: &[RequestRecord],
+    items: &[Arc<Item>],
+    store: &dyn Store,
+) -> Option<(RequestRecord, Request)> {
+    let (references, frame) = prompt::request_layout(records, last.id)?;
     let mut texts: HashMap<String, Vec<u8>> = HashMap::new();
     let made = references.iter().filter_map(|reference| match reference {
         MessageRef::Item(..) => None,

@@ -146,6 +146,11 @@ impl Ledger {
         }
     }
 
+    /// Sets the model of the last request of an earlier process, whose content is unknown.
+    pub fn set_previous_model(&mut self, model: String) {
+        self.model = model;
+    }
+
     /// Records the provider's report about the last request and returns its sections.
     pub fn finish_request(
         &mut self,
@@ -258,13 +263,13 @@ impl Ledger {
         shared: usize,
         new_messages: &[LedgerMessage],
     ) -> PromptDifference {
-        let Some(before) = &self.frame else {
-            return PromptDifference::First;
-        };
-        if self.model != model {
+        if !self.model.is_empty() && self.model != model {
             let part = format!("model: {} became {model}", self.model);
             return PromptDifference::At { byte: 0, part };
         }
+        let Some(before) = &self.frame else {
+            return PromptDifference::First;
+        };
         if let Some(left) = frame.difference_from(before) {
             return PromptDifference::At {
                 byte: left.byte,

@@ -5,10 +5,13 @@ use crate::error::StoreError;
 use crate::read;
 use crate::row;
 use crate::sql_value::{IdValue, from_sql};
-use model::Reply;
+use model::{Part, Reply};
 use rusqlite::{Connection, OptionalExtension, params};
 use session::{Body, Item, ItemId, ReplyEnd, RequestEnd, RequestId, RequestRecord, SessionId, Time};
 use std::sync::Arc;
+
+/// An estimate for replies without reported usage.
+const BYTES_PER_TOKEN: u64 = 4;
 
 /// The stored part of a reply.
 struct DraftRemains {
@@ -83,10 +86,23 @@ fn drafts(connection: &Connection, session: SessionId) -> Result<Vec<DraftRemain
     Ok(all)
 }
 
+fn text_bytes(part: &Part) -> usize {
+    match part {
+        Part::Text { text, .. } | Part::Thinking { text, .. } => text.len(),
+        Part::ToolCall { input, .. } => input.to_string().len(),
+        Part::ToolResult { .. } | Part::Media(_) => 0,
+    }
+}
+
 impl DraftRemains {
     /// The record of a request that was not recorded before the crash.
     fn record(&self) -> Option<RequestRecord> {
-        let usage = self.reply.usage?;
+        let mut usage = self.reply.usage?;
+        if usage.estimated {
+            let message = self.reply.clone().into_message();
+            let bytes: usize = message.parts.iter().map(text_bytes).sum();
+            usage.output = usage.output.max((bytes as u64).div_ceil(BYTES_PER_TOKEN));
+        }
         Some(RequestRecord {
             id: self.request,
             item: Some(self.id),
