@@ -418,6 +418,7 @@ fn info(definition: &AgentDefinition) -> Info {
             window: u64::from(u32::MAX),
             output: u32::MAX.into(),
         },
+        parameters: 0,
         features: Features {
             tools: false,
             parallel_tools: false,

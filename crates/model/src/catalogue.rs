@@ -139,6 +139,7 @@ impl CatalogueRow {
                 window: self.context_window.unwrap_or(0),
                 output: self.max_output.unwrap_or(0),
             },
+            parameters: 0,
             features: Features {
                 tools: self.tools,
                 parallel_tools: self.parallel_tools,

@@ -18,6 +18,24 @@ pub enum Error {
     ContextOverflow {
         /// The provider's message.
         detail: String,
+        /// The context window that the provider enforces, if it reports it.
+        window: Option<u64>,
+    },
+    /// The model or its server does not accept tools.
+    #[error("{provider} does not support tool calls for this model: {detail}")]
+    ToolsUnsupported {
+        /// The provider's name.
+        provider: String,
+        /// The provider's message.
+        detail: String,
+    },
+    /// The reply exceeds the maximum size or duration.
+    #[error("the reply from {provider} was stopped: {detail}")]
+    ReplyTooLong {
+        /// The provider's name.
+        provider: String,
+        /// The exceeded limit.
+        detail: String,
     },
     /// The provider limits the request rate.
     #[error("{provider} is rate-limiting requests: {detail}")]
@@ -141,6 +159,8 @@ impl Error {
         match self {
             Error::Credentials { .. }
             | Error::ContextOverflow { .. }
+            | Error::ToolsUnsupported { .. }
+            | Error::ReplyTooLong { .. }
             | Error::Refused { .. }
             | Error::NotFound { .. }
             | Error::Agent { .. }
@@ -169,6 +189,8 @@ impl Error {
             Error::ContextOverflow { .. } => {
                 "start a new session, or choose a model with a larger window (`hew models`)"
             }
+            Error::ToolsUnsupported { .. } => "set tool_protocol = \"xml\", or choose another model (`hew models`)",
+            Error::ReplyTooLong { .. } => "the model repeats itself: rephrase the task, or choose another model",
             Error::RateLimited { .. } => "wait a moment, or choose another model",
             Error::Overloaded { .. } | Error::Server { .. } => "try again later, or choose another model",
             Error::Refused { .. } => "check the account's credit and permissions at the provider",

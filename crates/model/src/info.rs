@@ -15,6 +15,9 @@ pub struct Info {
     pub wire: Wire,
     /// Token limits.
     pub limits: TokenLimits,
+    /// The number of parameters; 0 if unknown.
+    #[serde(default)]
+    pub parameters: u64,
     /// Supported features.
     pub features: Features,
     /// The prices, if known.
@@ -36,6 +39,29 @@ impl Info {
     pub fn cost(&self, usage: &Usage) -> Option<Cost> {
         self.prices.as_ref().map(|prices| prices.cost(usage))
     }
+}
+
+/// The number of parameters that a model's name states, such as `1.5b` in `qwen2.5-coder:1.5b`; 0 if it states none. The
+/// experts of a mixture such as `8x7b` are added up.
+pub fn parameters_in(name: &str) -> u64 {
+    let words = name.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '.');
+    // A dot also separates a file extension.
+    let stated = words.flat_map(|word| [word, word.rsplit_once('.').map_or(word, |(stem, _)| stem)]);
+    stated.filter_map(parameter_count).max().unwrap_or(0)
+}
+
+/// Parses `1.5b`, `500M` or `8x7B`.
+fn parameter_count(word: &str) -> Option<u64> {
+    let word = word.to_ascii_lowercase();
+    let (number, unit) = match (word.strip_suffix('b'), word.strip_suffix('m')) {
+        (Some(number), _) => (number, 1e9),
+        (_, Some(number)) => (number, 1e6),
+        (None, None) => return None,
+    };
+    let (experts, size) = number.split_once('x').unwrap_or(("1", number));
+    let (experts, size): (f64, f64) = (experts.parse().ok()?, size.parse().ok()?);
+    let count = experts * size * unit;
+    (count.is_finite() && count >= 1e6).then_some(count as u64)
 }
 
 /// A vendor's HTTP API protocol.
@@ -214,6 +240,25 @@ mod tests {
             ..Usage::default()
         };
         assert_eq!(prices.cost(&hour).nano_usd, 6_000_000);
+    }
+
+    #[test]
+    fn the_number_of_parameters_is_read_from_a_name() {
+        for (name, count) in [
+            ("qwen2.5-coder:1.5b", 1_500_000_000),
+            ("/models/coder-0.5b.gguf", 500_000_000),
+            ("Qwen2.5-Coder-0.5B-Instruct-Q4_K_M.gguf", 500_000_000),
+            ("mixtral-8x7b", 56_000_000_000),
+            ("smollm2:135m", 135_000_000),
+            ("7.6B", 7_600_000_000),
+            ("qwen3-30b-a3b", 30_000_000_000),
+            ("claude-sonnet-4-6", 0),
+            ("gemma", 0),
+            ("nanb", 0),
+            ("infb", 0),
+        ] {
+            assert_eq!(parameters_in(name), count, "{name}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use caching::{CacheMode, CachePolicy};
 pub use catalogue::{Catalogue, ModelLookup};
 pub use chunk::{Chunk, ChunkPart, Stop};
 pub use error::{Error, Retry};
-pub use info::{Effort, Features, Info, ModelPrices, PriceTier, TokenLimits, Wire};
+pub use info::{Effort, Features, Info, ModelPrices, PriceTier, TokenLimits, Wire, parameters_in};
 pub use message::{Block, CallId, Media, Message, Part, PartOrigin, ReplayData, Role, ToolOutcome};
 pub use prompt_size::PromptSize;
 pub use reply::Reply;

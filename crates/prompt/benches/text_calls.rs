@@ -35,6 +35,7 @@ fn rendering(bench: &mut Criterion) {
         id: "claude-sonnet-4-6".into(),
         wire: Wire::AnthropicMessages,
         limits: TokenLimits { window: 0, output: 0 },
+        parameters: 0,
         features: Features {
             tools: true,
             parallel_tools: true,

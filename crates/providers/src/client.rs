@@ -6,7 +6,7 @@ use crate::error_mapping;
 use crate::google::{GoogleAuth, TokenCache, fetch_token};
 use crate::http::{HttpResponse, RequestBody, ResponseBody, USER_AGENT, is_loopback, parse_url, with_address};
 use crate::presets::{Hosting, presets};
-use crate::reply_stream::ReplyStream;
+use crate::reply_stream::{ByteStream, ReplyLimits, ReplyStream};
 use crate::settings::{ProviderSettings, Secret};
 use crate::wire::{self, anthropic};
 use crate::wire_cache::WireCache;
@@ -92,7 +92,9 @@ impl HttpModelInner {
             Ok(Err(error)) => return Err(self.connection_error(error)),
             Ok(Ok(response)) => response,
         };
-        self.read(response, leading)
+        let known_limit = Some(self.info.limits.output).filter(|limit| *limit > 0);
+        let limits = ReplyLimits::new(request.max_output.map(u64::from).or(known_limit));
+        self.read(response, leading, limits)
             .await
             .map_err(|error| self.redact_secrets(error))
     }
@@ -194,7 +196,7 @@ impl HttpModelInner {
     }
 
     /// Distinguishes replies from other responses.
-    async fn read(&self, response: HttpResponse, leading: Vec<Chunk>) -> Result<Stream, Error> {
+    async fn read(&self, response: HttpResponse, leading: Vec<Chunk>, limits: ReplyLimits) -> Result<Stream, Error> {
         let provider = &self.settings.provider;
         let HttpResponse { head, body } = response;
         if !head.status.is_success() {
@@ -215,12 +217,18 @@ impl HttpModelInner {
         match kind.as_str() {
             "" | "text/event-stream" | "application/vnd.amazon.eventstream" | "application/octet-stream" => {}
             // Some compatible servers send events with another content type; the first bytes decide.
-            _ => return self.read_untyped(body, &kind, leading).await,
+            _ => return self.read_untyped(body, &kind, leading, limits).await,
         }
-        Ok(self.reply_stream(Box::pin(body), leading))
+        Ok(self.reply_stream(Box::pin(body), leading, limits))
     }
 
-    async fn read_untyped(&self, mut rest: ResponseBody, kind: &str, leading: Vec<Chunk>) -> Result<Stream, Error> {
+    async fn read_untyped(
+        &self,
+        mut rest: ResponseBody,
+        kind: &str,
+        leading: Vec<Chunk>,
+        limits: ReplyLimits,
+    ) -> Result<Stream, Error> {
         let provider = &self.settings.provider;
         let first = match tokio::time::timeout(self.settings.stall_timeout, rest.next()).await {
             Ok(first) => first.transpose().map_err(|error| self.connection_error(error))?,
@@ -232,7 +240,7 @@ impl HttpModelInner {
             .any(|start| first.starts_with(start))
         {
             let bytes = stream::iter([Ok(first)]).chain(rest);
-            return Ok(self.reply_stream(Box::pin(bytes), leading));
+            return Ok(self.reply_stream(Box::pin(bytes), leading, limits));
         }
         let body = [first, read_prefix(rest).await].concat();
         let text = String::from_utf8_lossy(&body);
@@ -250,11 +258,12 @@ impl HttpModelInner {
         ))
     }
 
-    fn reply_stream(&self, bytes: crate::reply_stream::ByteStream, leading: Vec<Chunk>) -> Stream {
+    fn reply_stream(&self, bytes: ByteStream, leading: Vec<Chunk>, limits: ReplyLimits) -> Stream {
         let settings = &self.settings;
         let reading = ReplyStream::new(settings.wire, &settings.provider, bytes, settings.stall_timeout)
             .with_quirks(&settings.quirks)
             .with_leading_chunks(leading)
+            .with_limits(limits)
             .with_secrets(self.secrets());
         Box::pin(reading)
     }

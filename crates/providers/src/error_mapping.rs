@@ -2,6 +2,7 @@
 
 mod overflow;
 mod retry_after;
+mod tool_support;
 
 pub(crate) use overflow::is_overflow;
 
@@ -35,6 +36,7 @@ pub(crate) fn from_stream_event(provider: &str, kind: &str, message: &str) -> Er
         detail: shorten(message),
         kinds: vec![kind.to_lowercase()],
         retry_after: retry_after::from_text(message),
+        window: None,
     };
     if error.detail.is_empty() {
         error.detail = kind.to_string();
@@ -74,7 +76,9 @@ pub(crate) fn invalid_response(provider: &str, what: &str, excerpt: &str) -> Err
 /// Removes a secret from an error's message, in case the provider repeated it.
 pub(crate) fn redact(error: &mut Error, secret: &str) {
     let (Error::Credentials { detail, .. }
-    | Error::ContextOverflow { detail }
+    | Error::ContextOverflow { detail, .. }
+    | Error::ToolsUnsupported { detail, .. }
+    | Error::ReplyTooLong { detail, .. }
     | Error::RateLimited { detail, .. }
     | Error::Overloaded { detail, .. }
     | Error::Refused { detail, .. }
@@ -98,6 +102,8 @@ struct VendorError {
     /// Types, codes and statuses in lower case.
     kinds: Vec<String>,
     retry_after: Option<Duration>,
+    /// The context window, if it is a field of the body.
+    window: Option<u64>,
 }
 
 impl VendorError {
@@ -108,6 +114,7 @@ impl VendorError {
                 detail: shorten(&strip_html(&text)),
                 kinds: Vec::new(),
                 retry_after: retry_after::from_text(&text),
+                window: None,
             };
         };
         // Gemini wraps an error within a stream in a list.
@@ -129,6 +136,7 @@ impl VendorError {
             detail: shorten(&detail),
             kinds,
             retry_after,
+            window: overflow::window_field(top),
         }
     }
 
@@ -203,7 +211,11 @@ impl VendorError {
             self.detail
         };
         match verdict {
-            ErrorClass::Overflow => Error::ContextOverflow { detail },
+            ErrorClass::Overflow => {
+                let window = self.window.or_else(|| overflow::window_in(&detail));
+                Error::ContextOverflow { detail, window }
+            }
+            ErrorClass::ToolsUnsupported => Error::ToolsUnsupported { provider, detail },
             ErrorClass::Credentials => Error::Credentials { provider, detail },
             ErrorClass::Refused => Error::Refused {
                 provider,
@@ -241,6 +253,9 @@ impl VendorError {
         }
         if self.is_out_of_credit(status) {
             return ErrorClass::Refused;
+        }
+        if tool_support::is_unsupported(status, &self.detail) {
+            return ErrorClass::ToolsUnsupported;
         }
         match status {
             401 => ErrorClass::Credentials,
@@ -318,6 +333,7 @@ impl VendorError {
 #[derive(Debug, Clone, Copy)]
 enum ErrorClass {
     Overflow,
+    ToolsUnsupported,
     Credentials,
     Refused,
     NotFound,

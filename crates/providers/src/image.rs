@@ -11,7 +11,7 @@ use bytes::Bytes;
 use dialect::{ImageDialect, ImageRequestBody};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
-use model::{Cost, Error, Media, Usage, Wire};
+use model::{Cost, Error, Media, ModelPrices, PriceTier, Usage, Wire};
 use reqwest::{Response, Url};
 use std::time::Duration;
 
@@ -28,6 +28,7 @@ pub struct ImageModel {
     dialect: ImageDialect,
     base: Url,
     headers: HeaderMap,
+    prices: Option<ModelPrices>,
 }
 
 /// The parameters of an image.
@@ -64,6 +65,24 @@ pub fn default_image_model(provider: &str) -> Option<&'static str> {
     }
 }
 
+/// The vendors' prices of image models, which the catalogue does not list.
+fn known_prices(model: &str) -> Option<ModelPrices> {
+    let (input, output) = match model.rsplit('/').next().unwrap_or(model) {
+        "gpt-image-1" => (5.0, 40.0),
+        "gpt-image-1-mini" => (2.0, 8.0),
+        "gemini-2.5-flash-image" | "gemini-2.5-flash-image-preview" => (0.3, 30.0),
+        _ => return None,
+    };
+    let base = PriceTier {
+        input,
+        output,
+        cache_read: None,
+        cache_write: None,
+        cache_write_1h: None,
+    };
+    Some(ModelPrices { base, long: None })
+}
+
 impl ImageModel {
     /// Creates an image model, or `None` if the provider's API has no images. Sends no request.
     pub fn new(settings: ProviderSettings, model: &str) -> Result<Option<Self>, SettingsError> {
@@ -83,7 +102,14 @@ impl ImageModel {
             dialect,
             base,
             headers,
+            prices: known_prices(model),
         }))
+    }
+
+    /// Sets the prices, for providers that report usage and no cost.
+    pub fn with_prices(mut self, prices: Option<ModelPrices>) -> Self {
+        self.prices = prices.or(self.prices);
+        self
     }
 
     /// The model, as `provider/id`.
@@ -93,12 +119,15 @@ impl ImageModel {
 
     /// Generates an image. Dropping the future cancels the request.
     pub async fn generate(&self, painting: &ImageRequest<'_>) -> Result<GeneratedImage, Error> {
-        self.send(painting).await.map_err(|mut error| {
+        let mut image = self.send(painting).await.map_err(|mut error| {
             for secret in self.settings.key.iter().map(Secret::reveal) {
                 error_mapping::redact(&mut error, secret);
             }
             error
-        })
+        })?;
+        let price = || self.prices.as_ref().map(|prices| prices.cost(&image.usage));
+        image.cost = image.cost.or_else(price);
+        Ok(image)
     }
 
     async fn send(&self, painting: &ImageRequest<'_>) -> Result<GeneratedImage, Error> {

@@ -81,6 +81,8 @@ pub struct Quirks {
     pub auth: AuthScheme,
     /// The field for the maximum reply length.
     pub max_tokens: MaxTokensField,
+    /// Whether the model's maximum reply is sent with every request: the server has no limit of its own.
+    pub limit_output: bool,
     /// How usage figures are requested.
     pub usage: UsageRequest,
     /// How the reasoning effort is sent.
@@ -118,6 +120,7 @@ impl Quirks {
     pub const OPENAI: Quirks = Quirks {
         auth: AuthScheme::Bearer,
         max_tokens: MaxTokensField::MaxCompletionTokens,
+        limit_output: false,
         usage: UsageRequest::StreamOptions,
         effort: EffortStyle::Openai,
         thinking: ThinkingReplay::Never,

@@ -21,6 +21,42 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The maximum number of reads before chunks are delivered.
 const MAX_BATCH: usize = 1024;
 
+/// The limits of a reply. They are far above those of any model, so that only a server that never ends a reply reaches
+/// them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReplyLimits {
+    /// Text, reasoning and tool input together.
+    content: usize,
+    /// Everything, including the framing.
+    bytes: usize,
+    /// From the response to its end.
+    duration: Duration,
+}
+
+impl ReplyLimits {
+    const MAX_CONTENT: usize = 4 << 20;
+    const MIN_CONTENT: usize = 256 << 10;
+    /// No tokenizer has a larger average.
+    const BYTES_PER_TOKEN: usize = 16;
+    /// The framing of a token is at most this many times as long as the token.
+    const FRAMING: usize = 64;
+    const MAX_DURATION: Duration = Duration::from_secs(60 * 60);
+
+    /// The limits of a reply with this maximum number of tokens, if it is known.
+    pub(crate) fn new(max_tokens: Option<u64>) -> Self {
+        let tokens = max_tokens.and_then(|tokens| usize::try_from(tokens).ok());
+        let content = tokens.map_or(ReplyLimits::MAX_CONTENT, |tokens| {
+            let content = tokens.saturating_mul(ReplyLimits::BYTES_PER_TOKEN);
+            content.clamp(ReplyLimits::MIN_CONTENT, ReplyLimits::MAX_CONTENT)
+        });
+        ReplyLimits {
+            content,
+            bytes: content * ReplyLimits::FRAMING,
+            duration: ReplyLimits::MAX_DURATION,
+        }
+    }
+}
+
 /// The bytes of a reply; the error describes the connection failure.
 pub(crate) type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, ConnectionError>> + Send>>;
 
@@ -38,6 +74,12 @@ pub(crate) struct ReplyStream {
     last_received: Instant,
     stall_timer: Pin<Box<Sleep>>,
     secrets: Vec<String>,
+    limits: ReplyLimits,
+    started: Instant,
+    /// The bytes of the content so far.
+    content: usize,
+    /// All bytes so far.
+    received: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +119,17 @@ impl ReplyStream {
             last_received: Instant::now(),
             stall_timer: Box::pin(tokio::time::sleep(stall)),
             secrets: Vec::new(),
+            limits: ReplyLimits::new(None),
+            started: Instant::now(),
+            content: 0,
+            received: 0,
         }
+    }
+
+    /// Sets the limits of the reply.
+    pub(crate) fn with_limits(mut self, limits: ReplyLimits) -> Self {
+        self.limits = limits;
+        self
     }
 
     /// Adds chunks to deliver before the reply.
@@ -98,7 +150,29 @@ impl ReplyStream {
         self
     }
 
+    /// Fails if the reply exceeds its limits.
+    fn check_limits(&self) -> Result<(), Error> {
+        let ReplyLimits {
+            content,
+            bytes,
+            duration,
+        } = self.limits;
+        let detail = if self.content > content {
+            format!("it is longer than {} KB", content >> 10)
+        } else if self.received > bytes {
+            format!("it is longer than {} MB", bytes >> 20)
+        } else if self.started.elapsed() > duration {
+            format!("it took longer than {} minutes", duration.as_secs() / 60)
+        } else {
+            return Ok(());
+        };
+        let provider = self.provider.clone();
+        Err(Error::ReplyTooLong { provider, detail })
+    }
+
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.received += bytes.len();
+        self.check_limits()?;
         let invalid = |what: String| error_mapping::invalid_response(&self.provider, &what, "");
         match &mut self.framing {
             Framing::Sse(parser) => {
@@ -157,6 +231,7 @@ impl ReplyStream {
             if matches!(chunk, Chunk::Stop(_)) {
                 self.state = StreamState::Complete;
             }
+            self.content += content_bytes(&chunk);
             match (self.ready.back_mut(), chunk) {
                 (Some(Chunk::Text(text)), Chunk::Text(more)) | (Some(Chunk::Thinking(text)), Chunk::Thinking(more)) => {
                     text.push_str(&more);
@@ -244,6 +319,22 @@ impl ReplyStream {
                 return false;
             }
         }
+    }
+}
+
+/// The bytes that a chunk adds to the reply.
+fn content_bytes(chunk: &Chunk) -> usize {
+    match chunk {
+        Chunk::Text(text) | Chunk::Thinking(text) | Chunk::ToolInput { delta: text, .. } => text.len(),
+        Chunk::ToolStart { id, name } => id.as_str().len() + name.len(),
+        // Signatures and reasoning that is sent back.
+        Chunk::Replay { .. }
+        | Chunk::ToolEnd { .. }
+        | Chunk::Usage(_)
+        | Chunk::Cost(_)
+        | Chunk::Notice(_)
+        | Chunk::PromptSize(_)
+        | Chunk::Stop(_) => 0,
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) fn info(wire: Wire, id: &str) -> Info {
             window: 200_000,
             output: 64_000,
         },
+        parameters: 0,
         features: Features {
             tools: true,
             parallel_tools: true,

@@ -234,6 +234,7 @@ fn connect(url: &str, proxy: Option<&str>) -> Arc<dyn Model> {
             window: 200_000,
             output: 8_000,
         },
+        parameters: 0,
         features: Features {
             tools: true,
             parallel_tools: true,

@@ -357,6 +357,7 @@ fn connect(wire: Wire, url: &str, stall: Duration) -> Arc<dyn Model> {
             window: 200_000,
             output: 32_000,
         },
+        parameters: 0,
         features: Features {
             tools: true,
             parallel_tools: true,

@@ -292,6 +292,7 @@ fn info(wire: Wire) -> Info {
             window: 200_000,
             output: 32_000,
         },
+        parameters: 0,
         features: Features {
             tools: true,
             parallel_tools: true,

@@ -9,6 +9,7 @@ fn info(window: u64) -> Info {
         id: "gpt-5".into(),
         wire: Wire::OpenaiChat,
         limits: TokenLimits { window, output: 1_000 },
+        parameters: 0,
         features: Features {
             tools: true,
             parallel_tools: true,

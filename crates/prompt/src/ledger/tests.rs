@@ -13,6 +13,7 @@ fn info(wire: Wire) -> Info {
             window: 100_000,
             output: 1_000,
         },
+        parameters: 0,
         features: Features {
             tools: true,
             parallel_tools: true,

@@ -27,6 +27,7 @@ fn info(id: &str) -> Info {
         id: id.into(),
         wire: Wire::OpenaiChat,
         limits: TokenLimits { window: 0, output: 0 },
+        parameters: 0,
         features: Features {
             tools: true,
             parallel_tools: true,

@@ -1,5 +1,6 @@
 //! Lists the models and context windows of local servers.
 
+use super::DiscoveredModel;
 use super::query::{QueryMethod, query};
 use crate::presets::{Hosting, preset};
 use crate::settings::ProviderSettings;
@@ -10,31 +11,41 @@ use serde_json::{Map, Value, json};
 /// The maximum number of models per server; others are ignored.
 const MAX_MODELS: usize = 200;
 
-/// The models of one server.
-pub(super) async fn models(settings: &ProviderSettings) -> Result<Vec<Info>, Error> {
+/// The models of one server, or only the one with this id.
+pub(super) async fn models(settings: &ProviderSettings, only: Option<&str>) -> Result<Vec<DiscoveredModel>, Error> {
     let found = match settings.provider.as_str() {
-        "ollama" => ollama(settings).await?,
+        "ollama" => ollama(settings, only).await?,
         "lmstudio" => lmstudio(settings).await?,
         "llamacpp" => llamacpp(settings).await?,
         _ => None,
     };
-    match found {
-        Some(models) => Ok(models),
-        None => openai_models(settings).await,
-    }
+    let mut found = match found {
+        Some(models) => models,
+        None => openai_models(settings).await?,
+    };
+    found.retain(|model| only.is_none_or(|id| same_model(&model.info.id, id)));
+    Ok(found)
+}
+
+/// Whether two ids name the same model: Ollama's default tag may be omitted.
+fn same_model(known: &str, asked: &str) -> bool {
+    known == asked || known.strip_suffix(":latest") == Some(asked)
 }
 
 /// Facts that a server reports about a model.
 struct LocalModel<'a> {
     id: &'a str,
     window: u64,
+    parameters: u64,
     tools: bool,
     images: bool,
     reasoning: bool,
+    /// Whether it is in memory.
+    loaded: bool,
 }
 
 impl LocalModel<'_> {
-    fn into_info(self, settings: &ProviderSettings) -> Info {
+    fn describe(self, settings: &ProviderSettings) -> DiscoveredModel {
         let free = PriceTier {
             input: 0.0,
             output: 0.0,
@@ -43,13 +54,17 @@ impl LocalModel<'_> {
             cache_write_1h: None,
         };
         let local = preset(&settings.provider).is_some_and(|preset| preset.hosting == Hosting::Local);
-        Info {
+        let info = Info {
             provider: settings.provider.clone(),
             id: self.id.to_string(),
             wire: settings.wire,
             limits: TokenLimits {
                 window: self.window,
                 output: 0,
+            },
+            parameters: match self.parameters {
+                0 => model::parameters_in(self.id),
+                known => known,
             },
             features: Features {
                 tools: self.tools,
@@ -62,12 +77,16 @@ impl LocalModel<'_> {
             prices: local.then_some(ModelPrices { base: free, long: None }),
             deprecated_on: None,
             options: Map::new(),
+        };
+        DiscoveredModel {
+            info,
+            loaded: self.loaded,
         }
     }
 }
 
 /// Ollama: a list of names and details for each.
-async fn ollama(settings: &ProviderSettings) -> Result<Option<Vec<Info>>, Error> {
+async fn ollama(settings: &ProviderSettings, only: Option<&str>) -> Result<Option<Vec<DiscoveredModel>>, Error> {
     let root = root(settings);
     let (tags, loaded) = futures::future::join(
         query(settings, &format!("{root}/api/tags"), QueryMethod::Get),
@@ -79,6 +98,7 @@ async fn ollama(settings: &ProviderSettings) -> Result<Option<Vec<Info>>, Error>
     let loaded = loaded.ok().flatten().unwrap_or_default();
     let names: Vec<&str> = items(&tags, "models")
         .filter_map(|model| model.get("name")?.as_str())
+        .filter(|name| only.is_none_or(|id| same_model(name, id)))
         .take(MAX_MODELS)
         .collect();
     let shown = names.iter().map(|name| async move {
@@ -95,22 +115,24 @@ async fn ollama(settings: &ProviderSettings) -> Result<Option<Vec<Info>>, Error>
         .into_iter()
         .filter(|(_, shown)| has_capability(shown, "completion").unwrap_or(true));
     let known = models.map(|(name, shown)| {
+        let size = shown.pointer("/details/parameter_size").and_then(Value::as_str);
         LocalModel {
             id: name,
             window: ollama_window(name, &shown, &loaded),
+            parameters: size.map_or(0, model::parameters_in),
+            loaded: ollama_running(name, &loaded).is_some(),
             tools: has_capability(&shown, "tools").unwrap_or(true),
             images: has_capability(&shown, "vision").unwrap_or(false),
             reasoning: has_capability(&shown, "thinking").unwrap_or(false),
         }
-        .into_info(settings)
+        .describe(settings)
     });
     Ok(Some(known.collect()))
 }
 
 /// The context window: as loaded, as set by the model's author, or as trained.
 fn ollama_window(name: &str, shown: &Value, loaded: &Value) -> u64 {
-    let running = items(loaded, "models").find(|model| model.get("name").is_some_and(|own| own == name));
-    let now = running.and_then(|model| model.get("context_length")?.as_u64());
+    let now = ollama_running(name, loaded).and_then(|model| model.get("context_length")?.as_u64());
     let parameters = shown.get("parameters").and_then(Value::as_str).unwrap_or_default();
     let set = parameters
         .lines()
@@ -123,6 +145,10 @@ fn ollama_window(name: &str, shown: &Value, loaded: &Value) -> u64 {
     now.or(set).or(trained).unwrap_or(0)
 }
 
+fn ollama_running<'a>(name: &str, loaded: &'a Value) -> Option<&'a Value> {
+    items(loaded, "models").find(|model| model.get("name").is_some_and(|own| own == name))
+}
+
 /// Whether the list of capabilities contains this one; `None` if there is no list.
 fn has_capability(model: &Value, capability: &str) -> Option<bool> {
     let capabilities = model.get("capabilities")?.as_array()?;
@@ -130,7 +156,7 @@ fn has_capability(model: &Value, capability: &str) -> Option<bool> {
 }
 
 /// LM Studio: its own list has more details than OpenAI's.
-async fn lmstudio(settings: &ProviderSettings) -> Result<Option<Vec<Info>>, Error> {
+async fn lmstudio(settings: &ProviderSettings) -> Result<Option<Vec<DiscoveredModel>>, Error> {
     let Some(response) = query(settings, &format!("{}/api/v0/models", root(settings)), QueryMethod::Get).await? else {
         return Ok(None);
     };
@@ -143,17 +169,21 @@ async fn lmstudio(settings: &ProviderSettings) -> Result<Option<Vec<Info>>, Erro
             window: number("loaded_context_length")
                 .or_else(|| number("max_context_length"))
                 .unwrap_or(0),
+            parameters: 0,
+            // The server loads a model on demand; older versions do not report the state.
+            loaded: model.get("state").is_none_or(|state| state == "loaded"),
+            // A list without this capability belongs to a model without it.
             tools: has_capability(model, "tool_use").unwrap_or(true),
             images: model.get("type").is_some_and(|kind| kind == "vlm"),
             reasoning: false,
         };
-        Some(known.into_info(settings))
+        Some(known.describe(settings))
     });
     Ok(Some(known.take(MAX_MODELS).collect()))
 }
 
 /// llama.cpp: one model and the server's properties.
-async fn llamacpp(settings: &ProviderSettings) -> Result<Option<Vec<Info>>, Error> {
+async fn llamacpp(settings: &ProviderSettings) -> Result<Option<Vec<DiscoveredModel>>, Error> {
     let root = root(settings);
     let (models, props) = futures::future::join(
         query(settings, &format!("{root}/v1/models"), QueryMethod::Get),
@@ -166,22 +196,36 @@ async fn llamacpp(settings: &ProviderSettings) -> Result<Option<Vec<Info>>, Erro
         .pointer("/default_generation_settings/n_ctx")
         .and_then(Value::as_u64);
     let images = props.pointer("/modalities/vision") == Some(&Value::Bool(true));
+    let tools = llamacpp_tools(&props);
     let known = items(&models, "data").filter_map(|model| {
         let trained = model.pointer("/meta/n_ctx_train").and_then(Value::as_u64);
         let known = LocalModel {
             id: model.get("id")?.as_str()?,
             window: served.filter(|window| *window > 0).or(trained).unwrap_or(0),
-            tools: true,
+            parameters: model.pointer("/meta/n_params").and_then(Value::as_u64).unwrap_or(0),
+            loaded: true,
+            tools,
             images,
             reasoning: false,
         };
-        Some(known.into_info(settings))
+        Some(known.describe(settings))
     });
     Ok(Some(known.take(MAX_MODELS).collect()))
 }
 
+/// Whether the chat template renders tools: as the server reports, or by the template itself.
+fn llamacpp_tools(props: &Value) -> bool {
+    if let Some(caps) = props.get("chat_template_caps").and_then(Value::as_object)
+        && let Some(supported) = caps.get("supports_tools").and_then(Value::as_bool)
+    {
+        return supported;
+    }
+    let template = props.get("chat_template").and_then(Value::as_str);
+    props.get("chat_template_tool_use").is_some() || template.is_none_or(|template| template.contains("tool"))
+}
+
 /// OpenAI's list of models, with the context lengths that vLLM and others add.
-async fn openai_models(settings: &ProviderSettings) -> Result<Vec<Info>, Error> {
+async fn openai_models(settings: &ProviderSettings) -> Result<Vec<DiscoveredModel>, Error> {
     let base = settings.base_url.trim_end_matches('/');
     let path = path_to("models", "", settings);
     let Some(response) = query(settings, &format!("{base}{path}"), QueryMethod::Get).await? else {
@@ -201,11 +245,13 @@ async fn openai_models(settings: &ProviderSettings) -> Result<Vec<Info>, Error> 
         let known = LocalModel {
             id: model.get("id")?.as_str()?,
             window: lengths.iter().find_map(|key| model.get(*key)?.as_u64()).unwrap_or(0),
+            parameters: 0,
+            loaded: true,
             tools: true,
             images: false,
             reasoning: false,
         };
-        Some(known.into_info(settings))
+        Some(known.describe(settings))
     });
     Ok(known.take(MAX_MODELS).collect())
 }

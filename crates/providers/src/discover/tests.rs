@@ -71,7 +71,8 @@ async fn models_of(provider: &str, answers: Vec<(&'static str, Value)>) -> Vec<m
     let mut settings = preset(provider).unwrap().settings();
     settings.base_url = format!("{address}/v1");
     let mut found = discover(&[settings], LONG).await;
-    found.remove(0).models.unwrap()
+    let models = found.remove(0).models.unwrap();
+    models.into_iter().map(|model| model.info).collect()
 }
 
 #[tokio::test]

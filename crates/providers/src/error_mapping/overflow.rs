@@ -1,5 +1,7 @@
 //! Recognises errors about prompts that exceed the context window.
 
+use serde_json::Value;
+
 /// Unambiguous error codes.
 const CODES: [&str; 6] = [
     "context_length_exceeded",
@@ -105,5 +107,65 @@ fn names_a_maximum(detail: &str) -> bool {
             && !last[1].is_empty();
         last = [last[1], word];
         found
+    })
+}
+
+/// The context window as a field of the error (llama.cpp).
+pub(crate) fn window_field(body: &Value) -> Option<u64> {
+    let error = body.get("error").unwrap_or(body);
+    error.get("n_ctx").and_then(Value::as_u64)
+}
+
+/// Words before the context window in the vendors' messages, in lower case.
+const WINDOW_LABELS: [&str; 12] = [
+    "context length is",
+    "context length of",
+    "context window is",
+    "context window of",
+    "context size",
+    "n_ctx",
+    "model length of",
+    "model length is",
+    "maximum prompt length is",
+    "tokens allowed",
+    "maximum allowed",
+    "limit of",
+];
+/// A smaller number is no context window.
+const MIN_WINDOW: u64 = 256;
+
+/// The context window that a message states: the number after a label, or the smaller one of two numbers, since the other
+/// one is the size of the prompt.
+pub(crate) fn window_in(detail: &str) -> Option<u64> {
+    let detail = detail.to_lowercase();
+    let labelled = WINDOW_LABELS.iter().find_map(|label| {
+        let rest = &detail[detail.find(label)? + label.len()..];
+        numbers(rest)
+            .next()
+            .filter(|(gap, _)| *gap <= 16)
+            .map(|(_, number)| number)
+    });
+    let stated = || {
+        let all: Vec<u64> = numbers(&detail).map(|(_, number)| number).collect();
+        match all.as_slice() {
+            [one, other] => Some(*one.min(other)),
+            _ => None,
+        }
+    };
+    labelled.or_else(stated).filter(|window| *window >= MIN_WINDOW)
+}
+
+/// The numbers in a text of at least [`MIN_WINDOW`], each with its byte offset.
+fn numbers(text: &str) -> impl Iterator<Item = (usize, u64)> {
+    let is_part = |letter: char| letter.is_ascii_digit() || letter == ',';
+    let words = text.match_indices(is_part).map(|(at, _)| at);
+    let starts = words.filter(move |at| {
+        !text[..*at].ends_with(|letter: char| letter.is_ascii_alphanumeric() || letter == ',' || letter == '.')
+    });
+    starts.filter_map(move |at| {
+        let rest = &text[at..];
+        let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
+        let number: u64 = rest[..end].replace(',', "").parse().ok()?;
+        (number >= MIN_WINDOW).then_some((at, number))
     })
 }

@@ -18,11 +18,82 @@ fn kind(error: &Error) -> &'static str {
         Error::InvalidResponse { .. } => "garbled",
         Error::Agent { .. } => "agent",
         Error::BadRequest { .. } => "bad",
+        Error::ToolsUnsupported { .. } => "tools",
+        Error::ReplyTooLong { .. } => "long",
     }
 }
 
 fn response_error(status: u16, body: &str) -> Error {
     from_response("p", status, &HeaderMap::new(), body.as_bytes())
+}
+
+#[test]
+fn the_enforced_window_is_read_from_the_error() {
+    for (body, expected) in [
+        (
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9001,"n_ctx":8192}}"#,
+            Some(8_192),
+        ),
+        (
+            r#"{"error":{"message":"request (9001 tokens) exceeds the available context size (8192 tokens), try increasing it"}}"#,
+            Some(8_192),
+        ),
+        (
+            r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the completion)."}}"#,
+            Some(4_096),
+        ),
+        (
+            r#"{"error":{"message":"Trying to keep the first 7139 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough."}}"#,
+            Some(4_096),
+        ),
+        (
+            r#"{"error":{"message":"The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 5013>= n_ctx: 4096)"}}"#,
+            Some(4_096),
+        ),
+        (
+            r#"{"error":{"message":"prompt is too long: 218849 tokens > 200000 maximum"}}"#,
+            Some(200_000),
+        ),
+        (
+            r#"{"error":{"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}}"#,
+            Some(1_048_576),
+        ),
+        (
+            r#"{"error":{"message":"Input is too long for requested model."}}"#,
+            None,
+        ),
+    ] {
+        match response_error(400, body) {
+            Error::ContextOverflow { window, .. } => assert_eq!(window, expected, "{body}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_model_without_tool_calls_is_recognised() {
+    for (status, body) in [
+        (
+            400,
+            r#"{"error":{"message":"registry.ollama.ai/library/gemma:2b does not support tools","type":"api_error"}}"#,
+        ),
+        (
+            500,
+            r#"{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}"#,
+        ),
+        (
+            400,
+            r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","code":400}"#,
+        ),
+        (
+            404,
+            r#"{"error":{"message":"No endpoints found that support tool use.","code":404}}"#,
+        ),
+    ] {
+        assert_eq!(kind(&response_error(status, body)), "tools", "{body}");
+    }
+    let choice = r#"{"error":{"message":"this model does not support tool_choice=required"}}"#;
+    assert_eq!(kind(&response_error(400, choice)), "bad");
 }
 
 #[test]

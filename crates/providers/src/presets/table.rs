@@ -293,7 +293,7 @@ pub(super) const PRESETS: &[Preset] = &[
         quirks: Quirks {
             effort: EffortStyle::ThreeSteps,
             thinking: ThinkingReplay::Reasoning,
-            ..Quirks::COMPATIBLE
+            ..LOCAL.quirks
         },
         ..LOCAL
     },
@@ -313,7 +313,7 @@ pub(super) const PRESETS: &[Preset] = &[
         url_env: &["LLAMACPP_BASE_URL", "LLAMA_BASE_URL"],
         quirks: Quirks {
             thinking: ThinkingReplay::ReasoningContent,
-            ..Quirks::COMPATIBLE
+            ..LOCAL.quirks
         },
         ..LOCAL
     },
@@ -326,7 +326,7 @@ pub(super) const PRESETS: &[Preset] = &[
         quirks: Quirks {
             effort: EffortStyle::ThreeSteps,
             thinking: ThinkingReplay::Reasoning,
-            ..Quirks::COMPATIBLE
+            ..LOCAL.quirks
         },
         ..LOCAL
     },
@@ -357,6 +357,9 @@ const GATEWAY: Preset = Preset {
 const LOCAL: Preset = Preset {
     hosting: Hosting::Local,
     models: AcceptedModels::Any,
-    quirks: Quirks::COMPATIBLE,
+    quirks: Quirks {
+        limit_output: true,
+        ..Quirks::COMPATIBLE
+    },
     ..VENDOR
 };

@@ -15,7 +15,7 @@ pub(crate) use chunk::LooseText;
 pub(crate) use decoder::ChatDecoder;
 pub(crate) use effort::openai_effort;
 pub(crate) use media::{MediaSupport, data_url, media_support};
-pub(crate) use tool_calls::unique_id;
+pub(crate) use tool_calls::{CUT_INPUT, unique_id};
 
 use super::{BodyWriter, merge, sanitize_tool_name, write_json};
 use crate::presets::{
@@ -158,7 +158,8 @@ fn fields(request: &Request, info: &Info, quirks: &Quirks) -> Map<String, Value>
         }
         UsageRequest::Omitted => {}
     }
-    if let Some(most) = max_output(request, info) {
+    let limit = Some(info.limits.output).filter(|limit| *limit > 0 && quirks.limit_output);
+    if let Some(most) = max_output(request, info).or(limit) {
         let field = match quirks.max_tokens {
             MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
             MaxTokensField::MaxTokens => "max_tokens",

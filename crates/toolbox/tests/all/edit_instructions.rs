@@ -46,6 +46,7 @@ impl Scripted {
                 window: 100_000,
                 output: 0,
             },
+            parameters: 0,
             features: Features {
                 tools: true,
                 parallel_tools: true,

@@ -18,6 +18,8 @@ pub(crate) struct AnthropicDecoder {
     tokens: AnthropicUsage,
     stop: Option<Stop>,
     stopped: bool,
+    /// Whether a content block has arrived.
+    begun: bool,
 }
 
 /// An open block.
@@ -43,11 +45,13 @@ impl AnthropicDecoder {
             tokens: AnthropicUsage::default(),
             stop: None,
             stopped: false,
+            begun: false,
         }
     }
 
     pub(crate) fn event(&mut self, event: &SseEvent, out: &mut Vec<Chunk>) -> Result<(), Error> {
-        if event.data == "[DONE]" || event.data.trim().is_empty() {
+        // Whatever follows the end belongs to another message.
+        if self.stopped || event.data == "[DONE]" || event.data.trim().is_empty() {
             return Ok(());
         }
         if event.name.as_deref() == Some("content_block_delta")
@@ -68,6 +72,14 @@ impl AnthropicDecoder {
             &frame.kind
         };
         match kind {
+            // A second message in the same stream would be mixed with the first one.
+            "message_start" if self.begun => {
+                return Err(error_mapping::invalid_response(
+                    &self.provider,
+                    "two messages in one stream",
+                    "",
+                ));
+            }
             "message_start" => {
                 if let Some(usage) = frame.message.and_then(|message| message.usage) {
                     self.usage(usage, out);
@@ -106,6 +118,7 @@ impl AnthropicDecoder {
     }
 
     fn start(&mut self, index: u64, block: Option<&RawValue>, out: &mut Vec<Chunk>) -> Result<(), Error> {
+        self.begun = true;
         let text = block.map_or("{}", RawValue::get);
         let block: BlockStart = serde_json::from_str(text).map_err(|_| {
             error_mapping::invalid_response(&self.provider, "a content block is not of this wire", text)

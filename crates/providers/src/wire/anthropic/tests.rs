@@ -467,6 +467,32 @@ fn redacted_and_empty_thinking_and_interleaved_blocks_stay_separate() {
 }
 
 #[test]
+fn two_messages_in_one_stream_are_never_merged() {
+    let start =
+        json!({"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 3, "output_tokens": 1}}});
+    let text = |text: &str| {
+        vec![
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}),
+            json!({"type": "content_block_stop", "index": 0}),
+        ]
+    };
+    let one = || [vec![start.clone()], text("one")].concat();
+    let two = || [vec![start.clone()], text("two"), end("end_turn")].concat();
+    // Within the first message.
+    let (_, outcome) = decode(&[one(), two()].concat());
+    assert!(matches!(outcome, Err(Error::InvalidResponse { .. })), "{outcome:?}");
+    // After it.
+    let (reply, outcome) = decode(&[one(), end("end_turn"), two()].concat());
+    assert!(outcome.is_ok(), "{outcome:?}");
+    assert_eq!(reply.into_message().text(), "one");
+    // A repeated start is harmless.
+    let (reply, outcome) = decode(&[vec![start.clone()], two()].concat());
+    assert!(outcome.is_ok(), "{outcome:?}");
+    assert_eq!(reply.into_message().text(), "two");
+}
+
+#[test]
 fn every_stop_reason_is_decoded() {
     let cases = [
         ("end_turn", Stop::End),

@@ -31,7 +31,7 @@ struct PendingToolCall {
 pub(super) enum ReplyEnding {
     /// Complete: every call is final.
     Whole,
-    /// Truncated at the output limit: a call with incomplete input was never made.
+    /// Truncated at the output limit: a call with incomplete input is reported to the model and not made.
     CutByLength,
 }
 
@@ -97,12 +97,12 @@ impl ToolCallAssembler {
     pub(super) fn finish(&mut self, ending: ReplyEnding, out: &mut Vec<Chunk>) {
         let mut taken: Vec<CallId> = self.list.iter().filter_map(|call| call.id.clone()).collect();
         for call in self.list.iter_mut().filter(|call| !call.ended) {
-            if ending == ReplyEnding::CutByLength && !complete(&call.input) {
-                continue;
-            }
             if call.id.is_none() {
                 call.begin(&taken, out);
                 taken.extend(call.id.clone());
+            }
+            if ending == ReplyEnding::CutByLength {
+                call.mark_cut(out);
             }
             call.end(out);
         }
@@ -174,6 +174,16 @@ impl PendingToolCall {
         self.id = Some(id);
     }
 
+    /// Makes sure that the input of a truncated call is not valid: no input would be an empty object.
+    fn mark_cut(&mut self, out: &mut Vec<Chunk>) {
+        if let Some(id) = self.id.clone().filter(|_| self.input.trim().is_empty()) {
+            out.push(Chunk::ToolInput {
+                id,
+                delta: CUT_INPUT.into(),
+            });
+        }
+    }
+
     fn end(&mut self, out: &mut Vec<Chunk>) {
         let Some(id) = &self.id else { return };
         if let Some(extra) = self.extra.take() {
@@ -189,6 +199,9 @@ impl PendingToolCall {
         self.ended = true;
     }
 }
+
+/// The input of a call that was truncated before its input began.
+pub(crate) const CUT_INPUT: &str = "{";
 
 /// Whether a text is a complete JSON object.
 fn complete(input: &str) -> bool {

@@ -3,7 +3,7 @@
 use super::event::{ResponsesEvent, ResponsesItem, ResponsesReply};
 use crate::error_mapping;
 use crate::sse;
-use crate::wire::chat::{LooseText, unique_id};
+use crate::wire::chat::{CUT_INPUT, LooseText, unique_id};
 use model::{CallId, Chunk, ChunkPart, Error, ReplayData, Stop, Wire};
 use serde_json::{Value, json};
 
@@ -44,6 +44,20 @@ struct ItemPosition {
     index: Option<u64>,
 }
 
+impl ResponsesCall {
+    /// Completes the call. A call truncated at the output limit has invalid input, which is reported to the model.
+    fn end(&mut self, is_cut: bool, out: &mut Vec<Chunk>) {
+        if is_cut && self.input.trim().is_empty() {
+            out.push(Chunk::ToolInput {
+                id: self.id.clone(),
+                delta: CUT_INPUT.into(),
+            });
+        }
+        self.ended = true;
+        out.push(Chunk::ToolEnd { id: self.id.clone() });
+    }
+}
+
 impl ResponsesDecoder {
     /// A decoder for one reply of this provider.
     pub(crate) fn new(provider: &str) -> Self {
@@ -77,6 +91,14 @@ impl ResponsesDecoder {
         };
         let kind = frame.kind.as_deref().or(event.name.as_deref()).unwrap_or_default();
         match kind {
+            // A second response in the same stream would be mixed with the first one.
+            "response.created" if self.has_items => {
+                return Err(error_mapping::invalid_response(
+                    &self.provider,
+                    "two responses in one stream",
+                    "",
+                ));
+            }
             "response.output_text.delta" => self.text(frame.delta_text(), out),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.thinking(frame.delta_text(), out)
@@ -210,16 +232,11 @@ impl ResponsesDecoder {
         // The rest of the input, for servers that send it only here.
         let whole = item.arguments.map(LooseText::into_json_text).unwrap_or_default();
         if let Some(rest) = whole.strip_prefix(call.input.as_str()).filter(|rest| !rest.is_empty()) {
-            out.push(Chunk::ToolInput {
-                id: call.id.clone(),
-                delta: rest.to_string(),
-            });
+            let (id, delta) = (call.id.clone(), rest.to_string());
+            call.input.push_str(&delta);
+            out.push(Chunk::ToolInput { id, delta });
         }
-        call.ended = true;
-        // An item truncated at the output limit is incomplete: the call was never made.
-        if item.status.as_deref() != Some("incomplete") {
-            out.push(Chunk::ToolEnd { id: call.id.clone() });
-        }
+        call.end(item.status.as_deref() == Some("incomplete"), out);
     }
 
     fn find(&self, place: &ItemPosition) -> Option<usize> {
@@ -301,11 +318,11 @@ impl ResponsesDecoder {
             },
             None => Stop::End,
         };
-        if stop == Stop::ToolUse {
-            // The end of the response completes items that the server never completed.
+        // The end of the response completes items that the server never completed.
+        let is_cut = stop == Stop::MaxTokens;
+        if is_cut || stop == Stop::ToolUse {
             for call in self.calls.iter_mut().filter(|call| !call.ended) {
-                call.ended = true;
-                out.push(Chunk::ToolEnd { id: call.id.clone() });
+                call.end(is_cut, out);
             }
         }
         out.push(Chunk::Stop(stop));

@@ -224,7 +224,7 @@ fn a_call_ends_as_soon_as_the_next_one_starts() {
 }
 
 #[test]
-fn a_call_truncated_at_the_output_limit_is_omitted() {
+fn a_call_truncated_at_the_output_limit_is_malformed() {
     let events = [
         call(json!(0), json!("c1"), json!("read"), json!("{\"p\":\"a\"}")),
         call(
@@ -233,10 +233,15 @@ fn a_call_truncated_at_the_output_limit_is_omitted() {
             json!("write"),
             json!("{\"p\":\"b\", \"text\": \"hal"),
         ),
+        call(json!(2), json!("c3"), json!("now"), json!("")),
         finish("length"),
     ];
     let (parts, stop, _) = read("openai", &events).unwrap();
-    assert_eq!(calls(&parts).len(), 1);
+    let malformed = parts.iter().map(|part| match part {
+        Part::ToolCall { malformed, .. } => malformed.is_some(),
+        _ => panic!("{part:?}"),
+    });
+    assert_eq!(malformed.collect::<Vec<_>>(), [false, true, true]);
     assert_eq!(stop, Stop::MaxTokens);
 }
 
