@@ -15,6 +15,7 @@ mod hooks;
 mod inbox;
 mod mentions;
 mod modes;
+mod observed_model;
 mod panels;
 mod project_context;
 mod prompts;
@@ -47,6 +48,15 @@ pub type ModelSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, String> + Send
 
 /// Renders the system prompt for a mode, a model and its tools. Called only when one of them changes.
 pub type SystemPromptSource = Arc<dyn Fn(&prompt::SystemPromptInput<'_>) -> prompt::SystemPrompt + Send + Sync>;
+
+/// Whether the small model writes the titles of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TitleRequests {
+    /// It does.
+    On,
+    /// Titles are derived from the first prompt.
+    Off,
+}
 
 /// Agents outside this process that can run subtasks.
 pub trait ExternalAgents: Send + Sync {
@@ -96,8 +106,10 @@ pub struct SessionSetup {
 pub struct SessionConfig {
     /// The project directory.
     pub root: PathBuf,
-    /// The model for auxiliary requests such as titles.
+    /// The model for auxiliary requests such as titles and summaries.
     pub small_model: Option<Arc<dyn Model>>,
+    /// Whether the small model writes the title.
+    pub title_requests: TitleRequests,
     /// Finds other models by name.
     pub models: ModelSource,
     /// The available tools.

@@ -71,7 +71,7 @@ pub(crate) struct Turn {
     pub(crate) mode: Mode,
     pub(crate) frame: RequestFrame,
     /// The call syntax of models that write calls in their text.
-    pub(crate) grammar: Option<Arc<CallGrammar>>,
+    pub(crate) grammar: Arc<CallGrammar>,
     /// The reply being received.
     pub(crate) reply: Option<StreamingReply>,
     pub(crate) running: JoinSet<FinishedCall>,
@@ -173,7 +173,7 @@ impl Turn {
             model,
             overridden_model: None,
             mode,
-            grammar: None,
+            grammar: Arc::default(),
             reply: None,
             running: JoinSet::new(),
             started: HashMap::new(),
@@ -196,10 +196,7 @@ impl Turn {
         });
         self.frame.system = rendered.blocks;
         self.frame.protocol = CallProtocol::of(self.model.info());
-        self.grammar = match self.frame.protocol {
-            CallProtocol::Native => None,
-            CallProtocol::Xml => Some(Arc::new(call_grammar(tools))),
-        };
+        self.grammar = Arc::new(call_grammar(tools));
         for text in rendered.problems {
             let level = NoticeLevel::Warning;
             env.events.queue(Event::Notice { level, text });

@@ -1,5 +1,6 @@
 //! Generates the title of a session concurrently with the first turn.
 
+use crate::TitleRequests;
 use crate::session::{Environment, Session};
 use futures::StreamExt as _;
 use model::{Chunk, Info, Model, Reply, Request, Stop, Usage};
@@ -49,7 +50,11 @@ impl SessionTitle {
 
     /// Requests a title from the small model, once. Called when the first reply begins, so that nothing is delayed.
     pub(crate) fn request(&mut self, env: &Environment) {
-        if let (Some(prompt), Some(small)) = (self.prompt.take(), env.config.small_model.clone()) {
+        let small = match env.config.title_requests {
+            TitleRequests::On => env.config.small_model.clone(),
+            TitleRequests::Off => None,
+        };
+        if let (Some(prompt), Some(small)) = (self.prompt.take(), small) {
             self.request = Some(tokio::spawn(generate(small, prompt, env.config.clock)));
         }
     }

@@ -7,6 +7,7 @@ mod loop_guard;
 mod previews;
 pub(crate) mod request;
 mod retry;
+mod written_calls;
 
 use crate::compaction::{self, CompactionResult};
 use crate::hooks;
@@ -17,8 +18,9 @@ use calls::CallQueue;
 use loop_guard::LoopGuard;
 pub(crate) use loop_guard::{ReplyContent, StepResult};
 use model::Message;
-use session::{Error, NoticeLevel, TurnEnd};
+use session::{Error, Item, ItemKind, NoticeLevel, TurnEnd};
 use std::sync::Arc;
+use written_calls::is_call_attempt;
 
 /// Runs a turn to its end. Dropping the future interrupts the turn; `recovery` then stores what has arrived.
 pub(crate) async fn run(session: &mut Session) -> TurnEnd {
@@ -27,6 +29,11 @@ pub(crate) async fn run(session: &mut Session) -> TurnEnd {
         if let Err(end) = step(session, &mut guard).await
             && let Err(end) = continue_after(session, &mut guard, end).await
         {
+            if let TurnEnd::Refused { .. } = &end
+                && let Err(error) = hide_refused_prompt(session).await
+            {
+                return error.into();
+            }
             return end;
         }
     }
@@ -46,17 +53,35 @@ async fn step(session: &mut Session, guard: &mut LoopGuard) -> Result<(), TurnEn
     panels::refresh(session, PanelTiming::Request).await?;
     let mut calls = CallQueue::new();
     let end = match request::send(session, &mut calls).await {
-        Err(error @ model::Error::ContextOverflow { .. }) => return after_overflow(session, guard, error).await,
+        Err(error @ model::Error::ContextOverflow { window, .. }) => {
+            if session.learn_window(window).await {
+                // The next request is fitted to the window.
+                guard.overflowed();
+                return Ok(());
+            }
+            return after_overflow(session, guard, error).await;
+        }
         reply => reply?,
     };
-    let content = request::append_reply(session, end.clone()).await?;
+    let content = match request::append_reply(session, end.clone()).await? {
+        ReplyContent::Text if is_call_attempt(session) => ReplyContent::CallAttempt,
+        content => content,
+    };
     let results = calls.run(session, guard).await?;
     guard.observe(&StepResult { end, content, results })?;
-    if content == ReplyContent::Empty {
-        let text = "the model returned an empty reply; retrying";
-        session.env.notice(NoticeLevel::Warning, text).await;
-    }
-    Ok(())
+    let (notice, prompt) = match content {
+        ReplyContent::Empty => (
+            "the model returned an empty reply; asking again",
+            prompt::empty_reply_message(),
+        ),
+        ReplyContent::CallAttempt => (
+            "the model wrote a tool call that cannot be understood; asking again",
+            prompt::unusable_call_message(),
+        ),
+        ReplyContent::Text | ReplyContent::Calls | ReplyContent::MalformedCalls => return Ok(()),
+    };
+    session.env.notice(NoticeLevel::Warning, notice).await;
+    Ok(session.conversation.append_prompt(&session.env, prompt).await?)
 }
 
 /// Continues a completed turn if a prompt has arrived meanwhile or a stop hook objects.
@@ -78,6 +103,25 @@ async fn continue_after(session: &mut Session, guard: &mut LoopGuard, end: TurnE
     }
     session.turn.final_answer = None;
     Ok(())
+}
+
+/// Hides a refused prompt and its reply from later requests: the model would refuse those, too.
+async fn hide_refused_prompt(session: &mut Session) -> Result<(), Error> {
+    let items = &session.conversation.items;
+    let is_reply = |item: &Arc<Item>| item.kind() == ItemKind::Reply;
+    let Some(reply) = items.iter().rposition(is_reply) else {
+        return Ok(());
+    };
+    let before = items[..reply].iter().rev();
+    // Only items that the model sees count. A reply to something else leaves the prompt alone.
+    let refused = before
+        .clone()
+        .find(|item| item.message().is_some() && item.kind() != ItemKind::Panels);
+    let prompt = refused.filter(|item| item.kind() == ItemKind::Prompt);
+    let mut elision = prompt::current_elision(items);
+    elision.hidden.extend(prompt.map(|item| item.id));
+    elision.hidden.push(items[reply].id);
+    panels::apply_elision(session, elision).await
 }
 
 /// Compacts the conversation after the provider rejected it as too long.

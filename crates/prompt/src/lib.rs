@@ -60,5 +60,8 @@ pub use system_prompt::{
     ModelFamily, PromptEnvironment, RulesFile, SystemPrompt, SystemPromptInput, TemplateFile, TemplateOverrides,
     model_family, system_prompt,
 };
-pub use text_calls::{CallGrammar, CallProtocol, TextCallParser};
+pub use text_calls::{
+    CallGrammar, CallPlacement, CallProtocol, TextCallParser, WrittenCall, empty_reply_message, resembles_call,
+    unusable_call_message, written_calls,
+};
 pub use title::{clean_title, plain_title, title_request};

@@ -9,14 +9,16 @@ mod render;
 mod syntax;
 mod tags;
 mod value;
+mod written;
 
 pub use grammar::CallGrammar;
 pub use parser::TextCallParser;
+pub use written::{CallPlacement, WrittenCall, resembles_call, written_calls};
 
 pub(crate) use catalogue::tool_catalogue;
 pub(crate) use render::with_text_calls;
 
-use model::Info;
+use model::{Info, Message};
 
 /// Marks replay data that reproduces a reply as the model wrote it.
 const WIRE: &str = "xml";
@@ -31,6 +33,18 @@ pub enum CallProtocol {
     Native,
     /// As XML in its text, for models without native tool calls.
     Xml,
+}
+
+/// Asks the model to repeat a call that could not be understood.
+pub fn unusable_call_message() -> Message {
+    Message::user(
+        "Your last reply looks like a tool call, but it could not be understood, and nothing was done. If you want to call a tool, write the whole call and nothing else, in this form:\n\n<tool_name>\n<parameter_name>value</parameter_name>\n</tool_name>\n\nIf you are done, answer in plain words.",
+    )
+}
+
+/// Asks the model to continue after an empty reply. The same request would get the same reply at temperature 0.
+pub fn empty_reply_message() -> Message {
+    Message::user("Your last reply was empty. Call a tool to continue with the task, or give your final answer.")
 }
 
 /// Returns the tool if a user text is the result of a call.

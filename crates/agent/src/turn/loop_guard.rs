@@ -9,12 +9,20 @@ use tool::ToolEffect;
 
 /// The maximum number of consecutive empty replies.
 const MAX_EMPTY_REPLIES: u32 = 2;
+/// The maximum number of consecutive replies that look like a call and are none.
+const MAX_CALL_ATTEMPTS: u32 = 2;
 /// The maximum number of consecutive replies with a call that the output limit cut off.
 const MAX_CUT_CALLS: u32 = 1;
 /// The maximum number of times that stop hooks can continue a turn.
 const MAX_HOOK_CONTINUATIONS: u32 = 8;
 /// The number of earlier calls to compare with.
-const REPEAT_WINDOW: usize = 24;
+const REPEAT_WINDOW: usize = 128;
+/// The number of latest calls in which identical ones are counted.
+const COUNT_WINDOW: usize = 24;
+/// The longest cycle of calls that is detected.
+const MAX_PERIOD: usize = REPEAT_WINDOW / MIN_CYCLES;
+/// The minimum number of repetitions of a cycle; short cycles need more.
+const MIN_CYCLES: usize = 4;
 /// The number of identical calls from which on the model is warned.
 const WARN_REPEATS: u32 = 3;
 /// The number of identical calls at which the turn ends.
@@ -25,6 +33,7 @@ const MAX_REPEATS: u32 = 6;
 pub(crate) struct LoopGuard {
     steps: u32,
     empty_replies: u32,
+    call_attempts: u32,
     cut_calls: u32,
     overflows: u32,
     hook_continuations: u32,
@@ -46,6 +55,8 @@ pub(crate) struct StepResult {
 pub(crate) enum ReplyContent {
     Empty,
     Text,
+    /// Text that looks like a call and is none.
+    CallAttempt,
     Calls,
     /// Calls, at least one of which is malformed.
     MalformedCalls,
@@ -91,6 +102,7 @@ impl LoopGuard {
         let is_cut = step.end == ReplyEnd::Finished(Stop::MaxTokens) && step.content == ReplyContent::MalformedCalls;
         self.overflows = 0;
         self.empty_replies = count_if(step.content == ReplyContent::Empty, self.empty_replies);
+        self.call_attempts = count_if(step.content == ReplyContent::CallAttempt, self.call_attempts);
         // The model reads about a cut call and may try again once.
         self.cut_calls = count_if(is_cut, self.cut_calls);
         if self.cut_calls > MAX_CUT_CALLS {
@@ -106,6 +118,14 @@ impl LoopGuard {
         match (&step.end, step.content) {
             (ReplyEnd::Finished(Stop::Refusal { detail }), _) => Err(TurnEnd::Refused { detail: detail.clone() }),
             (_, ReplyContent::Calls | ReplyContent::MalformedCalls) => Ok(()),
+            (_, ReplyContent::CallAttempt) if self.call_attempts > MAX_CALL_ATTEMPTS => Err(TurnEnd::Failed {
+                error: format!(
+                    "the model wrote {} tool calls in a row that cannot be understood",
+                    self.call_attempts
+                ),
+                hint: "select a model that is better at calling tools (`hew models`)".into(),
+            }),
+            (_, ReplyContent::CallAttempt) => Ok(()),
             (ReplyEnd::Finished(Stop::MaxTokens), _) => Err(TurnEnd::MaxTokens),
             (ReplyEnd::Cut { .. }, ReplyContent::Text) => Ok(()),
             (_, ReplyContent::Empty) if self.empty_replies > MAX_EMPTY_REPLIES => Err(TurnEnd::Failed {
@@ -129,10 +149,14 @@ impl LoopGuard {
         if is_new && call.effect == ToolEffect::Mutating && call.outcome == ToolOutcome::Ok {
             self.recent.clear();
         }
-        let times = 1 + self.recent.iter().filter(|earlier| **earlier == signature).count() as u32;
+        let latest = self.recent.iter().rev().take(COUNT_WINDOW);
+        let times = 1 + latest.filter(|earlier| **earlier == signature).count() as u32;
         self.recent.push_back(signature);
         if self.recent.len() > REPEAT_WINDOW {
             self.recent.pop_front();
+        }
+        if let Some(cycles) = self.cycles() {
+            return RepeatVerdict::Stop(cycles);
         }
         match times {
             ..WARN_REPEATS => RepeatVerdict::Fine,
@@ -141,6 +165,21 @@ impl LoopGuard {
             )),
             MAX_REPEATS.. => RepeatVerdict::Stop(times),
         }
+    }
+}
+
+impl LoopGuard {
+    /// The number of times that the latest calls repeat a cycle of any length, if they repeat it too often.
+    fn cycles(&self) -> Option<u32> {
+        let recent = &self.recent;
+        let is_cycle = |period: usize| {
+            let cycles = MIN_CYCLES.max(MAX_REPEATS as usize + 1 - period.min(MAX_REPEATS as usize));
+            let calls = period * cycles;
+            let repeats = |at: usize| recent[at] == recent[at - period];
+            let from = recent.len().checked_sub(calls)?;
+            (from + period..recent.len()).all(repeats).then_some(cycles as u32)
+        };
+        (2..=MAX_PERIOD).find_map(is_cycle)
     }
 }
 
@@ -215,6 +254,35 @@ mod tests {
             matches!(verdicts.last(), Some(RepeatVerdict::Warn(_) | RepeatVerdict::Stop(_))),
             "{verdicts:?}"
         );
+    }
+
+    #[test]
+    fn a_cycle_of_any_length_is_stopped() {
+        for period in 2..=MAX_PERIOD {
+            let mut guard = LoopGuard::default();
+            let stopped = (0..1_000).find(|n| {
+                let step = call(ToolEffect::Mutating, &(n % period).to_string(), "same");
+                matches!(guard.observe_call(&step), RepeatVerdict::Stop(_))
+            });
+            let calls = stopped.map(|n| n + 1);
+            assert!(calls.is_some_and(|calls| calls <= period * 6), "{period}: {calls:?}");
+        }
+        // Calls without a cycle, each of which occurs several times.
+        let mut guard = LoopGuard::default();
+        for n in 0..200_usize {
+            let step = call(ToolEffect::ReadOnly, &(n * n / 7 % 53).to_string(), "same");
+            let verdict = guard.observe_call(&step);
+            assert!(!matches!(verdict, RepeatVerdict::Stop(_)), "{n}");
+        }
+    }
+
+    #[test]
+    fn replies_that_only_look_like_calls_end_the_turn_as_a_failure() {
+        let mut guard = LoopGuard::default();
+        let attempt = step(ReplyEnd::Finished(Stop::End), ReplyContent::CallAttempt);
+        assert_eq!(guard.observe(&attempt), Ok(()));
+        assert_eq!(guard.observe(&attempt), Ok(()));
+        assert!(matches!(guard.observe(&attempt), Err(TurnEnd::Failed { .. })));
     }
 
     #[test]

@@ -4,11 +4,12 @@ use super::ReplyContent;
 use super::calls::CallQueue;
 use super::previews::CallPreviews;
 use super::retry;
+use super::written_calls::make_written_calls;
 use crate::request_ledger::OpenRequest;
 use crate::session::Session;
 use futures::StreamExt as _;
-use model::{Chunk, Info, Message, Part, PromptSize, Reply, Stop};
-use prompt::TextCallParser;
+use model::{Chunk, Info, Message, Part, PromptSize, Reply, Stop, Usage};
+use prompt::{CallProtocol, TextCallParser};
 use session::{
     Body, Error, Event, ItemDelta, ItemId, ItemStart, NoticeLevel, ReplyDraft, ReplyEnd, RequestEnd, RequestId, Time,
 };
@@ -51,6 +52,11 @@ pub(super) async fn send(session: &mut Session, calls: &mut CallQueue) -> Result
             });
         }
         discard_reply(session, &error).await;
+        if matches!(error, model::Error::ToolsUnsupported { .. }) && session.turn.frame.protocol == CallProtocol::Native
+        {
+            session.switch_to_text_calls("does not support tool calls").await;
+            continue;
+        }
         let Some(delay) = retry::delay(&error, attempt, session.env.config.backoff) else {
             return Err(error);
         };
@@ -85,7 +91,7 @@ async fn stream(session: &mut Session, calls: &mut CallQueue, attempt: u32) -> R
         }
     }
     match session.turn.reply.as_ref().and_then(|reply| reply.reply.stop.clone()) {
-        Some(stop) => Ok(stop),
+        Some(stop) => make_written_calls(session, calls, id, stop).await,
         None => Err(model::Error::StreamCut {
             provider: session.turn.model.info().provider.clone(),
             detail: "the stream ended before the reply was complete".into(),
@@ -113,6 +119,15 @@ async fn open(session: &mut Session, attempt: u32) -> (model::Request, Option<Te
         request: RequestId::new(),
     };
     let (id, request, at) = (draft.id, draft.request, env.now());
+    // If the process is killed before the provider reports usage, the request is recorded with this estimate.
+    let usage = Usage {
+        input: assembled.tokens,
+        estimated: true,
+        ..Usage::default()
+    };
+    let estimate = with_costs(&[Chunk::Usage(usage)], turn.model.info());
+    env.config.store.append_draft(env.session, draft.clone(), estimate);
+    drop(env.config.store.flush());
     let open = accounting.ledger.enter(
         request,
         &assembled.request,
@@ -133,8 +148,10 @@ async fn open(session: &mut Session, attempt: u32) -> (model::Request, Option<Te
         previews: CallPreviews::new(env.config.previews),
     });
     // Calls in the text become ordinary calls here, so that all later code handles only one kind.
-    let parser = turn.grammar.as_ref();
-    let parser = parser.map(|grammar| TextCallParser::new(Arc::clone(grammar), request.to_string()));
+    let parser = match turn.frame.protocol {
+        CallProtocol::Native => None,
+        CallProtocol::Xml => Some(TextCallParser::new(Arc::clone(&turn.grammar), request.to_string())),
+    };
     (assembled.request, parser, id)
 }
 
@@ -160,7 +177,7 @@ fn parse_text_calls(
 
 /// Processes a batch of chunks. They are stored in the draft before they are sent to the front end, so that nothing is
 /// shown that a crash could lose; then complete calls are started.
-async fn receive_batch(
+pub(super) async fn receive_batch(
     session: &mut Session,
     calls: &mut CallQueue,
     id: ItemId,

@@ -56,6 +56,7 @@ mod tests {
         assert_eq!(delays, [Some(RECONNECT_DELAY), seconds(4), seconds(8), None]);
         let overflow = Error::ContextOverflow {
             detail: "too long".into(),
+            window: None,
         };
         assert_eq!(delay(&overflow, 1, base), None);
     }

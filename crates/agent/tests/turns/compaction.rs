@@ -42,6 +42,7 @@ fn kinds(items: &[Arc<Item>]) -> Vec<&'static str> {
 fn overflow() -> Answer {
     Answer::Fails(Error::ContextOverflow {
         detail: "too long".into(),
+        window: None,
     })
 }
 

@@ -60,6 +60,7 @@ impl Scripted {
                 window: 100_000,
                 output: 1_000,
             },
+            parameters: 0,
             features,
             prices: Some(ModelPrices { base: tier, long: None }),
             deprecated_on: None,
@@ -410,6 +411,7 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut SessionS
     let config = SessionConfig {
         root: "/p".into(),
         small_model: None,
+        title_requests: agent::TitleRequests::On,
         models: Arc::new(|name| Err(format!("no model {name}"))),
         tools,
         modes: ModeSet::default(),

@@ -47,6 +47,7 @@ async fn a_failed_request_is_retried_and_every_attempt_is_recorded() {
 async fn a_permanent_error_ends_the_turn_with_a_hint() {
     let overflow = Error::ContextOverflow {
         detail: "too long".into(),
+        window: None,
     };
     let mut world = world(vec![Answer::Fails(overflow)]);
     let (ending, _) = world.turn("go").await;

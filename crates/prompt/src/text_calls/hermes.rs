@@ -1,7 +1,9 @@
-//! Calls in the syntax that many open models were trained on: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`.
+//! Calls as JSON: `{"name": …, "arguments": {…}}`, in `<tool_call>` tags or not.
 //!
-//! They use it regardless of instructions, so it is accepted too.
+//! Many open models were trained on it and use it regardless of instructions, so it is accepted too.
 
+use super::grammar::CallGrammar;
+use super::written::{INPUT_KEYS, NAME_KEYS, WrittenCall};
 use serde_json::{Map, Value};
 
 pub(super) const OPEN: &str = "<tool_call>";
@@ -9,19 +11,68 @@ pub(super) const CLOSE: &str = "</tool_call>";
 
 /// Returns the tool and its input; `None` if the text is not such a call.
 pub(super) fn parse(text: &str) -> Option<(String, Map<String, Value>)> {
-    let Ok(Value::Object(mut call)) = model::json::parse_object(text) else {
+    let Ok(Value::Object(call)) = model::json::parse_object(text) else {
         return None;
     };
     let name = call.get("name")?.as_str()?.to_owned();
-    let input = ["arguments", "parameters", "input"]
-        .into_iter()
-        .find_map(|key| call.remove(key));
+    let call = with_input(name, call)?;
+    Some((call.name, call.input))
+}
+
+/// The calls of a value: an object, a list of objects, or an object with such a list.
+pub(super) fn calls_in(value: Value, read: &dyn Fn(Map<String, Value>) -> Option<WrittenCall>) -> Vec<WrittenCall> {
+    match value {
+        Value::Array(list) => {
+            let count = list.len();
+            let calls: Vec<WrittenCall> = list.into_iter().flat_map(|value| calls_in(value, read)).collect();
+            // A list with anything else is data.
+            if calls.len() == count { calls } else { Vec::new() }
+        }
+        Value::Object(mut object) => match object.remove("tool_calls").or_else(|| object.remove("tools")) {
+            Some(list @ Value::Array(_)) => calls_in(list, read),
+            Some(_) | None => read(object).into_iter().collect(),
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
+}
+
+/// Reads an object as a call. Its keys are those of any common format, and nothing but a call has them.
+pub(super) fn call_object(mut object: Map<String, Value>, grammar: &CallGrammar) -> Option<WrittenCall> {
+    if let Some(Value::Object(function)) = object.get("function") {
+        return call_object(function.clone(), grammar);
+    }
+    let name = NAME_KEYS.iter().find_map(|key| match object.get(*key) {
+        Some(Value::String(name)) => Some((*key, name.clone())),
+        Some(_) | None => None,
+    });
+    let Some((key, name)) = name else {
+        // `{"read_file": {"path": …}}`
+        let mut entries = object.into_iter();
+        return match (entries.next(), entries.next()) {
+            (Some((name, Value::Object(input))), None) if grammar.has(&name) => Some(WrittenCall { name, input }),
+            _ => None,
+        };
+    };
+    if INPUT_KEYS.iter().any(|key| object.contains_key(*key)) {
+        return with_input(name, object);
+    }
+    // `{"name": "read_file", "path": …}`
+    object.remove(key);
+    let is_input = grammar.has(&name) && object.keys().all(|key| grammar.has_parameter(&name, key));
+    is_input.then_some(WrittenCall { name, input: object })
+}
+
+fn with_input(name: String, mut object: Map<String, Value>) -> Option<WrittenCall> {
+    let input = INPUT_KEYS.iter().find_map(|key| object.remove(*key));
     match input {
-        None | Some(Value::Null) => Some((name, Map::new())),
-        Some(Value::Object(input)) => Some((name, input)),
+        None | Some(Value::Null) => Some(WrittenCall {
+            name,
+            input: Map::new(),
+        }),
+        Some(Value::Object(input)) => Some(WrittenCall { name, input }),
         // Some models encode the input twice.
         Some(Value::String(input)) => match model::json::parse_object(&input).ok()? {
-            Value::Object(input) => Some((name, input)),
+            Value::Object(input) => Some(WrittenCall { name, input }),
             _ => None,
         },
         Some(Value::Bool(_) | Value::Number(_) | Value::Array(_)) => None,

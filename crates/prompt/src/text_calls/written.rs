@@ -1,0 +1,225 @@
+//! Finds the calls in a complete reply of a model that was not expected to write them as text, or in JSON.
+//!
+//! Small models write calls as fenced or bare JSON, or in tags, although their API has native calls. A call is accepted
+//! only if its tool exists and the rest of the reply fits the required [`CallPlacement`].
+
+use super::grammar::CallGrammar;
+use super::hermes::{call_object, calls_in};
+use super::parser::TextCallParser;
+use model::{Chunk, Stop};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// A call in the text of a reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenCall {
+    /// The tool name as written.
+    pub name: String,
+    /// The input.
+    pub input: Map<String, Value>,
+}
+
+/// Where a call may be in a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallPlacement {
+    /// Anywhere: the model is known to write calls in its text.
+    Anywhere,
+    /// The reply consists of calls only. For models that make native calls: their text may quote a call.
+    WholeReply,
+}
+
+/// The calls in a complete text. Tools that do not exist are included if the reply consists of calls only.
+pub fn written_calls(text: &str, grammar: &Arc<CallGrammar>, placement: CallPlacement) -> Vec<WrittenCall> {
+    let (calls, rest) = match tagged_calls(text, grammar) {
+        (calls, _) if calls.is_empty() => json_calls(text, grammar),
+        found => found,
+    };
+    match (placement, has_words(&rest)) {
+        (CallPlacement::WholeReply, true) => Vec::new(),
+        (CallPlacement::Anywhere, true) => calls.into_iter().filter(|call| grammar.has(&call.name)).collect(),
+        (CallPlacement::WholeReply | CallPlacement::Anywhere, false) => calls,
+    }
+}
+
+/// Whether a text without a usable call looks as if the model had tried to write one.
+pub fn resembles_call(text: &str, grammar: &CallGrammar) -> bool {
+    let text = text.trim();
+    let body = without_fence(text);
+    let starts_call = |text: &str| {
+        let opened = CALL_TAGS.iter().any(|tag| text.starts_with(tag));
+        let name = text.strip_prefix('<').map(super::tags::word).unwrap_or_default();
+        opened || (!name.is_empty() && grammar.has(name))
+    };
+    let is_json = body.starts_with('{') && {
+        let has = |key: &str| body.contains(&format!("\"{key}\"")) || body.contains(&format!("'{key}'"));
+        NAME_KEYS.iter().any(|key| has(key)) && INPUT_KEYS.iter().any(|key| has(key))
+    };
+    let unclosed = CALL_TAGS.iter().any(|tag| {
+        let last = text.rfind(tag).map(|at| &text[at..]);
+        let is_line_start = |rest: &str| text[..text.len() - rest.len()].ends_with('\n');
+        last.is_some_and(|rest| is_line_start(rest) && !rest.contains(&tag.replace('<', "</")))
+    });
+    starts_call(body) || is_json || unclosed
+}
+
+/// Keys of the tool's name, as models write them.
+pub(super) const NAME_KEYS: [&str; 5] = ["name", "tool", "tool_name", "function", "action"];
+/// Keys of the input.
+pub(super) const INPUT_KEYS: [&str; 6] = ["arguments", "parameters", "input", "args", "params", "action_input"];
+/// Tags around calls.
+const CALL_TAGS: [&str; 5] = ["<tool_call>", "<function_call>", "<function=", "<invoke ", "<tool_use>"];
+
+/// Calls in tags, and the other text.
+fn tagged_calls(text: &str, grammar: &Arc<CallGrammar>) -> (Vec<WrittenCall>, String) {
+    let mut parser = TextCallParser::new(Arc::clone(grammar), "");
+    let mut chunks = Vec::new();
+    parser.push(Chunk::Text(text.into()), &mut chunks);
+    parser.push(Chunk::Stop(Stop::End), &mut chunks);
+    let (mut calls, mut rest) = (Vec::new(), String::new());
+    let mut open: Option<(String, String)> = None;
+    for chunk in chunks {
+        match chunk {
+            Chunk::Text(text) => rest.push_str(&text),
+            Chunk::ToolStart { name, .. } => open = Some((name, String::new())),
+            Chunk::ToolInput { delta, .. } => {
+                if let Some((_, input)) = &mut open {
+                    input.push_str(&delta);
+                }
+            }
+            Chunk::ToolEnd { .. } => {
+                let call = open.take();
+                // A call that is cut off has no valid input.
+                calls.extend(call.and_then(|(name, input)| match model::json::parse_object(&input) {
+                    Ok(Value::Object(input)) => Some(WrittenCall { name, input }),
+                    Ok(_) | Err(_) => None,
+                }));
+            }
+            Chunk::Thinking(_)
+            | Chunk::Replay { .. }
+            | Chunk::Usage(_)
+            | Chunk::Cost(_)
+            | Chunk::Notice(_)
+            | Chunk::PromptSize(_)
+            | Chunk::Stop(_) => {}
+        }
+    }
+    (calls, rest)
+}
+
+/// Calls as JSON, fenced or not, and the other text.
+fn json_calls(text: &str, grammar: &CallGrammar) -> (Vec<WrittenCall>, String) {
+    let (mut calls, mut rest) = (Vec::new(), String::new());
+    let mut at = 0;
+    while let Some(start) = text[at..].find(['{', '[']).map(|place| at + place) {
+        // JSON inside of a line of prose is an example, not a call.
+        let before = text[..start].trim_end_matches([' ', '\t']);
+        let is_boundary = before.is_empty() || before.ends_with(['\n', '>', ']', '}', ';', ',', '|', '`']);
+        let (end, found) = match is_boundary {
+            true => read_calls(&text[start..], grammar),
+            false => (1, Vec::new()),
+        };
+        if found.is_empty() {
+            rest.push_str(&text[at..start + 1]);
+            at = start + 1;
+            continue;
+        }
+        rest.push_str(&text[at..start]);
+        calls.extend(found);
+        at = start + end;
+    }
+    rest.push_str(&text[at..]);
+    (calls, rest)
+}
+
+/// Reads the calls of the JSON value at the start of a text; returns its length, too.
+fn read_calls(text: &str, grammar: &CallGrammar) -> (usize, Vec<WrittenCall>) {
+    let extent = json_extent(text);
+    let Some(JsonExtent { bytes, missing }) = extent else {
+        return (1, Vec::new());
+    };
+    let complete = format!("{}{missing}", &text[..bytes]);
+    let value = serde_json::from_str(&complete).or_else(|_| model::json::repair(&complete));
+    let calls = value.map_or_else(
+        |_| Vec::new(),
+        |value| calls_in(value, &|object| call_object(object, grammar)),
+    );
+    (bytes, calls)
+}
+
+/// The extent of a JSON value in a text.
+struct JsonExtent {
+    bytes: usize,
+    /// The closing brackets that are missing at the end of the text.
+    missing: String,
+}
+
+/// Finds the end of the value at the start of a text. Missing closing brackets are added only at the end of the text and
+/// only after a complete value: small models often omit the last one.
+fn json_extent(text: &str) -> Option<JsonExtent> {
+    let mut open = Vec::new();
+    let mut in_string = false;
+    let mut escaped = false;
+    for (at, letter) in text.char_indices() {
+        if in_string {
+            match letter {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match letter {
+            '"' => in_string = true,
+            '{' => open.push('}'),
+            '[' => open.push(']'),
+            '}' | ']' if open.last() == Some(&letter) => {
+                open.pop();
+                if open.is_empty() {
+                    let missing = String::new();
+                    return Some(JsonExtent { bytes: at + 1, missing });
+                }
+            }
+            '}' | ']' => return None,
+            // The closing fence or tag ends an unclosed value.
+            '`' | '<' => return unclosed(&text[..at], &open),
+            _ => {}
+        }
+    }
+    match in_string {
+        true => None,
+        false => unclosed(text, &open),
+    }
+}
+
+fn unclosed(text: &str, open: &[char]) -> Option<JsonExtent> {
+    let text = text.trim_end();
+    let missing = open.iter().rev().collect();
+    let bytes = text.len();
+    text.ends_with(['"', '}', ']']).then_some(JsonExtent { bytes, missing })
+}
+
+/// The text inside of the code fence around it.
+fn without_fence(text: &str) -> &str {
+    let Some(rest) = text.strip_prefix("```") else {
+        return text;
+    };
+    let inside = rest.split_once('\n').map_or(rest, |(_, inside)| inside);
+    inside.trim_end().trim_end_matches("```").trim()
+}
+
+/// Whether a text contains more than the layout of calls: fences with a language, tags and separators.
+fn has_words(text: &str) -> bool {
+    let is_layout = |line: &str| {
+        let line = line.trim();
+        let fence = line.strip_prefix("```");
+        fence.is_some_and(|language| language.len() <= 12 && !language.contains(' '))
+            || (line.starts_with('<') && !line.contains(' '))
+            || (line.starts_with("[TOOL_CALL") && line.ends_with(']'))
+            || !line.contains(char::is_alphanumeric)
+    };
+    text.lines().any(|line| !is_layout(line))
+}
+
+#[cfg(test)]
+mod tests;

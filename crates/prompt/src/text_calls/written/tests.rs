@@ -1,0 +1,129 @@
+use super::*;
+use model::ToolSpec;
+use serde_json::json;
+
+fn grammar() -> Arc<CallGrammar> {
+    let mut grammar = CallGrammar::default();
+    for (name, parameters) in [("read_file", ["path", "line"]), ("terminal", ["command", "cd"])] {
+        let properties: Map<String, Value> = parameters
+            .iter()
+            .map(|name| ((*name).to_owned(), json!({"type": "string"})))
+            .collect();
+        let spec = ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            input_schema: json!({"type": "object", "properties": properties}),
+        };
+        grammar.add(name, &spec);
+    }
+    Arc::new(grammar)
+}
+
+fn found(text: &str, placement: CallPlacement) -> Vec<(String, Value)> {
+    let calls = written_calls(text, &grammar(), placement);
+    calls
+        .into_iter()
+        .map(|call| (call.name, Value::Object(call.input)))
+        .collect()
+}
+
+#[test]
+fn a_call_is_found_in_every_form_that_models_write() {
+    let plain = r#"{"name": "read_file", "arguments": {"path": "a.txt"}}"#;
+    let forms = [
+        plain.to_owned(),
+        format!("```json\n{plain}\n```"),
+        format!("```\n{plain}\n```\n"),
+        format!("```json\n{plain}"),
+        format!("```tool_call\n{plain}\n```"),
+        format!("<tool_call>\n{plain}\n</tool_call>"),
+        format!("<tool_call>\n{plain}"),
+        format!("<tool_call>{plain}</tool_call"),
+        format!("<|tool_call|>{plain}"),
+        format!("<|python_tag|>{plain}"),
+        format!("[TOOL_CALLS] [{plain}]"),
+        format!("<tools>\n{plain}\n</tools>"),
+        format!("[{plain}]"),
+        r#"{"name": "read_file", "arguments": {"path": "a.txt"}"#.to_owned(),
+        "```json\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}\n```".to_owned(),
+        r#"{"name": "read_file", "parameters": {"path": "a.txt"}}"#.to_owned(),
+        r#"{"name": "read_file", "arguments": "{\"path\": \"a.txt\"}"}"#.to_owned(),
+        r#"{"tool": "read_file", "input": {"path": "a.txt"}}"#.to_owned(),
+        r#"{"function": {"name": "read_file", "arguments": {"path": "a.txt"}}}"#.to_owned(),
+        r#"{"type": "function", "function": {"name": "read_file", "arguments": {"path": "a.txt"}}}"#.to_owned(),
+        r#"{"tool_calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}]}"#.to_owned(),
+        r#"{"name": "read_file", "path": "a.txt"}"#.to_owned(),
+        r#"{"read_file": {"path": "a.txt"}}"#.to_owned(),
+        "{'name': 'read_file', 'arguments': {'path': 'a.txt',}}".to_owned(),
+        "<read_file>\n<path>a.txt</path>\n</read_file>".to_owned(),
+        "<read_file><path>a.txt</path>".to_owned(),
+        "<function=read_file>\n<parameter=path>\na.txt\n</parameter>\n</function>".to_owned(),
+    ];
+    for form in forms {
+        for placement in [CallPlacement::WholeReply, CallPlacement::Anywhere] {
+            let expected = [("read_file".to_owned(), json!({"path": "a.txt"}))];
+            assert_eq!(found(&form, placement), expected, "{form}");
+        }
+    }
+}
+
+#[test]
+fn several_calls_are_found_in_order_with_text_between_them() {
+    let text = "I look.\n```json\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a {b\"}}\n```\nThen:\n{\"name\": \"terminal\", \"arguments\": {\"command\": \"echo '}'\"}}\nDone.";
+    let calls = found(text, CallPlacement::Anywhere);
+    assert_eq!(
+        calls,
+        [
+            ("read_file".to_owned(), json!({"path": "a {b"})),
+            ("terminal".to_owned(), json!({"command": "echo '}'"})),
+        ]
+    );
+    assert_eq!(found(text, CallPlacement::WholeReply), []);
+}
+
+#[test]
+fn other_text_is_no_call() {
+    for text in [
+        "",
+        "Done.",
+        "```json\n{\"name\": \"my-package\", \"version\": \"1.0.0\"}\n```",
+        "{\"read_file\": true}",
+        "The call {\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}} reads a file.",
+        "[1, 2, 3]",
+        "{\"name\": \"read_file\", \"arguments\": {\"path\": \"a",
+        "{\"name\": \"read_file\", \"arguments\": ",
+        "fn main() {\n    println!(\"{}\", 1);\n}",
+    ] {
+        assert_eq!(found(text, CallPlacement::Anywhere), [], "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_tool_counts_only_if_the_reply_consists_of_the_call() {
+    let call = "```json\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n```";
+    assert_eq!(found(call, CallPlacement::WholeReply).len(), 1);
+    assert_eq!(found(&format!("An example:\n{call}"), CallPlacement::Anywhere), []);
+}
+
+#[test]
+fn an_attempt_at_a_call_is_recognised() {
+    let grammar = grammar();
+    for text in [
+        "```json\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a",
+        "{\"name\": \"read_file\", \"arguments\": path}",
+        "<tool_call>\nread a.txt\n</tool_call>",
+        "I look.\n<tool_call>\n{\"name\": ",
+        "<read_file>a.txt</read_file>",
+    ] {
+        assert!(resembles_call(text, &grammar), "{text}");
+    }
+    for text in [
+        "Done.",
+        "A call starts with `<tool_call>` and ends with `</tool_call>`.",
+        "```json\n{\"name\": \"my-package\", \"version\": \"1.0.0\"}\n```",
+        "Use `<read_file>` for that.",
+        "```rust\nfn main() {}\n```",
+    ] {
+        assert!(!resembles_call(text, &grammar), "{text}");
+    }
+}
