@@ -4,7 +4,7 @@ use crate::args::{AcpArgs, GlobalArgs};
 use crate::commands::{load_silently, warn, with_set};
 use crate::config::{Config, ConfigLayer, ConfigOrigin, LoadedConfig};
 use crate::environment::ProcessEnv;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, RecoveryAction, Result};
 use crate::models::ModelRegistry;
 use crate::output::format::line;
 use crate::project;
@@ -339,9 +339,11 @@ async fn check_ready(config: &Config, env: &ProcessEnv) -> Result<(), AcpError> 
         kind: AcpErrorKind::Login,
         ..trouble(failure)
     };
-    let name = models.main_name().await.map_err(login)?;
-    let info = models.find(&name).map_err(trouble)?;
-    models.settings(&info).await.map(drop).map_err(login)
+    let main = models.main_model().await.map_err(|failure| match failure.recovery {
+        RecoveryAction::Setup => login(failure),
+        RecoveryAction::None => trouble(failure),
+    })?;
+    models.settings(&main.info).await.map(drop).map_err(login)
 }
 
 /// Converts an MCP server of the editor.

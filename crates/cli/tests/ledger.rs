@@ -6,9 +6,12 @@
 use serde_json::{Value, json};
 use testkit::{Hew, Project, Script, Server, TokenCounting, Turn, TurnOrder};
 
-/// A task of so many steps; each reads another file.
+/// A task of so many steps; each reads another file. The order changes, since a cycle would be stopped.
 fn steps(count: usize) -> Script {
-    let read = |step: usize| Turn::text("On.").call("read_file", json!({"path": format!("{}.txt", step % 10)}));
+    let read = |step: usize| {
+        let number = (step + step / 10 * 3) % 10;
+        Turn::text("On.").call("read_file", json!({"path": format!("{number}.txt")}))
+    };
     Script::new()
         .order(TurnOrder::Sequence)
         .turns((0..count).map(read))

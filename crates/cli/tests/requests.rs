@@ -34,6 +34,7 @@ fn info(wire: Wire, provider: &str, id: &str, protocol: CallProtocol) -> Info {
             window: 200_000,
             output: 8_000,
         },
+        parameters: 0,
         features: Features {
             tools: protocol == CallProtocol::Native,
             parallel_tools: true,

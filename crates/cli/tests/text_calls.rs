@@ -2,6 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "text_calls/endless_replies.rs"]
+mod endless_replies;
+#[path = "text_calls/local_models.rs"]
+mod local_models;
+#[path = "text_calls/written_calls.rs"]
+mod written_calls;
+
 use serde_json::Value;
 use testkit::{Hew, Output, Pace, ParsedRequest, Project, Role, Script, Server, Stop, Turn};
 

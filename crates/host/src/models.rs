@@ -1,11 +1,13 @@
 //! Models and providers: lookup by name, keys and connections.
 
 mod aliases;
+mod local;
 mod lookup;
 mod settings;
 mod suggest;
 mod url;
 
+pub use local::{MainModel, MainModelChoice, best_model};
 pub use url::proxy_for;
 
 use crate::config::{Config, ProviderConfig};
@@ -113,7 +115,7 @@ impl<'a> ModelRegistry<'a> {
     }
 
     /// The name of the main model: the configured one, or the default.
-    pub async fn main_name(&self) -> Result<String> {
+    async fn main_name(&self) -> Result<String> {
         match &self.config.model {
             Some(name) => Ok(name.clone()),
             None => self.default_name().await,
@@ -141,7 +143,7 @@ impl<'a> ModelRegistry<'a> {
             .needs_setup()
             .hint(format!(
                 "set a key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or store one with `{}`\n\
-             hint: or name a model: `hew run -m ollama/NAME`; `hew models --discover` lists those of local servers\n\
+             hint: or start Ollama, LM Studio, llama.cpp or vLLM on this machine: hew uses its model\n\
              hint: or run `hew demo`, which needs neither a key nor a network",
                 keys::set_command("anthropic", self.env)
             )))

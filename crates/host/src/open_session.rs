@@ -18,7 +18,9 @@ use crate::{
     acp_agents, confinement, hooks, language_servers, log, long_results, mcp_servers, panels, paths, permissions,
     project, roots, system_prompt, web,
 };
-use agent::{Approvals, AutoCompaction, CompactionSettings, Previews, SessionConfig, SessionHandle, SessionSetup};
+use agent::{
+    Approvals, AutoCompaction, CompactionSettings, Previews, SessionConfig, SessionHandle, SessionSetup, TitleRequests,
+};
 use context::ModeCatalog;
 use model::{Model, OutputSchema};
 use policy::{Mode, ModeSet, Permissions, Policy};
@@ -213,12 +215,14 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         edit,
         summary,
         image,
+        notice,
     } = connect_models(&ModelRegistry::new(config, env), config).await?;
     let name = main.info().name();
     let stored = open_stored(store, session, root, &name).await?;
     let catalog = load_modes(root, trust, env);
     let (mode, modes) = choose_mode(&request, &catalog, &stored.items)?;
     let (mut permissions, mut warnings) = load_permissions(&request, &stored)?;
+    warnings.extend(notice);
     warnings.extend(catalog.problems);
     let profile = active_profile(config)?;
     let workspace = with_buffers(open_workspace(root, &permissions)?, client);
@@ -299,6 +303,10 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     let session_config = SessionConfig {
         root: root.clone(),
         small_model: small,
+        title_requests: match config.title {
+            true => TitleRequests::On,
+            false => TitleRequests::Off,
+        },
         models: model_source(config.clone(), (*env).clone()),
         tools,
         modes: modes.clone(),

@@ -24,17 +24,20 @@ pub(crate) struct SessionModels {
     pub(crate) summary: Option<Arc<dyn Model>>,
     /// Generates images.
     pub(crate) image: Option<ImageModel>,
+    /// Tells the user which model was detected.
+    pub(crate) notice: Option<String>,
 }
 
-/// Connects the configured models, or the default model of the first provider with a key.
+/// Connects the configured models, or the default main model.
 pub(crate) async fn connect_models(models: &ModelRegistry<'_>, config: &Config) -> Result<SessionModels> {
-    let info = models.find(&models.main_name().await?)?;
+    let main = models.main_model().await?;
+    let notice = main.notice();
+    let info = main.info;
     let find_other = |name: &Option<String>| match name.as_deref() {
         Some(SAME_MODEL) | None => Ok(None),
         Some(name) => models.find(name).map(Some),
     };
     let small = match &config.small_model {
-        _ if !config.title => None,
         Some(name) => Some(models.find(name)?),
         // The provider's small model is optional; without it, titles are made without a model.
         None => models.small_name(&info).and_then(|name| models.find(&name).ok()),
@@ -54,6 +57,7 @@ pub(crate) async fn connect_models(models: &ModelRegistry<'_>, config: &Config) 
         edit,
         summary: connect_auxiliary(models, summary, &settings).await?,
         image,
+        notice,
     })
 }
 

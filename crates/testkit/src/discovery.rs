@@ -15,11 +15,11 @@ pub(crate) fn answer(method: &Method, path: &str, body: &[u8], script: &Script) 
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
     match (method.as_str(), segments.as_slice()) {
         ("GET" | "HEAD", ["health"]) => Some(json!({"status": "ok"})),
-        ("GET", ["api", "v0", "models"]) => Some(lm_studio(models, window)),
+        ("GET", ["api", "v0", "models"]) => Some(lm_studio(models, window, script.without_tools)),
         ("GET", ["api", "tags"]) => Some(json!({"models": models.iter().map(|name| ollama(name)).collect::<Value>()})),
         ("GET", ["api", "version"]) => Some(json!({"version": "0.12.6"})),
-        ("POST", ["api", "show"]) => ollama_show(models, body, window),
-        ("GET", ["props"]) => Some(llama_cpp(models, window)),
+        ("POST", ["api", "show"]) => ollama_show(models, body, window, script.without_tools),
+        ("GET", ["props"]) => Some(llama_cpp(models, window, script.without_tools)),
         ("GET", [.., "models"]) => Some(openai(models)),
         ("GET", [.., "models", name]) => models
             .iter()
@@ -58,19 +58,19 @@ fn ollama(name: &str) -> Value {
     })
 }
 
-fn ollama_show(models: &[String], body: &[u8], window: u64) -> Option<Value> {
+fn ollama_show(models: &[String], body: &[u8], window: u64, without_tools: bool) -> Option<Value> {
     let asked: Value = serde_json::from_slice(body).ok()?;
     let name = asked["model"].as_str().or_else(|| asked["name"].as_str())?;
     models.iter().any(|model| model == name).then(|| {
         json!({
             "details": ollama(name)["details"],
             "model_info": {"general.architecture": "scripted", "scripted.context_length": window},
-            "capabilities": ["completion", "tools"],
+            "capabilities": if without_tools { json!(["completion"]) } else { json!(["completion", "tools"]) },
         })
     })
 }
 
-fn lm_studio(models: &[String], window: u64) -> Value {
+fn lm_studio(models: &[String], window: u64, without_tools: bool) -> Value {
     let model = |name: &String| {
         json!({
             "id": name,
@@ -81,13 +81,13 @@ fn lm_studio(models: &[String], window: u64) -> Value {
             "state": "loaded",
             "max_context_length": window,
             "loaded_context_length": window,
-            "capabilities": ["tool_use"],
+            "capabilities": if without_tools { json!([]) } else { json!(["tool_use"]) },
         })
     };
     json!({"object": "list", "data": models.iter().map(model).collect::<Value>()})
 }
 
-fn llama_cpp(models: &[String], window: u64) -> Value {
+fn llama_cpp(models: &[String], window: u64, without_tools: bool) -> Value {
     let name = models.first().map_or("scripted", String::as_str);
     json!({
         "default_generation_settings": {"n_ctx": window},
@@ -95,6 +95,7 @@ fn llama_cpp(models: &[String], window: u64) -> Value {
         "model_alias": name,
         "model_path": format!("{name}.gguf"),
         "modalities": {"vision": false, "audio": false},
+        "chat_template_caps": {"supports_tools": !without_tools},
         "build_info": "scripted",
     })
 }

@@ -71,7 +71,7 @@ impl Hew {
             home: Arc::new(home),
             folder: None,
             arguments: Vec::new(),
-            environment: Vec::new(),
+            environment: NO_SERVERS.map(|(name, url)| (name.into(), url.into())).to_vec(),
             stdin: None,
             patience: DEFAULT_TIMEOUT,
         })
@@ -389,6 +389,14 @@ impl PipeCapture {
 fn contains(bytes: &[u8], wanted: &str) -> bool {
     wanted.is_empty() || bytes.windows(wanted.len()).any(|window| window == wanted.as_bytes())
 }
+
+/// Addresses without a server: those on this machine must not affect a test.
+const NO_SERVERS: [(&str, &str); 4] = [
+    ("OLLAMA_HOST", "127.0.0.1:1"),
+    ("LMSTUDIO_BASE_URL", "http://127.0.0.1:1/v1"),
+    ("LLAMACPP_BASE_URL", "http://127.0.0.1:1/v1"),
+    ("VLLM_BASE_URL", "http://127.0.0.1:1/v1"),
+];
 
 /// The directory of each variable, below the home directory.
 const FOLDERS: [(&str, &str); 6] = [

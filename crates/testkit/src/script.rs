@@ -25,6 +25,8 @@ pub struct Script {
     pub pace: Pace,
     /// The model names that discovery reports.
     pub models: Vec<String>,
+    /// Whether discovery reports that the models have no tool calls.
+    pub without_tools: bool,
     /// The required API key. If absent, any key or none is accepted.
     pub key: Option<String>,
     /// The context window in tokens; longer prompts are refused with the vendor's message.
@@ -54,6 +56,7 @@ impl Default for Script {
             side: Some("A scripted session".to_owned()),
             pace: Pace::default(),
             models: vec!["scripted".to_owned()],
+            without_tools: false,
             key: None,
             window: None,
             counting: TokenCounting::default(),
@@ -139,6 +142,12 @@ impl Script {
     /// Sets the model names that discovery reports.
     pub fn models<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.models = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Lets discovery report that the models have no tool calls.
+    pub fn without_tools(mut self) -> Self {
+        self.without_tools = true;
         self
     }
 

@@ -4,9 +4,9 @@ use crate::args::{DoctorArgs as Args, GlobalArgs};
 use crate::config::{self, Config, ConfigFiles};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, RecoveryAction, Result};
 use crate::keys::SystemKeyring;
-use crate::models::{ModelRegistry, ResolvedProvider};
+use crate::models::{ModelRegistry, ResolvedProvider, best_model};
 use crate::output::color::ColorMode;
 use crate::output::format::{duration, mask};
 use crate::trust::{ProjectTrust, TrustList};
@@ -14,7 +14,7 @@ use crate::tui_backend::config_problems;
 use crate::{output, paths, project};
 use host::confinement::confinement;
 use providers::ProviderSettings;
-use providers::discover::{self, probe};
+use providers::discover::{self, DiscoveredServer, probe};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
@@ -105,11 +105,13 @@ pub(super) async fn doctor(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -
         ),
     });
     let models = ModelRegistry::new(&config, env);
-    checks.push(default_model(&models, &config).await);
+    let servers = match args.offline {
+        true => Vec::new(),
+        false => discover::discover(&models.local_servers(), discover::DISCOVERY_TIMEOUT).await,
+    };
+    checks.push(main_model(&models, &config, &servers).await);
     checks.extend(cloud(&models, args.offline).await);
-    if !args.offline {
-        checks.extend(local(&models).await);
-    }
+    checks.extend(local(&models, servers));
     if args.json {
         output::print_checked(&output::pretty(&serde_json::json!({ "v": 1, "checks": checks }))?)?;
     } else {
@@ -279,14 +281,29 @@ fn damaged_database(error: session::Error, folder: &Path) -> DoctorCheck {
     check
 }
 
-async fn default_model(models: &ModelRegistry<'_>, config: &Config) -> DoctorCheck {
+async fn main_model(models: &ModelRegistry<'_>, config: &Config, servers: &[DiscoveredServer]) -> DoctorCheck {
     let name = match &config.model {
         Some(name) => Ok(name.clone()),
         None => models.default_name().await,
     };
-    match name.and_then(|name| models.find(&name)) {
-        Ok(info) => DoctorCheck::new("model", CheckResult::Ok, info.name()),
-        Err(failure) => DoctorCheck::problem("model", failure),
+    let failure = match name.and_then(|name| models.find(&name)) {
+        Ok(info) => return DoctorCheck::new("model", CheckResult::Ok, info.name()),
+        Err(failure) => failure,
+    };
+    let detected = best_model(servers).filter(|_| config.local_models && failure.recovery == RecoveryAction::Setup);
+    match detected {
+        Some(model) => DoctorCheck {
+            hint: Some(format!("make it permanent: hew config set model {}", model.info.name())),
+            ..DoctorCheck::new(
+                "model",
+                CheckResult::Ok,
+                format!(
+                    "{}, which runs on this machine; no model is configured",
+                    model.info.name()
+                ),
+            )
+        },
+        None => DoctorCheck::problem("model", failure),
     }
 }
 
@@ -356,26 +373,14 @@ async fn answers(provider: ResolvedProvider<'_>, found: String, settings: Provid
 }
 
 /// Servers on this machine.
-async fn local(models: &ModelRegistry<'_>) -> Vec<DoctorCheck> {
-    let providers = models.providers();
-    let servers: Vec<ProviderSettings> = providers
-        .iter()
-        .filter(|provider| provider.is_local())
-        .filter_map(|provider| {
-            let key = models.immediate_key(provider);
-            models
-                .settings_with(&models.representative(provider), provider, key)
-                .ok()
-        })
-        .collect();
-    let found = discover::discover(&servers, discover::DISCOVERY_TIMEOUT).await;
+fn local(models: &ModelRegistry<'_>, servers: Vec<DiscoveredServer>) -> Vec<DoctorCheck> {
     let described = |name: &str| models.provider(name).is_some_and(|provider| provider.entry.is_some());
-    found
+    servers
         .into_iter()
         .map(|found| match found.models {
-            Ok(infos) => {
-                let names: Vec<String> = infos.iter().take(5).map(|info| info.name()).collect();
-                let more = if infos.len() > 5 { ", …" } else { "" };
+            Ok(all) => {
+                let names: Vec<String> = all.iter().take(5).map(|model| model.info.name()).collect();
+                let more = if all.len() > 5 { ", …" } else { "" };
                 DoctorCheck::new(
                     found.provider,
                     CheckResult::Ok,

@@ -9,7 +9,7 @@ use crate::models::ModelRegistry;
 use crate::output::table::{self, ColumnAlign};
 use crate::output::{self, format::tokens};
 use model::Info;
-use providers::discover;
+use providers::discover::{self, DiscoveredModel};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -127,7 +127,7 @@ async fn add_discovered(
         match found.models {
             Ok(discovered) => {
                 usable.insert(found.provider.clone(), true);
-                for info in discovered {
+                for DiscoveredModel { info, .. } in discovered {
                     if !infos
                         .iter()
                         .any(|known| known.provider == info.provider && known.id == info.id)

@@ -37,11 +37,10 @@ async fn show(args: &PromptShowArgs, global: &GlobalArgs, env: &ProcessEnv) -> R
     let (root, loaded) = load(global, env, Vec::new())?;
     let config = &loaded.config;
     let models = ModelRegistry::new(config, env);
-    let name = match &args.model {
-        Some(name) => name.clone(),
-        None => models.main_name().await?,
+    let info = match &args.model {
+        Some(name) => models.find_served(name).await?,
+        None => models.main_model().await?.info,
     };
-    let info = models.find(&name)?;
     let found = host::project_context::load_modes(&root, loaded.trust, env);
     let mode = args.mode.as_deref().unwrap_or(&config.mode);
     let mode = found.choose(mode, &[])?;

@@ -108,7 +108,8 @@ pub(crate) fn explain(ending: &TurnEnd, resume: &str) -> Option<(String, String)
 }
 
 fn too_long_hint() -> &'static str {
-    model::Error::ContextOverflow { detail: String::new() }.hint()
+    let (detail, window) = (String::new(), None);
+    model::Error::ContextOverflow { detail, window }.hint()
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ pub(super) async fn models(here: &BackendContext) -> Result<Vec<PickerItem>> {
     for found in discover::discover(&servers, discover::DISCOVERY_TIMEOUT).await {
         if let Ok(discovered) = found.models {
             obstacles.insert(found.provider, None);
+            let discovered = discovered.into_iter().map(|model| model.info);
+            let discovered: Vec<Info> = discovered.collect();
             infos.retain(|known| !discovered.iter().any(|info| info.name() == known.name()));
             infos.extend(discovered);
         }

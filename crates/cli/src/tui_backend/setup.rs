@@ -8,7 +8,7 @@ use crate::models::ModelRegistry;
 use crate::output::format::duration;
 use crate::paths::display_path;
 use model::Info;
-use providers::discover::{self, probe};
+use providers::discover::{self, DiscoveredModel, probe};
 use providers::presets::key_page;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -50,13 +50,13 @@ pub(super) async fn providers(here: &BackendContext) -> Result<Vec<ProviderRow>>
     let found = discover::discover(&servers, discover::DISCOVERY_TIMEOUT)
         .await
         .into_iter();
-    let found: BTreeMap<String, Vec<Info>> = found
+    let found: BTreeMap<String, Vec<DiscoveredModel>> = found
         .filter_map(|found| Some((found.provider, found.models.ok()?)))
         .collect();
     for provider in &mut providers {
-        if let Some(infos) = found.get(&provider.name) {
+        if let Some(models) = found.get(&provider.name) {
             provider.access = ProviderAccess::Local;
-            provider.models = listed(infos.iter(), "");
+            provider.models = listed(models.iter().map(|model| &model.info), "");
         }
     }
     providers.sort_by_key(|provider| match provider.access {

@@ -17,9 +17,13 @@ use std::num::NonZeroU32;
 config_table! {
     /// Configuration of hew.
     pub struct Config {
-        /// The model that does the work, as `provider/id`. Without it, the first provider with a key is used.
+        /// The model that does the work, as `provider/id`. Without it, that of the first provider with a key, or of a
+        /// server on this machine (see `local_models`).
         #[serde(deserialize_with = "bounds::model_name")]
         model: Option<String> [env: Some("HEW_MODEL"), project: OwnProvider],
+        /// Whether a model of Ollama, LM Studio, llama.cpp or vLLM on this machine is used if no model is configured and
+        /// no provider has a key.
+        local_models: bool [env: Some("HEW_LOCAL_MODELS")] = true,
         /// The model for titles and other small requests, as `provider/id`. Without it, the small model of the same
         /// provider.
         #[serde(deserialize_with = "bounds::model_name")]

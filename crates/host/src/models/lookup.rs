@@ -13,7 +13,7 @@ const SAME_PRICES: &[&str] = &["vertex", "azure", "openrouter", "vercel"];
 impl ModelRegistry<'_> {
     /// Finds a model by `provider/id` or by its id alone.
     pub fn find(&self, name: &str) -> Result<Info> {
-        let mut info = match self.catalogue.find(name) {
+        Ok(self.complete(match self.catalogue.find(name) {
             ModelLookup::Found(info) => *info,
             ModelLookup::Ambiguous(names) => match (self.choose(name, &names), self.by_alias(name)) {
                 (Ok(info), _) | (Err(_), Some(info)) => info,
@@ -23,14 +23,24 @@ impl ModelRegistry<'_> {
                 .by_alias(name)
                 .or_else(|| self.describe_unlisted(name))
                 .ok_or_else(|| self.unknown(name))?,
-        };
+        }))
+    }
+
+    /// Completes a description: the configured protocol, and the maximum reply of local models.
+    pub(super) fn complete(&self, mut info: Info) -> Info {
         // A configured protocol overrides the catalogue.
         match self.config.tool_protocol {
             Some(ToolProtocol::Native) => info.features.tools = true,
             Some(ToolProtocol::Xml) => info.features.tools = false,
             None => {}
         }
-        Ok(info)
+        let is_local = self
+            .provider(&info.provider)
+            .is_some_and(|provider| provider.is_local());
+        if is_local && info.limits.output == 0 {
+            info.limits.output = local_reply_limit(&info);
+        }
+        info
     }
 
     /// Chooses the only provider with a key of several that serve a model.
@@ -147,6 +157,7 @@ impl ModelRegistry<'_> {
             id: id.into(),
             wire,
             limits: namesake.map_or(TokenLimits { window: 0, output: 0 }, |info| info.limits),
+            parameters: model::parameters_in(id),
             features: namesake.map_or(DEFAULT_FEATURES, |info| info.features),
             prices,
             deprecated_on: None,
@@ -175,6 +186,18 @@ const DEFAULT_FEATURES: Features = Features {
     caching: false,
 };
 
+/// The maximum reply of a local model. Its server has no limit, and small models tend to repeat themselves.
+fn local_reply_limit(info: &Info) -> u64 {
+    let share = match info.features.reasoning {
+        true => info.limits.window / 2,
+        false => info.limits.window / 4,
+    };
+    match info.limits.window {
+        0 => 4_096,
+        _ => share.clamp(512, 16_384),
+    }
+}
+
 fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars
@@ -183,7 +206,7 @@ fn capitalized(text: &str) -> String {
         .unwrap_or_default()
 }
 
-fn apply_overrides(info: &mut Info, entry: &ModelConfig) {
+pub(super) fn apply_overrides(info: &mut Info, entry: &ModelConfig) {
     if let Some(wire) = entry.wire {
         info.wire = wire.into();
     }

@@ -1,0 +1,102 @@
+//! Replies that never end: they are stopped, whatever is streamed, and so is hew.
+
+use std::sync::Arc;
+use std::time::Duration;
+use testkit::{Hew, Project};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+
+/// The start and the repeated part of a stream in the format of Anthropic Messages.
+fn stream(kind: &str, delta: &str) -> (String, String) {
+    let event = |name: &str, data: &str| format!("event: {name}\ndata: {data}\n\n");
+    let start = event(
+        "message_start",
+        r#"{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"model":"m","usage":{"input_tokens":1,"output_tokens":1}}}"#,
+    );
+    let block = match kind {
+        "text" => r#"{"type":"text","text":""}"#,
+        "thinking" => r#"{"type":"thinking","thinking":"","signature":""}"#,
+        _ => r#"{"type":"tool_use","id":"t","name":"write_file","input":{}}"#,
+    };
+    let open = event(
+        "content_block_start",
+        &format!(r#"{{"type":"content_block_start","index":0,"content_block":{block}}}"#),
+    );
+    let body = match kind {
+        "text" => format!(r#"{{"type":"text_delta","text":"{delta}"}}"#),
+        "thinking" => format!(r#"{{"type":"thinking_delta","thinking":"{delta}"}}"#),
+        _ => format!(r#"{{"type":"input_json_delta","partial_json":"{delta}"}}"#),
+    };
+    let more = match kind {
+        "ping" => event("ping", r#"{"type":"ping"}"#),
+        _ => event(
+            "content_block_delta",
+            &format!(r#"{{"type":"content_block_delta","index":0,"delta":{body}}}"#),
+        ),
+    };
+    (start + &open, more)
+}
+
+/// A server that sends the same event forever. Notifies about the first request.
+async fn endless(start: String, more: String) -> (String, Arc<Notify>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let begun = Arc::new(Notify::new());
+    let notify = Arc::clone(&begun);
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let (start, more, notify) = (start.clone(), more.repeat(64), Arc::clone(&notify));
+            tokio::spawn(async move {
+                let mut buffer = vec![0; 1 << 20];
+                socket.read(&mut buffer).await.unwrap_or(0);
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+                let mut sent = socket.write_all(format!("{head}{start}").as_bytes()).await;
+                notify.notify_one();
+                while sent.is_ok() {
+                    sent = socket.write_all(more.as_bytes()).await;
+                }
+            });
+        }
+    });
+    (url, begun)
+}
+
+fn hew(url: &str, project: &Project) -> Hew {
+    Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .env("ANTHROPIC_BASE_URL", url)
+        .env("ANTHROPIC_API_KEY", "sk")
+        .current_dir(project.root())
+        .args(["run", "--no-title", "-m", "anthropic/claude-sonnet-4-6", "go"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endless_reply_is_stopped() {
+    let project = Project::new(&[]).unwrap();
+    for kind in ["text", "thinking", "tool"] {
+        let (start, more) = stream(kind, &"x".repeat(2_000));
+        let (url, _) = endless(start, more).await;
+        let output = hew(&url, &project).run().await.unwrap();
+        assert_eq!(output.code(), Some(1), "{kind}: {}", output.stderr);
+        assert!(
+            output.stderr.contains("was stopped: it is longer than"),
+            "{kind}: {}",
+            output.stderr
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_ends_hew_whatever_is_streamed() {
+    let project = Project::new(&[]).unwrap();
+    for kind in ["text", "thinking", "tool", "ping"] {
+        let (start, more) = stream(kind, "x");
+        let (url, begun) = endless(start, more).await;
+        let running = hew(&url, &project).timeout(Duration::from_secs(60)).spawn().unwrap();
+        begun.notified().await;
+        running.terminate().unwrap();
+        let output = running.wait().await.unwrap();
+        assert_eq!(output.code(), Some(143), "{kind}: {}", output.stderr);
+    }
+}

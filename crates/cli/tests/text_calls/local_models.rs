@@ -1,0 +1,166 @@
+//! Models of local servers: found without configuration, described by their servers, and corrected by what they do.
+
+use serde_json::{Value, json};
+use testkit::{Fault, Hew, Output, Project, Script, Server, Turn, TurnOrder};
+
+/// The variable of each server's address, and the provider's name.
+const SERVERS: [(&str, &str); 4] = [
+    ("OLLAMA_HOST", "ollama"),
+    ("LMSTUDIO_BASE_URL", "lmstudio"),
+    ("LLAMACPP_BASE_URL", "llamacpp"),
+    ("VLLM_BASE_URL", "vllm"),
+];
+
+/// Runs the binary without any configuration; the server is the only one on this machine.
+fn unconfigured(variable: &str, server: &Server, project: &Project) -> Hew {
+    let address = match variable {
+        "OLLAMA_HOST" => format!("127.0.0.1:{}", server.port()),
+        _ => format!("{}/v1", server.url()),
+    };
+    Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .current_dir(project.root())
+        .env(variable, address)
+}
+
+fn bodies(server: &Server) -> Vec<Value> {
+    let requests = server.requests();
+    let sent = requests.iter().filter(|request| request.parsed().is_some());
+    sent.map(|request| request.json()).collect()
+}
+
+fn task() -> Script {
+    Script::new()
+        .models(["coder-32b"])
+        .turn(Turn::calls("read_file", json!({"path": "a.txt"})))
+        .turn(Turn::text("It says hello."))
+}
+
+async fn run(hew: Hew) -> Output {
+    hew.args(["run", "--no-title", "read a.txt"]).run().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_running_local_server_is_used_without_configuration() {
+    for (variable, provider) in SERVERS {
+        let server = Server::start(task().window(65_536)).await.unwrap();
+        let project = Project::new(&[("a.txt", "hello")]).unwrap();
+        let output = run(unconfigured(variable, &server, &project)).await;
+        assert_eq!(output.stdout, "It says hello.\n", "{provider}: {}", output.stderr);
+        let notice = format!("using {provider}/coder-32b, which runs on this machine");
+        assert!(output.stderr.contains(&notice), "{provider}: {}", output.stderr);
+        let bodies = bodies(&server);
+        assert_eq!((bodies.len(), &bodies[0]["model"]), (2, &json!("coder-32b")));
+        // Local servers have no limit of their own.
+        assert!(
+            bodies[0]["max_tokens"].as_u64().is_some_and(|most| most <= 16_384),
+            "{provider}"
+        );
+        assert!(bodies[1]["messages"].to_string().contains("hello"), "{provider}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_without_tool_support_gets_the_text_protocol() {
+    for (variable, provider) in &SERVERS[..3] {
+        let script = Script::new()
+            .models(["tiny-32b"])
+            .without_tools()
+            .without_side_reply()
+            .turn(Turn::text("<read_file>\n<path>a.txt</path>\n</read_file>"))
+            .turn(Turn::text("It says hello."));
+        let server = Server::start(script).await.unwrap();
+        let project = Project::new(&[("a.txt", "hello")]).unwrap();
+        let output = run(unconfigured(variable, &server, &project)).await;
+        assert_eq!(output.stdout, "It says hello.\n", "{provider}: {}", output.stderr);
+        let bodies = bodies(&server);
+        assert!(bodies.iter().all(|body| body.get("tools").is_none()), "{provider}");
+        assert!(bodies[1]["messages"].to_string().contains("hello"), "{provider}");
+        // The same if the model is named.
+        let name = format!("{provider}/tiny-32b");
+        let shown = unconfigured(variable, &server, &project).args(["prompt", "show", "--json", "-m", &name]);
+        let shown = shown.run().await.unwrap();
+        let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+        assert_eq!(shown["protocol"], "xml", "{provider}");
+    }
+}
+
+#[tokio::test]
+async fn the_doctor_names_the_model_of_a_local_server() {
+    let server = Server::start(task()).await.unwrap();
+    let project = Project::new(&[]).unwrap();
+    let hew = unconfigured("OLLAMA_HOST", &server, &project);
+    let output = hew.clone().args(["doctor"]).run().await.unwrap();
+    assert_eq!(output.code(), Some(0), "{}", output.stdout);
+    let named = "ollama/coder-32b, which runs on this machine";
+    assert!(output.stdout.contains(named), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("hew config set model ollama/coder-32b"),
+        "{}",
+        output.stdout
+    );
+    let off = hew
+        .env("HEW_LOCAL_MODELS", "false")
+        .args(["doctor"])
+        .run()
+        .await
+        .unwrap();
+    assert!(off.stdout.contains("no model is configured"), "{}", off.stdout);
+}
+
+#[tokio::test]
+async fn a_configured_start_sends_no_request_to_local_servers() {
+    let local = Server::start(task()).await.unwrap();
+    let cloud = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
+    let project = Project::new(&[]).unwrap();
+    let hew = unconfigured("OLLAMA_HOST", &local, &project).with_server(&cloud);
+    let output = run(hew).await;
+    assert_eq!(output.stdout, "ok\n", "{}", output.stderr);
+    assert_eq!(local.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_rejects_tools_gets_calls_in_text() {
+    let rejected = Fault::BadRequest {
+        message: "registry.ollama.ai/library/gemma:2b does not support tools".into(),
+    };
+    let script = Script::new()
+        .models(["gemma-32b"])
+        .without_side_reply()
+        .turn(Turn::text("<read_file>\n<path>a.txt</path>\n</read_file>").with_fault(rejected, 1))
+        .turn(Turn::text("It says hello."));
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[("a.txt", "hello")]).unwrap();
+    let output = run(unconfigured("OLLAMA_HOST", &server, &project)).await;
+    assert_eq!(output.stdout, "It says hello.\n", "{}", output.stderr);
+    let notice = "ollama/gemma-32b does not support tool calls; switching to tool calls in text";
+    assert!(output.stderr.contains(notice), "{}", output.stderr);
+    let bodies = bodies(&server);
+    let offered: Vec<bool> = bodies.iter().map(|body| body.get("tools").is_some()).collect();
+    assert_eq!(offered, [true, false, false]);
+}
+
+#[tokio::test]
+async fn the_window_that_a_server_enforces_is_learned() {
+    let overflow = Fault::BadRequest {
+        message: "request (20000 tokens) exceeds the available context size (12288 tokens), try increasing it".into(),
+    };
+    let script = Script::new()
+        .models(["coder-32b"])
+        .window(1_000_000)
+        .order(TurnOrder::Sequence)
+        .turn(Turn::calls("read_file", json!({"path": "a.txt"})))
+        .turn(Turn::text("It says hello.").with_fault(overflow, 1));
+    let server = Server::start(script).await.unwrap();
+    let long = "hello world\n".repeat(6_000);
+    let project = Project::new(&[("a.txt", long.as_str())]).unwrap();
+    let output = run(unconfigured("LLAMACPP_BASE_URL", &server, &project)).await;
+    assert_eq!(output.stdout, "It says hello.\n", "{}", output.stderr);
+    let notice = "the context window of llamacpp/coder-32b is 12288 tokens";
+    assert!(output.stderr.contains(notice), "{}", output.stderr);
+    let sizes: Vec<usize> = bodies(&server)
+        .iter()
+        .map(|body| body["messages"].to_string().len())
+        .collect();
+    assert!(sizes.len() == 3 && sizes[2] < sizes[1], "{sizes:?}");
+}
