@@ -51,7 +51,7 @@ pub(crate) async fn image_model(
         ))
         .hint("OpenAI, Gemini, OpenRouter and OpenAI-compatible servers do; `none` disables images")
     };
-    let configured = models.find(&name).ok().and_then(|info| info.prices);
+    let configured = models.find(name).ok().and_then(|info| info.prices);
     let painter = painter.ok_or_else(none)?;
     Ok(Some(painter.with_prices(configured)))
 }

@@ -49,7 +49,8 @@ async fn endless(start: String, more: String) -> (String, Arc<Notify>) {
             let (start, more, notify) = (start.clone(), more.repeat(64), Arc::clone(&notify));
             tokio::spawn(async move {
                 let mut buffer = vec![0; 1 << 20];
-                socket.read(&mut buffer).await.unwrap_or(0);
+                let read = socket.read(&mut buffer).await.unwrap_or(0);
+                assert!(read > 0);
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
                 let mut sent = socket.write_all(format!("{head}{start}").as_bytes()).await;
                 notify.notify_one();

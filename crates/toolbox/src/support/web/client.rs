@@ -519,7 +519,7 @@ mod tests {
         let server = tokio::spawn(async move {
             use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
             let (mut stream, _) = listener.accept().await.unwrap();
-            stream.read(&mut [0; 4096]).await.unwrap();
+            assert!(stream.read(&mut [0; 4096]).await.unwrap() > 0);
             let start = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhi";
             stream.write_all(start).await.unwrap();
             std::future::pending::<()>().await;
