@@ -1,3 +1,5 @@
+//! Calls in the forms that models write, and texts that are no calls.
+
 use super::*;
 use model::ToolSpec;
 use serde_json::json;
