@@ -3,6 +3,7 @@
 mod backend_context;
 mod choices;
 mod files;
+mod highlighter;
 mod notification;
 mod programs;
 mod prompt_history;
@@ -12,6 +13,7 @@ mod settings;
 mod setup;
 mod themes;
 
+pub(crate) use highlighter::Highlighter;
 pub(crate) use programs::open_editor;
 pub(crate) use themes::chosen;
 
@@ -191,13 +193,7 @@ impl SessionBackend for TuiBackend {
 
 impl ProjectBackend for TuiBackend {
     fn highlight(&self, language: &str, text: &str) -> Option<Vec<(Range<usize>, SyntaxToken)>> {
-        let spans = index::highlight(language, text)?;
-        Some(
-            spans
-                .into_iter()
-                .map(|(range, token)| (range, convert_token(token)))
-                .collect(),
-        )
+        highlight(language, text)
     }
 
     fn read_file(&self, path: PathBuf) -> BackendFuture<String> {
@@ -619,6 +615,12 @@ fn panel_rows(panels: &toolbox::OpenPanels) -> Vec<PanelRow> {
         .map(row(true))
         .chain(others.into_iter().map(row(false)))
         .collect()
+}
+
+/// Highlights source text by the name of its language or file.
+fn highlight(language: &str, text: &str) -> Option<Vec<(Range<usize>, SyntaxToken)>> {
+    let spans = index::highlight(language, text)?.into_iter();
+    Some(spans.map(|(range, token)| (range, convert_token(token))).collect())
 }
 
 fn convert_token(token: index::HighlightKind) -> SyntaxToken {

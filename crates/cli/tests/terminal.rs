@@ -444,3 +444,46 @@ async fn jobs_are_counted_and_a_running_command_moves_to_the_background() {
         "the end of the turn shows its usage: {all}"
     );
 }
+
+#[tokio::test]
+async fn a_run_on_a_terminal_renders_markdown_and_diffs() {
+    let Some(play) = play().await else {
+        return;
+    };
+    let script = Script::dynamic(|seen: &ParsedRequest| match seen.calls().count() {
+        0 => Turn::text("").call("read_file", json!({"path": "greeting.txt"})),
+        1 => Turn::text("# Plan\n\nChange **one** word.\n").call(
+            "edit_file",
+            json!({"path": "greeting.txt", "old_text": "hello", "new_text": "good day"}),
+        ),
+        _ => Turn::text("It is `done`."),
+    });
+    let server = Server::start(script).await.unwrap();
+    let hew = play.hew.clone().with_server(&server).args(["run", "change it"]);
+    let tmux = Tmux::start(&hew, 100, 30).unwrap();
+    let all = tmux.wait_for_text("It is done.").await.unwrap();
+    assert!(all.contains("Change one word.") && !all.contains("**one**"), "{all}");
+    assert!(all.contains("1 - hello") && all.contains("1 + good day"), "{all}");
+}
+
+#[tokio::test]
+async fn a_session_without_a_screen_greets_and_has_help_and_an_unfinished_one_is_mentioned() {
+    let Some(play) = play().await else {
+        return;
+    };
+    let tmux = Tmux::start(&play.hew.clone().arg("--plain"), 80, 24).unwrap();
+    tmux.wait_for_text("Describe a task. /help lists commands")
+        .await
+        .unwrap();
+    tmux.write("/help\n").unwrap();
+    tmux.wait_for_text("/quit        end").await.unwrap();
+    drop(tmux);
+    let tmux = Tmux::start(&play.hew, 100, 30).unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
+    tmux.write("tell it slowly").unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_for_text("word3").await.unwrap();
+    kill(&play.hew, rustix::process::Signal::KILL);
+    tmux.restart(&play.hew).unwrap();
+    tmux.wait_for_text("was not finished; /sessions or").await.unwrap();
+}

@@ -229,6 +229,13 @@ async fn a_diff_shows_the_changes_of_the_session() {
     let rows = json_of(&fixture.fine(&["diff", "--json", "--since", "1"]).await);
     assert_eq!(rows.as_array().unwrap().len(), 6);
     assert_eq!(rows[0]["path"], json!("a"));
+    let unknown = fixture.hew(&["diff", "nope"]).await;
+    assert_eq!(unknown.code(), Some(2));
+    assert!(
+        unknown.stderr.contains("`nope` is neither a session nor a file"),
+        "{}",
+        unknown.stderr
+    );
 }
 
 #[tokio::test]

@@ -175,6 +175,11 @@ pub struct SessionResources {
 }
 
 impl SessionResources {
+    /// The session database.
+    pub fn store(&self) -> &Arc<SqliteStore> {
+        &self.store
+    }
+
     /// Waits for the end of the session.
     pub async fn wait(&mut self) -> std::result::Result<(), JoinError> {
         match self.task.take() {

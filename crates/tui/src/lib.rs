@@ -20,6 +20,7 @@ mod fuzzy;
 mod input;
 mod keys;
 mod markdown;
+mod plain_output;
 mod row;
 #[cfg(unix)]
 mod run;
@@ -42,6 +43,7 @@ pub use backend::{
     SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend, SyntaxToken, UserError, unavailable,
 };
 pub use keys::{Error as KeyError, KeyAction, KeyBinding, KeyChord, KeyContext, KeyMap, KeyMatch, KeySequence};
+pub use plain_output::OutputRenderer;
 #[cfg(unix)]
 pub use run::{Options, TuiExit, run};
 pub use screen::{ColorDepth, ImageProtocol, Reflow};

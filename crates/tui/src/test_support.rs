@@ -35,6 +35,8 @@ pub(crate) struct FakeBackend {
     pub(crate) items: Vec<Arc<Item>>,
     pub(crate) records: Vec<RequestRecord>,
     pub(crate) clipboard: Option<ClipboardContent>,
+    /// Whether tests of models fail.
+    pub(crate) fails_tests: bool,
     /// Whether opening a session panics.
     pub(crate) panics: bool,
     pub(crate) keyring: FakeKeyring,
@@ -97,6 +99,14 @@ impl SessionBackend for FakeBackend {
 impl ProjectBackend for FakeBackend {
     fn files(&self) -> BackendFuture<Arc<Vec<String>>> {
         ready(Arc::new(self.files.clone()))
+    }
+
+    fn read_file(&self, path: PathBuf) -> BackendFuture<String> {
+        let text: String = (1..=60).map(|number| format!("unchanged line {number}\n")).collect();
+        match path.ends_with("parser.rs") {
+            true => ready(text),
+            false => async { Err(UserError::new("no such file")) }.boxed(),
+        }
     }
 
     fn symbols(&self) -> BackendFuture<Arc<Vec<String>>> {
@@ -225,7 +235,10 @@ impl ModelBackend for FakeBackend {
     }
 
     fn test_model(&self, model: String) -> BackendFuture<String> {
-        ready(format!("{model} replied in 420ms"))
+        match self.fails_tests {
+            true => async { Err(UserError::new("the server did not answer")) }.boxed(),
+            false => ready(format!("{model} replied in 420ms")),
+        }
     }
 }
 

@@ -240,4 +240,58 @@ mod tests {
         assert_eq!(of("dark", "textt", "red"), Error::Role("textt".into()));
         assert_eq!(of("dark", "text", "reddish"), Error::Style("reddish".into()));
     }
+
+    /// Background and foreground of well-known palettes, and their bright black.
+    const PALETTES: [(&str, [u32; 3]); 6] = [
+        ("Solarized Dark", [0x00_2b36, 0x83_9496, 0x00_2b36]),
+        ("Solarized Light", [0xfd_f6e3, 0x65_7b83, 0x00_2b36]),
+        ("Dracula", [0x28_2a36, 0xf8_f8f2, 0x62_72a4]),
+        ("Gruvbox Dark", [0x28_2828, 0xeb_dbb2, 0x92_8374]),
+        ("Nord", [0x2e_3440, 0xd8_dee9, 0x4c_566a]),
+        ("One Dark", [0x28_2c34, 0xab_b2bf, 0x5c_6370]),
+    ];
+
+    fn channels(color: u32) -> [f64; 3] {
+        [16, 8, 0].map(|shift| f64::from((color >> shift) & 0xff) / 255.0)
+    }
+
+    /// The WCAG contrast ratio of two colours.
+    fn contrast(one: [f64; 3], two: [f64; 3]) -> f64 {
+        let luminance = |color: [f64; 3]| {
+            let linear = color.map(|channel| match channel <= 0.04045 {
+                true => channel / 12.92,
+                false => ((channel + 0.055) / 1.055).powf(2.4),
+            });
+            0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+        };
+        let (one, two) = (luminance(one) + 0.05, luminance(two) + 0.05);
+        one.max(two) / one.min(two)
+    }
+
+    #[test]
+    fn dim_text_is_readable_on_well_known_palettes() {
+        for name in ["dark", "light", "colour-blind"] {
+            let theme = Theme::built_in(name).unwrap();
+            for style in [theme.dim, theme.quiet, theme.status, theme.comment, theme.border] {
+                // The terminal dims its own foreground, by a third in most terminals.
+                assert!(
+                    style.fg.is_none() && style.add_modifier.contains(Modifier::DIM),
+                    "{name}: {style:?}"
+                );
+            }
+        }
+        for (palette, [background, foreground, bright_black]) in PALETTES {
+            let (background, foreground) = (channels(background), channels(foreground));
+            let faint: Vec<f64> = foreground
+                .iter()
+                .zip(background)
+                .map(|(fg, bg)| fg * 2.0 / 3.0 + bg / 3.0)
+                .collect();
+            let faint = contrast([faint[0], faint[1], faint[2]], background);
+            assert!(faint >= 2.3, "{palette}: {faint}");
+            // The colour that was used before is invisible on some palettes.
+            let before = contrast(channels(bright_black), background);
+            assert!(faint > before || before > 2.3, "{palette}: {faint} {before}");
+        }
+    }
 }

@@ -204,7 +204,7 @@ fn line() -> LineCommand {
 }
 
 /// The number of colours that the terminal reports.
-fn depth(env: &ProcessEnv) -> ColorDepth {
+pub(super) fn depth(env: &ProcessEnv) -> ColorDepth {
     if env.get("NO_COLOR").is_some() {
         return ColorDepth::Mono;
     }

@@ -11,17 +11,21 @@ use crate::output::events::JsonEvent as Line;
 use crate::output::json::{JsonWriter, TurnResult};
 use crate::output::summary::FollowUpCommands;
 use crate::output::text::{AnswerDisplay, TextStyle, TextWriter};
+use crate::tui_backend::{Highlighter, version_text};
 use host::sessions::{resume_command, short_id};
 use host::{RunningSession, SessionResources};
 use model::Message;
 use serde_json::Value;
-use session::{Command, Delivery, Event, NoticeLevel, Question, QuestionId, SessionId, Totals, TurnEnd};
+use session::{Command, Delivery, Event, Item, NoticeLevel, Question, QuestionId, SessionId, Totals, TurnEnd};
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use store::SqliteStore;
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use toolbox::BackgroundJobs;
+use tui::OutputRenderer;
 
 /// Output options of a run.
 pub(super) struct RunReporting<'a> {
@@ -41,6 +45,8 @@ pub(super) struct RunReporting<'a> {
 const FRAME: Duration = Duration::from_millis(100);
 /// How many events are shown before the output is handed over.
 const BATCH: usize = 256;
+/// Maximum diffs shown for one call.
+const MAX_DIFFS: usize = 10;
 /// How often a wrong answer is given back to the model.
 const CORRECTIONS: u32 = 2;
 
@@ -145,7 +151,12 @@ impl RunTask {
                         break;
                     }
                     for event in batch.drain(..) {
-                        if let Some(next) = self.take(event) {
+                        let changed = changed_item(&event).filter(|_| self.show.shows_diffs());
+                        let next = self.take(event);
+                        if let Some(item) = changed {
+                            self.show_changes(&item, session.store()).await;
+                        }
+                        if let Some(next) = next {
                             match next {
                                 DriveStep::Ask(command) => drop(commands.send(*command).await),
                                 DriveStep::End(ended) => {
@@ -270,6 +281,19 @@ impl RunTask {
         DriveStep::End(exit)
     }
 
+    /// Shows the changes of a call as diffs.
+    async fn show_changes(&mut self, item: &Item, store: &SqliteStore) {
+        for change in item.changes().iter().take(MAX_DIFFS) {
+            let before = version_text(store, change.before.clone()).await;
+            let after = version_text(store, change.after.clone()).await;
+            if before.is_some() || after.is_some() {
+                let path = change.path.display().to_string();
+                self.show
+                    .diff(&path, &before.unwrap_or_default(), &after.unwrap_or_default());
+            }
+        }
+    }
+
     /// Reports the background jobs that are still running at the end of the turn.
     fn report_jobs(&mut self, jobs: &BackgroundJobs) {
         let running = jobs.list().into_iter().filter(|job| job.ended.is_none());
@@ -307,6 +331,14 @@ impl RunTask {
         self.show.flush();
         output::print_stderr(&format!("\nhint: continue with `{}`\n", self.commands.resume));
         std::process::exit(i32::from(signal.code()));
+    }
+}
+
+/// The item of an event with changes.
+fn changed_item(event: &Event) -> Option<Arc<Item>> {
+    match event {
+        Event::ItemFinished { item } if !item.changes().is_empty() => Some(Arc::clone(item)),
+        _ => None,
     }
 }
 
@@ -410,9 +442,24 @@ impl EventSink {
             AnswerDisplay::Streaming
         };
         let style = TextStyle::of_process(env, told.quiet, showing);
+        let renderer = OutputRenderer::new(Arc::new(Highlighter), crate::commands::open::depth(env));
         EventSink::Text {
-            text: Box::new(TextWriter::of_process(style, &opened.model)),
+            text: Box::new(TextWriter::of_process(style, &opened.model).with_renderer(renderer)),
             live: style.live,
+        }
+    }
+
+    fn shows_diffs(&self) -> bool {
+        match self {
+            EventSink::Text { text, .. } => text.shows_diffs(),
+            EventSink::Json(_) => false,
+        }
+    }
+
+    fn diff(&mut self, path: &str, before: &str, after: &str) {
+        match self {
+            EventSink::Text { text, .. } => text.diff(path, before, after),
+            EventSink::Json(_) => {}
         }
     }
 

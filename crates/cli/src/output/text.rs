@@ -18,6 +18,7 @@ use session::{Body, Event, Item, ItemDelta, ItemStart, NoticeLevel, Question, Qu
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
+use tui::OutputRenderer;
 
 /// After this time without a word the live line is shown although the answer's line is still open.
 const STATUS_DELAY: Duration = Duration::from_secs(1);
@@ -83,6 +84,8 @@ pub(crate) struct TextWriter {
     open: bool,
     /// Whether text of an unfinished reply is shown.
     replying: bool,
+    /// Renders replies and changes on a terminal; without it they are printed as they are.
+    renderer: Option<OutputRenderer>,
     /// When the answer last grew.
     wrote: Instant,
     thinking: String,
@@ -114,6 +117,7 @@ impl TextWriter {
             done: RunSummary::default(),
             open: false,
             replying: false,
+            renderer: None,
             wrote: Instant::now(),
             thinking: String::new(),
             replied: String::new(),
@@ -121,6 +125,30 @@ impl TextWriter {
             asking: false,
             held: VecDeque::new(),
             lost: WriteFailures::default(),
+        }
+    }
+
+    /// Renders replies and changes with this renderer if the answer streams to a terminal with colours.
+    pub(crate) fn with_renderer(mut self, renderer: OutputRenderer) -> Self {
+        let is_terminal = self.style.out == ColorMode::Colour && self.style.answer == AnswerDisplay::Streaming;
+        self.renderer = Some(renderer).filter(|_| is_terminal);
+        self
+    }
+
+    /// Whether changes are shown as diffs.
+    pub(crate) fn shows_diffs(&self) -> bool {
+        self.renderer.is_some() && !self.style.quiet
+    }
+
+    /// Shows the change of a file below its call.
+    pub(crate) fn diff(&mut self, path: &str, before: &str, after: &str) {
+        let columns = (self.style.columns)();
+        let rendered = self
+            .renderer
+            .as_ref()
+            .map(|renderer| renderer.diff(path, before, after, columns));
+        if let Some(text) = rendered.filter(|text| !text.is_empty()) {
+            self.say(text.trim_end_matches('\n'));
         }
     }
 
@@ -289,8 +317,17 @@ impl TextWriter {
         if self.style.answer == AnswerDisplay::Last || text.is_empty() {
             return;
         }
-        self.clear();
         self.replying = true;
+        let columns = (self.style.columns)();
+        if let Some(renderer) = &mut self.renderer {
+            let rows = renderer.push(text, columns);
+            if !rows.is_empty() {
+                self.clear();
+                self.print(&rows);
+            }
+            return;
+        }
+        self.clear();
         self.print(&sanitise(text));
         self.wrote = Instant::now();
         self.open = !text.ends_with('\n');
@@ -392,6 +429,13 @@ impl TextWriter {
     }
 
     fn end_line(&mut self) {
+        let columns = (self.style.columns)();
+        let rest = self.renderer.as_mut().map(|renderer| renderer.finish(columns));
+        if let Some(rows) = rest.filter(|rows| !rows.is_empty()) {
+            self.clear();
+            self.print(&rows);
+            self.lost.note(self.out.flush());
+        }
         if !self.open {
             return;
         }

@@ -414,6 +414,12 @@ fn join_reasons(mut reasons: Vec<String>) -> String {
 }
 
 /// Patterns that cover every command of a line: its program and its subcommand, if any.
+/// Programs that remove or overwrite what their arguments name. A rule for all their uses is not suggested.
+const DESTRUCTIVE_PROGRAMS: &[&str] = &[
+    "chmod", "chown", "dd", "doas", "kill", "killall", "mkfs", "mv", "pkill", "rm", "rmdir", "shred", "sudo",
+    "truncate", "unlink",
+];
+
 fn command_patterns(script: &Script) -> Vec<String> {
     let mut patterns = Vec::new();
     if !script.unclear.is_empty() {
@@ -427,6 +433,7 @@ fn command_patterns(script: &Script) -> Vec<String> {
         if program.contains('/')
             || shell::is_shell(&program)
             || shell::is_interpreter(&program)
+            || DESTRUCTIVE_PROGRAMS.contains(&program.as_ref())
             || !simple.env.is_empty()
         {
             return Vec::new();

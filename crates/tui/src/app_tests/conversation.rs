@@ -157,3 +157,56 @@ fn the_transcript_view() {
         ui.press(&["ctrl+t"]);
     }));
 }
+
+#[test]
+fn hidden_lines_are_counted_and_reasons_come_first() {
+    let output: String = (1..=5000).map(|number| format!("{number}\n")).collect();
+    let command = |id: &str, text: &str, outcome| {
+        let mut item = session::Item::clone(&result(id, "terminal", "seq 5000", text, outcome));
+        if let session::Body::Result { exit, .. } = &mut item.body {
+            *exit = Some(session::CommandExit::Code(0));
+        }
+        std::sync::Arc::new(item)
+    };
+    // Restored from the log.
+    let items = vec![
+        prompt("go"),
+        reply("", &[("1", "terminal", json!({"command": "seq 5000"}))]),
+        command("1", &format!("{output}[exit code 0]"), ToolOutcome::Ok),
+    ];
+    let mut ui = AppHarness::with_items(100, 30, items);
+    ui.draw();
+    let seen = ui.screen_text();
+    assert!(seen.contains("● Run seq 5000"), "{seen}");
+    assert!(
+        seen.contains("+4,997 lines (ctrl+o)") && seen.contains("│ 5000"),
+        "{seen}"
+    );
+    // A failed edit shows its reason, which is at the start.
+    let mut ui = AppHarness::open(100, 30);
+    let reason = format!("old_text was not found in a.rs\n{}", "the file contains\n".repeat(20));
+    ui.event(Event::ItemFinished {
+        item: result("1", "edit_file", "a.rs", &reason, ToolOutcome::Error),
+    });
+    ui.draw();
+    let seen = ui.screen_text();
+    assert!(seen.contains("✗ Edit a.rs"), "{seen}");
+    assert!(
+        seen.contains("old_text was not found") && seen.contains("+16 lines (ctrl+o)"),
+        "{seen}"
+    );
+}
+
+#[test]
+fn a_discarded_reply_is_marked() {
+    let mut ui = AppHarness::open(100, 30);
+    let id = session::ItemId::new();
+    ui.event(Event::TurnStarted);
+    ui.stream(id, &["First paragraph.\n\n", "Second para"]);
+    ui.draw();
+    ui.event(Event::ItemDropped { id });
+    ui.draw();
+    let seen = ui.screen_text();
+    assert!(seen.contains("the reply above was cut off and is discarded"), "{seen}");
+    assert!(!seen.contains("Second para"), "{seen}");
+}

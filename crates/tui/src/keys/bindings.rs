@@ -215,11 +215,12 @@ bindings! {
         RejectHunk "reject-hunk" ["r"] "Revert this hunk";
         AcceptFile "accept-file" ["A"] "Accept all of this file";
         RejectFile "reject-file" ["R"] "Revert all of this file";
+        AcceptAll "accept-all" ["ctrl+a"] "Accept all changes";
         NextHunk "next-hunk" ["n", "down", "j"] "Go to the next hunk";
         PreviousHunk "previous-hunk" ["p", "up", "k"] "Go to the previous hunk";
         NextFile "next-file" ["tab", "right", "l"] "Go to the next file";
         PreviousFile "previous-file" ["shift+tab", "left", "h"] "Go to the previous file";
-        UndoTurn "undo-turn" ["u"] "Undo the last turn's file changes";
+        UndoTurn "undo-turn" ["u"] "Undo the last turn's file changes, after confirmation";
         RedoTurn "redo-turn" ["ctrl+r"] "Redo the undone file changes";
     }
 }

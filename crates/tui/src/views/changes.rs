@@ -26,7 +26,22 @@ pub(crate) struct ChangesView {
     file: usize,
     hunk: usize,
     top: usize,
+    /// The current text of each file, when it has been read.
+    texts: Vec<FileText>,
+    /// Whether the undo key was pressed once.
+    confirms_undo: bool,
 }
+
+/// The text of a file for context lines.
+enum FileText {
+    Pending(PendingResult<String>),
+    Ready(Vec<String>),
+}
+
+/// Context lines before and after a hunk.
+const CONTEXT_LINES: usize = 3;
+/// Maximum files with context lines.
+const MAX_CONTEXT_FILES: usize = 100;
 
 /// Rows of the whole diff and the position of each hunk.
 struct DiffRows {
@@ -37,6 +52,14 @@ struct DiffRows {
 
 impl ChangesView {
     fn apply_results(&mut self, cx: &ViewContext<'_>) {
+        for text in &mut self.texts {
+            if let FileText::Pending(pending) = text
+                && let Some(read) = pending.take()
+            {
+                let lines = read.map(|text| text.lines().map(String::from).collect());
+                *text = FileText::Ready(lines.unwrap_or_default());
+            }
+        }
         if !self.loaded && self.loading.is_none() {
             self.loading = Some(cx.start(cx.backend.pending_changes()));
         }
@@ -52,12 +75,45 @@ impl ChangesView {
             self.loading = None;
             self.loaded = true;
             match answer {
-                Ok(files) => self.files = files,
+                Ok(files) => self.set_files(files, cx),
                 Err(error) => self.message = Some((false, error.to_string())),
             }
             self.file = self.file.min(self.files.len().saturating_sub(1));
             self.hunk = self.hunk.min(self.hunks().saturating_sub(1));
         }
+    }
+
+    fn set_files(&mut self, files: Vec<ReviewableFile>, cx: &ViewContext<'_>) {
+        let read = |(at, file): (usize, &ReviewableFile)| match at < MAX_CONTEXT_FILES && file.no_diff_reason.is_none()
+        {
+            true => FileText::Pending(cx.start(cx.backend.read_file(file.path.clone()))),
+            false => FileText::Ready(Vec::new()),
+        };
+        self.texts = files.iter().enumerate().map(read).collect();
+        self.files = files;
+    }
+
+    /// Unchanged lines around a hunk: before and after it.
+    fn context(&self, file: usize, hunk: &ReviewableHunk) -> (&[String], &[String]) {
+        let Some(FileText::Ready(lines)) = self.texts.get(file) else {
+            return (&[], &[]);
+        };
+        let first = hunk.line.saturating_sub(1);
+        let end = first + hunk.after.lines().count();
+        let before = lines
+            .get(first.saturating_sub(CONTEXT_LINES)..first)
+            .unwrap_or_default();
+        let after = lines
+            .get(end..(end + CONTEXT_LINES).min(lines.len()))
+            .unwrap_or_default();
+        (before, after)
+    }
+
+    /// Accepts all changes.
+    fn accept_all(&mut self, cx: &ViewContext<'_>) -> KeyResponse {
+        let hunks = self.files.iter().flat_map(|file| &file.hunks);
+        let verdicts = hunks.map(|hunk| (hunk.id.clone(), HunkDecision::Accept)).collect();
+        self.decide(verdicts, cx)
     }
 
     fn hunks(&self) -> usize {
@@ -108,12 +164,16 @@ impl ChangesView {
             self.message = Some((false, "cannot revert: the text was changed afterwards".into()));
             return KeyResponse::Handled;
         }
+        let verdicts = hunks.into_iter().map(|hunk| (hunk.id.clone(), verdict)).collect();
+        self.decide(verdicts, cx)
+    }
+
+    fn decide(&mut self, verdicts: Vec<(String, HunkDecision)>, cx: &ViewContext<'_>) -> KeyResponse {
         if cx.state.is_working() {
             self.message = Some((false, "interrupt the turn first (esc)".into()));
             return KeyResponse::Handled;
         }
-        let verdicts: Vec<(String, HunkDecision)> = hunks.into_iter().map(|hunk| (hunk.id.clone(), verdict)).collect();
-        if verdicts.is_empty() {
+        if verdicts.is_empty() || self.operation.is_some() {
             return KeyResponse::Handled;
         }
         let (pending, later) = split_operation(cx.backend.review_changes(verdicts), cx.redraw);
@@ -123,6 +183,7 @@ impl ChangesView {
 
     fn key(&mut self, key: KeyChord, cx: &ViewContext<'_>) -> KeyResponse {
         self.message = None;
+        let confirms_undo = std::mem::take(&mut self.confirms_undo);
         let action = cx.keys.action(KeyContext::Changes, key);
         match action.or_else(|| cx.keys.action(KeyContext::List, key)) {
             Some(KeyAction::NextHunk) => self.step(true),
@@ -133,7 +194,16 @@ impl ChangesView {
             Some(KeyAction::RejectHunk) => return self.review(HunkDecision::Reject, false, cx),
             Some(KeyAction::AcceptFile) => return self.review(HunkDecision::Accept, true, cx),
             Some(KeyAction::RejectFile) => return self.review(HunkDecision::Reject, true, cx),
-            Some(KeyAction::UndoTurn) => return KeyResponse::close_and(AppAction::Key(KeyAction::UndoTurn)),
+            Some(KeyAction::AcceptAll) => return self.accept_all(cx),
+            Some(KeyAction::UndoTurn) if confirms_undo => {
+                return KeyResponse::close_and(AppAction::Key(KeyAction::UndoTurn));
+            }
+            Some(KeyAction::UndoTurn) => {
+                self.confirms_undo = true;
+                let key = cx.keys.hint(KeyAction::UndoTurn);
+                let text = format!("{key} again undoes all file changes of the last turn; any other key cancels");
+                self.message = Some((false, text));
+            }
             Some(KeyAction::RedoTurn) => return KeyResponse::close_and(AppAction::Key(KeyAction::RedoTurn)),
             Some(KeyAction::Close | KeyAction::Interrupt | KeyAction::Cancel | KeyAction::Leave) => {
                 return KeyResponse::close();
@@ -162,8 +232,8 @@ impl ChangesView {
             drawn.rows.push(match file.no_diff_reason {
                 Some(_) => title,
                 None => title
-                    .push(format!("  +{added}"), theme.added)
-                    .push(format!(" −{removed}"), theme.removed),
+                    .push(format!("  +{added}"), theme.good)
+                    .push(format!(" −{removed}"), theme.bad),
             });
             if let Some(why) = &file.no_diff_reason {
                 drawn.rows.push(StyledRow::new(format!("  {why}"), theme.dim));
@@ -182,7 +252,14 @@ impl ChangesView {
                         .push(place(file, hunk), theme.hunk)
                         .push(mixed, theme.warn),
                 );
+                let (before, after) = self.context(index, hunk);
+                let unchanged = |line: &String| {
+                    let gutter = if is_chosen { "▌ " } else { "  " };
+                    StyledRow::new(gutter, theme.accent).push(format!("  {}", sanitise(line)), theme.dim)
+                };
+                drawn.rows.extend(before.iter().map(unchanged));
                 drawn.rows.extend(diff(hunk, is_chosen, cx));
+                drawn.rows.extend(after.iter().map(unchanged));
                 drawn.positions.push((index, number, start, drawn.rows.len()));
             }
         }
@@ -251,6 +328,7 @@ impl ModalView for ChangesView {
                     KeyAction::RejectHunk,
                     KeyAction::AcceptFile,
                     KeyAction::RejectFile,
+                    KeyAction::AcceptAll,
                     KeyAction::NextHunk,
                     KeyAction::NextFile,
                     KeyAction::UndoTurn,

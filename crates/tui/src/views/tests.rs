@@ -444,3 +444,63 @@ async fn setup_without_a_session_offers_the_demo_or_quits() {
         Some(AppAction::Quit)
     ));
 }
+
+#[tokio::test]
+async fn all_changes_are_accepted_and_undo_is_confirmed() {
+    let harness = ViewHarness::new(fake_backend());
+    let mut view = open_view("changes", &harness);
+    harness.render(view.as_mut(), (80, 24)).await;
+    let shown = harness.render(view.as_mut(), (80, 24)).await;
+    assert!(shown.contains("▌   unchanged line 11"), "context lines: {shown}");
+    assert!(matches!(harness.press(view.as_mut(), "u"), KeyResponse::Handled));
+    let shown = harness.render(view.as_mut(), (80, 24)).await;
+    assert!(
+        shown.contains("u again undoes all file changes of the last turn"),
+        "{shown}"
+    );
+    // Another key cancels.
+    assert!(matches!(harness.press(view.as_mut(), "n u"), KeyResponse::Handled));
+    assert!(matches!(
+        after_closing(harness.press(view.as_mut(), "u")),
+        Some(AppAction::Key(KeyAction::UndoTurn))
+    ));
+    if let KeyResponse::Action(AppAction::AwaitOperation(later)) = harness.press(view.as_mut(), "ctrl+a") {
+        later.await.unwrap();
+    }
+    let done = harness.fake.operations.lock().unwrap().clone();
+    assert_eq!(done, ["Accept a1, Accept a2, Accept b1"]);
+}
+
+#[tokio::test]
+async fn setup_searches_all_models_shows_prices_and_can_ignore_a_failed_test() {
+    let harness = ViewHarness::new(FakeBackend {
+        fails_tests: true,
+        ..fake_backend()
+    });
+    let mut view = open_view("setup", &harness);
+    harness.render(view.as_mut(), (100, 24)).await;
+    harness.press(view.as_mut(), "o p e n a i enter");
+    let shown = harness.render(view.as_mut(), (100, 24)).await;
+    assert!(shown.contains("Get a key at https://openai.example/keys"), "{shown}");
+    harness.press(view.as_mut(), "esc enter");
+    let shown = harness.render(view.as_mut(), (100, 24)).await;
+    assert!(shown.contains("$3 in, $15 out per million tokens"), "{shown}");
+    harness.press(view.as_mut(), "enter");
+    harness.render(view.as_mut(), (100, 24)).await;
+    let shown = harness.render(view.as_mut(), (100, 24)).await;
+    assert!(
+        shown.contains("Connection failed") && shown.contains("Use anyway"),
+        "{shown}"
+    );
+    harness.press(view.as_mut(), "down enter");
+    harness.render(view.as_mut(), (100, 24)).await;
+    harness.render(view.as_mut(), (100, 24)).await;
+    assert_eq!(
+        *harness.fake.operations.lock().unwrap(),
+        ["model = anthropic/claude-sonnet-4-6"]
+    );
+    assert!(matches!(
+        after_closing(harness.press(view.as_mut(), "enter")),
+        Some(AppAction::OpenSession(_) | AppAction::Send(Command::SetModel { .. }))
+    ));
+}
