@@ -16,7 +16,7 @@ use workspace::{PathCover, Workspace};
 
 /// Entries of the data directory that are hidden from commands: conversations, credentials, and copies of files, which
 /// may be hidden files.
-const PRIVATE_DATA: [&str; 10] = [
+const PRIVATE_DATA: [&str; 11] = [
     "browser",
     "files",
     "grants.json",
@@ -26,6 +26,7 @@ const PRIVATE_DATA: [&str; 10] = [
     "hooks",
     "mcp",
     "memory",
+    "running",
     "trust.json",
 ];
 /// Entries of a git directory that make git run programs or read settings elsewhere.

@@ -223,7 +223,8 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         notice,
     } = connect_models(&ModelRegistry::new(config, env), config).await?;
     let name = main.info().name();
-    let stored = open_stored(store, session, root, &name).await?;
+    let blob_limits = checkpoint_limits(&config.checkpoints);
+    let stored = open_stored(store, session, root, &name, blob_limits).await?;
     let catalog = load_modes(root, trust, env);
     let (mode, modes) = choose_mode(&request, &catalog, &stored.items)?;
     let (mut permissions, mut warnings) = load_permissions(&request, &stored)?;
@@ -255,11 +256,12 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     let server_names = mcp_servers::names(mcp_servers.as_ref());
     let system_prompt = system_prompt::renderer(&context, &workspace, &modes, server_names, trust, env);
     Arc::make_mut(&mut permissions.rules).extend(mcp_servers::always_allow_rules(mcp_servers.as_ref()));
-    let blobs = store.files().with_limits(checkpoint_limits(&config.checkpoints));
-    let checkpoints = config
-        .checkpoints
-        .commands
-        .then(|| Checkpointer::new(workspace.root(), blobs.clone()).with_hidden_paths(&workspace));
+    let blobs = store.files().with_limits(blob_limits);
+    let checkpoints = config.checkpoints.commands.then(|| {
+        let journal = workspace::checkpoint::journal_path(&blobs, &stored.id.to_string());
+        let checkpoints = Checkpointer::new(workspace.root(), blobs.clone()).with_hidden_paths(&workspace);
+        checkpoints.with_journal(&journal)
+    });
     let (mut commands, problems) = confinement::load(config, env, &workspace, &permissions, notices.0.clone());
     warnings.extend(problems);
     commands.terminals = client.terminals.clone();
@@ -455,7 +457,13 @@ struct StoredSession {
     lease: Lease,
 }
 
-async fn open_stored(store: &SqliteStore, session: &SessionRef, root: &Path, model: &str) -> Result<StoredSession> {
+async fn open_stored(
+    store: &SqliteStore,
+    session: &SessionRef,
+    root: &Path,
+    model: &str,
+    limits: workspace::checkpoint::BlobLimits,
+) -> Result<StoredSession> {
     match session {
         SessionRef::New => {
             let id = SessionId::new();
@@ -477,7 +485,10 @@ async fn open_stored(store: &SqliteStore, session: &SessionRef, root: &Path, mod
             })
         }
         SessionRef::Existing(meta) => {
-            let session::OpenSession { loaded, lease } = store.open(meta.id).await?;
+            let session::OpenSession { mut loaded, lease } = store.open(meta.id).await?;
+            if review::record_interrupted_command(store, meta.id, root, limits).await? {
+                loaded = store.load(meta.id).await?;
+            }
             let LoadedSession {
                 meta,
                 items,

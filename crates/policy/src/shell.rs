@@ -4,6 +4,7 @@
 //! [`UnclearReason`], and such a line needs approval.
 
 mod dangers;
+mod destruction;
 mod evaluation;
 mod hazardous_options;
 mod parse;
@@ -16,6 +17,7 @@ mod word;
 mod wrappers;
 
 pub use dangers::{CommandDanger, command_danger};
+pub use destruction::{DestroyedTarget, destroyed_targets};
 pub use parse::parse;
 pub use targets::ResolvedTarget;
 pub use word::ShellWord;

@@ -69,4 +69,8 @@ impl BlobSource for VersionContents {
         let file = self.blob_dir.open(id)?;
         Ok(file.map(|file| Box::new(file) as Box<dyn Read>))
     }
+
+    fn staging(&self) -> Option<&Path> {
+        Some(self.blob_dir.folder())
+    }
 }

@@ -1,5 +1,6 @@
 //! The history of a session: its turns and the changes of each.
 
+use crate::recovery::record_interrupted_command;
 use crate::{Error, VersionContents};
 use futures::future::BoxFuture;
 use model::CallId;
@@ -83,7 +84,10 @@ impl SessionHistory {
             SessionAccess::Read => (store.load(session).await?, None),
             SessionAccess::Write => {
                 let OpenSession { loaded, lease } = store.open(session).await?;
-                (loaded, Some(lease))
+                match record_interrupted_command(&store, session, &root, limits).await? {
+                    true => (store.load(session).await?, Some(lease)),
+                    false => (loaded, Some(lease)),
+                }
             }
         };
         let LoadedSession { meta, items, .. } = loaded;

@@ -52,7 +52,7 @@ pub(crate) fn apply(connection: &Connection, write: &Write, path: &Path) -> Resu
         Write::DraftPiece(arrived) => Ok(insert_draft(connection, arrived)?),
         Write::RepairDrafts(session) => draft_repair::repair(connection, *session),
         Write::Delete(session) => delete(connection, *session, path),
-        Write::ForgetVersions(session) => prune::forget_versions(connection, *session, path),
+        Write::ForgetVersions(session, which) => prune::forget_versions(connection, *session, *which, path),
         Write::DeleteUnreferenced => prune::delete_unreferenced(connection),
         Write::Flush => Ok(()),
     }

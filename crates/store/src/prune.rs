@@ -6,7 +6,7 @@ use crate::blob_files;
 use crate::error::StoreError;
 use crate::row::NOT_STORED;
 use crate::sql_value::{IdValue, from_sql, to_sql};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 use session::{BlobId, SessionId};
 use std::collections::HashSet;
 use std::path::Path;
@@ -51,9 +51,28 @@ pub(crate) fn delete_orphans(connection: &Connection, path: &Path) -> Result<(),
     Ok(())
 }
 
-/// Deletes the blobs that only this session references. The list of its changes stays.
-pub(crate) fn forget_versions(connection: &Connection, session: SessionId, path: &Path) -> Result<(), StoreError> {
-    let own = exclusive_blobs(connection, session)?;
+/// A larger file version is deleted before smaller ones.
+const LARGE: u64 = 1 << 20;
+
+/// Which versions of a session are deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VersionSelection {
+    /// Versions that only a redo needs.
+    Redo,
+    /// Large files.
+    Large,
+    /// All.
+    All,
+}
+
+/// Deletes blobs that only this session references. The list of its changes stays.
+pub(crate) fn forget_versions(
+    connection: &Connection,
+    session: SessionId,
+    which: VersionSelection,
+    path: &Path,
+) -> Result<(), StoreError> {
+    let mut own = exclusive_blobs(connection, session)?;
     if own.is_empty()
         && !connection
             .prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?
@@ -61,17 +80,39 @@ pub(crate) fn forget_versions(connection: &Connection, session: SessionId, path:
     {
         return Err(unknown_session(session));
     }
+    let blobs = blob_files::blob_dir(path);
+    let mut is_original = connection.prepare_cached("SELECT 1 FROM changes WHERE before = ?1")?;
+    let mut size = connection.prepare_cached("SELECT length(bytes) FROM blobs WHERE id = ?1")?;
+    let mut failure = None;
+    own.retain(|id| {
+        let is_selected = match which {
+            VersionSelection::Redo => is_original.exists([blob::key(id)]).map(|original| !original),
+            VersionSelection::Large => match blobs.size(id) {
+                Some(size) => Ok(size > LARGE),
+                None => size
+                    .query_row([blob::key(id)], |row| row.get::<_, i64>(0))
+                    .optional()
+                    .map(|size| size.is_some_and(|size| from_sql(size) > LARGE)),
+            },
+            VersionSelection::All => Ok(true),
+        };
+        is_selected.unwrap_or_else(|error| {
+            failure = Some(error);
+            false
+        })
+    });
+    if let Some(error) = failure {
+        return Err(error.into());
+    }
     for (column, kind) in [("before", "before_kind"), ("after", "after_kind")] {
         // Rows without a kind are files with unknown permissions.
-        connection.execute(
-            &format!(
-                "UPDATE changes SET {kind} = coalesce({kind}, {}) | {NOT_STORED} WHERE session = ?1 AND {column} IS NOT NULL
-                 AND {column} NOT IN (SELECT before FROM changes WHERE session <> ?1 AND before IS NOT NULL
-                                      UNION ALL SELECT after FROM changes WHERE session <> ?1 AND after IS NOT NULL)",
-                crate::row::PLAIN_FILE
-            ),
-            [IdValue(session.0)],
-        )?;
+        let mut mark = connection.prepare_cached(&format!(
+            "UPDATE changes SET {kind} = coalesce({kind}, {}) | {NOT_STORED} WHERE session = ?1 AND {column} = ?2",
+            crate::row::PLAIN_FILE
+        ))?;
+        for id in &own {
+            mark.execute(params![IdValue(session.0), blob::key(id)])?;
+        }
     }
     let mut statement = connection.prepare_cached("DELETE FROM blobs WHERE id = ?1")?;
     for id in &own {

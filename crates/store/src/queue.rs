@@ -3,6 +3,7 @@
 //! The queue has no bound of its own: callers wait for receipts, and deltas of a reply are joined.
 
 use crate::draft::{DraftPiece, DraftPieces};
+use crate::prune::VersionSelection;
 use bytes::Bytes;
 use futures::channel::oneshot;
 use model::Chunk;
@@ -62,7 +63,7 @@ pub(crate) enum Write {
     RepairDrafts(SessionId),
     Delete(SessionId),
     /// Deletes the file versions that only this session references.
-    ForgetVersions(SessionId),
+    ForgetVersions(SessionId, VersionSelection),
     /// Deletes unreferenced file versions.
     DeleteUnreferenced,
     /// No operation; its receipt covers all earlier writes.
@@ -289,7 +290,7 @@ impl QueueState {
             | Write::Title { .. }
             | Write::Record { .. }
             | Write::DraftPiece(_)
-            | Write::ForgetVersions(_)
+            | Write::ForgetVersions(..)
             | Write::DeleteUnreferenced
             | Write::Flush => {}
         }
@@ -336,7 +337,7 @@ impl Write {
             | Write::DraftPiece(_)
             | Write::RepairDrafts(_)
             | Write::Delete(_)
-            | Write::ForgetVersions(_)
+            | Write::ForgetVersions(..)
             | Write::DeleteUnreferenced
             | Write::Flush => false,
         }
@@ -357,7 +358,7 @@ impl Write {
             | Write::DraftPiece(_)
             | Write::RepairDrafts(_)
             | Write::Delete(_)
-            | Write::ForgetVersions(_)
+            | Write::ForgetVersions(..)
             | Write::DeleteUnreferenced
             | Write::Flush => false,
         }

@@ -5,7 +5,7 @@ use crate::blob_files;
 use crate::connect;
 use crate::error::StoreError;
 use crate::lease::Leases;
-use crate::prune;
+use crate::prune::{self, VersionSelection};
 use crate::queue::{PendingBlob, ReadJob, Write, WriteQueue};
 use crate::read;
 use crate::reader::DbReader;
@@ -98,9 +98,9 @@ impl SqliteStore {
             .read(move |connection, path| read::path_to(connection, session, item, path))
     }
 
-    /// If file versions exceed the quota, deletes versions until they take at most three quarters of it: first
-    /// unreferenced ones, then those of the least recently used sessions that are not open. Returns the remaining
-    /// bytes.
+    /// If file versions exceed the quota, deletes versions until they take at most three quarters of it, of the least
+    /// recently used sessions first: unreferenced ones, then those that only a redo needs, then large files, then all. The
+    /// small originals of the newest session and all versions of open sessions stay. Returns the remaining bytes.
     pub fn prune(&self, quota: u64) -> BoxFuture<'static, Result<u64, Error>> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
@@ -112,16 +112,19 @@ impl SqliteStore {
             shared.write(Write::DeleteUnreferenced).await?;
             let mut used = shared.read(prune::used_bytes).await?;
             let sessions = shared.read(|connection, _| prune::sessions_by_age(connection)).await?;
-            for session in sessions {
-                if used <= quota / 4 * 3 {
-                    break;
+            for which in [VersionSelection::Redo, VersionSelection::Large, VersionSelection::All] {
+                let is_kept = |session: &SessionId| which == VersionSelection::All && sessions.last() == Some(session);
+                for session in sessions.iter().filter(|session| !is_kept(session)).copied() {
+                    if used <= quota / 4 * 3 {
+                        return Ok(used);
+                    }
+                    // An open session may still restore its versions.
+                    let Ok(_lease) = shared.leases.take(session) else {
+                        continue;
+                    };
+                    shared.write(Write::ForgetVersions(session, which)).await?;
+                    used = shared.read(prune::used_bytes).await?;
                 }
-                // An open session may still restore its versions.
-                let Ok(_lease) = shared.leases.take(session) else {
-                    continue;
-                };
-                shared.write(Write::ForgetVersions(session)).await?;
-                used = shared.read(prune::used_bytes).await?;
             }
             Ok(used)
         })

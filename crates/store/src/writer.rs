@@ -279,7 +279,7 @@ fn parent_error(write: &Write, failed: &HashMap<ItemId, Error>) -> Option<Error>
         | Write::DraftPiece(_)
         | Write::RepairDrafts(_)
         | Write::Delete(_)
-        | Write::ForgetVersions(_)
+        | Write::ForgetVersions(..)
         | Write::DeleteUnreferenced
         | Write::Flush => None,
     }

@@ -62,6 +62,11 @@ impl CallContext {
         self.host.ask(inquiry).await
     }
 
+    /// Shows a warning to the user.
+    pub async fn warn(&self, text: String) {
+        self.host.warn(text).await;
+    }
+
     /// Runs a subtask in its own session.
     pub async fn delegate(&self, task: SubtaskRequest) -> Result<SubtaskReport, Error> {
         self.host.delegate(task).await

@@ -15,6 +15,11 @@ pub trait ToolHost: Send + Sync {
 
     /// Runs a subtask in its own session and returns its report.
     fn delegate(&self, task: SubtaskRequest) -> BoxFuture<'static, Result<SubtaskReport, Error>>;
+
+    /// Shows a warning to the user, also where live output is not shown.
+    fn warn(&self, _: String) -> BoxFuture<'static, ()> {
+        async {}.boxed()
+    }
 }
 
 /// A question to the user.

@@ -6,7 +6,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
-use workspace::checkpoint::{BlobDir, BlobLimits, Checkpointer};
+use workspace::checkpoint::{BlobDir, BlobLimits, Checkpointer, EndangeredPaths};
 
 /// A project with this many files of about two kilobytes, a hundred per folder.
 fn project(root: &Path, files: usize) {
@@ -32,18 +32,22 @@ fn pictures(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("checkpoint, {files} files"));
         group.sample_size(10).measurement_time(Duration::from_secs(3));
         group.bench_function("first command of a session, all known", |bench| {
-            Checkpointer::new(&root, blobs.clone()).before();
-            bench.iter(|| Checkpointer::new(&root, blobs.clone()).before().after());
+            Checkpointer::new(&root, blobs.clone()).before(&EndangeredPaths::default(), ("s", "c"));
+            bench.iter(|| {
+                Checkpointer::new(&root, blobs.clone())
+                    .before(&EndangeredPaths::default(), ("s", "c"))
+                    .after()
+            });
         });
         let checkpoints = Checkpointer::new(&root, blobs.clone());
-        checkpoints.before().after();
+        checkpoints.before(&EndangeredPaths::default(), ("s", "c")).after();
         group.bench_function("another command that changes nothing", |bench| {
-            bench.iter(|| checkpoints.before().after());
+            bench.iter(|| checkpoints.before(&EndangeredPaths::default(), ("s", "c")).after());
         });
         let mut round = 0;
         group.bench_function("another command that changes one file", |bench| {
             bench.iter(|| {
-                let before = checkpoints.before();
+                let before = checkpoints.before(&EndangeredPaths::default(), ("s", "c"));
                 round += 1;
                 fs::write(root.join("d0/e0/f1.rs"), format!("{round}")).unwrap();
                 assert_eq!(before.after().changes.len(), 1);

@@ -6,35 +6,48 @@
 //! difference. The second command costs little more than reading each file's metadata twice. [`restore`] reverts
 //! paths.
 //!
-//! A [`CopyBudget`] bounds the copies per command: in a very large folder outside git, the most recently written files
-//! are copied first, more before each further command, and the user is warned that undo does not cover the rest yet.
+//! What a command is known to delete, move or overwrite ([`EndangeredPaths`]) is always copied, as far as the limits of
+//! the [`BlobDir`] allow. A [`CopyBudget`] bounds the other copies per command: in a very large folder outside git, the
+//! most recently written files are copied first, more before each further command. [`PendingCheckpoint::uncovered`] lists
+//! what cannot be restored before the command runs.
 //!
-//! Excluded are files that git ignores (unless tracked), `node_modules`, `__pycache__`, folders with a `CACHEDIR.TAG`,
-//! hidden paths of the project, and the folders of version control.
+//! Files that git ignores are covered up to a limit, but new ones are not recorded. Excluded are `node_modules`,
+//! `__pycache__`, Python environments, folders with a `CACHEDIR.TAG`, hidden paths of the project, and the folders of
+//! version control.
 
 mod blob_dir;
 mod budget;
 mod compare;
+mod coverage;
+mod endangered;
 mod git_index;
 mod ignore_rules;
+mod journal;
 mod restore;
 mod scan;
 mod stamp;
 
 pub use blob_dir::{BlobDir, BlobLimits, NotStored, PutOutcome, StoredBlob};
 pub use budget::CopyBudget;
+pub use coverage::{UncoveredPaths, list_paths};
+pub use endangered::EndangeredPaths;
+pub use journal::{InterruptedCommand, journal_path};
 pub use restore::{BlobSource, RestoreError, RestoreOutcome, RestoreStep, current_version, is_protected, restore};
 
 use crate::hidden::HiddenPaths;
 use crate::{Workspace, open};
 use budget::{CopyCandidate, CopySpending};
 use compare::{NodeDifference, compare};
+use coverage::uncovered_paths;
 use git_index::{GitIndex, GitObjects};
 use ignore_rules::CheckpointIgnore;
-use scan::{ContentSource, FileNode, KnownContent, ScanMode, Scanner, Snapshot, SnapshotNode, TooManyNames};
+use journal::Journal;
+use scan::{
+    ContentSource, FileNode, IgnoredBudget, KnownContent, ScanMode, Scanner, Snapshot, SnapshotNode, TooManyNames,
+};
 use session::{BlobId, Change, FileKind, FileVersion};
 use stamp::{FileStamp, Nanos, now};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -44,9 +57,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Checkpoints are disabled for a project with more names than this.
 const MAX_NAMES: usize = 300_000;
 /// Maximum number of recorded changes per command.
-const MAX_CHANGES: usize = 20_000;
+const MAX_CHANGES: usize = 200_000;
 /// Maximum number of files named in a warning.
 const MAX_NAMED_FILES: usize = 3;
+/// The warning that versions are not stored because of the quota.
+const QUOTA_WARNING: &str =
+    "the quota for checkpoints is used up, so undo cannot restore everything; increase `checkpoints.quota`";
+/// Copies that only a redo needs may take this percentage of the quota.
+const REDO_PERCENT: u64 = 75;
+/// The number of threads that copy files.
+const COPY_THREADS: usize = 4;
+/// Minimum number of files per thread.
+const MIN_SHARE: usize = 64;
 
 /// Takes snapshots of a project before and after commands. Clones share their state; all functions block.
 #[derive(Clone)]
@@ -55,6 +77,7 @@ pub struct Checkpointer {
     blobs: BlobDir,
     hiding: HiddenPaths,
     budget: CopyBudget,
+    journal: Option<Arc<Path>>,
     /// `None` before the first command.
     state: Arc<Mutex<Option<CheckpointState>>>,
 }
@@ -63,6 +86,7 @@ pub struct Checkpointer {
 pub struct PendingCheckpoint {
     state: Arc<Mutex<Option<CheckpointState>>>,
     snapshot: Option<Snapshot>,
+    uncovered: UncoveredPaths,
 }
 
 /// The changes made by a command.
@@ -92,6 +116,11 @@ struct CheckpointState {
     warned: BTreeSet<String>,
     /// Warnings not given yet.
     pending_warnings: Vec<String>,
+    /// The stored contents that commands of this session have written, with their sizes.
+    produced: BTreeMap<BlobId, u64>,
+    /// Uncovered paths that were reported.
+    reported: BTreeSet<PathBuf>,
+    journal: Option<Journal>,
 }
 
 impl std::fmt::Debug for Checkpointer {
@@ -108,8 +137,16 @@ impl Checkpointer {
             blobs,
             hiding: HiddenPaths::default(),
             budget: CopyBudget::default(),
+            journal: None,
             state: Arc::default(),
         }
+    }
+
+    /// Writes each snapshot to this file before the command starts, so that its changes can be recorded even if this
+    /// process is killed. See [`InterruptedCommand`].
+    pub fn with_journal(mut self, path: &Path) -> Self {
+        self.journal = Some(path.into());
+        self
     }
 
     /// Excludes the hidden paths of the project.
@@ -124,20 +161,43 @@ impl Checkpointer {
         self
     }
 
-    /// Takes a snapshot before a command and copies contents that could be lost.
-    pub fn before(&self) -> PendingCheckpoint {
+    /// The project's folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Takes a snapshot before a command and copies contents that could be lost. `call` identifies the session and the
+    /// call in the journal.
+    pub fn before(&self, endangered: &EndangeredPaths, call: (&str, &str)) -> PendingCheckpoint {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = || CheckpointState::new(&self.root, self.blobs.clone(), self.hiding.clone(), self.budget);
-        let state = state.get_or_insert_with(make);
-        let snapshot = state.before();
+        let state = state.get_or_insert_with(|| self.new_state());
+        let snapshot = state.before(endangered);
+        let uncovered = snapshot.as_ref().map(|snapshot| state.uncovered(snapshot, endangered));
+        if let (Some(journal), Some(snapshot)) = (&mut state.journal, &snapshot) {
+            journal.record(snapshot, call);
+        }
         PendingCheckpoint {
             state: Arc::clone(&self.state),
             snapshot,
+            uncovered: uncovered.unwrap_or_default(),
+        }
+    }
+
+    fn new_state(&self) -> CheckpointState {
+        let state = CheckpointState::new(&self.root, self.blobs.clone(), self.hiding.clone(), self.budget);
+        CheckpointState {
+            journal: self.journal.as_deref().map(Journal::at),
+            ..state
         }
     }
 }
 
 impl PendingCheckpoint {
+    /// The paths that cannot be restored if the command changes them.
+    pub fn uncovered(&self) -> &UncoveredPaths {
+        &self.uncovered
+    }
+
     /// Takes another snapshot and returns the difference.
     pub fn after(self) -> CommandChanges {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,10 +237,13 @@ impl CheckpointState {
             disabled: None,
             warned: BTreeSet::new(),
             pending_warnings: Vec::new(),
+            produced: BTreeMap::new(),
+            reported: BTreeSet::new(),
+            journal: None,
         }
     }
 
-    fn before(&mut self) -> Option<Snapshot> {
+    fn before(&mut self, endangered: &EndangeredPaths) -> Option<Snapshot> {
         if self.disabled.is_some() {
             return None;
         }
@@ -188,19 +251,34 @@ impl CheckpointState {
             repository.refresh();
         }
         let old = self.newest.take();
-        let mut snapshot = self.scan(ScanMode::Fresh, old.as_ref())?;
-        self.copy_contents(&mut snapshot);
+        let mut snapshot = self.scan(ScanMode::Fresh, old.as_ref(), endangered)?;
+        self.copy_contents(&mut snapshot, endangered);
         self.newest = Some(snapshot.clone());
         Some(snapshot)
     }
 
-    fn scan(&mut self, view: ScanMode, old: Option<&Snapshot>) -> Option<Snapshot> {
+    /// The uncovered paths that the command names, and others that were not reported yet.
+    fn uncovered(&mut self, snapshot: &Snapshot, endangered: &EndangeredPaths) -> UncoveredPaths {
+        let mut all = uncovered_paths(snapshot, &self.root, endangered, |path| {
+            self.hiding.contains(path) || self.excluded.iter().any(|apart| path.starts_with(apart))
+        });
+        let reported = &mut self.reported;
+        all.others.retain(|path| reported.insert(path.clone()));
+        all
+    }
+
+    fn scan(&mut self, view: ScanMode, old: Option<&Snapshot>, endangered: &EndangeredPaths) -> Option<Snapshot> {
         let mut scanner = Scanner {
             view,
             repository: self.repository.as_ref(),
             excluded: &self.excluded,
             hiding: &self.hiding,
             names_left: MAX_NAMES,
+            endangered,
+            ignored_left: match endangered.has_ignored() {
+                true => IgnoredBudget::DELETION,
+                false => IgnoredBudget::ANY_COMMAND,
+            },
         };
         match scanner.scan(&self.root, &self.rules, old) {
             Ok(Ok(folder)) => Some(folder),
@@ -214,8 +292,8 @@ impl CheckpointState {
     }
 
     /// Makes sure that the content of every file can be restored.
-    fn copy_contents(&mut self, snapshot: &mut Snapshot) {
-        let (repository, blobs) = (self.repository.as_ref(), &self.blobs);
+    fn copy_contents(&mut self, snapshot: &mut Snapshot, endangered: &EndangeredPaths) {
+        let repository = self.repository.as_ref();
         let mut objects = None;
         let root = self.root.clone();
         let mut candidates = Vec::new();
@@ -241,38 +319,62 @@ impl CheckpointState {
                 place,
                 size: leaf.stamp.size,
                 modified: leaf.stamp.modified,
+                is_endangered: endangered.includes(path),
             });
         });
         let needed = candidates.len();
-        let budget = self.budget.remaining(self.copied);
-        let chosen = budget.choose(candidates);
-        let mut spending = CopySpending::new(budget);
-        let mut not_stored = Vec::new();
-        let (mut place, mut done) = (0, 0);
+        let chosen = self.budget.remaining(self.copied).choose(candidates);
+        let mut jobs = Vec::with_capacity(chosen.len());
+        let mut place = 0;
+        snapshot.each_file(&root, &mut |path, leaf| {
+            if chosen.contains(&place) {
+                jobs.push((path.to_owned(), leaf.clone()));
+            }
+            place += 1;
+        });
+        let mut copies = copy_files(&jobs, &self.blobs).into_iter();
+        let (mut place, mut not_stored) = (0, Vec::new());
         snapshot.each_file(&root, &mut |path, leaf| {
             let is_chosen = chosen.contains(&place);
             place += 1;
-            let at = now();
-            if is_chosen && spending.allows() {
-                let (source, why) = match blobs.check_space(leaf.stamp.size) {
-                    Ok(()) => store_file(path, leaf, blobs),
-                    Err(why) => (ContentSource::Unreadable, Some(why)),
-                };
-                // Only copies count against the budget.
-                if why.is_none() {
-                    spending.spend(leaf.stamp.size);
+            let copy = if is_chosen { copies.next() } else { None };
+            match copy {
+                Some((mut known, mut why)) => {
+                    if why == Some(NotStored::Full) && self.make_space(leaf.stamp.size) {
+                        (known, why) = copy_file(path, leaf, &self.blobs);
+                    }
+                    // Only copies count against the budget.
+                    if why.is_none() {
+                        self.copied = (self.copied.0 + 1, self.copied.1 + leaf.stamp.size);
+                    }
+                    not_stored.extend(why.map(|why| (path.to_owned(), why)));
+                    leaf.known = Some(known);
                 }
-                done += 1;
-                not_stored.extend(why.map(|why| (path.to_owned(), why)));
-                leaf.known = Some(KnownContent { source, at });
-            } else if leaf.known.is_none() {
-                let source = ContentSource::NotCopied(None);
-                leaf.known = Some(KnownContent { source, at });
+                None if leaf.known.is_none() => {
+                    let source = ContentSource::NotCopied(None);
+                    leaf.known = Some(KnownContent { source, at: now() });
+                }
+                None => {}
             }
         });
-        self.copied = spending.added_to(self.copied);
         self.warn_not_stored(not_stored);
-        self.warn_uncopied(needed - done, files);
+        self.warn_uncopied(needed - jobs.len(), files);
+    }
+
+    /// Deletes contents that commands of this session have written, the largest first, until an original version of
+    /// this size fits. Returns whether it fits.
+    fn make_space(&mut self, size: u64) -> bool {
+        let mut produced: Vec<(u64, BlobId)> = self.produced.iter().map(|(id, size)| (*size, id.clone())).collect();
+        produced.sort();
+        self.warn_once(QUOTA_WARNING.into());
+        while self.blobs.check_limits(size).is_err() {
+            let Some((_, id)) = produced.pop() else { return false };
+            self.produced.remove(&id);
+            if self.blobs.remove(&id).is_err() {
+                return false;
+            }
+        }
+        true
     }
 
     /// Warns once about files that cannot be restored yet.
@@ -286,14 +388,19 @@ impl CheckpointState {
     }
 
     fn after(&mut self, before: &Snapshot) -> Vec<Change> {
-        let Some(mut after) = self.scan(ScanMode::Comparable, Some(before)) else {
+        let Some(mut after) = self.scan(ScanMode::Comparable, Some(before), &EndangeredPaths::default()) else {
             return Vec::new();
         };
         let mut not_stored = Vec::new();
         // New versions first, so that files that were only touched are recognised.
         let root = self.root.clone();
-        let blobs = self.blobs.clone();
-        let mut spending = CopySpending::new(self.budget);
+        let limits = self.blobs.limits();
+        let blobs = self.blobs.with_limits(BlobLimits {
+            quota: limits.quota / 100 * REDO_PERCENT,
+            ..limits
+        });
+        let mut spending = CopySpending::with_time_limit(self.budget);
+        let produced = &mut self.produced;
         after.each_file(&root, &mut |path, leaf| {
             if leaf.known.is_none() {
                 let at = now();
@@ -302,6 +409,11 @@ impl CheckpointState {
                     false => (ContentSource::NotCopied(hash_file(path)), None),
                 };
                 spending.spend(leaf.stamp.size);
+                if let ContentSource::BlobDir(id) = &source {
+                    produced.insert(id.clone(), leaf.stamp.size);
+                }
+                // Without space for a redo, undo still works.
+                let why = why.filter(|why| *why != NotStored::Full);
                 not_stored.extend(why.map(|why| (path.to_owned(), why)));
                 leaf.known = Some(KnownContent { source, at });
             }
@@ -314,6 +426,12 @@ impl CheckpointState {
             not_stored: &mut not_stored,
         };
         for difference in compare(before, &after) {
+            // An original is not deleted, even if a command has written the same content.
+            if let Some(SnapshotNode::File(leaf)) = difference.before
+                && let Some(ContentSource::BlobDir(id)) = leaf.known.as_ref().map(|known| &known.source)
+            {
+                self.produced.remove(id);
+            }
             if changes.len() >= MAX_CHANGES {
                 break;
             }
@@ -332,10 +450,7 @@ impl CheckpointState {
         for (path, why) in not_stored {
             match why {
                 NotStored::TooLarge => large.push(path),
-                NotStored::Full => self.warn_once(
-                    "the quota for checkpoints is used up, so undo cannot restore everything; increase `checkpoints.quota`"
-                        .into(),
-                ),
+                NotStored::Full => self.warn_once(QUOTA_WARNING.into()),
             }
         }
         large.retain(|path| !self.warned.contains(&*path.to_string_lossy()));
@@ -360,6 +475,38 @@ impl CheckpointState {
             self.pending_warnings.push(text);
         }
     }
+}
+
+/// Copies files in several threads. The results are in the order of the files.
+fn copy_files(files: &[(PathBuf, FileNode)], blobs: &BlobDir) -> Vec<(KnownContent, Option<NotStored>)> {
+    let copy = |files: &[(PathBuf, FileNode)]| -> Vec<_> {
+        files.iter().map(|(path, leaf)| copy_file(path, leaf, blobs)).collect()
+    };
+    let share = files.len().div_ceil(COPY_THREADS).max(MIN_SHARE);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = files
+            .chunks(share)
+            .map(|files| (files.len(), scope.spawn(move || copy(files))))
+            .collect();
+        let unread = |_| {
+            let source = ContentSource::Unreadable;
+            (KnownContent { source, at: now() }, None)
+        };
+        let copies = threads
+            .into_iter()
+            .flat_map(|(count, thread)| thread.join().unwrap_or_else(|_| (0..count).map(unread).collect()));
+        copies.collect()
+    })
+}
+
+/// Copies a file, unless it exceeds the limits.
+fn copy_file(path: &Path, leaf: &FileNode, blobs: &BlobDir) -> (KnownContent, Option<NotStored>) {
+    let at = now();
+    let (source, why) = match blobs.check_space(leaf.stamp.size) {
+        Ok(()) => store_file(path, leaf, blobs),
+        Err(why) => (ContentSource::Unreadable, Some(why)),
+    };
+    (KnownContent { source, at }, why)
 }
 
 /// Stores the current content of a file.
@@ -496,7 +643,10 @@ impl FileNode {
     /// Whether the content is not stored yet.
     fn needs_copy(&self) -> bool {
         let source = self.known.as_ref().map(|known| &known.source);
-        matches!(source, Some(ContentSource::NotCopied(_)) | None)
+        matches!(
+            source,
+            Some(ContentSource::NotCopied(_) | ContentSource::HashOnly(_)) | None
+        )
     }
 }
 
@@ -504,6 +654,11 @@ impl FileNode {
 /// than `most`.
 pub(crate) fn tracked_files(root: &Path, most: usize) -> Option<Vec<(PathBuf, (u64, Nanos))>> {
     GitIndex::containing(root)?.files(most)
+}
+
+/// The top folder and the index file of the repository that contains a folder.
+pub(crate) fn git_index_file(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    git_index::index_file(folder)
 }
 
 /// When a file was last modified.

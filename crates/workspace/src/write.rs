@@ -2,7 +2,7 @@
 
 mod entry_handle;
 
-pub(crate) use entry_handle::{EntryHandle, is_folder};
+pub(crate) use entry_handle::{EntryHandle, StagingFolder, is_folder};
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use workspace::checkpoint::{
-    BlobDir, BlobLimits, BlobSource, Checkpointer, CopyBudget, RestoreStep, current_version, restore,
+    BlobDir, BlobLimits, BlobSource, Checkpointer, CopyBudget, EndangeredPaths, RestoreStep, current_version, restore,
 };
 
 /// A project and a blob folder.
@@ -60,7 +60,7 @@ impl World {
 
     /// The changes while `command` runs, and the warning.
     fn watch(&self, work: impl FnOnce(&Path)) -> (Vec<Change>, Option<String>) {
-        let before = self.checkpoints.before();
+        let before = self.checkpoints.before(&EndangeredPaths::default(), ("s", "c"));
         work(&self.root());
         let found = before.after();
         (found.changes, found.note)
@@ -194,7 +194,7 @@ fn hidden_files_are_not_copied() {
     let workspace = workspace::Workspace::open(&world.root()).unwrap();
     let workspace = workspace.hiding_paths(move |path| path == file || path == folder);
     let checkpoints = Checkpointer::new(&world.root(), world.blobs.clone()).with_hidden_paths(&workspace);
-    let before = checkpoints.before();
+    let before = checkpoints.before(&EndangeredPaths::default(), ("s", "c"));
     for name in [".env", "keys/a", "b"] {
         fs::write(world.at(name), "new").unwrap();
     }
@@ -223,7 +223,7 @@ fn a_second_write_within_one_clock_tick_is_noticed() {
 }
 
 #[test]
-fn ignored_files_are_excluded_but_files_of_the_first_snapshot_are_compared() {
+fn existing_ignored_files_are_covered_and_new_ones_are_not_recorded() {
     let world = World::new(&[
         (".gitignore", "out/\n*.log\n!keep.log\n"),
         ("out/x", "x"),
@@ -249,9 +249,12 @@ fn ignored_files_are_excluded_but_files_of_the_first_snapshot_are_compared() {
         fs::create_dir(root.join("venv")).unwrap();
         fs::write(root.join("venv/.gitignore"), "*\n").unwrap();
         fs::write(root.join("venv/python"), "big").unwrap();
+        fs::write(root.join("out/new"), "new").unwrap();
+        fs::write(root.join("new.log"), "new").unwrap();
     });
     let paths: Vec<&Path> = changes.iter().map(|change| change.path.as_path()).collect();
-    assert_eq!(paths, [Path::new("keep.log"), Path::new("venv")]);
+    let expected = ["a.log", "keep.log", "out/x", "src/gen", "venv"];
+    assert_eq!(paths, expected.map(Path::new));
     assert_eq!(
         world.back(&changes),
         [Path::new("venv")],
@@ -264,10 +267,15 @@ fn ignored_files_are_excluded_but_files_of_the_first_snapshot_are_compared() {
         fs::write(root.join("out/x"), "3").unwrap();
     });
     let paths: Vec<&Path> = changes.iter().map(|change| change.path.as_path()).collect();
-    assert_eq!(paths, [Path::new(".gitignore"), Path::new("src/plain")]);
-    // From the next command on it is not.
-    let (changes, _) = world.watch(|root| fs::write(root.join("src/plain"), "3").unwrap());
-    assert_eq!(changes, []);
+    assert_eq!(paths, [".gitignore", "out/x", "src/plain"].map(Path::new));
+    // The limits apply to generated folders, and to what the command is not known to change.
+    let mut endangered = EndangeredPaths::default();
+    endangered.add(world.at("node_modules/m/index.js"));
+    let before = world.checkpoints.before(&endangered, ("s", "c"));
+    fs::write(world.at("node_modules/m/index.js"), "3").unwrap();
+    let changes = before.after().changes;
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert!(changes[0].before.as_ref().unwrap().is_stored);
 }
 
 #[test]
@@ -292,6 +300,8 @@ fn contents_beyond_the_limits_are_reported_once_and_new_files_are_still_removed(
             fs::write(root.join(name), name.repeat(40)).unwrap();
         }
     });
+    assert_eq!(note, None, "only a redo would need these copies");
+    let (_, note) = world.watch(|_| {});
     assert!(note.unwrap().contains("increase `checkpoints.quota`"));
     let (_, note) = world.watch(|root| fs::write(root.join("5"), "5".repeat(40)).unwrap());
     assert_eq!(note, None, "once is enough");
@@ -392,7 +402,7 @@ fn an_unchanged_tracked_file_is_restored_from_git_without_a_copy() {
     ));
     fs::write(world.at("untracked"), "untracked\n").unwrap();
     let checkpoints = Checkpointer::new(&world.root(), world.blobs.clone());
-    let before = checkpoints.before();
+    let before = checkpoints.before(&EndangeredPaths::default(), ("s", "c"));
     let used: u64 = world.blobs.contents().iter().map(|blob| blob.size).sum();
     assert_eq!(
         used,
@@ -503,6 +513,75 @@ fn in_a_very_large_folder_the_newest_files_are_copied_and_the_user_is_warned() {
     let (changes, _) = world.watch(|root| fs::write(root.join("7"), "changed").unwrap());
     assert!(changes[0].before.as_ref().unwrap().is_stored);
     assert!(world.blobs.contents().len() <= 10 + 6);
+}
+
+#[test]
+fn endangered_files_are_copied_without_limits_and_uncovered_paths_are_listed_before_the_command() {
+    let names: Vec<String> = (0..8).map(|number| format!("data/{number}")).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), name.as_str())).collect();
+    let large = "l".repeat(100);
+    files.extend([
+        (".gitignore", "*.tmp\nnode_modules\n"),
+        ("large", &large),
+        ("large.tmp", &large),
+        ("node_modules/m", "m"),
+        ("other", "o"),
+    ]);
+    let limits = BlobLimits {
+        max_file: 50,
+        ..BlobLimits::default()
+    };
+    let mut world = World::limited(&files, limits);
+    let budget = CopyBudget { files: 1, bytes: 1000 };
+    world.checkpoints = Checkpointer::new(&world.root(), world.blobs.clone()).with_budget(budget);
+    let mut endangered = EndangeredPaths::default();
+    endangered.add(world.at("data"));
+    endangered.add_matches(&world.root(), "large*");
+    endangered.add(world.at("node_modules"));
+    let before = world.checkpoints.before(&endangered, ("s", "c"));
+    let paths = |paths: &[&str]| paths.iter().map(std::path::PathBuf::from).collect::<Vec<_>>();
+    let uncovered = before.uncovered().clone();
+    assert_eq!(uncovered.endangered, paths(&["large", "large.tmp"]));
+    assert_eq!(uncovered.ignored, paths(&["node_modules"]));
+    assert_eq!(uncovered.others.len(), 1, "{uncovered:?}");
+    fs::remove_dir_all(world.at("data")).unwrap();
+    let changes = before.after().changes;
+    assert_eq!(changes.len(), 9);
+    world.back(&changes);
+    assert!(
+        names
+            .iter()
+            .all(|name| fs::read_to_string(world.at(name)).unwrap() == *name)
+    );
+    // Others are listed once.
+    let before = world.checkpoints.before(&EndangeredPaths::default(), ("s", "c"));
+    assert!(
+        before
+            .uncovered()
+            .others
+            .iter()
+            .all(|path| !uncovered.others.contains(path))
+    );
+}
+
+#[test]
+fn redo_copies_are_deleted_before_originals_are_given_up() {
+    let limits = BlobLimits {
+        quota: 1_000,
+        ..BlobLimits::default()
+    };
+    let world = World::limited(&[("a", "original")], limits);
+    world.watch(|root| fs::write(root.join("made"), "m".repeat(700)).unwrap());
+    // The user adds a file that does not fit as long as the copy for a redo is stored.
+    fs::write(world.at("b"), "b".repeat(600)).unwrap();
+    let (changes, _) = world.watch(|root| {
+        fs::remove_file(root.join("a")).unwrap();
+        fs::remove_file(root.join("b")).unwrap();
+    });
+    let is_stored = |change: &Change| change.before.as_ref().is_some_and(|version| version.is_stored);
+    assert!(changes.iter().all(is_stored), "{changes:?}");
+    world.back(&changes);
+    assert_eq!(fs::read_to_string(world.at("b")).unwrap().len(), 600);
 }
 
 /// More levels than a recursive function has stack for, in a path that is short enough for the system.

@@ -465,4 +465,9 @@ impl tool::ToolHost for Approver {
         let call = self.call.clone().unwrap_or_else(|| "".into());
         Arc::clone(subtasks).run(approver, call, request)
     }
+
+    fn warn(&self, text: String) -> BoxFuture<'static, ()> {
+        let env = Arc::clone(&self.env);
+        async move { env.notice(NoticeLevel::Warning, text).await }.boxed()
+    }
 }

@@ -1,6 +1,7 @@
 //! Commands that are always refused: removing `/`, the home directory, the project or a parent of it, and overwriting
 //! disks.
 
+use super::destruction::history_loss;
 use super::targets::{absolute, operands};
 use super::word::WordPiece;
 use super::{Script, ShellWord, SimpleCommand, WorkingDir};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub enum CommandDanger {
     /// It would remove something essential.
     Refused(String),
-    /// What it would remove is unknown from its text.
+    /// What it would remove is unknown from its text, or cannot be restored.
     Uncertain(String),
 }
 
@@ -81,6 +82,7 @@ fn danger(simple: &SimpleCommand, cwd: &Path, project: &ProjectPaths) -> Option<
             let files = operands(simple, &["-e", "--rsh", "--exclude", "--include", "--filter", "-f"]);
             site.first_protected(&files[files.len().saturating_sub(1)..], ProtectionScope::Project, &name)
         }
+        "git" => history_loss(simple).map(CommandDanger::Uncertain),
         "wipefs" | "mke2fs" | "mkswap" => Some(CommandDanger::Refused(format!("`{name}` erases a disk"))),
         format if format.starts_with("mkfs") => Some(CommandDanger::Refused(format!("`{name}` erases a disk"))),
         _ => None,

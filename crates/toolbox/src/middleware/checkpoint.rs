@@ -3,9 +3,15 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
-use policy::{Action, shell};
-use tool::{CallContext, CallInput, DynTool, Error, Output, ToolEffect, UnsavedVersion};
-use workspace::checkpoint::{Checkpointer, CommandChanges, PendingCheckpoint};
+use policy::shell::{self, DestroyedTarget};
+use policy::{AccessLevel, Action, ProjectPaths};
+use std::path::Path;
+use tool::{
+    AnswerChoice, CallContext, CallInput, ChoiceLimit, DynTool, Error, Output, ToolEffect, UnsavedVersion, UserQuestion,
+};
+use workspace::checkpoint::{
+    Checkpointer, CommandChanges, EndangeredPaths, PendingCheckpoint, UncoveredPaths, list_paths,
+};
 
 use crate::middleware::{Middleware, WrappedTool, wrap};
 
@@ -23,10 +29,18 @@ impl Middleware for Checkpointed {
                 return Arc::clone(&wrapped.tool).run(input, context).await;
             }
             let checkpoints = wrapped.middleware.0.clone();
-            let Ok(before) = tokio::task::spawn_blocking(move || checkpoints.before()).await else {
+            let actions = wrapped.tool.actions(&input).unwrap_or_default();
+            let (session, call) = (context.session.clone(), context.call.clone());
+            let before = tokio::task::spawn_blocking(move || {
+                let endangered = endangered_paths(&actions, checkpoints.root());
+                checkpoints.before(&endangered, (&session, call.as_str()))
+            });
+            let Ok(before) = before.await else {
                 // A failed checkpoint must not prevent the call.
                 return Arc::clone(&wrapped.tool).run(input, context).await;
             };
+            let uncovered = before.uncovered().clone();
+            report_uncovered(&context, &uncovered).await?;
             let mut watch = CheckpointGuard {
                 before: Some(before),
                 context: context.clone(),
@@ -62,6 +76,72 @@ pub(crate) fn with_checkpoints(tool: Arc<dyn DynTool>, checkpoints: Option<&Chec
     match checkpoints {
         Some(checkpoints) if tool.effect() == ToolEffect::Mutating => wrap(tool, Checkpointed(checkpoints.clone())),
         Some(_) | None => tool,
+    }
+}
+
+/// What the commands of a call delete, move or overwrite, as far as their text shows.
+fn endangered_paths(actions: &[Action], root: &Path) -> EndangeredPaths {
+    let project = ProjectPaths {
+        root: root.to_owned(),
+        ..ProjectPaths::default()
+    };
+    let mut endangered = EndangeredPaths::default();
+    for action in actions {
+        let (Action::Run { command, cwd } | Action::Escalate { command, cwd }) = action else {
+            continue;
+        };
+        for target in shell::destroyed_targets(&shell::parse(command), &root.join(cwd), &project) {
+            match target {
+                DestroyedTarget::Path(path) => endangered.add(path),
+                DestroyedTarget::Pattern { folder, pattern } => endangered.add_matches(&folder, &pattern),
+                DestroyedTarget::IgnoredBelow(folder) => endangered.add_ignored_below(folder),
+            }
+        }
+    }
+    endangered
+}
+
+/// The answers to the question whether a command may change files that cannot be restored.
+const DO_NOT_RUN: &str = "Do not run it";
+const RUN_ANYWAY: &str = "Run it anyway";
+
+/// Lists what undo cannot restore before the command runs, and asks if the command is known to change some of it.
+/// Ignored files are only listed.
+async fn report_uncovered(context: &CallContext, uncovered: &UncoveredPaths) -> Result<(), Error> {
+    let UncoveredPaths {
+        endangered,
+        ignored,
+        others,
+    } = uncovered;
+    let listed = [ignored.as_slice(), others.as_slice()].concat();
+    if !listed.is_empty() {
+        context
+            .warn(format!("undo does not cover {}", list_paths(&listed)))
+            .await;
+    }
+    if endangered.is_empty() {
+        return Ok(());
+    }
+    let what = format!("undo cannot restore {}", list_paths(endangered));
+    if context.level == AccessLevel::Full {
+        context.warn(what).await;
+        return Ok(());
+    }
+    let choice = |label: &str| AnswerChoice {
+        label: label.into(),
+        description: None,
+    };
+    let question = UserQuestion {
+        question: format!("This command changes files, and {what}. Run it?"),
+        choices: vec![choice(DO_NOT_RUN), choice(RUN_ANYWAY)],
+        limit: ChoiceLimit::One,
+    };
+    match context.ask(question).await {
+        Ok(answer) if answer == RUN_ANYWAY || answer == "yes" => Ok(()),
+        Ok(_) => Err(Error::Failed("The user denied this call.".into())),
+        Err(_) => Err(Error::Failed(format!(
+            "Not run: {what}, because they exceed `checkpoints.max_file` or `checkpoints.quota`, and the user cannot be asked.              Move them out of the way, or leave them to the user."
+        ))),
     }
 }
 

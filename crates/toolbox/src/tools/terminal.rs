@@ -13,6 +13,8 @@ use tool::{
     ToolSet, erase,
 };
 
+use workspace::IndexMarks;
+
 use crate::CommandOptions;
 use crate::middleware::checkpoint::with_checkpoints;
 use crate::registry::{BuiltIn, ToolParts};
@@ -258,6 +260,11 @@ impl Tool for TerminalTool {
         let patience = self.patience(&input, &command);
         let confinement = self.commands.confinement.as_ref();
         let confinement = confinement.map(|confinement| at_level(confinement, context.level));
+        // Otherwise git would commit hidden files as they appear in the sandbox.
+        let confined = confinement
+            .as_ref()
+            .filter(|confinement| confinement.level != ConfinementLevel::Off);
+        let _marks = confined.and_then(|confined| IndexMarks::set(&command.cwd, &confined.hidden));
         // Background commands do not run in client terminals.
         if let (false, Some(terminals)) = (input.background, self.commands.client_terminals(confinement.as_ref())) {
             return command.run_in_client(terminals, &context).await;

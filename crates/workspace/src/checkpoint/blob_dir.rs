@@ -104,6 +104,12 @@ impl BlobDir {
         self.path_of(id).is_some_and(|path| path.exists())
     }
 
+    /// The size of a blob; `None` if it is not stored.
+    pub fn size(&self, id: &BlobId) -> Option<u64> {
+        let metadata = fs::metadata(self.path_of(id)?).ok()?;
+        Some(metadata.len())
+    }
+
     /// Opens a blob for reading.
     pub fn open(&self, id: &BlobId) -> io::Result<Option<File>> {
         let Some(path) = self.path_of(id) else { return Ok(None) };
@@ -255,7 +261,7 @@ impl BlobDir {
         true
     }
 
-    fn check_limits(&self, size: u64) -> Result<(), NotStored> {
+    pub(super) fn check_limits(&self, size: u64) -> Result<(), NotStored> {
         if size > self.limits.max_file {
             return Err(NotStored::TooLarge);
         }

@@ -4,9 +4,9 @@ use super::stamp::Nanos;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Minimum number of files copied, even on a slow disk.
+/// Minimum number of files copied after a command, even on a slow disk.
 const MIN_FILES: usize = 500;
-/// After this time, no more than the minimum is copied.
+/// After this time, no more than the minimum is copied after a command.
 const MAX_TIME: Duration = Duration::from_millis(700);
 /// The total of copies before commands is at most this many times the budget of one.
 const TOTAL_FACTOR: usize = 5;
@@ -23,8 +23,8 @@ pub struct CopyBudget {
 impl Default for CopyBudget {
     fn default() -> Self {
         CopyBudget {
-            files: 4_000,
-            bytes: 128 << 20,
+            files: 25_000,
+            bytes: 256 << 20,
         }
     }
 }
@@ -36,6 +36,8 @@ pub(super) struct CopyCandidate {
     pub(super) place: usize,
     pub(super) size: u64,
     pub(super) modified: Nanos,
+    /// Whether the command is known to change it. Then it is copied without limits.
+    pub(super) is_endangered: bool,
 }
 
 /// Tracks copies against the budget.
@@ -44,28 +46,33 @@ pub(super) struct CopySpending {
     budget: CopyBudget,
     files: usize,
     bytes: u64,
-    since: Instant,
+    /// `None` if there is no time limit.
+    since: Option<Instant>,
 }
 
 impl CopySpending {
-    pub(super) fn new(budget: CopyBudget) -> Self {
+    /// Without a time limit.
+    fn new(budget: CopyBudget) -> Self {
         CopySpending {
             budget,
             files: 0,
             bytes: 0,
-            since: Instant::now(),
+            since: None,
+        }
+    }
+
+    /// With a time limit: for copies that only a redo needs.
+    pub(super) fn with_time_limit(budget: CopyBudget) -> Self {
+        CopySpending {
+            since: Some(Instant::now()),
+            ..CopySpending::new(budget)
         }
     }
 
     /// Whether one more file may be copied.
     pub(super) fn allows(&self) -> bool {
-        let is_late = || self.files >= MIN_FILES && self.since.elapsed() > MAX_TIME;
+        let is_late = || self.files >= MIN_FILES && self.since.is_some_and(|since| since.elapsed() > MAX_TIME);
         self.files < self.budget.files && self.bytes < self.budget.bytes && !is_late()
-    }
-
-    /// The sum of these and earlier copies.
-    pub(super) fn added_to(&self, before: (usize, u64)) -> (usize, u64) {
-        (before.0 + self.files, before.1 + self.bytes)
     }
 
     pub(super) fn spend(&mut self, size: u64) {
@@ -84,12 +91,16 @@ impl CopyBudget {
         }
     }
 
-    /// The indices of the files to copy: the most recently modified ones.
+    /// The indices of the files to copy: all endangered ones, then the most recently modified ones.
     pub(super) fn choose(self, mut candidates: Vec<CopyCandidate>) -> BTreeSet<usize> {
-        candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.modified));
+        candidates.sort_by_key(|candidate| (!candidate.is_endangered, std::cmp::Reverse(candidate.modified)));
         let mut spending = CopySpending::new(self);
         let mut chosen = BTreeSet::new();
         for candidate in candidates {
+            if candidate.is_endangered {
+                chosen.insert(candidate.place);
+                continue;
+            }
             if !spending.allows() {
                 break;
             }

@@ -139,6 +139,12 @@ impl GitIndex {
     }
 }
 
+/// The top folder and the index file of the repository that contains a folder.
+pub(super) fn index_file(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    let mut folders = folder.ancestors();
+    folders.find_map(|folder| Some((folder.to_owned(), directory(folder)?.join("index"))))
+}
+
 /// The objects of a repository.
 pub(super) struct GitObjects(Option<gix_odb::Handle>);
 

@@ -13,8 +13,8 @@ use std::sync::Arc;
 const MAX_BYTES: u64 = 1024 * 1024;
 /// The ignore file of git.
 pub(super) const FILE: &str = ".gitignore";
-/// The file that marks a folder as a cache.
-pub(super) const CACHE_TAG: &str = "CACHEDIR.TAG";
+/// Files that mark a folder as a cache or as a Python environment.
+const GENERATED_TAGS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 /// The folders of version control, which are never read or changed.
 const INTERNAL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 /// Folders with downloaded or generated files, excluded even if git does not ignore them.
@@ -50,6 +50,15 @@ impl CheckpointIgnore {
             }
         }
         rules
+    }
+
+    /// No rules.
+    pub(super) fn empty() -> Self {
+        CheckpointIgnore(Arc::new(IgnoreLayer {
+            above: None,
+            source: None,
+            own: Gitignore::empty(),
+        }))
     }
 
     /// The rules of a folder with an ignore file; reuses `before` if the file is unchanged.
@@ -111,6 +120,17 @@ impl CheckpointIgnore {
             own,
         }))
     }
+}
+
+/// Whether a folder contains downloaded or generated files.
+pub(super) fn is_generated(folder: &Path) -> bool {
+    let is_named = folder
+        .file_name()
+        .is_some_and(|name| GENERATED.iter().any(|generated| name == *generated));
+    is_named
+        || GENERATED_TAGS
+            .iter()
+            .any(|tag| open::regular_file(&folder.join(tag)).is_ok())
 }
 
 /// Releases a long chain without recursion.

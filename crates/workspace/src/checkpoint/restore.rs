@@ -3,7 +3,7 @@
 use super::blob_dir::{hash_bytes, hash_reader};
 use super::ignore_rules::is_internal;
 use crate::open;
-use crate::write::EntryHandle;
+use crate::write::{EntryHandle, StagingFolder};
 use rustix::fs::{Access, AtFlags, FileType, Stat};
 use rustix::io::Errno;
 use session::{BlobId, FileKind, FileVersion};
@@ -31,6 +31,11 @@ pub struct RestoreStep {
 pub trait BlobSource {
     /// Opens a blob; `None` if it is not stored.
     fn open(&self, id: &BlobId) -> io::Result<Option<Box<dyn Read + '_>>>;
+
+    /// A folder for files that are being written, so that a killed process leaves none of them in the project.
+    fn staging(&self) -> Option<&Path> {
+        None
+    }
 }
 
 /// The result of a successful restore.
@@ -102,6 +107,7 @@ pub fn restore(root: &Path, steps: &[RestoreStep], contents: &dyn BlobSource) ->
     let mut work = RestoreRun {
         root,
         contents,
+        staging: contents.staging().and_then(|folder| StagingFolder::open(folder).ok()),
         opened: BTreeMap::new(),
         remaining_folders: Vec::new(),
     };
@@ -177,6 +183,7 @@ type RestoreResult<T> = Result<T, (PathBuf, io::Error)>;
 struct RestoreRun<'a> {
     root: &'a Path,
     contents: &'a dyn BlobSource,
+    staging: Option<StagingFolder>,
     /// Folders made writable, with their original permissions.
     opened: BTreeMap<PathBuf, u32>,
     remaining_folders: Vec<PathBuf>,
@@ -263,7 +270,8 @@ impl RestoreRun<'_> {
             FileKind::Link => {
                 let target = self.bytes(to)?;
                 self.open_parent(&full_path)?;
-                EntryHandle::open_parent(&full_path)?.replace_with_link(OsStr::from_bytes(&target))
+                EntryHandle::open_parent(&full_path)?
+                    .replace_with_link(OsStr::from_bytes(&target), self.staging.as_ref())
             }
             FileKind::File { mode } => {
                 let is_content_same = match (&now, &step.from) {
@@ -283,7 +291,7 @@ impl RestoreRun<'_> {
     fn write(&self, full_path: &Path, to: &FileVersion, mode: Option<u32>, now: Option<&Stat>) -> io::Result<()> {
         let usual = if mode.is_none() && now.is_none() { 0o666 } else { 0o600 };
         let handle = EntryHandle::open_parent(full_path)?;
-        let mut replacement = handle.create_replacement(usual)?;
+        let mut replacement = handle.create_replacement_in(self.staging.as_ref(), usual)?;
         let mut bytes = self.open(to)?;
         io::copy(&mut bytes, &mut replacement.file)?;
         if let Some(stat) = now {

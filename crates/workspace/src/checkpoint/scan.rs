@@ -1,5 +1,6 @@
 //! Snapshots of the project: every name with its file stamp; a rescan is fast if little has changed.
 
+use super::endangered::EndangeredPaths;
 use super::git_index::GitIndex;
 use super::ignore_rules::{self, CheckpointIgnore, is_internal};
 use super::stamp::{FileStamp, Nanos, now};
@@ -25,11 +26,12 @@ pub(super) struct Snapshot {
 /// A folder with its entries.
 #[derive(Debug, Clone)]
 pub(super) struct DirSnapshot {
-    stamp: FileStamp,
+    pub(super) stamp: FileStamp,
     pub(super) entries: BTreeMap<OsString, SnapshotNode>,
-    rules: CheckpointIgnore,
+    pub(super) rules: CheckpointIgnore,
     /// When the names were read.
-    read: Nanos,
+    pub(super) read: Nanos,
+    pub(super) scope: ScanScope,
 }
 
 /// An entry of a folder.
@@ -98,20 +100,58 @@ pub(super) struct Scanner<'a> {
     pub(super) hiding: &'a HiddenPaths,
     /// The number of names that may still be scanned.
     pub(super) names_left: usize,
+    /// What the command is known to change.
+    pub(super) endangered: &'a EndangeredPaths,
+    /// How much of ignored folders may still be covered.
+    pub(super) ignored_left: IgnoredBudget,
 }
 
-/// Whether a folder is in an ignored one and only scanned because git tracks files in it.
+/// Whether a folder is ignored or in an ignored one. New files in it are not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ScanScope {
+pub(super) enum ScanScope {
     Project,
     Ignored,
 }
+
+/// Limits for files in ignored folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct IgnoredBudget {
+    files: usize,
+    bytes: u64,
+}
+
+impl IgnoredBudget {
+    /// For any command: enough for configuration and small outputs, little enough not to delay a command.
+    pub(super) const ANY_COMMAND: Self = IgnoredBudget {
+        files: 1_000,
+        bytes: 32 << 20,
+    };
+    /// For a command that deletes ignored files.
+    pub(super) const DELETION: Self = IgnoredBudget {
+        files: 20_000,
+        bytes: 256 << 20,
+    };
+
+    fn take(&mut self, size: u64) -> bool {
+        let is_left = self.files > 0 && self.bytes >= size;
+        if is_left {
+            self.files -= 1;
+            self.bytes -= size;
+        }
+        is_left
+    }
+}
+
+/// An ignored file outside ignored folders is covered up to this size.
+const MAX_IGNORED_FILE: u64 = 8 << 20;
 
 /// A folder that is still to be scanned.
 struct PendingFolder {
     path: PathBuf,
     rules: CheckpointIgnore,
     scope: ScanScope,
+    /// Whether the older snapshot has it, so that its scope stays.
+    is_known: bool,
 }
 
 /// What an entry is compared with and decided by.
@@ -140,9 +180,13 @@ impl Scanner<'_> {
             path: PathBuf::new(),
             rules: rules.clone(),
             scope: ScanScope::Project,
+            is_known: false,
         }];
-        while let Some(next) = pending.pop() {
+        while let Some(mut next) = pending.pop() {
             let old_folder = old.and_then(|old| old.folders.get(&next.path));
+            if let (true, Some(old)) = (next.is_known, old_folder) {
+                next.scope = old.scope;
+            }
             match self.folder(root, &next, old_folder, &mut pending) {
                 Ok(Some(folder)) => {
                     snapshot.folders.insert(next.path, folder);
@@ -195,12 +239,15 @@ impl Scanner<'_> {
                 scope: next.scope,
             };
             let node = match before {
-                Some(SnapshotNode::Ignored) if trusted.is_some() => SnapshotNode::Ignored,
-                _ => self.node(&path.join(&name), &name, &context, |scope| {
+                Some(SnapshotNode::Ignored) if trusted.is_some() && !self.is_reconsidered(&path.join(&name)) => {
+                    SnapshotNode::Ignored
+                }
+                _ => self.node(&path.join(&name), &name, &context, |scope, is_known| {
                     pending.push(PendingFolder {
                         path: next.path.join(&name),
                         rules: rules.clone(),
                         scope,
+                        is_known,
                     });
                 }),
             };
@@ -214,16 +261,23 @@ impl Scanner<'_> {
             entries,
             rules,
             read,
+            scope: next.scope,
         }))
+    }
+
+    /// Whether an ignored path is covered for this command.
+    fn is_reconsidered(&self, path: &Path) -> bool {
+        let is_named = || self.endangered.includes_ignored(path) || self.endangered.is_below(path);
+        self.view == ScanMode::Fresh && is_named()
     }
 
     /// Scans an entry. `enter` is called for a folder that must be scanned.
     fn node(
-        &self,
+        &mut self,
         path: &Path,
         name: &OsStr,
         context: &EntryContext<'_>,
-        enter: impl FnOnce(ScanScope),
+        enter: impl FnOnce(ScanScope, bool),
     ) -> SnapshotNode {
         let before = context.before;
         let stat = match rustix::fs::statat(context.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -232,7 +286,7 @@ impl Scanner<'_> {
             Err(Errno::ACCESS | Errno::PERM) => {
                 let unchanged = before.cloned().unwrap_or(SnapshotNode::Other);
                 if matches!(unchanged, SnapshotNode::Folder(_)) {
-                    enter(context.scope);
+                    enter(context.scope, true);
                 }
                 return unchanged;
             }
@@ -252,19 +306,24 @@ impl Scanner<'_> {
         }
         let stamp = FileStamp::from(&stat);
         if is_folder {
-            let was_folder = matches!(before, Some(SnapshotNode::Folder(_)));
-            let is_cache = || !was_folder && open::regular_file(&path.join(ignore_rules::CACHE_TAG)).is_ok();
-            let scope = match is_out || is_cache() {
+            if is_known && matches!(before, Some(SnapshotNode::Folder(_))) {
+                enter(context.scope, true);
+                return SnapshotNode::Folder(stamp);
+            }
+            let is_generated = ignore_rules::is_generated(path);
+            let scope = match is_out || is_generated {
                 true => ScanScope::Ignored,
                 false => context.scope,
             };
-            if scope == ScanScope::Ignored && !self.repository.is_some_and(|repository| repository.tracks_below(path)) {
+            let is_tracked = || self.repository.is_some_and(|repository| repository.tracks_below(path));
+            if scope == ScanScope::Ignored && !self.covers_ignored_folder(path, is_generated) && !is_tracked() {
                 return SnapshotNode::Ignored;
             }
-            enter(scope);
+            enter(scope, false);
             return SnapshotNode::Folder(stamp);
         }
-        if is_out && !self.repository.is_some_and(|repository| repository.tracks(path)) {
+        let is_covered = self.covers_ignored_file(path, stamp.size, context.scope);
+        if is_out && !is_covered && !self.repository.is_some_and(|repository| repository.tracks(path)) {
             return SnapshotNode::Ignored;
         }
         match kind {
@@ -281,6 +340,27 @@ impl Scanner<'_> {
                 SnapshotNode::File(FileNode { stamp, known })
             }
             _ => SnapshotNode::Other,
+        }
+    }
+}
+
+impl Scanner<'_> {
+    /// Whether an ignored folder is scanned: a generated one only where the command names something in it.
+    fn covers_ignored_folder(&self, path: &Path, is_generated: bool) -> bool {
+        let is_included = || self.endangered.includes_ignored(path) || self.ignored_left.files > 0;
+        match self.view {
+            ScanMode::Comparable => false,
+            ScanMode::Fresh => self.endangered.is_below(path) || (!is_generated && is_included()),
+        }
+    }
+
+    /// Whether an ignored file is covered. New ignored files are not recorded, because most of them are build outputs.
+    fn covers_ignored_file(&mut self, path: &Path, size: u64, scope: ScanScope) -> bool {
+        match (self.view, scope) {
+            (ScanMode::Comparable, _) => false,
+            (ScanMode::Fresh, _) if self.endangered.includes(path) => true,
+            (ScanMode::Fresh, ScanScope::Project) => size <= MAX_IGNORED_FILE,
+            (ScanMode::Fresh, ScanScope::Ignored) => self.ignored_left.take(size),
         }
     }
 }

@@ -51,6 +51,37 @@ impl FileStamp {
         }
     }
 
+    /// The length of an encoded stamp.
+    pub(super) const BYTES: usize = 8 + 4 + 16 + 16 + 8 + 8;
+
+    /// Appends the stamp in a form that [`FileStamp::decode`] reads.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.size.to_le_bytes());
+        out.extend(self.mode.to_le_bytes());
+        out.extend(self.modified.to_le_bytes());
+        out.extend(self.changed.to_le_bytes());
+        out.extend(self.device.to_le_bytes());
+        out.extend(self.inode.to_le_bytes());
+    }
+
+    /// Reads an encoded stamp.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (size, bytes) = bytes.split_first_chunk()?;
+        let (mode, bytes) = bytes.split_first_chunk()?;
+        let (modified, bytes) = bytes.split_first_chunk()?;
+        let (changed, bytes) = bytes.split_first_chunk()?;
+        let (device, bytes) = bytes.split_first_chunk()?;
+        let (inode, _) = bytes.split_first_chunk()?;
+        Some(FileStamp {
+            size: u64::from_le_bytes(*size),
+            mode: u32::from_le_bytes(*mode),
+            modified: Nanos::from_le_bytes(*modified),
+            changed: Nanos::from_le_bytes(*changed),
+            device: u64::from_le_bytes(*device),
+            inode: u64::from_le_bytes(*inode),
+        })
+    }
+
     /// Whether a write after `at` would have changed the stamp.
     pub(super) fn is_settled(&self, at: Nanos) -> bool {
         self.changed + TICK < at

@@ -2,9 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek as _, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -110,7 +111,7 @@ impl EntryHandle {
 
     /// Creates the file.
     pub(crate) fn create(&self, mode: u32) -> io::Result<File> {
-        self.create_named(&self.name, mode)
+        create_named(self.folder.as_fd(), &self.name, mode)
     }
 
     /// Creates the folder.
@@ -154,12 +155,30 @@ impl EntryHandle {
 
     /// Creates a temporary file in the same folder, so that it can replace the entry atomically.
     pub(crate) fn create_replacement(&self, mode: u32) -> io::Result<ReplacementFile<'_>> {
+        self.create_replacement_in(None, mode)
+    }
+
+    /// Creates a temporary file in this folder if it is on the same file system, otherwise next to the entry. A process
+    /// that is killed leaves no temporary files among the user's then.
+    pub(crate) fn create_replacement_in(
+        &self,
+        staging: Option<&StagingFolder>,
+        mode: u32,
+    ) -> io::Result<ReplacementFile<'_>> {
+        let staging = staging.filter(|staging| staging.is_on_same_device(self));
+        let staging = staging.map(|staging| staging.0.try_clone()).transpose()?;
         loop {
             let name = fresh_name();
-            match self.create_named(&name, mode) {
+            let folder = staging.as_ref().map_or(self.folder.as_fd(), |staging| staging.as_fd());
+            match create_named(folder, &name, mode) {
                 Ok(file) => {
                     let handle = Some(self);
-                    return Ok(ReplacementFile { handle, name, file });
+                    return Ok(ReplacementFile {
+                        handle,
+                        staging,
+                        name,
+                        file,
+                    });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -168,19 +187,28 @@ impl EntryHandle {
     }
 
     /// Replaces the entry by a link.
-    pub(crate) fn replace_with_link(&self, target: &OsStr) -> io::Result<()> {
+    pub(crate) fn replace_with_link(&self, target: &OsStr, staging: Option<&StagingFolder>) -> io::Result<()> {
+        let staging = staging.filter(|staging| staging.is_on_same_device(self));
+        let folder = staging.map_or(&self.folder, |staging| &staging.0);
         loop {
             let name = fresh_name();
-            match rustix::fs::symlinkat(target, &self.folder, &name) {
+            match rustix::fs::symlinkat(target, folder, &name) {
                 Ok(()) => {}
                 Err(Errno::EXIST) => continue,
                 Err(errno) => return Err(errno.into()),
             }
-            let renamed = rustix::fs::renameat(&self.folder, &name, &self.folder, &self.name);
-            return renamed.map_err(|errno| {
-                rustix::fs::unlinkat(&self.folder, &name, AtFlags::empty()).ok();
-                errno.into()
-            });
+            let renamed = rustix::fs::renameat(folder, &name, &self.folder, &self.name);
+            let removed = |_| rustix::fs::unlinkat(folder, &name, AtFlags::empty()).ok();
+            return match renamed {
+                Err(Errno::XDEV) if staging.is_some() => {
+                    removed(());
+                    self.replace_with_link(target, None)
+                }
+                renamed => renamed.map_err(|errno| {
+                    removed(());
+                    errno.into()
+                }),
+            };
         }
     }
 
@@ -208,16 +236,32 @@ impl EntryHandle {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&self.folder, &self.name, flags, Mode::empty())?.into())
     }
+}
 
-    fn create_named(&self, name: &OsStr, mode: u32) -> io::Result<File> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(rustix::fs::openat(&self.folder, name, flags, bits(mode))?.into())
+fn create_named(folder: BorrowedFd<'_>, name: &OsStr, mode: u32) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(folder, name, flags, bits(mode))?.into())
+}
+
+/// A folder for temporary files that become entries of other folders.
+pub(crate) struct StagingFolder(OwnedFd);
+
+impl StagingFolder {
+    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
+        Ok(StagingFolder(open_folder(CWD, folder.as_os_str(), OFlags::RDONLY)?))
+    }
+
+    fn is_on_same_device(&self, entry: &EntryHandle) -> bool {
+        let device = |folder: &OwnedFd| rustix::fs::fstat(folder).map(|stat| stat.st_dev);
+        device(&self.0).is_ok_and(|own| device(&entry.folder) == Ok(own))
     }
 }
 
 /// A temporary file that is removed unless it is persisted.
 pub(crate) struct ReplacementFile<'a> {
     handle: Option<&'a EntryHandle>,
+    /// The folder that contains it, if it is not the folder of the entry.
+    staging: Option<OwnedFd>,
     name: OsString,
     /// The file.
     pub(crate) file: File,
@@ -227,16 +271,34 @@ impl ReplacementFile<'_> {
     /// Replaces the entry.
     pub(crate) fn persist(mut self) -> io::Result<()> {
         if let Some(handle) = self.handle {
-            rustix::fs::renameat(&handle.folder, &self.name, &handle.folder, &handle.name)?;
+            let folder = self.staging.as_ref().unwrap_or(&handle.folder);
+            match rustix::fs::renameat(folder, &self.name, &handle.folder, &handle.name) {
+                // Two mounts of one file system.
+                Err(Errno::XDEV) if self.staging.is_some() => return self.persist_copy(handle),
+                renamed => renamed?,
+            }
             self.handle = None;
         }
         Ok(())
     }
 
+    /// Replaces the entry by a copy in the same folder.
+    fn persist_copy(&mut self, handle: &EntryHandle) -> io::Result<()> {
+        let metadata = self.file.metadata()?;
+        let mut copy = handle.create_replacement(0o600)?;
+        self.file.rewind()?;
+        io::copy(&mut self.file, &mut copy.file)?;
+        // Changing the owner may not be permitted; the content matters more.
+        std::os::unix::fs::fchown(&copy.file, Some(metadata.uid()), Some(metadata.gid())).ok();
+        copy.file.set_permissions(metadata.permissions())?;
+        copy.persist()
+    }
+
     /// Takes the name if the entry does not exist.
     pub(crate) fn persist_new(mut self) -> io::Result<()> {
         if let Some(handle) = self.handle {
-            rename_new(handle.folder.as_fd(), &self.name, handle)?;
+            let folder = self.staging.as_ref().unwrap_or(&handle.folder);
+            rename_new(folder.as_fd(), &self.name, handle)?;
             self.handle = None;
         }
         Ok(())
@@ -246,8 +308,9 @@ impl ReplacementFile<'_> {
 impl Drop for ReplacementFile<'_> {
     fn drop(&mut self) {
         if let Some(handle) = self.handle {
+            let folder = self.staging.as_ref().unwrap_or(&handle.folder);
             // The original error is already reported.
-            rustix::fs::unlinkat(&handle.folder, &self.name, AtFlags::empty()).ok();
+            rustix::fs::unlinkat(folder, &self.name, AtFlags::empty()).ok();
         }
     }
 }

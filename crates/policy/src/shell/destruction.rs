@@ -1,0 +1,260 @@
+//! What a line deletes, moves or overwrites, and git commands that delete history for good.
+
+use super::targets::ResolvedTarget;
+use super::word::WordPiece;
+use super::{FileTarget, GLOBAL_VALUES, Script, ShellWord, SimpleCommand, TargetSource};
+use crate::paths::ProjectPaths;
+use std::path::{Path, PathBuf};
+
+/// Something that a line deletes, moves or overwrites.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DestroyedTarget {
+    /// A path with everything below it.
+    Path(PathBuf),
+    /// The paths that match a pattern.
+    Pattern {
+        /// The folder that the pattern is relative to.
+        folder: PathBuf,
+        /// A pattern as of a shell.
+        pattern: String,
+    },
+    /// The files below a folder that git ignores.
+    IgnoredBelow(PathBuf),
+}
+
+/// What a line that starts in `cwd` deletes, moves or overwrites, as far as its text shows.
+pub fn destroyed_targets(script: &Script, cwd: &Path, project: &ProjectPaths) -> Vec<DestroyedTarget> {
+    let mut all = Vec::new();
+    for target in &script.writes {
+        all.extend(destroyed(target, cwd, project));
+    }
+    for simple in &script.commands {
+        match simple.name().as_deref() {
+            Some("find" | "gfind") if has_word(simple, &["-delete", "-exec", "-execdir", "-ok", "-okdir"]) => {
+                let roots = simple.words.iter().skip(1).take_while(|word| !word.may_be_flag());
+                let roots: Vec<ShellWord> = roots.cloned().collect();
+                let here = vec![ShellWord::text(".")];
+                let roots = if roots.is_empty() { here } else { roots };
+                for root in roots {
+                    all.extend(destroyed(&target_of(simple, root), cwd, project));
+                }
+            }
+            Some("git") if deletes_ignored(simple) => {
+                for target in destroyed(&target_of(simple, ShellWord::text(".")), cwd, project) {
+                    if let DestroyedTarget::Path(folder) = target {
+                        all.push(DestroyedTarget::IgnoredBelow(folder));
+                    }
+                }
+            }
+            Some(_) | None => {}
+        }
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn target_of(simple: &SimpleCommand, path: ShellWord) -> FileTarget {
+    FileTarget {
+        path,
+        folders: simple.folders.clone(),
+        by: TargetSource::Program,
+    }
+}
+
+fn destroyed(target: &FileTarget, cwd: &Path, project: &ProjectPaths) -> Vec<DestroyedTarget> {
+    match target.resolve(cwd, project) {
+        ResolvedTarget::Known(paths) => paths.into_iter().map(DestroyedTarget::Path).collect(),
+        ResolvedTarget::Discarded => Vec::new(),
+        ResolvedTarget::Unknown => {
+            let Some((folder, pattern)) = split_pattern(&target.path) else {
+                return Vec::new();
+            };
+            let folder = FileTarget {
+                path: ShellWord::text(folder),
+                ..target.clone()
+            };
+            match folder.resolve(cwd, project) {
+                ResolvedTarget::Known(folders) => {
+                    let pattern = |folder| DestroyedTarget::Pattern {
+                        folder,
+                        pattern: pattern.clone(),
+                    };
+                    folders.into_iter().map(pattern).collect()
+                }
+                ResolvedTarget::Discarded | ResolvedTarget::Unknown => Vec::new(),
+            }
+        }
+    }
+}
+
+/// Splits a word with a pattern into the folder before it and the pattern; `None` if a part is unknown.
+fn split_pattern(word: &ShellWord) -> Option<(String, String)> {
+    let (mut text, mut pattern_start) = (String::new(), None);
+    for piece in &word.pieces {
+        match piece {
+            WordPiece::Bare(part) | WordPiece::Quoted(part) => match pattern_start {
+                None => text.push_str(part),
+                Some(_) => part.chars().for_each(|c| match c {
+                    '*' | '?' | '[' | ']' | '{' | '}' | '\\' => text.extend(['[', c, ']']),
+                    c => text.push(c),
+                }),
+            },
+            WordPiece::Glob(part) => {
+                pattern_start.get_or_insert_with(|| text.rfind('/').map_or(0, |at| at + 1));
+                text.push_str(part);
+            }
+            WordPiece::Tilde(_) | WordPiece::Variable { .. } | WordPiece::Unknown { .. } => return None,
+        }
+    }
+    let pattern = text.split_off(pattern_start?);
+    Some((if text.is_empty() { ".".into() } else { text }, pattern))
+}
+
+fn has_word(simple: &SimpleCommand, wanted: &[&str]) -> bool {
+    let mut words = simple.words.iter().filter_map(ShellWord::plain);
+    words.any(|text| wanted.contains(&text.as_str()))
+}
+
+/// The words of a git command from its subcommand on.
+fn git_words(simple: &SimpleCommand) -> Vec<String> {
+    let valued = GLOBAL_VALUES.iter().find(|(name, _)| *name == "git");
+    let valued = valued.map_or(&[][..], |(_, options)| *options);
+    let words: Vec<String> = simple
+        .words
+        .iter()
+        .skip(1)
+        .map(|word| word.plain().unwrap_or_default())
+        .collect();
+    let mut at = 0;
+    while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
+        at += if valued.contains(&word.as_str()) { 2 } else { 1 };
+    }
+    words.get(at..).unwrap_or_default().to_vec()
+}
+
+/// Whether a word is a short option with this letter or this long option, also abbreviated.
+fn is_option(word: &str, short: Option<char>, long: &str) -> bool {
+    let name = word.split('=').next().unwrap_or(word);
+    let is_short = word.starts_with('-') && !word.starts_with("--");
+    (name.len() > 3 && long.starts_with(name)) || (is_short && short.is_some_and(|short| word.contains(short)))
+}
+
+/// Whether a git command deletes ignored files.
+fn deletes_ignored(simple: &SimpleCommand) -> bool {
+    let words = git_words(simple);
+    let has = |short, long: &str| words.iter().skip(1).any(|word| is_option(word, short, long));
+    match words.first().map(String::as_str) {
+        Some("clean") => has(Some('x'), "") || has(Some('X'), ""),
+        Some("stash") => has(Some('a'), "--all"),
+        Some(_) | None => false,
+    }
+}
+
+/// Why a git command cannot be undone: it deletes commits, or the records by which they are found.
+pub(super) fn history_loss(simple: &SimpleCommand) -> Option<String> {
+    if simple.name()? != "git" {
+        return None;
+    }
+    let words = git_words(simple);
+    let rest = words.get(1..).unwrap_or_default();
+    let has = |short, long: &str| rest.iter().any(|word| is_option(word, short, long));
+    let second = rest.iter().find(|word| !word.starts_with('-')).map(String::as_str);
+    let subcommand = words.first()?.as_str();
+    let is_lost = match (subcommand, second) {
+        ("reflog", Some("expire" | "delete")) | ("stash", Some("drop" | "clear")) => true,
+        ("gc", _) => has(None, "--prune") || has(None, "--cruft-expiration"),
+        ("prune" | "filter-branch" | "filter-repo", _) => !has(Some('n'), "--dry-run"),
+        ("repack", _) => {
+            has(Some('A'), "--unpack-unreachable")
+                || rest.iter().any(|word| is_bundle(word, 'a') && is_bundle(word, 'd'))
+        }
+        ("branch", _) => has(Some('D'), "") || (has(Some('d'), "--delete") && has(Some('f'), "--force")),
+        ("tag", _) => has(Some('d'), "--delete"),
+        ("update-ref", _) => has(Some('d'), "--delete") || has(None, "--stdin"),
+        ("worktree", Some("remove")) => has(Some('f'), "--force"),
+        _ => false,
+    };
+    is_lost.then(|| format!("`git {subcommand}` deletes history that undo cannot restore"))
+}
+
+fn is_bundle(word: &str, letter: char) -> bool {
+    word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+    use super::*;
+
+    fn check(line: &str) -> Vec<String> {
+        let project = ProjectPaths {
+            root: "/p".into(),
+            ..ProjectPaths::default()
+        };
+        let name = |target| match target {
+            DestroyedTarget::Path(path) => path.display().to_string(),
+            DestroyedTarget::Pattern { folder, pattern } => format!("{} : {pattern}", folder.display()),
+            DestroyedTarget::IgnoredBelow(folder) => format!("ignored in {}", folder.display()),
+        };
+        let targets = destroyed_targets(&parse(line), Path::new("/p"), &project);
+        targets.into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn a_line_shows_what_it_destroys() {
+        let cases: &[(&str, &[&str])] = &[
+            ("rm -rf data", &["/p/data"]),
+            ("cd sub && rm -f a 'b c'", &["/p/sub/a", "/p/sub/b c"]),
+            ("mv a b", &["/p/a", "/p/b"]),
+            ("cp x y", &["/p/y"]),
+            ("echo x > f; cat g | tee h", &["/p/f", "/p/h"]),
+            ("sed -i s/a/b/ f", &["/p/f"]),
+            ("truncate -s0 f", &["/p/f"]),
+            ("dd if=a of=b", &["/p/b"]),
+            ("shred -u f", &["/p/f"]),
+            ("rsync -a --delete src/ dst/", &["/p/dst"]),
+            ("rm -rf build/*.o *.log", &["/p : *.log", "/p/build : *.o"]),
+            ("find data -name '*.tmp' -delete", &["/p/data"]),
+            ("find . -type f", &[]),
+            ("git clean -fdx", &["ignored in /p"]),
+            ("git -C sub clean -fd", &[]),
+            ("git clean -ffdX", &["ignored in /p"]),
+            ("echo x > /dev/null", &[]),
+            ("cargo test", &[]),
+            ("env FOO=1 rm f", &["/p/f"]),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(check(line), *expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn git_commands_that_delete_history_are_recognised() {
+        let cases = [
+            ("git reflog expire --expire=now --all", true),
+            ("git reflog", false),
+            ("git gc --prune=now", true),
+            ("git gc --pr=now", true),
+            ("git gc", false),
+            ("git -c gc.auto=0 gc --prune=all", true),
+            ("git branch -D topic", true),
+            ("git branch -d topic", false),
+            ("git branch -d -f topic", true),
+            ("git branch --delete --force topic", true),
+            ("git stash drop", true),
+            ("git stash", false),
+            ("git stash pop", false),
+            ("git prune", true),
+            ("git tag -d v1", true),
+            ("git tag v1", false),
+            ("git update-ref -d refs/heads/x", true),
+            ("git commit -m drop", false),
+        ];
+        for (line, is_lost) in cases {
+            let script = parse(line);
+            let found = script.commands.iter().find_map(history_loss);
+            assert_eq!(found.is_some(), is_lost, "{line}: {found:?}");
+        }
+    }
+}
