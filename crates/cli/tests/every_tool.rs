@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use testkit::{Hew, Output, Project, Script, Server, SiteRequest, SiteResponse, StubSite, Turn, page};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
@@ -179,6 +180,8 @@ fn equipped(site: &StubSite, project: &Project) -> Hew {
     let text = format!(
         "image_model = 'studio/gpt-image-1'
          title = false
+         [limits]
+         steps = 1000
          [permissions]
          allow = ['fetch(127.0.0.1)']
          [tools]
@@ -216,6 +219,107 @@ fn project() -> Project {
         ),
     ])
     .unwrap()
+}
+
+/// The same, with files for the calls of other agents.
+fn peer_project() -> Project {
+    let project = project();
+    let text = "one\ntwo\nthree\n";
+    let notebook = r##"{"cells": [{"id": "c1", "cell_type": "markdown", "metadata": {}, "source": ["first cell"]}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"##;
+    for (path, content) in [
+        ("numbers.txt", text),
+        ("e1.txt", text),
+        ("e2.txt", text),
+        ("e3.txt", text),
+        ("e4.txt", text),
+        ("e5.txt", text),
+        ("same.txt", "same\nsame\n"),
+        ("gone.txt", "gone\n"),
+        ("fine.sh", "true\n"),
+        ("nb.ipynb", notebook),
+        ("src/lib.rs", "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n"),
+    ] {
+        std::fs::write(project.path(path), content).unwrap();
+    }
+    // The start of a PNG is enough to recognise it.
+    std::fs::write(project.path("dot.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
+    project
+}
+
+/// A call of another agent's tool.
+struct PeerCall {
+    tool: String,
+    input: Value,
+    expected: String,
+    /// Files after the call.
+    files: BTreeMap<String, String>,
+}
+
+/// The calls of `data/peer_calls.jsonl`, by agent.
+fn peer_calls(root: &str, site: &str) -> BTreeMap<String, Vec<PeerCall>> {
+    let table = include_str!("data/peer_calls.jsonl");
+    let table = table.replace("{root}", root).replace("{site}", site);
+    let mut calls: BTreeMap<String, Vec<PeerCall>> = BTreeMap::new();
+    for line in table.lines() {
+        let row: Vec<Value> = serde_json::from_str(line).unwrap();
+        let text = |at: usize| row[at].as_str().unwrap().to_owned();
+        let files = row.get(4).cloned().unwrap_or(json!({}));
+        calls.entry(text(0)).or_default().push(PeerCall {
+            tool: text(1),
+            input: row[2].clone(),
+            expected: text(3),
+            files: serde_json::from_value(files).unwrap(),
+        });
+    }
+    calls
+}
+
+/// Runs the calls of one agent and returns those that do not have their effect.
+async fn wrong_peer_calls(site: &StubSite, agent: &str) -> Vec<String> {
+    let project = peer_project();
+    let root = project.root().canonicalize().unwrap();
+    let calls = peer_calls(root.to_str().unwrap(), &site.url("")).remove(agent).unwrap();
+    let named = calls
+        .iter()
+        .map(|call| (call.tool.clone(), call.input.clone()))
+        .collect();
+    let (output, results) = play(equipped(site, &project), named).await;
+    let mut wrong = Vec::new();
+    for (nth, call) in calls.iter().enumerate() {
+        let result: Value = results
+            .get(nth)
+            .map(|text| serde_json::from_str(text).unwrap())
+            .unwrap_or_default();
+        let parts = result["parts"].as_array().into_iter().flatten();
+        let parts = parts.map(|part| part["text"].as_str().or(part["name"].as_str()).unwrap_or_default());
+        let text = parts.collect::<Vec<_>>().join("\n");
+        let (is_unknown, expected) = match call.expected.strip_prefix("no tool: ") {
+            Some(expected) => (true, expected),
+            None => (false, call.expected.as_str()),
+        };
+        let is_right = text.contains(expected)
+            && text.contains("There is no tool") == is_unknown
+            && text.contains("invalid input") == expected.contains("invalid input");
+        let files = call.files.iter().filter(|(path, content)| {
+            std::fs::read_to_string(project.path(path)).ok().as_ref() != Some(*content) && !path.starts_with("copy")
+        });
+        let files: Vec<&String> = files.map(|(path, _)| path).collect();
+        if !is_right || !files.is_empty() {
+            wrong.push(format!(
+                "{agent}: {} {}\n  expected `{expected}` {files:?}\n  got {text}",
+                call.tool, call.input
+            ));
+        }
+    }
+    if results.len() < calls.len() {
+        wrong.push(format!(
+            "{agent}: {} of {} calls ran: {}",
+            results.len(),
+            calls.len(),
+            output.stderr
+        ));
+    }
+    wrong
 }
 
 async fn play(hew: Hew, calls: Vec<(String, Value)>) -> (Output, Vec<String>) {
@@ -304,4 +408,24 @@ async fn every_other_name_is_known_in_the_loop() {
         output.stderr,
         output.stdout.lines().last().unwrap_or_default()
     );
+}
+
+#[tokio::test]
+async fn calls_of_other_agents_have_their_effect_or_name_the_right_tool() {
+    let site = site().await;
+    let agents: Vec<String> = peer_calls("", "").into_keys().collect();
+    let runs = agents.iter().map(|agent| wrong_peer_calls(&site, agent));
+    let wrong: Vec<String> = futures::future::join_all(runs).await.into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_name_of_another_agent_is_called() {
+    let calls = peer_calls("", "");
+    for agent in tool::PeerAgent::ALL {
+        let called: BTreeSet<&str> = calls[agent.name()].iter().map(|call| call.tool.as_str()).collect();
+        let declared: BTreeSet<&str> = toolbox::peer_tools(agent).into_iter().map(|(name, _)| name).collect();
+        let missing: Vec<&&str> = declared.difference(&called).collect();
+        assert!(missing.is_empty(), "{}: {missing:?}", agent.name());
+    }
 }

@@ -13,9 +13,24 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
 
+use crate::registry::fold_name;
+
 /// Deserializes a value.
 pub fn decode<'a, T: Deserialize<'a>>(value: &'a Value) -> Result<T, InputDecodeError> {
-    T::deserialize(ValueDeserializer(value))
+    T::deserialize(ValueDeserializer(value, Strictness::Exact))
+}
+
+/// Deserializes the input of a call. Values that can have only one meaning are accepted: empty optional arguments, fields
+/// in another spelling, `"10"` for 10 and `"true"` for true.
+pub(crate) fn decode_call<'a, T: Deserialize<'a>>(value: &'a Value) -> Result<T, InputDecodeError> {
+    T::deserialize(ValueDeserializer(value, Strictness::Tolerant))
+}
+
+/// Whether values of another form are accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Strictness {
+    Exact,
+    Tolerant,
 }
 
 /// A value of the wrong type, and its path.
@@ -92,7 +107,7 @@ impl serde::de::Error for InputDecodeError {
     }
 }
 
-struct ValueDeserializer<'a>(&'a Value);
+struct ValueDeserializer<'a>(&'a Value, Strictness);
 
 macro_rules! only {
     ($($kind:ident: $($method:ident)*;)*) => {$($(
@@ -119,6 +134,9 @@ impl<'a> Deserializer<'a> for ValueDeserializer<'a> {
     fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
         match self.0 {
             Value::Null => visitor.visit_none(),
+            // Models fill in optional arguments that they do not need.
+            Value::String(text) if text.is_empty() && self.is_tolerant() => visitor.visit_none(),
+            Value::Array(items) if items.is_empty() && self.is_tolerant() => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
@@ -150,7 +168,11 @@ impl<'a> Deserializer<'a> for ValueDeserializer<'a> {
             },
             other => return Err(InputDecodeError::invalid_type(kind(other), &"string or map")),
         };
-        visitor.visit_enum(EnumVariantAccess { name, content })
+        visitor.visit_enum(EnumVariantAccess {
+            name,
+            content,
+            strictness: self.1,
+        })
     }
 
     fn deserialize_ignored_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
@@ -160,6 +182,11 @@ impl<'a> Deserializer<'a> for ValueDeserializer<'a> {
     fn deserialize_bool<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
         match self.0 {
             Value::Bool(value) => visitor.visit_bool(*value),
+            Value::String(text) if self.is_tolerant() => match text.trim() {
+                "true" | "True" => visitor.visit_bool(true),
+                "false" | "False" => visitor.visit_bool(false),
+                _ => Err(other_than(self.0, &visitor)),
+            },
             other => Err(other_than(other, &visitor)),
         }
     }
@@ -195,10 +222,10 @@ impl<'a> Deserializer<'a> for ValueDeserializer<'a> {
     fn deserialize_struct<V: Visitor<'a>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, InputDecodeError> {
-        self.map(visitor)
+        self.fields(fields, visitor)
     }
 
     only! {
@@ -214,8 +241,18 @@ impl<'a> Deserializer<'a> for ValueDeserializer<'a> {
 
 /// Deserializers that accept only one kind of value, so that no code is generated for the others.
 impl<'a> ValueDeserializer<'a> {
+    fn is_tolerant(&self) -> bool {
+        self.1 == Strictness::Tolerant
+    }
+
     fn number<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
-        let Value::Number(number) = self.0 else {
+        let parsed = match self.0 {
+            Value::Number(number) if self.is_tolerant() => Some(whole(number)),
+            Value::Number(number) => Some(number.clone()),
+            Value::String(text) if self.is_tolerant() => text.trim().parse().ok().as_ref().map(whole),
+            _ => None,
+        };
+        let Some(number) = parsed else {
             return Err(other_than(self.0, &visitor));
         };
         match (number.as_u64(), number.as_i64(), number.as_f64()) {
@@ -228,6 +265,7 @@ impl<'a> ValueDeserializer<'a> {
     fn text<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
         match self.0 {
             Value::String(text) => visitor.visit_borrowed_str(text),
+            Value::Number(number) if self.is_tolerant() => visitor.visit_string(number.to_string()),
             other => Err(other_than(other, &visitor)),
         }
     }
@@ -236,7 +274,11 @@ impl<'a> ValueDeserializer<'a> {
         let Value::Array(items) = self.0 else {
             return Err(other_than(self.0, &visitor));
         };
-        let mut rest = ArrayAccess { items, next: 0 };
+        let mut rest = ArrayAccess {
+            items,
+            next: 0,
+            strictness: self.1,
+        };
         let value = visitor.visit_seq(&mut rest)?;
         match rest.next < items.len() {
             true => Err(InputDecodeError::invalid_length(
@@ -248,15 +290,34 @@ impl<'a> ValueDeserializer<'a> {
     }
 
     fn map<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, InputDecodeError> {
+        self.fields(&[], visitor)
+    }
+
+    /// An object with these fields.
+    fn fields<V: Visitor<'a>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, InputDecodeError> {
         let Value::Object(map) = self.0 else {
             return Err(other_than(self.0, &visitor));
         };
-        let mut rest = ObjectAccess::of(map);
+        let mut rest = ObjectAccess {
+            map,
+            fields: if self.is_tolerant() { fields } else { &[] },
+            strictness: self.1,
+            entries: map.iter(),
+            current: None,
+        };
         let value = visitor.visit_map(&mut rest)?;
         match rest.entries.next() {
             Some(_) => Err(InputDecodeError::invalid_length(map.len(), &"fewer elements in map")),
             None => Ok(value),
         }
+    }
+}
+
+/// The number as an integer, if it is one.
+fn whole(number: &serde_json::Number) -> serde_json::Number {
+    match number.as_f64() {
+        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15 => (float as i64).into(),
+        Some(_) | None => number.clone(),
     }
 }
 
@@ -283,6 +344,7 @@ fn kind(value: &Value) -> Unexpected<'_> {
 struct ArrayAccess<'a> {
     items: &'a [Value],
     next: usize,
+    strictness: Strictness,
 }
 
 impl<'a> SeqAccess<'a> for ArrayAccess<'a> {
@@ -294,7 +356,7 @@ impl<'a> SeqAccess<'a> for ArrayAccess<'a> {
         };
         let at = self.next;
         self.next += 1;
-        let read = seed.deserialize(ValueDeserializer(item));
+        let read = seed.deserialize(ValueDeserializer(item, self.strictness));
         read.map(Some).map_err(|error| error.with_parent(PathSegment::Item(at)))
     }
 
@@ -304,16 +366,32 @@ impl<'a> SeqAccess<'a> for ArrayAccess<'a> {
 }
 
 struct ObjectAccess<'a> {
+    map: &'a Map<String, Value>,
+    /// The names and aliases of a struct's fields, if they may be spelled in another way.
+    fields: &'static [&'static str],
+    strictness: Strictness,
     entries: serde_json::map::Iter<'a>,
     current: Option<(&'a String, &'a Value)>,
 }
 
 impl<'a> ObjectAccess<'a> {
-    fn of(map: &'a Map<String, Value>) -> Self {
-        ObjectAccess {
-            entries: map.iter(),
-            current: None,
+    /// The field that a key stands for: `filePath` and `file_path` are one name.
+    fn field(&self, key: &'a str) -> &'a str {
+        if self.fields.contains(&key) {
+            return key;
         }
+        let folded = fold_name(key);
+        let mut same = self.fields.iter().filter(|field| fold_name(field) == folded);
+        match same.next() {
+            Some(field) if !self.map.contains_key(*field) => field,
+            Some(_) | None => key,
+        }
+    }
+
+    /// The next entry. In a struct, `null` means that the field is absent.
+    fn next_entry(&mut self) -> Option<(&'a String, &'a Value)> {
+        let is_map = self.fields.is_empty();
+        self.entries.find(|(_, value)| is_map || !value.is_null())
     }
 }
 
@@ -321,11 +399,11 @@ impl<'a> MapAccess<'a> for ObjectAccess<'a> {
     type Error = InputDecodeError;
 
     fn next_key_seed<S: DeserializeSeed<'a>>(&mut self, seed: S) -> Result<Option<S::Value>, InputDecodeError> {
-        self.current = self.entries.next();
+        self.current = self.next_entry();
         let Some((key, _)) = self.current else {
             return Ok(None);
         };
-        let read = seed.deserialize(KeyDeserializer(key));
+        let read = seed.deserialize(KeyDeserializer(self.field(key)));
         read.map(Some)
             .map_err(|error| error.with_parent(PathSegment::Key(key.clone())))
     }
@@ -334,7 +412,7 @@ impl<'a> MapAccess<'a> for ObjectAccess<'a> {
         let Some((key, value)) = self.current.take() else {
             return Err(InputDecodeError::custom("value is missing"));
         };
-        let read = seed.deserialize(ValueDeserializer(value));
+        let read = seed.deserialize(ValueDeserializer(value, self.strictness));
         read.map_err(|error| error.with_parent(PathSegment::Key(key.clone())))
     }
 
@@ -385,6 +463,7 @@ impl<'a> Deserializer<'a> for KeyDeserializer<'a> {
         visitor.visit_enum(EnumVariantAccess {
             name: self.0,
             content: None,
+            strictness: Strictness::Exact,
         })
     }
 
@@ -403,6 +482,7 @@ impl<'a> Deserializer<'a> for KeyDeserializer<'a> {
 struct EnumVariantAccess<'a> {
     name: &'a str,
     content: Option<&'a Value>,
+    strictness: Strictness,
 }
 
 impl<'a> EnumAccess<'a> for EnumVariantAccess<'a> {
@@ -432,19 +512,21 @@ impl<'a> VariantAccess<'a> for EnumVariantAccess<'a> {
     fn unit_variant(self) -> Result<(), InputDecodeError> {
         match self.content {
             None => Ok(()),
-            Some(content) => <()>::deserialize(ValueDeserializer(content)).map_err(|error| self.under(error)),
+            Some(content) => {
+                <()>::deserialize(ValueDeserializer(content, self.strictness)).map_err(|error| self.under(error))
+            }
         }
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'a>>(self, seed: S) -> Result<S::Value, InputDecodeError> {
         let content = self.content("newtype variant")?;
-        seed.deserialize(ValueDeserializer(content))
+        seed.deserialize(ValueDeserializer(content, self.strictness))
             .map_err(|error| self.under(error))
     }
 
     fn tuple_variant<V: Visitor<'a>>(self, _: usize, visitor: V) -> Result<V::Value, InputDecodeError> {
         let content = self.content("tuple variant")?;
-        let read = ValueDeserializer(content).seq(visitor);
+        let read = ValueDeserializer(content, self.strictness).seq(visitor);
         read.map_err(|error| self.under(error))
     }
 
@@ -454,7 +536,7 @@ impl<'a> VariantAccess<'a> for EnumVariantAccess<'a> {
         visitor: V,
     ) -> Result<V::Value, InputDecodeError> {
         let content = self.content("struct variant")?;
-        let read = ValueDeserializer(content).map(visitor);
+        let read = ValueDeserializer(content, self.strictness).map(visitor);
         read.map_err(|error| self.under(error))
     }
 }

@@ -134,16 +134,28 @@ pub enum PeerAgent {
     Copilot,
     /// Context Pilot.
     ContextPilot,
+    /// Claude Code.
+    ClaudeCode,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    GeminiCli,
+    /// opencode.
+    OpenCode,
 }
 
 impl PeerAgent {
     /// All of them.
-    pub const ALL: [PeerAgent; 5] = [
+    pub const ALL: [PeerAgent; 9] = [
         PeerAgent::Zed,
         PeerAgent::RooCode,
         PeerAgent::Crush,
         PeerAgent::Copilot,
         PeerAgent::ContextPilot,
+        PeerAgent::ClaudeCode,
+        PeerAgent::Codex,
+        PeerAgent::GeminiCli,
+        PeerAgent::OpenCode,
     ];
 
     /// The agent's name.
@@ -154,6 +166,10 @@ impl PeerAgent {
             PeerAgent::Crush => "Crush",
             PeerAgent::Copilot => "Copilot agent mode",
             PeerAgent::ContextPilot => "Context Pilot",
+            PeerAgent::ClaudeCode => "Claude Code",
+            PeerAgent::Codex => "Codex",
+            PeerAgent::GeminiCli => "Gemini CLI",
+            PeerAgent::OpenCode => "opencode",
         }
     }
 }

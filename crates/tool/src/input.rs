@@ -6,6 +6,7 @@ use std::ops::Deref;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use policy::Action;
+use serde::de::{Deserializer, Visitor};
 use serde_json::Value;
 
 use crate::{ApprovedActions, Error};
@@ -54,6 +55,29 @@ impl CallInput {
             None => parse(&self.value),
         }
     }
+}
+
+/// Deserializes optional text that may be empty. Without it, empty text in an optional argument means that it is absent.
+pub fn optional_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    struct OptionalText;
+
+    impl Visitor<'_> for OptionalText {
+        type Value = Option<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(Some(text.to_owned()))
+        }
+
+        fn visit_unit<E: serde::de::Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+    }
+
+    deserializer.deserialize_any(OptionalText)
 }
 
 fn other_tool() -> Error {

@@ -37,11 +37,11 @@ pub use host::{
     AnswerChoice, ChoiceLimit, DetachedHost, SubtaskModel, SubtaskReport, SubtaskRequest, SubtaskWait, ToolHost,
     UserQuestion,
 };
-pub use input::CallInput;
+pub use input::{CallInput, optional_text};
 pub use notification::{NotificationSender, PendingNotification, ToolNotification};
 pub use output::{NextStep, Output};
 pub use preview::CallPreview;
-pub use registry::Registry;
+pub use registry::{Registry, adapted, fold_name};
 pub use terminals::{ClientTerminals, TerminalCommand, TerminalResult};
-pub use tool::{DynTool, Tool, ToolEffect, erase};
+pub use tool::{DynTool, RebuiltTool, Tool, ToolEffect, erase};
 pub use usage::{UsageReport, UsageReporter};

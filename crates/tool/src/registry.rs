@@ -2,7 +2,7 @@
 
 use crate::dynamic_tools::{FilteredTools, ToolFilter};
 use crate::tool::erase;
-use crate::{DynTool, DynamicTools, Tool};
+use crate::{DynTool, DynamicTools, RebuiltTool, Tool};
 use model::ToolSpec;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,10 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: BTreeMap<String, Arc<dyn DynTool>>,
+    /// Other names. An alias stays when its tool is removed, so that a call of it can be answered.
     aliases: BTreeMap<&'static str, String>,
+    /// Tools of other agents without an equivalent, and what to use instead.
+    hints: BTreeMap<&'static str, &'static str>,
     deferred: BTreeSet<String>,
     dynamic: Option<Arc<dyn DynamicTools>>,
 }
@@ -60,37 +63,81 @@ impl Registry {
         registry.dynamic = registry
             .dynamic
             .map(|guests| Arc::new(FilteredTools { guests, fits }) as Arc<dyn DynamicTools>);
-        let Registry {
-            tools,
-            aliases,
-            deferred,
-            dynamic: _,
-        } = &mut registry;
-        aliases.retain(|_, name| tools.contains_key(name));
+        let Registry { tools, deferred, .. } = &mut registry;
         deferred.retain(|name| tools.contains_key(name));
+        let rebuilt: Vec<(String, RebuiltTool)> = registry
+            .tools
+            .iter()
+            .map(|(name, tool)| (name.clone(), tool.rebuilt_for(&registry)))
+            .collect();
+        for (name, tool) in rebuilt {
+            match tool {
+                RebuiltTool::Unchanged => {}
+                RebuiltTool::Replaced(tool) => drop(registry.tools.insert(name, tool)),
+                RebuiltTool::Removed => drop(registry.tools.remove(&name)),
+            }
+        }
         registry
     }
 
-    /// The static tool with this name or alias.
+    /// The static tool with this name or alias, in any spelling.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn DynTool>> {
-        self.tools
-            .get(name)
-            .or_else(|| self.aliases.get(name).and_then(|name| self.tools.get(name)))
+        self.tools.get(self.own_name(name)?)
     }
 
-    /// The static or dynamic tool with this name or alias.
+    /// The name of the static tool that a name or alias stands for; the tool may have been removed. An exact match takes
+    /// precedence over one in another spelling.
+    fn own_name(&self, name: &str) -> Option<&str> {
+        if let Some((own, _)) = self.tools.get_key_value(name) {
+            return Some(own);
+        }
+        // The name of a removed tool does not become that of another one.
+        let removed = self.aliases.values().find(|own| *own == name);
+        if let Some(own) = self.aliases.get(name).or(removed) {
+            return Some(own);
+        }
+        let folded = fold_name(name);
+        let tools = self.tools.keys().map(|own| (own.as_str(), own.as_str()));
+        let aliases = self.aliases.iter().map(|(alias, own)| (*alias, own.as_str()));
+        let mut names = tools.chain(aliases);
+        names.find(|(known, _)| fold_name(known) == folded).map(|(_, own)| own)
+    }
+
+    /// The static or dynamic tool with this name or alias. A tool of another program also has the name with its program,
+    /// such as `mcp__server__tool`.
     pub fn find(&self, name: &str) -> Option<Arc<dyn DynTool>> {
-        self.get(name).cloned().or_else(|| {
-            let guests = self.dynamic.iter().flat_map(|guests| guests.tools());
-            guests.into_iter().find(|tool| tool.spec().name == name)
-        })
+        if let Some(tool) = self.get(name) {
+            return Some(Arc::clone(tool));
+        }
+        let folded = fold_name(name);
+        let dynamic = self.dynamic.iter().flat_map(|guests| guests.tools());
+        let all: Vec<Arc<dyn DynTool>> = dynamic.chain(self.tools.values().cloned()).collect();
+        let exact = all.iter().find(|tool| tool.spec().name == name);
+        let exact = exact.or_else(|| all.iter().find(|tool| tool.answers_to(&folded)));
+        exact.cloned()
     }
 
-    /// Adds an alias for a tool. Does nothing if the alias is in use or the tool does not exist.
+    /// Adds an alias for a tool. Does nothing if a tool has this name or alias.
     pub fn alias(&mut self, alias: &'static str, name: &str) {
-        let of = self.get(name).map(|tool| tool.spec().name.clone());
-        if let Some(of) = of.filter(|_| self.get(alias).is_none()) {
-            self.aliases.insert(alias, of);
+        if !self.tools.contains_key(alias) && !self.aliases.contains_key(alias) {
+            let own = self.own_name(name).unwrap_or(name).to_owned();
+            self.aliases.insert(alias, own);
+        }
+    }
+
+    /// Adds what to use instead of another agent's tool that has no equivalent.
+    pub fn hint(&mut self, name: &'static str, hint: &'static str) {
+        self.hints.insert(name, hint);
+    }
+
+    /// What to use instead of an unknown tool, if it is one of another agent.
+    pub fn hint_for(&self, name: &str) -> Option<String> {
+        let folded = fold_name(name);
+        let hint = self.hints.iter().find(|(known, _)| fold_name(known) == folded);
+        match (hint, self.own_name(name)) {
+            (Some((_, hint)), _) => Some((*hint).to_owned()),
+            (None, Some(own)) => Some(format!("`{own}`, which is not available in this session")),
+            (None, None) => None,
         }
     }
 
@@ -105,17 +152,42 @@ impl Registry {
     /// Resolves a call by name or alias: the tool that runs it, and the input if it differs from the call's.
     pub fn resolve_call(&self, name: &str, input: &Value) -> Option<(Arc<dyn DynTool>, Option<Value>)> {
         let tool = self.find(name)?;
-        Some(match tool.resolve(input, self) {
+        let is_known = self.tools.contains_key(name) || self.aliases.contains_key(name);
+        let adapted = adapted(tool.as_ref(), name, input).or_else(|| (!is_known).then(|| input.clone()));
+        Some(match tool.resolve(adapted.as_ref().unwrap_or(input), self) {
             Some((meant, input)) => (meant, Some(input)),
-            None => (tool, None),
+            None => (tool, adapted),
         })
+    }
+
+    /// Resolves a call. If its tool is unknown while providers of tools are starting, waits for them, up to a time limit.
+    pub async fn resolve_call_when_started(
+        &self,
+        name: &str,
+        input: &Value,
+    ) -> Option<(Arc<dyn DynTool>, Option<Value>)> {
+        let resolved = self.resolve_call(name, input);
+        let is_unknown = match &resolved {
+            None => true,
+            Some((tool, _)) => tool.is_forwarder(),
+        };
+        match self
+            .dynamic
+            .as_ref()
+            .filter(|guests| is_unknown && !guests.starting().is_empty())
+        {
+            None => resolved,
+            Some(guests) => {
+                guests.wait_until_started().await;
+                self.resolve_call(name, input)
+            }
+        }
     }
 
     /// Removes a tool by name or alias.
     pub fn remove(&mut self, name: &str) -> Option<Arc<dyn DynTool>> {
         let name = self.get(name)?.spec().name.clone();
         self.deferred.remove(&name);
-        self.aliases.retain(|_, of| *of != name);
         self.tools.remove(&name)
     }
 
@@ -158,6 +230,24 @@ impl Registry {
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn DynTool>> {
         self.tools.values()
     }
+}
+
+/// A name without case, separators and the namespace that some models put before it, such as `functions.`: `TodoWrite`,
+/// `todo_write` and `todowrite` are one name.
+pub fn fold_name(name: &str) -> String {
+    let own = name.rsplit(['.', ':', '/']).next().filter(|own| !own.is_empty());
+    let letters = own.unwrap_or(name).chars().filter(|letter| letter.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// The input of a call in the form of the tool, if it differs.
+pub fn adapted(tool: &dyn DynTool, name: &str, input: &Value) -> Option<Value> {
+    let Value::Object(given) = input else {
+        return None;
+    };
+    let mut adapted = given.clone();
+    tool.adapt(name, &mut adapted);
+    (adapted != *given).then_some(Value::Object(adapted))
 }
 
 impl std::fmt::Debug for Registry {
@@ -244,9 +334,38 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_name_is_found_in_any_spelling_and_answered_after_its_removal() {
+        let mut registry = Registry::default().with(Add);
+        registry.alias("AddNumbers", "add");
+        registry.hint("subtract", "`add` with negative numbers");
+        for name in [
+            "add",
+            "Add",
+            "sum",
+            "SUM",
+            "AddNumbers",
+            "add_numbers",
+            "functions.addNumbers",
+        ] {
+            assert!(registry.get(name).is_some(), "{name}");
+        }
+        assert!(registry.get("adder").is_none());
+        assert_eq!(
+            registry.hint_for("Subtract").as_deref(),
+            Some("`add` with negative numbers")
+        );
+        registry.remove("add");
+        assert!(registry.get("sum").is_none());
+        let hint = registry.hint_for("add_numbers");
+        assert_eq!(hint.as_deref(), Some("`add`, which is not available in this session"));
+        assert_eq!(registry.hint_for("adder"), None);
+    }
+
     #[tokio::test]
     async fn almost_valid_input_is_coerced_and_errors_name_the_field() {
         for input in [
+            json!({"Numbers": [1, 2], "times": "2", "note": ""}),
             json!({"numbers": [1, 2], "times": "2"}),
             json!({"numbers": "[1, 2]", "times": 2.0}),
             json!({"numbers": ["1", "2"], "times": 2, "note": null}),
@@ -258,6 +377,8 @@ mod tests {
             error.starts_with("invalid input for `add`: numbers[1]: invalid type"),
             "{error}"
         );
+        let times = json!({"numbers": [1, 2], "times": "", "note": []});
+        assert_eq!(run(times).await, Ok(Output::text("3")));
         let error = run(json!({})).await.unwrap_err().to_string();
         assert_eq!(error, "invalid input for `add`: missing field `numbers`");
     }

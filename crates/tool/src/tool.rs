@@ -1,14 +1,14 @@
 //! The typed [`Tool`] trait and its type-erased counterpart [`DynTool`].
 
 use crate::coerce::coerce;
-use crate::decode::decode;
+use crate::decode::decode_call;
 use crate::{CallContext, CallInput, CallPreview, Error, Output, Registry, ToolFacts};
 use futures::future::{BoxFuture, FutureExt};
 use model::ToolSpec;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -42,6 +42,15 @@ pub trait Tool: Send + Sync + 'static {
     /// The actions that must be approved before the tool runs with this input.
     fn actions(&self, input: &Self::Input) -> Vec<Action>;
 
+    /// Rewrites the arguments of other agents' tools, if their names or values differ. `called` is the name in the call.
+    fn adapt(&self, _called: &str, _input: &mut Map<String, Value>) {}
+
+    /// The tool that a call means instead of this one, by name, and its input. Title, approvals and result are then those
+    /// of that tool.
+    fn redirect(&self, _input: &Value) -> Option<(&'static str, Value)> {
+        None
+    }
+
     /// Returns a preview of calls whose input is still streaming, if the tool supports it.
     fn preview(&self) -> Option<Box<dyn CallPreview>> {
         None
@@ -67,6 +76,24 @@ pub trait DynTool: Send + Sync {
         ToolFacts::DEFAULT
     }
 
+    /// Rewrites the arguments of other agents' tools. `called` is the name in the call.
+    fn adapt(&self, _called: &str, _input: &mut Map<String, Value>) {}
+
+    /// Whether another program's name for the tool, folded by [`crate::fold_name`], means this tool.
+    fn answers_to(&self, _folded: &str) -> bool {
+        false
+    }
+
+    /// This tool for another set of tools, if it describes or serves the others.
+    fn rebuilt_for(&self, _tools: &Registry) -> RebuiltTool {
+        RebuiltTool::Unchanged
+    }
+
+    /// Whether the tool only forwards calls to others.
+    fn is_forwarder(&self) -> bool {
+        false
+    }
+
     /// A one-line description of the call for the user; empty if the input is invalid.
     fn title(&self, input: &CallInput) -> String;
 
@@ -89,6 +116,16 @@ pub trait DynTool: Send + Sync {
 
     /// Runs the call.
     fn run(self: Arc<Self>, input: CallInput, context: CallContext) -> BoxFuture<'static, Result<Output, Error>>;
+}
+
+/// A tool after the set of tools has changed.
+pub enum RebuiltTool {
+    /// It does not depend on the others.
+    Unchanged,
+    /// It is replaced.
+    Replaced(Arc<dyn DynTool>),
+    /// It is not needed.
+    Removed,
 }
 
 /// Erases the type of a tool.
@@ -132,12 +169,12 @@ impl<T: Tool> ErasedTool<T> {
     }
 
     fn parse(&self, input: &Value) -> Result<T::Input, Error> {
-        let first = match decode(input) {
+        let first = match decode_call(input) {
             Ok(parsed) => return Ok(parsed),
             Err(error) => error,
         };
         let mended = coerce(input.clone(), &self.spec.input_schema);
-        decode(&mended).map_err(|_| Error::Input {
+        decode_call(&mended).map_err(|_| Error::Input {
             tool: T::NAME.into(),
             detail: first.to_string(),
         })
@@ -161,6 +198,10 @@ impl<T: Tool> DynTool for ErasedTool<T> {
         T::FACTS
     }
 
+    fn adapt(&self, called: &str, input: &mut Map<String, Value>) {
+        self.tool.adapt(called, input);
+    }
+
     fn title(&self, input: &CallInput) -> String {
         match input.parsed(|input| self.parse(input)) {
             Ok(input) => self.tool.title(input),
@@ -177,6 +218,11 @@ impl<T: Tool> DynTool for ErasedTool<T> {
 
     fn preview(&self) -> Option<Box<dyn CallPreview>> {
         self.tool.preview()
+    }
+
+    fn resolve(&self, input: &Value, tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
+        let (name, input) = self.tool.redirect(input)?;
+        Some((tools.find(name)?, input))
     }
 
     fn run(self: Arc<Self>, input: CallInput, context: CallContext) -> BoxFuture<'static, Result<Output, Error>> {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use model::ToolSpec;
 use policy::Action;
-use serde_json::Value;
-use tool::{CallContext, CallInput, CallPreview, DynTool, Error, Output, Registry, ToolEffect, ToolFacts};
+use serde_json::{Map, Value};
+use tool::{CallContext, CallInput, CallPreview, DynTool, Error, Output, RebuiltTool, Registry, ToolEffect, ToolFacts};
 
 /// Behaviour added to a tool.
 pub(crate) trait Middleware: Send + Sync + Sized + 'static {
@@ -56,6 +56,25 @@ impl<W: Middleware> DynTool for WrappedTool<W> {
 
     fn facts(&self) -> ToolFacts {
         self.tool.facts()
+    }
+
+    fn adapt(&self, called: &str, input: &mut Map<String, Value>) {
+        self.tool.adapt(called, input);
+    }
+
+    fn answers_to(&self, folded: &str) -> bool {
+        self.tool.answers_to(folded)
+    }
+
+    fn rebuilt_for(&self, tools: &Registry) -> RebuiltTool {
+        match self.tool.rebuilt_for(tools) {
+            RebuiltTool::Unchanged | RebuiltTool::Replaced(_) => RebuiltTool::Unchanged,
+            RebuiltTool::Removed => RebuiltTool::Removed,
+        }
+    }
+
+    fn is_forwarder(&self) -> bool {
+        self.tool.is_forwarder()
     }
 
     fn title(&self, input: &CallInput) -> String {

@@ -83,6 +83,14 @@ pub(crate) struct ToolDeclaration {
     listing: fn(&ToolParts<'_>) -> ToolListing,
 }
 
+impl ToolDeclaration {
+    /// Its name, its aliases and its names in other agents.
+    fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let peers = self.facts.peers.iter().flat_map(|(_, names)| names.iter().copied());
+        [self.name].into_iter().chain(self.aliases.iter().copied()).chain(peers)
+    }
+}
+
 /// How a built-in tool is constructed.
 pub(crate) trait BuiltIn: Tool {
     /// Builds the tool. Returns `None` if something that it needs is not configured.
@@ -152,7 +160,7 @@ impl ToolParts<'_> {
 /// The facts about a built-in tool, by name or alias.
 pub fn facts(name: &str) -> Option<ToolFacts> {
     let declared = TOOLS.iter().find(|tool| tool.name == name);
-    let declared = declared.or_else(|| TOOLS.iter().find(|tool| tool.aliases.contains(&name)));
+    let declared = declared.or_else(|| TOOLS.iter().find(|tool| tool.names().any(|known| known == name)));
     declared.map(|tool| tool.facts)
 }
 
@@ -165,8 +173,7 @@ pub fn names_in(set: ToolSet) -> Vec<&'static str> {
 /// The names and aliases of the built-in tools in a set.
 pub fn all_names_in(set: ToolSet) -> Vec<&'static str> {
     let members = TOOLS.iter().filter(|tool| tool.facts.sets.contains(&set));
-    let names = members.flat_map(|tool| [tool.name].into_iter().chain(tool.aliases.iter().copied()));
-    names.collect()
+    members.flat_map(ToolDeclaration::names).collect()
 }
 
 /// Builds the registry of all tools for a project and a model. `environment` is the environment of commands.
@@ -239,7 +246,7 @@ fn finish(tools: Registry, project: &Project, options: &Options<'_>) -> Registry
     tools.add(Arc::new(FindToolsTool::of(&tools)));
     peer_aliases::register_peer_aliases(&mut tools);
     let mut tools = model_profiles::apply_profiles(tools, options);
-    if tools.deferred().next().is_none() {
+    if !find_tools::are_needed(&tools) {
         tools.remove(call_tool::NAME);
         tools.remove(find_tools::NAME);
     } else if tools.get(find_tools::NAME).is_some() {

@@ -1,5 +1,6 @@
 //! Code shared by several tools.
 
+pub(crate) mod arguments;
 pub(crate) mod browser;
 pub(crate) mod checkers;
 pub(crate) mod code_server;

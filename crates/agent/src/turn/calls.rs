@@ -152,7 +152,8 @@ impl CallQueue {
     /// the state that the model expects. Delegating calls run in parallel, since the model requests them together.
     pub(super) async fn start(&mut self, session: &mut Session) {
         while let Some(call) = self.waiting.front() {
-            let resolved = session.env.config.tools.resolve_call(&call.tool, &call.input);
+            let tools = &session.env.config.tools;
+            let resolved = tools.resolve_call_when_started(&call.tool, &call.input).await;
             let effect = resolved
                 .as_ref()
                 .map_or(ToolEffect::ReadOnly, |(tool, _)| tool.effect());
@@ -212,7 +213,10 @@ impl CallQueue {
         let approver = Arc::new(approver);
         let context = self.context(&call, &approver, session);
         let names: Vec<_> = session.env.config.tools.names().take(MAX_TOOL_NAMES).collect();
-        let names = names.join(", ");
+        let names = match session.env.config.tools.hint_for(&call.tool) {
+            Some(hint) => format!("In hew: {hint}."),
+            None => format!("The available tools are: {}.", names.join(", ")),
+        };
         session.turn.running.spawn(async move {
             let begun = Instant::now();
             let (id, name, input) = (call.id.clone(), call.tool.clone(), Value::clone(&call.input));
@@ -278,10 +282,7 @@ async fn execute(
         return Err(malformed_message(raw, call.in_text));
     }
     let Some(tool) = tool else {
-        return Err(format!(
-            "There is no tool `{}`. The available tools are: {names}.",
-            call.tool
-        ));
+        return Err(format!("There is no tool `{}`. {names}", call.tool));
     };
     let ApprovedCall { input, notes, actions } = approver.approve(tool.as_ref(), call.input).await?;
     if tool.effect() != ToolEffect::ReadOnly {

@@ -14,6 +14,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 use tool::{Error, NotificationSender, Output, PendingNotification, ToolNotification};
 
+use crate::support::arguments::id_number;
 use crate::support::commands::{RunningCommand, command_exit, describe_exit, render_output};
 use crate::support::text::one_line;
 
@@ -321,10 +322,8 @@ pub(crate) fn number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Resul
     match JobNumber::deserialize(deserializer)? {
         JobNumber::Plain(number) => Ok(number),
         JobNumber::Text(text) => {
-            let digits = text.trim().trim_start_matches("job").trim();
-            digits
-                .parse()
-                .map_err(|_| serde::de::Error::custom(format!("`{text}` is not a job number")))
+            let number = id_number(&text).and_then(|number| u32::try_from(number).ok());
+            number.ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not a job number; job_list shows them")))
         }
     }
 }

@@ -53,17 +53,17 @@ fn includes(class: ModelClass, options: &Options<'_>) -> bool {
             let name = name.to_ascii_lowercase();
             let id = name.split_once('/').map_or(name.as_str(), |(_, id)| id);
             let mut patterns = SMALL_MODELS.iter();
-            patterns.any(|pattern| matches(pattern, &name) || matches(pattern, id))
+            patterns.any(|pattern| matches_pattern(pattern, &name) || matches_pattern(pattern, id))
         }),
     }
 }
 
 /// Whether a name matches a pattern in which `*` matches any text.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches_pattern(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((before, after)) => name.strip_prefix(before).is_some_and(|rest| {
-            (0..=rest.len()).any(|skipped| rest.get(skipped..).is_some_and(|rest| matches(after, rest)))
+            (0..=rest.len()).any(|skipped| rest.get(skipped..).is_some_and(|rest| matches_pattern(after, rest)))
         }),
     }
 }
@@ -83,7 +83,7 @@ mod tests {
             ("a*b*c", "ac", false),
             ("x", "x", true),
         ] {
-            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+            assert_eq!(matches_pattern(pattern, name), fits, "{pattern} {name}");
         }
     }
 }

@@ -1,12 +1,17 @@
 //! The tools of other agents: names that are accepted as aliases, and hints for those without an equivalent.
 
-use tool::{PeerAgent, Registry};
+use tool::{PeerAgent, Registry, fold_name};
 
-use PeerAgent::{ContextPilot, Copilot, Crush, RooCode, Zed};
+use PeerAgent::{ClaudeCode, Codex, ContextPilot, Copilot, Crush, GeminiCli, OpenCode, RooCode, Zed};
 
 use crate::registry::TOOLS;
 
-const MCP: &str = "MCP servers: each of their tools and resources is a separate tool, found with `find_tools`";
+const MCP: &str = "`access_mcp_resource`, if a server has resources; their tools are found with `find_tools`";
+const NOTEBOOK: &str = "`edit_file` on the notebook's JSON, or `terminal` with `jupyter`";
+const PLAN: &str = "`switch_mode`, with the mode for the next step, such as `plan` or `code`";
+const LSP: &str = "`definition`, `references`, `hover` or `code_definitions`";
+const SUBTASKS: &str = "`new_task`: its report is the result of the call, and `resume` continues a task";
+const WORKTREE: &str = "`terminal` with `git worktree`";
 const NO_EDITOR: &str = "nothing: hew is not an editor";
 const NO_BUFFERS: &str = "nothing: there are no buffers, every change is on disk";
 const STDIN: &str = "`terminal`: stdin is closed, pass input on the command line";
@@ -39,7 +44,6 @@ const HINTS: &[(PeerAgent, &str, &str)] = &[
     (Zed, "save_file", NO_BUFFERS),
     (Zed, "update_title", "titles that the small model gives to each session"),
     (RooCode, "access_mcp_resource", MCP),
-    (RooCode, "use_mcp_tool", MCP),
     (Crush, "crush_info", "`hew doctor` and `hew config show`"),
     (Crush, "crush_logs", SESSIONS),
     (Crush, "list_mcp_resources", MCP),
@@ -48,14 +52,27 @@ const HINTS: &[(PeerAgent, &str, &str)] = &[
         "lsp_restart",
         "nothing: a server that hangs or dies is restarted automatically",
     ),
+    (
+        Crush,
+        "lsp_replace_symbol",
+        "`edit_file`, with the lines that `code_definitions` shows",
+    ),
     (Crush, "read_mcp_resource", MCP),
+    (
+        Copilot,
+        "create_new_jupyter_notebook",
+        "`write_file` with the notebook's JSON",
+    ),
     (Copilot, "create_new_workspace", PROJECT),
+    (Copilot, "edit_notebook_file", NOTEBOOK),
     (Copilot, "get_changed_files", GIT),
     (Copilot, "get_project_setup_info", PROJECT),
     (Copilot, "get_search_view_results", NO_EDITOR),
     (Copilot, "get_vscode_api", NO_EDITOR),
     (Copilot, "install_extension", NO_EDITOR),
+    (Copilot, "runTests", "`terminal` with the project's test command"),
     (Copilot, "run_notebook_cell", "`terminal` with `jupyter execute`"),
+    (Copilot, "run_task", "`terminal` with the command of the task"),
     (Copilot, "run_vscode_command", NO_EDITOR),
     (Copilot, "send_to_terminal", STDIN),
     (Copilot, "terminal_selection", NO_EDITOR),
@@ -64,6 +81,7 @@ const HINTS: &[(PeerAgent, &str, &str)] = &[
         "test_failure",
         "`terminal`, which shows the output of a test run",
     ),
+    (Copilot, "test_search", "`find_path` with a glob such as `*test*`"),
     (
         ContextPilot,
         "Behaviour_create",
@@ -76,15 +94,21 @@ const HINTS: &[(PeerAgent, &str, &str)] = &[
     (ContextPilot, "Queue_execute", BATCHES),
     (ContextPilot, "Queue_pause", BATCHES),
     (ContextPilot, "Queue_undo", BATCHES),
-    (
-        ContextPilot,
-        "Read",
-        "the conversation: messages of others are part of it",
-    ),
     (ContextPilot, "Send", "the conversation: a reply is sent to others"),
     (ContextPilot, "console_send_keys", STDIN),
+    (
+        ContextPilot,
+        "console_watch",
+        "nothing: you are notified when a job ends; `job_output` waits for it",
+    ),
     (ContextPilot, "entity_sql", "`terminal` with the database's client"),
     (ContextPilot, "log_create", SESSIONS),
+    (ContextPilot, "memory_edit", "`memory`, with `create` or `str_replace`"),
+    (
+        ContextPilot,
+        "memory_update",
+        "`memory`, with `view`, then `str_replace` or `delete`",
+    ),
     (ContextPilot, "module_toggle", CONFIG),
     (
         ContextPilot,
@@ -107,6 +131,35 @@ const HINTS: &[(PeerAgent, &str, &str)] = &[
         "tree_filter",
         "`.hewignore`, in the syntax of `.gitignore`",
     ),
+    (ClaudeCode, "EnterPlanMode", PLAN),
+    (ClaudeCode, "EnterWorktree", WORKTREE),
+    (ClaudeCode, "ExitPlanMode", PLAN),
+    (ClaudeCode, "LSP", LSP),
+    (ClaudeCode, "ListMcpResourcesTool", MCP),
+    (ClaudeCode, "NotebookEdit", NOTEBOOK),
+    (ClaudeCode, "ReadMcpResourceTool", MCP),
+    (ClaudeCode, "SendMessage", SUBTASKS),
+    (Codex, "close_agent", SUBTASKS),
+    (Codex, "list_mcp_resource_templates", MCP),
+    (Codex, "list_mcp_resources", MCP),
+    (Codex, "read_mcp_resource", MCP),
+    (Codex, "resume_agent", SUBTASKS),
+    (Codex, "send_input", SUBTASKS),
+    (Codex, "wait", SUBTASKS),
+    (Codex, "wait_agent", SUBTASKS),
+    (GeminiCli, "cli_help", "`hew --help`"),
+    (GeminiCli, "enter_plan_mode", PLAN),
+    (GeminiCli, "exit_plan_mode", PLAN),
+    (GeminiCli, "get_internal_docs", "`hew --help`"),
+    (
+        GeminiCli,
+        "update_topic",
+        "titles that the small model gives to each session",
+    ),
+    (OpenCode, "batch", BATCHES),
+    (OpenCode, "lsp", LSP),
+    (OpenCode, "plan_enter", PLAN),
+    (OpenCode, "plan_exit", PLAN),
 ];
 
 /// What to use instead of a tool of another agent.
@@ -131,16 +184,18 @@ pub fn peer_tools(agent: PeerAgent) -> Vec<(&'static str, PeerEquivalent)> {
 
 /// What to use instead of a tool of another agent that has no equivalent.
 pub fn peer_tool_hint(name: &str) -> Option<&'static str> {
-    HINTS
-        .iter()
-        .find(|(_, known, _)| *known == name)
-        .map(|(.., hint)| *hint)
+    let folded = fold_name(name);
+    let found = HINTS.iter().find(|(_, known, _)| fold_name(known) == folded);
+    found.map(|(.., hint)| *hint)
 }
 
 /// Registers the names of other agents' tools as aliases. The name of an existing tool is not changed.
 pub(crate) fn register_peer_aliases(tools: &mut Registry) {
     for (_, alias, tool) in aliases() {
         tools.alias(alias, tool);
+    }
+    for (_, name, hint) in HINTS {
+        tools.hint(name, hint);
     }
 }
 

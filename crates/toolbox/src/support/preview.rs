@@ -16,7 +16,7 @@ use fields::{FieldDelta, FieldStream};
 use patch::PatchPreview;
 
 /// Names of the path field.
-const PATH: [&str; 4] = ["path", "file_path", "filePath", "target_file"];
+pub(crate) const PATH: [&str; 4] = ["path", "file_path", "filePath", "target_file"];
 /// Names of the patch field.
 pub(crate) const PATCH: [&str; 5] = ["input", "patch", "patchText", "patch_text", "diff"];
 /// Maximum input buffered until the path is known.

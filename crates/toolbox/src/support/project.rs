@@ -5,12 +5,14 @@ pub(crate) mod read_tracker;
 pub(crate) mod shown_files;
 pub(crate) mod trees;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use policy::{Action, PathArea};
 use session::BlobId;
 use tool::{ApprovedActions, Error};
+use url::Url;
 use workspace::checkpoint;
 use workspace::{Location, SearchEnd, StopSignal, TreeLimits, Workspace};
 
@@ -74,7 +76,7 @@ impl Project {
     /// Resolves a path. While a call runs, the result must be covered by its approved actions: a command in the
     /// background may have replaced a folder by a link meanwhile.
     pub(crate) fn locate(&self, path: impl AsRef<Path>) -> Result<Location, Error> {
-        let location = self.workspace.locate(path).map_err(tool_error)?;
+        let location = self.workspace.locate(plain_path(path.as_ref())).map_err(tool_error)?;
         self.require_approved(location)
     }
 
@@ -103,7 +105,7 @@ impl Project {
     /// The approvals for reading a file, or a directory with its contents.
     pub(crate) fn read_tree_actions(&self, path: &str) -> Vec<Action> {
         let mut actions = self.read_actions(path);
-        if let Ok(top) = self.workspace.locate(path) {
+        if let Ok(top) = self.workspace.locate(plain_path(Path::new(path))) {
             let place = place(&top);
             let below = top.names_below(MAX_ENTRIES).into_iter();
             actions.extend(below.map(|path| Action::Read { path, place }));
@@ -118,7 +120,7 @@ impl Project {
 
     /// Locates a path without following a final symbolic link.
     pub(crate) fn locate_entry(&self, path: &str) -> Result<Location, Error> {
-        let location = self.workspace.locate_entry(path).map_err(tool_error)?;
+        let location = self.workspace.locate_entry(plain_path(Path::new(path))).map_err(tool_error)?;
         self.require_approved(location)
     }
 
@@ -144,6 +146,7 @@ impl Project {
     /// Resolves a path. An unresolvable path is judged as named and as outside the project, because it may resolve when
     /// the tool runs, unless it never can.
     fn place(&self, path: &str) -> (PathBuf, PathArea) {
+        let path = &*plain_path(Path::new(path));
         match self.workspace.locate(path) {
             Ok(location) => {
                 let place = place(&location);
@@ -154,6 +157,16 @@ impl Project {
             }
             Err(_) => (self.workspace.root().join(path), PathArea::Outside),
         }
+    }
+}
+
+/// The path in a `file:` URL; other paths are unchanged.
+fn plain_path(path: &Path) -> Cow<'_, Path> {
+    let text = path.to_str().filter(|text| text.starts_with("file://"));
+    let url = text.and_then(|text| Url::parse(text).ok());
+    match url.and_then(|url| url.to_file_path().ok()) {
+        Some(path) => path.into(),
+        None => path.into(),
     }
 }
 

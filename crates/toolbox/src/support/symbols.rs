@@ -7,9 +7,11 @@ use index::{Language, MentionRole, NameMention, Outline};
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tool::Error;
 use workspace::{CaseSensitivity, GrepQuery, Location, ResultPage, StopSignal};
 
+use crate::support::arguments;
 use crate::support::code_server::{CodeLocation, SymbolQuery};
 use crate::support::project::{Project, run_search, search_notes};
 
@@ -30,6 +32,25 @@ pub(crate) struct SymbolInput {
     path: Option<String>,
     /// The line there.
     line: Option<usize>,
+}
+
+/// Rewrites the arguments of other agents' symbol tools.
+pub(crate) fn adapt(input: &mut Map<String, Value>) {
+    // Zed nests the symbol.
+    if let Some(Value::Object(symbol)) = input.get("symbol").cloned() {
+        input.remove("symbol");
+        for (name, value) in symbol {
+            input.entry(name).or_insert(value);
+        }
+    }
+    arguments::rename(input, &["symbolName", "symbol_name", "name", "query"], "symbol");
+    arguments::rename(input, &["filePath", "file_path", "uri"], "path");
+    arguments::rename(input, &["newName"], "new_name");
+    for name in ["path", "line", "offset"] {
+        if input.get(name).is_some_and(arguments::is_empty) {
+            input.remove(name);
+        }
+    }
 }
 
 impl SymbolInput {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tool::{
     AnswerChoice, CallContext, ChoiceLimit, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts,
     UserQuestion, erase,
 };
 
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 
 /// Maximum number of questions, and of choices.
 const MAX_QUESTIONS: usize = 10;
@@ -41,7 +43,6 @@ pub(crate) struct Input {
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct QuestionInput {
-    #[serde(alias = "header", alias = "label")]
     question: String,
     #[serde(default, alias = "options")]
     choices: Vec<ChoiceInput>,
@@ -97,6 +98,10 @@ impl Tool for AskQuestionTool {
             (PeerAgent::RooCode, &["ask_followup_question"]),
             (PeerAgent::Crush, &["question"]),
             (PeerAgent::Copilot, &["vscode_askQuestions"]),
+            (PeerAgent::ClaudeCode, &["AskUserQuestion"]),
+            (PeerAgent::Codex, &["request_user_input"]),
+            (PeerAgent::GeminiCli, &["ask_user"]),
+            (PeerAgent::OpenCode, &["question"]),
         ],
         ..ToolFacts::DEFAULT
     };
@@ -105,6 +110,22 @@ impl Tool for AskQuestionTool {
     fn title(&self, input: &Input) -> String {
         let questions: Vec<String> = input.all().into_iter().map(|one| one.question).collect();
         questions.join("; ")
+    }
+
+    fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
+        // Roo Code: suggestions in XML.
+        let suggestions = arguments::text(input, "follow_up").filter(|text| text.contains("<suggest"));
+        if let Some(suggestions) = suggestions {
+            let texts = suggestions.split("<suggest").skip(1);
+            let texts =
+                texts.filter_map(|part| Some(part.split_once('>')?.1.split("</suggest").next()?.trim().to_owned()));
+            let texts: Vec<String> = texts.collect();
+            input.insert("follow_up".into(), texts.into());
+        }
+        let questions = input.get_mut("questions").and_then(Value::as_array_mut);
+        for question in questions.into_iter().flatten().filter_map(Value::as_object_mut) {
+            arguments::rename(question, &["header", "label", "title"], "question");
+        }
     }
 
     fn actions(&self, _: &Input) -> Vec<Action> {

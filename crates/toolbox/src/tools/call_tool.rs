@@ -7,8 +7,8 @@ use model::ToolSpec;
 use policy::Action;
 use serde_json::{Map, Value, json};
 use tool::{
-    Availability, CallContext, CallInput, CallPreview, DynTool, Error, ModelClass, Output, Registry, ToolEffect,
-    ToolFacts, ToolListing, ToolSet,
+    Availability, CallContext, CallInput, CallPreview, DynTool, Error, ModelClass, Output, PeerAgent, RebuiltTool,
+    Registry, ToolEffect, ToolFacts, ToolListing, ToolSet, adapted,
 };
 
 use crate::tools::find_tools;
@@ -24,12 +24,15 @@ pub(crate) const FACTS: ToolFacts = ToolFacts {
         (ModelClass::SmallWindow, Availability::Hidden),
         (ModelClass::Small, Availability::Hidden),
     ],
+    peers: &[(PeerAgent::RooCode, &["use_mcp_tool"])],
     ..ToolFacts::DEFAULT
 };
 
 /// Forwards a call. `resolve` forwards valid calls, so `run` only reports errors.
 pub(crate) struct CallTool {
     spec: ToolSpec,
+    /// What to use instead of the tool of a call that cannot be forwarded.
+    hint: Option<String>,
 }
 
 impl CallTool {
@@ -44,6 +47,7 @@ impl CallTool {
                     "required": ["name", "input"],
                 }),
             },
+            hint: None,
         }
     }
 }
@@ -70,7 +74,18 @@ impl DynTool for CallTool {
     }
 
     fn actions(&self, input: &CallInput) -> Result<Vec<Action>, Error> {
-        Err(refusal(input))
+        Err(self.refusal(input))
+    }
+
+    fn rebuilt_for(&self, tools: &Registry) -> RebuiltTool {
+        match find_tools::are_needed(tools) {
+            true => RebuiltTool::Unchanged,
+            false => RebuiltTool::Removed,
+        }
+    }
+
+    fn is_forwarder(&self) -> bool {
+        true
     }
 
     fn preview(&self) -> Option<Box<dyn CallPreview>> {
@@ -78,19 +93,50 @@ impl DynTool for CallTool {
     }
 
     fn resolve(&self, input: &Value, tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
-        let tool = tools.find(name(input)?)?;
+        let (named, inner) = (name(input)?, inner(input)?);
+        let Some(tool) = target(input, named, tools) else {
+            let refusing = CallTool {
+                spec: self.spec.clone(),
+                hint: Some(tools.hint_for(named)?),
+            };
+            return Some((Arc::new(refusing), input.clone()));
+        };
         if tool.spec().name == NAME {
             return None;
         }
-        let inner = inner(input)?;
+        let inner = adapted(tool.as_ref(), named, &inner).unwrap_or(inner);
         // The target may forward the call as well.
         let further = tool.resolve(&inner, tools);
         Some(further.unwrap_or((tool, inner)))
     }
 
     fn run(self: Arc<Self>, input: CallInput, _: CallContext) -> BoxFuture<'static, Result<Output, Error>> {
-        async move { Err(refusal(&input)) }.boxed()
+        async move { Err(self.refusal(&input)) }.boxed()
     }
+}
+
+impl CallTool {
+    fn refusal(&self, input: &Value) -> Error {
+        let detail = match (name(input), inner(input), &self.hint) {
+            (None, ..) => "missing field `name`".to_owned(),
+            (Some(_), None, _) => "input: it must be an object".to_owned(),
+            (Some(name), Some(_), None) => format!("there is no tool named `{name}`; {} shows all", find_tools::NAME),
+            (Some(name), Some(_), Some(hint)) => format!("there is no tool named `{name}`; in hew: {hint}"),
+        };
+        Error::Input {
+            tool: NAME.into(),
+            detail,
+        }
+    }
+}
+
+/// The tool with this name, of the named server if there is one.
+fn target(input: &Value, named: &str, tools: &Registry) -> Option<Arc<dyn DynTool>> {
+    let server = ["server_name", "server"]
+        .iter()
+        .find_map(|key| input.get(key)?.as_str());
+    let of_server = server.and_then(|server| tools.find(&format!("mcp__{server}__{named}")));
+    of_server.or_else(|| tools.find(named))
 }
 
 fn name(input: &Value) -> Option<&str> {
@@ -109,17 +155,5 @@ fn inner(input: &Value) -> Option<Value> {
         Some(Value::String(text)) => serde_json::from_str(text).ok().filter(Value::is_object),
         Some(Value::Null) | None => Some(Value::Object(Map::new())),
         Some(_) => None,
-    }
-}
-
-fn refusal(input: &Value) -> Error {
-    let detail = match (name(input), inner(input)) {
-        (None, _) => "missing field `name`".to_owned(),
-        (Some(_), None) => "input: it must be an object".to_owned(),
-        (Some(name), Some(_)) => format!("there is no tool named `{name}`; {} shows all", find_tools::NAME),
-    };
-    Error::Input {
-        tool: NAME.into(),
-        detail,
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use index::MentionRole;
 use policy::Action;
+use serde_json::{Map, Value};
 use tool::{
     CallContext, DynTool, Error, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolSet, erase,
 };
@@ -47,6 +48,10 @@ impl Tool for DefinitionTool {
 
     fn title(&self, input: &SymbolInput) -> String {
         input.title()
+    }
+
+    fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
+        symbols::adapt(input);
     }
 
     fn actions(&self, input: &SymbolInput) -> Vec<Action> {

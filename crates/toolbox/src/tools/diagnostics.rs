@@ -44,6 +44,20 @@ pub(crate) struct Input {
     path: Option<String>,
     /// Results to skip.
     offset: Option<usize>,
+    /// Copilot: several files.
+    #[serde(default, alias = "file_paths", alias = "files")]
+    #[schemars(skip)]
+    paths: Vec<String>,
+}
+
+impl Input {
+    /// The files and directories; the project if none is given.
+    fn places(&self) -> Vec<&str> {
+        match (&self.path, self.paths.as_slice()) {
+            (None, []) => vec![""],
+            (path, paths) => path.iter().chain(paths).map(String::as_str).collect(),
+        }
+    }
 }
 
 impl BuiltIn for DiagnosticsTool {
@@ -79,67 +93,81 @@ impl Tool for DiagnosticsTool {
     type Input = Input;
 
     fn title(&self, input: &Input) -> String {
-        match self.check(input) {
-            Some(check) => check.command,
-            None => input.path.clone().unwrap_or_else(|| ".".into()),
-        }
+        let title = |place: &str| match self.check(place) {
+            Some(check) => check.label().trim_matches('`').to_owned(),
+            None if place.is_empty() => ".".to_owned(),
+            None => place.to_owned(),
+        };
+        let titles: Vec<String> = input.places().into_iter().map(title).collect();
+        titles.join(", ")
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        let mut actions = self.project.read_actions(input.path.as_deref().unwrap_or_default());
-        if let Some(check) = self.check(input) {
-            actions.push(Action::Run {
+        let places = input.places().into_iter();
+        let actions = places.flat_map(|place| {
+            let check = self.check(place).map(|check| Action::Run {
                 command: check.command,
                 cwd: check.cwd,
             });
-        }
-        actions
+            self.project.read_actions(place).into_iter().chain(check)
+        });
+        actions.collect()
     }
 
     async fn run(&self, input: Input, context: CallContext) -> Result<Output, Error> {
-        let place = self.project.locate(input.path.as_deref().unwrap_or_default())?;
-        let offset = input.offset.unwrap_or(0);
-        let requested = input.path.as_ref().map(|_| place.path().to_owned());
+        let (mut found, mut checkers) = (Vec::new(), Vec::new());
+        for place in input.places() {
+            let (diagnostics, checker) = self.diagnose(place, &context).await?;
+            found.extend(diagnostics);
+            if !checkers.contains(&checker) {
+                checkers.push(checker);
+            }
+        }
+        Ok(answer(found, input.offset.unwrap_or(0), &checkers.join(" and ")))
+    }
+}
+
+impl DiagnosticsTool {
+    /// The diagnostics of a file, a directory or the project, and the checker.
+    async fn diagnose(&self, path: &str, context: &CallContext) -> Result<(Vec<Diagnostic>, String), Error> {
+        let place = self.project.locate(path)?;
+        let requested = (!path.is_empty()).then(|| place.path().to_owned());
         if let Some(server) = &self.server
             && let Some(found) = server.diagnostics(requested.as_ref()).await
         {
-            return Ok(answer(found, offset, "the language server"));
+            return Ok((found, "the language server".into()));
         }
         if !place.exists() {
             return Err(Error::Failed(format!("{} does not exist", place.shown())));
         }
-        let check = self.check(&input).ok_or_else(|| {
+        let check = self.check(path).ok_or_else(|| {
             Error::Failed(format!(
                 "no compiler or checker found for {}; run one with terminal",
                 place.shown()
             ))
         })?;
-        let exit = self.run_checker(&check, &context).await?;
+        let exit = self.run_checker(&check, context).await?;
         let root = self.project.workspace.root();
         let mut found = parse::read(check.output, &exit.output.head, &check.cwd, root);
         if let Some(only) = &check.only {
             found.retain(|diagnostic| diagnostic.path == *only || diagnostic.path.starts_with(&format!("{only}/")));
         }
+        let is_complete = check.only.is_some() && parse::is_expected_format(check.output, &exit.output.head);
         match (exit.status, found.is_empty()) {
-            (ProcessStatus::TimedOut, true) => Err(Error::Failed(format!(
-                "`{}` timed out after {SECONDS} s",
-                check.command
-            ))),
-            (ProcessStatus::Exited(0), _) | (_, false) => Ok(answer(found, offset, &format!("`{}`", check.command))),
-            (_, true) if check.only.is_some() && parse::is_expected_format(check.output, &exit.output.head) => {
-                Ok(answer(found, offset, &format!("`{}`", check.command)))
+            (ProcessStatus::TimedOut, true) => {
+                Err(Error::Failed(format!("{} timed out after {SECONDS} s", check.label())))
             }
+            (ProcessStatus::Exited(0), _) | (_, false) => Ok((found, check.label())),
+            (_, true) if is_complete => Ok((found, check.label())),
             (_, true) => Err(Error::Failed(failed(&check, &exit))),
         }
     }
-}
 
-impl DiagnosticsTool {
-    fn check(&self, input: &Input) -> Option<CheckerRun> {
+    fn check(&self, path: &str) -> Option<CheckerRun> {
         if self.server.is_some() {
             return None;
         }
-        let place = self.project.locate(input.path.as_deref().unwrap_or_default()).ok()?;
+        let place = self.project.locate(path).ok()?;
         select::choose(&self.project.workspace, &place, &self.environment)
     }
 
@@ -160,7 +188,10 @@ impl DiagnosticsTool {
         let mut process =
             commands::spawn(request, confinement.as_ref()).map_err(|error| Error::Failed(error.to_string()))?;
         // Its output is parsed, so only the command is shown.
-        context.progress.send(&context.call, format!("{}\n", check.command));
+        let label = check.label();
+        context
+            .progress
+            .send(&context.call, format!("{}\n", label.trim_matches('`')));
         while process.next().await.is_some() {}
         Ok(process.exit().await)
     }
@@ -176,8 +207,8 @@ fn failed(check: &CheckerRun, exit: &ProcessExit) -> String {
     let note = exit.confinement.as_ref().and_then(|confined| confined.note());
     let note = note.map(|note| format!("\n[{note}]")).unwrap_or_default();
     format!(
-        "`{}` failed without diagnostics:\n{cut}{}{note}",
-        check.command,
+        "{} failed without diagnostics:\n{cut}{}{note}",
+        check.label(),
         &printed[start..]
     )
 }

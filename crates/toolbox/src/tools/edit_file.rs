@@ -31,11 +31,23 @@ pub(crate) struct Input {
     #[serde(alias = "file_path", alias = "filePath", alias = "target_file")]
     path: String,
     // The schema requires both, but input with everything in `edits` is accepted.
-    #[schemars(required)]
-    #[serde(alias = "old_string", alias = "oldString", alias = "old_str")]
+    #[schemars(required, with = "String")]
+    #[serde(
+        default,
+        alias = "old_string",
+        alias = "oldString",
+        alias = "old_str",
+        deserialize_with = "tool::optional_text"
+    )]
     old_text: Option<String>,
-    #[schemars(required)]
-    #[serde(alias = "new_string", alias = "newString", alias = "new_str")]
+    #[schemars(required, with = "String")]
+    #[serde(
+        default,
+        alias = "new_string",
+        alias = "newString",
+        alias = "new_str",
+        deserialize_with = "tool::optional_text"
+    )]
     new_text: Option<String>,
     /// Replace every occurrence.
     #[serde(alias = "replaceAll")]
@@ -96,18 +108,21 @@ impl Tool for EditFileTool {
                     "search_replace",
                 ],
             ),
-            (PeerAgent::Crush, &["edit", "lsp_replace_symbol", "multiedit"]),
+            (PeerAgent::Crush, &["edit", "multiedit"]),
             (
                 PeerAgent::Copilot,
                 &[
                     "apply_patch",
-                    "edit_notebook_file",
                     "insert_edit_into_file",
                     "multi_replace_string_in_file",
                     "replace_string_in_file",
                 ],
             ),
             (PeerAgent::ContextPilot, &["Edit"]),
+            (PeerAgent::ClaudeCode, &["Edit", "MultiEdit"]),
+            (PeerAgent::Codex, &["apply_patch"]),
+            (PeerAgent::GeminiCli, &["replace"]),
+            (PeerAgent::OpenCode, &["apply_patch", "edit", "multiedit", "patch"]),
         ],
         ..ToolFacts::DEFAULT
     };

@@ -7,10 +7,12 @@ use std::time::Duration;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, erase};
 use url::Url;
 
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 use crate::support::web::{self, BodyEnd, WebClient, WebReply, WebRequest, failed};
 
 /// Maximum bytes per call, for all pages together.
@@ -111,6 +113,9 @@ impl Tool for FetchTool {
                 PeerAgent::ContextPilot,
                 &["firecrawl_crawl", "firecrawl_map", "firecrawl_scrape"],
             ),
+            (PeerAgent::ClaudeCode, &["WebFetch"]),
+            (PeerAgent::GeminiCli, &["web_fetch"]),
+            (PeerAgent::OpenCode, &["webfetch"]),
         ],
         ..ToolFacts::DEFAULT
     };
@@ -118,6 +123,29 @@ impl Tool for FetchTool {
 
     fn title(&self, input: &Input) -> String {
         input.url.join(" ")
+    }
+
+    /// Gemini CLI writes the URLs into a prompt.
+    fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
+        let has_url = ["url", "urls", "uri"].iter().any(|name| input.contains_key(*name));
+        if let (false, Some(prompt)) = (has_url, arguments::text(input, "prompt")) {
+            let words = prompt.split(|letter: char| letter.is_whitespace() || "<>()\"'`,".contains(letter));
+            let urls = words.filter(|word| word.starts_with("http://") || word.starts_with("https://"));
+            let urls: Vec<String> = urls
+                .map(|url| url.trim_end_matches(['.', ';', '!', '?']).to_owned())
+                .collect();
+            if !urls.is_empty() {
+                input.insert("url".into(), urls.into());
+            }
+        }
+        // Milliseconds in some agents.
+        if let Some(limit) = input
+            .get("timeout")
+            .and_then(arguments::number)
+            .filter(|limit| *limit >= 1_000.0)
+        {
+            input.insert("timeout".into(), ((limit / 1_000.0).ceil() as u64).into());
+        }
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {

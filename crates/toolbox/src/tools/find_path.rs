@@ -5,6 +5,7 @@ use std::sync::Arc;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tool::{
     Availability, CallContext, DynTool, Error, ModelClass, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts,
     ToolKind, ToolListing, ToolSet, erase,
@@ -12,6 +13,7 @@ use tool::{
 use workspace::{FindQuery, ResultPage};
 
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 use crate::support::project::{Project, run_search, search_notes};
 use crate::support::text::count;
 
@@ -27,6 +29,9 @@ pub(crate) struct Input {
     path: Option<String>,
     /// Results to skip.
     offset: Option<usize>,
+    #[schemars(skip)]
+    #[serde(alias = "max_results", alias = "head_limit")]
+    limit: Option<usize>,
 }
 
 impl BuiltIn for FindPathTool {
@@ -51,7 +56,10 @@ impl Tool for FindPathTool {
         peers: &[
             (PeerAgent::Zed, &["find_path"]),
             (PeerAgent::Crush, &["glob"]),
-            (PeerAgent::Copilot, &["file_search", "test_search"]),
+            (PeerAgent::Copilot, &["file_search"]),
+            (PeerAgent::ClaudeCode, &["Glob"]),
+            (PeerAgent::GeminiCli, &["glob"]),
+            (PeerAgent::OpenCode, &["glob"]),
         ],
     };
     type Input = Input;
@@ -61,6 +69,20 @@ impl Tool for FindPathTool {
             Some(path) => format!("{} in {path}", input.pattern),
             None => input.pattern.clone(),
         }
+    }
+
+    /// Other agents search with absolute globs and by directory.
+    fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
+        arguments::rename(input, &["dir_path", "directory", "target_directory"], "path");
+        arguments::rename(input, &["glob", "glob_pattern", "query"], "pattern");
+        let pattern = input.get("pattern").and_then(Value::as_str).unwrap_or_default();
+        let root = format!("{}/", self.0.workspace.root().display());
+        let pattern = match pattern.strip_prefix(&root).unwrap_or(pattern) {
+            "" => "*".to_owned(),
+            folder if folder.ends_with('/') => format!("{folder}**"),
+            pattern => pattern.to_owned(),
+        };
+        input.insert("pattern".into(), pattern.into());
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
@@ -73,7 +95,7 @@ impl Tool for FindPathTool {
         let found = run_search(move |stop| {
             let page = ResultPage {
                 offset,
-                limit: Self::FACTS.cap.entries,
+                limit: input.limit.unwrap_or(usize::MAX).clamp(1, Self::FACTS.cap.entries),
             };
             folder.find(
                 &FindQuery {

@@ -9,7 +9,7 @@ use policy::Action;
 use serde_json::{Value, json};
 use tool::{
     Availability, CallContext, CallInput, CallPreview, DynTool, DynamicTools, Error, ModelClass, Output, OutputCap,
-    PeerAgent, Registry, ToolEffect, ToolFacts, ToolKind, ToolListing, ToolSet,
+    PeerAgent, RebuiltTool, Registry, ToolEffect, ToolFacts, ToolKind, ToolListing, ToolSet,
 };
 
 use crate::support::text::count;
@@ -126,6 +126,12 @@ impl FindToolsTool {
     }
 }
 
+/// Whether there are tools to find, or servers whose tools are not known yet.
+pub(crate) fn are_needed(tools: &Registry) -> bool {
+    let is_starting = tools.dynamic().is_some_and(|guests| !guests.starting().is_empty());
+    is_starting || tools.deferred().next().is_some()
+}
+
 /// A search result for the model.
 fn describe(spec: &ToolSpec) -> String {
     let schema = &spec.input_schema;
@@ -238,6 +244,13 @@ impl DynTool for FindToolsTool {
 
     fn preview(&self) -> Option<Box<dyn CallPreview>> {
         None
+    }
+
+    fn rebuilt_for(&self, tools: &Registry) -> RebuiltTool {
+        match are_needed(tools) {
+            true => RebuiltTool::Replaced(Arc::new(FindToolsTool::of(tools))),
+            false => RebuiltTool::Removed,
+        }
     }
 
     /// Dynamic tools may have started since, such as those of a slow server.

@@ -8,17 +8,21 @@ use index::Outline;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tool::{
     CallContext, DynTool, Error, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing,
-    ToolSet, erase,
+    ToolSet, erase, fold_name,
 };
 use workspace::{CaseSensitivity, FileMatches, GrepLineKind, GrepMatches, Location, ResultPage, StopSignal};
 
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 use crate::support::project::{Project, run_search, search_notes};
 use crate::support::text::count;
 
 const MAX_CONTEXT: usize = 10;
+/// Maximum number of matches that are counted per file.
+const MAX_COUNTED: usize = 10_000;
 /// Maximum number of files for which enclosing definitions are shown.
 const MAX_OUTLINED: usize = 8;
 /// Maximum total size of those files.
@@ -65,6 +69,17 @@ pub(crate) struct Input {
     #[schemars(skip)]
     #[serde(alias = "fixed_strings")]
     literal_text: Option<bool>,
+    #[schemars(skip)]
+    output_mode: Option<GrepOutputMode>,
+}
+
+/// What is shown of the matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum GrepOutputMode {
+    Content,
+    FilesWithMatches,
+    Count,
 }
 
 impl BuiltIn for GrepTool {
@@ -92,6 +107,10 @@ impl Tool for GrepTool {
             (PeerAgent::Crush, &["grep"]),
             (PeerAgent::Copilot, &["grep_search"]),
             (PeerAgent::ContextPilot, &["search"]),
+            (PeerAgent::ClaudeCode, &["Grep"]),
+            (PeerAgent::Codex, &["grep_files"]),
+            (PeerAgent::GeminiCli, &["grep_search", "search_file_content"]),
+            (PeerAgent::OpenCode, &["grep"]),
         ],
         ..ToolFacts::DEFAULT
     };
@@ -107,6 +126,10 @@ impl Tool for GrepTool {
         format!("{}{}", input.pattern, within.collect::<String>())
     }
 
+    fn adapt(&self, called: &str, input: &mut Map<String, Value>) {
+        adapt(called, input);
+    }
+
     fn actions(&self, input: &Input) -> Vec<Action> {
         self.0.read_actions(input.path.as_deref().unwrap_or_default())
     }
@@ -115,6 +138,7 @@ impl Tool for GrepTool {
         let place = self.0.locate(input.path.as_deref().unwrap_or_default())?;
         let offset = input.offset.unwrap_or(0);
         let cap = GrepTool::FACTS.cap;
+        let mode = input.output_mode.unwrap_or(GrepOutputMode::Content);
         let (matches, outlines) = run_search(move |stop| {
             let matches = search(&place, &input, cap, stop)?;
             let outlines = outlines(&place, &matches);
@@ -126,7 +150,11 @@ impl Tool for GrepTool {
             count(matches.total, "match"),
             count(matches.total_files, "file")
         );
-        Ok(Output::text(render(&matches, &outlines, offset, cap, &found)).with_summary(found))
+        let text = match mode {
+            GrepOutputMode::Content => render(&matches, &outlines, offset, cap, &found),
+            GrepOutputMode::FilesWithMatches | GrepOutputMode::Count => render_files(&matches, mode, &found),
+        };
+        Ok(Output::text(text).with_summary(found))
     }
 }
 
@@ -147,12 +175,75 @@ fn search(place: &Location, input: &Input, cap: OutputCap, stop: &StopSignal) ->
         context: input.context.unwrap_or(0).min(MAX_CONTEXT),
         page: ResultPage {
             offset: input.offset.unwrap_or(0),
-            limit: input.limit.map_or(cap.entries, |limit| limit.clamp(1, cap.entries)),
+            limit: match input.output_mode {
+                Some(GrepOutputMode::FilesWithMatches | GrepOutputMode::Count) => MAX_COUNTED,
+                Some(GrepOutputMode::Content) | None => {
+                    input.limit.map_or(cap.entries, |limit| limit.clamp(1, cap.entries))
+                }
+            },
         },
         max_line: cap.line,
         multiline: input.multiline.unwrap_or(false),
     };
     place.grep(&grep, stop)
+}
+
+/// Rewrites the arguments of other agents' search tools.
+fn adapt(called: &str, input: &mut Map<String, Value>) {
+    arguments::rename(
+        input,
+        &["dir_path", "directory", "path_prefix", "target_directory"],
+        "path",
+    );
+    if let Some(extension) = input.remove("extension").as_ref().and_then(Value::as_str) {
+        let glob = format!("*.{}", extension.trim_start_matches('.'));
+        input.entry("include").or_insert(glob.into());
+    }
+    let insensitive = input.remove("-i").as_ref().and_then(arguments::truth);
+    // Claude Code searches case-sensitively unless it is asked not to.
+    let is_sensitive = match insensitive {
+        Some(insensitive) => Some(!insensitive),
+        None => (called == "Grep").then_some(true),
+    };
+    if let Some(is_sensitive) = is_sensitive {
+        input.entry("case_sensitive").or_insert(is_sensitive.into());
+    }
+    let around = ["-A", "-B", "after", "before", "after_context", "before_context"];
+    let around = around
+        .iter()
+        .filter_map(|name| arguments::number(&input.remove(*name)?));
+    if let Some(lines) = around.map(|lines| lines as u64).max() {
+        input.entry("context").or_insert(lines.into());
+    }
+    let names_only = ["names_only", "hide_contents"];
+    let names_only = names_only
+        .iter()
+        .filter_map(|name| arguments::truth(&input.remove(*name)?));
+    if names_only.last() == Some(true) || fold_name(called) == "grepfiles" {
+        input.entry("output_mode").or_insert("files_with_matches".into());
+    }
+}
+
+/// The files with matches, without their lines.
+fn render_files(matches: &GrepMatches, mode: GrepOutputMode, found: &str) -> String {
+    let line = |file: &FileMatches| {
+        let count = file
+            .lines
+            .iter()
+            .filter(|line| line.kind == GrepLineKind::Match)
+            .count();
+        match mode {
+            GrepOutputMode::Count => format!("{}:{count}\n", file.path),
+            GrepOutputMode::Content | GrepOutputMode::FilesWithMatches => format!("{}\n", file.path),
+        }
+    };
+    let lines: String = matches.files.iter().map(line).collect();
+    let notes = search_notes(matches.ended, matches.unreadable);
+    let notes: String = notes.iter().map(|note| format!("; {note}")).collect();
+    match matches.total {
+        0 => format!("[no matches{notes}]"),
+        _ => format!("{lines}[{found}{notes}]"),
+    }
 }
 
 /// Escapes a character for a regular expression.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use policy::Action;
+use serde_json::{Map, Value};
 use tool::{CallContext, DynTool, Error, Output, Tool, ToolEffect, ToolFacts, ToolKind, erase};
 
 use crate::registry::{BuiltIn, ToolParts};
@@ -40,6 +41,10 @@ impl Tool for HoverTool {
 
     fn title(&self, input: &Input) -> String {
         input.symbol.title()
+    }
+
+    fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
+        symbols::adapt(input);
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {

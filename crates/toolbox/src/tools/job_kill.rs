@@ -25,6 +25,8 @@ pub(crate) struct Input {
         alias = "shell_id",
         alias = "bash_id",
         alias = "terminal_id",
+        alias = "session_id",
+        alias = "task_id",
         alias = "job"
     )]
     id: u32,
@@ -45,6 +47,7 @@ impl Tool for JobKillTool {
         peers: &[
             (PeerAgent::Crush, &["job_kill"]),
             (PeerAgent::Copilot, &["kill_terminal"]),
+            (PeerAgent::ClaudeCode, &["KillBash", "KillShell", "TaskStop"]),
         ],
         ..ToolFacts::DEFAULT
     };

@@ -6,12 +6,16 @@ use std::time::Duration;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, erase};
+use serde_json::{Map, Value};
+use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, erase, fold_name};
 
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 use crate::support::jobs::{JobRegistry, number, render_update};
 
 const MAX_WAIT: u64 = 600;
+/// Default wait of Claude Code's `TaskOutput`.
+const TASK_OUTPUT_SECONDS: u64 = 30;
 
 pub(crate) struct JobOutputTool(pub(crate) JobRegistry);
 
@@ -24,6 +28,9 @@ pub(crate) struct Input {
         alias = "shell_id",
         alias = "bash_id",
         alias = "terminal_id",
+        alias = "session_id",
+        alias = "task_id",
+        alias = "artifact_id",
         alias = "job"
     )]
     id: u32,
@@ -36,6 +43,9 @@ pub(crate) struct Input {
         default
     )]
     wait_seconds: Option<u64>,
+    /// Codex: text to type.
+    #[schemars(skip)]
+    chars: Option<String>,
 }
 
 impl BuiltIn for JobOutputTool {
@@ -64,6 +74,8 @@ impl Tool for JobOutputTool {
                 &["await_terminal", "get_task_output", "get_terminal_output"],
             ),
             (PeerAgent::ContextPilot, &["console_wait"]),
+            (PeerAgent::ClaudeCode, &["BashOutput", "TaskOutput"]),
+            (PeerAgent::Codex, &["write_stdin"]),
         ],
         ..ToolFacts::DEFAULT
     };
@@ -77,7 +89,29 @@ impl Tool for JobOutputTool {
         Vec::new()
     }
 
+    /// Other agents count milliseconds, and wait unless they are asked not to.
+    fn adapt(&self, called: &str, input: &mut Map<String, Value>) {
+        let waits = |input: &Map<String, Value>| input.get("block").and_then(arguments::truth) != Some(false);
+        arguments::rename(input, &["yield_time_ms"], "timeout");
+        if let Some(limit) = input.get("timeout").and_then(arguments::number) {
+            let seconds = if limit >= 1_000.0 || called == "write_stdin" {
+                limit / 1_000.0
+            } else {
+                limit
+            };
+            let seconds = if waits(input) { seconds.ceil() as u64 } else { 0 };
+            input.insert("timeout".into(), seconds.into());
+        } else if fold_name(called) == "taskoutput" && waits(input) {
+            input.insert("timeout".into(), TASK_OUTPUT_SECONDS.into());
+        }
+    }
+
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
+        if input.chars.is_some() {
+            return Err(Error::Failed(
+                "stdin is closed; pass input on the command line of `terminal`, and stop a job with `job_kill`".into(),
+            ));
+        }
         let job = self.0.get(input.id)?;
         if let Some(seconds) = input.wait_seconds.filter(|seconds| *seconds > 0) {
             job.wait(Duration::from_secs(seconds.min(MAX_WAIT))).await;

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use policy::{Action, PathArea};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, erase};
+use serde_json::{Map, Value};
+use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, erase, fold_name};
 use workspace::Location;
 
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 use crate::support::notes::{NoteName, NoteScope, NoteStore};
 use crate::support::project::{run_blocking, tool_error};
 use crate::support::text::count;
@@ -27,7 +29,8 @@ pub(crate) struct Input {
     /// Such as project/build.md.
     #[serde(alias = "old_path")]
     path: Option<String>,
-    #[serde(alias = "content", alias = "text")]
+    #[serde(default, alias = "content", alias = "text", deserialize_with = "tool::optional_text")]
+    #[schemars(with = "Option<String>")]
     file_text: Option<String>,
     old_str: Option<String>,
     new_str: Option<String>,
@@ -62,20 +65,22 @@ impl BuiltIn for MemoryTool {
 
 impl Tool for MemoryTool {
     const NAME: &'static str = "memory";
-    const ALIASES: &'static [&'static str] = &["memory_create", "memory_update", "remember", "save_memory"];
+    const ALIASES: &'static [&'static str] = &["memory_create", "remember", "save_memory"];
     const EFFECT: ToolEffect = ToolEffect::Mutating;
     const FACTS: ToolFacts = ToolFacts {
         kind: ToolKind::Think,
         peers: &[
             (PeerAgent::Copilot, &["memory"]),
-            (
-                PeerAgent::ContextPilot,
-                &["memory_create", "memory_update", "tree_describe"],
-            ),
+            (PeerAgent::ContextPilot, &["memory_create", "tree_describe"]),
+            (PeerAgent::GeminiCli, &["save_memory"]),
         ],
         ..ToolFacts::DEFAULT
     };
     type Input = Input;
+
+    fn adapt(&self, called: &str, input: &mut Map<String, Value>) {
+        adapt(&fold_name(called), input);
+    }
 
     fn title(&self, input: &Input) -> String {
         let verb = match input.command {
@@ -107,6 +112,51 @@ impl Tool for MemoryTool {
         let notebook = self.0.clone();
         run_blocking(move || run(&notebook, &input, &context.session)).await
     }
+}
+
+/// The note for facts that other agents store without a name.
+const FACTS_NOTE: &str = "project/memory.md";
+/// The note for descriptions of files.
+const FILES_NOTE: &str = "project/files.md";
+
+/// Rewrites the arguments of other agents' memory tools: each fact becomes a line of a note.
+fn adapt(called: &str, input: &mut Map<String, Value>) {
+    let is_named = input.contains_key("command");
+    let (note, lines) = match called {
+        "savememory" | "remember" | "memorycreate" if !is_named => {
+            let listed = arguments::objects(input.get("memories"));
+            let single = listed.is_empty().then(|| input.clone());
+            let fact = |fields: &Map<String, Value>| {
+                let names = ["fact", "content", "contents", "tl_dr", "text", "memory"];
+                names
+                    .iter()
+                    .find_map(|name| arguments::text(fields, name).map(str::to_owned))
+            };
+            (
+                FACTS_NOTE,
+                listed.iter().chain(&single).filter_map(fact).collect::<Vec<_>>(),
+            )
+        }
+        "treedescribe" => {
+            let described = arguments::objects(input.get("descriptions"));
+            let line = |fields: &Map<String, Value>| {
+                let (path, text) = (
+                    arguments::text(fields, "path")?,
+                    arguments::text(fields, "description")?,
+                );
+                Some(format!("{path}: {text}"))
+            };
+            (FILES_NOTE, described.iter().filter_map(line).collect())
+        }
+        _ => return,
+    };
+    if lines.is_empty() {
+        return;
+    }
+    let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    input.insert("command".into(), "insert".into());
+    input.insert("path".into(), note.into());
+    input.insert("insert_text".into(), lines.join("\n").into());
 }
 
 impl MemoryTool {
@@ -185,7 +235,10 @@ fn run(notebook: &NoteStore, input: &Input, session: &str) -> Result<Output, Err
             let Some(new) = input.insert_text.as_ref().or(input.file_text.as_ref()) else {
                 return missing("insert_text");
             };
-            let text = read(&note)?;
+            let text = match note.exists() {
+                true => read(&note)?,
+                false => String::new(),
+            };
             let lines: Vec<&str> = text.lines().collect();
             let at = input.insert_line.unwrap_or(lines.len());
             if at > lines.len() {

@@ -6,6 +6,7 @@ use futures::future::join_all;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tool::{
     Availability, CallContext, DynTool, Error, ModelClass, Output, PeerAgent, SubtaskModel, SubtaskReport,
     SubtaskRequest, SubtaskWait, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing, erase,
@@ -13,6 +14,7 @@ use tool::{
 
 use crate::middleware::append_description;
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 use crate::support::text::count;
 
 /// Maximum number of tasks per call.
@@ -20,7 +22,21 @@ const MAX_TASKS: usize = 16;
 /// Maximum characters of a title.
 const TITLE: usize = 80;
 
-pub(crate) struct NewTaskTool;
+/// Kinds of agents that other programs have. Any mode can do their work.
+const GENERAL_AGENTS: [&str; 7] = [
+    "agent",
+    "default",
+    "general",
+    "general-purpose",
+    "generalist",
+    "task",
+    "worker",
+];
+
+pub(crate) struct NewTaskTool {
+    /// The modes and other agents; unknown if empty.
+    modes: Vec<String>,
+}
 
 /// Runs a subtask with its own context; it sees only the prompt, you see only its report. Several tasks run
 /// concurrently: they must not edit the same files.
@@ -111,7 +127,12 @@ impl TaskInput {
 
 impl BuiltIn for NewTaskTool {
     fn build(parts: &ToolParts<'_>) -> Option<Arc<dyn DynTool>> {
-        let tool = erase(NewTaskTool);
+        let options = parts.options;
+        let modes = match options.modes.is_empty() {
+            true => Vec::new(),
+            false => [options.modes.as_slice(), options.agents.as_slice()].concat(),
+        };
+        let tool = erase(NewTaskTool { modes });
         let agents = &parts.options.agents;
         if agents.is_empty() {
             return Some(tool);
@@ -151,6 +172,10 @@ impl Tool for NewTaskTool {
             (PeerAgent::RooCode, &["new_task"]),
             (PeerAgent::Crush, &["agent"]),
             (PeerAgent::Copilot, &["execution_subagent", "runSubagent"]),
+            (PeerAgent::ClaudeCode, &["Agent", "Task"]),
+            (PeerAgent::Codex, &["spawn_agent"]),
+            (PeerAgent::GeminiCli, &["delegate_to_agent", "generalist"]),
+            (PeerAgent::OpenCode, &["task"]),
         ],
         ..ToolFacts::DEFAULT
     };
@@ -161,7 +186,33 @@ impl Tool for NewTaskTool {
         titles.join("; ")
     }
 
+    fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
+        arguments::rename(input, &["objective", "request"], "prompt");
+        let items = arguments::objects(input.get("items"));
+        let texts: Vec<&str> = items.iter().filter_map(|item| arguments::text(item, "text")).collect();
+        if !texts.is_empty() && !input.contains_key("prompt") && !input.contains_key("message") {
+            input.insert("prompt".into(), texts.join("\n").into());
+        }
+        arguments::rename(
+            input,
+            &["subagent_type", "agent_type", "agentName", "agent_name", "agent"],
+            "mode",
+        );
+        if let Some(mode) = arguments::text(input, "mode").map(str::to_lowercase) {
+            let is_general = GENERAL_AGENTS.contains(&mode.as_str()) && !self.modes.contains(&mode);
+            if is_general {
+                input.remove("mode");
+            } else if self.modes.contains(&mode) {
+                input.insert("mode".into(), mode.into());
+            }
+        }
+    }
+
     fn actions(&self, input: &Input) -> Vec<Action> {
+        // Do not request approval for a mode that does not exist.
+        if self.unknown_mode(input).is_some() {
+            return Vec::new();
+        }
         let mut modes: Vec<String> = input.all().into_iter().filter_map(|one| one.mode).collect();
         modes.dedup();
         if modes.is_empty() {
@@ -171,6 +222,12 @@ impl Tool for NewTaskTool {
     }
 
     async fn run(&self, input: Input, context: CallContext) -> Result<Output, Error> {
+        if let Some(mode) = self.unknown_mode(&input) {
+            return Err(Error::Failed(format!(
+                "there is no mode `{mode}`; the modes are {}",
+                self.modes.join(", ")
+            )));
+        }
         let tasks = input.all();
         if tasks.len() > MAX_TASKS {
             return Err(Error::Failed(format!(
@@ -199,6 +256,17 @@ impl Tool for NewTaskTool {
             }
             ([Err(error)], _) => Err(error.clone()),
             (reports, tasks) => Ok(several(tasks, reports)),
+        }
+    }
+}
+
+impl NewTaskTool {
+    /// The first mode that does not exist.
+    fn unknown_mode(&self, input: &Input) -> Option<String> {
+        let mut modes = input.all().into_iter().filter_map(|one| one.mode);
+        match self.modes.is_empty() {
+            true => None,
+            false => modes.find(|mode| !self.modes.contains(mode)),
         }
     }
 }
@@ -236,10 +304,13 @@ mod tests {
         ];
         for (input, expected) in cases {
             let input: Input = serde_json::from_value(input).unwrap();
-            let modes = NewTaskTool.actions(&input).into_iter().map(|action| match action {
-                Action::Subtask { mode } => mode,
-                other => panic!("{other:?}"),
-            });
+            let modes = NewTaskTool { modes: Vec::new() }
+                .actions(&input)
+                .into_iter()
+                .map(|action| match action {
+                    Action::Subtask { mode } => mode,
+                    other => panic!("{other:?}"),
+                });
             assert_eq!(modes.collect::<Vec<_>>(), expected);
             let used = input.all().into_iter().filter_map(|one| one.mode);
             assert!(used.into_iter().all(|mode| mode == mode.trim() && !mode.is_empty()));

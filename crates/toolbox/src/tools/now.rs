@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
 use policy::Action;
 use schemars::JsonSchema;
@@ -13,13 +14,12 @@ use crate::registry::{BuiltIn, ToolParts};
 
 pub(crate) struct NowTool;
 
-/// The date and time, in UTC.
+/// The date and time, in UTC or a time zone.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
-    /// Some models pass a zone; the result names its own.
-    #[schemars(skip)]
-    #[serde(rename = "timezone")]
-    _zone: Option<String>,
+    /// Such as `Europe/Berlin`, `local` or `utc`.
+    #[serde(alias = "tz", alias = "zone", alias = "time_zone")]
+    timezone: Option<String>,
 }
 
 impl BuiltIn for NowTool {
@@ -46,16 +46,42 @@ impl Tool for NowTool {
         Vec::new()
     }
 
-    async fn run(&self, _: Input, _: CallContext) -> Result<Output, Error> {
-        let text = format_time(Timestamp::now());
+    async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
+        let zone = match &input.timezone {
+            Some(name) => zone(name)?,
+            None => TimeZone::UTC,
+        };
+        let text = format_time(Timestamp::now(), zone);
         Ok(Output::text(text.clone()).with_summary(text))
     }
 }
 
-fn format_time(time: Timestamp) -> String {
-    let zoned = time.to_zoned(TimeZone::UTC);
+/// The time zone with an IANA name or an offset such as `+02:00`.
+fn zone(name: &str) -> Result<TimeZone, Error> {
+    let name = name.trim();
+    match name.to_ascii_lowercase().as_str() {
+        "utc" | "gmt" | "z" => return Ok(TimeZone::UTC),
+        "local" | "system" => return Ok(TimeZone::system()),
+        _ => {}
+    }
+    let unknown = || Error::Failed(format!("`{name}` is not a time zone; use a name such as Europe/Berlin"));
+    let offset = || strtime::parse("%:z", name).ok()?.offset();
+    TimeZone::get(name)
+        .ok()
+        .or_else(|| offset().map(TimeZone::fixed))
+        .ok_or_else(unknown)
+}
+
+fn format_time(time: Timestamp, zone: TimeZone) -> String {
+    let zoned = time.to_zoned(zone);
+    let offset = zoned.strftime("%:z").to_string();
+    let name = match zoned.strftime("%Z").to_string() {
+        name if name == "UTC" => name,
+        name if name.starts_with(['+', '-']) => offset,
+        name => format!("{name} ({offset})"),
+    };
     format!(
-        "{:?}, {} {} UTC",
+        "{:?}, {} {} {name}",
         zoned.weekday(),
         zoned.date(),
         zoned.strftime("%H:%M:%S")
@@ -69,6 +95,14 @@ mod tests {
     #[test]
     fn the_time_has_weekday_and_zone() {
         let time = Timestamp::from_second(1_763_266_000).unwrap();
-        assert_eq!(format_time(time), "Sunday, 2025-11-16 04:06:40 UTC");
+        for (name, expected) in [
+            ("UTC", "Sunday, 2025-11-16 04:06:40 UTC"),
+            ("Europe/Berlin", "Sunday, 2025-11-16 05:06:40 CET (+01:00)"),
+            ("america/los_angeles", "Saturday, 2025-11-15 20:06:40 PST (-08:00)"),
+            ("+05:30", "Sunday, 2025-11-16 09:36:40 +05:30"),
+        ] {
+            assert_eq!(format_time(time, zone(name).unwrap()), expected);
+        }
+        assert!(zone("Middle/Earth").is_err());
     }
 }

@@ -1,16 +1,19 @@
 //! Reads files.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use model::Block;
 use policy::Action;
+use serde_json::{Map, Value};
 use tool::{
     CallContext, DynTool, Error, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing,
-    ToolSet, erase,
+    ToolSet, erase, fold_name,
 };
-use workspace::{LineWindow, Location};
+use workspace::{FindQuery, LineWindow, Location, ResultPage, StopSignal};
 
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 use crate::support::file_view::ranges::{FileRange, Input, LineRange};
 use crate::support::file_view::{FileView, lines, media, notebook, outline};
 use crate::support::project::shown_files::{CurrentView, ShowDecision};
@@ -21,6 +24,8 @@ use crate::support::text::count;
 const MAX_FILES: usize = 30;
 /// Minimum space in the result to start another file.
 const MIN_SPACE: usize = 4_000;
+/// The time limit for finding the files of a glob.
+const GLOB_TIME: Duration = Duration::from_secs(5);
 
 pub(crate) struct ReadFileTool(pub(crate) Project);
 
@@ -71,10 +76,31 @@ impl Tool for ReadFileTool {
                 ],
             ),
             (PeerAgent::ContextPilot, &["Open", "ocr"]),
+            (PeerAgent::ClaudeCode, &["Read"]),
+            (PeerAgent::Codex, &["read_file", "view_image"]),
+            (PeerAgent::GeminiCli, &["read_file", "read_many_files"]),
+            (PeerAgent::OpenCode, &["read"]),
         ],
         ..ToolFacts::DEFAULT
     };
     type Input = Input;
+
+    fn adapt(&self, called: &str, input: &mut Map<String, Value>) {
+        // Crush and Gemini CLI count the lines to skip.
+        if (fold_name(called) == "view" || input.contains_key("absolute_path"))
+            && let Some(offset) = input.get("offset").and_then(arguments::number)
+        {
+            input.insert("offset".into(), (offset as u64 + 1).into());
+        }
+        arguments::rename(input, &["absolute_path", "notebook_path"], "path");
+        arguments::rename(input, &["include"], "paths");
+        // Roo Code nests the files.
+        if let Some(Value::Object(args)) = input.get("args")
+            && let Some(files) = args.get("file").cloned()
+        {
+            input.insert("files".into(), files);
+        }
+    }
 
     fn title(&self, input: &Input) -> String {
         let names: Vec<String> = self.ranges(input).iter().map(FileRange::title).collect();
@@ -114,9 +140,42 @@ enum ReadContent {
 }
 
 impl ReadFileTool {
-    /// The requested files and ranges.
+    /// The requested files and ranges. A glob that is not the name of a file stands for the files that match it.
     fn ranges(&self, input: &Input) -> Vec<FileRange> {
-        input.ranges(|path| self.0.workspace.locate(path).is_ok_and(|file| file.exists()))
+        let exists = |path: &str| self.0.locate(path).is_ok_and(|file| file.exists());
+        let mut all = Vec::new();
+        for range in input.ranges(exists) {
+            match range.path.contains(['*', '?']) && !exists(&range.path) {
+                true => all.extend(self.matching_files(&range)),
+                false => all.push(range),
+            }
+        }
+        all
+    }
+
+    fn matching_files(&self, glob: &FileRange) -> Vec<FileRange> {
+        let page = ResultPage {
+            offset: 0,
+            limit: MAX_FILES + 1,
+        };
+        let query = FindQuery {
+            pattern: &glob.path,
+            page,
+        };
+        let stop = StopSignal::after(GLOB_TIME);
+        let found = self.0.workspace.locate("").and_then(|root| root.find(&query, &stop));
+        let paths = found.map(|found| found.paths).unwrap_or_default();
+        let files = paths.into_iter().filter(|path| !path.ends_with('/'));
+        let ranges: Vec<FileRange> = files
+            .map(|path| FileRange {
+                path,
+                lines: glob.lines,
+            })
+            .collect();
+        match ranges.is_empty() {
+            true => vec![glob.clone()],
+            false => ranges,
+        }
     }
 
     async fn view_all(&self, several: &[FileRange], context: &CallContext) -> Result<Output, Error> {

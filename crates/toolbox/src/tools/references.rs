@@ -6,6 +6,7 @@ use index::MentionRole;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tool::{
     CallContext, DynTool, Error, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolSet, erase,
 };
@@ -64,6 +65,10 @@ impl Tool for ReferencesTool {
 
     fn title(&self, input: &Input) -> String {
         input.symbol.title()
+    }
+
+    fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
+        symbols::adapt(input);
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {

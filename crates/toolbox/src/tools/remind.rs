@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tokio::task::JoinHandle;
 use tool::{
     CallContext, DynTool, Error, NotificationSender, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolNotification,
@@ -14,6 +15,7 @@ use tool::{
 };
 
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 
 const MAX_REMINDERS: usize = 32;
 /// Maximum delay.
@@ -76,6 +78,28 @@ impl Tool for RemindTool {
 
     fn title(&self, input: &Input) -> String {
         input.text.clone().unwrap_or_default()
+    }
+
+    /// Context Pilot writes durations like `1h30m`.
+    fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
+        let duration = |text: &str| text.trim().parse::<SignedDuration>().ok()?.as_secs().try_into().ok();
+        let interval = arguments::text(input, "interval").and_then(duration);
+        let every: Option<u64> = match arguments::text(input, "recurrence") {
+            Some("hourly") => Some(60 * 60),
+            Some("daily") => Some(24 * 60 * 60),
+            Some("weekly") => Some(7 * 24 * 60 * 60),
+            Some(_) | None => interval,
+        };
+        if let Some(every) = every {
+            input.entry("every_seconds").or_insert(every.into());
+        }
+        if let Some(delay) = arguments::text(input, "delay").and_then(duration) {
+            input.entry("in_seconds").or_insert(u64::into(delay));
+        }
+        if let Some(number) = arguments::text(input, "cancel_id").and_then(arguments::id_number) {
+            // Context Pilot counts from 0.
+            input.insert("cancel".into(), (number + 1).into());
+        }
     }
 
     fn actions(&self, _: &Input) -> Vec<Action> {

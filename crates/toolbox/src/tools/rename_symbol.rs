@@ -5,6 +5,7 @@ use std::sync::Arc;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, erase};
 
 use crate::registry::{BuiltIn, ToolParts};
@@ -50,6 +51,10 @@ impl Tool for RenameSymbolTool {
 
     fn title(&self, input: &Input) -> String {
         format!("{} → {}", input.symbol.title(), input.new_name)
+    }
+
+    fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
+        symbols::adapt(input);
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {

@@ -5,12 +5,17 @@ use std::sync::Arc;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, erase};
+use serde_json::{Map, Value};
+use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, erase, fold_name};
 
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 use crate::support::notes::{NoteName, NoteScope, NoteStore, SCRATCHPAD};
 use crate::support::project::{run_blocking, tool_error};
 use crate::support::text::count;
+
+/// The start of the heading of a cell.
+const HEADING: &str = "## ";
 
 pub(crate) struct ScratchpadTool(pub(crate) NoteStore);
 
@@ -21,9 +26,14 @@ pub(crate) struct Input {
     text: Option<String>,
     #[serde(default)]
     replace: bool,
+    /// Context Pilot: the heading of a cell, which is a section of the page.
     #[schemars(skip)]
     #[serde(alias = "cell_title")]
     title: Option<String>,
+    /// Context Pilot: the cells to change or remove, by their number from 1.
+    #[schemars(skip)]
+    #[serde(default)]
+    cells: Vec<usize>,
 }
 
 impl BuiltIn for ScratchpadTool {
@@ -44,13 +54,41 @@ impl Tool for ScratchpadTool {
     const EFFECT: ToolEffect = ToolEffect::Mutating;
     const FACTS: ToolFacts = ToolFacts {
         kind: ToolKind::Think,
-        peers: &[(PeerAgent::ContextPilot, &["create_cell", "edit_cell", "wipe"])],
+        peers: &[(
+            PeerAgent::ContextPilot,
+            &[
+                "create_cell",
+                "edit_cell",
+                "scratchpad_create_cell",
+                "scratchpad_edit_cell",
+                "scratchpad_wipe",
+                "wipe",
+            ],
+        )],
         ..ToolFacts::DEFAULT
     };
     type Input = Input;
 
     fn title(&self, input: &Input) -> String {
         input.title.clone().unwrap_or_default()
+    }
+
+    fn adapt(&self, called: &str, input: &mut Map<String, Value>) {
+        let called = fold_name(called);
+        let ids = match input.remove("cell_ids").or_else(|| input.remove("cell_id")) {
+            Some(Value::Array(ids)) => ids,
+            Some(id) => vec![id],
+            None => Vec::new(),
+        };
+        let number = |id: &Value| match id {
+            Value::String(text) => arguments::id_number(text),
+            id => arguments::number(id).map(|number| number as usize),
+        };
+        let cells: Vec<Value> = ids.iter().filter_map(number).map(Value::from).collect();
+        if called.ends_with("wipe") || !cells.is_empty() {
+            input.insert("replace".into(), true.into());
+            input.insert("cells".into(), cells.into());
+        }
     }
 
     fn actions(&self, _: &Input) -> Vec<Action> {
@@ -70,19 +108,20 @@ impl Tool for ScratchpadTool {
                 false => String::new(),
             };
             let new = match (&input.text, input.replace) {
-                (None, false) => old,
+                (_, true) if !input.cells.is_empty() => change_cells(&old, &input)?,
+                (None, false) => old.clone(),
                 (None, true) => String::new(),
                 (Some(text), true) => text.clone(),
                 (Some(text), false) => {
                     let heading = input
                         .title
                         .as_ref()
-                        .map(|title| format!("## {title}\n"))
+                        .map(|title| format!("{HEADING}{title}\n"))
                         .unwrap_or_default();
                     format!("{old}{heading}{}\n", text.trim_end())
                 }
             };
-            if input.text.is_some() || input.replace {
+            if new != old {
                 notebook.write(&page, &new)?;
             }
             let lines = count(new.lines().count(), "line");
@@ -93,4 +132,35 @@ impl Tool for ScratchpadTool {
         })
         .await
     }
+}
+
+/// The page with cells changed, or removed if neither a title nor text is given.
+fn change_cells(page: &str, input: &Input) -> Result<String, Error> {
+    let mut cells: Vec<String> = Vec::new();
+    for line in page.split_inclusive('\n') {
+        match cells.last_mut() {
+            Some(cell) if !line.starts_with(HEADING) => cell.push_str(line),
+            Some(_) | None => cells.push(line.to_owned()),
+        }
+    }
+    if let Some(missing) = input.cells.iter().find(|number| !(1..=cells.len()).contains(*number)) {
+        return Err(Error::Failed(format!(
+            "there is no cell {missing}; the page has {}",
+            count(cells.len(), "cell")
+        )));
+    }
+    let is_removal = input.title.is_none() && input.text.is_none();
+    let changed = cells.iter().zip(1..).filter_map(|(cell, number)| {
+        if !input.cells.contains(&number) {
+            return Some(cell.clone());
+        }
+        let (heading, text) = match cell.strip_prefix(HEADING).and_then(|cell| cell.split_once('\n')) {
+            Some((heading, text)) => (heading, text),
+            None => ("", cell.as_str()),
+        };
+        let heading = input.title.as_deref().unwrap_or(heading);
+        let text = input.text.as_deref().unwrap_or(text).trim_end();
+        (!is_removal).then(|| format!("{HEADING}{heading}\n{text}\n"))
+    });
+    Ok(changed.collect())
 }

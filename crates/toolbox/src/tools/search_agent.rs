@@ -19,7 +19,7 @@ pub(crate) struct SearchAgentTool;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     /// The question, with all necessary context.
-    #[serde(alias = "query", alias = "task", alias = "question")]
+    #[serde(alias = "query", alias = "task", alias = "question", alias = "objective")]
     prompt: String,
     /// 3-5 words.
     #[serde(alias = "description")]
@@ -50,6 +50,7 @@ impl Tool for SearchAgentTool {
         peers: &[
             (PeerAgent::RooCode, &["codebase_search"]),
             (PeerAgent::Copilot, &["search_subagent", "semantic_search"]),
+            (PeerAgent::GeminiCli, &["codebase_investigator"]),
         ],
         ..ToolFacts::DEFAULT
     };

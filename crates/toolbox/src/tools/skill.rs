@@ -6,11 +6,13 @@ use std::sync::Arc;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing, erase};
 use workspace::{Location, Workspace};
 
 use crate::middleware::append_description;
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 use crate::support::project::{run_blocking, tool_error};
 use crate::support::skills::{FILE, FILE_BYTES, SkillInfo, all, belongs, catalogue, split};
 
@@ -57,6 +59,9 @@ impl Tool for SkillTool {
                 &["fetch_instructions", "run_slash_command", "skill"],
             ),
             (PeerAgent::ContextPilot, &["skill_load"]),
+            (PeerAgent::ClaudeCode, &["Skill", "SlashCommand"]),
+            (PeerAgent::GeminiCli, &["activate_skill"]),
+            (PeerAgent::OpenCode, &["skill"]),
         ],
         ..ToolFacts::DEFAULT
     };
@@ -66,6 +71,26 @@ impl Tool for SkillTool {
         match &input.file {
             Some(file) => format!("{}/{file}", input.name),
             None => input.name.clone(),
+        }
+    }
+
+    /// Other agents call a skill a command: `/name arguments`.
+    fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
+        arguments::rename(input, &["skill", "command", "task", "skill_name", "id"], "name");
+        let Some(given) = arguments::text(input, "name") else {
+            return;
+        };
+        let (name, args) = match given
+            .strip_prefix('/')
+            .map(|given| given.split_once(char::is_whitespace))
+        {
+            Some(Some((name, args))) => (name.to_owned(), Some(args.trim().to_owned())),
+            Some(None) => (given.trim_start_matches('/').to_owned(), None),
+            None => (given.to_owned(), None),
+        };
+        input.insert("name".into(), name.into());
+        if let Some(args) = args {
+            input.entry("args").or_insert(args.into());
         }
     }
 

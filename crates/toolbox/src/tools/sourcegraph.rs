@@ -6,7 +6,7 @@ use std::time::Duration;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, erase};
 use url::Url;
 
@@ -76,6 +76,7 @@ impl Tool for SourcegraphTool {
         peers: &[
             (PeerAgent::Crush, &["sourcegraph"]),
             (PeerAgent::Copilot, &["github_repo"]),
+            (PeerAgent::OpenCode, &["codesearch"]),
         ],
         ..ToolFacts::DEFAULT
     };
@@ -83,6 +84,14 @@ impl Tool for SourcegraphTool {
 
     fn title(&self, input: &Input) -> String {
         input.query.clone()
+    }
+
+    fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
+        let repo = input.remove("repo").as_ref().and_then(Value::as_str).map(str::to_owned);
+        if let (Some(repo), Some(query)) = (repo, input.get("query").and_then(Value::as_str)) {
+            let query = format!("repo:^github\\.com/{repo}$ {query}");
+            input.insert("query".into(), query.into());
+        }
     }
 
     fn actions(&self, _: &Input) -> Vec<Action> {

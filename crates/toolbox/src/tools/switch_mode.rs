@@ -5,11 +5,13 @@ use std::sync::Arc;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tool::{
     CallContext, DynTool, Error, NextStep, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing, erase,
 };
 
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 
 /// The names of the modes.
 pub(crate) struct SwitchModeTool(pub(crate) Vec<String>);
@@ -51,6 +53,10 @@ impl Tool for SwitchModeTool {
             Some(reason) => format!("{}: {reason}", input.mode),
             None => input.mode.clone(),
         }
+    }
+
+    fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
+        arguments::rename(input, &["agentName", "agent_name", "agent", "id"], "mode");
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {

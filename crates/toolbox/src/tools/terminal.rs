@@ -8,9 +8,10 @@ use policy::Action;
 use sandbox::{Confinement, ConfinementLevel, ProcessEnvironment, ProcessExit, ProcessStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use tool::{
     CallContext, DynTool, Error, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing,
-    ToolSet, erase,
+    ToolSet, erase, fold_name,
 };
 
 use workspace::IndexMarks;
@@ -18,12 +19,14 @@ use workspace::IndexMarks;
 use crate::CommandOptions;
 use crate::middleware::checkpoint::with_checkpoints;
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 use crate::support::commands::{
     RunningCommand, ShellCommand, WatchOutcome, at_level, command_exit, describe_exit, exit_status, render_output,
 };
 use crate::support::jobs::JobRegistry;
 use crate::support::project::Project;
 use crate::support::web::failed;
+use crate::tools::apply_patch::ApplyPatchTool;
 use crate::tools::call_tool;
 
 const MAX_SECONDS: u64 = 24 * 3_600;
@@ -62,6 +65,10 @@ pub(crate) struct Input {
     #[serde(default)]
     #[schemars(skip)]
     timeout_ms: Option<u64>,
+    /// How long to wait before the command continues in the background.
+    #[serde(alias = "yield_time_ms")]
+    #[schemars(skip)]
+    foreground_ms: Option<u64>,
 }
 
 /// Whether a command ran in the sandbox.
@@ -110,7 +117,10 @@ impl TerminalTool {
         match (input.background, command.timeout) {
             (true, _) => Some(EARLY_EXIT_WAIT),
             (false, Some(_)) => None,
-            (false, None) => Some(self.commands.foreground_limit),
+            (false, None) => Some(match input.foreground_ms {
+                Some(limit) => Duration::from_millis(limit).min(self.commands.foreground_limit),
+                None => self.commands.foreground_limit,
+            }),
         }
     }
 
@@ -225,14 +235,18 @@ impl Tool for TerminalTool {
             (PeerAgent::Zed, &["terminal"]),
             (PeerAgent::RooCode, &["execute_command"]),
             (PeerAgent::Crush, &["bash"]),
-            (
-                PeerAgent::Copilot,
-                &["create_and_run_task", "runTests", "run_in_terminal", "run_task"],
-            ),
+            (PeerAgent::Copilot, &["create_and_run_task", "run_in_terminal"]),
             (
                 PeerAgent::ContextPilot,
                 &["console_create", "console_easy_bash", "gh_execute", "git_execute"],
             ),
+            (PeerAgent::ClaudeCode, &["Bash"]),
+            (
+                PeerAgent::Codex,
+                &["exec_command", "local_shell", "shell", "shell_command"],
+            ),
+            (PeerAgent::GeminiCli, &["run_shell_command"]),
+            (PeerAgent::OpenCode, &["bash"]),
         ],
         ..ToolFacts::DEFAULT
     };
@@ -240,6 +254,18 @@ impl Tool for TerminalTool {
 
     fn title(&self, input: &Input) -> String {
         input.command.clone()
+    }
+
+    fn adapt(&self, called: &str, input: &mut Map<String, Value>) {
+        adapt(called, input);
+    }
+
+    /// Codex applies a patch with a command of this name.
+    fn redirect(&self, input: &Value) -> Option<(&'static str, Value)> {
+        let command = input.get("command")?.as_str()?.trim_start();
+        let patch = command.strip_prefix("apply_patch")?.trim_start();
+        let is_patch = patch.contains("*** Begin Patch") && input.get("cwd").is_none();
+        is_patch.then(|| (ApplyPatchTool::NAME, json!({"input": patch_text(patch)})))
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
@@ -289,6 +315,97 @@ impl Tool for TerminalTool {
             WatchOutcome::StillRunning => Ok(self.adopt(running)),
             WatchOutcome::Exited(exit) => Ok(self.render_exit(&running, *exit, SandboxUse::Escalated)),
         }
+    }
+}
+
+/// Milliseconds from which a plain `timeout` is not in seconds.
+const MIN_MILLISECONDS: f64 = 1_000.0;
+
+/// Rewrites the arguments of other agents' shell tools.
+fn adapt(called: &str, input: &mut Map<String, Value>) {
+    let called = fold_name(called);
+    arguments::rename(input, &["cmd", "script"], "command");
+    arguments::rename(
+        input,
+        &[
+            "workdir",
+            "working_dir",
+            "working_directory",
+            "directory",
+            "dir_path",
+            "cd",
+        ],
+        "cwd",
+    );
+    if let Some(Value::Object(task)) = input.get("task") {
+        let args = task.get("args").and_then(Value::as_array).into_iter().flatten();
+        let words: Vec<&str> = args.filter_map(Value::as_str).collect();
+        let command = task.get("command").and_then(Value::as_str).unwrap_or_default();
+        let words = words.into_iter().map(|word| format!(" {}", quoted(word)));
+        let line = command.to_owned() + &words.collect::<String>();
+        input.insert("command".into(), line.into());
+    }
+    if let Some(Value::Array(words)) = input.get("command") {
+        let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+        let line = command_line(&words);
+        input.insert("command".into(), line.into());
+    }
+    if called == "consolecreate" || input.get("mode").and_then(Value::as_str) == Some("async") {
+        input.entry("background").or_insert(true.into());
+    }
+    if called == "consoleeasybash" {
+        input.entry("timeout_seconds").or_insert(10.into());
+    }
+    if let Some(seconds) = input
+        .remove("auto_background_after")
+        .as_ref()
+        .and_then(arguments::number)
+    {
+        input.insert("foreground_ms".into(), ((seconds * 1_000.0) as u64).into());
+    }
+    let Some(limit) = input.remove("timeout") else {
+        return;
+    };
+    // Most agents count milliseconds; Roo Code counts seconds.
+    let (name, limit) = match arguments::number(&limit) {
+        Some(limit) if limit <= 0.0 => return,
+        Some(limit) if limit >= MIN_MILLISECONDS && called != "executecommand" => ("timeout_ms", (limit as u64).into()),
+        Some(limit) => ("timeout_seconds", (limit.ceil() as u64).into()),
+        None => ("timeout_seconds", limit),
+    };
+    input.entry(name).or_insert(limit);
+}
+
+/// The shell command for a program and its arguments. A script for a shell is the command itself.
+fn command_line(words: &[&str]) -> String {
+    match words {
+        [shell, "-c" | "-lc" | "-ic", script] if shell.ends_with("sh") => (*script).to_owned(),
+        words => {
+            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            words.join(" ")
+        }
+    }
+}
+
+/// Quotes a word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./:=@%+,".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// The patch in the argument or the here document of a command.
+fn patch_text(argument: &str) -> String {
+    let end = "*** End Patch";
+    let from = argument.find("*** Begin Patch").unwrap_or(0);
+    let to = argument.rfind(end).map_or(argument.len(), |at| at + end.len());
+    let text = argument.get(from..to.max(from)).unwrap_or(argument);
+    // A quoted argument has its quotes escaped.
+    match argument.starts_with('\'') {
+        true => text.replace("'\\''", "'"),
+        false => text.to_owned(),
     }
 }
 

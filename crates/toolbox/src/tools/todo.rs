@@ -6,12 +6,14 @@ use std::sync::Arc;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 use tool::{
     Availability, CallContext, DynTool, Error, ModelClass, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind,
-    ToolListing, erase,
+    ToolListing, erase, fold_name,
 };
 
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::arguments;
 
 /// Maximum number of items.
 const MAX_ITEMS: usize = 100;
@@ -85,6 +87,20 @@ impl Tool for TodoTool {
             (PeerAgent::Crush, &["todos"]),
             (PeerAgent::Copilot, &["manage_todo_list"]),
             (PeerAgent::ContextPilot, &["todo_create", "todo_move", "todo_update"]),
+            (
+                PeerAgent::ClaudeCode,
+                &[
+                    "TaskCreate",
+                    "TaskGet",
+                    "TaskList",
+                    "TaskUpdate",
+                    "TodoRead",
+                    "TodoWrite",
+                ],
+            ),
+            (PeerAgent::Codex, &["update_plan"]),
+            (PeerAgent::GeminiCli, &["write_todos"]),
+            (PeerAgent::OpenCode, &["todoread", "todowrite"]),
         ],
         ..ToolFacts::DEFAULT
     };
@@ -94,6 +110,10 @@ impl Tool for TodoTool {
         let given = input.todos.as_deref().unwrap_or_default();
         let current = given.iter().find(|one| one.status == Some(TodoStatus::InProgress));
         current.and_then(|one| one.content.clone()).unwrap_or_default()
+    }
+
+    fn adapt(&self, called: &str, input: &mut Map<String, Value>) {
+        adapt(&fold_name(called), input);
     }
 
     fn actions(&self, _: &Input) -> Vec<Action> {
@@ -120,6 +140,46 @@ impl Tool for TodoTool {
             todos: Some(list.clone()),
             ..Output::text(render(&list)).with_summary(summary)
         })
+    }
+}
+
+/// Rewrites the arguments of other agents' todo tools.
+fn adapt(called: &str, input: &mut Map<String, Value>) {
+    let reads = matches!(called, "todoread" | "tasklist" | "taskget" | "todomove")
+        || arguments::text(input, "operation") == Some("read");
+    if reads {
+        input.clear();
+        return;
+    }
+    match called {
+        // Claude Code and Context Pilot add and change single items.
+        "taskcreate" | "taskupdate" => {
+            let item = std::mem::take(input);
+            input.insert("todos".into(), Value::Array(vec![Value::Object(item)]));
+            input.insert("merge".into(), true.into());
+        }
+        "todocreate" | "todoupdate" => {
+            arguments::rename(input, &["updates"], "todos");
+            input.insert("merge".into(), true.into());
+        }
+        _ => {}
+    }
+    for name in ["todos", "todoList", "todo_list"] {
+        let items = input.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten();
+        items.filter_map(Value::as_object_mut).for_each(adapt_item);
+    }
+}
+
+/// Rewrites an item: its title, its number, and its removal.
+fn adapt_item(item: &mut Map<String, Value>) {
+    arguments::rename(item, &["text", "title", "step", "task", "name", "subject"], "content");
+    arguments::rename(item, &["description"], "content");
+    arguments::rename(item, &["taskId", "task_id"], "id");
+    if let Some(number) = arguments::text(item, "id").and_then(arguments::id_number) {
+        item.insert("id".into(), number.into());
+    }
+    if item.remove("delete").as_ref().and_then(arguments::truth) == Some(true) {
+        item.insert("status".into(), "cancelled".into());
     }
 }
 

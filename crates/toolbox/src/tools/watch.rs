@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::task::JoinHandle;
 use tool::{
-    CallContext, DynTool, Error, NotificationSender, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolHost,
-    ToolKind, ToolNotification, ToolSet, erase,
+    CallContext, DynTool, Error, NotificationSender, Output, Tool, ToolEffect, ToolFacts, ToolHost, ToolKind,
+    ToolNotification, ToolSet, erase,
 };
 
 use crate::registry::{BuiltIn, ToolParts};
@@ -77,12 +77,11 @@ impl BuiltIn for WatchTool {
 
 impl Tool for WatchTool {
     const NAME: &'static str = "watch";
-    const ALIASES: &'static [&'static str] = &["console_watch", "watch_command"];
+    const ALIASES: &'static [&'static str] = &["watch_command"];
     const EFFECT: ToolEffect = ToolEffect::Mutating;
     const FACTS: ToolFacts = ToolFacts {
         kind: ToolKind::Execute,
         sets: &[ToolSet::MainSession],
-        peers: &[(PeerAgent::ContextPilot, &["console_watch"])],
         ..ToolFacts::DEFAULT
     };
     type Input = Input;

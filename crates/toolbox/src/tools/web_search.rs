@@ -154,6 +154,10 @@ impl Tool for WebSearchTool {
                 PeerAgent::ContextPilot,
                 &["brave_llm_context", "brave_search", "firecrawl_search"],
             ),
+            (PeerAgent::ClaudeCode, &["WebSearch"]),
+            (PeerAgent::Codex, &["web_search"]),
+            (PeerAgent::GeminiCli, &["google_web_search"]),
+            (PeerAgent::OpenCode, &["websearch"]),
         ],
         ..ToolFacts::DEFAULT
     };

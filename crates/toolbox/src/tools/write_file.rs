@@ -47,8 +47,11 @@ impl Tool for WriteFileTool {
             (PeerAgent::Zed, &["write_file"]),
             (PeerAgent::RooCode, &["write_file", "write_to_file"]),
             (PeerAgent::Crush, &["write"]),
-            (PeerAgent::Copilot, &["create_file", "create_new_jupyter_notebook"]),
+            (PeerAgent::Copilot, &["create_file"]),
             (PeerAgent::ContextPilot, &["Write"]),
+            (PeerAgent::ClaudeCode, &["Write"]),
+            (PeerAgent::GeminiCli, &["write_file"]),
+            (PeerAgent::OpenCode, &["write"]),
         ],
         ..ToolFacts::DEFAULT
     };

@@ -48,7 +48,7 @@ async fn arguments_of_other_agents_are_accepted() {
     let two = "2\t2\n3\t3\n[lines 2-3 of 4]";
     for (name, input, answer) in [
         ("read_file", json!({"filePath": "a", "startLine": 2, "endLine": 3}), two),
-        ("view", json!({"file_path": "a", "offset": 2, "limit": 2}), two),
+        ("view", json!({"file_path": "a", "offset": 1, "limit": 2}), two),
         ("read", json!({"path": "a:2-3"}), two),
         (
             "read_file",

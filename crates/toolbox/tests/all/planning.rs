@@ -109,7 +109,7 @@ fn aliases_of_planning_tools_resolve() {
                 "update_plan",
             ],
         ),
-        ("memory", &["memory_create", "memory_update"]),
+        ("memory", &["memory_create", "save_memory"]),
         ("scratchpad", &["create_cell", "edit_cell", "scratchpad_wipe"]),
         (
             "ask_question",

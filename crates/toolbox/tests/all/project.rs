@@ -65,8 +65,8 @@ impl TestProject {
 
     /// Runs a tool with this context.
     pub(crate) async fn call(&self, name: &str, input: Value, context: CallContext) -> Result<Output, tool::Error> {
-        let tool = Arc::clone(self.tools.get(name).unwrap());
-        soon(tool.run(input.into(), context)).await
+        let (tool, adapted) = self.tools.resolve_call(name, &input).unwrap();
+        soon(tool.run(adapted.unwrap_or(input).into(), context)).await
     }
 
     /// Runs a tool and returns its output.
@@ -91,7 +91,8 @@ impl TestProject {
     }
 
     pub(crate) fn actions(&self, name: &str, input: Value) -> Vec<Action> {
-        self.tools.get(name).unwrap().actions(&input.into()).unwrap()
+        let (tool, adapted) = self.tools.resolve_call(name, &input).unwrap();
+        tool.actions(&adapted.unwrap_or(input).into()).unwrap()
     }
 }
 

@@ -18,6 +18,16 @@ pub(crate) struct CheckerRun {
     pub(crate) only: Option<String>,
 }
 
+impl CheckerRun {
+    /// The checker in messages: its command line, or its program if it runs a script.
+    pub(crate) fn label(&self) -> String {
+        match (self.command.contains('\n'), self.command.split(' ').next()) {
+            (true, Some(program)) => format!("{program} (syntax check)"),
+            (_, _) => format!("`{}`", self.command),
+        }
+    }
+}
+
 /// The output format of a checker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CheckerFormat {

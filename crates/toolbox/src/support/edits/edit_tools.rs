@@ -6,17 +6,24 @@ use edit::EditFormat;
 use futures::future::BoxFuture;
 use model::ToolSpec;
 use policy::Action;
-use serde_json::Value;
-use tool::{CallContext, CallInput, CallPreview, DynTool, Error, Output, Tool, ToolEffect, ToolFacts, erase};
+use serde_json::{Map, Value, json};
+use tool::{
+    CallContext, CallInput, CallPreview, DynTool, Error, Output, Registry, Tool, ToolEffect, ToolFacts, erase,
+    fold_name,
+};
 
 use crate::registry::ToolParts;
+use crate::support::arguments;
 use crate::support::edits::edit_agent::EditAgent;
-use crate::support::preview::PATCH;
+use crate::support::preview::{PATCH, PATH};
+use crate::support::project::Project;
 use crate::tools::apply_patch::ApplyPatchTool;
 use crate::tools::edit_file::EditFileTool;
 use crate::tools::insert::InsertTool;
+use crate::tools::write_file::WriteFileTool;
 
 const OLD_TEXT_FIELDS: [&str; 4] = ["old_text", "old_string", "oldString", "old_str"];
+const NEW_TEXT_FIELDS: [&str; 4] = ["new_text", "new_string", "newString", "new_str"];
 /// Fields that only an insertion has. A new text with a line may be a replacement without its old text.
 const INSERT_FIELDS: [&str; 4] = ["insert_line", "insertLine", "insert_text", "text"];
 
@@ -24,6 +31,7 @@ const INSERT_FIELDS: [&str; 4] = ["insert_line", "insertLine", "insert_text", "t
 pub(crate) struct EditTools {
     spec: ToolSpec,
     aliases: Vec<&'static str>,
+    project: Project,
     edit_file: Arc<dyn DynTool>,
     apply_patch: Arc<dyn DynTool>,
     insert: Arc<dyn DynTool>,
@@ -65,6 +73,7 @@ impl EditTools {
         Self {
             spec,
             aliases,
+            project: project.clone(),
             edit_file,
             apply_patch,
             insert,
@@ -89,6 +98,105 @@ impl EditTools {
             &self.edit_file
         }
     }
+}
+
+/// Rewrites the arguments of other agents' edit tools.
+fn adapt(called: &str, input: &mut Map<String, Value>) {
+    match called {
+        // Roo Code: the line before which to insert; 0 and -1 are the end.
+        "insertcontent" => {
+            arguments::rename(input, &["content"], "text");
+            let line = input.remove("line").as_ref().and_then(arguments::number);
+            if let Some(line) = line.filter(|line| *line >= 1.0) {
+                input.insert("line".into(), (line as u64 - 1).into());
+            }
+        }
+        "searchandreplace" => {
+            arguments::rename(input, &["search"], "old_text");
+            if !input.contains_key("new_text") && input.contains_key("replace") {
+                let new = input.remove("replace").unwrap_or_default();
+                input.insert("new_text".into(), new);
+            }
+            arguments::rename(input, &["operations"], "edits");
+        }
+        // An instruction for the edit model, if there is one.
+        "inserteditintofile" => {
+            if let Some(code) = arguments::text(input, "code") {
+                let explanation = arguments::text(input, "explanation").unwrap_or_default();
+                let text = format!("{explanation}\n\nThe new code; comments stand for existing code:\n{code}");
+                input.insert("instructions".into(), text.trim().into());
+            }
+        }
+        "applypatch" => {
+            if let Some(Value::Array(words)) = input.get("command")
+                && let Some(patch) = words.last().cloned()
+            {
+                input.insert("input".into(), patch);
+            }
+        }
+        _ => {}
+    }
+    arguments::rename(input, &["replacements"], "edits");
+    for edit in input
+        .get_mut("edits")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        if let Value::Object(edit) = edit {
+            arguments::rename(edit, &["search"], "old_text");
+            arguments::rename(edit, &["replace"], "new_text");
+        }
+    }
+    let replaces_all = input.remove("allow_multiple").as_ref().and_then(arguments::truth) == Some(true)
+        || input
+            .remove("expected_replacements")
+            .as_ref()
+            .and_then(arguments::number)
+            > Some(1.0);
+    if replaces_all {
+        input.entry("replace_all").or_insert(true.into());
+    }
+    spread_over_files(input);
+}
+
+/// Converts edits that name their own files to a patch, or to edits of the one file that all of them name.
+fn spread_over_files(input: &mut Map<String, Value>) {
+    let Some(edits) = input.get("edits") else {
+        return;
+    };
+    let edits = arguments::objects(Some(edits));
+    let paths: Vec<&str> = edits.iter().filter_map(path_of).collect();
+    match paths.as_slice() {
+        [] => {}
+        [first, others @ ..] if others.iter().all(|path| path == first) => {
+            let path = (*first).to_owned();
+            input.entry("path").or_insert(path.into());
+        }
+        _ => *input = Map::from_iter([("input".to_owned(), json!({"edits": edits}).to_string().into())]),
+    }
+}
+
+fn path_of(input: &Map<String, Value>) -> Option<&str> {
+    PATH.iter().find_map(|name| arguments::text(input, name))
+}
+
+/// The path and content of a file that an edit with an empty old text would create.
+fn new_file(input: &Value) -> Option<(&str, String)> {
+    let input = input.as_object()?;
+    let path = path_of(input)?;
+    if let Some(code) = arguments::text(input, "code") {
+        return Some((path, code.to_owned()));
+    }
+    let edits = input.get("edits").and_then(Value::as_array);
+    let only = match edits.map(Vec::as_slice) {
+        Some([only]) => only.as_object()?,
+        Some(_) => return None,
+        None => input,
+    };
+    let old = OLD_TEXT_FIELDS.iter().find_map(|name| only.get(*name)?.as_str())?;
+    let new = NEW_TEXT_FIELDS.iter().find_map(|name| only.get(*name)?.as_str())?;
+    (old.is_empty() && !new.is_empty()).then(|| (path, new.to_owned()))
 }
 
 /// The specification of edit_file if changes can be described: old and new text are optional.
@@ -122,6 +230,18 @@ impl DynTool for EditTools {
 
     fn facts(&self) -> ToolFacts {
         EditFileTool::FACTS
+    }
+
+    fn adapt(&self, called: &str, input: &mut Map<String, Value>) {
+        adapt(&fold_name(called), input);
+    }
+
+    /// Replacing nothing in a file that does not exist writes the file.
+    fn resolve(&self, input: &Value, tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
+        let (path, content) = new_file(input)?;
+        let is_new = self.project.locate(path).is_ok_and(|file| !file.is_taken());
+        let tool = is_new.then(|| tools.get(WriteFileTool::NAME)).flatten()?;
+        Some((Arc::clone(tool), json!({"path": path, "content": content})))
     }
 
     fn title(&self, input: &CallInput) -> String {
