@@ -3,6 +3,7 @@
 mod acp;
 mod agents;
 mod apply;
+mod browser;
 pub(crate) mod changes;
 mod compact;
 mod config;

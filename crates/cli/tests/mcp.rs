@@ -48,39 +48,32 @@ fn last(server: &Server) -> ParsedRequest {
 }
 
 #[tokio::test]
-async fn tools_of_a_new_server_are_found_and_later_listed_and_the_prompt_stays_the_same() {
+async fn tools_of_a_new_server_are_in_the_first_request_and_the_prompt_stays_the_same() {
     let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
-    let found = Turn::calls("find_tools", json!({"query": "plain first"}));
-    let called = Turn::calls("call_tool", json!({"name": "first", "input": {}}));
-    let script = || {
-        Script::new()
-            .turn(found.clone())
-            .turn(called.clone())
-            .turn(Turn::text("Done."))
-    };
-    let server = Server::start(script()).await.unwrap();
+    let mcp_tool = json!({"server_name": "plain", "tool_name": "first", "arguments": {}});
+    let calls = [
+        ("first", json!({})),
+        ("mcp__plain__first", json!({})),
+        ("mcp_plain_first", json!({})),
+        ("call_tool", json!({"name": "mcp__plain__first", "input": {}})),
+        ("use_mcp_tool", mcp_tool),
+        (
+            "UseMcpTool",
+            json!({"server": "plain", "name": "first", "arguments": "{}"}),
+        ),
+    ];
+    let turns = calls.iter().map(|(name, input)| Turn::calls(*name, input.clone()));
+    let script = Script::new().turns(turns).turn(Turn::text("Done."));
+    let server = Server::start(script).await.unwrap();
     let hew = hew(&server, &project);
     configure(&hew, &["plain"], "");
     run(&hew, &["--permission", "full"]).await;
-    let seen = last(&server);
-    let said = results(&seen);
-    assert!(said[0].starts_with("first: Does first."), "{said:?}");
-    assert!(said[1].starts_with("plain did first"), "{said:?}");
-    let first = server.main_requests()[0].json();
-    let finder = first["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|tool| tool["name"] == "find_tools")
-        .unwrap()
-        .clone();
-    assert!(
-        finder["description"]
-            .as_str()
-            .unwrap()
-            .contains("Still starting: plain"),
-        "{finder}"
-    );
+    assert!(server.main_requests()[0].parsed().unwrap().offers("first"));
+    let said = results(&last(&server));
+    assert_eq!(said.len(), calls.len());
+    for (said, call) in said.iter().zip(&calls) {
+        assert!(said.starts_with("plain did first"), "{call:?}: {said}");
+    }
     // Now it is known: it is listed, and called by its name.
     let mut before = None;
     for _ in 0..2 {
@@ -125,6 +118,31 @@ async fn a_call_is_asked_about_and_refused_where_nobody_is_unless_it_is_always_a
         let said = results(&last(&server));
         assert!(said[1].starts_with(expected), "{said:?}");
     }
+}
+
+#[tokio::test]
+async fn the_first_server_added_in_a_running_session_is_found() {
+    let project = Project::new(&[("a.txt", "")]).unwrap();
+    let home = std::sync::Arc::new(std::sync::OnceLock::<Hew>::new());
+    let added = std::sync::Arc::clone(&home);
+    let script = Script::dynamic(move |seen| match seen.results().count() {
+        // Longer than the interval at which definitions are read again.
+        0 => {
+            configure(added.get().unwrap(), &["plain"], "");
+            Turn::calls("terminal", json!({"command": "sleep 2.5"}))
+        }
+        1 => Turn::calls("call_tool", json!({"name": "first", "input": {}})),
+        2 => Turn::calls("find_tools", json!({"query": "first"})),
+        _ => Turn::text("Done."),
+    });
+    let server = Server::start(script).await.unwrap();
+    let hew = hew(&server, &project);
+    configure(&hew, &[], "");
+    home.set(hew.clone()).ok().unwrap();
+    run(&hew, &["--permission", "full"]).await;
+    let said = results(&last(&server));
+    assert!(said[1].starts_with("plain did first"), "{said:?}");
+    assert!(said[2].starts_with("first: Does first."), "{said:?}");
 }
 
 #[tokio::test]

@@ -367,3 +367,55 @@ async fn a_command_that_is_watched_does_not_keep_the_session_from_ending() {
         results(&seen)
     );
 }
+
+#[tokio::test]
+async fn a_profile_is_applied_before_tools_are_offered_for_search() {
+    let project = files();
+    let describe = async |args: &[&str], config: &str| {
+        let server = Server::start(Script::new().turn(Turn::text("Done."))).await.unwrap();
+        let hew = hew(&server, &project);
+        let file = hew.home().join("config.toml");
+        std::fs::write(&file, config).unwrap();
+        let run = hew
+            .env("HEW_CONFIG", file)
+            .args(["run", "--json", "-m", MODEL])
+            .args(args);
+        let output = run.arg("go").run().await.unwrap();
+        assert_eq!(output.code(), Some(0), "{}{}", output.stdout, output.stderr);
+        let request = server.main_requests()[0].json();
+        let tools = request["tools"].as_array().unwrap().clone();
+        let finder = tools.iter().find(|tool| tool["name"] == "find_tools");
+        finder.map(|tool| tool["description"].as_str().unwrap().to_owned())
+    };
+    let all = describe(&[], "").await.unwrap();
+    assert!(all.contains("copy_path") && all.contains("move_path"), "{all}");
+    let config = "[profiles.some]\nother_tools = true\ntools = { copy_path = false }\n";
+    let some = describe(&["--profile", "some"], config).await.unwrap();
+    assert!(!some.contains("copy_path") && some.contains("move_path"), "{some}");
+    let without = describe(&[], "[tools]\ndisabled = ['copy_path']\n").await.unwrap();
+    assert!(
+        !without.contains("copy_path") && without.contains("move_path"),
+        "{without}"
+    );
+    // This profile has no tools to search for.
+    assert_eq!(describe(&["--profile", "ask"], "").await, None);
+}
+
+#[tokio::test]
+async fn a_turn_ends_after_200_requests_unless_a_limit_is_set() {
+    let project = files();
+    for (args, expected) in [(&[][..], 200), (&["--max-steps", "205"], 205)] {
+        let script = Script::dynamic(|seen| {
+            let pattern = format!("line {}", seen.results().count());
+            Turn::calls("grep", json!({"pattern": pattern, "path": "a.txt"}))
+        });
+        let server = Server::start(script).await.unwrap();
+        let run = hew(&server, &project)
+            .args(["run", "--no-title", "-m", MODEL])
+            .args(args);
+        let output = run.arg("go").run().await.unwrap();
+        assert_eq!(server.main_requests().len(), expected, "{}", output.stderr);
+        assert_ne!(output.code(), Some(0));
+        assert!(output.stderr.contains("hew resume"), "{}", output.stderr);
+    }
+}

@@ -37,7 +37,9 @@ pub use schema::{
     AutonomyConfig, CheckpointsConfig, Config, DelegationConfig, EffortName, LimitsConfig, PermissionLevel,
     ToolProtocol, ToolsConfig, json_schema,
 };
-pub use servers::{AgentConfig, LspConfig, LspServerConfig, McpSamplingConfig, McpServerConfig, McpTransportKind};
+pub use servers::{
+    AgentConfig, LspConfig, LspServerConfig, McpElicitationConfig, McpSamplingConfig, McpServerConfig, McpTransportKind,
+};
 pub use tui::TuiConfig;
 pub use untrusted::restricted_keys;
 pub use web::{SearchServiceName, WebConfig};

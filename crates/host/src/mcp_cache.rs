@@ -36,6 +36,7 @@ impl McpFileCache {
         let ending = match what {
             CacheEntry::Offer => "json",
             CacheEntry::Log => "log",
+            CacheEntry::Challenge => "challenge",
         };
         // Servers with very long names may share a file; an offer of another server is ignored.
         self.folder.join(format!("{}.{ending}", &safe[..safe.len().min(200)]))
@@ -43,7 +44,7 @@ impl McpFileCache {
 
     /// Removes the files of a server.
     pub fn clear(&self, server: &str) {
-        for what in [CacheEntry::Offer, CacheEntry::Log] {
+        for what in [CacheEntry::Offer, CacheEntry::Log, CacheEntry::Challenge] {
             // It may not exist.
             drop(std::fs::remove_file(self.file(what, server)));
         }

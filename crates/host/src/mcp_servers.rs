@@ -1,6 +1,8 @@
 //! MCP servers from the configuration and from files of other programs.
 
-use crate::config::{Config, ConfigLayer, ConfigOrigin, McpSamplingConfig, McpServerConfig, McpTransportKind};
+use crate::config::{
+    Config, ConfigLayer, ConfigOrigin, McpElicitationConfig, McpSamplingConfig, McpServerConfig, McpTransportKind,
+};
 use crate::confinement;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
@@ -9,8 +11,8 @@ use crate::trust::ProjectTrust;
 use crate::{models, paths, project};
 use context::{FileOrigin, ReadRefusal};
 use mcp::{
-    ConfigVariables, DefinitionError, McpDefinition, McpEnvironment, McpServers, McpTransport, OAuthSettings,
-    PROJECT_FILES, ReadOnlyHints, SamplingPolicy,
+    ConfigVariables, DefinitionError, ElicitationPolicy, McpDefinition, McpEnvironment, McpServers, McpTransport,
+    OAuthSettings, PROJECT_FILES, ReadOnlyHints, SamplingPolicy,
 };
 use model::{Model, Part};
 use serde::Deserialize as _;
@@ -20,13 +22,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use toml::Value;
-use tool::NotificationSender;
+use tool::{DynamicTools as _, NotificationSender};
 use workspace::Workspace;
 
 /// The maximum size of a file.
 const MAX_BYTES: u64 = 1024 * 1024;
 /// The time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long a new session waits for servers that are used for the first time.
+const FIRST_START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The project and the configuration of MCP servers.
 #[derive(Clone, Copy)]
@@ -45,17 +50,14 @@ pub struct McpContext<'a> {
     pub extra: &'a [McpDefinition],
 }
 
-/// Creates the servers of a project. Returns `None` if none are defined, and problems.
+/// Creates the servers of a project. Returns problems as well. There may be no server: one can be added later.
 pub fn servers(
     place: McpContext<'_>,
     notices: NotificationSender,
     model: Option<Arc<dyn Model>>,
     profile: Option<policy::ToolProfile>,
-) -> Result<(Option<McpServers>, Vec<String>)> {
+) -> Result<(McpServers, Vec<String>)> {
     let (definitions, problems) = definitions(place);
-    if definitions.is_empty() {
-        return Ok((None, problems));
-    }
     let tool_filter =
         profile.map(|profile| -> mcp::McpToolFilter { Arc::new(move |server, tool| profile.offers_mcp(server, tool)) });
     let environment = McpEnvironment {
@@ -64,7 +66,7 @@ pub fn servers(
         tool_filter,
         ..server_environment(place)?
     };
-    Ok((Some(McpServers::new(definitions, environment)), problems))
+    Ok((McpServers::new(definitions, environment), problems))
 }
 
 /// The names of the enabled servers, whether they run or not.
@@ -108,9 +110,17 @@ pub fn server_environment(place: McpContext<'_>) -> Result<McpEnvironment> {
     })
 }
 
-/// Starts the servers without a cached offer, and follows changes of the files that define servers.
-pub(crate) fn start_and_watch(servers: &McpServers, place: McpContext<'_>) {
+/// Starts the servers without a cached offer. The tools of those that start in time are part of the first request.
+pub(crate) async fn start(servers: &McpServers) {
     servers.start();
+    if !servers.starting().is_empty() {
+        // Those that start later are announced.
+        drop(tokio::time::timeout(FIRST_START_TIMEOUT, servers.wait_until_started()).await);
+    }
+}
+
+/// Follows changes of the files that define servers.
+pub(crate) fn watch(servers: &McpServers, place: McpContext<'_>) {
     let (config, layers) = (place.config.clone(), place.layers.to_vec());
     let (root, trust, env) = (place.root.to_owned(), place.trust, place.env.clone());
     let further = place.extra.to_vec();
@@ -312,11 +322,19 @@ fn adjust(definition: &mut McpDefinition, entry: &McpServerConfig) {
             McpSamplingConfig::Deny => SamplingPolicy::Deny,
         };
     }
+    if let Some(elicitation) = entry.elicitation {
+        definition.elicitation = match elicitation {
+            McpElicitationConfig::Ask => ElicitationPolicy::Ask,
+            McpElicitationConfig::Defaults => ElicitationPolicy::Defaults,
+            McpElicitationConfig::Decline => ElicitationPolicy::Decline,
+        };
+    }
     let oauth = &entry.oauth;
     let before = std::mem::take(&mut definition.oauth);
     definition.oauth = OAuthSettings {
         client_id: oauth.client_id.clone().or(before.client_id),
         client_secret: oauth.client_secret.clone().or(before.client_secret),
+        client_metadata_url: oauth.client_metadata_url.clone().or(before.client_metadata_url),
         scopes: if oauth.scopes.is_empty() {
             before.scopes
         } else {

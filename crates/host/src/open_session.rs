@@ -202,6 +202,10 @@ impl SessionResources {
     }
 }
 
+/// After this number of requests in a turn the user is asked whether to continue, unless a limit is configured. If
+/// approvals cannot be requested, the turn ends and can be resumed.
+const DEFAULT_STEPS: u32 = 200;
+
 /// Opens a session.
 pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     let SessionRequest {
@@ -230,6 +234,9 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     let (mut permissions, mut warnings) = load_permissions(&request, &stored)?;
     warnings.extend(notice);
     warnings.extend(catalog.problems);
+    if config.limits.steps.is_none() {
+        permissions.approval.max_requests.get_or_insert(DEFAULT_STEPS);
+    }
     let profile = active_profile(config)?;
     let workspace = with_buffers(open_workspace(root, &permissions)?, client);
     let jobs = JobRegistry::default();
@@ -250,9 +257,11 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         extra: &client.mcp,
     };
     let language_servers = language_servers::servers(config, trust, &workspace, confinement::environment(config, env));
-    let (mcp_servers, problems) =
+    let (servers, problems) =
         mcp_servers::servers(mcp_context, notices.0.clone(), Some(Arc::clone(&main)), profile.clone())?;
     warnings.extend(problems);
+    mcp_servers::start(&servers).await;
+    let mcp_servers = Some(servers);
     let server_names = mcp_servers::names(mcp_servers.as_ref());
     let system_prompt = system_prompt::renderer(&context, &workspace, &modes, server_names, trust, env);
     Arc::make_mut(&mut permissions.rules).extend(mcp_servers::always_allow_rules(mcp_servers.as_ref()));
@@ -357,7 +366,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         config: session_config,
     };
     if let Some(servers) = &mcp_servers {
-        mcp_servers::start_and_watch(servers, mcp_context);
+        mcp_servers::watch(servers, mcp_context);
     }
     let SessionHandle {
         commands,

@@ -10,13 +10,14 @@ use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore, OAuthHttpClient,
     OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRedirectPolicy, OAuthHttpRequest, StoredCredentials,
 };
+use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::connect::{error_chain, unreachable};
 use crate::definition::{McpDefinition, McpTransport};
 use crate::error::{Error, bounded};
-use crate::{McpEnvironment, ServerCache};
+use crate::{CacheEntry, McpEnvironment, ServerCache};
 
 /// Timeout of the login in the browser.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(300);
@@ -45,8 +46,12 @@ pub async fn login(definition: &McpDefinition, env: &McpEnvironment, show: impl 
     let port = listener.local_addr().map_err(|error| failed(error.to_string()))?.port();
     let redirect = format!("http://127.0.0.1:{port}{CALLBACK_PATH}");
     let mut manager = new_manager(definition, url, env).await?;
+    let challenge = match env.cache.load(CacheEntry::Challenge, &definition.name) {
+        Some(challenge) if !challenge.is_empty() => Some(challenge),
+        Some(_) | None => probe(definition, env).await,
+    };
     let found = manager
-        .resolve_metadata()
+        .resolve_metadata_from_challenge(challenge.as_deref())
         .await
         .map_err(|error| failed(error_chain(&error)))?;
     manager.set_metadata(found.metadata);
@@ -59,6 +64,9 @@ pub async fn login(definition: &McpDefinition, env: &McpEnvironment, show: impl 
     }
     if let Some(secret) = &oauth.client_secret {
         request = request.with_client_secret(secret);
+    }
+    if let Some(url) = &oauth.client_metadata_url {
+        request = request.with_client_metadata_url(url);
     }
     let session = AuthorizationSession::new(manager, request).await;
     let session = session.map_err(|(_, error)| failed(error_chain(&error)))?;
@@ -85,6 +93,9 @@ pub async fn login(definition: &McpDefinition, env: &McpEnvironment, show: impl 
                 .map_err(|error| failed(error_chain(&error)))
         }
     };
+    if result.is_ok() {
+        env.cache.save(CacheEntry::Challenge, &definition.name, "");
+    }
     let words = match &result {
         Ok(()) => "You are logged in. You can close this window and return to hew.".to_owned(),
         Err(error) => error.to_string(),
@@ -92,6 +103,43 @@ pub async fn login(definition: &McpDefinition, env: &McpEnvironment, show: impl 
     // The page is informational.
     drop(send_page(&mut browser, &words).await);
     result
+}
+
+/// The `WWW-Authenticate` header with which a server answers a request without a token: it names the location of the
+/// metadata and the scopes.
+async fn probe(definition: &McpDefinition, env: &McpEnvironment) -> Option<String> {
+    let (Ok(McpTransport::Http { url, headers }) | Ok(McpTransport::Sse { url, headers })) = &definition.transport
+    else {
+        return None;
+    };
+    let client = (env.http_client)(url).ok()?.timeout(REQUEST_TIMEOUT).build().ok()?;
+    let mut request = client
+        .post(url)
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .body(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let response = request.send().await.ok()?;
+    let challenges = response.headers().get_all("www-authenticate");
+    let mut challenges = challenges.iter().filter_map(|value| value.to_str().ok());
+    challenges.next().map(str::to_owned)
+}
+
+/// The `WWW-Authenticate` header of the response that caused an error.
+pub(crate) fn challenge(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(missing) = error.downcast_ref::<AuthRequiredError>() {
+            return Some(missing.www_authenticate_header.clone());
+        }
+        if let Some(missing) = error.downcast_ref::<InsufficientScopeError>() {
+            return Some(missing.www_authenticate_header.clone());
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// Returns a manager with the stored credentials of a server.

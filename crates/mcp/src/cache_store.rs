@@ -25,4 +25,6 @@ pub enum CacheEntry {
     Offer,
     /// Its standard error and log.
     Log,
+    /// The `WWW-Authenticate` header of the response that requires a login.
+    Challenge,
 }

@@ -30,6 +30,8 @@ pub struct McpDefinition {
     pub hints: ReadOnlyHints,
     /// What happens with its sampling requests.
     pub sampling: SamplingPolicy,
+    /// How its questions to the user are answered.
+    pub elicitation: ElicitationPolicy,
     /// OAuth settings.
     pub oauth: OAuthSettings,
     /// Where it was defined, for the user.
@@ -88,6 +90,18 @@ pub enum SamplingPolicy {
     Deny,
 }
 
+/// How questions of a server are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ElicitationPolicy {
+    /// The user is asked.
+    #[default]
+    Ask,
+    /// With the defaults that the server states. The user is asked only for required fields without one.
+    Defaults,
+    /// Declined.
+    Decline,
+}
+
 /// OAuth settings in addition to the server's metadata.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OAuthSettings {
@@ -95,6 +109,8 @@ pub struct OAuthSettings {
     pub client_id: Option<String>,
     /// The client secret.
     pub client_secret: Option<String>,
+    /// The URL of a client metadata document, which is the client id at servers that support it.
+    pub client_metadata_url: Option<String>,
     /// The requested scopes.
     pub scopes: Vec<String>,
     /// The port of the callback; any free port if absent.
@@ -114,6 +130,7 @@ impl McpDefinition {
             enabled_tools: None,
             hints: ReadOnlyHints::default(),
             sampling: SamplingPolicy::default(),
+            elicitation: ElicitationPolicy::default(),
             oauth: OAuthSettings::default(),
             origin: String::new(),
         }

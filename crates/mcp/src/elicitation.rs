@@ -4,6 +4,8 @@ use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Number, Value, json};
 use tool::{AnswerChoice, CallContext, ChoiceLimit, UserQuestion};
 
+use crate::definition::ElicitationPolicy;
+
 /// Maximum number of fields.
 const MAX_FIELDS: usize = 20;
 /// Maximum number of attempts per field.
@@ -11,16 +13,22 @@ const MAX_ATTEMPTS: usize = 3;
 const SKIP: &str = "(skip)";
 const DECLINE: &str = "Decline";
 
-/// Answers an elicitation request by asking the user.
-pub(crate) async fn elicit(server: &str, params: ElicitRequestParams, context: &CallContext) -> ElicitResult {
+/// Answers an elicitation request, by asking the user if necessary.
+pub(crate) async fn elicit(
+    server: &str,
+    params: ElicitRequestParams,
+    policy: ElicitationPolicy,
+    context: &CallContext,
+) -> ElicitResult {
     let asked = match params {
+        _ if policy == ElicitationPolicy::Decline => Err(ElicitationAction::Decline),
         ElicitRequestParams::FormElicitationParams {
             message,
             requested_schema,
             ..
         } => {
             let schema = serde_json::to_value(requested_schema).unwrap_or_default();
-            form(server, &message, &schema, context).await
+            form(server, &message, &schema, policy, context).await
         }
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
             let question = format!("The MCP server `{server}` asks you to visit {url}: {message}");
@@ -45,6 +53,7 @@ async fn form(
     server: &str,
     message: &str,
     schema: &Value,
+    policy: ElicitationPolicy,
     context: &CallContext,
 ) -> Result<Option<Value>, ElicitationAction> {
     let intro = format!("The MCP server `{server}` asks: {message}");
@@ -63,7 +72,16 @@ async fn form(
             .is_some_and(|names| names.iter().any(|n| n == name))
     };
     let mut content = Map::new();
+    let takes_defaults = policy == ElicitationPolicy::Defaults;
     for (place, (name, field)) in fields.iter().take(MAX_FIELDS).enumerate() {
+        match field.get("default").filter(|default| !default.is_null()) {
+            Some(default) if takes_defaults => {
+                content.insert(name.clone(), default.clone());
+                continue;
+            }
+            None if takes_defaults && !required(name) => continue,
+            Some(_) | None => {}
+        }
         let lead = if place == 0 {
             format!("{intro}\n")
         } else {

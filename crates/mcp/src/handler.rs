@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use crate::calls::McpCalls;
-use crate::definition::SamplingPolicy;
+use crate::definition::{ElicitationPolicy, SamplingPolicy};
 use crate::server_log::ServerLog;
 use crate::{elicitation, sampling};
 
@@ -27,6 +27,7 @@ pub(crate) struct McpClientHandler {
     pub(crate) name: String,
     pub(crate) root: PathBuf,
     pub(crate) sampling: SamplingPolicy,
+    pub(crate) elicitation: ElicitationPolicy,
     pub(crate) model: Option<Arc<dyn Model>>,
     pub(crate) calls: McpCalls,
     /// Notified when the server's offer changes.
@@ -38,7 +39,7 @@ impl McpClientHandler {
     /// Elicits input from the user; cancelled if no call is active.
     async fn elicit(&self, params: ElicitRequestParams) -> ElicitResult {
         match self.calls.begin_question() {
-            Some((context, _asking)) => elicitation::elicit(&self.name, params, &context).await,
+            Some((context, _asking)) => elicitation::elicit(&self.name, params, self.elicitation, &context).await,
             None => ElicitResult::new(ElicitationAction::Cancel),
         }
     }

@@ -99,9 +99,11 @@ fn to_definition(name: &str, value: &Value, origin: &str, variables: &ConfigVari
         enabled_tools: entry.enabled_tools.clone(),
         hints: Default::default(),
         sampling: Default::default(),
+        elicitation: Default::default(),
         oauth: OAuthSettings {
             client_id: oauth.and_then(|oauth| oauth.client_id.clone()),
             client_secret: oauth.and_then(|oauth| oauth.client_secret.clone()),
+            client_metadata_url: None,
             scopes: oauth.map(|oauth| oauth.scopes.clone()).unwrap_or_default(),
             port: oauth.and_then(|oauth| oauth.callback_port),
         },

@@ -30,7 +30,9 @@ mod transport;
 
 pub use auth::login;
 pub use cache_store::{CacheEntry, ServerCache};
-pub use definition::{DEFAULT_TIMEOUT, McpDefinition, McpTransport, OAuthSettings, ReadOnlyHints, SamplingPolicy};
+pub use definition::{
+    DEFAULT_TIMEOUT, ElicitationPolicy, McpDefinition, McpTransport, OAuthSettings, ReadOnlyHints, SamplingPolicy,
+};
 pub use environment::{HttpClientFactory, McpEnvironment, McpToolFilter};
 pub use error::{BoxError, DefinitionError, Error};
 pub use expand::{ConfigVariables, expand_variables};

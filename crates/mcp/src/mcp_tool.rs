@@ -6,7 +6,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use model::{Block, ToolSpec};
 use policy::Action;
 use serde_json::{Map, Value};
-use tool::{CallContext, CallInput, CallPreview, DynTool, Error, Output, ToolEffect};
+use tool::{CallContext, CallInput, CallPreview, DynTool, Error, Output, ToolEffect, fold_name};
 
 use crate::content;
 use crate::definition::{McpDefinition, ReadOnlyHints};
@@ -62,6 +62,12 @@ impl DynTool for McpTool {
 
     fn aliases(&self) -> &[&'static str] {
         &[]
+    }
+
+    /// Claude Code writes `mcp__server__tool`, others `mcp_server_tool`, `mcp--server--tool` or `server.tool`.
+    fn answers_to(&self, folded: &str) -> bool {
+        let own = format!("{}{}", fold_name(&self.server), fold_name(&self.tool));
+        folded.strip_prefix("mcp").unwrap_or(folded) == own || folded == own
     }
 
     fn effect(&self) -> ToolEffect {

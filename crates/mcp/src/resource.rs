@@ -6,14 +6,21 @@ use futures::future::{BoxFuture, FutureExt as _};
 use model::{Block, ToolSpec};
 use policy::Action;
 use serde_json::{Value, json};
-use tool::{CallContext, CallInput, CallPreview, DynTool, Error, Output, ToolEffect};
+use tool::{CallContext, CallInput, CallPreview, DynTool, Error, Output, ToolEffect, fold_name};
 
 use crate::content;
-use crate::offer::ResourceOffer;
+use crate::offer::{ResourceOffer, ServerOffer};
 use crate::servers::WeakServers;
 
 /// The name of the tool.
 pub(crate) const NAME: &str = "access_mcp_resource";
+const ALIASES: [&str; 5] = [
+    "list_mcp_resource_templates",
+    "list_mcp_resources",
+    "ListMcpResourcesTool",
+    "read_mcp_resource",
+    "ReadMcpResourceTool",
+];
 /// Maximum bytes of a list.
 const MAX_LIST_BYTES: usize = 16_000;
 
@@ -41,21 +48,20 @@ impl AccessResource {
 }
 
 struct Input {
-    server: String,
+    /// All servers, to list their resources.
+    server: Option<String>,
     uri: Option<String>,
 }
 
 fn parse(input: &Value) -> Result<Input, Error> {
     let text = |keys: &[&str]| keys.iter().find_map(|key| input.get(key)?.as_str().map(str::to_owned));
-    match text(&["server_name", "server", "mcp_name"]) {
-        Some(server) => Ok(Input {
-            server,
-            uri: text(&["uri"]).filter(|uri| !uri.is_empty()),
-        }),
-        None => Err(Error::Input {
+    let text = |keys: &[&str]| text(keys).filter(|text| !text.is_empty());
+    match (text(&["server_name", "server", "mcp_name"]), text(&["uri"])) {
+        (None, Some(_)) => Err(Error::Input {
             tool: NAME.into(),
             detail: "missing field `server_name`".into(),
         }),
+        (server, uri) => Ok(Input { server, uri }),
     }
 }
 
@@ -65,7 +71,11 @@ impl DynTool for AccessResource {
     }
 
     fn aliases(&self) -> &[&'static str] {
-        &["read_mcp_resource", "list_mcp_resources"]
+        &ALIASES
+    }
+
+    fn answers_to(&self, folded: &str) -> bool {
+        [NAME].iter().chain(&ALIASES).any(|name| fold_name(name) == folded)
     }
 
     fn effect(&self) -> ToolEffect {
@@ -74,8 +84,7 @@ impl DynTool for AccessResource {
 
     fn title(&self, input: &CallInput) -> String {
         match parse(input) {
-            Ok(Input { server, uri: Some(uri) }) => format!("{server}: {uri}"),
-            Ok(Input { server, uri: None }) => server,
+            Ok(Input { server, uri }) => [server, uri].into_iter().flatten().collect::<Vec<_>>().join(": "),
             Err(_) => String::new(),
         }
     }
@@ -83,14 +92,13 @@ impl DynTool for AccessResource {
     fn actions(&self, input: &CallInput) -> Result<Vec<Action>, Error> {
         let input = parse(input)?;
         // Listing only uses cached data.
-        Ok(input
-            .uri
-            .into_iter()
-            .map(|_| Action::Mcp {
-                server: input.server.clone(),
+        Ok(match (input.server, input.uri) {
+            (Some(server), Some(_)) => vec![Action::Mcp {
+                server,
                 tool: NAME.into(),
-            })
-            .collect())
+            }],
+            (_, _) => Vec::new(),
+        })
     }
 
     fn preview(&self) -> Option<Box<dyn CallPreview>> {
@@ -100,7 +108,10 @@ impl DynTool for AccessResource {
     fn run(self: Arc<Self>, input: CallInput, context: CallContext) -> BoxFuture<'static, Result<Output, Error>> {
         async move {
             let input = parse(&input)?;
-            let server = self.servers.server(&input.server)?;
+            let Some(name) = input.server else {
+                return Ok(list_all(&self.servers.offers()));
+            };
+            let server = self.servers.server(&name)?;
             match input.uri {
                 Some(uri) => {
                     let read = server.read(&uri, &context).await?;
@@ -117,6 +128,19 @@ impl DynTool for AccessResource {
         }
         .boxed()
     }
+}
+
+/// The resources of all servers, each with the name of its server.
+fn list_all(offers: &[(String, Arc<ServerOffer>)]) -> Output {
+    let named = |server: &str, resource: &ResourceOffer| ResourceOffer {
+        uri: format!("{server}: {}", resource.uri),
+        ..resource.clone()
+    };
+    let all = offers.iter().flat_map(|(server, offer)| {
+        let resources = offer.resources.iter().chain(&offer.templates);
+        resources.map(move |resource| named(server, resource))
+    });
+    list(&all.collect::<Vec<_>>(), &[])
 }
 
 fn list(resources: &[ResourceOffer], templates: &[ResourceOffer]) -> Output {

@@ -15,6 +15,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tool::CallContext;
 
+use crate::auth;
 use crate::cache_store::CacheEntry;
 use crate::calls::{McpCallGuard, McpCalls};
 use crate::connect::{self, LiveConnection};
@@ -210,6 +211,7 @@ impl ManagedServer {
             name: self.definition.name.clone(),
             root: self.env.root.clone(),
             sampling: self.definition.sampling,
+            elicitation: self.definition.elicitation,
             model: self.env.model.clone(),
             calls: self.calls.clone(),
             changed: Arc::clone(&self.changed),
@@ -401,6 +403,13 @@ impl ManagedServer {
                 Some(data) if !data.is_null() => self.refused(format!("{} ({data})", error.message)),
                 Some(_) | None => self.refused(error.message),
             },
+            ServiceError::TransportSend(error) if auth::challenge(&error).is_some() => {
+                // The next login requests the scopes that are missing now.
+                let challenge = auth::challenge(&error).unwrap_or_default();
+                let server = self.definition.name.clone();
+                self.env.cache.save(CacheEntry::Challenge, &server, &challenge);
+                Error::Login { server }
+            }
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => Error::Disconnected {
                 server: self.definition.name.clone(),
             },

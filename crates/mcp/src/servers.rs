@@ -21,7 +21,7 @@ use crate::resource::AccessResource;
 use crate::server::{ManagedServer, McpServerState, now};
 use crate::tool_names::ToolNames;
 
-/// Delay before servers start, so that the first request is not slowed down.
+/// Delay before known servers start, so that the first request is not slowed down.
 const START_DELAY: Duration = Duration::from_millis(400);
 /// Age after which an offer is queried again.
 const OFFER_MAX_AGE_SECONDS: u64 = 24 * 60 * 60;
@@ -60,6 +60,15 @@ impl WeakServers {
     pub(crate) fn server(&self, name: &str) -> Result<Arc<ManagedServer>, Error> {
         let shared = self.0.upgrade().ok_or_else(|| Error::Unknown(name.to_owned()))?;
         McpServers(shared).server(name)
+    }
+
+    /// The known offers, by server name.
+    pub(crate) fn offers(&self) -> Vec<(String, Arc<ServerOffer>)> {
+        let known = self.0.upgrade().map(|shared| McpServers(shared).known_offers());
+        let named = known.unwrap_or_default().into_iter();
+        named
+            .map(|(server, offer)| (server.definition.name.clone(), offer))
+            .collect()
     }
 }
 
@@ -402,7 +411,9 @@ fn start_in_background(server: &Arc<ManagedServer>) {
     }
     let server = Arc::downgrade(server);
     tokio::spawn(async move {
-        sleep(START_DELAY).await;
+        if known {
+            sleep(START_DELAY).await;
+        }
         for attempt in 0..MAX_ATTEMPTS {
             let Some(server) = server.upgrade() else { return };
             match server.fetch_offer().await {

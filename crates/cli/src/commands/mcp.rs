@@ -2,7 +2,7 @@
 
 mod serve;
 
-use super::load;
+use super::{browser, load};
 use crate::args::{GlobalArgs, McpAddArgs, McpCommand as Args};
 use crate::config::{self, KeyRemoval, LoadedConfig, McpTransportKind};
 use crate::environment::ProcessEnv;
@@ -12,6 +12,7 @@ use crate::mcp_cache::McpFileCache;
 use crate::output::table::{self, ColumnAlign};
 use crate::{output, paths, project};
 use futures::future::join_all;
+use host::confinement;
 use host::mcp_servers::{self, McpContext};
 use mcp::{CacheEntry, Error, McpDefinition, McpServerStatus, McpServers, McpTransport, ServerCache as _, ServerOffer};
 use serde::Serialize;
@@ -87,7 +88,7 @@ fn servers(root: &Path, loaded: &LoadedConfig, env: &ProcessEnv) -> Result<Optio
     let (servers, told) = mcp_servers::servers(place(root, loaded, env), NotificationSender::none(), None, None)?;
     told.iter()
         .for_each(|text| output::print_stderr(&format!("warning: {text}\n")));
-    Ok(servers)
+    Ok((!servers.status().is_empty()).then_some(servers))
 }
 
 fn place<'a>(root: &'a Path, loaded: &'a LoadedConfig, env: &'a ProcessEnv) -> McpContext<'a> {
@@ -306,8 +307,13 @@ async fn login(name: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<Exit
         .find(|definition| definition.name == name)
         .ok_or_else(|| unknown(name, &names))?;
     let around = mcp_servers::server_environment(place)?;
+    let opened = confinement::environment(&loaded.config, env);
     mcp::login(definition, &around, |url| {
-        output::print_stderr(&format!("open this address in a browser on this machine:\n{url}\n"));
+        let opening = match browser::open(url, &root, env, &opened) {
+            true => "opening your browser; if nothing happens, open this address on this machine",
+            false => "open this address in a browser on this machine",
+        };
+        output::print_stderr(&format!("{opening}:\n{url}\n"));
     })
     .await
     .map_err(failure)?;

@@ -58,6 +58,8 @@ pub struct McpServerConfig {
     pub trust_hints: Option<bool>,
     /// Whether it may send requests to the model.
     pub sampling: Option<McpSamplingConfig>,
+    /// How its questions to you are answered.
+    pub elicitation: Option<McpElicitationConfig>,
     /// OAuth settings, if the server does not announce them.
     pub oauth: McpOAuthConfig,
 }
@@ -86,6 +88,18 @@ pub enum McpSamplingConfig {
     Deny,
 }
 
+/// How questions of an MCP server are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum McpElicitationConfig {
+    /// You are asked.
+    Ask,
+    /// With the defaults that the server states; you are asked only for required fields without one.
+    Defaults,
+    /// They are declined.
+    Decline,
+}
+
 /// OAuth settings of an MCP server.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -94,6 +108,8 @@ pub struct McpOAuthConfig {
     pub client_id: Option<String>,
     /// The client secret.
     pub client_secret: Option<String>,
+    /// The URL of a client metadata document, which is the client id at servers that support it.
+    pub client_metadata_url: Option<String>,
     /// The requested scopes.
     pub scopes: Vec<String>,
     /// The local port of the redirect URL; any free port by default.

@@ -56,9 +56,10 @@ impl Mode {
             title: "Ask".into(),
             groups: vec![ToolGroup::Read, ToolGroup::Browser, ToolGroup::Mcp, ToolGroup::Modes],
             role: "You explain code, technology and concepts clearly and answer thoroughly.".into(),
-            instructions: "Answer the question, with diagrams if useful. Do not start to implement anything unless \
-                           the user asks for it."
-                .into(),
+            instructions:
+                "Answer the question, with diagrams if useful. Describe changes instead of making them; if the \
+                           user wants them made, offer to switch the mode."
+                    .into(),
             when_to_use: "To get explanations or advice without a plan or changes.".into(),
             ..Mode::default()
         }
