@@ -18,6 +18,7 @@ use calls::CallQueue;
 use loop_guard::LoopGuard;
 pub(crate) use loop_guard::{ReplyContent, StepResult};
 use model::Message;
+use policy::Mode;
 use session::{Error, Item, ItemKind, NoticeLevel, TurnEnd};
 use std::sync::Arc;
 use written_calls::is_call_attempt;
@@ -84,12 +85,20 @@ async fn step(session: &mut Session, guard: &mut LoopGuard) -> Result<(), TurnEn
     Ok(session.conversation.append_prompt(&session.env, prompt).await?)
 }
 
-/// Continues a completed turn if a prompt has arrived meanwhile or a stop hook objects.
+/// Continues a completed turn if a prompt has arrived meanwhile, todos are open in the mode that works until the request is
+/// done, or a stop hook objects.
 async fn continue_after(session: &mut Session, guard: &mut LoopGuard, end: TurnEnd) -> Result<(), TurnEnd> {
     if end != TurnEnd::Completed {
         return Err(end);
     }
     if !session.env.inbox.has_steering() {
+        if session.turn.mode.name == Mode::agent().name
+            && let Some(reminder) = guard.todo_reminder(&session.conversation.todos)
+        {
+            session.turn.final_answer = None;
+            let prompt = Message::user(reminder);
+            return Ok(session.conversation.append_prompt(&session.env, prompt).await?);
+        }
         let Some(attempt) = guard.next_hook_continuation() else {
             return Err(end);
         };

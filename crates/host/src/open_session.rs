@@ -414,6 +414,10 @@ fn choose_mode(request: &SessionRequest<'_>, catalog: &ModeCatalog, items: &[Arc
     let requested = loaded.layers.iter().any(|layer| {
         matches!(layer.origin, ConfigOrigin::Flag(_) | ConfigOrigin::Variable(_)) && layer.table.contains_key("mode")
     });
+    let configured = loaded
+        .layers
+        .iter()
+        .any(|layer| layer.origin != ConfigOrigin::BuiltIn && layer.table.contains_key("mode"));
     let last = items.iter().rev().find_map(|item| item.mode());
     let last = match session {
         SessionRef::Existing(_) if !requested => Some(last.unwrap_or(("code", &[]))),
@@ -423,6 +427,8 @@ fn choose_mode(request: &SessionRequest<'_>, catalog: &ModeCatalog, items: &[Arc
         (Some((name, files)), true) => (name, files),
         (Some((name, _)), false) => (name, request.files),
         (None, false) if !requested => ("edit", request.files),
+        // If approvals cannot be requested, the agent works until the request is done.
+        (None, _) if !configured && request.approvals == Approvals::Deny => ("agent", request.files),
         (None, _) => (loaded.config.mode.as_str(), request.files),
     };
     let catalog = ModeCatalog {

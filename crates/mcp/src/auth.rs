@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore, OAuthHttpClient,
-    OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRedirectPolicy, OAuthHttpRequest, StoredCredentials,
+    AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationRequest, AuthorizationSession,
+    CredentialStore, OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRedirectPolicy,
+    OAuthHttpRequest, StoredCredentials,
 };
 use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError};
+use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use url::Url;
 
 use crate::connect::{error_chain, unreachable};
 use crate::definition::{McpDefinition, McpTransport};
@@ -50,11 +53,14 @@ pub async fn login(definition: &McpDefinition, env: &McpEnvironment, show: impl 
         Some(challenge) if !challenge.is_empty() => Some(challenge),
         Some(_) | None => probe(definition, env).await,
     };
-    let found = manager
-        .resolve_metadata_from_challenge(challenge.as_deref())
-        .await
-        .map_err(|error| failed(error_chain(&error)))?;
-    manager.set_metadata(found.metadata);
+    let metadata = match manager.resolve_metadata_from_challenge(challenge.as_deref()).await {
+        Ok(found) => found.metadata,
+        Err(error) => match legacy_metadata(&error, challenge.as_deref(), url, env).await {
+            Some(metadata) => metadata,
+            None => return Err(failed(error_chain(&error))),
+        },
+    };
+    manager.set_metadata(metadata.clone());
     let oauth = &definition.oauth;
     let mut request = AuthorizationRequest::new(&redirect)
         .with_client_name("hew")
@@ -94,6 +100,12 @@ pub async fn login(definition: &McpDefinition, env: &McpEnvironment, show: impl 
         }
     };
     if result.is_ok() {
+        let login = LoginMetadata {
+            url: url.clone(),
+            metadata,
+        };
+        let login = serde_json::to_string(&login).unwrap_or_default();
+        env.cache.save(CacheEntry::Metadata, &definition.name, &login);
         env.cache.save(CacheEntry::Challenge, &definition.name, "");
     }
     let words = match &result {
@@ -103,6 +115,41 @@ pub async fn login(definition: &McpDefinition, env: &McpEnvironment, show: impl 
     // The page is informational.
     drop(send_page(&mut browser, &words).await);
     result
+}
+
+/// The metadata of the authorization server of a login.
+#[derive(Serialize, Deserialize)]
+struct LoginMetadata {
+    /// The URL of the MCP server.
+    url: String,
+    metadata: AuthorizationMetadata,
+}
+
+/// The metadata of a server that follows the specification of 2025-03-26: at the root of its own origin, possibly with an
+/// issuer below it.
+async fn legacy_metadata(
+    error: &AuthError,
+    challenge: Option<&str>,
+    url: &str,
+    env: &McpEnvironment,
+) -> Option<AuthorizationMetadata> {
+    let AuthError::AuthorizationServerMismatch { received_issuer, .. } = error else {
+        return None;
+    };
+    let url = Url::parse(url).ok()?;
+    let is_own = Url::parse(received_issuer).is_ok_and(|issuer| issuer.origin() == url.origin());
+    if !is_own || challenge.is_some_and(|challenge| challenge.contains("resource_metadata")) {
+        return None;
+    }
+    let place = url.join("/.well-known/oauth-authorization-server").ok()?;
+    let client = (env.http_client)(url.as_str())
+        .ok()?
+        .timeout(REQUEST_TIMEOUT)
+        .build()
+        .ok()?;
+    let response = client.get(place).send().await.ok()?.error_for_status().ok()?;
+    let metadata: AuthorizationMetadata = serde_json::from_slice(&response.bytes().await.ok()?).ok()?;
+    (metadata.issuer.as_ref() == Some(received_issuer)).then_some(metadata)
 }
 
 /// The `WWW-Authenticate` header with which a server answers a request without a token: it names the location of the
@@ -149,6 +196,11 @@ pub(crate) async fn authorized_manager(
     env: &McpEnvironment,
 ) -> Result<AuthorizationManager, Error> {
     let mut manager = new_manager(definition, url, env).await?;
+    let login = env.cache.load(CacheEntry::Metadata, &definition.name);
+    let login = login.and_then(|text| serde_json::from_str::<LoginMetadata>(&text).ok());
+    if let Some(login) = login.filter(|login| login.url == url) {
+        manager.set_metadata(login.metadata);
+    }
     match manager.initialize_from_store().await {
         Ok(_) => Ok(manager),
         Err(AuthError::AuthorizationRequired) => Err(Error::Login {

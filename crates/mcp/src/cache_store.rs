@@ -27,4 +27,6 @@ pub enum CacheEntry {
     Log,
     /// The `WWW-Authenticate` header of the response that requires a login.
     Challenge,
+    /// The metadata of the authorization server of the last login.
+    Metadata,
 }

@@ -2,7 +2,7 @@
 
 use super::calls::{CallResults, FinishedCall};
 use model::{Block, Stop, ToolOutcome};
-use session::{ReplyEnd, TurnEnd};
+use session::{ReplyEnd, Todo, TurnEnd};
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use tool::ToolEffect;
@@ -41,6 +41,8 @@ pub(crate) struct LoopGuard {
     recent: VecDeque<u64>,
     /// The signatures of all calls of the turn.
     seen: HashSet<u64>,
+    /// The open todos of the last reminder.
+    reminded: Vec<Todo>,
 }
 
 /// The result of a step.
@@ -95,6 +97,20 @@ impl LoopGuard {
 
     pub(crate) fn continued_by_hook(&mut self) {
         self.hook_continuations += 1;
+    }
+
+    /// A reminder of the open todos; `None` if there are none, or the list has not changed since the last reminder.
+    pub(crate) fn todo_reminder(&mut self, todos: &[Todo]) -> Option<String> {
+        let open: Vec<Todo> = todos.iter().filter(|todo| todo.status.is_open()).cloned().collect();
+        if open.is_empty() || open == self.reminded {
+            return None;
+        }
+        let lines: Vec<String> = open.iter().map(|todo| format!("- {}", todo.text)).collect();
+        self.reminded = open;
+        Some(format!(
+            "These todos are still open. Continue with them, or mark them as completed or cancelled:\n{}",
+            lines.join("\n")
+        ))
     }
 
     /// Updates the counters after a step; the error is the end of the turn.

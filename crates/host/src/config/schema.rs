@@ -56,7 +56,8 @@ config_table! {
         /// Additional directories of the project, such as `["../lib", "~/notes"]`. The lists of all layers are
         /// combined.
         roots: Vec<String>,
-        /// The mode: `code`, `architect`, `ask`, `debug`, `orchestrator`, `agent`, `plan`, or one of your own.
+        /// The mode: `code`, `architect`, `ask`, `debug`, `orchestrator`, `agent`, `plan`, or one of your own. Without it,
+        /// `agent` where approvals cannot be requested.
         mode: String [env: Some("HEW_MODE"), project: Tighten(allows_more)] = "code".to_owned(),
         /// What is allowed without asking.
         permission: PermissionLevel [env: Some("HEW_PERMISSION"), project: Tighten(is_looser::<PermissionLevel>)]
@@ -126,7 +127,7 @@ config_table! {
 config_table! {
     /// Limits of a turn.
     pub struct LimitsConfig {
-        /// The maximum number of requests to the model.
+        /// The maximum number of requests to the model. Without it, you are asked whether to continue after 200.
         steps: Option<NonZeroU32> [env: Some("HEW_MAX_STEPS"), project: Tighten(is_looser::<u32>)],
         /// The maximum cost in US dollars, more than 0.
         #[serde(deserialize_with = "bounds::above_zero")]

@@ -120,7 +120,10 @@ impl Project {
 
     /// Locates a path without following a final symbolic link.
     pub(crate) fn locate_entry(&self, path: &str) -> Result<Location, Error> {
-        let location = self.workspace.locate_entry(plain_path(Path::new(path))).map_err(tool_error)?;
+        let location = self
+            .workspace
+            .locate_entry(plain_path(Path::new(path)))
+            .map_err(tool_error)?;
         self.require_approved(location)
     }
 

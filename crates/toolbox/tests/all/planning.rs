@@ -118,7 +118,6 @@ fn aliases_of_planning_tools_resolve() {
         ("attempt_completion", &["task_complete"]),
         ("skill", &["skill_load"]),
         ("remind", &["coucou"]),
-        ("watch", &["console_watch"]),
     ] {
         for name in names.iter().chain([&tool]) {
             let found = project.tools.get(name).map(|found| found.spec().name.clone());
