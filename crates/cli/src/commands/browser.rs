@@ -13,10 +13,14 @@ pub(super) fn open(url: &str, cwd: &Path, env: &ProcessEnv, environment: &Proces
     let Some(program) = program(env).filter(|program| environment.has_program(program) || program.contains('/')) else {
         return false;
     };
-    // The browser outlives this program.
-    let line = r#"setsid "$0" "$1" >/dev/null 2>&1 </dev/null & exit 0"#;
+    // The browser outlives this program: it has its own session before the shell exits.
+    let (program, url) = (quoted(&program), quoted(url));
+    let line = match cfg!(target_os = "macos") {
+        true => format!("{program} {url}"),
+        false => format!(r#"setsid sh -c '"$0" "$1" >/dev/null 2>&1 </dev/null &' {program} {url}"#),
+    };
     let request = ProcessRequest {
-        program: Program::Shell(format!("sh -c '{line}' {} {}", quoted(&program), quoted(url))),
+        program: Program::Shell(line),
         cwd: cwd.to_owned(),
         environment: environment.clone(),
         timeout: Some(TIMEOUT),

@@ -18,7 +18,7 @@ CONTEXT = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
 # The client metadata document that the suite expects as the client id.
 CLIENT_METADATA = "https://conformance-test.local/client-metadata.json"
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}
-LOGINS = 4
+LOGINS = 3
 
 
 class Model(BaseHTTPRequestHandler):
@@ -64,7 +64,9 @@ def main():
 
         def hew(*arguments):
             command = [HEW, *arguments]
-            run = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, timeout=60)
+            run = subprocess.run(
+                command, cwd=home, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+            )
             print("$ hew", *arguments, run.returncode, run.stdout, run.stderr, sep="\n", flush=True)
             return run
 
