@@ -197,7 +197,8 @@ pub fn detect(text: &str) -> Option<EditFormat> {
         if bare == "*** Begin Patch" || bare.starts_with("*** Update File: ") || bare.starts_with("*** Add File: ") {
             return Some(EditFormat::ApplyPatch);
         }
-        if bare.starts_with("<<<<<") && bare.trim_start_matches('<').trim_start().starts_with("SEARCH") {
+        let marker = bare.trim_start_matches(['<', '-']);
+        if bare.len() >= marker.len() + 5 && marker.trim_start().starts_with("SEARCH") {
             return Some(EditFormat::SearchReplace);
         }
         if bare.starts_with("<old_text") || bare.starts_with("<edits>") {

@@ -11,11 +11,10 @@ pub(crate) enum IndentShift {
         character: char,
         count: isize,
     },
-    /// Spaces on both sides with different widths: multiplied by `times / per`, plus `count`.
+    /// Spaces on both sides with different widths: `per` spaces are `times` in the file.
     Scaled {
         times: usize,
         per: usize,
-        count: isize,
     },
     /// The model wrote spaces, the file has tabs: `width` spaces are one tab, after adding `offset` spaces.
     ToTabs {
@@ -65,6 +64,21 @@ impl IndentShift {
         Self::prefix(pairs)
     }
 
+    /// A shift to the left that ends at the margin: lines at the margin are shifted by less.
+    fn clamped(pairs: &[LinePair<'_>]) -> Option<Self> {
+        let inner: Vec<LinePair<'_>> = pairs.iter().copied().filter(|pair| !pair.0.is_empty()).collect();
+        let shift = Self::of(&inner).filter(|_| !inner.is_empty())?;
+        let most = match &shift {
+            Self::By { count, .. } if *count > 0 => count.unsigned_abs(),
+            Self::Prefixed(extra) => extra.len(),
+            _ => return None,
+        };
+        pairs
+            .iter()
+            .all(|pair| !pair.0.is_empty() || pair.1.len() <= most)
+            .then_some(shift)
+    }
+
     fn by(pairs: &[LinePair<'_>], character: char) -> Option<Self> {
         let mut counts = pairs
             .iter()
@@ -75,32 +89,26 @@ impl IndentShift {
             .then_some(Self::By { character, count })
     }
 
+    /// Another width of levels.
     fn scaled(pairs: &[LinePair<'_>]) -> Option<Self> {
-        const RATIOS: [(usize, usize); 10] = [
-            (2, 1),
-            (1, 2),
-            (4, 1),
-            (1, 4),
-            (3, 2),
-            (2, 3),
-            (4, 3),
-            (3, 4),
-            (8, 1),
-            (1, 8),
-        ];
-        let offset = |(times, per): (usize, usize), (quoted, actual): &LinePair<'_>| {
-            let scaled = quoted.len() * times;
-            (scaled % per == 0).then(|| actual.len().cast_signed() - (scaled / per).cast_signed())
-        };
-        RATIOS.into_iter().find_map(|ratio| {
-            let count = offset(ratio, pairs.first()?)?;
-            let agree = pairs.iter().all(|pair| offset(ratio, pair) == Some(count));
-            agree.then_some(Self::Scaled {
-                times: ratio.0,
-                per: ratio.1,
-                count,
-            })
+        Self::scales(pairs).first().map(|(per, times)| Self::Scaled {
+            times: *times,
+            per: *per,
         })
+    }
+
+    /// The widths of a level in the edit and in the file that fit all pairs.
+    fn scales(pairs: &[LinePair<'_>]) -> Vec<(usize, usize)> {
+        const WIDTHS: [usize; 4] = [2, 4, 8, 3];
+        let widths = WIDTHS
+            .iter()
+            .flat_map(|per| WIDTHS.iter().map(move |times| (*per, *times)));
+        let fits = |(per, times): &(usize, usize)| {
+            let is_scaled =
+                |(quoted, actual): &LinePair<'_>| scaled_columns(quoted.len(), *per, *times) == actual.len();
+            per != times && pairs.iter().all(is_scaled)
+        };
+        widths.filter(fits).collect()
     }
 
     fn prefix(pairs: &[LinePair<'_>]) -> Option<Self> {
@@ -128,6 +136,12 @@ impl IndentShift {
         }
     }
 
+    /// The shifted indentation.
+    fn shifted(&self, indent: &str) -> Option<String> {
+        let shifted = self.apply(&format!("{indent}x"));
+        shifted.strip_suffix('x').map(str::to_owned)
+    }
+
     /// `line` with shifted indentation; blank lines are unchanged.
     pub(crate) fn apply(&self, line: &str) -> String {
         if is_blank(line) {
@@ -138,9 +152,8 @@ impl IndentShift {
         match self {
             Self::None => line.to_owned(),
             Self::By { character, count } => format!("{}{body}", grown(indent, *character, *count)),
-            Self::Scaled { times, per, count } => {
-                let columns = (indent.len() * times / per).saturating_add_signed(*count);
-                format!("{}{body}", " ".repeat(columns))
+            Self::Scaled { times, per } => {
+                format!("{}{body}", " ".repeat(scaled_columns(indent.len(), *per, *times)))
             }
             Self::ToTabs { width, offset } => {
                 if indent.contains('\t') {
@@ -160,6 +173,11 @@ impl IndentShift {
             Self::Stripped(extra) => line.strip_prefix(extra.as_str()).unwrap_or(body).to_owned(),
         }
     }
+}
+
+/// Columns with levels of another width; the rest is alignment.
+fn scaled_columns(columns: usize, per: usize, times: usize) -> usize {
+    columns / per * times + columns % per
 }
 
 /// Tabs, optionally followed by spaces for alignment.
@@ -188,99 +206,296 @@ fn scaled(pairs: &[LinePair<'_>]) -> Option<(usize, isize)> {
             .all(|pair| offset(width, pair) == first)
             .then_some((width, first))
     };
-    let widths = || [4, 2, 8, 3, 1].into_iter();
+    let widths = || [4, 2, 8, 3].into_iter();
     widths()
         .find_map(|width| agreed(width).filter(|(_, offset)| *offset == 0))
         .or_else(|| widths().find_map(agreed))
 }
 
-/// The shift for each new line of one edit.
+/// A matched line: its index among the quoted lines and both indentations.
+pub(crate) type NumberedPair<'a> = (usize, LinePair<'a>);
+
+/// Lines added at one position of the quoted text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AddedGroup<'a> {
+    /// The quoted lines that they replace.
+    pub(crate) removed: Vec<usize>,
+    pub(crate) added: Vec<&'a str>,
+    /// The kept quoted lines directly before and after, and whether the one before opens a block.
+    pub(crate) previous: Option<usize>,
+    pub(crate) previous_opens: bool,
+    pub(crate) next: Option<usize>,
+}
+
+/// Derives the indentation of new lines from the matched lines.
 #[derive(Clone, Debug)]
-pub(crate) struct Reindent {
-    first: IndentShift,
-    rest: IndentShift,
-    /// Without a common shift: the shift of each quoted line, by index.
-    each: Vec<(usize, IndentShift)>,
+pub(crate) struct Reindent<'a> {
+    pairs: Vec<NumberedPair<'a>>,
+    /// The only shift of all lines, if any.
+    uniform: Option<IndentShift>,
+    /// One level of indentation in the file and in the edit.
+    file_unit: String,
+    edit_unit: Option<usize>,
 }
 
-impl Reindent {
-    pub(crate) fn none() -> Self {
-        Self {
-            first: IndentShift::None,
-            rest: IndentShift::None,
-            each: Vec::new(),
-        }
-    }
-
-    /// `pairs` are the non-blank matched lines with their index among the quoted lines; `new` is all the new text.
-    pub(crate) fn new(pairs: &[(usize, LinePair<'_>)], new: &[&str]) -> Self {
+impl<'a> Reindent<'a> {
+    /// `new` is all the new text.
+    pub(crate) fn new(pairs: Vec<NumberedPair<'a>>, new: &[&str], file_unit: String) -> Self {
         let indents: Vec<LinePair<'_>> = pairs.iter().map(|(_, pair)| *pair).collect();
-        let Some(((quoted, actual), others)) = indents.split_first() else {
-            return Self::none();
-        };
-        if is_already_placed(quoted, actual, new) {
-            return Self::none();
-        }
-        if let Some(all) = IndentShift::of(&indents) {
-            return Self {
-                first: all.clone(),
-                rest: all,
-                each: Vec::new(),
-            };
-        }
-        let first = IndentShift::of(&indents[..1]).unwrap_or(IndentShift::None);
-        if let Some(rest) = IndentShift::of(others) {
-            // The first line was quoted without its indentation. If the new text does the same, everything shifts
-            // equally.
-            let outermost = others
-                .iter()
-                .map(|(_, actual)| actual.len())
-                .min()
-                .unwrap_or(0)
-                .min(actual.len());
-            let falls_out = new
-                .iter()
-                .skip(1)
-                .any(|line| !is_blank(line) && indent_of(&rest.apply(line)).len() < outermost);
-            let rest = if falls_out { first.clone() } else { rest };
-            return Self {
-                first,
-                rest,
-                each: Vec::new(),
-            };
-        }
-        let each = pairs
-            .iter()
-            .filter_map(|(number, pair)| Some((*number, IndentShift::of(&[*pair])?)))
-            .collect();
+        let mut columns: Vec<usize> = indents.iter().map(|(quoted, _)| quoted.len()).collect();
+        columns.extend(
+            new.iter()
+                .filter(|line| !is_blank(line))
+                .map(|line| indent_of(line).len()),
+        );
+        columns.sort_unstable();
+        columns.dedup();
+        // One more column is the alignment of a comment.
+        let aligned: Vec<usize> = columns.iter().map(|column| column + 1).collect();
+        columns.retain(|column| !aligned.contains(column));
         Self {
-            first: first.clone(),
-            rest: first,
-            each,
+            uniform: IndentShift::of(&indents).or_else(|| IndentShift::clamped(&indents)),
+            edit_unit: columns
+                .windows(2)
+                .map(|pair| pair[1] - pair[0])
+                .filter(|width| [2, 3, 4, 8].contains(width))
+                .min(),
+            pairs,
+            file_unit,
         }
     }
 
-    /// The new line in place of quoted line `near`.
-    pub(crate) fn apply(&self, line: &str, is_first: bool, near: usize) -> String {
-        if !self.each.is_empty() {
-            let at = self
-                .each
-                .partition_point(|(number, _)| *number <= near)
-                .saturating_sub(1);
-            return self.each[at].1.apply(line);
+    /// Whether all quoted lines are shifted equally.
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.uniform.is_some()
+    }
+
+    /// Whether the quoted lines have the file's indentation.
+    pub(crate) fn is_none(&self) -> bool {
+        self.uniform == Some(IndentShift::None)
+    }
+
+    /// The lines of `group` with the file's indentation; `None` if the quoted lines do not determine it.
+    pub(crate) fn apply(&self, group: &AddedGroup<'_>) -> Option<Vec<String>> {
+        let mut out = Vec::with_capacity(group.added.len());
+        for (at, line) in group.added.iter().enumerate() {
+            if is_blank(line) {
+                out.push((*line).to_owned());
+                continue;
+            }
+            let quoted = indent_of(line);
+            let indent = match &self.uniform {
+                Some(shift) if !self.is_clamped(quoted) => {
+                    self.known(quoted).or_else(|| self.extrapolated(shift, group, quoted))?
+                }
+                Some(_) | None => self.local(group, at, quoted)?,
+            };
+            out.push(format!("{indent}{}", line.trim_start()));
         }
-        if is_first {
-            self.first.apply(line)
-        } else {
-            self.rest.apply(line)
+        (self.is_none() || !self.is_flattened(group)).then_some(out)
+    }
+
+    /// The indentation of the quoted lines with this indentation, if all have the same in the file.
+    fn known(&self, quoted: &str) -> Option<String> {
+        let mut actual = self
+            .pairs
+            .iter()
+            .filter(|(_, pair)| pair.0 == quoted)
+            .map(|(_, pair)| pair.1);
+        let first = actual.next()?;
+        actual.all(|other| other == first).then(|| first.to_owned())
+    }
+
+    /// Whether the indentation may have been cut off at the margin by different amounts.
+    fn is_clamped(&self, quoted: &str) -> bool {
+        let shift = |pair: &LinePair<'_>| pair.1.len().cast_signed() - pair.0.len().cast_signed();
+        let is_dedented = self.pairs.iter().any(|(_, pair)| shift(pair) > 0 && !pair.0.is_empty());
+        quoted.is_empty() && is_dedented
+    }
+
+    /// An indentation that no quoted line has. One level of the edit must be one level of the file.
+    fn extrapolated(&self, shift: &IndentShift, group: &AddedGroup<'_>, quoted: &str) -> Option<String> {
+        let distance =
+            |(number, pair): &&NumberedPair<'_>| (!group.removed.contains(number), pair.0.len().abs_diff(quoted.len()));
+        let (_, (reference, actual)) = self.pairs.iter().min_by_key(distance)?;
+        let is_tab_file = self.file_unit.starts_with('\t');
+        let has_tabs = |indent: &str| indent.contains('\t');
+        let is_scaled = matches!(shift, IndentShift::Scaled { .. });
+        if let Some(more) = quoted
+            .strip_prefix(reference)
+            .filter(|more| *more == self.file_unit && !is_scaled)
+        {
+            return Some(format!("{actual}{more}"));
         }
+        let is_proven = self
+            .pairs
+            .iter()
+            .any(|(_, pair)| pair.0.len().abs_diff(reference.len()) > usize::from(!has_tabs(pair.0)));
+        let same_style =
+            has_tabs(quoted) == is_tab_file && (reference.is_empty() || has_tabs(reference) == is_tab_file);
+        if is_proven || (same_style && is_tab_file) {
+            let pairs: Vec<LinePair<'_>> = self.pairs.iter().map(|(_, pair)| *pair).collect();
+            let is_level = |indent: &String| {
+                !is_scaled
+                    || IndentShift::scales(&pairs)
+                        .iter()
+                        .all(|(per, times)| scaled_columns(quoted.len(), *per, *times) == indent.len())
+            };
+            return shift
+                .shifted(quoted)
+                .filter(|indent| is_tab_file || !has_tabs(indent))
+                .filter(is_level);
+        }
+        if has_tabs(quoted) != has_tabs(reference) && !quoted.is_empty() && !reference.is_empty() {
+            return None;
+        }
+        let difference = quoted.len().cast_signed() - reference.len().cast_signed();
+        if !is_tab_file
+            && !has_tabs(quoted)
+            && !has_tabs(reference)
+            && difference.unsigned_abs() == self.file_unit.len()
+        {
+            return moved(actual, difference.signum(), &self.file_unit);
+        }
+        let unit = match has_tabs(quoted) || has_tabs(reference) {
+            true => 1,
+            false => self.edit_unit?,
+        };
+        let is_ambiguous = !is_tab_file && unit != self.file_unit.len() && unit % self.file_unit.len() == 0;
+        let is_on_level = reference.len().is_multiple_of(unit);
+        if difference % unit.cast_signed() != 0 || is_ambiguous || !is_on_level {
+            return None;
+        }
+        moved(actual, difference / unit.cast_signed(), &self.file_unit)
+    }
+
+    /// Without a common shift: the indentation of the replaced line, or of the neighbours if they agree.
+    fn local(&self, group: &AddedGroup<'_>, at: usize, quoted: &str) -> Option<String> {
+        let pair = |number: usize| {
+            self.pairs
+                .iter()
+                .find(|(other, _)| *other == number)
+                .map(|(_, pair)| *pair)
+        };
+        let removed: Vec<LinePair<'_>> = group.removed.iter().filter_map(|number| pair(*number)).collect();
+        if let Some(first) = removed.first() {
+            if let Some(actual) = self.counterpart(group, at).filter(|pair| pair.0 == quoted) {
+                return Some(actual.1.to_owned());
+            }
+            let mut same = removed.iter().filter(|pair| pair.0 == quoted).map(|pair| pair.1);
+            if let Some(actual) = same.next() {
+                return same.all(|other| other == actual).then(|| actual.to_owned());
+            }
+            let start = group
+                .added
+                .iter()
+                .find(|line| !is_blank(line))
+                .map(|line| indent_of(line))?;
+            let is_deeper = at > 0 && start == first.0 && quoted.len() > start.len();
+            return is_deeper
+                .then(|| moved(first.1, 1, &self.file_unit))
+                .flatten()
+                .filter(|_| {
+                    let levels = group
+                        .added
+                        .iter()
+                        .filter(|line| !is_blank(line))
+                        .map(|line| indent_of(line).len());
+                    levels
+                        .filter(|columns| *columns != start.len())
+                        .all(|columns| columns == quoted.len())
+                });
+        }
+        let (previous, next) = (group.previous.and_then(pair), group.next.and_then(pair));
+        let fits = |pair: Option<LinePair<'_>>| pair.filter(|pair| pair.0 == quoted).map(|pair| pair.1.to_owned());
+        match (fits(previous), fits(next)) {
+            (Some(one), Some(other)) => (one == other).then_some(one),
+            (Some(one), None) if next.is_some() && !quoted.is_empty() => Some(one),
+            (None, Some(other)) if previous.is_some() && !quoted.is_empty() => Some(other),
+            _ => self.known(quoted),
+        }
+    }
+
+    /// The line that added line `at` replaces, if the group replaces each line by a similar one.
+    fn counterpart(&self, group: &AddedGroup<'_>, at: usize) -> Option<LinePair<'a>> {
+        if group.removed.len() != group.added.len() {
+            return None;
+        }
+        let number = *group.removed.get(at)?;
+        self.pairs
+            .iter()
+            .find(|(other, _)| *other == number)
+            .map(|(_, pair)| *pair)
+    }
+
+    /// Whether a line that opens a block is followed by one that is not deeper: the edit has lost its indentation.
+    fn is_flattened(&self, group: &AddedGroup<'_>) -> bool {
+        let before = group.removed.is_empty().then_some(group.previous).flatten();
+        let mut above = before.and_then(|number| {
+            let (_, pair) = self.pairs.iter().find(|(other, _)| *other == number)?;
+            Some((pair.0.len(), group.previous_opens))
+        });
+        is_flat(&group.added, &mut above)
     }
 }
 
-/// Whether the new text already has the file's indentation although the quoted text does not.
-fn is_already_placed(quoted: &str, actual: &str, new: &[&str]) -> bool {
-    let first = new.iter().find(|line| !is_blank(line)).map(|line| indent_of(line));
-    quoted != actual && first == Some(actual)
+/// Whether a line that opens a block is followed by one that is not deeper. `above` is the indentation of the line
+/// before and whether it opens a block.
+pub(crate) fn is_flat(lines: &[&str], above: &mut Option<(usize, bool)>) -> bool {
+    for line in lines.iter().filter(|line| !is_blank(line)) {
+        let columns = indent_of(line).len();
+        if above.is_some_and(|(outer, opens)| opens && columns <= outer) && !starts_with_closer(line) {
+            return true;
+        }
+        *above = Some((columns, opens_block(line)));
+    }
+    false
+}
+
+/// Whether the block that a line opens continues below it.
+pub(crate) fn opens_block(line: &str) -> bool {
+    let line = line.trim_end();
+    line.ends_with(['{', '(', '[', ':'])
+        || ["do", "then", "else", "begin"]
+            .iter()
+            .any(|word| line.trim_start() == *word || line.ends_with(&format!(" {word}")))
+}
+
+fn starts_with_closer(line: &str) -> bool {
+    line.trim_start().starts_with(['}', ')', ']']) || line.trim() == "end"
+}
+
+/// `indent` with `levels` more or fewer levels.
+fn moved(indent: &str, levels: isize, unit: &str) -> Option<String> {
+    if levels >= 0 {
+        return Some(format!("{indent}{}", unit.repeat(levels.unsigned_abs())));
+    }
+    let shorter = unit.repeat(levels.unsigned_abs());
+    indent.strip_suffix(shorter.as_str()).map(str::to_owned)
+}
+
+/// The most frequent increase of indentation from one line to the next; four spaces if there is none.
+pub(crate) fn indent_unit<'l>(lines: impl Iterator<Item = &'l str>) -> String {
+    const MOST: usize = 2_000;
+    const WIDEST: usize = 8;
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    let mut above: Option<&str> = None;
+    for line in lines.filter(|line| !is_blank(line)).take(MOST) {
+        let indent = indent_of(line);
+        if let Some(more) = above
+            .and_then(|above| indent.strip_prefix(above))
+            .filter(|more| (1..=WIDEST).contains(&more.len()))
+        {
+            match counts.iter_mut().find(|(unit, _)| *unit == more) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((more, 1)),
+            }
+        }
+        above = Some(indent);
+    }
+    // One space is the alignment of a comment, not a level.
+    let best = counts.into_iter().max_by_key(|(unit, count)| (*unit != " ", *count));
+    best.map_or_else(|| "    ".to_owned(), |(unit, _)| unit.to_owned())
 }
 
 #[cfg(test)]
@@ -288,14 +503,23 @@ mod tests {
     use super::*;
 
     fn check(pairs: &[LinePair<'_>], new: &[&str], expected: &[&str]) {
-        let numbered: Vec<(usize, LinePair<'_>)> = pairs.iter().copied().enumerate().collect();
-        let reindent = Reindent::new(&numbered, new);
-        let got: Vec<String> = new
-            .iter()
-            .enumerate()
-            .map(|(i, line)| reindent.apply(line, i == 0, i))
-            .collect();
-        assert_eq!(got, expected);
+        let numbered: Vec<NumberedPair<'_>> = pairs.iter().copied().enumerate().collect();
+        let unit = indent_unit(pairs.iter().map(|pair| pair.1));
+        let reindent = Reindent::new(numbered, new, unit_of(pairs).unwrap_or(unit));
+        let group = AddedGroup {
+            removed: (0..pairs.len()).collect(),
+            added: new.to_vec(),
+            ..AddedGroup::default()
+        };
+        let expected: Vec<String> = expected.iter().map(|line| (*line).to_owned()).collect();
+        assert_eq!(reindent.apply(&group), Some(expected));
+    }
+
+    fn unit_of(pairs: &[LinePair<'_>]) -> Option<String> {
+        pairs
+            .windows(2)
+            .find_map(|pair| pair[1].1.strip_prefix(pair[0].1).filter(|more| !more.is_empty()))
+            .map(str::to_owned)
     }
 
     #[test]
@@ -344,24 +568,5 @@ mod tests {
             &["    x"],
             &["        x"],
         );
-    }
-
-    #[test]
-    fn a_first_line_without_indentation_does_not_affect_the_rest() {
-        check(
-            &[("", "  "), ("    ", "    "), ("  ", "  ")],
-            &["f {", "    x", "  }"],
-            &["  f {", "    x", "  }"],
-        );
-        check(
-            &[("", "  "), ("    ", "    "), ("  ", "  ")],
-            &["f {", "  x", "}"],
-            &["  f {", "    x", "  }"],
-        );
-    }
-
-    #[test]
-    fn new_text_that_is_already_in_place_stays() {
-        check(&[("", "  ")], &["", "  g()"], &["", "  g()"]);
     }
 }

@@ -10,6 +10,8 @@ use crate::line_index::LineIndex;
 pub(crate) struct QuotedLine {
     pub(crate) text: String,
     pub(crate) or: Option<String>,
+    /// Whether it is a patch line without a sign.
+    pub(crate) is_bare: bool,
 }
 
 impl QuotedLine {
@@ -17,6 +19,7 @@ impl QuotedLine {
         Self {
             text: text.into(),
             or: None,
+            is_bare: false,
         }
     }
 
@@ -145,6 +148,69 @@ impl Haystack<'_> {
             })
     }
 
+    /// Locations where one non-blank line of the file is missing between two quoted ones, each with the index of the
+    /// quoted line before it.
+    pub(crate) fn with_omitted_line(&self, quoted: &[QuotedLine]) -> Vec<(MatchCandidate, usize)> {
+        const TOO_COMMON: usize = 64;
+        let solid = solid_lines(quoted);
+        let keys: Vec<u64> = solid.iter().map(|at| squash_key(&quoted[*at].text)).collect();
+        let distinctive = solid
+            .iter()
+            .filter(|at| quoted[**at].text.chars().any(char::is_alphanumeric))
+            .count();
+        if keys.len() < 3 || distinctive < 2 {
+            return Vec::new();
+        }
+        let mut starts: Vec<usize> = Vec::new();
+        for (offset, key) in keys.iter().enumerate() {
+            let places = self.index.positions(*key);
+            if places.len() <= TOO_COMMON {
+                let before = |skip: usize| move |place: &u32| (*place as usize).checked_sub(offset + skip);
+                starts.extend(places.iter().filter_map(before(0)));
+                starts.extend(places.iter().filter_map(before(1)));
+            }
+        }
+        starts.sort_unstable();
+        starts.dedup();
+        let fits = |from: usize, keys: &[u64]| {
+            keys.iter()
+                .enumerate()
+                .all(|(step, key)| self.index.key(from + step) == Some(*key))
+        };
+        let mut found = Vec::new();
+        for start in starts {
+            let equal = (0..keys.len())
+                .take_while(|at| self.index.key(start + at) == Some(keys[*at]))
+                .count();
+            for cut in (1..=equal.min(keys.len() - 1)).filter(|cut| fits(start + cut + 1, &keys[*cut..])) {
+                let mut pairs = vec![None; quoted.len()];
+                for (offset, at) in solid.iter().enumerate() {
+                    pairs[*at] = Some(self.index.line(start + offset + usize::from(offset >= cut)));
+                }
+                let level = self.level(quoted, &pairs);
+                found.push((
+                    MatchCandidate {
+                        pairs,
+                        level,
+                        blanks: BlankLineMatch::Same,
+                    },
+                    solid[cut - 1],
+                ));
+            }
+        }
+        found
+    }
+
+    /// A location with the given counterpart of each quoted line.
+    pub(crate) fn candidate_of(&self, quoted: &[QuotedLine], pairs: Vec<Option<usize>>) -> MatchCandidate {
+        let level = self.level(quoted, &pairs);
+        MatchCandidate {
+            pairs,
+            level,
+            blanks: BlankLineMatch::Same,
+        }
+    }
+
     /// Pairs the lines, including blank ones, and ranks their agreement.
     fn candidate(&self, quoted: &[QuotedLine], solid: &[usize], start: usize) -> MatchCandidate {
         let mut pairs = vec![None; quoted.len()];
@@ -211,7 +277,18 @@ impl Haystack<'_> {
             .map(|(_, text, actual)| (indent_of(text), indent_of(actual)))
             .collect();
         if level == MatchLevel::Indent && IndentShift::of(&indents).is_none() {
-            MatchLevel::UnevenIndent
+            // Where other lines have their indentation, a bracket with another one is another bracket.
+            let is_patch = quoted.iter().any(|line| line.is_bare || line.or.is_some());
+            let is_placed = indents.iter().any(|(text, actual)| !text.is_empty() && text == actual);
+            let is_other = |at: usize| {
+                let (text, actual) = indents[at];
+                let is_covered = is_patch && actual.len() == text.len() + 1 && actual.ends_with(text);
+                text != actual && !is_covered && (at > 0 || !text.is_empty()) && is_short_line(texts[at].1)
+            };
+            match is_placed && (0..texts.len()).any(is_other) {
+                true => MatchLevel::Slips,
+                false => MatchLevel::UnevenIndent,
+            }
         } else {
             level
         }
@@ -242,13 +319,19 @@ pub(crate) fn texts<'a>(
         IndentShift::of(&indents)
     };
     let nearest = read(QuotedLine::nearest);
-    match shift(&nearest) {
-        Some(shift) if shift.is_plain() => nearest,
-        found => {
-            let other = read(|line, _| line.or.as_ref().unwrap_or(&line.text));
-            let is_better = shift(&other).is_some_and(|shift| shift.is_plain() || found.is_none());
-            if is_better { other } else { nearest }
-        }
+    if shift(&nearest).is_some_and(|shift| shift.is_plain()) {
+        return nearest;
+    }
+    let other = read(|line, _| line.or.as_ref().unwrap_or(&line.text));
+    let found = shift(&nearest);
+    if shift(&other).is_some_and(|shift| shift.is_plain() || found.is_none()) {
+        return other;
+    }
+    let plain = read(|line, _| &line.text);
+    if found.is_none() && shift(&plain).is_some() {
+        plain
+    } else {
+        nearest
     }
 }
 
@@ -316,6 +399,12 @@ pub(crate) fn pick(mut candidates: Vec<MatchCandidate>, hint: Option<usize>) -> 
     }
 }
 
+/// Whether a line only opens or closes a block.
+fn is_short_line(line: &str) -> bool {
+    const WORDS: [&str; 8] = ["end", "else", "done", "endif", "begin", "do", "fi", "try"];
+    !line.chars().any(char::is_alphanumeric) || WORDS.contains(&line.trim().trim_end_matches([';', ')', ',', ':']))
+}
+
 /// Whether the quoted lines contain only common characters such as brackets.
 pub(crate) fn is_trivial(quoted: &[QuotedLine]) -> bool {
     !quoted.iter().any(|line| line.text.chars().any(char::is_alphanumeric))
@@ -335,13 +424,8 @@ pub(crate) fn contradicts_hint(
     contradicts.then(|| vec![other.first(), chosen.first()])
 }
 
-/// The line that the hint refers to: clearly the nearest, and not far away.
+/// The line that the hint refers to. A hint that is only near one of several equal places may be stale, so it does not
+/// decide.
 pub(crate) fn nearest(lines: &[usize], hint: usize) -> Option<usize> {
-    const FAR: usize = 20;
-    let distance = |at: &usize| lines[*at].abs_diff(hint);
-    let best = (0..lines.len()).min_by_key(distance)?;
-    let second = (0..lines.len()).filter(|at| *at != best).map(|at| distance(&at)).min();
-    let near = distance(&best);
-    let is_clear = second.is_none_or(|second| near == 0 && second > 0 || second >= 4 * near + 8);
-    (near <= FAR && is_clear).then_some(best)
+    lines.iter().position(|line| *line == hint)
 }

@@ -1,4 +1,389 @@
-//! Detects placeholder lines for omitted code, such as "... rest unchanged". They are never written to a file.
+//! Detects placeholders for omitted code, such as "... rest unchanged". They are never written to a file.
+//!
+//! A line with an ellipsis and a matching word is a placeholder anywhere. Other wording is one only where the edit
+//! removes more lines than it adds: a comment or stub stands for them.
+
+use crate::document::TextDocument;
+use crate::fold::{is_blank, similarity};
+use crate::refusal::RefusalReason;
+use crate::resolve::{LineOp, line_ops};
+
+/// What counts as an omission in a type of file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OmissionPolicy {
+    /// Only placeholders for removed lines: documents contain shortened code on purpose.
+    Document,
+    /// Phrases; a line of dots may be a statement.
+    Worded,
+    /// Also a line of dots, which is not code in such a file.
+    Dotted,
+}
+
+/// The placeholder in `new` that stands for code of `old` or of the file.
+pub(crate) fn find_placeholder(
+    document: &TextDocument,
+    old: &str,
+    new: &str,
+    policy: OmissionPolicy,
+) -> Option<RefusalReason> {
+    let anywhere = |line: &&str| match policy {
+        OmissionPolicy::Document => false,
+        OmissionPolicy::Worded => !is_bare_dots(line) && has_dots(line) && is_omission(line),
+        OmissionPolicy::Dotted => has_dots(line) && is_omission(line),
+    };
+    let is_known = |line: &str| {
+        let same = |other: &str| other.trim() == line.trim();
+        old.lines().any(same) || document.lines().any(same)
+    };
+    let old_lines: Vec<&str> = old.lines().collect();
+    let new_lines: Vec<&str> = new.lines().collect();
+    let found = new_lines.iter().find(|line| anywhere(line) && !is_known(line)).copied();
+    let found = found.or_else(|| in_place_of_lines(&old_lines, &new_lines, policy));
+    found.map(|line| RefusalReason::Placeholder(line.trim().to_owned()))
+}
+
+/// A placeholder line in a group of changes that removes more lines than it adds.
+fn in_place_of_lines<'n>(old: &[&str], new: &[&'n str], policy: OmissionPolicy) -> Option<&'n str> {
+    let ops = line_ops(old, new);
+    let solid = |lines: &[&str]| lines.iter().filter(|line| !is_blank(line)).count();
+    // One line of the new text is the placeholder.
+    let total_lost = (solid(old) + 1).saturating_sub(solid(new));
+    let mut next_new = 0;
+    // A bracket that both texts have does not separate two changes.
+    let separates = |op: &LineOp| matches!(op, LineOp::Keep(number) if old[*number].chars().any(char::is_alphanumeric));
+    for group in ops.split(separates) {
+        let mut removed: Vec<&str> = Vec::new();
+        let mut added: Vec<&'n str> = Vec::new();
+        for op in group {
+            match op {
+                LineOp::Remove(number) => removed.push(old[*number]),
+                LineOp::Add(line) => {
+                    let place = new[next_new..].iter().position(|other| *other == line.as_str());
+                    if let Some(place) = place {
+                        next_new += place;
+                        added.push(new[next_new]);
+                        next_new += 1;
+                    }
+                }
+                LineOp::Keep(_) => {}
+            }
+        }
+        removed.retain(|line| !is_blank(line));
+        added.retain(|line| !is_blank(line));
+        let changed = ChangedLines {
+            old,
+            removed,
+            added,
+            total_lost,
+            policy,
+        };
+        if let Some(found) = changed.placeholder() {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// The lines removed and added at one place.
+struct ChangedLines<'o, 'n> {
+    old: &'o [&'o str],
+    removed: Vec<&'o str>,
+    added: Vec<&'n str>,
+    /// The lines that the whole edit removes without replacement.
+    total_lost: usize,
+    policy: OmissionPolicy,
+}
+
+impl<'n> ChangedLines<'_, 'n> {
+    fn placeholder(&self) -> Option<&'n str> {
+        let is_new = |line: &&&'n str| !self.old.iter().any(|old| old.trim() == line.trim());
+        let suspects = self.added.iter().filter(is_new);
+        suspects
+            .filter_map(|line| Some((line, stub(line)?)))
+            .find(|(_, stub)| self.stands_for_lines(*stub))
+            .map(|(line, _)| *line)
+    }
+
+    fn stands_for_lines(&self, stub: Stub<'_>) -> bool {
+        if !stub.is_dots && self.is_commented_out(stub.text) {
+            return false;
+        }
+        let is_certain = stub.is_dots || is_phrase(stub.text);
+        // Added lines that are copies of removed ones, changed or not, replace them; all others are lost.
+        let is_like = |removed: &str, added: &str| added.starts_with(removed) || similarity(removed, added) >= 0.5;
+        let is_copy = |added: &&&str| self.removed.iter().any(|removed| is_like(removed.trim(), added.trim()));
+        let code = || {
+            self.added
+                .iter()
+                .filter(|added| self::stub(added).is_none_or(|stub| !stub.is_whole))
+        };
+        let lost = self.removed.len().saturating_sub(code().filter(is_copy).count());
+        let is_code = |line: &&&str| self::stub(line).is_none_or(|stub| !stub.is_whole);
+        let lost_code = self
+            .removed
+            .iter()
+            .filter(is_code)
+            .count()
+            .saturating_sub(code().filter(is_copy).count());
+        let net = self.removed.len().saturating_sub(self.added.len());
+        if self.policy == OmissionPolicy::Document {
+            return is_certain && (stub.is_marked && stub.is_whole && lost > 1 || lost > 2 && net > 0);
+        }
+        if is_certain && stub.is_whole {
+            // A single word without a mark may be a statement or data.
+            const NOTES: [&str; 5] = ["etc", "snip", "snipped", "omitted", "truncated"];
+            let is_word = !stub.is_marked && !stub.text.contains(' ') && !NOTES.contains(&stub.text);
+            return lost > if is_word { 3 } else { 1 } || !is_word && (lost_code > 0 || self.total_lost > 1);
+        }
+        let is_shortened = code().all(|added| is_copy(&added));
+        net > 0 && (is_certain || mentions_code(stub.text) && (is_shortened || !stub.is_whole && net > 2))
+    }
+
+    /// Whether the comment contains removed code.
+    fn is_commented_out(&self, text: &str) -> bool {
+        let text = text.trim();
+        text.len() > 3 && self.removed.iter().any(|removed| removed.contains(text))
+    }
+}
+
+/// A comment, a bracketed note or an ellipsis in a line.
+#[derive(Clone, Copy)]
+struct Stub<'l> {
+    text: &'l str,
+    /// Whether the line contains nothing else.
+    is_whole: bool,
+    /// Whether it is a comment, in brackets or has an ellipsis, rather than plain words.
+    is_marked: bool,
+    is_dots: bool,
+}
+
+fn stub(line: &str) -> Option<Stub<'_>> {
+    let text = line.trim();
+    if text.is_empty() || text.len() > 200 {
+        return None;
+    }
+    let brackets = |c: char| "{}[]()<>/*#-!;".contains(c);
+    let is_ellipsis = |word: &str| matches!(word.trim_matches(brackets), "..." | "…");
+    let is_dots = text.split_whitespace().any(is_ellipsis);
+    let is_bracketed = text.starts_with(['(', '[', '{', '<']) && text.ends_with([')', ']', '}', '>']);
+    let is_comment = ["//", "#", "--", "/*", "<!--", ";", "%", "*", "{/*", "\"\"\""]
+        .iter()
+        .any(|mark| text.starts_with(mark));
+    let inner = text.trim_matches(|c: char| brackets(c) || c == '.' || c == '…' || c == '"' || c.is_whitespace());
+    if is_comment || is_bracketed && is_prose(inner) || is_phrase(inner) || inner.is_empty() && is_dots {
+        return Some(Stub {
+            text: inner,
+            is_whole: true,
+            is_marked: is_comment || is_bracketed || has_dots(text),
+            is_dots: is_dots && (inner.is_empty() || mentions_code(inner)),
+        });
+    }
+    const MARKS: [&str; 5] = ["//", " #", "/*", "<!--", " --"];
+    let is_edge = |c: char| brackets(c) || c == '.' || c.is_whitespace();
+    let mut starts: Vec<usize> = MARKS
+        .iter()
+        .flat_map(|mark| text.match_indices(mark).map(|(at, mark)| at + mark.len()))
+        .collect();
+    starts.sort_unstable();
+    let tails = || {
+        starts.iter().enumerate().filter_map(|(at, from)| {
+            let to = starts
+                .get(at + 1)
+                .map_or(text.len(), |next| next.saturating_sub(2).max(*from));
+            text.get(*from..to).map(|tail| tail.trim_matches(is_edge))
+        })
+    };
+    let tail = tails().find(|tail| is_phrase(tail)).or_else(|| tails().next_back());
+    match tail {
+        Some(tail) => Some(Stub {
+            text: tail,
+            is_whole: false,
+            is_marked: true,
+            is_dots,
+        }),
+        None => {
+            // `fn f() { unchanged }`
+            let inside = text
+                .split_once(['{', ':'])
+                .map_or("", |(_, inside)| inside)
+                .trim_matches(|c: char| brackets(c) || c == '.' || c == '…' || c.is_whitespace());
+            let is_stub = is_dots || is_phrase(inside);
+            is_stub.then_some(Stub {
+                text: inside,
+                is_whole: false,
+                is_marked: false,
+                is_dots,
+            })
+        }
+    }
+}
+
+/// Words only.
+fn is_prose(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|c| c.is_alphabetic() || c.is_whitespace() || ".,'’…:-".contains(c))
+}
+
+/// Whether a text consists of words about code that is left out.
+fn is_phrase(text: &str) -> bool {
+    let words = || {
+        text.split(|c: char| !c.is_alphanumeric() && c != '\'')
+            .filter(|word| !word.is_empty())
+    };
+    let has = |list: &[&str], word: &str| list.contains(&word.to_lowercase().as_str());
+    is_prose(text)
+        && words().count() <= 14
+        && (is_negated(text) || words().any(|word| has(&CODE_WORDS, word)))
+        && words().all(|word| has(&CODE_WORDS, word) || has(&FILLERS, word))
+}
+
+fn is_negated(text: &str) -> bool {
+    let text = text.to_lowercase();
+    ["not changed", "not modified", "no change", "not touched"]
+        .iter()
+        .any(|phrase| text.contains(phrase))
+}
+
+fn mentions_code(text: &str) -> bool {
+    let is_word = |word: &str| CODE_WORDS.contains(&word.to_lowercase().as_str());
+    text.split_whitespace().count() <= 14
+        && (is_negated(text) || text.split(|c: char| !c.is_alphanumeric()).any(is_word))
+}
+
+/// Words about code that is left out.
+const CODE_WORDS: [&str; 45] = [
+    "unchanged",
+    "existing",
+    "omitted",
+    "omit",
+    "remaining",
+    "remains",
+    "remain",
+    "rest",
+    "same",
+    "previous",
+    "previously",
+    "original",
+    "unmodified",
+    "untouched",
+    "brevity",
+    "truncated",
+    "snip",
+    "snipped",
+    "elided",
+    "keep",
+    "kept",
+    "stays",
+    "stay",
+    "continues",
+    "continue",
+    "continued",
+    "etc",
+    "implementation",
+    "before",
+    "identical",
+    "unaltered",
+    "preserved",
+    "preserve",
+    "shortened",
+    "abbreviated",
+    "skipped",
+    "hidden",
+    "collapsed",
+    "leave",
+    "left",
+    "retain",
+    "retained",
+    "intact",
+    "similar",
+    "everything",
+];
+
+/// Words that occur next to them.
+const FILLERS: [&str; 76] = [
+    "the",
+    "of",
+    "for",
+    "is",
+    "are",
+    "as",
+    "in",
+    "and",
+    "this",
+    "that",
+    "to",
+    "be",
+    "a",
+    "an",
+    "function",
+    "functions",
+    "method",
+    "methods",
+    "class",
+    "classes",
+    "file",
+    "block",
+    "section",
+    "sections",
+    "part",
+    "parts",
+    "field",
+    "fields",
+    "imports",
+    "code",
+    "logic",
+    "body",
+    "here",
+    "above",
+    "below",
+    "other",
+    "others",
+    "more",
+    "else",
+    "lines",
+    "line",
+    "content",
+    "contents",
+    "with",
+    "from",
+    "not",
+    "no",
+    "it",
+    "all",
+    "any",
+    "do",
+    "does",
+    "your",
+    "our",
+    "my",
+    "current",
+    "old",
+    "new",
+    "like",
+    "was",
+    "were",
+    "has",
+    "have",
+    "been",
+    "module",
+    "definition",
+    "definitions",
+    "properties",
+    "items",
+    "entries",
+    "changed",
+    "modified",
+    "changes",
+    "change",
+    "touched",
+    "end",
+];
+
+fn has_dots(line: &str) -> bool {
+    line.contains("...") || line.contains('…')
+}
 
 /// Whether `line` is a placeholder for omitted code, in a comment, in brackets or bare.
 pub(crate) fn is_omission(line: &str) -> bool {

@@ -16,6 +16,7 @@ use crate::resolve::MatchMethod;
 
 use file::FilePlan;
 pub(crate) use path::looks_like_path;
+use working::HunkSiblings;
 
 /// Looks up a file by its path relative to the project; `None` if it does not exist.
 pub type FileLookup<'a> = dyn Fn(&Path) -> Option<String> + 'a;
@@ -183,7 +184,14 @@ pub fn plan_edits(
             }
         };
         last = Some(path.clone());
-        let alike = edits[at..].iter().filter(|other| same_place(edit, other)).count();
+        let siblings = HunkSiblings {
+            alike: edits[at..].iter().filter(|other| same_place(edit, other)).count(),
+            others: if edits.iter().all(|other| other.names == edit.names) {
+                edits
+            } else {
+                &[]
+            },
+        };
         let file = match pending.iter().position(|file| file.path == path) {
             Some(at) => &mut pending[at],
             None => {
@@ -192,7 +200,7 @@ pub fn plan_edits(
                 &mut pending[last]
             }
         };
-        if let Err((why, nearest)) = file.apply_edit(number, edit, alike, &files) {
+        if let Err((why, nearest)) = file.apply_edit(number, edit, siblings, &files) {
             refusals.push(EditRefusal {
                 edit: number,
                 path: Some(path),

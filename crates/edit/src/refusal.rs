@@ -82,10 +82,12 @@ pub enum RefusalReason {
         line: usize,
     },
     /// The old text is in the file more than once.
-    #[error("the old text matches {} places, at lines {}; quote more lines around it, or give its line number", .lines.len(), list(.lines))]
+    #[error("the old text matches {} places, at lines {}; quote more lines around it, or give its line number{}", .lines.len(), list(.lines), neighbour_list(.neighbours))]
     Ambiguous {
         /// The lines, counted from 1.
         lines: Vec<usize>,
+        /// A line next to each place that distinguishes it, with its line number.
+        neighbours: Vec<(usize, String)>,
     },
     /// A `@@` header is not in the file.
     #[error("the `@@` header `{0}` is not a line of the file")]
@@ -107,6 +109,19 @@ pub enum RefusalReason {
     /// The old text has an omission that the new text lacks.
     #[error("the old text leaves lines out, and the new text does not leave out the same; quote every line in full")]
     Elision,
+    /// The quoted lines have other line breaks than the file where the text changes.
+    #[error(
+        "the lines at line {line} of the file have other line breaks than the old text; copy the lines from the file"
+    )]
+    LineBreaks {
+        /// The first line, counted from 1.
+        line: usize,
+    },
+    /// The indentation of the quoted lines does not determine the indentation of the new lines.
+    #[error(
+        "the indentation of the edit does not agree with the file; copy the indentation of the lines from the file"
+    )]
+    Indentation,
     /// Two edits touch the same lines.
     #[error("the edit touches lines {from}-{to}, which edit {other} changes too; make one edit of the two")]
     Overlap {
@@ -123,6 +138,18 @@ pub enum RefusalReason {
     /// A file is deleted, moved or created and also edited in the same text.
     #[error("edit {0} already deletes, moves or creates this file")]
     Conflict(usize),
+}
+
+fn neighbour_list(neighbours: &[(usize, String)]) -> String {
+    let shown: Vec<String> = neighbours
+        .iter()
+        .map(|(line, text)| format!("line {line} is `{text}`"))
+        .collect();
+    if shown.is_empty() {
+        String::new()
+    } else {
+        format!(". Next to these places, {}", shown.join(", "))
+    }
 }
 
 fn list(lines: &[usize]) -> String {

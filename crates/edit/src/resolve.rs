@@ -1,5 +1,6 @@
 //! Converts a match to exact changes: lines kept, removed and added, re-indented, and nothing else touched.
 
+mod additions;
 pub(crate) mod elision;
 pub(crate) mod hunk;
 pub(crate) mod nearest;
@@ -10,11 +11,9 @@ use std::ops::Range;
 
 use crate::alternative_readings::Normalization;
 use crate::document::{FinalNewline, Splice, TextDocument};
-use crate::fold::{indent_of, is_blank};
-use crate::indent::Reindent;
-use crate::matcher::{BlankLineMatch, Haystack, MatchCandidate, MatchLevel, QuotedLine, texts};
+use crate::fold::is_blank;
+use crate::matcher::{BlankLineMatch, Haystack, MatchCandidate, MatchLevel, QuotedLine};
 use crate::parsed_edit::EndOfFile;
-use crate::placeholder::{is_bare_dots, is_omission};
 use crate::refusal::RefusalReason;
 use crate::text_diff::compare;
 
@@ -139,41 +138,37 @@ pub(crate) fn build_splices(
     (source, end): (OpSource, EndOfFile),
 ) -> Result<Vec<Splice>, RefusalReason> {
     let document = haystack.document;
-    let reindent = reindent_for(document, quoted, candidate, ops, source);
+    if let Some(line) = insertion_at_unquoted_blank(document, quoted, candidate, ops) {
+        return Err(RefusalReason::LineBreaks { line: line + 1 });
+    }
+    if source == OpSource::Replacement && removes_one_of_two(document, quoted, candidate, ops) {
+        return Err(RefusalReason::Indentation);
+    }
+    let mut additions = additions::indented_additions(document, quoted, candidate, ops, source)?;
     let mut groups = ChangeGroups {
         cursor: candidate.first(),
         groups: Vec::new(),
         open: false,
     };
-    let mut near = 0;
-    let mut is_first = true;
     let mut lost_blanks = 0;
     for (at, op) in ops.iter().enumerate() {
         match op {
-            LineOp::Keep(number) => {
-                near = *number;
-                match candidate.pairs[*number] {
-                    Some(line) => groups.keep(line),
-                    None if is_between_additions(ops, at) => groups.add(quoted[*number].text.clone()),
-                    None => {}
-                }
-                is_first = false;
-            }
-            LineOp::Remove(number) => {
-                near = *number;
-                match candidate.pairs[*number] {
-                    Some(line) => groups.remove(line),
-                    None => lost_blanks += 1,
-                }
-            }
+            LineOp::Keep(number) => match candidate.pairs[*number] {
+                Some(line) => groups.keep(line),
+                None if is_between_additions(ops, at) => groups.add(quoted[*number].text.clone()),
+                None => {}
+            },
+            LineOp::Remove(number) => match candidate.pairs[*number] {
+                Some(line) => groups.remove(line),
+                None => lost_blanks += 1,
+            },
             LineOp::Add(line) => {
                 let is_spare = lost_blanks > 0 && is_blank(line) && ops[at + 1..].iter().all(is_blank_add);
                 if is_spare {
                     lost_blanks -= 1;
                     continue;
                 }
-                groups.add(reindent.apply(line, is_first, near));
-                is_first = is_first && is_blank(line);
+                groups.extend_with(additions[at].take());
             }
         }
     }
@@ -191,6 +186,74 @@ pub(crate) fn build_splices(
         .collect())
 }
 
+/// Whether one of two neighbouring lines is removed that are equal in the edit and differ in the file: either may be
+/// meant.
+fn removes_one_of_two(
+    document: &TextDocument,
+    quoted: &[QuotedLine],
+    candidate: &MatchCandidate,
+    ops: &[LineOp],
+) -> bool {
+    let line = |number: usize| {
+        candidate
+            .pairs
+            .get(number)
+            .copied()
+            .flatten()
+            .map(|at| document.line(at))
+    };
+    let is_kept = |number: usize| {
+        ops.iter()
+            .any(|op| matches!(op, LineOp::Keep(other) if *other == number))
+    };
+    let is_twin = |number: usize, other: usize| {
+        quoted.get(other).is_some_and(|twin| twin.text == quoted[number].text)
+            && is_kept(other)
+            && line(number).is_some_and(|actual| !is_blank(actual))
+            && line(number) != line(other)
+    };
+    ops.iter().any(|op| match op {
+        LineOp::Remove(number) => {
+            is_twin(*number, number + 1) || number.checked_sub(1).is_some_and(|other| is_twin(*number, other))
+        }
+        LineOp::Keep(_) | LineOp::Add(_) => false,
+    })
+}
+
+/// The file's line before a position where lines are inserted and the file has blank lines that the quoted text lacks:
+/// they may belong before or after them.
+fn insertion_at_unquoted_blank(
+    document: &TextDocument,
+    quoted: &[QuotedLine],
+    candidate: &MatchCandidate,
+    ops: &[LineOp],
+) -> Option<usize> {
+    let mut above: Option<usize> = None;
+    let (mut adds, mut removes, mut blanks) = (false, false, 0);
+    for op in ops {
+        match op {
+            LineOp::Add(line) => adds |= !is_blank(line),
+            LineOp::Remove(_) => removes = true,
+            LineOp::Keep(number) => {
+                let Some(line) = candidate.pairs[*number] else { continue };
+                if is_blank(&quoted[*number].text) {
+                    blanks += 1;
+                    continue;
+                }
+                let is_gap = above.is_some_and(|above| {
+                    let there = (above + 1..line).filter(|at| is_blank(document.line(*at))).count();
+                    there == line - above - 1 && there > blanks
+                });
+                if adds && !removes && is_gap {
+                    return above;
+                }
+                (above, adds, removes, blanks) = (Some(line), false, false, 0);
+            }
+        }
+    }
+    None
+}
+
 fn is_blank_add(op: &LineOp) -> bool {
     matches!(op, LineOp::Add(line) if is_blank(line))
 }
@@ -203,36 +266,6 @@ fn is_between_additions(ops: &[LineOp], at: usize) -> bool {
         after += 1;
     }
     at > 0 && added(ops.get(at - 1)) && added(ops.get(after))
-}
-
-fn reindent_for(
-    document: &TextDocument,
-    quoted: &[QuotedLine],
-    candidate: &MatchCandidate,
-    ops: &[LineOp],
-    source: OpSource,
-) -> Reindent {
-    if candidate.level <= MatchLevel::TrailingSpace {
-        return Reindent::none();
-    }
-    let pairs: Vec<_> = texts(document, quoted, &candidate.pairs)
-        .into_iter()
-        .map(|(number, text, actual)| (number, (indent_of(text), indent_of(actual))))
-        .collect();
-    // A patch with a different indentation error on each line does not determine the indentation of its new lines.
-    let is_first_cut = pairs.iter().skip(1).all(|(_, (quoted, actual))| quoted == actual) && pairs.len() > 1;
-    if candidate.level == MatchLevel::UnevenIndent && source == OpSource::Patch && !is_first_cut {
-        return Reindent::none();
-    }
-    let new: Vec<&str> = ops
-        .iter()
-        .filter_map(|op| match op {
-            LineOp::Keep(number) => quoted.get(*number).map(|line| line.text.as_str()),
-            LineOp::Add(line) => Some(line.as_str()),
-            LineOp::Remove(_) => None,
-        })
-        .collect();
-    Reindent::new(&pairs, &new)
 }
 
 /// Removed and added lines that belong together.
@@ -266,6 +299,10 @@ impl ChangeGroups {
     fn add(&mut self, text: String) {
         let cursor = self.cursor;
         self.group(cursor).added.push(text);
+    }
+
+    fn extend_with(&mut self, text: Option<String>) {
+        text.into_iter().for_each(|text| self.add(text));
     }
 
     fn group(&mut self, line: usize) -> &mut ChangeGroup {
@@ -322,9 +359,10 @@ impl ChangeGroup {
     /// The change without unchanged lines at its ends.
     fn splice(self, document: &TextDocument, end: EndOfFile) -> Option<Splice> {
         let Self { mut lines, mut added } = self;
+        let is_whole_file = lines.start == 0 && lines.end >= document.line_count();
         let newline = match end {
             EndOfFile::Newline => FinalNewline::Add,
-            EndOfFile::Unspecified if added.len() > lines.len() => FinalNewline::Add,
+            EndOfFile::Unspecified if is_whole_file && added.len() > lines.len() => FinalNewline::Add,
             EndOfFile::Unspecified | EndOfFile::Unchanged | EndOfFile::NoNewline => FinalNewline::Keep,
         };
         let at_end = lines.end >= document.line_count();
@@ -352,36 +390,4 @@ impl ChangeGroup {
         }
         Some(splice)
     }
-}
-
-/// What counts as an omission in a type of file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OmissionPolicy {
-    /// Nothing: documents contain shortened code on purpose.
-    None,
-    /// Phrases; a line of dots may be a statement.
-    Worded,
-    /// Also a line of dots, which is not code in such a file.
-    Dotted,
-}
-
-/// The first placeholder line of `new` that is neither in the old text nor in the file.
-pub(crate) fn hidden_omission(
-    document: &TextDocument,
-    old: &str,
-    new: &str,
-    omissions: OmissionPolicy,
-) -> Option<RefusalReason> {
-    let counts = |line: &str| match omissions {
-        OmissionPolicy::None => false,
-        OmissionPolicy::Worded => !is_bare_dots(line) && is_omission(line),
-        OmissionPolicy::Dotted => is_omission(line),
-    };
-    new.lines()
-        .filter(|line| counts(line))
-        .find(|line| {
-            let same = |other: &str| other.trim() == line.trim();
-            !old.lines().any(same) && !document.lines().any(same)
-        })
-        .map(|line| RefusalReason::Placeholder(line.trim().to_owned()))
 }

@@ -42,7 +42,8 @@ fn a_missing_text_is_reported_with_the_nearest_lines() {
 fn ambiguous_locations_are_listed() {
     check(
         &[("    stop(2);", "    stop(3);")],
-        "Edit 1 (a.rs): the old text matches 2 places, at lines 7, 11; quote more lines around it, or give its line number.",
+        "Edit 1 (a.rs): the old text matches 2 places, at lines 7, 11; quote more lines around it, or give its line number. \
+         Next to these places, line 6 is `start(2);`, line 10 is `fn three() {`.",
     );
 }
 

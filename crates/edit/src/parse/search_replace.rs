@@ -221,8 +221,8 @@ fn mark(line: &str) -> Option<ConflictMarker> {
     let signs = |sign: char| line.chars().take_while(|c| *c == sign).count();
     let rest = |count: usize| line.get(count..).unwrap_or_default();
     match line.chars().next()? {
-        '<' if (5..=9).contains(&signs('<')) => {
-            let rest = rest(signs('<')).trim_start().strip_prefix("SEARCH")?;
+        sign @ ('<' | '-') if (5..=9).contains(&signs(sign)) => {
+            let rest = rest(signs(sign)).trim_start().strip_prefix("SEARCH")?;
             let rest = rest.trim_start_matches([' ', '>']);
             if rest.is_empty() {
                 return Some(ConflictMarker::Search { hint: None });
@@ -234,8 +234,8 @@ fn mark(line: &str) -> Option<ConflictMarker> {
             })
         }
         '=' if (5..=9).contains(&signs('=')) && rest(signs('=')).is_empty() => Some(ConflictMarker::Separator),
-        '>' if (5..=9).contains(&signs('>')) => {
-            let rest = rest(signs('>')).trim_start().strip_prefix("REPLACE")?;
+        sign @ ('>' | '+') if (5..=9).contains(&signs(sign)) => {
+            let rest = rest(signs(sign)).trim_start().strip_prefix("REPLACE")?;
             rest.trim_matches([' ', '<', '>'])
                 .is_empty()
                 .then_some(ConflictMarker::Replace)

@@ -20,6 +20,29 @@ const CLOSERS: [&str; 9] = [
     "</invoke>",
 ];
 
+/// Closing tags that are not part of the format but follow a text by mistake.
+const STRAY: [&str; 19] = [
+    "</old_text>",
+    "</new_text>",
+    "</old>",
+    "</new>",
+    "</text>",
+    "</edits>",
+    "</edit>",
+    "</parameter>",
+    "</invoke>",
+    "</content>",
+    "</old_string>",
+    "</new_string>",
+    "</function>",
+    "</function_calls>",
+    "</tool_call>",
+    "</edit_file>",
+    "</replace>",
+    "</search>",
+    "</diff>",
+];
+
 /// Buffers the text; its meaning is certain only at the end.
 #[derive(Debug, Default)]
 pub(crate) struct XmlParser {
@@ -91,6 +114,7 @@ fn section(text: &str, start: usize, done: usize) -> Result<XmlEdit, MalformedEd
     } else {
         ReplaceUnit::Text
     };
+    let (old, new) = (without_stray_end(old, new), without_stray_end(new, old));
     let (old, new) = (inner(old, unit), inner(new, unit));
     if let Some(tag) = stray_tag(&old, &new) {
         return Err(fail(
@@ -119,6 +143,13 @@ fn old_section(text: &str, start: usize) -> Option<(usize, usize)> {
         let skipped = rest.len() - rest.trim_start().len();
         if rest.trim_start().starts_with(NEW) {
             return Some((closer, after + skipped));
+        }
+        // Prose between the two texts.
+        if text[closer..].starts_with("</old_text>")
+            && let Some(tag) = rest.find('<')
+            && rest[tag..].starts_with(NEW)
+        {
+            return Some((closer, after + tag));
         }
         at = after;
     }
@@ -175,10 +206,31 @@ fn check_gap(text: &str, gap: &str, at: usize, done: usize) -> Result<(), Malfor
 
 fn stray_tag(old: &str, new: &str) -> Option<&'static str> {
     let count = |text: &str, tag: &str| text.lines().filter(|line| line.trim() == tag).count();
-    CLOSERS
+    STRAY
         .into_iter()
         .chain(["<new_text>", "<old_text>"])
-        .find(|tag| count(new, tag) > count(old, tag))
+        .find(|tag| count(new, tag) > count(old, tag) && !is_opened(new, tag))
+}
+
+/// Whether a text opens the element that `tag` closes.
+fn is_opened(text: &str, tag: &str) -> bool {
+    let open = tag
+        .strip_prefix("</")
+        .map(|name| format!("<{}", name.trim_end_matches('>')));
+    open.is_some_and(|open| text.contains(&open))
+}
+
+/// The content without closing tags at its end that belong to no element of it.
+fn without_stray_end<'a>(text: &'a str, other: &str) -> &'a str {
+    let mut kept = text;
+    while let Some(rest) = STRAY.iter().find_map(|tag| {
+        let rest = kept.trim_end().strip_suffix(tag)?;
+        let is_content = is_opened(rest, tag) || other.contains(tag);
+        (!is_content).then_some(rest)
+    }) {
+        kept = rest;
+    }
+    kept
 }
 
 /// The content without the newlines next to the tags.

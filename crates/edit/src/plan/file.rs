@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use crate::document::{Splice, TextDocument, normalize_newlines};
 use crate::parsed_edit::{EditChange, ParsedEdit, Replacement};
+use crate::placeholder::{OmissionPolicy, find_placeholder};
 use crate::plan::path::normalize;
-use crate::plan::working::{RefusalDetail, WorkingDocument};
+use crate::plan::working::{HunkSiblings, RefusalDetail, WorkingDocument};
 use crate::plan::{EditReport, FileChange, PlanFiles};
 use crate::refusal::RefusalReason;
-use crate::resolve::{MatchMethod, OmissionPolicy, hidden_omission};
+use crate::resolve::MatchMethod;
 
 /// A file with its pending changes.
 pub(crate) struct FilePlan {
@@ -47,13 +48,12 @@ impl FilePlan {
         }
     }
 
-    /// Places one edit, or returns the reason for refusing it. `alike` counts the hunks from this one on that quote the
-    /// same lines.
+    /// Places one edit, or returns the reason for refusing it.
     pub(crate) fn apply_edit(
         &mut self,
         number: usize,
         edit: &ParsedEdit,
-        alike: usize,
+        siblings: HunkSiblings<'_>,
         files: &PlanFiles<'_>,
     ) -> Result<(), RefusalDetail> {
         match &edit.change {
@@ -65,7 +65,7 @@ impl FilePlan {
                 self.write_empty(number, replace)
             }
             EditChange::Replace(_) | EditChange::Hunk(_) | EditChange::Insert { .. } => {
-                self.place(number, &edit.change, alike)
+                self.place(number, &edit.change, siblings)
             }
         }
     }
@@ -110,9 +110,11 @@ impl FilePlan {
         match &self.state {
             FileState::Missing => self.create(number, new),
             FileState::Text(working) if working.is_blank() => self.write(number, new),
-            FileState::Text(_) if replace.readings.iter().any(|(old, _)| !old.is_empty()) => {
-                self.place(number, &EditChange::Replace(replace.clone()), 1)
-            }
+            FileState::Text(_) if replace.readings.iter().any(|(old, _)| !old.is_empty()) => self.place(
+                number,
+                &EditChange::Replace(replace.clone()),
+                HunkSiblings { alike: 1, others: &[] },
+            ),
             FileState::Text(_) => Err((RefusalReason::EmptyOld, None)),
             FileState::Deleted => Err((RefusalReason::Conflict(self.whole.unwrap_or(0)), None)),
         }
@@ -153,7 +155,13 @@ impl FilePlan {
 
     fn check_placeholders(&self, content: &str) -> Result<(), RefusalDetail> {
         let document = TextDocument::parse(self.before.as_deref().unwrap_or_default());
-        hidden_omission(&document, "", content, omissions_in(&self.path)).map_or(Ok(()), |why| Err((why, None)))
+        find_placeholder(
+            &document,
+            document.body(),
+            &normalize_newlines(content),
+            omissions_in(&self.path),
+        )
+        .map_or(Ok(()), |why| Err((why, None)))
     }
 
     fn check_unclaimed(&mut self, number: usize) -> Result<(), RefusalDetail> {
@@ -178,7 +186,7 @@ impl FilePlan {
         });
     }
 
-    fn place(&mut self, number: usize, change: &EditChange, alike: usize) -> Result<(), RefusalDetail> {
+    fn place(&mut self, number: usize, change: &EditChange, siblings: HunkSiblings<'_>) -> Result<(), RefusalDetail> {
         let omissions = omissions_in(&self.path);
         let FileState::Text(working) = &mut self.state else {
             let is_gone = matches!(self.state, FileState::Deleted);
@@ -191,7 +199,7 @@ impl FilePlan {
                 None,
             ));
         };
-        let (resolved, changes) = working.place(number, change, alike, omissions)?;
+        let (resolved, changes) = working.place(number, change, siblings, omissions)?;
         self.report(number, resolved.lines, resolved.method, changes);
         Ok(())
     }
@@ -234,7 +242,7 @@ fn omissions_in(path: &Path) -> OmissionPolicy {
         "css", "scss", "html", "vue", "json",
     ];
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("md" | "mdx" | "rst" | "adoc") => OmissionPolicy::None,
+        Some("md" | "mdx" | "rst" | "adoc") => OmissionPolicy::Document,
         Some(extension) if CODE.contains(&extension) => OmissionPolicy::Dotted,
         _ => OmissionPolicy::Worded,
     }

@@ -2,17 +2,27 @@
 
 use crate::alternative_readings::unfenced;
 use crate::document::{FinalNewline, Splice, TextDocument, normalize_newlines};
-use crate::fold::squash;
+use crate::fold::{squash, squash_key};
 use crate::line_index::LineIndex;
 use crate::matcher::Haystack;
-use crate::parsed_edit::{EditChange, HunkLine, InsertPosition, PatchHunk, Replacement};
+use crate::parsed_edit::{EditChange, HunkLine, InsertPosition, ParsedEdit, PatchHunk, Replacement};
+use crate::placeholder::{OmissionPolicy, find_placeholder, is_omission};
 use crate::refusal::{FileRegion, RefusalReason};
-use crate::resolve::hunk::{self, HunkOrder, new_text, old_text};
+use crate::resolve::hunk::{self, HunkOrder, LineNumbers, is_at_its_line, new_text, old_text};
 use crate::resolve::replace::{self, ReplaceTarget, find_already_applied};
-use crate::resolve::{MatchMethod, OmissionPolicy, ResolvedEdit, hidden_omission, nearest};
+use crate::resolve::{MatchMethod, ResolvedEdit, nearest};
 
 /// Why an edit cannot be placed, and the most similar lines.
 pub(crate) type RefusalDetail = (RefusalReason, Option<FileRegion>);
+
+/// The other hunks of an edit text.
+#[derive(Clone, Copy)]
+pub(crate) struct HunkSiblings<'a> {
+    /// The number of hunks from this one on that quote the same lines.
+    pub(crate) alike: usize,
+    /// All edits of the same file.
+    pub(crate) others: &'a [ParsedEdit],
+}
 
 /// The content and the changes placed in it, each with its edit.
 pub(crate) struct WorkingDocument {
@@ -55,7 +65,7 @@ impl WorkingDocument {
         &mut self,
         number: usize,
         change: &EditChange,
-        alike: usize,
+        siblings: HunkSiblings<'_>,
         omissions: OmissionPolicy,
     ) -> Result<(ResolvedEdit, bool), RefusalDetail> {
         let is_hunk = matches!(change, EditChange::Hunk(_));
@@ -64,7 +74,8 @@ impl WorkingDocument {
         }
         let order = HunkOrder {
             after: self.after,
-            alike,
+            alike: siblings.alike,
+            numbers: self.line_numbers(change, siblings.others),
         };
         let haystack = Haystack {
             document: &self.document,
@@ -106,6 +117,28 @@ impl WorkingDocument {
         self.placed.push((number, change.clone()));
         self.after = resolved.lines.end;
         Ok((resolved, changes))
+    }
+
+    /// Whether the other hunks confirm the line number of an insertion without context.
+    fn line_numbers(&self, change: &EditChange, others: &[ParsedEdit]) -> LineNumbers {
+        let EditChange::Hunk(hunk) = change else {
+            return LineNumbers::Unconfirmed;
+        };
+        let mut quoting = others.iter().filter_map(|edit| match &edit.change {
+            EditChange::Hunk(other) if !other.is_addition() => Some(other),
+            _ => None,
+        });
+        let is_needed = hunk.is_addition() && hunk.hint.is_some_and(|line| line > 0);
+        let Some(first) = quoting.next().filter(|_| is_needed) else {
+            return LineNumbers::Unconfirmed;
+        };
+        let is_unique = |line: &&str| self.index.positions(squash_key(line)).len() == 1;
+        let is_right =
+            |hunk: &PatchHunk| is_at_its_line(&self.document, hunk) && quoted_lines(hunk).iter().any(is_unique);
+        match is_right(first) && quoting.all(is_right) {
+            true => LineNumbers::Confirmed,
+            false => LineNumbers::Unconfirmed,
+        }
     }
 
     /// The text may depend on earlier edits: they are applied first, and it must then match exactly.
@@ -191,10 +224,10 @@ fn check(
     found: ResolvedEdit,
     omissions: OmissionPolicy,
 ) -> Result<ResolvedEdit, RefusalReason> {
-    if found.method == MatchMethod::Elision {
+    if found.method == MatchMethod::Elision && old.lines().any(is_omission) {
         return Ok(found);
     }
-    hidden_omission(haystack.document, old, new, omissions).map_or(Ok(found), Err)
+    find_placeholder(haystack.document, old, new, omissions).map_or(Ok(found), Err)
 }
 
 /// Tries every reading of the text; exactly one may match.
@@ -294,6 +327,18 @@ fn explain(haystack: &Haystack<'_>, change: &EditChange, why: RefusalReason) -> 
             ),
             None => (why, nearest::region(haystack, &old)),
         },
+        RefusalReason::Ambiguous { lines, .. } => {
+            let neighbours = nearest::distinguishing_neighbours(haystack, &lines);
+            (RefusalReason::Ambiguous { lines, neighbours }, None)
+        }
+        RefusalReason::LineBreaks { line } => (
+            why,
+            Some(nearest::region_at(
+                haystack,
+                line.saturating_sub(1),
+                old.lines().count() + 4,
+            )),
+        ),
         RefusalReason::AlreadyApplied { line } => (
             why,
             Some(nearest::region_at(
@@ -306,7 +351,9 @@ fn explain(haystack: &Haystack<'_>, change: &EditChange, why: RefusalReason) -> 
             let region = nearest::region(haystack, header);
             (why, region)
         }
-        RefusalReason::Elision | RefusalReason::NoContext => (why, nearest::region(haystack, &old)),
+        RefusalReason::Elision | RefusalReason::NoContext | RefusalReason::Indentation => {
+            (why, nearest::region(haystack, &old))
+        }
         other => (other, None),
     }
 }

@@ -20,6 +20,30 @@ pub(crate) struct HunkOrder {
     pub(crate) after: usize,
     /// The number of hunks from this one on that quote the same lines.
     pub(crate) alike: usize,
+    /// Whether the line numbers of the other hunks are correct.
+    pub(crate) numbers: LineNumbers,
+}
+
+/// Whether the line numbers of a diff can be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineNumbers {
+    Unconfirmed,
+    /// Other hunks have lines at exactly their numbers.
+    Confirmed,
+}
+
+/// Whether the lines that a hunk quotes are exactly at its line number.
+pub(crate) fn is_at_its_line(document: &TextDocument, hunk: &PatchHunk) -> bool {
+    let quoted = hunk.lines.iter().filter_map(|line| match line {
+        HunkLine::Keep { text, .. } | HunkLine::Remove(text) => Some(text),
+        HunkLine::Add(_) => None,
+    });
+    let from = hunk.hint.map(|line| line.saturating_sub(1));
+    from.is_some_and(|from| {
+        quoted
+            .enumerate()
+            .all(|(step, text)| from + step < document.line_count() && document.line(from + step) == text)
+    })
 }
 
 /// Finds the location of `hunk`.
@@ -32,6 +56,11 @@ pub(crate) fn resolve(
     if hunk.is_addition() {
         return addition(haystack, hunk, &spots, order);
     }
+    let unsigned = with_dashes_as_text(haystack, &hunk.lines);
+    let hunk = &PatchHunk {
+        lines: unsigned.unwrap_or_else(|| hunk.lines.clone()),
+        ..hunk.clone()
+    };
     let (quoted, ops) = quoted_and_ops(&hunk.lines);
     if solid_lines(&quoted).is_empty() {
         return Err(RefusalReason::NoContext);
@@ -91,7 +120,11 @@ fn quoted_and_ops(lines: &[HunkLine]) -> (Vec<QuotedLine>, Vec<LineOp>) {
             HunkLine::Keep { text, bare } => {
                 ops.push(LineOp::Keep(quoted.len()));
                 let or = if *bare { None } else { Some(format!(" {text}")) };
-                quoted.push(QuotedLine { text: text.clone(), or });
+                quoted.push(QuotedLine {
+                    text: text.clone(),
+                    or,
+                    is_bare: *bare,
+                });
             }
             HunkLine::Remove(text) => {
                 ops.push(LineOp::Remove(quoted.len()));
@@ -246,6 +279,25 @@ fn in_order(candidates: Vec<MatchCandidate>, order: HunkOrder) -> Vec<MatchCandi
     if later.is_empty() { candidates } else { later }
 }
 
+/// Reads context lines without a sign that start with a dash, such as comments in SQL, as context: the file has the line
+/// with the dash and not without it.
+fn with_dashes_as_text(haystack: &Haystack<'_>, lines: &[HunkLine]) -> Option<Vec<HunkLine>> {
+    let has = |text: &str| !haystack.index.positions(squash_key(text)).is_empty();
+    let mut changed = false;
+    let read = |line: &HunkLine| match line {
+        HunkLine::Remove(text) if !is_blank(text) && !has(text) && has(&format!("-{text}")) => {
+            changed = true;
+            HunkLine::Keep {
+                text: format!("-{text}"),
+                bare: true,
+            }
+        }
+        other => other.clone(),
+    };
+    let lines: Vec<HunkLine> = lines.iter().map(read).collect();
+    changed.then_some(lines)
+}
+
 /// Reads unmarked lines between added lines as added.
 fn with_bare_lines_added(lines: &[HunkLine]) -> Option<Vec<HunkLine>> {
     let mut out = lines.to_vec();
@@ -278,7 +330,8 @@ fn addition(
     let at = match (hunk.headers.is_empty(), hunk.hint) {
         (false, _) => one_spot(spots, order)? + 1,
         (true, Some(0)) => 0,
-        (true, Some(line)) if line < count && !hunk.at_end => return Err(RefusalReason::NoContext),
+        (true, Some(line)) if line <= count && order.numbers == LineNumbers::Confirmed => line,
+        (true, Some(_)) if !hunk.at_end && count > 0 => return Err(RefusalReason::NoContext),
         (true, _) => count,
     };
     let mut lines: Vec<String> = hunk

@@ -24,6 +24,34 @@ pub(crate) fn region_at(haystack: &Haystack<'_>, start: usize, count: usize) -> 
     FileRegion { start: from + 1, lines }
 }
 
+/// For each place (lines from 1), the nearest line above or below that the other places do not have there.
+pub(crate) fn distinguishing_neighbours(haystack: &Haystack<'_>, places: &[usize]) -> Vec<(usize, String)> {
+    const FARTHEST: isize = 12;
+    const MOST_PLACES: usize = 8;
+    let document = haystack.document;
+    let line_at = |place: usize, offset: isize| {
+        let line = place
+            .checked_add_signed(offset)
+            .filter(|line| *line > 0 && *line <= document.line_count())?;
+        Some((line, document.line(line - 1).trim())).filter(|(_, text)| !text.is_empty())
+    };
+    let distinguishes = |place: usize, offset: isize| {
+        let (line, text) = line_at(place, offset)?;
+        let is_other =
+            |other: &usize| *other == place || line_at(*other, offset).is_none_or(|(_, there)| there != text);
+        places
+            .iter()
+            .all(is_other)
+            .then(|| (line, text.chars().take(80).collect()))
+    };
+    let offsets = || (1..=FARTHEST).flat_map(|distance| [-distance, distance]);
+    let found = places
+        .iter()
+        .take(MOST_PLACES)
+        .map(|place| offsets().find_map(|offset| distinguishes(*place, offset)));
+    found.flatten().collect()
+}
+
 fn shortened(line: &str) -> String {
     const MOST: usize = 400;
     match line.char_indices().nth(MOST) {

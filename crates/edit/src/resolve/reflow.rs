@@ -1,14 +1,13 @@
-//! Matches old text with different line breaks, or that starts or ends inside a line: all visible characters agree, in
-//! order.
+//! Matches old text with other line breaks, or without one line of the file. The file keeps its own line breaks: only
+//! whole lines match, and a change must be at a place where quoted and actual lines agree.
 
-use crate::document::Splice;
-use crate::fold::{indent_of, is_blank, squash};
-use crate::indent::{IndentShift, Reindent};
-use crate::matcher::{Haystack, nearest};
-use crate::parsed_edit::ReplaceScope;
+use crate::document::TextDocument;
+use crate::fold::{is_blank, squash};
+use crate::matcher::{Haystack, MatchLevel, QuotedLine, nearest};
+use crate::parsed_edit::{EndOfFile, ReplaceScope};
 use crate::refusal::RefusalReason;
 use crate::resolve::replace::{ReplaceTarget, ambiguous};
-use crate::resolve::{MatchMethod, ResolvedEdit};
+use crate::resolve::{LineOp, MatchMethod, OpSource, ResolvedEdit, build_splices, line_ops};
 
 /// Shorter text, without spaces, is too ambiguous for this search.
 const MIN_LENGTH: usize = 12;
@@ -23,104 +22,217 @@ pub(crate) fn resolve(
         return Ok(None);
     }
     let document = haystack.document;
-    let squashed = SquashedText::of(document.body());
-    let found: Vec<(usize, usize)> = squashed
+    let squashed = SquashedText::of(document);
+    let found: Vec<usize> = squashed
         .text
         .match_indices(&sought)
-        .filter_map(|(at, _)| squashed.span(at, at + sought.len()))
-        .filter(|(start, end)| is_whole(document.body(), *start, *end))
+        .map(|(at, _)| at)
+        .filter(|at| squashed.starts_line(*at) && squashed.ends_line(at + sought.len()))
         .collect();
-    let lines: Vec<usize> = found.iter().map(|(start, _)| document.line_at(*start)).collect();
-    let (start, end) = match (found.as_slice(), target.hint.and_then(|hint| nearest(&lines, hint))) {
+    let lines: Vec<usize> = found.iter().map(|at| squashed.line_at(*at)).collect();
+    let start = match (found.as_slice(), target.hint.and_then(|hint| nearest(&lines, hint))) {
         ([], _) => return Ok(None),
         ([only], _) => *only,
         (many, Some(at)) => many[at],
         (_, None) => return Err(ambiguous(&lines)),
     };
-    let (first, last) = (document.line_at(start), document.line_at(end.saturating_sub(1)));
-    let indent = indent_of(document.line(first));
-    let starts_line = document.body()[document.line_start(first)..start].trim().is_empty();
-    let text = if starts_line {
-        shifted(target, indent)
-    } else {
-        target.new.trim().to_owned()
+    let (old, new) = target.lines();
+    let Some(relaid) = relaid(document, &squashed, start, &old, &new) else {
+        return Err(RefusalReason::LineBreaks {
+            line: squashed.line_at(start) + 1,
+        });
     };
-    let splice = Splice {
-        range: start..end,
-        text: text.trim().to_owned(),
-    };
+    let candidate = haystack.candidate_of(&relaid.quoted, relaid.pairs);
+    let adds = relaid.ops.iter().any(|op| matches!(op, LineOp::Add(_)));
+    if adds && matches!(candidate.level, MatchLevel::UnevenIndent | MatchLevel::Slips) {
+        return Err(RefusalReason::Indentation);
+    }
+    let ends = (OpSource::Replacement, EndOfFile::Unchanged);
     Ok(Some(ResolvedEdit {
-        splices: vec![splice],
-        lines: first..last + 1,
+        splices: build_splices(haystack, &relaid.quoted, &candidate, &relaid.ops, ends)?,
+        lines: candidate.first()..candidate.end(),
         method: MatchMethod::Spacing,
     }))
 }
 
-/// The new text with the indentation of its first line in the file.
-fn shifted(target: ReplaceTarget<'_>, indent: &str) -> String {
-    let quoted = target.old.lines().find(|line| !is_blank(line)).map_or("", indent_of);
-    let new: Vec<&str> = target.new.lines().collect();
-    let reindent = match IndentShift::of(&[(quoted, indent)]) {
-        Some(_) => Reindent::new(&[(0, (quoted, indent))], &new),
-        None => Reindent::none(),
+/// An edit with the line breaks of the file.
+struct RelaidEdit {
+    quoted: Vec<QuotedLine>,
+    pairs: Vec<Option<usize>>,
+    ops: Vec<LineOp>,
+}
+
+/// Replaces the quoted lines by the file's; `None` if a change does not start and end at the ends of the file's lines.
+fn relaid(
+    document: &TextDocument,
+    squashed: &SquashedText,
+    start: usize,
+    old: &[&str],
+    new: &[&str],
+) -> Option<RelaidEdit> {
+    let mut relaid = RelaidEdit {
+        quoted: Vec::new(),
+        pairs: Vec::new(),
+        ops: Vec::new(),
     };
-    let lines: Vec<String> = new
+    let mut at = start;
+    let mut kept_from = start;
+    for op in line_ops(old, new) {
+        match op {
+            LineOp::Keep(number) if is_blank(old[number]) => {
+                // A blank line at the end of a line of the file may be in the file too.
+                if squashed.ends_line(at) && at > start {
+                    relaid.keep(document, squashed, kept_from, at, old)?;
+                    kept_from = at;
+                    relaid.keep_blank(document);
+                }
+            }
+            LineOp::Keep(number) => at += squash(old[number]).len(),
+            LineOp::Remove(number) => {
+                relaid.keep(document, squashed, kept_from, at, old)?;
+                let length = squash(old[number]).len();
+                // A blank line may be anywhere in the file's own layout.
+                let line = squashed.line_at(at);
+                if length == 0 || !squashed.is_line(at, at + length) {
+                    return None;
+                }
+                relaid.push(QuotedLine::plain(old[number]), line, LineOp::Remove);
+                at += length;
+                kept_from = at;
+            }
+            LineOp::Add(line) => {
+                relaid.keep(document, squashed, kept_from, at, old)?;
+                kept_from = at;
+                relaid.ops.push(LineOp::Add(line));
+            }
+        }
+    }
+    relaid.keep(document, squashed, kept_from, at, old)?;
+    Some(relaid)
+}
+
+impl RelaidEdit {
+    fn push(&mut self, line: QuotedLine, at: usize, op: fn(usize) -> LineOp) {
+        self.ops.push(op(self.quoted.len()));
+        self.quoted.push(line);
+        self.pairs.push(Some(at));
+    }
+
+    /// Keeps the next line of the file if it is blank.
+    fn keep_blank(&mut self, document: &TextDocument) {
+        if let Some(next) = self.pairs.iter().flatten().max().map(|last| last + 1)
+            && next < document.line_count()
+            && is_blank(document.line(next))
+        {
+            self.push(QuotedLine::plain(""), next, LineOp::Keep);
+        }
+    }
+
+    /// Keeps the file's lines between two positions, which must be ends of lines. Lines that are quoted as they are
+    /// keep their quoted indentation, from which that of new lines is derived.
+    fn keep(
+        &mut self,
+        document: &TextDocument,
+        squashed: &SquashedText,
+        from: usize,
+        to: usize,
+        old: &[&str],
+    ) -> Option<()> {
+        if from == to {
+            return Some(());
+        }
+        if !squashed.starts_line(from) || !squashed.ends_line(to) {
+            return None;
+        }
+        for line in squashed.line_at(from)..=squashed.line_at(to - 1) {
+            let actual = document.line(line);
+            if !is_blank(actual) {
+                let key = squash(actual);
+                let as_quoted = old.iter().find(|quoted| squash(quoted) == key).copied();
+                self.push(QuotedLine::plain(as_quoted.unwrap_or(actual)), line, LineOp::Keep);
+            }
+        }
+        Some(())
+    }
+}
+
+/// The edit if the quoted text lacks one line of the file between two kept lines, and only one place fits.
+pub(crate) fn with_omitted_line(
+    haystack: &Haystack<'_>,
+    target: ReplaceTarget<'_>,
+) -> Result<Option<ResolvedEdit>, RefusalReason> {
+    if target.scope == ReplaceScope::All {
+        return Ok(None);
+    }
+    let (old, new) = target.lines();
+    let quoted: Vec<QuotedLine> = old.iter().map(|line| QuotedLine::plain(*line)).collect();
+    let found = haystack.with_omitted_line(&quoted);
+    let [(candidate, before)] = found.as_slice() else {
+        return Ok(None);
+    };
+    let ops = line_ops(&old, &new);
+    if candidate.level > MatchLevel::TrailingSpace || !is_kept_around(&ops, *before, &old) {
+        return Ok(None);
+    }
+    let ends = (OpSource::Replacement, EndOfFile::Unchanged);
+    Ok(Some(ResolvedEdit {
+        splices: build_splices(haystack, &quoted, candidate, &ops, ends)?,
+        lines: candidate.first()..candidate.end(),
+        method: MatchMethod::Elision,
+    }))
+}
+
+/// Whether the quoted line `before` and the next non-blank one are kept, with nothing added or removed between them.
+fn is_kept_around(ops: &[LineOp], before: usize, old: &[&str]) -> bool {
+    let mut rest = ops
         .iter()
-        .enumerate()
-        .map(|(at, line)| reindent.apply(line, at == 0, 0))
-        .collect();
-    lines.join("\n")
+        .skip_while(|op| !matches!(op, LineOp::Keep(number) if *number == before))
+        .skip(1)
+        .skip_while(|op| matches!(op, LineOp::Keep(number) if is_blank(old[*number])));
+    let is_kept = ops
+        .iter()
+        .any(|op| matches!(op, LineOp::Keep(number) if *number == before));
+    is_kept && matches!(rest.next(), Some(LineOp::Keep(_)))
 }
 
-/// Whether neither end splits a word.
-fn is_whole(body: &str, start: usize, end: usize) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let cuts = |before: &str, after: &str| {
-        before.chars().next_back().is_some_and(is_word) && after.chars().next().is_some_and(is_word)
-    };
-    let (head, rest) = body.split_at(start);
-    let (inside, tail) = rest.split_at(end - start);
-    !cuts(head, inside) && !cuts(inside, tail)
-}
-
-/// A text without whitespace, with the original offset of each byte.
+/// The visible characters of a file, with the line of each position.
 struct SquashedText {
     text: String,
-    origins: Vec<(u32, u32)>,
+    /// The start of each non-blank line in `text`, and its line.
+    starts: Vec<(usize, usize)>,
 }
 
 impl SquashedText {
-    fn of(body: &str) -> Self {
+    fn of(document: &TextDocument) -> Self {
         let mut squashed = Self {
-            text: String::with_capacity(body.len()),
-            origins: Vec::with_capacity(body.len()),
+            text: String::with_capacity(document.body().len()),
+            starts: Vec::new(),
         };
-        let mut buffer = [0; 4];
-        for (at, character) in body.char_indices() {
-            if character.is_whitespace() {
-                continue;
+        for (number, line) in document.lines().enumerate() {
+            if !is_blank(line) {
+                squashed.starts.push((squashed.text.len(), number));
+                squashed.text.push_str(&squash(line));
             }
-            let encoded: &str = character.encode_utf8(&mut buffer);
-            let folded = if encoded.is_ascii() {
-                encoded.to_owned()
-            } else {
-                squash(encoded)
-            };
-            let origin = (narrow(at), narrow(at + character.len_utf8()));
-            squashed.origins.extend(std::iter::repeat_n(origin, folded.len()));
-            squashed.text.push_str(&folded);
         }
         squashed
     }
 
-    fn span(&self, from: usize, to: usize) -> Option<(usize, usize)> {
-        Some((
-            self.origins.get(from)?.0 as usize,
-            self.origins.get(to.checked_sub(1)?)?.1 as usize,
-        ))
+    fn starts_line(&self, at: usize) -> bool {
+        self.starts.binary_search_by_key(&at, |(start, _)| *start).is_ok()
     }
-}
 
-fn narrow(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX)
+    fn ends_line(&self, at: usize) -> bool {
+        at == self.text.len() || self.starts_line(at)
+    }
+
+    /// Whether the range is exactly one line.
+    fn is_line(&self, from: usize, to: usize) -> bool {
+        let place = self.starts.binary_search_by_key(&from, |(start, _)| *start);
+        place.is_ok_and(|place| self.starts.get(place + 1).map_or(self.text.len(), |(next, _)| *next) == to)
+    }
+
+    fn line_at(&self, at: usize) -> usize {
+        let place = self.starts.partition_point(|(start, _)| *start <= at).saturating_sub(1);
+        self.starts.get(place).map_or(0, |(_, line)| *line)
+    }
 }

@@ -2,12 +2,13 @@
 
 use crate::alternative_readings::alternative_readings;
 use crate::document::Splice;
+use crate::fold::{indent_of, is_blank, similarity, squash};
 use crate::matcher::{
     Haystack, MatchCandidate, MatchLevel, MatchPick, QuotedLine, best, contradicts_hint, is_trivial, nearest, pick,
 };
 use crate::parsed_edit::{EndOfFile, ReplaceScope, ReplaceUnit};
 use crate::refusal::RefusalReason;
-use crate::resolve::{MatchMethod, OpSource, ResolvedEdit, build_splices, elision, line_ops, reflow};
+use crate::resolve::{LineOp, MatchMethod, OpSource, ResolvedEdit, build_splices, elision, line_ops, reflow};
 
 /// One replacement to place. The hint is a line counted from 0.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +22,7 @@ pub(crate) struct ReplaceTarget<'a> {
 
 impl<'a> ReplaceTarget<'a> {
     /// Both texts as lines. A final newline starts an empty line only if the old text does not end in one.
-    fn lines(self) -> (Vec<&'a str>, Vec<&'a str>) {
+    pub(crate) fn lines(self) -> (Vec<&'a str>, Vec<&'a str>) {
         if self.unit == ReplaceUnit::Lines || self.old.ends_with('\n') {
             (self.old.lines().collect(), self.new.lines().collect())
         } else {
@@ -35,22 +36,13 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Res
     if let Some(found) = resolve_as_quoted(haystack, target)? {
         return Ok(found);
     }
-    for reading in alternative_readings(target.old, target.new) {
-        let hint = target.hint.or(reading.hint.map(|line| line.saturating_sub(1)));
-        let again = ReplaceTarget {
-            old: &reading.old,
-            new: &reading.new,
-            hint,
-            ..target
-        };
-        if let Some(found) = resolve_as_quoted(haystack, again)? {
-            return Ok(ResolvedEdit {
-                method: MatchMethod::from_normalization(reading.dressing),
-                ..found
-            });
-        }
+    if let Some(found) = resolve_alternative(haystack, target)? {
+        return Ok(found);
     }
     if let Some(found) = reflow::resolve(haystack, target)? {
+        return Ok(found);
+    }
+    if let Some(found) = reflow::with_omitted_line(haystack, target)? {
         return Ok(found);
     }
     if let Some(found) = elision::resolve(haystack, target) {
@@ -64,10 +56,43 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Res
     let (old, new) = target.lines();
     let quoted: Vec<QuotedLine> = old.iter().map(|line| QuotedLine::plain(*line)).collect();
     match pick(haystack.typo_candidates(&quoted), target.hint) {
-        MatchPick::One(candidate) => by_lines(haystack, &quoted, &old, &new, &candidate),
+        MatchPick::One(candidate) if keeps_mistyped(haystack, &old, &new, &candidate) => {
+            by_lines(haystack, &quoted, &old, &new, &candidate)
+        }
         MatchPick::Many(lines) => Err(ambiguous(&lines)),
-        MatchPick::None => Err(RefusalReason::NotFound),
+        MatchPick::One(_) | MatchPick::None => Err(RefusalReason::NotFound),
     }
+}
+
+/// The best reading of the text without line numbers, escapes or fences: one that matches exactly, or the first.
+fn resolve_alternative(
+    haystack: &Haystack<'_>,
+    target: ReplaceTarget<'_>,
+) -> Result<Option<ResolvedEdit>, RefusalReason> {
+    let mut first: Option<Result<ResolvedEdit, RefusalReason>> = None;
+    for reading in alternative_readings(target.old, target.new) {
+        let hint = target.hint.or(reading.hint.map(|line| line.saturating_sub(1)));
+        let again = ReplaceTarget {
+            old: &reading.old,
+            new: &reading.new,
+            hint,
+            ..target
+        };
+        let (is_exact, outcome) = match resolve_as_quoted(haystack, again) {
+            Ok(None) => continue,
+            Ok(Some(found)) => {
+                let is_exact = matches!(found.method, MatchMethod::Exact | MatchMethod::TrailingSpace);
+                let method = MatchMethod::from_normalization(reading.dressing);
+                (is_exact, Ok(ResolvedEdit { method, ..found }))
+            }
+            Err(why) => (false, Err(why)),
+        };
+        if is_exact {
+            return outcome.map(Some);
+        }
+        first.get_or_insert(outcome);
+    }
+    first.transpose()
 }
 
 /// The text as quoted: exactly, or line by line.
@@ -77,6 +102,9 @@ fn resolve_as_quoted(
 ) -> Result<Option<ResolvedEdit>, RefusalReason> {
     if target.unit == ReplaceUnit::Text {
         if let Some(found) = exact(haystack, target)? {
+            if starts_in_indent(haystack, target) {
+                return by_whole_lines(haystack, target, found).map(Some);
+            }
             return Ok(Some(found));
         }
         // The quoted text may end in a newline where the file does not.
@@ -95,6 +123,57 @@ fn resolve_as_quoted(
     lines(haystack, target)
 }
 
+/// Whether the text occurs once, starts inside the indentation of a line and is replaced by several lines.
+fn starts_in_indent(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> bool {
+    let body = haystack.document.body();
+    let several = target.new.trim_end_matches('\n').contains('\n');
+    several
+        && target.scope == ReplaceScope::One
+        && body.find(target.old).is_some_and(|at| {
+            let before = &body[haystack.document.line_start(haystack.document.line_at(at))..at];
+            !before.is_empty() && is_blank(before)
+        })
+}
+
+/// The new lines need the missing indentation too, unless they have it already.
+fn by_whole_lines(
+    haystack: &Haystack<'_>,
+    target: ReplaceTarget<'_>,
+    found: ResolvedEdit,
+) -> Result<ResolvedEdit, RefusalReason> {
+    if let Some(by_lines) = lines(haystack, target)? {
+        return Ok(by_lines);
+    }
+    let outer = indent_of(haystack.document.line(found.lines.start));
+    let is_placed = target
+        .new
+        .lines()
+        .skip(1)
+        .all(|line| is_blank(line) || line.starts_with(outer));
+    if is_placed {
+        Ok(found)
+    } else {
+        Err(RefusalReason::Indentation)
+    }
+}
+
+/// Whether every mistyped line is kept or replaced by a similar one: a removed line that is not in the file may be
+/// another line.
+fn keeps_mistyped(haystack: &Haystack<'_>, old: &[&str], new: &[&str], candidate: &MatchCandidate) -> bool {
+    let plain = |line: &str| squash(line.trim_end_matches(|c: char| !c.is_alphanumeric()));
+    let is_mistyped = |number: usize| {
+        candidate.pairs[number].is_some_and(|at| plain(haystack.document.line(at)) != plain(old[number]))
+    };
+    let has_like = |line: &str| {
+        new.iter()
+            .any(|new| !old.contains(new) && similarity(line.trim(), new.trim()) >= 0.6)
+    };
+    line_ops(old, new).iter().all(|op| match op {
+        LineOp::Remove(number) => !is_mistyped(*number) || has_like(old[*number]),
+        LineOp::Keep(_) | LineOp::Add(_) => true,
+    })
+}
+
 /// Every exact occurrence of the text.
 fn exact(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<ResolvedEdit>, RefusalReason> {
     let document = haystack.document;
@@ -102,6 +181,11 @@ fn exact(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<Re
     let starts: Vec<usize> = match target.scope {
         ReplaceScope::All => body.match_indices(target.old).map(|(start, _)| start).collect(),
         ReplaceScope::One => overlapping(body, target.old),
+    };
+    // Where the text is a whole line in some places, a hint does not refer to a part of another line.
+    let is_line = |start: usize| {
+        let end = start + target.old.trim_end_matches('\n').len();
+        body[..start].ends_with('\n') && body[end..].starts_with('\n')
     };
     let chosen = match (starts.as_slice(), target.scope) {
         ([], _) => return Ok(None),
@@ -112,6 +196,7 @@ fn exact(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<Re
             let at = target
                 .hint
                 .and_then(|hint| nearest(&lines, hint))
+                .filter(|at| is_line(many[*at]) || !many.iter().any(|start| is_line(*start)))
                 .ok_or_else(|| ambiguous(&lines))?;
             vec![many[at]]
         }
@@ -282,6 +367,11 @@ pub(crate) fn by_lines(
 /// Line formats may still quote part of a line; it must be unique and not start or end inside a word.
 fn inside_line(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<ResolvedEdit>, RefusalReason> {
     let (old, new) = (target.old.trim_end_matches('\n'), target.new.trim_end_matches('\n'));
+    // A line that is quoted in part and changed may be another line.
+    let keeps_ends = old.lines().next() == new.lines().next() && old.lines().next_back() == new.lines().next_back();
+    if old.contains('\n') && !keeps_ends {
+        return Ok(None);
+    }
     if old.trim().len() < 2 || target.scope == ReplaceScope::All {
         return Ok(None);
     }
@@ -304,7 +394,10 @@ pub(crate) fn ambiguous(lines: &[usize]) -> RefusalReason {
     let mut lines: Vec<usize> = lines.iter().map(|line| line + 1).collect();
     lines.sort_unstable();
     lines.dedup();
-    RefusalReason::Ambiguous { lines }
+    RefusalReason::Ambiguous {
+        lines,
+        neighbours: Vec::new(),
+    }
 }
 
 /// The line where `text` already exists as whole lines, if it is distinctive enough.

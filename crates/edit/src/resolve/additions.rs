@@ -1,0 +1,451 @@
+//! The indentation of added lines, derived from the quoted lines that were found and, in patches, from their signs.
+
+use crate::document::TextDocument;
+use crate::fold::{indent_of, is_blank};
+use crate::indent::{AddedGroup, NumberedPair, Reindent, indent_unit, is_flat, opens_block};
+use crate::matcher::{MatchCandidate, MatchLevel, QuotedLine, texts};
+use crate::refusal::RefusalReason;
+use crate::resolve::{LineOp, OpSource};
+
+/// The added lines of `ops` with the file's indentation, by index of their operation.
+pub(crate) fn indented_additions(
+    document: &TextDocument,
+    quoted: &[QuotedLine],
+    candidate: &MatchCandidate,
+    ops: &[LineOp],
+    source: OpSource,
+) -> Result<Vec<Option<String>>, RefusalReason> {
+    let groups = added_groups(ops, quoted, candidate);
+    let lines: Vec<&AddedGroup<'_>> = groups.iter().map(|(group, _)| group).collect();
+    let placed = match source {
+        OpSource::Replacement if candidate.level <= MatchLevel::TrailingSpace => None,
+        OpSource::Replacement => Some(replaced(document, quoted, candidate, ops, &lines)?),
+        OpSource::Patch => patched(document, quoted, candidate, ops, &lines)?,
+    };
+    let mut out: Vec<Option<String>> = ops
+        .iter()
+        .map(|op| match op {
+            LineOp::Add(line) => Some(line.clone()),
+            LineOp::Keep(_) | LineOp::Remove(_) => None,
+        })
+        .collect();
+    for ((_, places), lines) in groups.iter().zip(placed.into_iter().flatten()) {
+        for (place, line) in places.iter().zip(lines) {
+            out[*place] = Some(line);
+        }
+    }
+    Ok(out)
+}
+
+type PlacedGroups = Vec<Vec<String>>;
+
+/// The added lines between kept ones, and the indices of their operations.
+fn added_groups<'a>(
+    ops: &'a [LineOp],
+    quoted: &[QuotedLine],
+    candidate: &MatchCandidate,
+) -> Vec<(AddedGroup<'a>, Vec<usize>)> {
+    let mut groups = Vec::new();
+    let mut current: (AddedGroup<'a>, Vec<usize>) = Default::default();
+    for (at, op) in ops.iter().enumerate() {
+        match op {
+            LineOp::Keep(number) if candidate.pairs[*number].is_some() => {
+                current.0.next = Some(*number);
+                groups.push(std::mem::take(&mut current));
+                current.0.previous = Some(*number);
+                current.0.previous_opens = opens_block(&quoted[*number].text);
+            }
+            LineOp::Keep(_) => {}
+            LineOp::Remove(number) => current.0.removed.push(*number),
+            LineOp::Add(line) => {
+                current.0.added.push(line);
+                current.1.push(at);
+            }
+        }
+    }
+    groups.push(current);
+    groups.retain(|(group, _)| !group.added.is_empty());
+    groups
+}
+
+fn numbered_pairs<'a>(
+    document: &'a TextDocument,
+    quoted: &'a [QuotedLine],
+    candidate: &MatchCandidate,
+) -> Vec<NumberedPair<'a>> {
+    texts(document, quoted, &candidate.pairs)
+        .into_iter()
+        .map(|(number, text, actual)| (number, (indent_of(text), indent_of(actual))))
+        .collect()
+}
+
+fn new_lines<'a>(quoted: &'a [QuotedLine], ops: &'a [LineOp]) -> Vec<&'a str> {
+    ops.iter()
+        .filter_map(|op| match op {
+            LineOp::Keep(number) => quoted.get(*number).map(|line| line.text.as_str()),
+            LineOp::Add(line) => Some(line.as_str()),
+            LineOp::Remove(_) => None,
+        })
+        .collect()
+}
+
+fn replaced(
+    document: &TextDocument,
+    quoted: &[QuotedLine],
+    candidate: &MatchCandidate,
+    ops: &[LineOp],
+    groups: &[&AddedGroup<'_>],
+) -> Result<PlacedGroups, RefusalReason> {
+    let pairs = numbered_pairs(document, quoted, candidate);
+    let new = new_lines(quoted, ops);
+    let as_written = || groups.iter().map(|group| owned(&group.added)).collect();
+    if is_already_placed(&pairs, ops, &new) {
+        return Ok(as_written());
+    }
+    let unit = indent_unit(document.lines());
+    if let Some((_, (cut, actual))) = first_line_is_cut(&pairs) {
+        return without_first_indent(&pairs, (cut, actual), &new, groups, unit);
+    }
+    let reindent = Reindent::new(pairs, &new, unit);
+    apply_all(&reindent, groups)
+}
+
+fn owned(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| (*line).to_owned()).collect()
+}
+
+fn apply_all(reindent: &Reindent<'_>, groups: &[&AddedGroup<'_>]) -> Result<PlacedGroups, RefusalReason> {
+    groups
+        .iter()
+        .map(|group| reindent.apply(group).ok_or(RefusalReason::Indentation))
+        .collect()
+}
+
+/// Whether the new text already has the file's indentation although the quoted text does not.
+fn is_already_placed(pairs: &[NumberedPair<'_>], ops: &[LineOp], new: &[&str]) -> bool {
+    let Some((_, (quoted, actual))) = pairs.first() else {
+        return false;
+    };
+    let first = new.iter().find(|line| !is_blank(line)).map(|line| indent_of(line));
+    let keeps_shifted = ops.iter().any(|op| match op {
+        LineOp::Keep(number) => pairs
+            .iter()
+            .any(|(other, (quoted, actual))| other == number && quoted != actual),
+        LineOp::Remove(_) | LineOp::Add(_) => false,
+    });
+    quoted != actual && first == Some(*actual) && !keeps_shifted
+}
+
+/// The first pair, if only its line lacks indentation.
+fn first_line_is_cut<'a>(pairs: &[NumberedPair<'a>]) -> Option<NumberedPair<'a>> {
+    let (first, others) = pairs.split_first()?;
+    let is_cut = first.1.0.is_empty() && !first.1.1.is_empty();
+    let is_exact = others.iter().all(|(_, (quoted, actual))| quoted == actual);
+    let is_indented = others.iter().any(|(_, (quoted, _))| !quoted.is_empty());
+    (is_cut && is_exact && is_indented).then_some(*first)
+}
+
+/// The quoted text starts inside a line. If the new text does too, its first line gets the missing indentation; if all of
+/// it is shifted by as much, every line does.
+fn without_first_indent(
+    pairs: &[NumberedPair<'_>],
+    (cut, actual): (&str, &str),
+    new: &[&str],
+    groups: &[&AddedGroup<'_>],
+    unit: String,
+) -> Result<PlacedGroups, RefusalReason> {
+    let outermost = pairs.iter().map(|(_, (_, actual))| actual.len()).min().unwrap_or(0);
+    let solid: Vec<&&str> = new.iter().filter(|line| !is_blank(line)).collect();
+    let falls_out = solid.iter().skip(1).any(|line| indent_of(line).len() < outermost);
+    if falls_out {
+        let first = pairs.first().map_or(0, |(number, _)| *number);
+        return apply_all(&Reindent::new(vec![(first, (cut, actual))], new, unit), groups);
+    }
+    let mut is_first = true;
+    let mut out = Vec::with_capacity(groups.len());
+    for group in groups {
+        let mut lines = owned(&group.added);
+        if std::mem::take(&mut is_first)
+            && let (Some(line), Some(top)) = (lines.iter_mut().find(|line| !is_blank(line)), solid.first())
+            && line == **top
+            && indent_of(line).is_empty()
+        {
+            line.insert_str(0, actual);
+        }
+        out.push(lines);
+    }
+    Ok(out)
+}
+
+/// The added lines of a patch; `None` if they are right as written.
+fn patched(
+    document: &TextDocument,
+    quoted: &[QuotedLine],
+    candidate: &MatchCandidate,
+    ops: &[LineOp],
+    groups: &[&AddedGroup<'_>],
+) -> Result<Option<PlacedGroups>, RefusalReason> {
+    if groups.is_empty() {
+        return Ok(None);
+    }
+    let pairs = numbered_pairs(document, quoted, candidate);
+    let is_removed = |number: usize| {
+        ops.iter()
+            .any(|op| matches!(op, LineOp::Remove(other) if *other == number))
+    };
+    let (removed, kept): (Vec<NumberedPair<'_>>, Vec<NumberedPair<'_>>) =
+        pairs.iter().copied().partition(|(number, _)| is_removed(*number));
+    let new = new_lines(quoted, ops);
+    let is_informative = |(_, (quoted, actual)): &&NumberedPair<'_>| !quoted.is_empty() || !actual.is_empty();
+    let mut informative = removed.iter().filter(is_informative).peekable();
+    if informative.peek().is_some() {
+        let unit = indent_unit(document.lines());
+        let all = Reindent::new(pairs.clone(), &new, unit.clone());
+        if informative.all(|(_, (quoted, actual))| quoted == actual) && (all.is_none() || !all.is_uniform()) {
+            return Ok(None);
+        }
+        // The sign of removed and added lines covers the first column of their indentation.
+        let is_covered = |(_, (quoted, actual)): &NumberedPair<'_>| {
+            actual.len() == quoted.len() + 1 && actual.ends_with(quoted) || actual.is_empty()
+        };
+        let is_sign = removed.iter().all(is_covered) && kept.iter().all(|(_, (quoted, actual))| quoted == actual);
+        let only_removed = removed.clone();
+        let reindent = if all.is_uniform() && !is_sign {
+            all
+        } else {
+            Reindent::new(removed, &new, unit.clone())
+        };
+        let placed = apply_all(&reindent, groups).or_else(|why| match is_sign || !kept.iter().all(is_covered) {
+            true => Err(why),
+            false => apply_all(&Reindent::new(only_removed, &new, unit), groups),
+        });
+        return match placed {
+            // Nothing is left that the new lines could be compared with.
+            Err(_) if kept.is_empty() && candidate.first() == 0 && candidate.end() >= document.line_count() => Ok(None),
+            placed => placed.map(Some),
+        };
+    }
+    if kept.iter().any(|(_, (quoted, actual))| quoted != actual) {
+        let reindent = Reindent::new(pairs, &new, indent_unit(document.lines()));
+        return apply_all(&reindent, groups).map(Some);
+    }
+    let site = AdditionSite {
+        document,
+        candidate,
+        unit: indent_unit(document.lines()),
+    };
+    match is_signed(document, quoted, candidate) {
+        Some(true) | None => site.without_extra_space(groups),
+        Some(false) => site.with_covered_column(groups),
+    }
+}
+
+/// Whether context lines have their sign; `None` if none can tell. Without a sign, the first column of the indentation
+/// is read as one, so lines at the margin tell only if there are no others.
+fn is_signed(document: &TextDocument, quoted: &[QuotedLine], candidate: &MatchCandidate) -> Option<bool> {
+    let (mut indented, mut at_margin) = (None, None);
+    for (line, pair) in quoted.iter().zip(&candidate.pairs) {
+        let Some(actual) = pair.map(|at| document.line(at)).filter(|actual| !is_blank(actual)) else {
+            continue;
+        };
+        let known = if indent_of(actual).is_empty() {
+            &mut at_margin
+        } else {
+            &mut indented
+        };
+        match &line.or {
+            Some(other) if line.text.trim_end() != actual.trim_end() && other.trim_end() == actual.trim_end() => {
+                *known = known.or(Some(false));
+            }
+            Some(_) => *known = Some(true),
+            None if line.is_bare => *known = known.or(Some(false)),
+            None => {}
+        }
+    }
+    indented.or(at_margin)
+}
+
+/// Where the lines of a patch without removed lines are added.
+struct AdditionSite<'a> {
+    document: &'a TextDocument,
+    candidate: &'a MatchCandidate,
+    unit: String,
+}
+
+impl AdditionSite<'_> {
+    /// Removes a space after the sign that no neighbour has.
+    fn without_extra_space(&self, groups: &[&AddedGroup<'_>]) -> Result<Option<PlacedGroups>, RefusalReason> {
+        let solid = || {
+            groups
+                .iter()
+                .flat_map(|group| &group.added)
+                .filter(|line| !is_blank(line))
+        };
+        let is_tab_file = self.unit.starts_with('\t');
+        let is_off = |line: &str| match is_tab_file {
+            true => indent_of(line).starts_with(' ') && (indent_of(line).len() == 1 || indent_of(line).contains('\t')),
+            false => self.unit.len() > 1 && indent_of(line).len() % self.unit.len() == 1,
+        };
+        let fits = |group: &&AddedGroup<'_>| {
+            let Some(indent) = first_indent(group) else { return true };
+            let stripped = indent.strip_prefix(' ');
+            !self.is_plausible(group, indent) && stripped.is_some_and(|stripped| self.is_plausible(group, stripped))
+        };
+        if solid().next().is_none() || !groups.iter().all(fits) {
+            return Ok(None);
+        }
+        if solid().all(|line| is_off(line)) {
+            let strip = |line: &&str| line.strip_prefix(' ').unwrap_or(line).to_owned();
+            return Ok(Some(
+                groups
+                    .iter()
+                    .map(|group| group.added.iter().map(strip).collect())
+                    .collect(),
+            ));
+        }
+        let is_on_unit = |line: &&&str| !is_tab_file && indent_of(line).len().is_multiple_of(self.unit.len().max(1));
+        if solid().all(|line| is_on_unit(&line)) {
+            Ok(None)
+        } else {
+            Err(RefusalReason::Indentation)
+        }
+    }
+
+    /// Context lines have no sign, so the sign of an added line may cover the first column of its indentation.
+    fn with_covered_column(&self, groups: &[&AddedGroup<'_>]) -> Result<Option<PlacedGroups>, RefusalReason> {
+        let has_tab = |line: Option<&str>| line.is_some_and(|line| line.starts_with('\t'));
+        let is_tab_file = self.unit.starts_with('\t')
+            || groups
+                .iter()
+                .any(|group| has_tab(self.neighbours(group).0) || has_tab(self.neighbours(group).1));
+        let solid = || {
+            groups
+                .iter()
+                .flat_map(|group| &group.added)
+                .filter(|line| !is_blank(line))
+        };
+        // A comment may be at the margin anywhere.
+        if solid().all(|line| indent_of(line).is_empty() && is_comment(line)) {
+            return Ok(None);
+        }
+        if groups.iter().any(|group| is_flat(&group.added, &mut None)) {
+            return Err(RefusalReason::Indentation);
+        }
+        let margin = || {
+            groups
+                .iter()
+                .filter(|group| first_indent(group) == Some("") && group.removed.is_empty())
+        };
+        let has_neighbour = |indent: &str| {
+            margin().any(|group| {
+                let (above, below) = self.neighbours(group);
+                above.map(indent_of) == Some(indent) || below.map(indent_of) == Some(indent)
+            })
+        };
+        let has_thin_neighbour = has_neighbour(" ");
+        if has_thin_neighbour && has_neighbour("") {
+            return Err(RefusalReason::Indentation);
+        }
+        let uncovered = |indent: &str| match indent.chars().next() {
+            Some(first) => format!("{first}{indent}"),
+            None if is_tab_file => "\t".to_owned(),
+            None if has_thin_neighbour => " ".to_owned(),
+            None => String::new(),
+        };
+        let on_unit = |columns: usize| is_tab_file || columns.is_multiple_of(self.unit.len().max(1));
+        let all = |fits: &dyn Fn(&AddedGroup<'_>, &str) -> bool| {
+            groups
+                .iter()
+                .all(|group| first_indent(group).is_none_or(|indent| fits(group, indent)))
+        };
+        if has_thin_neighbour && solid().all(|line| indent_of(line).is_empty()) {
+            let place = |line: &&str| {
+                if is_blank(line) {
+                    (*line).to_owned()
+                } else {
+                    format!(" {line}")
+                }
+            };
+            return Ok(Some(
+                groups
+                    .iter()
+                    .map(|group| group.added.iter().map(place).collect())
+                    .collect(),
+            ));
+        }
+        let is_same = !is_tab_file && solid().all(|line| indent_of(line).is_empty());
+        let by_neighbours = (
+            all(&|group, indent| self.is_plausible(group, indent)),
+            all(&|group, indent| self.is_plausible(group, &uncovered(indent))),
+        );
+        let by_unit = (
+            solid().all(|line| on_unit(indent_of(line).len())),
+            solid().all(|line| indent_of(line).is_empty() || on_unit(indent_of(line).len() + 1)),
+        );
+        match if by_neighbours == (false, false) {
+            by_unit
+        } else {
+            by_neighbours
+        } {
+            (true, false) => Ok(None),
+            (_, _) if is_same => Ok(None),
+            (false, true) => {
+                let place = |line: &&str| match is_blank(line) {
+                    true => (*line).to_owned(),
+                    false => format!("{}{}", uncovered(indent_of(line)), line.trim_start()),
+                };
+                Ok(Some(
+                    groups
+                        .iter()
+                        .map(|group| group.added.iter().map(place).collect())
+                        .collect(),
+                ))
+            }
+            (true, true) | (false, false) => Err(RefusalReason::Indentation),
+        }
+    }
+
+    /// The non-blank lines of the file above and below.
+    fn neighbours(&self, group: &AddedGroup<'_>) -> (Option<&str>, Option<&str>) {
+        let document = self.document;
+        let line = |number: Option<usize>| number.and_then(|number| self.candidate.pairs[number]);
+        let above = line(group.previous).map_or(self.candidate.first(), |at| at + 1);
+        let below = line(group.next).unwrap_or(self.candidate.end());
+        let above = (0..above)
+            .rev()
+            .map(|at| document.line(at))
+            .find(|line| !is_blank(line));
+        let below = (below..document.line_count())
+            .map(|at| document.line(at))
+            .find(|line| !is_blank(line));
+        (above, below)
+    }
+
+    /// Whether a neighbouring line has this indentation, or opens a block of that depth.
+    fn is_plausible(&self, group: &AddedGroup<'_>, indent: &str) -> bool {
+        let (above, below) = self.neighbours(group);
+        let below = below.map(indent_of);
+        match above {
+            Some(above) if opens_block(above) => {
+                let inner = below.filter(|below| below.len() > indent_of(above).len());
+                inner == Some(indent) || format!("{}{}", indent_of(above), self.unit) == indent
+            }
+            Some(above) => indent_of(above) == indent || below == Some(indent),
+            None => indent.is_empty() || below == Some(indent),
+        }
+    }
+}
+
+fn is_comment(line: &str) -> bool {
+    ["//", "#", "/*", "--", "<!--"]
+        .iter()
+        .any(|mark| line.trim_start().starts_with(mark))
+}
+
+fn first_indent<'a>(group: &AddedGroup<'a>) -> Option<&'a str> {
+    group
+        .added
+        .iter()
+        .find(|line| !is_blank(line))
+        .map(|line| indent_of(line))
+}

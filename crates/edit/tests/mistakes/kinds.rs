@@ -1,0 +1,123 @@
+//! The mistakes that models make in edits, each applied to a correct edit with a known result.
+
+use edit::EditFormat;
+
+use crate::content::*;
+use crate::layout::*;
+use crate::placing::*;
+use crate::task::{Entry, Random, Source, Task, is_blank, write};
+
+/// An edit text with the only acceptable result.
+#[derive(Debug)]
+pub(crate) struct MistakeCase {
+    pub(crate) path: String,
+    pub(crate) before: String,
+    pub(crate) format: EditFormat,
+    pub(crate) text: String,
+    /// `None` if it must be refused.
+    pub(crate) expected: Option<String>,
+}
+
+type Build = fn(&mut Random, &Source) -> Option<MistakeCase>;
+
+/// Every kind, with the least share (percent) that must be applied.
+pub(crate) const KINDS: &[(&str, usize, Build)] = &[
+    ("exact", 99, exact),
+    ("A joined lines", 0, joined),
+    ("A split line", 0, split),
+    ("A all joined", 0, all_joined),
+    ("B omitted bracket", 0, omitted_bracket),
+    ("B cut last line", 0, cut_last),
+    ("C sign over indentation", 0, sign_over_indent),
+    ("C offset", 0, offset),
+    ("C space after sign", 0, space_after_sign),
+    ("D at the margin", 0, at_margin),
+    ("D dedented", 50, dedented),
+    ("D other indentation", 50, other_indent),
+    ("D first line stripped", 0, first_stripped),
+    ("E exact hint", 90, exact_hint),
+    ("E stale hint", 0, stale_hint),
+    ("E hint near a wrong copy", 0, wrong_copy_hint),
+    ("E no hint", 0, no_hint),
+    ("F placeholder", 0, placeholder),
+    ("F placeholder body", 0, placeholder_body),
+    ("F genuine comment", 95, genuine_comment),
+    ("G no final newline", 90, no_final_newline),
+    ("H stray tag", 0, stray_tag),
+    ("L listing prefixes", 80, listing_prefixes),
+    ("L prose between", 90, prose_between),
+    ("L dash markers", 95, dash_markers),
+    ("L omitted line", 0, omitted_line),
+    ("L zero context", 0, zero_context),
+    ("blank lines", 50, blank_lines),
+    ("trailing space", 90, trailing_space),
+    ("typo", 0, typo),
+    ("look-alikes", 50, look_alikes),
+    ("other copy", 0, other_line),
+    ("short text", 0, short_text),
+    ("fenced", 50, fenced),
+    ("several edits", 50, several),
+];
+
+pub(crate) const REPLACING: [EditFormat; 3] = [EditFormat::Json, EditFormat::SearchReplace, EditFormat::Xml];
+
+pub(crate) const PATCHING: [EditFormat; 2] = [EditFormat::ApplyPatch, EditFormat::Unified];
+
+pub(crate) fn any_format(random: &mut Random) -> EditFormat {
+    [REPLACING[0], REPLACING[1], REPLACING[2], PATCHING[0], PATCHING[1]][random.below(5)]
+}
+
+pub(crate) fn case(task: &Task, format: EditFormat, text: String) -> MistakeCase {
+    MistakeCase {
+        path: task.source.path.clone(),
+        before: task.source.text(),
+        format,
+        text,
+        expected: Some(task.expected.clone()),
+    }
+}
+
+pub(crate) fn written(task: &Task, entries: Vec<Entry>, format: EditFormat, random: &mut Random) -> MistakeCase {
+    let mistaken = Task {
+        entries,
+        ..task.clone()
+    };
+    case(task, format, write(&mistaken, format, None, random))
+}
+
+pub(crate) fn visible(
+    task: &Task,
+    entries: Vec<Entry>,
+    format: EditFormat,
+    random: &mut Random,
+) -> Option<MistakeCase> {
+    let mistaken = Task {
+        entries,
+        ..task.clone()
+    };
+    (mistaken.old() != task.old()).then(|| written(task, mistaken.entries, format, random))
+}
+
+pub(crate) fn exact(random: &mut Random, source: &Source) -> Option<MistakeCase> {
+    let task = Task::new(random, source, (1, 12))?;
+    let format = any_format(random);
+    Some(written(&task, task.entries.clone(), format, random))
+}
+
+pub(crate) fn adjacent(random: &mut Random, entries: &[Entry], fits: fn(&Entry) -> bool) -> Option<usize> {
+    let places: Vec<usize> = (0..entries.len().saturating_sub(1))
+        .filter(|at| {
+            entries[*at..at + 2]
+                .iter()
+                .all(|entry| fits(entry) && !is_blank(&entry.text))
+        })
+        .collect();
+    (!places.is_empty()).then(|| places[random.below(places.len())])
+}
+
+pub(crate) const HINTED: [EditFormat; 4] = [
+    EditFormat::Json,
+    EditFormat::SearchReplace,
+    EditFormat::Xml,
+    EditFormat::Unified,
+];
