@@ -51,7 +51,7 @@ const FILES: [(&str, &str); 16] = [
 fn case_count() -> usize {
     option_env!("EDIT_MISTAKE_CASES")
         .and_then(|count| count.parse().ok())
-        .unwrap_or(6_000)
+        .unwrap_or(5_100)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
