@@ -464,6 +464,7 @@ async fn a_run_on_a_terminal_renders_markdown_and_diffs() {
     let all = tmux.wait_for_text("It is done.").await.unwrap();
     assert!(all.contains("Change one word.") && !all.contains("**one**"), "{all}");
     assert!(all.contains("1 - hello") && all.contains("1 + good day"), "{all}");
+    assert!(all.contains("✓ Edit greeting.txt"), "{all}");
 }
 
 #[tokio::test]

@@ -343,6 +343,7 @@ impl From<model::Error> for TurnEnd {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Limit::Steps(1) => write!(f, "1 request"),
             Limit::Steps(steps) => write!(f, "{steps} requests"),
             Limit::Cost(cost) => write!(f, "${:.2}", cost.usd()),
             Limit::Time(time) => write!(f, "{} s", time.as_secs()),

@@ -316,3 +316,29 @@ pub(crate) fn restore_after_panic() {
     );
     drop(crossterm::terminal::disable_raw_mode());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_are_expected_until_each_query_is_answered() {
+        let timeout = Duration::from_secs(60);
+        let mut terminal = TerminalDisplay::new(Vec::new(), Size::new(80, 24), AnsiEncoder::default(), Reflow::Wraps);
+        terminal.set_modes().unwrap();
+        assert_eq!(terminal.reply_deadline(timeout), None, "setting modes is not a query");
+        terminal.query_features(ImageProtocol::None).unwrap();
+        terminal.query_width().unwrap();
+        assert!(terminal.reply_deadline(timeout).is_some());
+        terminal.size_reported();
+        assert!(terminal.reply_deadline(timeout).is_some(), "the attributes are missing");
+        terminal.attributes_reported();
+        assert_eq!(terminal.reply_deadline(timeout), None);
+        terminal.query_width().unwrap();
+        assert_eq!(
+            terminal.reply_deadline(Duration::ZERO),
+            None,
+            "a terminal may never answer"
+        );
+    }
+}

@@ -135,6 +135,14 @@ impl TextWriter {
         self
     }
 
+    /// The name of a tool: as in the front end on a terminal, otherwise as in the model's calls.
+    fn label<'a>(&self, tool: &'a str) -> &'a str {
+        match self.renderer {
+            Some(_) => tui::format::tool_label(tool),
+            None => tool,
+        }
+    }
+
     /// Whether changes are shown as diffs.
     pub(crate) fn shows_diffs(&self) -> bool {
         self.renderer.is_some() && !self.style.quiet
@@ -190,7 +198,8 @@ impl TextWriter {
                 ItemStart::Result { tool, title, .. } => {
                     self.end_line();
                     self.status.doing = ModelActivity::Nothing;
-                    self.status.begin(*id, format!("{tool} {}", line(title, 60)));
+                    let label = self.label(tool).to_owned();
+                    self.status.begin(*id, format!("{label} {}", line(title, 60)));
                 }
             },
             Event::ItemDelta { id, delta } => match delta {
@@ -386,7 +395,7 @@ impl TextWriter {
                 self.status.end(item.id);
                 self.done.changed(changes);
                 let call = CallLine {
-                    tool,
+                    tool: self.label(tool),
                     title,
                     summary: summary.as_deref(),
                     parts: &message.parts,

@@ -468,6 +468,17 @@ fn suggestions_go_from_exact_to_broad_within_bounds() {
     };
     let found: Vec<_> = permissions.suggest(&action).iter().map(ToString::to_string).collect();
     assert_eq!(found, ["write(=/home/me/project/src/a[1].rs)", "write(src/**)"]);
+    // A rule for all uses of a program that removes or overwrites files is not suggested.
+    for command in [
+        "rm -rf build",
+        "rm build",
+        "mv a b",
+        "chmod -R 777 .",
+        "sudo make install",
+        "dd if=a of=b",
+    ] {
+        assert_eq!(suggest(command), [format!("run(={command})")], "{command}");
+    }
 }
 
 #[test]
