@@ -92,10 +92,12 @@ async fn continue_after(session: &mut Session, guard: &mut LoopGuard, end: TurnE
         return Err(end);
     }
     if !session.env.inbox.has_steering() {
+        // A model that states its result is done.
+        let is_stated = session.turn.final_answer.is_some();
         if session.turn.mode.name == Mode::agent().name
+            && !is_stated
             && let Some(reminder) = guard.todo_reminder(&session.conversation.todos)
         {
-            session.turn.final_answer = None;
             let prompt = Message::user(reminder);
             return Ok(session.conversation.append_prompt(&session.env, prompt).await?);
         }

@@ -187,7 +187,7 @@ async fn a_list_survives_a_restart_and_a_result_is_the_answer() {
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[]).unwrap();
     let hew = hew(&server, &project);
-    let told = lines(hew.clone().args(["run", "--json", "-m", MODEL, "go"])).await;
+    let told = lines(hew.clone().args(["run", "--json", "--mode", "code", "-m", MODEL, "go"])).await;
     let todos = told.iter().find(|line| line["item"]["kind"] == "todos").unwrap();
     assert_eq!(todos["item"]["list"][1], json!({"text": "two", "status": "pending"}));
     let output = hew.clone().args(["resume", "go", "on"]).run().await.unwrap();
