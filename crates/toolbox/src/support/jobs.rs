@@ -314,7 +314,7 @@ pub(crate) fn render_update(update: JobUpdate) -> Output {
 /// Deserializes a job number, also from text.
 pub(crate) fn number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
+    #[serde(untagged, expecting = "expected the number of a job")]
     enum JobNumber {
         Plain(u32),
         Text(String),

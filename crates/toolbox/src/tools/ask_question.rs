@@ -52,7 +52,7 @@ struct QuestionInput {
 
 /// A choice: text, optionally with a description.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a text, or an object with a label")]
 #[schemars(with = "String")]
 enum ChoiceInput {
     Text(String),

@@ -305,7 +305,7 @@ fn end(text: &str, start: usize, most: usize) -> usize {
 /// Deserializes one URL or a list of URLs.
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
+    #[serde(untagged, expecting = "expected a URL, or a list of URLs")]
     enum UrlArgument {
         One(String),
         Many(Vec<String>),

@@ -123,7 +123,7 @@ impl Tool for JobOutputTool {
 /// A number of seconds, or `true` for the maximum.
 fn seconds<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
+    #[serde(untagged, expecting = "expected a number of seconds")]
     enum WaitArgument {
         Seconds(u64),
         Fraction(f64),

@@ -258,7 +258,7 @@ fn cut(text: &str) -> String {
 /// Deserializes a list, or a Markdown checklist.
 fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<TodoInput>>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
+    #[serde(untagged, expecting = "expected a list of todos with content and status")]
     enum TodoListInput {
         List(Vec<TodoLineInput>),
         Text(String),
@@ -266,7 +266,7 @@ fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<TodoInp
         Nothing(()),
     }
     #[derive(Deserialize)]
-    #[serde(untagged)]
+    #[serde(untagged, expecting = "expected a todo with content and status")]
     enum TodoLineInput {
         Whole(TodoInput),
         Text(String),

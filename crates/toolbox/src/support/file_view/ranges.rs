@@ -135,14 +135,14 @@ struct RawReadInput {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a path, or a list of paths or files")]
 enum OneOrManyFiles {
     One(FileArgument),
     More(Vec<FileArgument>),
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a path, or an object with a path and lines")]
 enum FileArgument {
     Path(String),
     File {
