@@ -15,7 +15,7 @@ use crate::failure::{Failure, Result};
 use crate::project;
 use host::sessions::{find, short_id};
 use model::Cost;
-use session::{LedgerSection, RequestRecord, SessionMeta, Store};
+use session::{LedgerSection, RequestEnd, RequestRecord, SessionMeta, Store};
 use std::collections::HashSet;
 use std::sync::Arc;
 use store::SqliteStore;
@@ -59,7 +59,7 @@ impl SessionRequests {
         let records = store.request_records(meta.id).await?;
         let (mut requests, beside): (Vec<RequestRecord>, Vec<RequestRecord>) = records
             .into_iter()
-            .filter(|record| record.prompt.is_some() && !below.contains(&record.id))
+            .filter(|record| is_listed(record) && !below.contains(&record.id))
             .partition(|record| record.purpose == TURN);
         let turns = requests.len();
         requests.extend(beside);
@@ -129,6 +129,11 @@ impl SessionRequests {
             several => Err(Failure::usage(format!("`{name}` fits {several} requests")).hint("use more of the id")),
         }
     }
+}
+
+/// Whether the content of a request is known, or it was in flight when hew was killed.
+fn is_listed(record: &RequestRecord) -> bool {
+    record.prompt.is_some() || record.outcome == RequestEnd::Interrupted
 }
 
 /// The cost of each section of a prompt; empty if prices are unknown.

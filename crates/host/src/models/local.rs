@@ -57,7 +57,16 @@ impl ModelRegistry<'_> {
             info: self.with_configuration(model.info.clone()),
             choice: MainModelChoice::Detected,
         });
-        best.ok_or(failure)
+        let loading = servers
+            .iter()
+            .find(|server| matches!(server.models, Err(model::Error::Overloaded { .. })));
+        best.ok_or(match loading {
+            Some(server) => failure.hint(format!(
+                "{} is still loading its model; try again soon",
+                server.provider
+            )),
+            None => failure,
+        })
     }
 
     /// Finds a model. If it runs on a local server, its features and limits are those that the server reports.

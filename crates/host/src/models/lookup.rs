@@ -2,7 +2,7 @@
 
 use super::suggest::suggest;
 use super::{ModelRegistry, ResolvedProvider};
-use crate::config::{ModelConfig, ToolProtocol};
+use crate::config::{EffortName, ModelConfig, ToolProtocol};
 use crate::failure::{Failure, Result};
 use model::{Features, Info, ModelLookup, ModelPrices, PriceTier, TokenLimits, Wire};
 use providers::presets;
@@ -149,6 +149,7 @@ impl ModelRegistry<'_> {
             (None, None) => Wire::OpenaiChat,
         };
         let namesake = self.namesake(id);
+        let has_effort = !matches!(self.config.effort, None | Some(EffortName::None));
         let prices = namesake
             .and_then(|info| info.prices.clone())
             .filter(|_| SAME_PRICES.contains(&provider.name));
@@ -158,7 +159,14 @@ impl ModelRegistry<'_> {
             wire,
             limits: namesake.map_or(TokenLimits { window: 0, output: 0 }, |info| info.limits),
             parameters: model::parameters_in(id),
-            features: namesake.map_or(DEFAULT_FEATURES, |info| info.features),
+            features: namesake.map_or(
+                Features {
+                    // A configured effort is sent to a provider that hew does not know.
+                    reasoning: provider.preset.is_none() && has_effort,
+                    ..DEFAULT_FEATURES
+                },
+                |info| info.features,
+            ),
             prices,
             deprecated_on: None,
             options: serde_json::Map::new(),

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::keys::{self, ProviderKey};
 use crate::log;
 use model::{Info, Wire};
-use providers::presets::{AuthScheme, Hosting, Quirks};
+use providers::presets::{AuthScheme, EffortStyle, Hosting, Quirks};
 use providers::{AwsOptions, AwsSettings, GoogleOptions, GoogleSettings, ProviderEnvironment, ProviderSettings};
 use serde_json::{Map, Value};
 
@@ -173,6 +173,7 @@ fn quirks(provider: &ResolvedProvider<'_>, wire: Wire) -> Result<Quirks> {
             Wire::OpenaiResponses => Quirks::OPENAI,
             Wire::OpenaiChat => Quirks {
                 think_tags: true,
+                effort: EffortStyle::ThreeSteps,
                 ..Quirks::COMPATIBLE
             },
         },
