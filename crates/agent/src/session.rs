@@ -11,7 +11,7 @@ use crate::subtasks::running::RunningSubtasks;
 use crate::turn::approval::{Approver, CallProgress, SharedPolicy};
 use crate::turn::calls::FinishedCall;
 use crate::turn::request::StreamingReply;
-use model::{CallId, Model};
+use model::{CallId, Model, ToolSpec};
 use policy::Mode;
 use prompt::{CallGrammar, CallProtocol, RequestFrame};
 use session::{Event, Item, ItemId, NoticeLevel, SessionId, Totals};
@@ -70,6 +70,8 @@ pub(crate) struct Turn {
     pub(crate) overridden_model: Option<Arc<dyn Model>>,
     pub(crate) mode: Mode,
     pub(crate) frame: RequestFrame,
+    /// The tools that requests list, unless the model is small.
+    tools: Arc<[ToolSpec]>,
     /// The call syntax of models that write calls in their text.
     pub(crate) grammar: Arc<CallGrammar>,
     /// The reply being received.
@@ -159,9 +161,10 @@ impl Session {
 
 impl Turn {
     fn new(env: &Environment, model: Arc<dyn Model>, mode: Mode) -> Self {
+        let tools = env.config.tools.specs();
         Turn {
             frame: RequestFrame {
-                tools: env.config.tools.specs(),
+                tools: Arc::clone(&tools),
                 system: Vec::new(),
                 affinity: Some(env.session.to_string().into()),
                 call: env.config.request_options.clone(),
@@ -173,6 +176,7 @@ impl Turn {
             model,
             overridden_model: None,
             mode,
+            tools,
             grammar: Arc::default(),
             reply: None,
             running: JoinSet::new(),
@@ -185,8 +189,14 @@ impl Turn {
     /// Renders the system prompt for the current mode, model and tools.
     pub(crate) fn render_system_prompt(&mut self, env: &Environment) {
         let tools = &env.config.tools;
+        let is_small = self.model.info().is_small();
+        self.frame.tools = match is_small {
+            true => prompt::small_model_tools(&self.tools),
+            false => Arc::clone(&self.tools),
+        };
         // Tools of external programs come and go; the text about the tools must not change with them.
-        let own: Vec<_> = tools.deferred().filter(|tool| tool.source().is_none()).collect();
+        let own = tools.deferred().filter(|tool| tool.source().is_none() && !is_small);
+        let own: Vec<_> = own.collect();
         let deferred: Vec<&str> = own.iter().map(|tool| tool.spec().name.as_str()).collect();
         let rendered = (env.config.system_prompt)(&prompt::SystemPromptInput {
             mode: &self.mode,

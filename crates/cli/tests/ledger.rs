@@ -501,3 +501,56 @@ async fn panels_are_named_in_the_ledger() {
         assert!(!names.iter().any(|name| name.ends_with("/panel")), "{model}: {names:?}");
     }
 }
+
+#[tokio::test]
+async fn the_cause_of_a_new_prefix_is_named_after_a_model_switch_in_another_process() {
+    let turns = ["One.", "Two."].map(Turn::text);
+    let server = Server::start(Script::new().turns(turns)).await.unwrap();
+    let project = project();
+    let hew = hew(&server, &project);
+    for (model, more) in [("anthropic/claude-sonnet-4-6", "go"), ("openai/gpt-5.5", "on")] {
+        let run = hew.clone().args(["run", "-m", model]);
+        let run = if more == "on" { run.arg("--continue") } else { run };
+        let output = run.arg(more).run().await.unwrap();
+        assert!(output.is_success(), "{}", output.stderr);
+    }
+    let explained = hew.clone().args(["prompt", "explain", "last"]).run().await.unwrap();
+    let cause = "model: anthropic/claude-sonnet-4-6 became openai/gpt-5.5";
+    assert!(explained.stdout.contains(cause), "{}", explained.stdout);
+}
+
+#[tokio::test]
+async fn a_request_in_flight_at_a_kill_is_recorded() {
+    let stall = testkit::Fault::Stall {
+        at: testkit::FaultPosition::Head,
+        ms: None,
+    };
+    let script = Script::new().turn(Turn::text("Never.").with_permanent_fault(stall));
+    let server = Server::start(script).await.unwrap();
+    let project = project();
+    let hew = hew(&server, &project);
+    let running = hew
+        .clone()
+        .args(["run", "-m", "anthropic/claude-sonnet-4-6", "go"])
+        .spawn()
+        .unwrap();
+    let database = hew.home().join(".local/share/hew/hew.db");
+    let drafts = || {
+        let database = rusqlite::Connection::open(&database).ok()?;
+        let count = database.query_row("SELECT count(*) FROM drafts", [], |row| row.get::<_, i64>(0));
+        count.ok().filter(|count| *count > 0)
+    };
+    while drafts().is_none() {
+        tokio::task::yield_now().await;
+    }
+    running.kill().unwrap();
+    running.wait().await.unwrap();
+    // The session is repaired when it is opened again.
+    let server = Server::start(Script::new().turn(Turn::text("Here."))).await.unwrap();
+    let again = hew.clone().with_server(&server).args(["resume", "last", "again"]);
+    let again = again.run().await.unwrap();
+    assert_eq!(again.stdout, "Here.\n", "{}", again.stderr);
+    let shown = hew.args(["prompt", "explain", "last", "--json"]).run().await.unwrap();
+    let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert!(shown.to_string().contains("interrupted"), "{shown:#}");
+}

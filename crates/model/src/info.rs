@@ -4,6 +4,9 @@ use crate::{Cost, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// The largest number of parameters of a small model.
+const SMALL_PARAMETERS: u64 = 4_000_000_000;
+
 /// A model: its provider, wire, limits, features and prices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Info {
@@ -33,6 +36,11 @@ impl Info {
     /// The qualified name, `provider/id`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider, self.id)
+    }
+
+    /// Whether the model is so small that it needs a short prompt and few tools.
+    pub fn is_small(&self) -> bool {
+        (1..=SMALL_PARAMETERS).contains(&self.parameters)
     }
 
     /// The cost of a request by the catalogue's prices; `None` if the prices are unknown.

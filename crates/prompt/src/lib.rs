@@ -28,6 +28,7 @@ mod notes;
 pub mod panel;
 mod project_context;
 mod slash_command;
+mod small_models;
 mod subtask;
 mod system_prompt;
 mod text_calls;
@@ -55,6 +56,7 @@ pub use project_context::{CommandLookup, NoContext, ProjectContext, UnknownPromp
 pub use slash_command::{
     CommandOwner, ExpandedCommand, SlashCommand, SlashCommandKind, SlashInvocation, parse_invocation,
 };
+pub use small_models::small_model_tools;
 pub use subtask::{SubtaskKind, notification_message, subtask_section};
 pub use system_prompt::{
     ModelFamily, PromptEnvironment, RulesFile, SystemPrompt, SystemPromptInput, TemplateFile, TemplateOverrides,

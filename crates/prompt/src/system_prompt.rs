@@ -11,6 +11,7 @@ mod render;
 pub use registry::{ModelFamily, model_family};
 
 use crate::CallProtocol;
+use crate::small_models::small_model_prompt;
 use conditions::SectionConditions;
 use model::{Info, ToolSpec};
 use policy::Mode;
@@ -108,6 +109,9 @@ pub fn system_prompt(
 ) -> SystemPrompt {
     if let Some(whole) = &overrides.whole {
         return whole_override(facts, input, whole);
+    }
+    if input.model.is_small() {
+        return small_model_prompt(facts, input);
     }
     let registry = SectionRegistry::built_in();
     let family = registry.family(&input.model.id);

@@ -8,11 +8,13 @@ use super::written_calls::make_written_calls;
 use crate::request_ledger::OpenRequest;
 use crate::session::Session;
 use futures::StreamExt as _;
-use model::{Chunk, Info, Message, Part, PromptSize, Reply, Stop, Usage};
+use model::{CallId, Chunk, ChunkPart, Info, Message, Part, PromptSize, Reply, Stop, Usage};
 use prompt::{CallProtocol, TextCallParser};
 use session::{
-    Body, Error, Event, ItemDelta, ItemId, ItemStart, NoticeLevel, ReplyDraft, ReplyEnd, RequestEnd, RequestId, Time,
+    Body, Error, Event, Item, ItemDelta, ItemId, ItemStart, NoticeLevel, ReplyDraft, ReplyEnd, RequestEnd, RequestId,
+    Time,
 };
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -33,6 +35,8 @@ pub(crate) struct StreamingReply {
     pub(crate) estimated: u64,
     pub(crate) open: OpenRequest,
     pub(crate) previews: CallPreviews,
+    /// New ids of calls whose ids were used before.
+    pub(crate) renamed: HashMap<CallId, CallId>,
 }
 
 /// Sends the request, with retries, and receives the reply into `session.turn.reply`.
@@ -146,6 +150,7 @@ async fn open(session: &mut Session, attempt: u32) -> (model::Request, Option<Te
         estimated: assembled.tokens,
         open,
         previews: CallPreviews::new(env.config.previews),
+        renamed: HashMap::new(),
     });
     // Calls in the text become ordinary calls here, so that all later code handles only one kind.
     let parser = match turn.frame.protocol {
@@ -185,12 +190,13 @@ pub(super) async fn receive_batch(
 ) -> Result<(), model::Error> {
     let ChunkBatch {
         prompt_size,
-        chunks,
+        mut chunks,
         notices,
         error,
     } = sort_batch(batch);
     if let Some(reply) = &mut session.turn.reply {
         reply.prompt_size = prompt_size.or(reply.prompt_size.take());
+        rename_calls(&mut chunks, &mut reply.renamed, &session.conversation.items);
     }
     let deltas = collect_chunks(session, calls, &chunks);
     for text in notices {
@@ -229,6 +235,49 @@ fn sort_batch(batch: Vec<Result<Chunk, model::Error>>) -> ChunkBatch {
         }
     }
     sorted
+}
+
+/// Gives calls whose ids were used before new ids: some servers count from zero in each reply, and front ends identify
+/// calls by their ids.
+fn rename_calls(chunks: &mut [Chunk], renamed: &mut HashMap<CallId, CallId>, items: &[Arc<Item>]) {
+    for chunk in chunks {
+        match chunk {
+            Chunk::ToolStart { id, .. } => {
+                let used = |id: &CallId| items.iter().any(|item| item.tool_calls().any(|(own, _)| own == id));
+                if used(id) {
+                    let calls: usize = items.iter().map(|item| item.tool_calls().count()).sum();
+                    // `functions.read_file:0` stays in its vendor's format.
+                    let (name, separator) = match id.as_str().rsplit_once(':') {
+                        Some((name, number)) if number.chars().all(|digit| digit.is_ascii_digit()) => (name, ':'),
+                        Some(_) | None => (id.as_str(), '_'),
+                    };
+                    let free = (calls..).map(|n| CallId::from(format!("{name}{separator}{n}")));
+                    let is_free = |new: &CallId| !used(new) && !renamed.values().any(|other| other == new);
+                    if let Some(new) = free.into_iter().find(is_free) {
+                        renamed.insert(std::mem::replace(id, new.clone()), new);
+                    }
+                }
+            }
+            Chunk::ToolInput { id, .. }
+            | Chunk::ToolEnd { id }
+            | Chunk::Replay {
+                of: ChunkPart::Call(id),
+                ..
+            } => {
+                if let Some(new) = renamed.get(id) {
+                    *id = new.clone();
+                }
+            }
+            Chunk::Text(_)
+            | Chunk::Thinking(_)
+            | Chunk::Replay { .. }
+            | Chunk::Usage(_)
+            | Chunk::Cost(_)
+            | Chunk::Notice(_)
+            | Chunk::PromptSize(_)
+            | Chunk::Stop(_) => {}
+        }
+    }
 }
 
 /// Adds chunks to the reply and its draft, queues complete calls, and returns the deltas for the front end.

@@ -164,3 +164,82 @@ async fn the_window_that_a_server_enforces_is_learned() {
         .collect();
     assert!(sizes.len() == 3 && sizes[2] < sizes[1], "{sizes:?}");
 }
+
+#[tokio::test]
+async fn a_small_model_gets_few_tools_and_a_short_prompt() {
+    let script = Script::new()
+        .models(["coder-1.5b"])
+        .window(32_768)
+        .turn(Turn::calls("read_file", json!({"path": "a.txt"})))
+        .turn(Turn::text("It says hello."));
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[("a.txt", "hello")]).unwrap();
+    let output = run(unconfigured("LLAMACPP_BASE_URL", &server, &project)).await;
+    assert_eq!(output.stdout, "It says hello.\n", "{}", output.stderr);
+    let body = &bodies(&server)[0];
+    let tools = body["tools"].as_array().unwrap();
+    let names: Vec<&str> = tools
+        .iter()
+        .filter_map(|tool| tool["function"]["name"].as_str())
+        .collect();
+    assert_eq!(names, ["edit_file", "read_file", "terminal", "write_file"]);
+    for tool in tools {
+        let schema = &tool["function"]["parameters"];
+        let count = |value: &Value| value.as_array().map_or(0, Vec::len);
+        let properties = schema["properties"].as_object().map_or(0, |all| all.len());
+        assert_eq!(properties, count(&schema["required"]), "{tool}");
+    }
+    // About 500 tokens.
+    let system = body["messages"][0]["content"].to_string();
+    assert!(system.len() < 2_000, "{system}");
+}
+
+#[tokio::test]
+async fn a_configured_effort_reaches_a_custom_provider() {
+    let server = Server::start(Script::new().lenient().turn(Turn::text("ok")))
+        .await
+        .unwrap();
+    let config = format!(
+        "[providers.mine]\nwire = 'openai-chat'\nbase_url = '{}/v1'\n",
+        server.url()
+    );
+    let project = Project::new(&[("config.toml", config.as_str())]).unwrap();
+    let output = Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .current_dir(project.root())
+        .env("HEW_CONFIG", project.path("config.toml"))
+        .args(["run", "--no-title", "-m", "mine/thinker", "--set", "effort=high", "go"])
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(output.stdout, "ok\n", "{}", output.stderr);
+    assert_eq!(bodies(&server)[0]["reasoning_effort"], "high");
+}
+
+#[tokio::test]
+async fn call_ids_that_restart_in_each_reply_never_collide() {
+    let read = || Turn::default().call_with_id("functions.read_file:0", "read_file", json!({"path": "a.txt"}));
+    let script = Script::new()
+        .lenient()
+        .models(["coder-32b"])
+        .order(TurnOrder::Sequence)
+        .turns([read(), read(), read(), Turn::text("ok")]);
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[("a.txt", "hello")]).unwrap();
+    let hew = unconfigured("OLLAMA_HOST", &server, &project);
+    let output = hew.args(["run", "--no-title", "--json", "read"]).run().await.unwrap();
+    assert!(output.is_success(), "{}", output.stderr);
+    let body = bodies(&server).pop().unwrap();
+    let messages = body["messages"].as_array().unwrap();
+    let results: Vec<&str> = messages
+        .iter()
+        .filter_map(|message| message["tool_call_id"].as_str())
+        .collect();
+    let mut distinct = results.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!((results.len(), distinct.len()), (3, 3), "{results:?}");
+    for id in results {
+        assert!(output.stdout.contains(&format!("\"{id}\"")), "{id}: {}", output.stdout);
+    }
+}

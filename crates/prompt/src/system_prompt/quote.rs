@@ -8,7 +8,7 @@ pub(super) const RULES_BYTES: usize = 32 * 1024;
 const MODE_BYTES: usize = 16 * 1024;
 
 /// Quotes rules files, each in tags with its path.
-pub(super) fn quote_rules(rules: &[RulesFile]) -> String {
+pub(crate) fn quote_rules(rules: &[RulesFile]) -> String {
     let mut text = String::new();
     for file in rules {
         if !text.is_empty() {
