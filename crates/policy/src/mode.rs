@@ -7,7 +7,7 @@ pub use custom::{ModeSet, parse_modes};
 
 use crate::paths::ProjectPaths;
 use crate::{Action, Error};
-use regex::{Regex, RegexBuilder};
+use fancy_regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ pub struct Mode {
 pub struct FileRule {
     /// The group.
     pub group: ToolGroup,
-    /// A regular expression, matched anywhere in the path relative to the project.
+    /// A regular expression, possibly with look-around, matched anywhere in the path relative to the project.
     pub pattern: String,
     /// A description of the expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,6 +142,11 @@ impl Mode {
         self.groups.contains(&group)
     }
 
+    /// Whether the mode delegates work and does none itself.
+    pub fn is_orchestrator(&self) -> bool {
+        self.name == "orchestrator" || self.groups == [ToolGroup::Modes]
+    }
+
     /// Checks whether the mode permits an action; the error is for the model.
     pub fn permits(&self, action: &Action, project: &ProjectPaths) -> Result<(), ModeViolation> {
         let group = action.group();
@@ -191,16 +196,17 @@ impl FileRule {
         compile(&self.pattern).map(drop)
     }
 
-    /// Whether a file matches. An invalid expression matches nothing.
+    /// Whether a file matches. An expression that is invalid, or too slow for the path, matches nothing.
     fn matches(&self, path: &Path) -> bool {
         let text = path.to_string_lossy().replace('\\', "/");
-        compile(&self.pattern).is_ok_and(|regex| regex.is_match(&text))
+        compile(&self.pattern).is_ok_and(|regex| regex.is_match(&text).unwrap_or(false))
     }
 }
 
 fn compile(pattern: &str) -> Result<Regex, Error> {
     RegexBuilder::new(pattern)
-        .size_limit(1 << 20)
+        .delegate_size_limit(1 << 20)
+        .backtrack_limit(100_000)
         .build()
         .map_err(|error| Error::Regex {
             pattern: pattern.to_owned(),

@@ -88,8 +88,8 @@ impl Mode {
             title: "Orchestrator".into(),
             groups: vec![ToolGroup::Modes],
             role: "You coordinate work by delegating its parts to suitable modes.".into(),
-            instructions: "Break the work into parts. Delegate each to a suitable mode with all necessary information, what it \
-                           must do and not do, and what to report. Review the results and decide on the next step. At the \
+            instructions: "Break the work into parts. Delegate each with `new_task` to a suitable mode, with all necessary \
+                           information, what it must do and not do, and what to report. Review the results and decide on the next step. At the \
                            end summarize the overall result."
                 .into(),
             when_to_use: "For complex work whose parts need different skills.".into(),

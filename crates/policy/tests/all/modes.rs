@@ -65,6 +65,27 @@ fn the_edit_mode_changes_only_the_selected_files() {
     assert_eq!(mode.permits(&read, &places()), Ok(()));
 }
 
+#[test]
+fn file_rules_may_use_look_around() {
+    // The expression, a path, and whether it may be changed.
+    for (pattern, path, is_permitted) in [
+        (r"^(?!src/).*\.md$", "docs/a.md", true),
+        (r"^(?!src/).*\.md$", "src/a.md", false),
+        (r"(?<=\.test)\.ts$", "a.test.ts", true),
+        (r"(?<=\.test)\.ts$", "a.ts", false),
+        (r"^(\w+)/\1\.rs$", "foo/foo.rs", true),
+        (r"^(\w+)/\1\.rs$", "foo/bar.rs", false),
+        (r"\.(css|scss)$", "a.scss", true),
+        // Too slow to decide: not permitted.
+        (r"^(?=(a+)+$)\1b", &"a".repeat(60), false),
+    ] {
+        let text = format!("modes:\n  - slug: m\n    role: r\n    groups: [[edit, {{files: '{pattern}'}}]]\n");
+        let (modes, problems) = parse_modes("modes.yaml", &text);
+        assert_eq!(problems, [], "{pattern}");
+        assert_eq!(writes(&modes[0], path).is_ok(), is_permitted, "{pattern} {path}");
+    }
+}
+
 const FILE: &str = r#"
 customModes:
   - slug: docs-writer
